@@ -1,0 +1,21 @@
+/* alloc.h - the one seam through which the library allocates, so that a test can make it fail */
+#pragma once
+
+#include <stdlib.h>
+
+/* tests/c defines UNITOK_TEST_ALLOC and brings functions of these names that fail on request. */
+#ifdef UNITOK_TEST_ALLOC
+void *unitok_test_malloc(size_t n_bytes);
+void *unitok_test_calloc(size_t n_items, size_t item_bytes);
+void *unitok_test_realloc(void *p, size_t n_bytes);
+void unitok_test_free(void *p);
+#define mem_alloc unitok_test_malloc
+#define mem_zalloc unitok_test_calloc
+#define mem_realloc unitok_test_realloc
+#define mem_free unitok_test_free
+#else
+#define mem_alloc malloc
+#define mem_zalloc calloc
+#define mem_realloc realloc
+#define mem_free free
+#endif

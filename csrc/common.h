@@ -1,0 +1,80 @@
+/* common.h - the ground: fixed-width types, unaligned loads, hints to the compiler; every file includes it first */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "unitok.h"
+
+/* Files and memory are little-endian throughout; a big-endian build would read its own files wrongly. */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "unitok supports little-endian processors only"
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define NOINLINE __attribute__((noinline))
+#define INLINE static inline __attribute__((always_inline))
+#define PREFETCH(p) __builtin_prefetch(p)
+#elif defined(_MSC_VER)
+#define LIKELY(x) (x)
+#define UNLIKELY(x) (x)
+#define NOINLINE __declspec(noinline)
+#define INLINE static __forceinline
+#define PREFETCH(p) ((void)(p))
+#else
+#define LIKELY(x) (x)
+#define UNLIKELY(x) (x)
+#define NOINLINE
+#define INLINE static inline
+#define PREFETCH(p) ((void)(p))
+#endif
+
+#ifdef UNITOK_DEBUG
+#include <assert.h>
+#define ASSERT(condition) assert(condition)
+#else
+#define ASSERT(condition) ((void)0)
+#endif
+
+INLINE uint64_t load_u64(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, 8);
+    return v;
+}
+
+INLINE uint32_t load_u32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+
+/* The index of the lowest set bit; v != 0. */
+INLINE int lowest_bit(uint64_t v)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_ctzll(v);
+#else
+    int n = 0;
+    while (!(v & 1)) {
+        v >>= 1;
+        n++;
+    }
+    return n;
+#endif
+}
+
+INLINE int count_bits(uint64_t v)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_popcountll(v);
+#else
+    int n = 0;
+    for (; v; v &= v - 1) n++;
+    return n;
+#endif
+}

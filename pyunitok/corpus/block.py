@@ -1,0 +1,52 @@
+"""Block, the unit of work: packed documents in a buffer that is used again; and the protocols around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+# How much of an unfinished document can be encoded now: see unitok_split in csrc/unitok.h. 0 means: none yet, read on.
+Split = Callable[[memoryview], int]
+
+
+@dataclass
+class Block:
+    """Documents of one input, in order. Reused: a reader's fill() overwrites everything here.
+
+    data          uint8[>= offsets[n_docs]]; grows only when one undividable piece of a document is longer
+    offsets       int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
+    open_end      the last document goes on in the next block (of the same input)
+    source_bytes  decompressed bytes of the input that this block accounts for, separators included
+    """
+
+    data: np.ndarray[Any, np.dtype[np.uint8]]
+    offsets: np.ndarray[Any, np.dtype[np.int64]] = field(default_factory=lambda: np.zeros(1025, np.int64))
+    n_docs: int = 0
+    open_end: bool = False
+    source_bytes: int = 0
+
+
+class ByteStream(Protocol):
+    """Decompressed bytes of one file. Errors are InputError naming the file and the offset in it."""
+
+    name: str  # the path as given, or '<stdin>'; for messages
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill as much of `buffer` as there is, short only at the end of the file; 0 there. GIL released inside."""
+
+    def compressed_position(self) -> int:
+        """Bytes of the file itself read so far, for progress."""
+
+    def close(self) -> None: ...
+
+
+class DocumentReader(Protocol):
+    """Cuts a ByteStream into blocks."""
+
+    ends_with_separator: bool | None  # known after the last block; None where there is no separator
+
+    def fill(self, block: Block) -> bool:
+        """Put the next documents into `block`; False (and block.n_docs == 0) once there are none left."""

@@ -1,0 +1,31 @@
+"""The exceptions of the package: each is a UnitokError and also the builtin that a caller would expect."""
+
+from __future__ import annotations
+
+
+class UnitokError(Exception):
+    """The base of every error that this package raises by itself."""
+
+
+class VocabularyError(UnitokError, ValueError):
+    """A vocabulary breaks a rule of its format; the message names file and line, or the piece."""
+
+
+class ModelFormatError(UnitokError, ValueError):
+    """A model file is of no known format, damaged, or made by a newer version."""
+
+
+class IdError(UnitokError, IndexError, ValueError):
+    """An id has no piece; the message names the id and its position."""
+
+
+class InputError(UnitokError, ValueError):
+    """A corpus file cannot be read as what it should be; the message names the file and the line or byte."""
+
+
+class OutputError(UnitokError, ValueError):
+    """A token file cannot be written, or what lies there is no whole token file."""
+
+
+class CpuError(UnitokError, ValueError):
+    """The instruction set asked for is not to be had here."""

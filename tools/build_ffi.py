@@ -1,0 +1,33 @@
+"""Compiles csrc/ into pyunitok._lib: cffi reads csrc/unitok.h as it stands. setup.py runs this."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from cffi import FFI
+
+ROOT = Path(__file__).resolve().parent.parent
+# Read from the folder of setup.py, with relative names: setuptools wants sources that way.
+SOURCES = sorted(f"csrc/{path.name}" for path in (ROOT / "csrc").glob("*.c"))
+HEADERS = sorted(f"csrc/{path.name}" for path in (ROOT / "csrc").glob("*.h"))
+
+MSVC = sys.platform == "win32"
+# No -march: a wheel runs on any x86-64, and csrc/cpu.c chooses the rest at run time.
+CFLAGS = ["/O2", "/std:c11"] if MSVC else ["-O3", "-std=c11", "-fno-math-errno", "-Wall", "-Wextra"]
+
+ffi = FFI()
+ffi.cdef((ROOT / "csrc" / "unitok.h").read_text(encoding="utf-8"))
+ffi.set_source(
+    "pyunitok._lib",
+    '#include "csrc/common.h"',
+    sources=SOURCES,
+    depends=HEADERS + ["tools/build_ffi.py"],
+    include_dirs=["."],
+    # UNITOK_CFLAGS adds to them: the sanitizer runs of tools/check.py use it.
+    extra_compile_args=CFLAGS + shlex.split(os.environ.get("UNITOK_CFLAGS", "")),
+    extra_link_args=shlex.split(os.environ.get("UNITOK_LDFLAGS", "")),
+)
+
+if __name__ == "__main__":
+    ffi.compile(verbose=True)
