@@ -1,0 +1,96 @@
+/* cut.h - where a text can be cut: between two bytes that no piece contains side by side
+ *
+ * If no piece contains x[i-1] directly followed by x[i], then no token can span position i, whatever stands around it:
+ * greedy, Viterbi and merges all encode the two sides independently, and exactly. The table is computed from the pieces
+ * of any vocabulary. Calling a position joined that is not is always safe (it only makes segments longer); the other way
+ * round never happens, by construction.
+ *
+ * Three layers, each exact or erring to "joined":
+ *
+ *   pair[a << 8 | b]   CUT_HERE     no piece contains a, b
+ *                      CUT_WINDOW   every piece that does also contains the whole window around it (below)
+ *                      CUT_NEVER    joined, or b continues a character (cutting there gains nothing)
+ *
+ *   window   In Chinese or Japanese nearly every byte pair at a character border is in some piece, but few pairs of
+ *            characters are. So a bitmap, addressed by a hash of the two characters, tells which may be joined:
+ *
+ *                  x[i-3] x[i-2] x[i-1] | x[i] x[i+1] x[i+2]      x[i] leads 3 bytes: 3 + 3
+ *                         x[i-2] x[i-1] | x[i] x[i+1]             x[i] leads 2 bytes: 2 + 2
+ *
+ *            A piece that spans i contains these very bytes, because CUT_WINDOW says that all of them do; so the bit of
+ *            the text's bytes is set. A window that leaves the text counts as joined.
+ *
+ *   planes   The pair table as rectangles, for SIMD: byte a is followed by b in a piece  =>  left[a] & right[b] != 0 in
+ *            one of two planes of 8 rectangles. Plane 0 covers ASCII before ASCII, plane 1 all else. Rows of the pair
+ *            table are merged, the least harmful first, until 8 are left: a superset of the table.
+ *
+ *   kinds    The same for SSE2, which cannot look bytes up but can compare them: eight fixed kinds of ASCII, and which
+ *            kinds may precede each.
+ */
+#pragma once
+
+#include "common.h"
+
+enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2 };
+
+#define CUT_PLANES 2
+
+/* Kinds of ASCII bytes; kind k is bit k. */
+enum { KIND_OTHER, KIND_LETTER, KIND_DIGIT, KIND_SPACE, KIND_CONTROL, KIND_QUOTE, KIND_HYPHEN, N_KINDS };
+
+#define CUT_WINDOW_BITS 19
+
+/* As it lies in a native file: 8-byte aligned, no padding. */
+typedef struct cut_table {
+    uint8_t pair[65536];
+    uint64_t windows[1 << (CUT_WINDOW_BITS - 6)];
+    uint8_t left[CUT_PLANES][256];
+    uint8_t right[CUT_PLANES][256];
+    uint8_t verify[256]; /* 0xFF: where the planes say joined before this byte, pair and window are worth a look */
+    uint8_t kind_before[8]; /* [k]: the kinds that may be joined to a following byte of kind k, one bit each */
+} cut_table;
+
+/* Positions of cuts in text[0..n_bytes-1], in order, in cuts[0..result-1]; 0 and n_bytes are not among them.
+ * n_bytes <= CUT_CHUNK_BYTES; text is readable (not meaningful) to text[n_bytes + CUT_READ_BEYOND - 1]; cuts has room
+ * for CUT_CHUNK_BYTES + CUT_READ_BEYOND. */
+typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
+#define CUT_CHUNK_BYTES 4096
+#define CUT_READ_BEYOND 64
+
+/* Fills the table from the pieces; 0 when memory is short. O(bytes of pieces). */
+int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, cut_table *ret);
+
+/* The scan for an instruction set that unitok_cpu_supported. */
+cut_scan cut_scan_for(int32_t cpu);
+
+/* The first cut after text[begin] and before n_bytes, or n_bytes; and the last, or 0. Slow, for the rare long segment. */
+int64_t cut_next(const cut_table *table, const uint8_t *text, int64_t begin, int64_t n_bytes);
+int64_t cut_last(const cut_table *table, const uint8_t *text, int64_t n_bytes);
+
+INLINE uint32_t window_hash(uint64_t window)
+{
+    return (uint32_t)(window * 0x9E3779B97F4A7C15u >> (64 - CUT_WINDOW_BITS));
+}
+
+/* Is position i of text[0..n_bytes-1] joined, as its window tells? 0 < i < n_bytes. */
+INLINE int window_joined(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
+{
+    int64_t reach = text[i] < 0xE0 ? 2 : 3;
+    if (i < reach || i + reach > n_bytes) return 1;
+    uint64_t window = reach == 2 ? load_u32(text + i - 2)
+                                 : load_u32(text + i - 3) | (uint64_t)(load_u32(text + i - 1) >> 16) << 32;
+    uint32_t bit = window_hash(window);
+    return (int)(table->windows[bit >> 6] >> (bit & 63)) & 1;
+}
+
+INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
+{
+    uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
+    return code == CUT_WINDOW ? window_joined(table, text, i, n_bytes) : code;
+}
+
+/* The SIMD scans, each in the file of its family; the caller has asked unitok_cpu_supported. */
+int64_t cut_scan_sse2(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
+int64_t cut_scan_avx2(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
+int64_t cut_scan_avx512(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
+int64_t cut_scan_neon(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);

@@ -1,0 +1,49 @@
+/* cut_arm.c - the scan of cut.h for NEON */
+
+#include "cpu.h"
+#include "cut_simd.h"
+
+#if defined(UNITOK_ARM64)
+
+#include <arm_neon.h>
+
+/* table[x] for ASCII bytes; 0 for the others: an index past its 64 entries gives 0. */
+INLINE uint8x16_t look_up_neon(uint8x16_t x, uint8x16x4_t first, uint8x16x4_t second)
+{
+    return vorrq_u8(vqtbl4q_u8(first, x), vqtbl4q_u8(second, vsubq_u8(x, vdupq_n_u8(64))));
+}
+
+/* Bit k of the result is set if byte k of the four vectors is 0xFF (they are 0 or 0xFF): there is no movemask. */
+INLINE uint64_t bits_neon(const uint8x16_t v[4])
+{
+    static const uint8_t weights[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    uint8x16_t w = vld1q_u8(weights);
+    uint8x16_t low = vpaddq_u8(vandq_u8(v[0], w), vandq_u8(v[1], w));
+    uint8x16_t high = vpaddq_u8(vandq_u8(v[2], w), vandq_u8(v[3], w));
+    uint8x16_t all = vpaddq_u8(low, high);
+    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(all, all)), 0);
+}
+
+int64_t cut_scan_neon(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
+{
+    uint8x16x4_t left_first = vld1q_u8_x4(t->left[0]), left_second = vld1q_u8_x4(t->left[0] + 64);
+    uint8x16x4_t right_first = vld1q_u8_x4(t->right[0]), right_second = vld1q_u8_x4(t->right[0] + 64);
+    uint16_t *out = cuts;
+    for (int64_t i = 1; i < n_bytes; i += 64) {
+        uint8x16_t apart[4], above[4], continues[4];
+        for (int part = 0; part < 4; part++) {
+            uint8x16_t x = vld1q_u8(text + i + part * 16), prev = vld1q_u8(text + i + part * 16 - 1);
+            uint8x16_t l = look_up_neon(prev, left_first, left_second);
+            uint8x16_t r = look_up_neon(x, right_first, right_second);
+            apart[part] = vceqzq_u8(vandq_u8(l, r));
+            above[part] = vcgeq_u8(vorrq_u8(x, prev), vdupq_n_u8(0x80));
+            continues[part] = vcltq_s8(vreinterpretq_s8_u8(x), vdupq_n_s8(-64));
+        }
+        uint64_t bits = bits_neon(apart) & low_bits(n_bytes - i), high = bits_neon(above);
+        if (high) bits = (bits & ~high) | cut_bits(t, text, i, n_bytes, high & ~bits_neon(continues));
+        out += write_positions(bits, i, out);
+    }
+    return out - cuts;
+}
+
+#endif

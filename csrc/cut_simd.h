@@ -1,0 +1,37 @@
+/* cut_simd.h - what the SIMD scans share: words that hold more than ASCII, and turning bits into positions */
+#pragma once
+
+#include "cut.h"
+
+/* The cut bits of the positions in `candidates` (bit k is position i + k), looked up one by one. */
+INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int64_t n_bytes, uint64_t candidates)
+{
+    uint64_t bits = 0;
+    for (; candidates; candidates &= candidates - 1) {
+        int k = lowest_bit(candidates);
+        if (i + k >= n_bytes) break;
+        bits |= (uint64_t)!joined(t, text, i + k, n_bytes) << k;
+    }
+    return bits;
+}
+
+/* Bits 0..n-1, for n <= 64. */
+INLINE uint64_t low_bits(int64_t n)
+{
+    return n >= 64 ? ~0ULL : (1ULL << n) - 1;
+}
+
+/* Writes i + k for every bit k to cuts, at least `count` of them without looking whether there are that many: the loop
+ * over whole eights has one branch, which is nearly always taken the same way. */
+INLINE int64_t write_positions(uint64_t bits, int64_t i, uint16_t *cuts)
+{
+    int count = count_bits(bits);
+    for (int done = 0; done < count; done += 8) {
+        for (int k = 0; k < 8; k++) {
+            /* past the last bit this writes any position; it is overwritten by the next word or not counted */
+            cuts[done + k] = (uint16_t)(i + lowest_bit(bits | 1ULL << 63));
+            bits &= bits - 1;
+        }
+    }
+    return count;
+}

@@ -1,0 +1,80 @@
+/* memo.h - segments already met and their ids: two fixed-size tables in the caller's scratch
+ *
+ * A text repeats itself: of English segments some 97 % were met shortly before. A segment of up to 15 bytes is its own
+ * key: the bytes, zero-padded, and their number in byte 15; up to 31 bytes likewise in the second table. The whole key
+ * is compared, so a hit is exact. Direct-mapped, the last segment wins: sets of two ways were measured and lost.
+ *
+ *     short entry, 32 bytes     | 15 bytes of segment .......... n | 7 ids ......... count |
+ *     long entry, 64 bytes      | 31 bytes of segment ........................................ n |
+ *                               | 15 ids ................................................. count |
+ *
+ * An empty entry has n = 0, which no segment has. Ids are copied whole, 7 or 15 and the count, and the output moves on
+ * by the count: hence UNITOK_ENCODE_SLACK.
+ */
+#pragma once
+
+#include "common.h"
+
+#define MEMO_SHORT_BITS 16
+#define MEMO_LONG_BITS 15
+#define MEMO_SHORT_BYTES 15
+#define MEMO_LONG_BYTES 31
+#define MEMO_SHORT_IDS 7
+#define MEMO_LONG_IDS 15
+
+typedef struct memo_short {
+    uint64_t key[2];
+    uint16_t ids[MEMO_SHORT_IDS + 1]; /* the last is the count */
+} memo_short;
+
+typedef struct memo_long {
+    uint64_t key[4];
+    uint16_t ids[MEMO_LONG_IDS + 1];
+} memo_long;
+
+typedef struct memo {
+    memo_short shorts[1 << MEMO_SHORT_BITS];
+    memo_long longs[1 << MEMO_LONG_BITS];
+} memo;
+
+
+INLINE uint64_t mix(uint64_t a, uint64_t b)
+{
+    return a * 0x9E3779B97F4A7C15u ^ b * 0xC2B2AE3D27D4EB4Fu;
+}
+
+INLINE memo_short *memo_short_slot(memo *m, const uint64_t key[2])
+{
+    return &m->shorts[mix(key[0], key[1]) >> (64 - MEMO_SHORT_BITS)];
+}
+
+INLINE memo_long *memo_long_slot(memo *m, const uint64_t key[4])
+{
+    uint64_t half = mix(key[0], key[1]), other = mix(key[2], key[3]);
+    return &m->longs[(half ^ other >> 1 ^ other << 63) >> (64 - MEMO_LONG_BITS)];
+}
+
+/* masks[n] keeps the first n bytes of 16. */
+static const uint64_t memo_masks[17][2] = {
+#define M(n) ((1ULL << (n) * 8) - 1)
+    {0, 0},        {M(1), 0},     {M(2), 0},     {M(3), 0},     {M(4), 0},     {M(5), 0},
+    {M(6), 0},     {M(7), 0},     {~0ULL, 0},    {~0ULL, M(1)}, {~0ULL, M(2)}, {~0ULL, M(3)},
+    {~0ULL, M(4)}, {~0ULL, M(5)}, {~0ULL, M(6)}, {~0ULL, M(7)}, {~0ULL, ~0ULL},
+#undef M
+};
+
+/* The key of a segment of n_bytes <= MEMO_SHORT_BYTES; reads 16 bytes. */
+INLINE void memo_short_key(const uint8_t *segment, int64_t n_bytes, uint64_t key[2])
+{
+    key[0] = load_u64(segment) & memo_masks[n_bytes][0];
+    key[1] = (load_u64(segment + 8) & memo_masks[n_bytes][1]) | (uint64_t)n_bytes << 56;
+}
+
+/* The key of a segment of MEMO_SHORT_BYTES < n_bytes <= MEMO_LONG_BYTES; reads 32 bytes. */
+INLINE void memo_long_key(const uint8_t *segment, int64_t n_bytes, uint64_t key[4])
+{
+    key[0] = load_u64(segment);
+    key[1] = load_u64(segment + 8);
+    key[2] = load_u64(segment + 16) & memo_masks[n_bytes - 16][0];
+    key[3] = (load_u64(segment + 24) & memo_masks[n_bytes - 16][1]) | (uint64_t)n_bytes << 56;
+}
