@@ -1,0 +1,359 @@
+"""The RWKV World vocabulary: its text file, its JSON form, and where the published one is installed.
+
+The text file, a token a line, ended by LF or CRLF (the last line's end is optional):
+
+    257 '\\t\\t' 2              id, Python literal of a str or bytes, number of bytes
+    10987 b'\\xe0\\xa4' 2       a str stands for its UTF-8 bytes; what is no UTF-8 is bytes
+
+The JSON form is one object, {token: id}. Its keys can only be text, so the bytes 128..255 are not in it: byte
+b has the id b + 1, as in the text file. Longer pieces that are no UTF-8 (358 of the published 65,529) cannot
+be in it either, and are not guessed: a text that meets them gets other ids than from the text file.
+In both, id 0 is `<|endoftext|>`, which is in no file: a token that claims it is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pyunitok.errors import VocabularyError
+from pyunitok.vocab.vocabulary import Vocabulary
+
+EOD_ID = 0
+EOD_PIECE = "<|endoftext|>"
+ID_MAX = 65535
+DISTRIBUTION = "pyrwkv-tokenizer"
+FILE_NAME = "rwkv_vocab_v20230424.txt"
+
+_Bytes = npt.NDArray[np.uint8]
+_Positions = npt.NDArray[np.int64]
+_LineOf = Callable[[int], int]  # piece index -> line, called for messages only
+
+
+def looks_like_text(head: bytes) -> bool:
+    """Whether a file that begins so is the text form, broken or not."""
+    return re.match(rb"[0-9]+ b?['\"]", head) is not None
+
+
+def looks_like_json(head: bytes) -> bool:
+    """Whether a file that begins so is the JSON form: an object whose first value is a number."""
+    return re.match(rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*-?[0-9]', head, re.DOTALL) is not None
+
+
+def find_installed() -> Path:
+    """The published vocabulary in the installed distribution that carries it, which is not imported."""
+    from importlib import metadata  # takes 15 ms, and only the default model needs it
+
+    advice = "for the RWKV World vocabulary, run: pip install 'pyunitok[rwkv]'"
+    try:
+        files = metadata.files(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        raise VocabularyError(f"{DISTRIBUTION} is not installed: {advice}") from None
+    for file in files:
+        path = Path(str(file.locate()))
+        if file.name == FILE_NAME and path.is_file():
+            return path
+    raise VocabularyError(f"{DISTRIBUTION} is installed without {FILE_NAME}: {advice}")
+
+
+# -------------------------------------------------------------------------------------------------- text ----
+
+
+def read_text(data: bytes, name: str) -> Vocabulary:
+    """Reads the text form. Lines without escapes are taken apart at once, by numpy; the others one by one."""
+    _decode(data, name)
+    lines = _scan(data)
+    ids = lines.ids
+    pieces = [data[i:j] for i, j in zip((lines.opens + 1).tolist(), lines.closes.tolist(), strict=True)]
+    for i in np.flatnonzero(~lines.plain).tolist():
+        try:
+            ids[i], pieces[i] = _parse_line(data[lines.starts[i] : lines.ends[i]].decode())
+        except ValueError as error:
+            raise VocabularyError(f"{name}, line {i + 1}: {error}") from None
+    return _build(pieces, ids, name, lambda i: i + 1)
+
+
+def _decode(data: bytes, name: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise VocabularyError(f"{name}, line {line}: not UTF-8 (byte {error.start} of the file)") from None
+
+
+class _Lines(NamedTuple):
+    """Where everything is, one entry a line, in bytes from the start of the file.
+
+    A plain line is proven right, and its piece is what stands between its quotes. Of any other line only
+    start and end mean something: it has an escape, is a bytes literal, or is wrong; _parse_line knows which.
+    """
+
+    starts: _Positions
+    ends: _Positions  # before the CR or LF
+    ids: _Positions
+    opens: _Positions  # the opening quote
+    closes: _Positions  # the closing quote
+    plain: npt.NDArray[np.bool_]
+
+
+def _scan(data: bytes) -> _Lines:
+    text = np.frombuffer(data + bytes(8), np.uint8)  # zeros, so that no number goes on past either end
+    starts, ends = _find_lines(text[: len(data)])
+    ids, n_id_digits = _read_numbers(text, starts, 1)
+    lengths, n_length_digits = _read_numbers(text, ends - 1, -1)
+    opens = starts + n_id_digits + 1
+    closes = ends - n_length_digits - 2
+    plain = (ids != EOD_ID) & (ids <= ID_MAX) & (lengths > 0)  # no digits read as 0
+    plain &= (text[opens - 1] == ord(" ")) & (text[closes + 1] == ord(" "))
+    plain &= (text[opens] == text[closes]) & _is_quote(text[opens]) & (closes - opens - 1 == lengths)
+    lines = _Lines(starts, ends, ids, opens, closes, plain)
+    plain[_not_plain(text[: len(data)], lines)] = False
+    return lines
+
+
+def _find_lines(text: _Bytes) -> tuple[_Positions, _Positions]:
+    """Start and end of every line; the last may lack its LF."""
+    ends = np.flatnonzero(text == ord("\n"))
+    if len(text) and text[-1] != ord("\n"):
+        ends = np.append(ends, len(text))
+    starts = np.zeros_like(ends)
+    starts[1:] = ends[:-1] + 1
+    ends = ends - ((ends > starts) & (text[ends - 1] == ord("\r")))
+    return starts, ends
+
+
+def _read_numbers(text: _Bytes, places: _Positions, step: int) -> tuple[_Positions, _Positions]:
+    """(values, counts of digits) of the numbers, up to 5 digits, that start (step 1) or end (-1) there."""
+    values = np.zeros_like(places)
+    n_digits = np.zeros_like(places)
+    going = np.ones(len(places), np.bool_)
+    for i in range(5):
+        digits = text[places + i * step] - np.uint8(ord("0"))  # what is no digit is now above 9: it wraps
+        going &= digits <= 9
+        longer = values * 10 + digits if step > 0 else values + digits * np.int64(10**i)
+        values = np.where(going, longer, values)
+        n_digits += going
+    return values, n_digits
+
+
+def _not_plain(text: _Bytes, lines: _Lines) -> _Positions:
+    """The lines with what may not stand between quotes as it is: a backslash, CR, NUL, or the same quote."""
+    special = _is_quote(text) | (text == ord("\\")) | (text == ord("\r")) | (text == 0)
+    special[lines.opens[lines.plain]] = False  # most of them; the rest is few
+    special[lines.closes[lines.plain]] = False
+    places = np.flatnonzero(special)
+    owners = np.searchsorted(lines.starts, places, "right") - 1
+    same_quote = text[places] == text[lines.opens[owners].clip(0, len(text) - 1)]
+    wrong = (places < lines.closes[owners]) & (same_quote | ~_is_quote(text[places]))
+    ret: _Positions = owners[wrong]
+    return ret
+
+
+def _is_quote(text: _Bytes) -> npt.NDArray[np.bool_]:
+    ret: npt.NDArray[np.bool_] = (text == ord("'")) | (text == ord('"'))
+    return ret
+
+
+_LINE = re.compile(
+    r"(-?[0-9]+) "
+    r"(b?)(?:'([^'\\\r\0]*(?:\\[^\r\0][^'\\\r\0]*)*)'|\"([^\"\\\r\0]*(?:\\[^\r\0][^\"\\\r\0]*)*)\")"
+    r" ([0-9]+)"
+)
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
+_ESCAPED = dict(zip("abfnrtv\\'\"", "\a\b\f\n\r\t\v\\'\"", strict=True))
+
+
+def _parse_line(line: str) -> tuple[int, bytes]:
+    """(id, piece) of any line, without its end. What is wrong with it is a ValueError that says so."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise ValueError(f"not `id 'token' length`: {_shown(line)}")
+    token_id = _check_id(_small_int(match[1]), match[1])
+    body = match[3] if match[3] is not None else match[4]
+    piece = _unescape_bytes(body) if match[2] else _encode(_unescape(body, "xuU"))
+    if not piece:
+        raise ValueError("the token is empty")
+    if len(piece) != _small_int(match[5]):
+        raise ValueError(f"the token {_shown(piece)} has {len(piece)} bytes, not {_short(match[5])}")
+    return token_id, piece
+
+
+def _unescape(body: str, numeric: str) -> str:
+    """What the inside of a literal stands for, as Python reads it. `numeric` lists its \\x-like escapes.
+
+    Refused are \\N{...}, octal above \\377, and a backslash before any other character: no repr() writes
+    these, and Python itself is about to stop reading the last two.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        escape = match[1]
+        if escape in _ESCAPED:
+            return _ESCAPED[escape]
+        if escape[0] in "01234567" and int(escape, 8) <= 0o377:
+            return chr(int(escape, 8))
+        if escape[0] in numeric and len(escape) > 1 and int(escape[1:], 16) <= 0x10FFFF:
+            return chr(int(escape[1:], 16))
+        raise ValueError(f"the literal has an escape that is not known here: {_shown(match[0])}")
+
+    return _ESCAPE.sub(replace, body)
+
+
+def _unescape_bytes(body: str) -> bytes:
+    if not body.isascii():
+        raise ValueError("a bytes literal may hold ASCII only")
+    return _unescape(body, "x").encode("latin-1")
+
+
+def write_text(vocabulary: Vocabulary) -> bytes:
+    """The text form, LF at each end. Refuses what it cannot hold, and so reads back what it has written."""
+    name = f"{vocabulary.name} as an RWKV vocabulary"
+    if vocabulary.eod_id not in (None, EOD_ID):
+        raise VocabularyError(f"{name}: end of document must be id {EOD_ID}, not {vocabulary.eod_id}")
+    if vocabulary.fallback_id is not None:
+        raise VocabularyError(f"{name}: there is no place for a fallback id")
+    data, offsets = vocabulary.data.tobytes(), vocabulary.offsets.tolist()
+    pieces = [data[i:j] for i, j in pairwise(offsets)]
+    lines = [f"{i} {_literal(p)} {len(p)}\n" for i, p in zip(vocabulary.ids.tolist(), pieces, strict=True)]
+    ret = "".join(lines).encode()
+    read_text(ret, name)
+    return ret
+
+
+def _literal(piece: bytes) -> str:
+    try:
+        return repr(piece.decode())
+    except UnicodeDecodeError:
+        return repr(piece)
+
+
+# -------------------------------------------------------------------------------------------------- JSON ----
+
+
+def read_json(data: bytes, name: str) -> Vocabulary:
+    """Reads the JSON form, and adds the bytes 128..255, which it cannot express."""
+    text = _decode(data, name)
+    pairs = _load_pairs(text, name)
+    pieces = []
+    ids = np.zeros(len(pairs) + 128, np.int64)
+
+    def line_of(index: int) -> int:
+        return _line_of_pair(text, index)
+
+    for i, (token, value) in enumerate(pairs):
+        try:
+            piece, ids[i] = _parse_pair(token, value)
+        except ValueError as error:
+            raise VocabularyError(f"{name}, line {line_of(i)}: {error}") from None
+        pieces.append(piece)
+    taken = np.flatnonzero((ids > 128) & (ids <= 256))
+    if len(taken):
+        i = int(taken[0])
+        raise VocabularyError(
+            f"{name}, line {line_of(i)}: id {ids[i]} is that of byte 0x{ids[i] - 1:02x}, "
+            f"but the file gives it to {_shown(pieces[i])}"
+        )
+    pieces += [bytes([b]) for b in range(128, 256)]
+    ids[len(pairs) :] = np.arange(129, 257)
+    return _build(pieces, ids, name, line_of)
+
+
+def _load_pairs(text: str, name: str) -> list[tuple[str, object]]:
+    """The object's (key, value) pairs, duplicates included."""
+    try:
+        pairs: list[tuple[str, object]] = json.loads(text, object_pairs_hook=list)
+    except json.JSONDecodeError as error:
+        raise VocabularyError(f"{name}, line {error.lineno}: not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # thousands of digits; thousands of brackets
+        raise VocabularyError(f"{name}: not a vocabulary: {error}") from None
+    if not text.lstrip().startswith("{"):
+        raise VocabularyError(f"{name}: not a JSON object of {{token: id}}")
+    return pairs
+
+
+def _parse_pair(token: str, value: object) -> tuple[bytes, int]:
+    if type(value) is not int:  # bool is an int, too
+        raise ValueError(f"the value of {_shown(token)} is no id; the form read here is {{token: id}}")
+    if not token:
+        raise ValueError("the token is empty")
+    digits = str(value) if abs(value) < 10**18 else "of more than 18 digits"  # str() refuses thousands
+    return _encode(token), _check_id(value, digits)
+
+
+def _line_of_pair(text: str, index: int) -> int:
+    """The line of pair `index`, where no value before it holds a string: then the strings are the keys."""
+    for i, match in enumerate(re.finditer(r'"[^"\\]*(?:\\.[^"\\]*)*"', text)):
+        if i == index:
+            return text.count("\n", 0, match.start()) + 1
+    raise AssertionError("there are as many keys as pairs")
+
+
+# -------------------------------------------------------------------------------------------------- both ----
+
+
+def _build(pieces: list[bytes], ids: _Positions, name: str, line_of: _LineOf) -> Vocabulary:
+    """Checks what concerns more than one piece. Each piece is right by itself."""
+    unique = set(pieces)
+    if len(unique) != len(pieces):
+        first, second = _find_duplicate(pieces)
+        shown = _shown(pieces[second])
+        raise VocabularyError(f"{name}, line {line_of(second)}: {shown} is also on line {line_of(first)}")
+    if len(ids) and np.bincount(ids).max() > 1:
+        first, second = _find_duplicate(ids.tolist())
+        raise VocabularyError(
+            f"{name}, line {line_of(second)}: id {ids[second]} is also on line {line_of(first)}"
+        )
+    _check_bytes(unique, name)
+    return Vocabulary.pack(pieces, ids, eod_id=EOD_ID, eod_piece=EOD_PIECE, fallback_id=None, name=name)
+
+
+def _check_bytes(pieces: set[bytes], name: str) -> None:
+    missing = [f"0x{b:02x}" for b in range(256) if bytes([b]) not in pieces]
+    if missing:
+        listed = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
+        raise VocabularyError(f"{name}: {len(missing)} of the 256 single bytes have no token: {listed}")
+
+
+def _find_duplicate(items: Sequence[bytes | int]) -> tuple[int, int]:
+    seen: dict[bytes | int, int] = {}
+    for i, item in enumerate(items):
+        if item in seen:
+            return seen[item], i
+        seen[item] = i
+    raise AssertionError("the caller has counted one")
+
+
+def _check_id(value: int, digits: str) -> int:
+    if value == EOD_ID:
+        raise ValueError(f"id {EOD_ID} is {EOD_PIECE}, which has no token in a file")
+    if not 0 < value <= ID_MAX:
+        raise ValueError(f"id {_short(digits)} is not in 1..{ID_MAX}")
+    return value
+
+
+def _encode(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the token has a lone surrogate, U+{ord(text[error.start]):04X}") from None
+
+
+def _small_int(digits: str) -> int:
+    """int(), but what has more than 18 digits becomes some number of 18: int() refuses thousands."""
+    sign = -1 if digits.startswith("-") else 1
+    return sign * int(digits.lstrip("-0")[:18] or "0")
+
+
+def _shown(item: str | bytes) -> str:
+    """A literal of it, in ASCII, for messages."""
+    return _short(ascii(item[:80]))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,39 @@
+"""What every vocabulary file is read into: packed pieces, their ids, and the special ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The pieces as a packed list: piece i is data[offsets[i]:offsets[i + 1]] and has the id ids[i]."""
+
+    data: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]  # [n + 1]
+    ids: npt.NDArray[np.int64]  # [n]
+    eod_id: int | None  # end of document; in no text, so it need not have a piece
+    eod_piece: str | None  # how it is shown
+    fallback_id: int | None  # what a byte becomes that no piece covers; None if all 256 bytes are pieces
+    name: str  # for messages: the file, mostly
+
+    @classmethod
+    def pack(
+        cls,
+        pieces: Sequence[bytes],
+        ids: npt.NDArray[np.int64],
+        *,
+        eod_id: int | None,
+        eod_piece: str | None,
+        fallback_id: int | None,
+        name: str,
+    ) -> Vocabulary:
+        """Packs the pieces, in their order. Checks nothing."""
+        data = np.frombuffer(b"".join(pieces), np.uint8)
+        offsets = np.zeros(len(pieces) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)), out=offsets[1:])
+        return cls(data, offsets, ids, eod_id, eod_piece, fallback_id, name)
