@@ -350,6 +350,12 @@ const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *re
     return m->pieces + m->piece_offsets[id];
 }
 
+void unitok_model_pieces(const unitok_model *m, const uint8_t **ret_data, const uint32_t **ret_offsets)
+{
+    *ret_data = m->pieces;
+    *ret_offsets = m->piece_offsets;
+}
+
 int64_t unitok_model_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 {
     if (n_bytes <= 0) return -1;

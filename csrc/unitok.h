@@ -83,7 +83,8 @@ int32_t unitok_model_new(const uint8_t *data, const int64_t *offsets, const int6
 
 /* Opens a native model that lies in memory, 8-byte aligned. `bytes[0..n_bytes-1]` must stay unchanged for the life of
  * the model, which reads its tables in place. Every index in the file is checked: hostile bytes give
- * UNITOK_ERROR_FORMAT, never an access outside `bytes`. The checksum is left to unitok_native_checksum_range's caller. */
+ * UNITOK_ERROR_FORMAT, never an access outside `bytes`. What follows the image is ignored. The checksum is for the
+ * caller to compare: see UNITOK_NATIVE_CHECKSUM_AT. */
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model **ret,
                           unitok_error *error);
 
@@ -100,6 +101,9 @@ void unitok_model_free(unitok_model *model);
 
 /* The bytes of piece `id`; *ret_n_bytes is -1 (and the result NULL) if that id has no piece. The memory is the model's. */
 const uint8_t *unitok_model_piece(const unitok_model *model, int64_t id, int64_t *ret_n_bytes);
+
+/* All pieces by id, in the model's memory: piece `id` is data[offsets[id]..offsets[id + 1]), id < n_ids; empty if none. */
+void unitok_model_pieces(const unitok_model *model, const uint8_t **ret_data, const uint32_t **ret_offsets);
 
 /* The id of exactly these bytes, or -1. */
 int64_t unitok_model_find(const unitok_model *model, const uint8_t *piece, int64_t n_bytes);

@@ -1,0 +1,54 @@
+"""pyunitok: text corpora of terabytes into uint16 token arrays, exactly and fast. The public names, nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyunitok.errors import (
+    CpuError,
+    IdError,
+    InputError,
+    ModelFormatError,
+    OutputError,
+    UnitokError,
+    VocabularyError,
+)
+
+if TYPE_CHECKING:
+    from pyunitok.packed import Packed
+    from pyunitok.tokenizer import Tokenizer
+    from pyunitok.tokens import TokenArray, open
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CpuError",
+    "IdError",
+    "InputError",
+    "ModelFormatError",
+    "OutputError",
+    "Packed",
+    "TokenArray",
+    "Tokenizer",
+    "UnitokError",
+    "VocabularyError",
+    "__version__",
+    "open",
+]
+
+# numpy and the C library are imported when first used: `pyunitok --help` needs neither.
+_LAZY = {"Packed": "packed", "Tokenizer": "tokenizer", "TokenArray": "tokens", "open": "tokens"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

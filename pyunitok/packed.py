@@ -1,0 +1,59 @@
+"""Packed: a list of byte strings or of id sequences as one array and its offsets, as C, Python and files have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+
+class Packed:
+    """Item i is data[offsets[i]:offsets[i + 1]].
+
+    data     uint8[...] (documents) or uint16[...] (ids)
+    offsets  int64[n + 1], not decreasing, offsets[0] >= 0, offsets[n] <= len(data)
+    """
+
+    __slots__ = ("data", "offsets")
+
+    def __init__(self, data: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any]) -> None:
+        self.data = np.ascontiguousarray(data)
+        self.offsets: np.ndarray[Any, np.dtype[np.int64]] = np.ascontiguousarray(offsets, np.int64)
+        bounds = self.offsets
+        if self.data.ndim != 1 or bounds.ndim != 1 or len(bounds) == 0:
+            raise ValueError("Packed takes a vector of data and a vector of at least one offset")
+        if bounds[0] < 0 or bounds[-1] > len(self.data) or np.any(bounds[1:] < bounds[:-1]):
+            raise ValueError("offsets must not decrease and must lie within the data")
+
+    @classmethod
+    def from_documents(cls, documents: Iterable[str | bytes]) -> Packed:
+        """Pack documents as bytes, str as UTF-8. UnicodeEncodeError where a str holds a lone surrogate."""
+        items = [document.encode() if isinstance(document, str) else document for document in documents]
+        offsets = np.fromiter(accumulate(map(len, items), initial=0), np.int64, len(items) + 1)
+        return cls(np.frombuffer(b"".join(items), np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> np.ndarray[Any, Any]:
+        n = len(self)
+        if not -n <= index < n:
+            raise IndexError(f"item {index} of a Packed of {n}")
+        index %= n
+        return self.data[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
+        bounds = self.offsets.tolist()
+        return (self.data[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Packed):
+            return NotImplemented
+        return len(self) == len(other) and all(np.array_equal(a, b) for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Packed({len(self)} items, {self.data.dtype}[{self.offsets[-1] - self.offsets[0]}])"

@@ -1,0 +1,451 @@
+"""Tokenizer: text to ids and back. The class that everything else here is built around."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok.errors import IdError, VocabularyError
+from pyunitok.packed import Packed
+
+Ids = np.ndarray[Any, np.dtype[np.uint16]]
+IntVector = np.ndarray[Any, np.dtype[np.int64]]
+Engine = Literal["double-array", "hat"]
+
+GROUP_BYTES = 1 << 20  # documents are packed and encoded about so many bytes at a time: what fits a core's cache
+THREAD_BYTES = 1 << 20  # a thread is worth starting for so much text
+
+
+def _show_bytes(error: UnicodeError) -> tuple[str, int]:
+    """Shows bytes that are no valid UTF-8 as <0xE3>, as SentencePiece names its byte pieces."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "".join(f"<0x{byte:02X}>" for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("pyunitok.show", _show_bytes)
+
+
+def available_cores() -> int:
+    """The cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Tokenizer:
+    """A model and what is needed to use it. Immutable: shared by threads, survives fork, pickles by content.
+
+    >>> tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["th", "the"])
+    >>> tok.encode("the thing").tolist()
+    [257, 32, 256, 105, 110, 103]
+    >>> tok.decode([257, 33])
+    'the!'
+    """
+
+    def __init__(self, model: _ffi.Model, *, name: str, eod_piece: str | None, path: str | None = None) -> None:
+        """For from_file, from_pieces and default, which are how a Tokenizer is made."""
+        self._model = model
+        self._scratches: list[_ffi.Scratch] = []  # idle ones; append and pop are atomic
+        self._sha256: str | None = None
+        self._eod_piece = eod_piece
+        self.name = name
+        self.path = path
+
+    # ------------------------------------------------------------------------------------------------- making ---
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None) -> Tokenizer:
+        """Open a model file, recognised by its content: native, RWKV World text or JSON.
+
+        engine  "double-array" (the default) or "hat"; the same ids
+        cpu     None for the best that this processor has, or "portable", "sse2", "avx2", "avx512", "neon"; the same ids
+
+        Raises FileNotFoundError, VocabularyError or ModelFormatError (naming file and line or byte), CpuError.
+        A native file is mapped into memory, not read.
+        """
+        from pyunitok import vocab
+
+        return vocab.open_tokenizer(Path(path), engine=engine, cpu=cpu)
+
+    @classmethod
+    def default(cls, *, engine: Engine = "double-array", cpu: str | None = None) -> Tokenizer:
+        """The RWKV World vocabulary of the installed distribution pyrwkv-tokenizer (`pip install 'pyunitok[rwkv]'`)."""
+        from pyunitok.vocab import rwkv
+
+        tokenizer = cls.from_file(rwkv.find_installed(), engine=engine, cpu=cpu)
+        tokenizer.name = "rwkv-world"
+        return tokenizer
+
+    @classmethod
+    def from_pieces(
+        cls,
+        pieces: Mapping[bytes, int] | Mapping[str, int] | Iterable[str | bytes],
+        *,
+        eod: int | str | bytes | None = None,
+        fallback: int | str | bytes | None = None,
+        name: str = "pieces",
+        engine: Engine = "double-array",
+        cpu: str | None = None,
+    ) -> Tokenizer:
+        """A greedy longest-prefix tokenizer over these pieces.
+
+        pieces    {piece: id}, or pieces with the ids 0, 1, 2, …; str stands for its UTF-8 bytes
+        eod       the id that ends documents (a piece, or an id that may have none), or None
+        fallback  what a byte becomes that no piece covers; needed only where one of the 256 bytes is no piece
+
+        Raises VocabularyError, naming the piece, for an empty or repeated piece, an id that is repeated or not within
+        0..65535, and a byte without a piece.
+        """
+        table = pieces if isinstance(pieces, Mapping) else None
+        items = [piece.encode() if isinstance(piece, str) else bytes(piece) for piece in pieces]
+        numbers = list(table.values()) if table is not None else list(range(len(items)))
+
+        def id_of(special: int | str | bytes | None, role: str) -> int:
+            if special is None or isinstance(special, int):
+                return -1 if special is None else special
+            piece = special.encode() if isinstance(special, str) else special
+            if piece not in items:
+                raise VocabularyError(f"the {role} {special!r} is none of the pieces")
+            return numbers[items.index(piece)]
+
+        eod_id, fallback_id = id_of(eod, "eod"), id_of(fallback, "fallback")
+        packed = Packed.from_documents(items)
+        try:
+            ids = np.array([int(number) for number in numbers], np.int64)
+        except OverflowError:
+            raise VocabularyError("an id is not within 0..65535") from None
+        model = cls._build(packed.data, packed.offsets, ids, eod_id, fallback_id, engine, cpu)
+        return cls(model, name=name, eod_piece="<eod>" if model.info.eod_id >= 0 else None)
+
+    @staticmethod
+    def _build(
+        data: Any, offsets: Any, ids: Any, eod_id: int, fallback_id: int, engine: Engine, cpu: str | None
+    ) -> _ffi.Model:
+        try:
+            return _ffi.Model.new(
+                data, offsets, ids, eod_id=eod_id, fallback_id=fallback_id, **engine_arguments(engine, cpu)
+            )
+        except VocabularyError as error:
+            item = getattr(error, "item", -1)
+            if item < 0:
+                raise
+            piece = bytes(data[offsets[item] : offsets[item + 1]][:64])
+            raise VocabularyError(f"piece {item} ({piece!r}, id {ids[item]}): {error}") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the native form: it opens by memory-mapping, with nothing to rebuild."""
+        from pyunitok.vocab import native
+
+        native.save(path, self._model, name=self.name, eod_piece=self._eod_piece)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from pyunitok.vocab import native
+
+        image = bytes(native.write(self._model, name=self.name, eod_piece=self._eod_piece))
+        return _unpickle, (image, self.path, self._model.info.engine)
+
+    # ----------------------------------------------------------------------------------------------- encoding ---
+
+    def encode(self, text: str | bytes) -> Ids:
+        """uint16[n]: the ids of one document. Any bytes encode; a str with a lone surrogate raises UnicodeEncodeError.
+
+        Source of the method: RWKV's TRIE_TOKENIZER, the longest piece at every position. O(n).
+        """
+        try:
+            scratch = self._scratches.pop()
+        except IndexError:
+            scratch = _ffi.Scratch(self._model)
+        ids = scratch.encode(text.encode() if text.__class__ is str else _as_bytes(text))
+        self._scratches.append(scratch)
+        return ids
+
+    def count(self, text: str | bytes) -> int:
+        """len(encode(text)), without making the array."""
+        scratch = self._scratch()
+        n = scratch.count(_as_bytes(text))
+        self._scratches.append(scratch)
+        return n
+
+    def encode_batch(self, docs: Iterable[str | bytes] | Packed, threads: int | None = None) -> Packed:
+        """The ids of many documents: item i is uint16[...], what encode(docs[i]) gives.
+
+        docs     str, bytes, or a Packed of uint8
+        threads  at most so many; None: one for every MiB of text, up to the cores at hand
+        """
+        if isinstance(docs, str | bytes):
+            raise TypeError("encode_batch takes many documents; for one, use encode")
+        if isinstance(docs, Packed):
+            if docs.data.dtype != np.uint8:
+                raise TypeError(f"expected a Packed of uint8, not of {docs.data.dtype}")
+            sizes = np.diff(docs.offsets)
+            source: _Documents = _PackedDocuments(docs)
+        else:
+            items = [_as_bytes(document) for document in docs]
+            sizes = np.fromiter(map(len, items), np.int64, len(items))
+            source = _ListedDocuments(items)
+        return self._encode_sized(source, sizes, threads)
+
+    def _encode_sized(self, source: _Documents, sizes: IntVector, threads: int | None) -> Packed:
+        """Each thread encodes a run of documents into its own region of one array; the gaps are closed at the end."""
+        n_docs, n_bytes = len(sizes), int(sizes.sum())
+        wanted = min(available_cores(), n_bytes // THREAD_BYTES) if threads is None else threads
+        n_parts = max(1, min(wanted, n_docs))
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
+        room = [int(starts[cut]) + part * _ffi.ENCODE_SLACK for part, cut in enumerate(cuts)]
+        ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, np.uint16)
+        offsets = np.zeros(n_docs + 1, np.int64)
+
+        def encode_part(part: int) -> int:
+            region = ids[room[part] : room[part + 1] + _ffi.ENCODE_SLACK]
+            return self._encode_run(source, starts, cuts[part], cuts[part + 1], region, offsets)
+
+        if n_parts == 1:
+            counts = [encode_part(0)]
+        else:
+            with ThreadPoolExecutor(n_parts) as pool:
+                counts = list(pool.map(encode_part, range(n_parts)))
+        end = 0
+        for part, count in enumerate(counts):
+            if part:
+                ids[end : end + count] = ids[room[part] : room[part] + count]
+                offsets[cuts[part] + 1 : cuts[part + 1] + 1] += end
+            end += count
+        ids.resize(end, refcheck=False)
+        return Packed(ids, offsets)
+
+    def _encode_run(
+        self, source: _Documents, starts: IntVector, begin: int, end: int, region: Ids, offsets: IntVector
+    ) -> int:
+        """Encode documents begin..end-1 group by group; offsets[begin + 1 .. end] count from the region's start."""
+        scratch, done = self._scratch(), 0
+        while begin < end:
+            stop = int(np.searchsorted(starts, starts[begin] + GROUP_BYTES, "right")) - 1
+            stop = min(max(stop, begin + 1), end)
+            data, bounds = source.group(begin, stop, starts)
+            scratch.encode_batch(data, bounds, region[done:], offsets[begin : stop + 1])
+            # The call wrote 0 at offsets[begin], which is the end of the group before.
+            group_ids = int(offsets[stop])
+            offsets[begin : stop + 1] += done
+            done += group_ids
+            begin = stop
+        self._scratches.append(scratch)
+        return done
+
+    def encode_as_pieces(self, text: str | bytes) -> list[str]:
+        """What id_to_piece gives for every id of encode(text)."""
+        return [self.id_to_piece(id_) for id_ in self.encode(text).tolist()]
+
+    def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, IntVector]:
+        """uint16[n] ids and int64[n, 2] spans: token k is text[spans[k, 0]:spans[k, 1]].
+
+        Spans count bytes for bytes and characters for str; a token that begins or ends inside a character has the whole
+        character in its span. Slower than encode: it walks the trie for every token.
+        """
+        data = _as_bytes(text)
+        ids, ends = self._model.encode_ends(data)
+        spans = np.stack((np.concatenate((ends[:0], [0], ends[:-1]))[: len(ends)], ends), axis=1)
+        if isinstance(text, str) and len(ids):
+            begins_character = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
+            character = np.cumsum(begins_character) - 1  # of each byte
+            spans = np.stack((character[spans[:, 0]], character[spans[:, 1] - 1] + 1), axis=1)
+        return ids, spans
+
+    def split(self, text: bytes | bytearray | memoryview) -> int:
+        """How much of an unfinished document can be encoded now, whatever follows: see unitok_split in csrc/unitok.h.
+
+        encode(text[:k]) followed by encode(text[k:] + more) is encode(text + more). 0 only for short texts.
+        """
+        return self._model.split(text)
+
+    # ----------------------------------------------------------------------------------------------- decoding ---
+
+    def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
+        """The text of any sequence of ids. "strict" raises UnicodeDecodeError where its bytes are no UTF-8."""
+        return self.decode_bytes(ids).decode("utf-8", errors)
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
+
+        An eod id without a piece decodes to nothing, a fallback id without one to U+FFFD.
+        """
+        array = as_ids(ids)
+        data, _ = self._model.decode_batch(array, np.array([0, len(array)], np.int64))
+        return data.tobytes()
+
+    def decode_batch(self, ids: Packed) -> Packed:
+        """Many sequences of ids (a Packed of uint16) to a Packed of uint8."""
+        return Packed(*self._model.decode_batch(ids.data, ids.offsets))
+
+    # ---------------------------------------------------------------------------------------------- vocabulary ---
+
+    @property
+    def vocab_size(self) -> int:
+        """1 + the largest id, eod and fallback included: the rows that an embedding needs."""
+        return int(self._model.info.n_ids)
+
+    def __len__(self) -> int:
+        return self.vocab_size
+
+    @property
+    def eod_id(self) -> int | None:
+        """The id that ends documents, or None."""
+        return None if self._model.info.eod_id < 0 else int(self._model.info.eod_id)
+
+    @property
+    def fallback_id(self) -> int | None:
+        """What a byte becomes that no piece covers; None if every byte has a piece."""
+        return None if self._model.info.fallback_id < 0 else int(self._model.info.fallback_id)
+
+    @property
+    def lossless(self) -> bool:
+        """Whether decode_bytes(encode(x)) == x for every x."""
+        return all(self._model.find(bytes([byte])) >= 0 for byte in range(256))
+
+    @property
+    def engine(self) -> str:
+        return next(name for name, number in _ffi.ENGINES.items() if number == self._model.info.engine)
+
+    @property
+    def cpu(self) -> str:
+        """The instruction set in use."""
+        return next(name for name, number in _ffi.CPUS.items() if number == self._model.info.cpu)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the model holds; each thread that encodes holds some 4 MiB more."""
+        return int(self._model.info.memory_bytes)
+
+    @property
+    def max_piece_bytes(self) -> int:
+        return int(self._model.info.max_piece_bytes)
+
+    def pieces(self) -> Packed:
+        """A Packed of uint8 by id; empty for an id that has no piece."""
+        return Packed(*self._model.pieces())
+
+    @property
+    def sha256(self) -> str:
+        """Of the vocabulary itself (pieces, ids, special ids), whichever file it came from."""
+        if self._sha256 is None:
+            data, offsets = self._model.pieces()
+            digest = hashlib.sha256(b"pyunitok longest 1\n")
+            digest.update(np.array([self._model.info.eod_id, self._model.info.fallback_id], "<i8").tobytes())
+            digest.update(offsets.astype("<i8").tobytes())
+            digest.update(data.tobytes())
+            self._sha256 = digest.hexdigest()
+        return self._sha256
+
+    def id_to_bytes(self, id_: int) -> bytes:
+        """The bytes that an id stands for; empty for an eod that is no piece. IdError if it has no meaning."""
+        piece = self._model.piece(id_) if 0 <= id_ < self.vocab_size else None
+        return self.decode_bytes([id_]) if piece is None else piece
+
+    def id_to_piece(self, id_: int) -> str:
+        """The piece as text; bytes that are no valid UTF-8 show as <0xE3>. IdError if the id has no meaning."""
+        if id_ == self.eod_id and self._model.piece(id_) is None:
+            return self._eod_piece or "<eod>"
+        return self.id_to_bytes(id_).decode("utf-8", "pyunitok.show")
+
+    def piece_to_id(self, piece: str | bytes) -> int | None:
+        """The id of exactly this piece, or None. A str may also be what id_to_piece shows: <0xE3>, the eod's name."""
+        id_ = self._model.find(_as_bytes(piece))
+        if id_ < 0 and isinstance(piece, str):
+            if piece == self._eod_piece:
+                return self.eod_id
+            id_ = self._model.find(_unshow(piece))
+        return None if id_ < 0 else id_
+
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.name!r}, vocab_size={self.vocab_size}, engine={self.engine!r}, cpu={self.cpu!r})"
+
+    def _scratch(self) -> _ffi.Scratch:
+        """An idle scratch, or a new one; whoever takes it appends it to self._scratches when done."""
+        try:
+            return self._scratches.pop()
+        except IndexError:
+            return _ffi.Scratch(self._model)
+
+
+def engine_arguments(engine: str, cpu: str | None) -> dict[str, int]:
+    """The numbers that the C library knows these names by; ValueError for a name it does not know."""
+    if engine not in _ffi.ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(_ffi.ENGINES)}, not {engine!r}")
+    if cpu is not None and cpu not in _ffi.CPUS:
+        raise ValueError(f"cpu must be None or one of {', '.join(_ffi.CPUS)}, not {cpu!r}")
+    return {"engine": _ffi.ENGINES[engine], "cpu": -1 if cpu is None else _ffi.CPUS[cpu]}
+
+
+def as_ids(ids: Iterable[int]) -> Ids:
+    """uint16[n] from any sequence of integers; IdError names the first that does not fit, and its position."""
+    array = ids if isinstance(ids, np.ndarray) else _array_of(ids)
+    if array.dtype == np.uint16:
+        return np.ascontiguousarray(array)
+    if array.ndim != 1 or array.dtype.kind not in "iuO":
+        raise TypeError(f"ids must be a sequence of integers, not {array.dtype}{list(array.shape)}")
+    wrong = np.flatnonzero((array < 0) | (array > _ffi.ID_MAX))
+    if len(wrong):
+        raise IdError(f"id {array[wrong[0]]} at position {wrong[0]}: ids lie within 0..{_ffi.ID_MAX}")
+    return array.astype(np.uint16)
+
+
+def _array_of(ids: Iterable[int]) -> np.ndarray[Any, Any]:
+    items: Sequence[int] = ids if isinstance(ids, list | tuple | range) else list(ids)
+    for position, item in enumerate(items):
+        if not isinstance(item, int | np.integer):
+            raise TypeError(f"ids must be integers; position {position} holds {type(item).__name__}")
+    return np.array(items, object)
+
+
+def _as_bytes(text: str | bytes) -> bytes:
+    if isinstance(text, str):
+        return text.encode()
+    if isinstance(text, bytes):
+        return text
+    if isinstance(text, bytearray | memoryview | np.ndarray):
+        return bytes(text)
+    raise TypeError(f"expected str or bytes, not {type(text).__name__}")
+
+
+def _unshow(piece: str) -> bytes:
+    """The bytes of a piece as id_to_piece shows it: <0xE3> stands for the byte."""
+    parts = re.split(r"<0x([0-9A-F]{2})>", piece)
+    return b"".join(bytes.fromhex(part) if k % 2 else part.encode() for k, part in enumerate(parts))
+
+
+def _unpickle(image: bytes, path: str | None, engine: int) -> Tokenizer:
+    from pyunitok.vocab import native
+
+    # The copy is aligned, which the bytes inside a pickle need not be.
+    model, about = native.read(np.frombuffer(bytearray(image), np.uint8), "pickle", engine=engine, cpu=-1)
+    return Tokenizer(model, name=about["name"], eod_piece=about["eod_piece"], path=path)
+
+
+class _Documents(Protocol):
+    """Documents that can be had as a packed list, a run at a time."""
+
+    def group(self, begin: int, end: int, starts: IntVector) -> tuple[Any, IntVector]: ...
+
+
+class _PackedDocuments:
+    def __init__(self, packed: Packed) -> None:
+        self._packed = packed
+
+    def group(self, begin: int, end: int, starts: IntVector) -> tuple[Any, IntVector]:
+        return self._packed.data, self._packed.offsets[begin : end + 1]
+
+
+class _ListedDocuments:
+    def __init__(self, items: list[bytes]) -> None:
+        self._items = items
+
+    def group(self, begin: int, end: int, starts: IntVector) -> tuple[Any, IntVector]:
+        data = np.frombuffer(b"".join(self._items[begin:end]), np.uint8)
+        return data, starts[begin : end + 1] - starts[begin]

@@ -1,0 +1,73 @@
+"""The native model file: the C library's image, used in place, and a little JSON behind it.
+
+csrc/model.c draws the image. Behind it, to the end of the file: UTF-8 JSON {"name": str, "eod_piece": str | null}. The
+checksum in the header covers both.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from pyunitok import _ffi
+from pyunitok.errors import ModelFormatError
+
+MAGIC = b"\x89UTK\r\n\x1a\n"
+_IMAGE_BYTES_AT = 24
+
+
+def looks_native(head: bytes) -> bool:
+    return head.startswith(MAGIC)
+
+
+def write(model: _ffi.Model, *, name: str, eod_piece: str | None) -> bytearray:
+    """The whole file as bytes."""
+    image = model.save()
+    image += json.dumps({"name": name, "eod_piece": eod_piece}, ensure_ascii=False).encode()
+    checksum = xxhash.xxh64_intdigest(memoryview(image)[_ffi.CHECKED_FROM :])
+    image[_ffi.CHECKSUM_AT : _ffi.CHECKSUM_AT + 8] = checksum.to_bytes(8, "little")
+    return image
+
+
+def save(path: str | os.PathLike[str], model: _ffi.Model, *, name: str, eod_piece: str | None) -> None:
+    """Write the file; it appears under its name only when complete."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".partial")
+    partial.write_bytes(write(model, name=name, eod_piece=eod_piece))
+    partial.replace(target)
+
+
+def read(data: Any, name: str, *, engine: int, cpu: int) -> tuple[_ffi.Model, dict[str, Any]]:
+    """The model in `data`, a buffer that must not change while the model lives, and the JSON behind it.
+
+    ModelFormatError names the file and the byte where the file is damaged, cut short or of another version.
+    """
+    view = memoryview(data)
+    if len(view) < _IMAGE_BYTES_AT + 8 or not looks_native(bytes(view[:8])):
+        raise ModelFormatError(f"{name}: too short for a native model")
+    stored = int.from_bytes(view[_ffi.CHECKSUM_AT : _ffi.CHECKSUM_AT + 8], "little")
+    if xxhash.xxh64_intdigest(view[_ffi.CHECKED_FROM :]) != stored:
+        raise ModelFormatError(f"{name}: the checksum does not fit: the file is damaged or cut short; save it anew")
+    image_bytes = int.from_bytes(view[_IMAGE_BYTES_AT : _IMAGE_BYTES_AT + 8], "little")
+    try:
+        model = _ffi.Model.load(data, engine=engine, cpu=cpu)
+        about = json.loads(bytes(view[image_bytes:]))
+        if not isinstance(about, dict) or not isinstance(about.get("name"), str):
+            raise ModelFormatError("the description behind the image lacks a name")
+        if not isinstance(about.get("eod_piece"), str | None):
+            raise ModelFormatError("the description behind the image has an eod piece that is no string")
+    except (ModelFormatError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ModelFormatError(f"{name}: {error}") from None
+    return model, about
+
+
+def open_file(path: Path, *, engine: int, cpu: int) -> tuple[_ffi.Model, dict[str, Any]]:
+    """Map the file and read it in place: nothing is copied, processes share the pages."""
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return read(mapped, str(path), engine=engine, cpu=cpu)
