@@ -165,7 +165,8 @@ class Scratch:
         n_bytes = len(text)
         if n_bytes <= 4096:
             n = lib.unitok_encode(self._model.handle, self.handle, text, n_bytes, self._ids_pointer)
-            return self._ids[:n].copy()
+            short: Ids = self._ids[:n].copy()
+            return short
         ids = np.empty(n_bytes + ENCODE_SLACK, np.uint16)
         n = lib.unitok_encode(self._model.handle, self.handle, text, n_bytes, pointer(ids))
         ids.resize(n, refcheck=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class Packed:
 
     def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
         bounds = self.offsets.tolist()
-        return (self.data[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False))
+        return (self.data[begin:end] for begin, end in pairwise(bounds))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Packed):

@@ -61,7 +61,9 @@ class Tokenizer:
     # ------------------------------------------------------------------------------------------------- making ---
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None) -> Tokenizer:
+    def from_file(
+        cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None
+    ) -> Tokenizer:
         """Open a model file, recognised by its content: native, RWKV World text or JSON.
 
         engine  "double-array" (the default) or "hat"; the same ids

@@ -22,7 +22,7 @@ ffi.set_source(
     "pyunitok._lib",
     '#include "csrc/common.h"',
     sources=SOURCES,
-    depends=HEADERS + ["tools/build_ffi.py"],
+    depends=[*HEADERS, "tools/build_ffi.py"],
     include_dirs=["."],
     # UNITOK_CFLAGS adds to them: the sanitizer runs of tools/check.py use it.
     extra_compile_args=CFLAGS + shlex.split(os.environ.get("UNITOK_CFLAGS", "")),

@@ -3,7 +3,7 @@
     native   our own: mapped into memory, ready to use
     rwkv     the RWKV World vocabulary, as text and as JSON
 
-A reader gives a Vocabulary (vocabulary.py), from which the Tokenizer builds its model; native files hold the model itself.
+A reader gives a Vocabulary (vocabulary.py), from which the Tokenizer builds its model; native files hold the model.
 """
 
 from __future__ import annotations

@@ -1,0 +1,99 @@
+"""detokenize(): a token file back into the text it was made from, a few MiB at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+
+from pyunitok.errors import OutputError
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens import InputRecord, TokenArray
+
+BATCH_IDS = 1 << 20
+
+
+def detokenize(array: TokenArray, tokenizer: Tokenizer, out: BinaryIO, on_bytes: Callable[[int], None]) -> int:
+    """Write the inputs, one after another, as the manifest describes them; returns how many bytes.
+
+    Text inputs come back byte for byte, separators included. A JSONL input comes back as one object a line that holds
+    the text under its key, escaped as JSON asks; its other fields are not in the token file. A file without a
+    manifest is one text. The eod of each document is left out by its position. on_bytes is told after each batch.
+    """
+    if array.manifest is None:
+        records = [InputRecord("", "text", "none", documents=len(array))]
+    else:
+        records = array.manifest.inputs
+    first = written = 0
+    for record in records:
+        for part in _input_parts(array, tokenizer, record, first):
+            view = memoryview(part)
+            while len(view):  # an unbuffered write may be partial
+                n = out.write(view)
+                view = view[n:]
+            written += len(part)
+            on_bytes(len(part))
+        first += record.documents
+    if first != len(array):
+        raise OutputError(f"{array.path}: the inputs of the manifest have {first} documents, the file {len(array)}")
+    return written
+
+
+def _input_parts(array: TokenArray, tokenizer: Tokenizer, record: InputRecord, first: int) -> Iterator[Any]:
+    """The bytes of one input, whose documents begin at `first`."""
+    end = first + record.documents
+    if record.format == "jsonl":
+        for begin, stop in _batches(array, first, end):
+            yield _json_lines(array, tokenizer, record.text_key or "text", begin, stop)
+        return
+    separator = (record.separator or "").encode("utf-8", "surrogateescape")
+    closed = end if record.ends_with_separator else end - 1  # documents that a separator follows
+    for begin, stop in _batches(array, first, max(closed, first)):
+        yield from _decode(array, tokenizer, begin, stop, separator)
+    if closed < end:
+        yield from _decode(array, tokenizer, end - 1, end, b"")
+
+
+def _batches(array: TokenArray, first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Runs of documents of about BATCH_IDS; a longer document is a run of its own."""
+    while first < end:
+        start = int(array.ends[first - 1]) if first else 0
+        stop = int(np.searchsorted(array.ends[first:end], start + BATCH_IDS, "right")) + first
+        stop = max(stop, first + 1)
+        yield first, stop
+        first = stop
+
+
+def _bounds(array: TokenArray, first: int, stop: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    start = array.ends[first - 1] if first else np.uint64(0)
+    return np.concatenate(([start], array.ends[first:stop])).astype(np.int64)
+
+
+def _decode(array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, separator: bytes) -> Iterator[Any]:
+    """Documents first..stop-1, each with its separator; one long document in several parts."""
+    bounds = _bounds(array, first, stop)
+    eod = array.eod_id is not None
+    if stop - first == 1:
+        begin, end = int(bounds[0]), int(bounds[1]) - eod
+        for at in range(begin, end, BATCH_IDS):
+            yield tokenizer.decode_bytes(array.ids[at : min(at + BATCH_IDS, end)])
+        yield separator
+        return
+    ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
+    yield tokenizer._model.decode_batch(ids, bounds - bounds[0], drop_last=eod, separator=separator)[0]
+
+
+def _json_lines(array: TokenArray, tokenizer: Tokenizer, key: str, first: int, stop: int) -> bytes:
+    bounds = _bounds(array, first, stop)
+    ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
+    data, offsets = tokenizer._model.decode_batch(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
+    text = data.tobytes()
+    lines = []
+    for begin, end in zip(offsets.tolist(), offsets.tolist()[1:], strict=False):
+        value: Any = text[begin:end].decode("utf-8", "replace")
+        for name in reversed(key.split(".")):
+            value = {name: value}
+        lines.append(msgspec.json.encode(value))
+    return b"\n".join([*lines, b""])

@@ -1,0 +1,58 @@
+"""What `pyunitok inspect` prints: (name, value) rows about a model or a token file."""
+
+from __future__ import annotations
+
+import os
+
+import pyunitok
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens import sidecars
+
+Rows = list[tuple[str, str]]
+
+
+def is_token_file(path: str | os.PathLike[str]) -> bool:
+    return sidecars(path)[1].exists()
+
+
+def model_rows(tokenizer: Tokenizer) -> Rows:
+    """A model: what it holds and what it promises."""
+    pieces = tokenizer.pieces()
+    eod = "none" if tokenizer.eod_id is None else f"{tokenizer.eod_id} ({tokenizer.id_to_piece(tokenizer.eod_id)})"
+    lossless = "yes: any bytes come back exactly"
+    if not tokenizer.lossless:
+        lossless = f"no: bytes without a piece become id {tokenizer.fallback_id}"
+    return [
+        ("model", tokenizer.name),
+        ("file", tokenizer.path or "-"),
+        ("kind", "greedy longest prefix, UTF-8 byte fallback"),
+        ("pieces", f"{sum(1 for piece in pieces if len(piece)):,}, the longest of {tokenizer.max_piece_bytes} bytes"),
+        ("ids", f"0..{tokenizer.vocab_size - 1} (uint16)"),
+        ("eod", eod),
+        ("lossless", lossless),
+        ("engine", f"{tokenizer.engine}, {tokenizer.cpu}"),
+        ("memory", f"{tokenizer.memory_bytes:,} bytes"),
+        ("sha256", tokenizer.sha256),
+    ]
+
+
+def token_rows(path: str | os.PathLike[str]) -> Rows:
+    """A token file: its counts, its model and its inputs."""
+    array = pyunitok.open(path)
+    manifest = array.manifest
+    assert manifest is not None  # is_token_file
+    per_token = f", {manifest.bytes / manifest.tokens:.3f} bytes/token" if manifest.tokens else ""
+    rows = [
+        ("tokens", f"{manifest.tokens:,} ({manifest.dtype}{per_token})"),
+        ("documents", f"{manifest.documents:,}"),
+        ("text", f"{manifest.bytes:,} bytes"),
+        ("eod", "none" if manifest.eod is None else f"{manifest.eod}, after each document"),
+        ("model", f"{manifest.model['name']} ({manifest.model['path'] or 'no file'})"),
+        ("model sha256", manifest.model["sha256"]),
+        ("made", f"{manifest.created} by pyunitok {manifest.pyunitok}, {manifest.algorithm}"),
+    ]
+    shown = manifest.inputs[:10]
+    rows += [("input", f"{r.path} ({r.format}, {r.documents:,} documents, {r.bytes:,} bytes)") for r in shown]
+    if len(manifest.inputs) > len(shown):
+        rows.append(("", f"and {len(manifest.inputs) - len(shown):,} inputs more"))
+    return rows

@@ -1,0 +1,211 @@
+"""The token file: OUT, OUT.ends and OUT.json, and TokenArray, which reads them by memory-mapping.
+
+    OUT        uint16 little-endian, nothing else: numpy.memmap(OUT, dtype="<u2") reads it without this package
+    OUT.ends   uint64 little-endian, one a document: its end in tokens, exclusive (the layout of datatrove's .ds.index)
+    OUT.json   the manifest: what made the file, and what is needed to turn it back into its inputs
+
+A document's tokens are ids[ends[i - 1]:ends[i]], the eod id (if the manifest has one) last among them.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok.errors import ModelFormatError, OutputError
+from pyunitok.tokenizer import Tokenizer
+
+FORMAT = "pyunitok tokens"
+VERSION = 1
+ALGORITHM = "longest-prefix 1"
+HASH_CHUNK_BYTES = 64 << 20
+
+StrPath = str | os.PathLike[str]
+
+
+def sidecars(out: StrPath) -> tuple[Path, Path]:
+    """Where the ends and the manifest of a token file lie."""
+    return Path(f"{os.fspath(out)}.ends"), Path(f"{os.fspath(out)}.json")
+
+
+@dataclass
+class InputRecord:
+    """One input in the manifest; sizes in bytes, of the decompressed text unless said."""
+
+    path: str
+    format: str  # "text" or "jsonl"
+    compression: str  # "none", "gz" or "zst"
+    size: int | None = None  # of the file as it lies there; None for stdin
+    bytes: int = 0
+    documents: int = 0
+    tokens: int = 0
+    text_key: str | None = None  # jsonl: the field that held the text
+    separator: str | None = None  # text: what stood between documents (bytes that are no UTF-8 as surrogates)
+    ends_with_separator: bool | None = None
+
+
+@dataclass
+class Manifest:
+    """OUT.json. `hash` holds the XXH64 of each 64 MiB of OUT and OUT.ends, in hexadecimal."""
+
+    model: dict[str, Any]  # name, path, sha256 of the vocabulary, file_sha256
+    eod: int | None
+    tokens: int
+    documents: int
+    bytes: int  # of decompressed text
+    inputs: list[InputRecord]
+    hash: dict[str, Any]
+    dtype: str = "<u2"
+    algorithm: str = ALGORITHM
+    created: str = ""
+    pyunitok: str = ""
+    format: str = FORMAT
+    version: int = VERSION
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> builtins.bytes:
+        return json.dumps(asdict(self), indent=1, ensure_ascii=True).encode() + b"\n"
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """OutputError where the file is no manifest, or a newer one."""
+        try:
+            values = json.loads(path.read_bytes())
+            if values["format"] != FORMAT or values["version"] > VERSION:
+                raise OutputError(f"{path}: not a manifest that this release reads")
+            known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
+            known["inputs"] = [InputRecord(**record) for record in values["inputs"]]
+            return cls(**known)
+        except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise OutputError(f"{path}: not a manifest of a token file ({error})") from None
+
+
+class TokenArray:
+    """A token file, memory-mapped: a sequence of documents.
+
+    ids        uint16 or uint32 [tokens], a numpy.memmap
+    ends       uint64[documents], a numpy.memmap
+    manifest   Manifest, or None for a file without sidecars
+    """
+
+    def __init__(self, path: StrPath, ids: Any, ends: Any, manifest: Manifest | None, model: Tokenizer | None) -> None:
+        """For pyunitok.open, which checks what it opens."""
+        self.path = Path(path)
+        self.ids: np.ndarray[Any, Any] = ids
+        self.ends: np.ndarray[Any, np.dtype[np.uint64]] = ends
+        self.manifest = manifest
+        self._tokenizer = model
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The model that made the file, found by the manifest and checked by its hash."""
+        if self._tokenizer is None:
+            if self.manifest is None:
+                raise ModelFormatError(f"{self.path} has no manifest: name its model (model=)")
+            self._tokenizer = find_model(self.manifest, str(self.path))
+        return self._tokenizer
+
+    @property
+    def eod_id(self) -> int | None:
+        """The id at the end of every document, or None."""
+        return self.manifest.eod if self.manifest else None
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def bounds(self, index: int) -> tuple[int, int]:
+        """(begin, end) of document `index` in ids, its eod included."""
+        n = len(self.ends)
+        if not -n <= index < n:
+            raise IndexError(f"document {index} of {n} in {self.path}")
+        index %= n
+        return int(self.ends[index - 1]) if index else 0, int(self.ends[index])
+
+    def __getitem__(self, index: int) -> np.ndarray[Any, Any]:
+        """The ids of a document, its eod included: a view, nothing is read before it is used."""
+        begin, end = self.bounds(index)
+        return self.ids[begin:end]
+
+    def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
+        begin = 0
+        for end in self.ends:
+            yield self.ids[begin : int(end)]
+            begin = int(end)
+
+    def text_bytes(self, index: int) -> bytes:
+        """The document as it was; the eod is left out by its position, whatever its value."""
+        begin, end = self.bounds(index)
+        return self.tokenizer.decode_bytes(self.ids[begin : end - (self.eod_id is not None)])
+
+    def text(self, index: int, errors: str = "strict") -> str:
+        """text_bytes(index) as str."""
+        return self.text_bytes(index).decode("utf-8", errors)
+
+    def __repr__(self) -> str:
+        return f"TokenArray({str(self.path)!r}, {len(self)} documents, {self.ids.dtype}[{len(self.ids)}])"
+
+
+def open(path: StrPath, *, dtype: str | np.dtype[Any] | None = None, model: Any = None) -> TokenArray:
+    """Open a token file by memory-mapping.
+
+    dtype  of a bare file without sidecars ("uint16", "uint32"); it counts as one document
+    model  a Tokenizer or the path of its file, instead of the one that the manifest names
+
+    OutputError if the sidecars do not fit the file; FileNotFoundError.
+    """
+    ends_path, manifest_path = sidecars(path)
+    if model is not None and not isinstance(model, Tokenizer):
+        model = Tokenizer.from_file(model)
+    if not manifest_path.exists():
+        if dtype is None:
+            raise OutputError(f"{path} has no manifest ({manifest_path.name}): say what it holds, dtype='uint16'")
+        ids = _map(path, np.dtype(dtype).newbyteorder("<"))
+        ends = _map(ends_path, np.dtype("<u8")) if ends_path.exists() else np.array([len(ids)], np.uint64)
+        return TokenArray(path, ids, ends, None, model)
+    manifest = Manifest.read(manifest_path)
+    ids, ends = _map(path, np.dtype(manifest.dtype)), _map(ends_path, np.dtype("<u8"))
+    if len(ids) != manifest.tokens or len(ends) != manifest.documents:
+        raise OutputError(
+            f"{os.fspath(path)} holds {len(ids)} tokens and {len(ends)} ends, "
+            f"its manifest says {manifest.tokens} and {manifest.documents}: not a whole token file"
+        )
+    if len(ends) and int(ends[-1]) != len(ids):
+        raise OutputError(f"{ends_path}: the last document ends at {ends[-1]}, not at {len(ids)}")
+    return TokenArray(path, ids, ends, manifest, model)
+
+
+def _map(path: StrPath, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    size = Path(path).stat().st_size
+    if size % dtype.itemsize:
+        raise OutputError(f"{os.fspath(path)}: {size} bytes are no whole number of {dtype.name} items")
+    return np.memmap(path, dtype, "r") if size else np.empty(0, dtype)
+
+
+def find_model(manifest: Manifest, name: str) -> Tokenizer:
+    """The model that a manifest names; ModelFormatError where it is gone or another one."""
+    wanted = manifest.model
+    path = wanted.get("path")
+    if path and Path(path).exists():
+        tokenizer = Tokenizer.from_file(path)
+    elif wanted.get("name") == "rwkv-world":
+        tokenizer = Tokenizer.default()
+    else:
+        raise ModelFormatError(f"{name}: its model {path or wanted.get('name')} is not there; name it (-m, model=)")
+    check_model(manifest, tokenizer, name)
+    return tokenizer
+
+
+def check_model(manifest: Manifest, tokenizer: Tokenizer, name: str) -> None:
+    """ModelFormatError unless `tokenizer` has the vocabulary that made the file."""
+    if tokenizer.sha256 != manifest.model.get("sha256"):
+        raise ModelFormatError(
+            f"{name} was made with another vocabulary than {tokenizer.path or tokenizer.name} "
+            f"(sha256 {manifest.model.get('sha256')}, not {tokenizer.sha256})"
+        )
