@@ -203,43 +203,40 @@ class Tokenizer:
         cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
         room = [int(starts[cut]) + part * _ffi.ENCODE_SLACK for part, cut in enumerate(cuts)]
         ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, np.uint16)
-        offsets = np.zeros(n_docs + 1, np.int64)
 
-        def encode_part(part: int) -> int:
-            region = ids[room[part] : room[part + 1] + _ffi.ENCODE_SLACK]
-            return self._encode_run(source, starts, cuts[part], cuts[part + 1], region, offsets)
+        def encode_part(part: int) -> IntVector:
+            return self._encode_run(source, starts, cuts[part], cuts[part + 1], ids[room[part] :])
 
         if n_parts == 1:
-            counts = [encode_part(0)]
+            parts = [encode_part(0)]
         else:
             with ThreadPoolExecutor(n_parts) as pool:
-                counts = list(pool.map(encode_part, range(n_parts)))
+                parts = list(pool.map(encode_part, range(n_parts)))
         end = 0
-        for part, count in enumerate(counts):
+        for part, ends in enumerate(parts):
+            count = int(ends[-1])
             if part:
                 ids[end : end + count] = ids[room[part] : room[part] + count]
-                offsets[cuts[part] + 1 : cuts[part + 1] + 1] += end
+                ends += end
             end += count
         ids.resize(end, refcheck=False)
-        return Packed(ids, offsets)
+        return Packed(ids, np.concatenate([parts[0][:1], *(ends[1:] for ends in parts)]))
 
-    def _encode_run(
-        self, source: _Documents, starts: IntVector, begin: int, end: int, region: Ids, offsets: IntVector
-    ) -> int:
-        """Encode documents begin..end-1 group by group; offsets[begin + 1 .. end] count from the region's start."""
-        scratch, done = self._scratch(), 0
+    def _encode_run(self, source: _Documents, starts: IntVector, begin: int, end: int, region: Ids) -> IntVector:
+        """Encode documents begin..end-1 into `region`, group by group; int64[end - begin + 1]: their offsets there."""
+        scratch, first = self._scratch(), begin
+        offsets = np.zeros(end - begin + 1, np.int64)
         while begin < end:
             stop = int(np.searchsorted(starts, starts[begin] + GROUP_BYTES, "right")) - 1
             stop = min(max(stop, begin + 1), end)
             data, bounds = source.group(begin, stop, starts)
-            scratch.encode_batch(data, bounds, region[done:], offsets[begin : stop + 1])
-            # The call wrote 0 at offsets[begin], which is the end of the group before.
-            group_ids = int(offsets[stop])
-            offsets[begin : stop + 1] += done
-            done += group_ids
+            own = offsets[begin - first : stop - first + 1]
+            done = int(own[0])
+            scratch.encode_batch(data, bounds, region[done:], own)
+            own += done
             begin = stop
         self._scratches.append(scratch)
-        return done
+        return offsets
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
         """What id_to_piece gives for every id of encode(text)."""
