@@ -164,6 +164,17 @@ def test_memo_evicts() -> None:
         assert np.array_equal(other.encode(text), expected)
 
 
+def test_many_short_documents() -> None:
+    """A document without eod needs no room beyond its bytes: this raised "a buffer is too small"."""
+    tok = Tokenizer.from_pieces(BYTES)
+    for n_docs in (16, 17, 100, 10_000):
+        for doc in (b"", b"a", "é"):
+            for threads in (1, 2, 5):
+                packed = tok.encode_batch([doc] * n_docs, threads=threads)
+                assert len(packed) == n_docs
+                assert packed[-1].tolist() == packed[0].tolist() == tok.encode(doc).tolist()
+
+
 def test_empty_batches() -> None:
     tok = Tokenizer.from_pieces(BYTES)
     for docs in ([], Packed.from_documents([]), iter(())):
