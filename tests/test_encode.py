@@ -336,6 +336,19 @@ def test_wrong_type(text: Any) -> None:
     assert tok.encode("still works").tolist() == list(b"still works")
 
 
+def test_ids_are_no_text() -> None:
+    """encode(ids) for decode(ids): the memory of an int64 array was taken for text."""
+    tok = Tokenizer.from_pieces(BYTES)
+    for array in (np.array([1, 2, 3]), np.array([1, 2], np.uint16), np.array([1.0])):
+        with pytest.raises(TypeError, match="uint8"):
+            tok.encode(array)
+    for docs in ("one document", b"one document"):
+        with pytest.raises(TypeError, match="many documents"):
+            tok.encode_batch(docs)
+    with pytest.raises(TypeError, match="uint8"):
+        tok.encode_batch(tok.encode_batch(["a"]))
+
+
 def test_lone_surrogates() -> None:
     tok = Tokenizer.from_pieces(BYTES)
     for call in (tok.encode, tok.count, tok.encode_with_offsets, lambda x: tok.encode_batch(["a", x]), tok.piece_to_id):
