@@ -55,15 +55,24 @@ def read(data: Any, name: str, *, engine: int, cpu: int) -> tuple[_ffi.Model, di
         raise ModelFormatError(f"{name}: the checksum does not fit: the file is damaged or cut short; save it anew")
     image_bytes = int.from_bytes(view[_IMAGE_BYTES_AT : _IMAGE_BYTES_AT + 8], "little")
     try:
-        model = _ffi.Model.load(data, engine=engine, cpu=cpu)
-        about = json.loads(bytes(view[image_bytes:]))
-        if not isinstance(about, dict) or not isinstance(about.get("name"), str):
-            raise ModelFormatError("the description behind the image lacks a name")
-        if not isinstance(about.get("eod_piece"), str | None):
-            raise ModelFormatError("the description behind the image has an eod piece that is no string")
-    except (ModelFormatError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        return _ffi.Model.load(data, engine=engine, cpu=cpu), _read_about(bytes(view[image_bytes:]))
+    except ModelFormatError as error:
         raise ModelFormatError(f"{name}: {error}") from None
-    return model, about
+
+
+def _read_about(data: bytes) -> dict[str, Any]:
+    """The JSON behind the image, checked, with both keys."""
+    try:
+        about = json.loads(data)
+        if not isinstance(about, dict):
+            raise ValueError("no object")
+        about = {"name": about.get("name"), "eod_piece": about.get("eod_piece")}
+        if not isinstance(about["name"], str) or not isinstance(about["eod_piece"], str | None):
+            raise ValueError("the name or the eod piece is no string")
+        (about["name"] + (about["eod_piece"] or "")).encode()  # a lone surrogate could not be saved again
+    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or a number of thousands of digits
+        raise ModelFormatError(f"the description behind the image is wrong: {error}") from None
+    return about
 
 
 def open_file(path: Path, *, engine: int, cpu: int) -> tuple[_ffi.Model, dict[str, Any]]:

@@ -1,0 +1,258 @@
+"""The native file: what is saved opens as the same model; what is damaged, cut short or hostile gives a clear error."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+import xxhash
+from conftest import ENGINES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from vocabularies import Case, cases
+
+from pyunitok import CpuError, IdError, ModelFormatError, Tokenizer, VocabularyError, _ffi
+from pyunitok.vocab import native
+
+BYTES = [bytes([b]) for b in range(256)]
+TEXT = "the cat 猫である aaaab \0".encode() * 3
+HEADER_BYTES = 64
+
+
+def small(**how: Any) -> Tokenizer:
+    return Tokenizer.from_pieces([*BYTES, "the", " the", "である", b"\xe3\x81", b"aaaa"], eod=300, name="small", **how)
+
+
+def file_of(tok: Tokenizer) -> bytearray:
+    return native.write(tok._model, name=tok.name, eod_piece=tok._eod_piece)
+
+
+def sign(data: bytearray) -> bytearray:
+    """The same bytes with the right checksum: a file that someone made so."""
+    data[16:24] = xxhash.xxh64_intdigest(bytes(data[24:])).to_bytes(8, "little")
+    return data
+
+
+def read(data: bytes, engine: str = "double-array") -> tuple[_ffi.Model, dict[str, Any]]:
+    aligned = np.frombuffer(bytearray(data), np.uint8)
+    return native.read(aligned, "file", engine=_ffi.ENGINES[engine], cpu=-1)
+
+
+def refused(data: bytes, *words: str) -> None:
+    with pytest.raises(ModelFormatError) as error:
+        read(data)
+    for word in ("file: ", *words):
+        assert word in str(error.value)
+
+
+@given(cases(max_texts=3), st.sampled_from(ENGINES), st.sampled_from(ENGINES))
+@settings(max_examples=30)
+def test_save_and_load(tmp_path_factory: pytest.TempPathFactory, case: Case, engine: Any, other: Any) -> None:
+    path = tmp_path_factory.mktemp("native") / "model.utk"
+    tok = case.tokenizer(engine=engine, name="любое имя")
+    tok.save(path)
+    again = Tokenizer.from_file(path, engine=other)
+    assert (again.name, again.path, again.engine) == ("любое имя", str(path), other)
+    assert (again.sha256, again.vocab_size, again.fallback_id) == (tok.sha256, tok.vocab_size, case.fallback)
+    assert again.pieces() == tok.pieces()
+    for text in case.texts:
+        assert again.encode(text).tolist() == case.ids(text)
+    again.save(path)  # over the file that it is mapped from
+    assert again.encode(case.texts[0]).tolist() == case.ids(case.texts[0])
+    assert path.read_bytes() == bytes(file_of(tok))
+    assert [file.name for file in path.parent.iterdir()] == ["model.utk"]
+
+
+def test_file_is_the_same_for_every_engine() -> None:
+    """Nothing of the time, the machine or the engine is in it."""
+    assert file_of(small()) == file_of(small(engine="hat")) == file_of(small(cpu="portable"))
+
+
+def test_every_header_bit_and_many_others() -> None:
+    good = file_of(small())
+    rng = random.Random(1)
+    places = [*range(HEADER_BYTES), *rng.sample(range(len(good)), 600), *range(len(good) - 80, len(good))]
+    for at in places:
+        bad = bytearray(good)
+        bad[at] ^= 1 << rng.randrange(8)
+        refused(bad)
+
+
+def test_every_truncation() -> None:
+    good = bytes(file_of(small()))
+    rng = random.Random(2)
+    lengths = [*range(200), *rng.sample(range(len(good)), 300), *range(len(good) - 80, len(good))]
+    for n in lengths:
+        refused(good[:n])
+        if n >= 32:
+            refused(sign(bytearray(good[:n])))  # cut short, and then signed
+    refused(good + b"\0")
+
+
+def hostile(data: bytearray) -> None:
+    """Either an error that says so, or a model that encodes and decodes whatever it is given."""
+    for engine in ENGINES:
+        try:
+            model, about = read(sign(data), engine)
+        except ModelFormatError:
+            continue
+        tok = Tokenizer(model, name=about["name"], eod_piece=about["eod_piece"])
+        for text in (TEXT, bytes(range(256))):
+            ids = tok.encode(text)
+            assert len(ids) <= len(text) and all(i < tok.vocab_size for i in ids.tolist())
+            _, spans = tok.encode_with_offsets(text)
+            assert spans[-1, 1] == len(text)
+            assert 0 <= tok.split(text) <= len(text)
+            try:
+                tok.decode_bytes(ids)
+                tok.encode_as_pieces(text)
+            except IdError:
+                pass  # an id without a piece
+        for id_ in range(0, tok.vocab_size, 7):
+            piece = tok._model.piece(id_)
+            assert piece is None or tok.piece_to_id(piece[:60]) in (None, *range(tok.vocab_size))
+        assert len(tok.sha256) == 64 and len(repr(tok)) > 10
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_hostile_changes(seed: int) -> None:
+    """The checksum recomputed after the damage; most changes where they matter, few in the 64 Ki heads."""
+    rng = random.Random(seed)
+    good = file_of(small())
+    sections = list_sections(good)
+    for _ in range(20):
+        bad = bytearray(good)
+        for _ in range(rng.choice([1, 1, 2, 20])):
+            begin, end = rng.choice(sections)
+            at = rng.randrange(begin, end)
+            noise = rng.randbytes(rng.choice([1, 4, 8]))
+            new = rng.choice([b"\0", b"\xff", b"\xff" * 4, b"\0" * 8, b"\x7f\xff", noise])
+            bad[at : at + len(new)] = new[: len(bad) - at]
+        hostile(bad)
+
+
+def list_sections(data: bytes) -> list[tuple[int, int]]:
+    """(begin, end) of: header, double array, heads, single bytes, cuts, offsets of pieces, pieces, JSON."""
+    image, n_ids, n_units = (int.from_bytes(data[at : at + 4], "little") for at in (24, 32, 52))
+    units = HEADER_BYTES + 8 * n_units
+    singles = units + 8 * 65536
+    pieces = image - (int.from_bytes(data[56:64], "little") + 7) // 8 * 8
+    offsets = pieces - (4 * (n_ids + 1) + 7) // 8 * 8
+    bounds = [0, HEADER_BYTES, units, singles, singles + 1024, offsets, pieces, image, len(data)]
+    return list(pairwise(bounds))
+
+
+@given(st.binary(max_size=200))
+def test_hostile_header(header: bytes) -> None:
+    good = file_of(small())
+    hostile(bytearray(native.MAGIC + header + bytes(24)))
+    hostile(bytearray(bytes(good[:24]) + header[:40] + bytes(good[24 + len(header[:40]) :])))
+
+
+@pytest.mark.parametrize(
+    "about, word",
+    [
+        (b"", "Expecting value"),
+        (b"{", "Expecting"),
+        (b"[]", "no object"),
+        (b"{}", "name"),
+        (b'{"name": 5}', "name"),
+        (b'{"name": "a", "eod_piece": 5}', "eod"),
+        (b'{"name": "a"} x', "Extra data"),
+        (b"\xff", "utf-8"),
+        (b"[" * 100_000, "recursion"),
+        (b"1" * 10_000, "digits"),
+        (b'{"name": "\\ud800", "eod_piece": null}', "surrogate"),
+    ],
+    ids=lambda value: repr(value)[:24],
+)
+def test_what_stands_behind_the_image(about: bytes, word: str) -> None:
+    """10,000 digits raised an error without the file's name; a lone surrogate, one when the model was saved."""
+    good = bytes(file_of(small()))
+    image = int.from_bytes(good[24:32], "little")
+    refused(sign(bytearray(good[:image] + about)), word)
+
+
+def test_a_description_without_an_eod_piece() -> None:
+    """It was a KeyError."""
+    good = bytes(file_of(small()))
+    image = int.from_bytes(good[24:32], "little")
+    assert read(sign(bytearray(good[:image] + b'{"name": "a", "more": 1}')))[1]["eod_piece"] is None
+
+
+def test_versions() -> None:
+    for at, word in ((8, "version"), (12, "kind")):
+        data = file_of(small())
+        data[at] = 2
+        refused(sign(data), word, f"byte {at}")
+
+
+def test_knows_itself() -> None:
+    data = file_of(small())
+    image = int.from_bytes(data[24:32], "little")
+    assert json.loads(bytes(data[image:])) == {"name": "small", "eod_piece": "<eod>"}
+    assert native.looks_native(bytes(data[:4096])) and image % 8 == 0
+    assert sign(bytearray(data)) == data
+
+
+# ----------------------------------------------------------------------------------------------- from_file -----
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"\0", b"\x89UTK", native.MAGIC, native.MAGIC + bytes(100), b"hello", b"\xff" * 5000, b"{}", b"[1]"),
+        *(b"257 'ab' 2", b'{"a": 1}', b'{"a": "b"}', b"1 'a' 1\n" * 3, b"\xef\xbb\xbf1 'a' 1", b"PK\x03\x04", b"\n"),
+    ],
+    ids=lambda value: repr(value)[:24],
+)
+def test_no_model(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "some-model"
+    path.write_bytes(content)
+    for engine in ENGINES:
+        with pytest.raises((ModelFormatError, VocabularyError), match="some-model"):
+            Tokenizer.from_file(path, engine=engine)
+
+
+@given(st.binary(max_size=100))
+@settings(max_examples=50)
+def test_random_file(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.mktemp("random") / "some-model"
+    path.write_bytes(content)
+    with pytest.raises((ModelFormatError, VocabularyError), match="some-model"):
+        Tokenizer.from_file(path)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nothing-here"):
+        Tokenizer.from_file(tmp_path / "nothing-here")
+    with pytest.raises(OSError, match=tmp_path.name):  # IsADirectoryError; PermissionError on Windows
+        Tokenizer.from_file(tmp_path)
+
+
+def test_from_file_takes_str_and_path(tmp_path: Path) -> None:
+    small().save(str(tmp_path / "m"))
+    assert Tokenizer.from_file(str(tmp_path / "m")).sha256 == Tokenizer.from_file(tmp_path / "m").sha256
+    missing = [cpu for cpu in _ffi.CPUS if not _ffi.cpu_supported(cpu)]
+    with pytest.raises(CpuError, match="instruction set"):
+        Tokenizer.from_file(tmp_path / "m", cpu=missing[0])
+    for wrong in ({"engine": "trie"}, {"cpu": "mmx"}):
+        with pytest.raises(ValueError, match="must be"):
+            Tokenizer.from_file(tmp_path / "m", **wrong)
+
+
+def test_rwkv(tmp_path: Path, rwkv: Tokenizer) -> None:
+    path = tmp_path / "rwkv.utk"
+    rwkv.save(path)
+    again = Tokenizer.from_file(path)
+    assert again.sha256 == rwkv.sha256 and again.eod_id == 0 and again.id_to_piece(0) == "<|endoftext|>"
+    pieces = {item.tobytes(): i for i, item in enumerate(again.pieces()) if len(item)}
+    text = b"".join(random.Random(1).sample(list(pieces), 3000))
+    for engine in ENGINES:
+        assert Tokenizer.from_file(path, engine=engine).encode(text).tolist() == oracle.longest_prefix(pieces, text)
