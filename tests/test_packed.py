@@ -1,0 +1,77 @@
+"""Packed: what it takes, what it refuses, and that it behaves like a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyunitok import Packed
+
+
+@given(st.lists(st.binary(max_size=9) | st.text(max_size=5)))
+def test_is_the_list(documents: list[str | bytes]) -> None:
+    items = [document.encode() if isinstance(document, str) else document for document in documents]
+    for packed in (Packed.from_documents(documents), Packed.from_documents(iter(documents))):
+        assert len(packed) == len(items)
+        assert [item.tobytes() for item in packed] == items
+        assert [packed[i].tobytes() for i in range(-len(items), len(items))] == items * 2
+        assert packed == Packed.from_documents(items)
+        assert packed.offsets.tolist() == [sum(map(len, items[:i])) for i in range(len(items) + 1)]
+        for index in (len(items), -len(items) - 1):
+            with pytest.raises(IndexError, match=f"of {len(items)}"):
+                packed[index]
+
+
+def test_not_copied() -> None:
+    data, offsets = np.arange(6, dtype=np.uint16), np.array([1, 3, 3, 5])
+    packed = Packed(data, offsets)
+    assert np.shares_memory(packed.data, data) and np.shares_memory(packed.offsets, offsets)
+    assert np.shares_memory(packed[0], data)
+    assert [item.tolist() for item in packed] == [[1, 2], [], [3, 4]]
+    assert Packed(data[::2], np.array([0, 3]))[0].tolist() == [0, 2, 4]  # what is not contiguous is copied
+    assert Packed(data, np.array([0, 2, 6], np.uint32))[1].tolist() == [2, 3, 4, 5]
+
+
+def test_equality() -> None:
+    one, other = Packed.from_documents(["ab", "c"]), Packed.from_documents(["a", "bc"])
+    assert one != other and one != Packed.from_documents(["ab"]) and one != ["ab", "c"]
+    assert one == Packed(np.frombuffer(b"_abc_", np.uint8), np.array([1, 3, 4]))
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+
+
+def test_repr() -> None:
+    assert repr(Packed.from_documents(["ab", "c"])) == "Packed(2 items, uint8[3])"
+    assert repr(Packed.from_documents([])) == "Packed(0 items, uint8[0])"
+
+
+@pytest.mark.parametrize(
+    "data, offsets",
+    [
+        (np.zeros(3, np.uint8), []),
+        (np.zeros(3, np.uint8), [[0, 3]]),
+        (np.zeros((3, 1), np.uint8), [0, 3]),
+        (np.zeros(3, np.uint8), [0, 4]),
+        (np.zeros(3, np.uint8), [-1, 3]),
+        (np.zeros(3, np.uint8), [0, 2, 1]),
+        (np.zeros(3, np.uint8), [2**62, 0]),
+        (np.zeros(3, np.uint8), np.array([0, 2**63], np.uint64)),
+        (np.zeros(3, np.uint8), [0, np.iinfo(np.int64).min, 3]),
+    ],
+)
+def test_wrong_offsets(data: Any, offsets: Any) -> None:
+    with pytest.raises(ValueError, match="offset"):
+        Packed(data, np.array(offsets))
+
+
+def test_wrong_documents() -> None:
+    with pytest.raises(TypeError):
+        Packed.from_documents([1])  # type: ignore[list-item]
+    with pytest.raises(UnicodeEncodeError):
+        Packed.from_documents(["a", "\udfff"])
+    with pytest.raises(TypeError):
+        Packed.from_documents(["a"])["0"]  # type: ignore[index]
