@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -106,13 +107,17 @@ class Tokenizer:
         0..65535, and a byte without a piece.
         """
         table = pieces if isinstance(pieces, Mapping) else None
-        items = [piece.encode() if isinstance(piece, str) else bytes(piece) for piece in pieces]
-        numbers = list(table.values()) if table is not None else list(range(len(items)))
+        items = [_as_bytes(piece) for piece in pieces]
+        numbers = [operator.index(id_) for id_ in table.values()] if table is not None else list(range(len(items)))
 
         def id_of(special: int | str | bytes | None, role: str) -> int:
-            if special is None or isinstance(special, int):
-                return -1 if special is None else special
-            piece = special.encode() if isinstance(special, str) else special
+            if special is None:
+                return -1
+            if not isinstance(special, str | bytes):
+                if not 0 <= operator.index(special) <= _ffi.ID_MAX:
+                    raise VocabularyError(f"the {role} {special} is not within 0..{_ffi.ID_MAX}")
+                return operator.index(special)
+            piece = _as_bytes(special)
             if piece not in items:
                 raise VocabularyError(f"the {role} {special!r} is none of the pieces")
             return numbers[items.index(piece)]
@@ -120,7 +125,7 @@ class Tokenizer:
         eod_id, fallback_id = id_of(eod, "eod"), id_of(fallback, "fallback")
         packed = Packed.from_documents(items)
         try:
-            ids = np.array([int(number) for number in numbers], np.int64)
+            ids = np.array(numbers, np.int64)
         except OverflowError:
             raise VocabularyError("an id is not within 0..65535") from None
         model = cls._build(packed.data, packed.offsets, ids, eod_id, fallback_id, engine, cpu)
@@ -387,6 +392,8 @@ def as_ids(ids: Iterable[int]) -> Ids:
     array = ids if isinstance(ids, np.ndarray) else _array_of(ids)
     if array.dtype == np.uint16:
         return np.ascontiguousarray(array)
+    if isinstance(ids, np.ndarray) and (array.dtype.kind == "O" or array.size == 0):
+        array = _array_of(array.tolist())  # objects may be no integers; an empty array is float64 unless told otherwise
     if array.ndim != 1 or array.dtype.kind not in "iuO":
         raise TypeError(f"ids must be a sequence of integers, not {array.dtype}{list(array.shape)}")
     wrong = np.flatnonzero((array < 0) | (array > _ffi.ID_MAX))

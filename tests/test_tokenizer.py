@@ -1,0 +1,346 @@
+"""Tokenizer: what makes one and what is refused, ids and pieces both ways, decoding of anything, default()."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from conftest import CPUS, ENGINES
+from hypothesis import given
+from hypothesis import strategies as st
+from vocabularies import Case, vocabularies
+
+from pyunitok import CpuError, IdError, Packed, Tokenizer, VocabularyError, _ffi
+from pyunitok.vocab import rwkv as rwkv_module
+
+BYTES = [bytes([b]) for b in range(256)]
+WORDS = [b"the", " the", "猫", b"\xe3\x81", " " * 128]
+
+
+@pytest.fixture(scope="module")
+def tok() -> Tokenizer:
+    return Tokenizer.from_pieces([*BYTES, *WORDS], eod=300)
+
+
+# --------------------------------------------------------------------------------------------- from_pieces -----
+
+
+def test_kinds_of_pieces() -> None:
+    listed = Tokenizer.from_pieces([*BYTES, "ab", "猫"])
+    same = [
+        Tokenizer.from_pieces(iter([*BYTES, b"ab", "猫".encode()])),
+        Tokenizer.from_pieces({piece: i for i, piece in enumerate([*BYTES, b"ab", "猫"])}),
+        Tokenizer.from_pieces({piece: np.int64(i) for i, piece in reversed(list(enumerate([*BYTES, "ab", "猫"])))}),
+        Tokenizer.from_pieces([bytearray(piece) for piece in [*BYTES, b"ab", "猫".encode()]]),
+    ]
+    assert len({tok.sha256 for tok in [listed, *same]}) == 1
+    assert (listed.eod_id, listed.fallback_id, listed.lossless, len(listed)) == (None, None, True, 258)
+    assert listed.max_piece_bytes == 3 and listed.memory_bytes > 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "pieces, how, words",
+    [
+        ([*BYTES, b""], {}, ["piece 256", "empty"]),
+        ([*BYTES, "ab", b"ab"], {}, ["piece 257", "b'ab'", "twice"]),
+        ({"ab": 1, b"ab": 2}, {"fallback": 0}, ["b'ab'", "twice"]),
+        ({"ab": 1, "cd": 1}, {"fallback": 0}, ["b'cd'", "id 1", "another's"]),
+        ({"ab": 65536}, {"fallback": 0}, ["b'ab'", "65536", "0..65535"]),
+        ({"ab": -1}, {"fallback": 0}, ["b'ab'", "-1", "0..65535"]),
+        ({"ab": 2**63}, {"fallback": 0}, ["0..65535"]),
+        ({"ab": -(2**70)}, {"fallback": 0}, ["0..65535"]),
+        (BYTES[:65] + BYTES[66:], {}, ["no piece", "byte 65"]),
+        ([], {}, ["no piece", "byte 0"]),
+        (BYTES, {"eod": "<eod>"}, ["eod", "'<eod>'", "none of the pieces"]),
+        (BYTES, {"fallback": b"ab"}, ["fallback", "b'ab'", "none of the pieces"]),
+        (BYTES, {"eod": 65536}, ["eod", "0..65535"]),
+        (BYTES, {"eod": -1}, ["eod", "0..65535"]),
+        (BYTES, {"fallback": -1}, ["fallback", "0..65535"]),
+        (BYTES, {"eod": 2**80}, ["eod", "0..65535"]),
+        (BYTES, {"fallback": -(2**80)}, ["fallback", "0..65535"]),
+        ([*BYTES, b"x" * (2**20 + 1)], {}, ["piece 256", "too long"]),
+        ([*BYTES, *(b"%06d" % i for i in range(65_536 - 255))], {}, ["65536", "0..65535"]),
+    ],
+    ids=lambda value: repr(value)[-30:],
+)
+def test_refused(engine: Any, pieces: Any, how: dict[str, Any], words: list[str]) -> None:
+    """An eod of -1 meant none, and one of 2**80 was an OverflowError."""
+    with pytest.raises(VocabularyError) as error:
+        Tokenizer.from_pieces(pieces, engine=engine, **how)
+    for word in words:
+        assert word in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "pieces, how",
+    [
+        ([1, 2, 3], {}),
+        (b"abc", {}),
+        ([None], {}),
+        ({"a": 1.5}, {}),
+        ({"a": "1"}, {}),
+        ({"a": None}, {}),
+        (["a"], {"eod": 1.5}),
+        (["a"], {"fallback": []}),
+    ],
+    ids=repr,
+)
+def test_wrong_type(pieces: Any, how: dict[str, Any]) -> None:
+    """from_pieces([3]) made the piece of three NULs, {"a": 1.5} gave the id 1, {"a": "1"} too."""
+    with pytest.raises(TypeError):
+        Tokenizer.from_pieces(pieces, **{"fallback": 9, **how})
+
+
+def test_surrogates_and_names() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        Tokenizer.from_pieces([*BYTES, "\ud800"])
+    for how in ({"engine": "trie"}, {"engine": None}, {"cpu": "mmx"}, {"cpu": ""}):
+        with pytest.raises(ValueError, match="must be"):
+            Tokenizer.from_pieces(BYTES, **how)
+    for cpu in _ffi.CPUS:
+        if cpu in CPUS:
+            assert Tokenizer.from_pieces(BYTES, cpu=cpu).cpu == cpu
+        else:
+            with pytest.raises(CpuError, match="instruction set"):
+                Tokenizer.from_pieces(BYTES, cpu=cpu)
+    assert Tokenizer.from_pieces(BYTES).cpu == CPUS[-1]
+
+
+def test_all_ids_in_use() -> None:
+    pieces = [*BYTES, *(b"%06d" % i for i in range(65_536 - 256))]
+    for engine in ENGINES:
+        tok = Tokenizer.from_pieces(pieces, engine=engine)
+        assert len(tok) == 65_536
+        assert tok.encode(b"065279" + b"x").tolist() == [65_535, 120]
+        assert tok.decode([65_535, 0xFF], "replace") == "065279\ufffd"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_fallback(engine: Any) -> None:
+    own = Tokenizer.from_pieces(["猫", "a"], fallback=7, engine=engine)
+    assert own.encode("a猫b").tolist() == [1, 0, 7]
+    assert own.encode("は").tolist() == [7, 7, 7]
+    assert own.decode([1, 7, 0]) == "a\ufffd猫"
+    assert own.encode_as_pieces("ab") == ["a", "\ufffd"]
+    assert (own.fallback_id, own.lossless, len(own)) == (7, False, 8)
+    piece = Tokenizer.from_pieces(["a", "?"], fallback="?", engine=engine)
+    assert piece.encode("a?b").tolist() == [0, 1, 1]
+    assert piece.decode(piece.encode("a?b")) == "a??"
+    assert piece.piece_to_id("b") is None
+    unused = Tokenizer.from_pieces(BYTES, fallback=300, engine=engine)
+    assert unused.encode(bytes(range(256))).tolist() == list(range(256)) and unused.lossless
+    nothing = Tokenizer.from_pieces([], fallback=0, engine=engine)
+    assert nothing.encode("abc").tolist() == [0, 0, 0] and nothing.max_piece_bytes == 0
+    assert len(nothing.encode_batch(["ab", "", "c"]).data) == 3
+
+
+def test_eod(tok: Tokenizer) -> None:
+    assert tok.eod_id == 300 and len(tok) == 301
+    assert tok.decode([97, 300, 98]) == "ab" and tok.id_to_bytes(300) == b""
+    assert tok.id_to_piece(300) == "<eod>" and tok.piece_to_id("<eod>") == 300
+    assert 300 not in tok.encode("<eod>")
+    for eod in ("|", b"|", 124):
+        piece = Tokenizer.from_pieces(BYTES, eod=eod)
+        assert (piece.eod_id, piece.decode([97, 124]), piece.id_to_piece(124)) == (124, "a|", "|")
+    none = Tokenizer.from_pieces(BYTES)
+    assert none.eod_id is None and none.piece_to_id("<eod>") is None
+
+
+def test_sha256_is_of_the_vocabulary(tmp_path: Path) -> None:
+    pieces = {piece: i for i, piece in enumerate([*BYTES, b"the", "猫".encode()], 1)}
+    lines = "".join(f"{i} {piece!r} {len(piece)}\n" for piece, i in pieces.items())
+    (tmp_path / "v.txt").write_text(lines, encoding="utf-8")
+    (tmp_path / "crlf.txt").write_bytes(
+        "".join(reversed(lines.splitlines(keepends=True))).replace("\n", "\r\n").encode()
+    )
+    ours = Tokenizer.from_pieces(pieces, eod=0)
+    ours.save(tmp_path / "v.utk")
+    files = [Tokenizer.from_file(tmp_path / name, engine=e) for name in ("v.txt", "crlf.txt", "v.utk") for e in ENGINES]
+    assert {tok.sha256 for tok in files} == {ours.sha256}
+    others = [Tokenizer.from_pieces(pieces, eod=e, fallback=f) for e, f in ((1, None), (None, None), (0, 0), (0, 1))]
+    moved = Tokenizer.from_pieces({piece: i % 258 + 1 for piece, i in pieces.items()}, eod=0)
+    joined = Tokenizer.from_pieces({**pieces, b"the!": pieces[b"the"], b"the": 300}, eod=0)
+    assert len({tok.sha256 for tok in [ours, *others, moved, joined]}) == 7
+
+
+# -------------------------------------------------------------------------------------------- ids and pieces ---
+
+
+@given(vocabularies())
+def test_ids_and_pieces(case: Case) -> None:
+    tok = case.tokenizer()
+    piece_of = {id_: piece for piece, id_ in case.pieces.items()}
+    assert {i: item.tobytes() for i, item in enumerate(tok.pieces()) if len(item)} == piece_of
+    assert len(tok.pieces()) == len(tok) == tok.vocab_size == max([case.fallback or 0, *piece_of, -1]) + 1
+    for id_, piece in piece_of.items():
+        assert tok.id_to_bytes(id_) == piece
+        assert tok.piece_to_id(piece) == id_
+        assert b"<0x" in piece or tok.piece_to_id(tok.id_to_piece(id_)) == id_
+        if piece[:-1] not in case.pieces:
+            assert tok.piece_to_id(piece[:-1]) is None
+        if piece + b"a" not in case.pieces:
+            assert tok.piece_to_id(piece + b"a") is None
+
+
+def test_shown_pieces(tok: Tokenizer) -> None:
+    assert tok.id_to_piece(259) == "<0xE3><0x81>" and tok.piece_to_id("<0xE3><0x81>") == 259
+    assert tok.id_to_piece(0xFF) == "<0xFF>" and tok.piece_to_id("<0xFF>") == 0xFF
+    assert tok.id_to_piece(0) == "\0" and tok.piece_to_id("<0x00>") == 0
+    assert tok.encode_as_pieces("は the") == ["<0xE3><0x81>", "<0xAF>", " the"]
+    for missing in ("", b"", "<0x>", "<0xGG>", "<0xe3>", "th", "thee", b"\xe3\x81\xaf", "は"):
+        assert tok.piece_to_id(missing) is None
+    literal = Tokenizer.from_pieces([*BYTES, "<0xFF>"])
+    assert literal.piece_to_id("<0xFF>") == 256 and literal.piece_to_id(b"\xff") == 255
+
+
+@pytest.mark.parametrize("id_", [-1, 261, 299, 301, 65535, 65536, 2**40, -(2**80)])
+def test_id_without_a_piece(tok: Tokenizer, id_: int) -> None:
+    for call in (tok.id_to_piece, tok.id_to_bytes):
+        with pytest.raises(IdError, match=f"id {id_} at position 0"):
+            call(id_)
+
+
+def test_every_rwkv_id(rwkv: Tokenizer) -> None:
+    assert (len(rwkv), rwkv.eod_id, rwkv.lossless, rwkv.fallback_id) == (65530, 0, True, None)
+    assert rwkv.id_to_piece(0) == "<|endoftext|>" and rwkv.piece_to_id("<|endoftext|>") == 0
+    assert rwkv.encode("<|endoftext|>").tolist() != [0]
+    wrong = []
+    for id_ in range(1, 65530):
+        piece = rwkv.id_to_bytes(id_)
+        if rwkv.piece_to_id(piece) != id_ or rwkv.piece_to_id(rwkv.id_to_piece(id_)) != id_:
+            wrong.append(id_)
+        if rwkv.encode(piece).tolist() != [id_] or rwkv.decode_bytes([id_]) != piece:
+            wrong.append(id_)
+    assert not wrong
+    assert [rwkv.id_to_bytes(b + 1) for b in range(256)] == BYTES
+
+
+def test_repr(tok: Tokenizer) -> None:
+    assert repr(tok) == f"Tokenizer('pieces', vocab_size=301, engine='double-array', cpu='{CPUS[-1]}')"
+
+
+# -------------------------------------------------------------------------------------------------- decoding ---
+
+
+@given(st.lists(st.integers(0, 260)))
+def test_decode_any_sequence(tok: Tokenizer, ids: list[int]) -> None:
+    pieces = {piece if isinstance(piece, bytes) else piece.encode(): i for i, piece in enumerate([*BYTES, *WORDS])}
+    expected = oracle.decode(pieces, ids)
+    narrow = np.int16 if max(ids, default=0) < 2**15 else np.int32
+    kinds: list[Any] = [
+        ids,
+        tuple(ids),
+        iter(ids),
+        (i for i in ids),
+        np.array(ids, object),
+        [np.uint16(i) for i in ids],
+    ]
+    for dtype in (np.uint16, np.int32, np.uint32, np.int64, np.uint64, narrow, ">u2", ">i8"):
+        kinds.append(np.array(ids, dtype))
+    kinds += [np.repeat(np.array(ids, np.uint16), 2)[::2], np.array(ids[::-1], np.uint16)[::-1]]
+    for kind in kinds:
+        assert tok.decode_bytes(kind) == expected
+    assert tok.decode(ids, "replace") == expected.decode("utf-8", "replace")
+    assert tok.decode_batch(Packed(np.array(ids, np.uint16), np.array([0, len(ids)])))[0].tobytes() == expected
+
+
+def test_decode_ranges_and_nothing(tok: Tokenizer) -> None:
+    assert tok.decode(range(97, 100)) == "abc"
+    for nothing in ([], (), range(0), iter(()), np.array([], np.uint16), np.array([], np.int64), np.array([]), {}):
+        assert tok.decode(nothing) == "" and tok.decode_bytes(nothing) == b""
+    assert tok.decode([True, False]) == "\1\0"  # bool is an int, in Python as here
+    read_only = np.array([97], np.uint16)
+    read_only.flags.writeable = False
+    assert tok.decode(read_only) == "a"
+
+
+@pytest.mark.parametrize("id_", [261, 299, 301, 65535, 65536, -1, 2**31, 2**63, 2**64, -(2**63) - 1, 10**30])
+def test_decode_names_id_and_position(tok: Tokenizer, id_: int) -> None:
+    kinds: list[Any] = [[97, 98, id_, 261], (97, 98, id_), iter([97, 98, id_]), np.array([97, 98, id_], object)]
+    if -(2**63) <= id_ < 2**63:
+        kinds.append(np.array([97, 98, id_]))
+    if 0 <= id_ < 2**16:
+        kinds.append(np.array([97, 98, id_], np.uint16))
+    for kind in kinds:
+        with pytest.raises(IdError, match=f"id {id_} at position 2"):
+            tok.decode_bytes(kind)
+    with pytest.raises(IndexError):
+        tok.decode([id_])
+    with pytest.raises(ValueError, match=f"id {id_} at position 0"):
+        tok.decode([id_])
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        *(5, None, "97", ["a"], [97, None], [1.0], [97, 1.5], [[97]], np.array([1.5]), np.array(["a"]), np.array([1j])),
+        *(np.array([97, 1.5], object), np.array([97, None], object), np.array([[97]]), np.array([[97]], np.uint16)),
+    ],
+    ids=repr,
+)
+def test_decode_refuses(tok: Tokenizer, ids: Any) -> None:
+    """An object array with 1.5 in it decoded as if it were 1."""
+    with pytest.raises(TypeError):
+        tok.decode(ids)
+
+
+def test_decode_what_is_no_utf8(tok: Tokenizer) -> None:
+    with pytest.raises(UnicodeDecodeError):
+        tok.decode([0xE3])
+    assert tok.decode([0xE3, 97], errors="replace") == "\ufffda"
+    assert tok.decode([0xE7, 0x8C, 0xAB]) == "猫"
+    assert tok.decode_bytes([0xE3]) == b"\xe3"
+
+
+def test_decode_batch(tok: Tokenizer) -> None:
+    docs = ["the cat", "", "猫", " the" * 500]
+    packed = tok.encode_batch(docs)
+    assert [item.tobytes().decode() for item in tok.decode_batch(packed)] == docs
+    late = Packed(packed.data, packed.offsets[1:])
+    assert [item.tobytes().decode() for item in tok.decode_batch(late)] == docs[1:]
+    with pytest.raises(IdError, match="id 299 at position 1"):
+        tok.decode_batch(Packed(np.array([97, 299], np.uint16), np.array([0, 1, 2])))
+    with pytest.raises(TypeError):
+        tok.decode_batch(Packed(np.array([97, 98]), np.array([0, 2])))
+
+
+# --------------------------------------------------------------------------------------------------- default ---
+
+
+def test_default_without_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "files", missing)
+    with pytest.raises(VocabularyError, match=r"pip install 'pyunitok\[rwkv\]'"):
+        Tokenizer.default()
+
+
+@pytest.mark.parametrize("files", [None, []])
+def test_default_without_the_file(monkeypatch: pytest.MonkeyPatch, files: Any) -> None:
+    monkeypatch.setattr(metadata, "files", lambda name: files)
+    with pytest.raises(VocabularyError, match=r"pip install 'pyunitok\[rwkv\]'"):
+        Tokenizer.default()
+
+
+def test_default(rwkv: Tokenizer) -> None:
+    try:
+        rwkv_module.find_installed()
+    except VocabularyError as error:
+        pytest.skip(str(error))
+    tok = Tokenizer.default(engine="hat")
+    assert (tok.name, tok.engine, tok.sha256) == ("rwkv-world", "hat", rwkv.sha256)
+    assert "pyrwkv_tokenizer" not in sys.modules or "test_reference" in sys.modules  # found, not imported
+
+
+def test_import_is_lazy() -> None:
+    """`import pyunitok` loads neither numpy nor the library; the names come when they are asked for."""
+    code = "import sys, pyunitok; assert 'numpy' not in sys.modules; pyunitok.Tokenizer; assert 'numpy' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).resolve().parents[1])
