@@ -259,6 +259,25 @@ static void test_no_pieces(void)
     printf("ok %s\n", running);
 }
 
+/* A run has no cuts; its tokens are settled only as far as the longest piece cannot reach into what follows. */
+static void test_split_run(void)
+{
+    static uint8_t text[100];
+    running = "split of a run";
+    pieces_clear(&pieces);
+    pieces.fallback_id = 9000;
+    memset(text, 'a', sizeof text);
+    pieces_add(&pieces, text, 1);
+    pieces_add(&pieces, text, 16);
+    for (int engine = 0; engine < 2; engine++) {
+        unitok_model *m = NULL;
+        CHECK(new_model(engine, UNITOK_CPU_AUTO, &m) == UNITOK_OK);
+        for (int64_t n = 0; n < 100; n++) CHECK(unitok_split(m, text, n) == n / 16 * 16);
+        unitok_model_free(m);
+    }
+    printf("ok %s\n", running);
+}
+
 /* Every piece is found, and nothing that only looks like one. */
 static void test_find(void)
 {
@@ -408,6 +427,7 @@ int main(void)
     if (random_state == 0) random_state = 1; /* xorshift stays at 0 */
     test_rules();
     test_no_pieces();
+    test_split_run();
     test_find();
     test_decode_errors();
     test_image_guarded();
