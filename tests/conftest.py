@@ -21,6 +21,12 @@ settings.register_profile("ci", max_examples=60, derandomize=True, print_blob=Tr
 settings.register_profile("expensive", max_examples=5000, **_CALM)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+
+def fewer(times: int) -> settings:
+    """For tests whose examples are slow: so many times fewer of them than the profile says."""
+    return settings(max_examples=max(1, settings().max_examples // times))
+
+
 SHARED = Path(os.environ.get("PYUNITOK_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 CPUS = [name for name in _ffi.CPUS if _ffi.cpu_supported(name)]
 ENGINES = list(_ffi.ENGINES)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
-from conftest import CPUS, ENGINES
-from hypothesis import example, given, settings
+from conftest import CPUS, ENGINES, fewer
+from hypothesis import example, given
 from hypothesis import strategies as st
 from vocabularies import CHUNK, EDGES, Case, cases, texts_of, vocabularies
 
@@ -63,7 +63,7 @@ def test_any_vocabulary(case: Case) -> None:
 
 
 @given(cases(max_texts=30), st.integers(0, 5))
-@settings(max_examples=40)
+@fewer(2)
 def test_batches(case: Case, threads: int) -> None:
     expected = [case.ids(text) for text in case.texts]
     tok = case.tokenizer()
@@ -107,7 +107,7 @@ def test_split(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=30)
+@fewer(3)
 def test_stream(data: st.DataObject) -> None:
     """A document in blocks of any size, each cut where split() says, has the ids of the whole."""
     case = data.draw(vocabularies())
@@ -222,7 +222,7 @@ def test_prefix_that_is_no_token(rwkv: Tokenizer) -> None:
 
 
 @given(st.data())
-@settings(max_examples=60)
+@fewer(2)
 def test_rwkv_vocabulary(rwkv: Tokenizer, data: st.DataObject) -> None:
     pieces = rwkv_pieces(rwkv)
     some = st.sampled_from(list(pieces))

@@ -12,8 +12,8 @@ import numpy as np
 import oracle
 import pytest
 import xxhash
-from conftest import ENGINES
-from hypothesis import given, settings
+from conftest import ENGINES, fewer
+from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import Case, cases
 
@@ -52,7 +52,7 @@ def refused(data: bytes, *words: str) -> None:
 
 
 @given(cases(max_texts=3), st.sampled_from(ENGINES), st.sampled_from(ENGINES))
-@settings(max_examples=30)
+@fewer(3)
 def test_save_and_load(tmp_path_factory: pytest.TempPathFactory, case: Case, engine: Any, other: Any) -> None:
     path = tmp_path_factory.mktemp("native") / "model.utk"
     tok = case.tokenizer(engine=engine, name="любое имя")
@@ -221,7 +221,7 @@ def test_no_model(tmp_path: Path, content: bytes) -> None:
 
 
 @given(st.binary(max_size=100))
-@settings(max_examples=50)
+@fewer(2)
 def test_random_file(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.mktemp("random") / "some-model"
     path.write_bytes(content)
