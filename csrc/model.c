@@ -111,10 +111,11 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
     return NULL;
 }
 
-static const char *check_trie(const unitok_model *m, const image_header *h, const image_layout *at, int64_t *position)
+static const char *check_trie(const unitok_model *m, const image_header *h, int64_t *position)
 {
-    const char *wrong = trie_check(&m->longest.trie, h->n_ids, position);
-    *position = (int64_t)at->units + *position * 8;
+    const void *at = m->image;
+    const char *wrong = trie_check(&m->longest.trie, h->n_ids, &at);
+    *position = (const uint8_t *)at - m->image;
     return wrong;
 }
 
@@ -177,7 +178,7 @@ int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine,
 
     int32_t status = UNITOK_OK;
     wrong = check_pieces(m, h, &position);
-    if (!wrong) wrong = check_trie(m, h, &at, &position);
+    if (!wrong) wrong = check_trie(m, h, &position);
     if (wrong) status = fail(error, UNITOK_ERROR_FORMAT, -1, position, wrong);
     if (!status && engine == UNITOK_ENGINE_HAT) {
         status = open_hat(m, error);

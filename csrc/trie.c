@@ -221,23 +221,23 @@ void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *
     }
 }
 
-const char *trie_check(const trie *t, uint32_t max_value, int64_t *ret_index)
+const char *trie_check(const trie *t, uint32_t max_value, const void **ret_at)
 {
     /* A base leads to units in its own block only, so base < n_units is enough. */
     for (int64_t i = 0; i < t->n_units; i++) {
-        *ret_index = i;
+        *ret_at = &t->units[i];
         if (unit_base(t->units[i]) >= t->n_units) return "a unit of the double array points outside it";
         if (unit_value(t->units[i]) > max_value) return "a unit of the double array holds an id that is out of range";
     }
     for (int64_t i = 0; i < TRIE_HEADS; i++) {
         uint64_t head = t->heads[i];
-        *ret_index = i;
+        *ret_at = &t->heads[i];
         if (head_base(head) >= t->n_units) return "a head of the double array points outside it";
         if (head_value(head) == 0 || head_value(head) > max_value || head_length(head) < 1 || head_length(head) > 2)
             return "a head of the double array holds no piece";
     }
     for (int i = 0; i < 256; i++) {
-        *ret_index = i;
+        *ret_at = &t->singles[i];
         if (t->singles[i] == 0 || t->singles[i] > max_value) return "a byte has no id";
     }
     return NULL;

@@ -105,5 +105,6 @@ int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *i
 /* Fills heads[0..TRIE_HEADS-1] and singles[0..255] from the units; a byte that is no piece gets fallback_value. */
 void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads, uint32_t *singles);
 
-/* NULL if every base lies inside the array and every value is at most max_value; else what is wrong, and where. */
-const char *trie_check(const trie *t, uint32_t max_value, int64_t *ret_index);
+/* NULL if every base lies inside the array and every value is at most max_value; else what is wrong, and *ret_at is the
+ * entry at fault. */
+const char *trie_check(const trie *t, uint32_t max_value, const void **ret_at);

@@ -4,8 +4,8 @@
  *       csrc/[a-z]*.c -o fuzz_model
  *   ./fuzz_model -max_len=400 -max_total_time=300 [corpus folder]
  *
- * Random bytes never get past the header, so the input is a list of changes to an image of a small vocabulary: u8 section,
- * u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input that begins with FF is an image itself, and one that
+ * Random bytes never get past the header, so the input is a list of changes to an image of a small vocabulary: u8
+ * section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input that begins with FF is an image itself, and one that
  * begins with FE cuts the image short.
  */
 #include "common.h"
@@ -67,7 +67,7 @@ static void use(const unitok_model *m, const uint8_t *input, size_t n_input_byte
             CHECK(!unitok_decode_batch(m, ids, bounds, 1, 1, text, n_bytes ? 1 : 0, back, sizes[1], sizes, NULL));
             free(back);
         }
-        for (int64_t k = 0; k < n; k++) unitok_model_find(m, text + (k ? ends[k - 1] : 0), ends[k] - (k ? ends[k - 1] : 0));
+        for (int64_t k = 0, begin = 0; k < n; begin = ends[k++]) unitok_model_find(m, text + begin, ends[k] - begin);
         for (int64_t id = -1; id <= info.n_ids; id++) {
             const uint8_t *piece = unitok_model_piece(m, id, &n_piece);
             if (piece && n_piece < 64) CHECK(unitok_model_find(m, piece, n_piece) < info.n_ids);

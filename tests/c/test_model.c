@@ -29,7 +29,8 @@ static int32_t new_model(int engine, int cpu, unitok_model **ret)
 
 static void small_vocabulary(void)
 {
-    static const char *const words[] = {"the", " the", "the c", "猫", "である", "\xe3\x81", "aaaaaaaaaaaaaaaa", "ab", "猫は"};
+    static const char *const words[] = {"the", " the", "the c", "猫", "である", "\xe3\x81", "aaaaaaaaaaaaaaaa",
+                                        "ab", "猫は"};
     pieces_clear(&pieces);
     for (size_t k = 0; k < sizeof words / sizeof *words; k++) pieces_add(&pieces, words[k], (int64_t)strlen(words[k]));
     pieces_add_bytes(&pieces);
@@ -200,17 +201,13 @@ static void test_memory(void)
 static void expect(int32_t wanted, int64_t item, const int64_t *offsets, const int64_t *ids, int64_t n, int64_t eod_id,
                    int64_t fallback_id, int engine, int cpu)
 {
-    unitok_model *m = NULL;
-    memset(&error, 0, sizeof error);
-    int32_t status = unitok_model_new((const uint8_t *)"abcab", offsets, ids, n, eod_id, fallback_id, engine, cpu, &m, &error);
-    CHECK(status == wanted && error.status == wanted && (status == UNITOK_OK) == (m != NULL));
-    CHECK(!status || (error.message && error.item == item));
-    CHECK(unitok_model_new((const uint8_t *)"abcab", offsets, ids, n, eod_id, fallback_id, engine, cpu, &m, NULL) == wanted);
-    unitok_model_free(m);
-    if (status == UNITOK_OK) { /* the call without an error to fill has built another */
-        unitok_model *other = NULL;
-        CHECK(!unitok_model_new((const uint8_t *)"abcab", offsets, ids, n, eod_id, fallback_id, engine, cpu, &other, NULL));
-        unitok_model_free(other);
+    const uint8_t *data = (const uint8_t *)"abcab";
+    for (int with_error = 0; with_error < 2; with_error++) { /* the caller may not want to know */
+        unitok_model *m = NULL;
+        unitok_error *e = with_error ? &error : NULL;
+        memset(&error, 0, sizeof error);
+        CHECK(unitok_model_new(data, offsets, ids, n, eod_id, fallback_id, engine, cpu, &m, e) == wanted && !m);
+        CHECK(!with_error || (error.status == wanted && error.message && error.item == item));
     }
 }
 
@@ -393,6 +390,52 @@ static void test_image_header(void)
     printf("ok %s\n", running);
 }
 
+static void patch(uint8_t *image, int64_t n_bytes, int64_t at, uint64_t value, size_t width)
+{
+    uint8_t saved[8];
+    unitok_model *m;
+    memcpy(saved, image + at, width);
+    memcpy(image + at, &value, width);
+    for (int engine = 0; engine < 2; engine++) CHECK(load(image, n_bytes, engine, &m) == UNITOK_ERROR_FORMAT && !m);
+    CHECK(error.position >= at - 8 && error.position <= at + 8); /* the message names the place */
+    memcpy(image + at, saved, width);
+}
+
+/* Every check of every table, with the first value that is too high or too low. */
+static void test_image_tables(void)
+{
+    int64_t n_bytes;
+    unitok_model *m;
+    unitok_model_info info;
+    running = "image tables";
+    small_vocabulary();
+    uint8_t *image = make_image(&n_bytes);
+    CHECK(load(image, n_bytes, 0, &m) == UNITOK_OK);
+    unitok_model_get_info(m, &info);
+    unitok_model_free(m);
+    uint64_t n_units = (uint64_t)(info.trie_bytes / 8) - 65536, n_ids = (uint64_t)info.n_ids;
+    int64_t heads = 64 + (int64_t)n_units * 8, singles = heads + 65536 * 8;
+    int64_t offsets = n_bytes - (pieces.offsets[pieces.n] + 7) / 8 * 8 - ((int64_t)n_ids + 2) / 2 * 8;
+    for (int k = 0; k < 3; k++) {
+        int64_t unit = heads - 8 - (k ? 8 * random_below((int64_t)n_units) : 0), head = heads + 8 * random_below(65536);
+        patch(image, n_bytes, unit, n_units << 32, 8);
+        patch(image, n_bytes, unit, UINT64_C(0xFFFFFFFF) << 32, 8);
+        patch(image, n_bytes, unit, (n_ids + 1) << 9 | 0x100, 8);
+        patch(image, n_bytes, head, UINT64_C(1) << 56 | UINT64_C(1) << 32 | n_units, 8);
+        patch(image, n_bytes, head, UINT64_C(1) << 56, 8);
+        patch(image, n_bytes, head, UINT64_C(1) << 56 | (n_ids + 1) << 32, 8);
+        patch(image, n_bytes, head, UINT64_C(0) << 56 | UINT64_C(1) << 32, 8);
+        patch(image, n_bytes, head, UINT64_C(3) << 56 | UINT64_C(1) << 32, 8);
+        patch(image, n_bytes, singles + 4 * random_below(256), 0, 4);
+        patch(image, n_bytes, singles + 4 * random_below(256), n_ids + 1, 4);
+    }
+    patch(image, n_bytes, offsets + 4, 0xFFFFFFFF, 4);
+    memset(image + offsets + 4, 2, 1); /* two bytes of the first piece go to id 0, which has none */
+    CHECK(load(image, n_bytes, 0, &m) == UNITOK_ERROR_FORMAT && !m);
+    free(image);
+    printf("ok %s\n", running);
+}
+
 /* Two pieces of 600 KB that the offsets make one: longer than the HAT-trie takes, which is the file's fault. */
 static void test_image_long_piece(void)
 {
@@ -432,6 +475,7 @@ int main(void)
     test_decode_errors();
     test_image_guarded();
     test_image_header();
+    test_image_tables();
     test_image_long_piece();
     test_memory();
     test_guard_pages();
