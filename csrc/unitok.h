@@ -38,8 +38,8 @@ enum unitok_cpu {
     UNITOK_CPU_AUTO = -1,
     UNITOK_CPU_PORTABLE = 0, /* plain C11, always there */
     UNITOK_CPU_SSE2 = 1,
-    UNITOK_CPU_AVX2 = 2,
-    UNITOK_CPU_AVX512 = 3, /* F, BW, VL, VBMI and VBMI2 */
+    UNITOK_CPU_AVX2 = 2,   /* with BMI and BMI2 */
+    UNITOK_CPU_AVX512 = 3, /* F, DQ, BW, VL, VBMI and VBMI2 */
     UNITOK_CPU_NEON = 4
 };
 
