@@ -55,7 +55,7 @@ def cli() -> None:
     "--input-format", type=click.Choice(["auto", "text", "jsonl"]), default="auto", show_default=True,
     help="auto goes by the name, else takes JSONL if the first line is an object with the key.",
 )  # fmt: skip
-@click.option("--text-key", default="text", show_default=True, help="JSONL: the field with the text; a.b for nested.")
+@click.option("--text-key", default="text", show_default=True, help="JSONL: the field with the text; a.b is b inside a, a\\.b one name.")
 @click.option(
     "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR",
     help="Text: what a document is. A separator may be written with \\n, \\t, \\0, \\xHH and \\\\.",
@@ -89,7 +89,7 @@ def tokenize(
     eod_id = parse_eod(eod, tokenizer)
     own = [Path(out), *sidecars(out)]
     own += [path.with_name(path.name + ".partial") for path in own]
-    sources = corpus_inputs.find(inputs, input_format=input_format, text_key=text_key, exclude=own)
+    sources = corpus_inputs.find(inputs, input_format=input_format, text_key=text_key, exclude=map(str, own))
     report_formats(sources)
     plan = Plan(
         sources=sources, out=Path(out), tokenizer=tokenizer, eod_id=eod_id, separator=parse_separator(doc),

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
+from pyunitok.corpus.jsonl import key_path
 from pyunitok.errors import OutputError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import InputRecord, TokenArray
@@ -93,7 +94,7 @@ def _json_lines(array: TokenArray, tokenizer: Tokenizer, key: str, first: int, s
     lines = []
     for begin, end in zip(offsets.tolist(), offsets.tolist()[1:], strict=False):
         value: Any = text[begin:end].decode("utf-8", "replace")
-        for name in reversed(key.split(".")):
+        for name in reversed(key_path(key)):
             value = {name: value}
         lines.append(msgspec.json.encode(value))
     return b"\n".join([*lines, b""])
