@@ -55,7 +55,10 @@ def cli() -> None:
     "--input-format", type=click.Choice(["auto", "text", "jsonl"]), default="auto", show_default=True,
     help="auto goes by the name, else takes JSONL if the first line is an object with the key.",
 )  # fmt: skip
-@click.option("--text-key", default="text", show_default=True, help="JSONL: the field with the text; a.b is b inside a, a\\.b one name.")
+@click.option(
+    "--text-key", default="text", show_default=True,
+    help="JSONL: the field with the text; a.b is b inside a, a\\.b one name.",
+)  # fmt: skip
 @click.option(
     "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR",
     help="Text: what a document is. A separator may be written with \\n, \\t, \\0, \\xHH and \\\\.",
@@ -83,12 +86,12 @@ def tokenize(
     from pyunitok.corpus import inputs as corpus_inputs
     from pyunitok.pipeline import Plan, tokenize
     from pyunitok.tokenizer import available_cores
-    from pyunitok.tokens import sidecars
+    from pyunitok.tokens import partial_name, sidecars
 
     tokenizer = load_model(model)
     eod_id = parse_eod(eod, tokenizer)
     own = [Path(out), *sidecars(out)]
-    own += [path.with_name(path.name + ".partial") for path in own]
+    own += [partial_name(path) for path in own]
     sources = corpus_inputs.find(inputs, input_format=input_format, text_key=text_key, exclude=map(str, own))
     report_formats(sources)
     plan = Plan(
@@ -118,7 +121,7 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     import pyunitok
     from pyunitok.detokenize import detokenize
     from pyunitok.pipeline import Progress
-    from pyunitok.tokens import check_model
+    from pyunitok.tokens import check_model, partial_name
 
     array = pyunitok.open(tokens, dtype="uint16", model=load_model(model) if model else None)
     tokenizer = array.tokenizer
@@ -133,7 +136,7 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     target = Path(out)
     if target.exists() and not overwrite:
         raise click.ClickException(f"{out} exists; --overwrite replaces it")
-    partial = target.with_name(target.name + ".partial")
+    partial = partial_name(target)
     progress = Progress(compressed_total=array.manifest.bytes if array.manifest else None)
     with Meter("detokenizing") as meter, partial.open("wb", buffering=0) as file:
 

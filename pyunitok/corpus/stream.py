@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import zlib
 from typing import TYPE_CHECKING, BinaryIO
@@ -36,7 +37,7 @@ class RawFile:
                 self._file = sys.stdin.buffer
             else:
                 # Unbuffered: all reads are large, and readinto then puts the bytes where they belong.
-                self._file = open(path, "rb", buffering=0)  # type: ignore[assignment]  # noqa: SIM115, PTH123
+                self._file = io.FileIO(path)  # unbuffered: all reads are large
         except OSError as error:
             raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
 
