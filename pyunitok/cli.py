@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 DEFAULT_MODEL = "rwkv-world"
-EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGPIPE, EXIT_SIGTERM = 1, 2, 130, 141, 143
+EXIT_ERROR, EXIT_SIGINT, EXIT_SIGTERM = 1, 130, 143
 
 
 class Size(click.ParamType[int]):
@@ -163,7 +163,7 @@ def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
       pyunitok encode "The quick brown fox"
     """
     tokenizer = load_model(model)
-    for line in [" ".join(text)] if text else (line.rstrip("\n") for line in sys.stdin):
+    for line in [os.fsencode(" ".join(text))] if text else (line.removesuffix(b"\n") for line in sys.stdin.buffer):
         if pieces or sys.stdout.isatty():
             shown = tokenizer.encode_as_pieces(line)
             colours = ("cyan", "yellow", "green", "magenta")
@@ -310,7 +310,7 @@ def _on_sigterm(*_: object) -> None:
 
 
 def main() -> None:
-    """The entry point: 0 all was done, 1 error, 2 usage, 130 and 143 interrupted, 141 nobody reads the output."""
+    """The entry point: 0 all was done, 1 error, 2 usage, 130 and 143 interrupted."""
     from pyunitok.errors import UnitokError
 
     signal.signal(signal.SIGTERM, _on_sigterm)
@@ -325,9 +325,6 @@ def main() -> None:
     except Terminated:
         click.echo("terminated", err=True)
         sys.exit(EXIT_SIGTERM)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at exit
-        sys.exit(EXIT_SIGPIPE)
     except (UnitokError, OSError, MemoryError, UnicodeError) as error:
         click.echo(f"error: {error or type(error).__name__}", err=True)
         sys.exit(EXIT_ERROR)

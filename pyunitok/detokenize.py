@@ -50,8 +50,9 @@ def _input_parts(array: TokenArray, tokenizer: Tokenizer, record: InputRecord, f
             yield _json_lines(array, tokenizer, record.text_key or "text", begin, stop)
         return
     separator = (record.separator or "").encode("utf-8", "surrogateescape")
-    closed = end if record.ends_with_separator else end - 1  # documents that a separator follows
-    for begin, stop in _batches(array, first, max(closed, first)):
+    # What a separator follows: all but the last document of an input that does not end with one.
+    closed = end if record.ends_with_separator else max(end - 1, first)
+    for begin, stop in _batches(array, first, closed):
         yield from _decode(array, tokenizer, begin, stop, separator)
     if closed < end:
         yield from _decode(array, tokenizer, end - 1, end, b"")
