@@ -86,7 +86,8 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
     if (h->fallback_id != NO_ID && h->fallback_id >= h->n_ids) return "the fallback id is out of range";
     *position = 52;
     if (h->n_units % TRIE_BLOCK || h->n_units < 2 * TRIE_BLOCK) return "the size of the double array is out of range";
-    if (h->piece_bytes > PIECE_BYTES_MAX || h->max_piece_bytes > h->piece_bytes)
+    if (h->piece_bytes > PIECE_BYTES_MAX || h->max_piece_bytes > h->piece_bytes ||
+        h->max_piece_bytes > UNITOK_HAT_KEY_MAX_BYTES)
         return "the size of the pieces is out of range";
     *position = 24;
     if (h->image_bytes != lay_out_image(h).end) return "the size in the header does not fit the sections";

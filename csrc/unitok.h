@@ -122,7 +122,7 @@ enum unitok_encode_flags {
     UNITOK_ENCODE_OPEN_END = 2 /* the last document goes on after this batch: it gets no eod */
 };
 
-/* An array for ids must have room for every byte and every document, and this many more. */
+/* An array for ids must have room for every byte and every eod, and this many more. */
 #define UNITOK_ENCODE_SLACK 16
 
 /* Encodes one document: ids[0..result-1]. Never fails. O(n_bytes) on any bytes.
@@ -135,8 +135,8 @@ int64_t unitok_encode_ends(const unitok_model *model, const uint8_t *text, int64
                            int64_t *ends);
 
 /* Encodes a packed list of documents into a packed list of ids: id_offsets[0..n_docs], id_offsets[0] = 0. Each document
- * is followed by eod_id unless that is -1. ids must have room for offsets[n_docs] - offsets[0] + n_docs +
- * UNITOK_ENCODE_SLACK. Fails only on bad arguments. */
+ * is followed by eod_id unless that is -1. ids must have room for offsets[n_docs] - offsets[0] + UNITOK_ENCODE_SLACK, and
+ * with an eod_id for n_docs more. Fails only on bad arguments. */
 int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, uint16_t *ids,
                             int64_t *id_offsets, unitok_error *error);

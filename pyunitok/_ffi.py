@@ -181,9 +181,9 @@ class Scratch:
         eod_id: int = -1, open_end: bool = False, plain: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
-        ids. `ids` must have room for every byte, every document and ENCODE_SLACK more."""
+        ids. `ids` must have room for every byte, every eod and ENCODE_SLACK more."""
         n_docs = len(offsets) - 1
-        needed = int(offsets[-1] - offsets[0]) + n_docs + ENCODE_SLACK
+        needed = int(offsets[-1] - offsets[0]) + n_docs * (eod_id >= 0) + ENCODE_SLACK
         if int(offsets[-1]) > len(data) or len(ids) < needed or len(id_offsets) <= n_docs:
             raise ValueError("a buffer is too small for these documents")
         flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain

@@ -408,6 +408,8 @@ def _as_bytes(text: str | bytes) -> bytes:
         return text.encode()
     if isinstance(text, bytes):
         return text
+    if isinstance(text, np.ndarray) and text.dtype != np.uint8:
+        raise TypeError(f"expected str, bytes or an array of uint8, not of {text.dtype}")
     if isinstance(text, bytearray | memoryview | np.ndarray):
         return bytes(text)
     raise TypeError(f"expected str or bytes, not {type(text).__name__}")

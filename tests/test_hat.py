@@ -1,18 +1,16 @@
 """The HAT-trie through cffi, against a plain dict."""
 
 import ast
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import SHARED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-
 from pyunitok._lib import ffi, lib
 
-DATA = Path(os.environ.get("PYUNITOK_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+DATA = SHARED / "data"
 VOCABULARY = DATA / "models" / "rwkv" / "rwkv_vocab_v20230424.txt"
 
 SET, ADD, UNIQUE = lib.UNITOK_HAT_SET, lib.UNITOK_HAT_ADD, lib.UNITOK_HAT_UNIQUE
@@ -194,7 +192,7 @@ def vocabulary():
     return pieces
 
 
-@pytest.mark.skipif(not VOCABULARY.exists(), reason="the RWKV vocabulary is not here (PYUNITOK_DATA)")
+@pytest.mark.skipif(not VOCABULARY.exists(), reason="the RWKV vocabulary is not here")
 def test_real_vocabulary():
     """What the trie finds at 20,000 places of real text is what a dict finds, longest first."""
     zstandard = pytest.importorskip("zstandard")

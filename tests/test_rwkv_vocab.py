@@ -6,7 +6,6 @@ import ast
 import dataclasses
 import io
 import json
-import os
 import random
 import tokenize
 from importlib import metadata
@@ -14,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from conftest import find_shared
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -80,11 +80,7 @@ def fails(data: bytes, *words: str) -> None:
 
 
 def shared_file(name: str) -> Path:
-    root = os.environ.get("PYUNITOK_SHARED") or Path(__file__).resolve().parents[2] / "shared"
-    path = Path(root) / "data/models/rwkv" / name
-    if not path.is_file():
-        pytest.skip(f"{path} is not here")
-    return path
+    return find_shared(f"models/rwkv/{name}")
 
 
 # -------------------------------------------------------------------------------------------------- text ----

@@ -1,0 +1,118 @@
+/* fuzz_model.c - a libFuzzer target: native images with any bytes changed must be refused or work, and never crash
+ *
+ *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_model.c \
+ *       csrc/[a-z]*.c -o fuzz_model
+ *   ./fuzz_model -max_len=400 -max_total_time=300 [corpus folder]
+ *
+ * Random bytes never get past the header, so the input is a list of changes to an image of a small vocabulary: u8 section,
+ * u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input that begins with FF is an image itself, and one that
+ * begins with FE cuts the image short.
+ */
+#include "common.h"
+#include "pieces.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
+
+static uint8_t *good;
+static int64_t n_good;
+static int64_t sections[8]; /* where they begin; the last is the end */
+
+static void make_image(void)
+{
+    static struct pieces p;
+    static const char *const words[] = {"the", " the", "the cat", "猫", "である", "\xe3\x81", "aaaaaaaaaaaaaaaa", "ab"};
+    unitok_model *m = NULL;
+    unitok_model_info info;
+    pieces_clear(&p);
+    pieces_add_bytes(&p);
+    for (int k = 0; k < 8; k++) pieces_add(&p, words[k], (int64_t)strlen(words[k]));
+    CHECK(!unitok_model_new(p.data, p.offsets, p.ids, p.n, 0, 4000, 0, 0, &m, NULL));
+    n_good = unitok_model_save(m, NULL, 0);
+    good = malloc((size_t)n_good);
+    unitok_model_save(m, good, n_good);
+    unitok_model_get_info(m, &info);
+    sections[1] = 64;
+    sections[2] = sections[1] + (info.trie_bytes - 65536 * 8);
+    sections[3] = sections[2] + 65536 * 8;
+    sections[4] = sections[3] + 256 * 4;
+    sections[7] = n_good;
+    sections[6] = n_good - (p.offsets[p.n] + 7) / 8 * 8;
+    sections[5] = sections[6] - ((info.n_ids + 1) * 4 + 7) / 8 * 8;
+    unitok_model_free(m);
+}
+
+/* Whatever the tables say, no id is out of range, no byte is skipped, nothing is read or written too far. */
+static void use(const unitok_model *m, const uint8_t *input, size_t n_input_bytes)
+{
+    static const char fixed[] = "the cat the cat the 猫である。aaaaaaaaaaaaaaaaaaaaaaaaaaaab \xe3\x81\xe3 ab  th\xff\x80";
+    unitok_model_info info;
+    unitok_model_get_info(m, &info);
+    unitok_scratch *s = unitok_scratch_new(m);
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t n_bytes = pass ? (int64_t)n_input_bytes : (int64_t)sizeof fixed;
+        uint8_t *text = malloc((size_t)n_bytes + 1);
+        uint16_t *ids = malloc((size_t)(n_bytes + UNITOK_ENCODE_SLACK) * sizeof *ids);
+        int64_t *ends = malloc((size_t)(n_bytes + 1) * sizeof *ends);
+        memcpy(text, pass ? (const void *)input : fixed, (size_t)n_bytes);
+        int64_t n = unitok_encode(m, s, text, n_bytes, ids);
+        CHECK(n <= n_bytes);
+        for (int64_t k = 0; k < n; k++) CHECK(ids[k] < info.n_ids);
+        n = unitok_encode_ends(m, text, n_bytes, ids, ends);
+        CHECK(n <= n_bytes && (n == 0 ? n_bytes == 0 : ends[n - 1] == n_bytes));
+        for (int64_t k = 0; k < n; k++) CHECK(ids[k] < info.n_ids && ends[k] > (k ? ends[k - 1] : 0));
+        int64_t split = unitok_split(m, text, n_bytes), bounds[2] = {0, n}, sizes[2], n_piece;
+        CHECK(split >= 0 && split <= n_bytes);
+        if (!unitok_decode_batch(m, ids, bounds, 1, 1, text, n_bytes ? 1 : 0, NULL, -1, sizes, NULL)) {
+            uint8_t *back = malloc((size_t)sizes[1] + 1);
+            CHECK(!unitok_decode_batch(m, ids, bounds, 1, 1, text, n_bytes ? 1 : 0, back, sizes[1], sizes, NULL));
+            free(back);
+        }
+        for (int64_t k = 0; k < n; k++) unitok_model_find(m, text + (k ? ends[k - 1] : 0), ends[k] - (k ? ends[k - 1] : 0));
+        for (int64_t id = -1; id <= info.n_ids; id++) {
+            const uint8_t *piece = unitok_model_piece(m, id, &n_piece);
+            if (piece && n_piece < 64) CHECK(unitok_model_find(m, piece, n_piece) < info.n_ids);
+        }
+        free(ends);
+        free(ids);
+        free(text);
+    }
+    unitok_scratch_free(s);
+}
+
+static void try_image(const uint8_t *image, int64_t n_bytes, const uint8_t *input, size_t n_input_bytes)
+{
+    for (int engine = 0; engine < 2; engine++) {
+        unitok_model *m = NULL;
+        unitok_error error = {0, 0, 0, NULL};
+        int32_t cpu = n_input_bytes % 2 ? UNITOK_CPU_AUTO : UNITOK_CPU_PORTABLE;
+        int32_t status = unitok_model_load(image, n_bytes, engine, cpu, &m, &error);
+        CHECK(status == UNITOK_OK || status == UNITOK_ERROR_FORMAT);
+        CHECK((status == UNITOK_OK) == (m != NULL));
+        CHECK(!status || (error.status == status && error.message && error.position >= 0 && error.position <= n_good));
+        if (m) use(m, input, n_input_bytes);
+        unitok_model_free(m);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
+{
+    running = "fuzz_model";
+    if (!good) make_image();
+    if (n_input_bytes == 0) return 0;
+    int64_t n_bytes = n_good;
+    if (input[0] == 0xFF) n_bytes = (int64_t)n_input_bytes - 1;
+    if (input[0] == 0xFE && n_input_bytes >= 4) n_bytes = (input[1] | input[2] << 8 | input[3] << 16) % (n_good + 1);
+    uint8_t *image = malloc((size_t)n_bytes + !n_bytes); /* malloc aligns to 16 */
+    memcpy(image, input[0] == 0xFF ? input + 1 : good, (size_t)n_bytes);
+    for (size_t at = 0; input[0] < 0xFE && at + 6 <= n_input_bytes;) {
+        int section = input[at] % 7;
+        int64_t place = input[at + 1] | input[at + 2] << 8 | input[at + 3] << 16;
+        int64_t width = (int64_t)1 << input[at + 4] % 4;
+        place = sections[section] + place * (section ? width : 1) % (sections[section + 1] - sections[section]);
+        at += 5;
+        for (int64_t k = 0; k < width && at < n_input_bytes && place + k < n_bytes; k++) image[place + k] = input[at++];
+    }
+    try_image(image, n_bytes, input, n_input_bytes);
+    free(image);
+    return 0;
+}

@@ -1,0 +1,156 @@
+/* pieces.h - a vocabulary as C tests hold it: pieces one by one, and the slow, obvious answers about them */
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECES_MAX 600
+#define PIECES_BYTES_MAX 65536
+
+struct pieces {
+    uint8_t data[PIECES_BYTES_MAX];
+    int64_t offsets[PIECES_MAX + 1], ids[PIECES_MAX], n;
+    int64_t fallback_id; /* -1: all 256 bytes are pieces */
+};
+
+static const char *running = "nothing";
+
+#define CHECK(condition) check(!!(condition), #condition, __LINE__)
+
+static inline void check(int is_true, const char *what, int line)
+{
+    if (is_true) return;
+    fprintf(stderr, "%s: line %d: not true: %s\n", running, line, what);
+    abort();
+}
+
+static inline void pieces_clear(struct pieces *p)
+{
+    p->n = 0;
+    p->offsets[0] = 0;
+    p->fallback_id = -1;
+}
+
+static inline int64_t pieces_find(const struct pieces *p, const uint8_t *piece, int64_t n_bytes)
+{
+    for (int64_t k = 0; k < p->n; k++)
+        if (p->offsets[k + 1] - p->offsets[k] == n_bytes && !memcmp(p->data + p->offsets[k], piece, (size_t)n_bytes))
+            return k;
+    return -1;
+}
+
+/* Adds a piece with the next id, unless it is empty, there already, or has no room. */
+static inline void pieces_add(struct pieces *p, const void *piece, int64_t n_bytes)
+{
+    int64_t end = p->offsets[p->n];
+    if (n_bytes <= 0 || p->n == PIECES_MAX || end + n_bytes > PIECES_BYTES_MAX) return;
+    if (pieces_find(p, piece, n_bytes) >= 0) return;
+    memcpy(p->data + end, piece, (size_t)n_bytes);
+    p->ids[p->n] = p->n * 7 % 4001 + 1; /* not in order, and not from 0 */
+    p->offsets[++p->n] = end + n_bytes;
+}
+
+static inline void pieces_add_bytes(struct pieces *p)
+{
+    for (int b = 0; b < 256; b++) {
+        uint8_t byte = (uint8_t)b;
+        pieces_add(p, &byte, 1);
+    }
+}
+
+/* The definition: at every position the longest piece, else the fallback. ids and ends have room for n_bytes. */
+static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text, int64_t n_bytes, uint16_t *ids,
+                                    int64_t *ends)
+{
+    int64_t n = 0, length;
+    for (int64_t i = 0; i < n_bytes; i += length) {
+        int64_t id = p->fallback_id;
+        length = 0;
+        for (int64_t k = 0; k < p->n; k++) {
+            int64_t n_piece = p->offsets[k + 1] - p->offsets[k];
+            if (n_piece <= length || n_piece > n_bytes - i) continue;
+            if (p->data[p->offsets[k]] != text[i] || memcmp(p->data + p->offsets[k], text + i, (size_t)n_piece)) continue;
+            length = n_piece;
+            id = p->ids[k];
+        }
+        if (length == 0) length = 1;
+        ends[n] = i + length;
+        ids[n++] = (uint16_t)id;
+    }
+    return n;
+}
+
+/* Could a piece lie over position i, agreeing with all bytes of the text that it covers? */
+static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64_t n_bytes, int64_t i)
+{
+    for (int64_t k = 0; k < p->n; k++) {
+        const uint8_t *piece = p->data + p->offsets[k];
+        int64_t n_piece = p->offsets[k + 1] - p->offsets[k];
+        for (int64_t before = 1; before < n_piece; before++) {
+            int64_t first = i - before < 0 ? 0 : i - before;
+            int64_t last = i - before + n_piece > n_bytes ? n_bytes : i - before + n_piece;
+            if (piece[before] == text[i] && !memcmp(piece + first - (i - before), text + first, (size_t)(last - first)))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------- Random ---- */
+
+static uint64_t random_state = 88172645463325252u;
+
+static inline uint64_t random_u64(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+static inline int64_t random_below(int64_t n)
+{
+    return (int64_t)((random_u64() >> 33) % (uint64_t)n);
+}
+
+/* What pieces and texts are put together from: texts must share it with pieces, or nothing would ever match. */
+static const char *const symbol_sets[][12] = {
+    {"a", "b", NULL},
+    {"a", "Z", " ", "0", "'", "-", "\n", ".", "@", "{", NULL},
+    {"猫", "は", "で", "あ", "る", "。", "a", " ", NULL},
+    {"я", "ж", "ع", "é", "猫", "😀", "\xe7\x8c", "\xab", "\xd1", "\xf0\x9f", NULL},
+    {"\x80", "\xbf", "\xc0", "\xdf", "\xe0", "\xef", "\xf0", "\xff", "\x7f", NULL},
+    {NULL}, /* any byte, NUL too */
+};
+enum { N_SYMBOL_SETS = sizeof symbol_sets / sizeof *symbol_sets };
+
+/* Symbols of a set, one after the other, until n_bytes are full. */
+static inline void random_symbols(int set, uint8_t *out, int64_t n_bytes)
+{
+    int n_symbols = 0;
+    while (symbol_sets[set][n_symbols]) n_symbols++;
+    for (int64_t at = 0; at < n_bytes;) {
+        uint8_t byte = (uint8_t)random_u64();
+        const char *symbol = n_symbols ? symbol_sets[set][random_below(n_symbols)] : (const char *)&byte;
+        int64_t n = n_symbols ? (int64_t)strlen(symbol) : 1;
+        if (n > n_bytes - at) n = n_bytes - at;
+        memcpy(out + at, symbol, (size_t)n);
+        at += n;
+    }
+}
+
+static inline void random_pieces(struct pieces *p, int set)
+{
+    uint8_t piece[300];
+    int64_t n = random_below(60);
+    pieces_clear(p);
+    if (random_below(2)) pieces_add_bytes(p);
+    else p->fallback_id = 5000;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t n_bytes = random_below(30) == 0 ? 1 + random_below(300) : 1 + random_below(9);
+        random_symbols(set, piece, n_bytes);
+        pieces_add(p, piece, n_bytes);
+    }
+}

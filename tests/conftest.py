@@ -1,0 +1,57 @@
+"""What the tests share: how hard hypothesis tries, where the real data lies, and what this processor can run.
+
+HYPOTHESIS_PROFILE=expensive pytest tests/test_encode.py    many more examples; also: ci, default
+PYUNITOK_SHARED=folder pytest                               where the shared data lies, if not in ../shared
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from pyunitok import Tokenizer, _ffi
+from pyunitok.errors import VocabularyError
+
+_CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
+settings.register_profile("default", max_examples=100, **_CALM)
+settings.register_profile("ci", max_examples=60, derandomize=True, print_blob=True, **_CALM)
+settings.register_profile("expensive", max_examples=5000, **_CALM)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+SHARED = Path(os.environ.get("PYUNITOK_SHARED") or Path(__file__).resolve().parents[2] / "shared")
+CPUS = [name for name in _ffi.CPUS if _ffi.cpu_supported(name)]
+ENGINES = list(_ffi.ENGINES)
+
+
+def find_shared(path: str) -> Path:
+    """data/`path` in the shared folder; skips the test where it is not."""
+    ret = SHARED / "data" / path
+    if not ret.exists():
+        pytest.skip(f"{ret} is not here")
+    return ret
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of the shared data; the test is skipped where there is none."""
+    return find_shared("")
+
+
+@pytest.fixture(scope="session")
+def rwkv_path() -> Path:
+    """The RWKV World vocabulary, from the shared data or from the installed distribution."""
+    from pyunitok.vocab import rwkv
+
+    path = SHARED / "data/models/rwkv" / rwkv.FILE_NAME
+    try:
+        return path if path.exists() else rwkv.find_installed()
+    except VocabularyError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def rwkv(rwkv_path: Path) -> Tokenizer:
+    return Tokenizer.from_file(rwkv_path)

@@ -1,0 +1,71 @@
+"""The definition: every algorithm, slow and obvious. What differs from it is wrong, however fast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def longest_prefix(pieces: Mapping[bytes, int], text: bytes, fallback: int | None = None) -> list[int]:
+    """At every position the longest piece; a byte that none begins with becomes `fallback`."""
+    lengths = sorted(set(map(len, pieces)), reverse=True)
+    ids, i = [], 0
+    while i < len(text):
+        for n_bytes in lengths:
+            piece = text[i : i + n_bytes]  # shorter at the end of the text, and then found under its own length
+            if piece in pieces:
+                ids.append(pieces[piece])
+                n_bytes = len(piece)
+                break
+        else:
+            if fallback is None:
+                raise ValueError(f"no piece begins at byte {i}")
+            ids.append(fallback)
+            n_bytes = 1
+        i += n_bytes
+    return ids
+
+
+def spans(pieces: Mapping[bytes, int], text: bytes, fallback: int | None = None) -> list[tuple[int, int]]:
+    """Where the tokens of longest_prefix begin and end, in bytes."""
+    piece_of = {id_: piece for piece, id_ in pieces.items()}
+    ret, i = [], 0
+    for id_ in longest_prefix(pieces, text, fallback):
+        piece = piece_of.get(id_, b"")
+        n_bytes = len(piece) if piece and text.startswith(piece, i) else 1
+        ret.append((i, i + n_bytes))
+        i += n_bytes
+    return ret
+
+
+def cuts(pieces: Mapping[bytes, int], text: bytes) -> set[int]:
+    """The positions, 0 and len(text) left out, that no piece can span, wherever its other bytes come from.
+
+    A piece could span position i if it lies over i and agrees with every byte of the text that it covers; what
+    it covers before the text or after it may be anything.
+    """
+    ret = set()
+    for i in range(1, len(text)):
+        overlaps = ((piece, i - k) for piece in pieces for k in range(1, len(piece)))
+        if not any(_agrees(piece, text, begin) for piece, begin in overlaps):
+            ret.add(i)
+    return ret
+
+
+def _agrees(piece: bytes, text: bytes, begin: int) -> bool:
+    skipped = max(0, -begin)
+    seen = text[begin + skipped : begin + len(piece)]
+    return piece[skipped : skipped + len(seen)] == seen
+
+
+def decode(pieces: Mapping[bytes, int], ids: list[int], fallback: int | None = None, eod: int | None = None) -> bytes:
+    """The pieces one after the other; a fallback id without a piece is U+FFFD, an eod id without one is nothing."""
+    piece_of = {id_: piece for piece, id_ in pieces.items()}
+    ret = []
+    for id_ in ids:
+        if id_ in piece_of:
+            ret.append(piece_of[id_])
+        elif id_ == fallback:
+            ret.append("\N{REPLACEMENT CHARACTER}".encode())
+        elif id_ != eod:
+            raise IndexError(f"id {id_} has no piece")
+    return b"".join(ret)
