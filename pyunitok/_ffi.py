@@ -59,6 +59,18 @@ def cpu_supported(name: str) -> bool:
     return bool(lib.unitok_cpu_supported(CPUS[name]))
 
 
+def engine_number(engine: str) -> int:
+    if engine not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}")
+    return ENGINES[engine]
+
+
+def cpu_number(cpu: str | None) -> int:
+    if cpu is not None and cpu not in CPUS:
+        raise ValueError(f"cpu must be None or one of {', '.join(CPUS)}, not {cpu!r}")
+    return -1 if cpu is None else CPUS[cpu]
+
+
 class Model:
     """An immutable C model: shared by threads, freed with its last reference. `keep` is what the C side borrows."""
 
@@ -73,23 +85,25 @@ class Model:
 
     @classmethod
     def new(
-        cls, data: Bytes, offsets: Offsets, ids: Offsets, *, eod_id: int, fallback_id: int, engine: int, cpu: int
-    ) -> Model:
+        cls, data: Bytes, offsets: Offsets, ids: Offsets, *,
+        eod_id: int | None, fallback_id: int | None, engine: str, cpu: str | None,
+    ) -> Model:  # fmt: skip
         ret, error = ffi.new("unitok_model **"), ffi.new("unitok_error *")
         if len(offsets) != len(ids) + 1 or int(offsets[-1]) > len(data):
             raise ValueError("the pieces' offsets do not fit their ids or their bytes")
         status = lib.unitok_model_new(
-            pointer(data), pointer(offsets), pointer(ids), len(ids), eod_id, fallback_id, engine, cpu, ret, error
-        )
+            pointer(data), pointer(offsets), pointer(ids), len(ids), -1 if eod_id is None else eod_id,
+            -1 if fallback_id is None else fallback_id, engine_number(engine), cpu_number(cpu), ret, error,
+        )  # fmt: skip
         check(status, error)
         return cls(ret[0])
 
     @classmethod
-    def load(cls, image: Any, *, engine: int, cpu: int) -> Model:
+    def load(cls, image: Any, *, engine: str, cpu: str | None) -> Model:
         """Open a native image in place; `image` is any buffer (a memory map), kept alive with the model."""
         ret, error = ffi.new("unitok_model **"), ffi.new("unitok_error *")
         buffer = ffi.from_buffer("uint8_t[]", image)
-        check(lib.unitok_model_load(buffer, len(buffer), engine, cpu, ret, error), error)
+        check(lib.unitok_model_load(buffer, len(buffer), engine_number(engine), cpu_number(cpu), ret, error), error)
         return cls(ret[0], keep=(buffer, image))
 
     def save(self) -> bytearray:

@@ -84,13 +84,13 @@ def _decode(array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, sepa
         yield separator
         return
     ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
-    yield tokenizer._model.decode_batch(ids, bounds - bounds[0], drop_last=eod, separator=separator)[0]
+    yield tokenizer.model.decode_batch(ids, bounds - bounds[0], drop_last=eod, separator=separator)[0]
 
 
 def _json_lines(array: TokenArray, tokenizer: Tokenizer, key: str, first: int, stop: int) -> bytes:
     bounds = _bounds(array, first, stop)
     ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
-    data, offsets = tokenizer._model.decode_batch(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
+    data, offsets = tokenizer.model.decode_batch(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
     text = data.tobytes()
     lines = []
     for begin, end in zip(offsets.tolist(), offsets.tolist()[1:], strict=False):

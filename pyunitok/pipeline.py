@@ -181,7 +181,7 @@ class _Workers:
         limit = len(self._threads) * BLOCKS_AHEAD
         number = -1
         try:
-            scratch = _ffi.Scratch(self._plan.tokenizer._model)
+            scratch = _ffi.Scratch(self._plan.tokenizer.model)
             block = Block(np.empty(self._plan.block_bytes, np.uint8))
             while True:
                 with self._turn:
@@ -234,8 +234,8 @@ class _Output:
         self.documents = 0
 
     def append(self, encoded: _Encoded) -> None:
-        self._ids.append(memoryview(encoded.ids[: encoded.n_ids].view(np.uint8)))
-        self._ends.append(memoryview((encoded.ends + self.tokens).view(np.uint8)))
+        self._ids.append(encoded.ids[: encoded.n_ids].view(np.uint8).data)
+        self._ends.append((encoded.ends + self.tokens).view(np.uint8).data)
         self.tokens += encoded.n_ids
         self.documents += len(encoded.ends)
 

@@ -27,9 +27,9 @@ BYTES = [bytes([b]) for b in range(256)]
 
 def models(tokenizer: Tokenizer) -> Iterator[tuple[str, _ffi.Model]]:
     """The same model for every engine and every instruction set here."""
-    image = np.frombuffer(tokenizer._model.save(), np.uint8)
+    image = np.frombuffer(tokenizer.model.save(), np.uint8)
     for engine, cpu in itertools.product(ENGINES, CPUS):
-        yield f"{engine}, {cpu}", _ffi.Model.load(image, engine=_ffi.ENGINES[engine], cpu=_ffi.CPUS[cpu])
+        yield f"{engine}, {cpu}", _ffi.Model.load(image, engine=engine, cpu=cpu)
 
 
 def encode_all(model: _ffi.Model, texts: list[bytes], **how: Any) -> list[list[int]]:
@@ -155,7 +155,7 @@ def test_memo_evicts() -> None:
     tok = Tokenizer.from_pieces([*BYTES, b"12", b"123", b"01", b"77777"])
     words = [b"%d" % rng.randrange(10 ** rng.choice([3, 9, 18, 30])) for _ in range(150_000)]
     text = b" ".join(words)
-    expected = encode_all(tok._model, [text], plain=True)[0]
+    expected = encode_all(tok.model, [text], plain=True)[0]
     for _ in range(2):
         assert tok.encode(text).tolist() == expected
     for cpu in CPUS:

@@ -8,7 +8,7 @@ import pytest
 import pyunitok
 from pyunitok.errors import ModelFormatError, OutputError
 from pyunitok.tokenizer import Tokenizer
-from tests.test_pipeline import run
+from test_pipeline import run
 
 BYTES = [bytes([b]) for b in range(256)]
 
