@@ -55,8 +55,9 @@ typedef struct cut_table {
 } cut_table;
 
 /* Positions of cuts in text[0..n_bytes-1], in order, in cuts[0..result-1]; 0 and n_bytes are not among them.
- * n_bytes <= CUT_CHUNK_BYTES; text is readable (not meaningful) to text[n_bytes + CUT_READ_BEYOND - 1]; cuts has room
- * for CUT_CHUNK_BYTES + CUT_READ_BEYOND. */
+ * n_bytes <= CUT_CHUNK_BYTES; cuts has room for CUT_CHUNK_BYTES + CUT_READ_BEYOND. text must be readable to
+ * text[n_bytes + CUT_READ_BEYOND - 1]; as far as the document goes on there, it must be the document: windows reach 3 bytes
+ * further. What stands there after its end does not matter. text[0] is where a segment begins. */
 typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
 #define CUT_CHUNK_BYTES 4096
 #define CUT_READ_BEYOND 72
@@ -93,8 +94,8 @@ INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_
     return window_bit(table, window);
 }
 
-/* The same without branches, where text[i - 3] to text[i + 4] can be read. Past the ends of the text this may say either,
- * and both are right: a window that leaves the text is in no token. */
+/* The same without branches, where text[i - 3] to text[i + 4] can be read. A window that leaves the document may come out
+ * either way, and both are right: no token has it. */
 INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
