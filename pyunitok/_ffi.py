@@ -20,10 +20,11 @@ def split_documents(
     text     uint8[>= n_bytes], C-contiguous, writable
     offsets  int64[>= 3]; takes the bounds of at most len(offsets) - 1 documents
 
-    Returns (number of documents, bytes of the input consumed). Raises ValueError on any other array or an empty separator.
+    Returns (number of documents, bytes of the input consumed). Raises ValueError on anything else.
     """
     for name, array, dtype in (("text", text, np.uint8), ("offsets", offsets, np.int64)):
-        if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous or not array.flags.writeable:
+        flags = array.flags
+        if array.dtype != dtype or array.ndim != 1 or not (flags.c_contiguous and flags.writeable):
             raise ValueError(f"{name} must be a writable, contiguous array of {np.dtype(dtype).name}")
     if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3:
         raise ValueError("n_bytes, separator or offsets out of range")
