@@ -51,7 +51,7 @@ _POINTERS = {np.dtype(np.uint8): "uint8_t[]", np.dtype(np.uint16): "uint16_t[]",
 def pointer(array: np.ndarray[Any, Any], *, writable: bool = False) -> Any:
     """A C array over `array`, not copied: it must be one-dimensional, contiguous, and of a dtype that C here knows."""
     if array.ndim != 1 or not array.flags.c_contiguous or array.dtype not in _POINTERS:
-        raise TypeError(f"expected a contiguous uint8, uint16 or int64 vector, not {array.dtype}{array.shape}")
+        raise ValueError(f"expected a contiguous uint8, uint16 or int64 vector, not {array.dtype}{array.shape}")
     return ffi.from_buffer(_POINTERS[array.dtype], array, require_writable=writable)
 
 
@@ -212,7 +212,7 @@ class Scratch:
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
     """Cut text[:n_bytes] at `separator` in place: (documents, bytes consumed); see csrc/unitok.h."""
-    if n_bytes > len(text) or not separator or len(offsets) < 3:
+    if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3:
         raise ValueError("no separator, or a buffer that is too small")
     consumed = ffi.new("int64_t *")
     n_docs = lib.unitok_split_documents(

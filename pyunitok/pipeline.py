@@ -92,12 +92,15 @@ class _Inputs:
         self._stream: ByteStream | None = None
         self._reader: DocumentReader | None = None
         self._compressed_before = 0
+        self.unseen_bytes = [0] * len(plan.sources)  # read after an input's last block: blank lines at its end
 
     def fill(self, block: Block) -> int | None:
         """Fill the block from the input whose number is returned; None when all are read."""
         while True:
-            if self._reader is not None and self._reader.fill(block):
-                return self._source
+            if self._reader is not None:
+                if self._reader.fill(block):
+                    return self._source
+                self.unseen_bytes[self._source] += block.source_bytes
             self._finish_source()
             if self._source + 1 == len(self._plan.sources):
                 return None
@@ -288,6 +291,9 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
             progress.seconds = time.monotonic() - started
             if on_progress:
                 on_progress(progress)
+        for record, n_bytes in zip(records, inputs.unseen_bytes, strict=True):
+            record.bytes += n_bytes
+            progress.bytes += n_bytes
         manifest = _manifest(plan, records, progress)
         output.commit(manifest)
     return manifest

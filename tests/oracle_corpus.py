@@ -22,7 +22,7 @@ def documents_of_text(data: bytes, separator: bytes | None) -> tuple[list[bytes]
 
 
 def documents_of_jsonl(data: bytes, path: list[str]) -> list[bytes]:
-    """The documents of a JSON lines file. Raises an exception that says '(line N)' if there is something wrong."""
+    """The documents of a JSON lines file. Raises ValueError('(line N)') where it is none."""
     docs = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip(b" \t\r\n"):
@@ -92,7 +92,9 @@ def read_all(stream, size: int) -> bytes:
     return bytes(out)
 
 
-def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=None) -> tuple[list[bytes], int]:
+def read_documents(
+    reader, block_bytes: int, n_offsets: int = 5, check_pieces=None
+) -> tuple[list[bytes], int]:
     """A DocumentReader to its end: the documents put together again, and the sum of source_bytes."""
     block = Block(np.zeros(block_bytes, np.uint8), np.zeros(n_offsets, np.int64))
     docs: list[bytes] = []

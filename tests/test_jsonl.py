@@ -21,7 +21,7 @@ def read(data, key="text", block_bytes=1000, split=len, max_line=MAX_LINE):
     return docs
 
 
-TEXTS = ["", "a", "two\nlines", "吾輩は猫である。", "😀" * 9, "\x00\u2028\\\"/", "long " * 30, "é"]
+TEXTS = ["", "a", "two\nlines", "吾輩は猫である。", "😀" * 9, '\x00\u2028\\"/', "long " * 30, "é"]
 LINES = b"".join(
     json.dumps({"id": i, "text": text, "meta": {"text": None}}, ensure_ascii=i % 2 == 0).encode() + end
     for i, (text, end) in enumerate(zip(TEXTS * 2, [b"\n", b"\r\n", b"\n\n", b"\n \t\n"] * 4, strict=True))
@@ -43,7 +43,9 @@ def test_every_block_size(monkeypatch, batch_bytes, ending):
 @settings(max_examples=200)
 @given(
     st.lists(
-        st.tuples(st.text(max_size=40), st.sampled_from(["", " ", "\r", "\n", "\n\r\n", "  \n\n"]), st.booleans()),
+        st.tuples(
+            st.text(max_size=40), st.sampled_from(["", " ", "\r", "\n", "\n\r\n", "  \n\n"]), st.booleans()
+        ),
         max_size=12,
     ),
     st.integers(1, 90),
@@ -109,7 +111,10 @@ def test_bad_lines_are_named(line, says, before):
 
 def test_line_that_goes_on_in_the_next_is_refused_beside_one_with_two():
     # as many values as lines, all of which msgspec's decode_lines would take
-    for data in (b'{"text":"a"}{"text":"b"}\n{"text":\n"c"}\n', b'{"text":"a"}{"text":"b"}\n{"x":{}\n,"text":"c"}\n'):
+    for data in (
+        b'{"text":"a"}{"text":"b"}\n{"text":\n"c"}\n',
+        b'{"text":"a"}{"text":"b"}\n{"x":{}\n,"text":"c"}\n',
+    ):
         with pytest.raises(InputError, match="line 1:"):
             read(data)
 

@@ -110,7 +110,7 @@ def test_a_long_text_without_cuts_does_not_depend_on_blocks(toy, tmp_path):
 def test_jsonl_in_frames(toy, tmp_path):
     docs = ["the cat", "", "である" * 500, "tab\tquote\"", "\x00", "😀"]
     lines = [json.dumps({"id": k, "text": doc}, ensure_ascii=k % 2 == 0) for k, doc in enumerate(docs)]
-    data = "\n\n".join(lines).encode()
+    data = "\n\n".join(lines).encode() + b"\n\n \n"
     frames = b"".join(zstandard.compress(data[k : k + 37]) for k in range(0, len(data), 37))
     (tmp_path / "c.jsonl.zst").write_bytes(frames)
     for block_bytes in (50, 1 << 20):

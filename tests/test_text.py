@@ -62,8 +62,13 @@ def few_docs(monkeypatch):
 @pytest.mark.parametrize("separator", [None, b"\n", b"\n\n", b"aa", b"aba", b"abaab", b"<|end|>"])
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\n", b"\n\n", b"\n\n\n", b"a", b"aa", b"aaa", b"x\ny", b"x\ny\n", b"\nx", b"aabaabaaabaababaab" * 3]
-    + [b"one<|end|>two<|en<|end|><|end|>", b"long document " * 9 + b"\n\n" + b"b\n" * 9, b"\n" * 40 + b"a" * 40],
+    [
+        *(b"", b"\n", b"\n\n", b"\n\n\n", b"a", b"aa", b"aaa", b"x\ny", b"x\ny\n", b"\nx"),
+        b"aabaabaaabaababaab" * 3,
+        b"one<|end|>two<|en<|end|><|end|>",
+        b"long document " * 9 + b"\n\n" + b"b\n" * 9,
+        b"\n" * 40 + b"a" * 40,
+    ],
 )
 def test_every_block_size(separator, data):
     for block_bytes in range(1, len(data) + 3):

@@ -1,11 +1,13 @@
 """FrameScanner: where a zstd frame ends, from its headers alone (RFC 8878, section 3.1).
 
     zstd frame      magic 28 B5 2F FD | descriptor 1 | window 0-1 | dictionary id 0-4 | content size 0-8
-                    | blocks: header 3 (last: bit 0, type: bits 1-2, size: bits 3-23), content ... | checksum 0 or 4
+                    | blocks: header 3 (bit 0: last, bits 1-2: type, bits 3-23: size), content
+                    | checksum 0 or 4
     skippable frame magic 5x 2A 4D 18 | size 4 | content
 
-A zstd decoder that stops cannot say whether the frame or the file was at its end; this can. It looks at some 3 bytes of
-each block (at most 128 KiB decompressed) and does no I/O, so it serves whoever reads frames, in order or in parallel.
+A zstd decoder that stops cannot say whether the frame or the file was at its end; this can. It looks at some
+3 bytes of each block (at most 128 KiB decompressed) and does no I/O, so it serves whoever reads frames, in
+order or in parallel.
 """
 
 from __future__ import annotations
@@ -46,11 +48,12 @@ def header_size(start: bytes) -> int:
 
     Raises FrameError where no frame begins so.
     """
-    magic = start[:4]
-    if magic in SKIPPABLE_MAGICS:
-        return 8
-    if not any(known.startswith(magic) for known in (MAGIC, *SKIPPABLE_MAGICS)):
-        raise FrameError("no zstd frame begins here", 0)
+    if start[:4] != MAGIC:
+        if start[:4] in SKIPPABLE_MAGICS:
+            return 8
+        if not any(magic.startswith(start[:4]) for magic in (MAGIC, *SKIPPABLE_MAGICS)):
+            raise FrameError("no zstd frame begins here", 0)
+        return 5
     if len(start) < 5:
         return 5
     descriptor = start[4]
@@ -61,7 +64,7 @@ def header_size(start: bytes) -> int:
 
 
 def parse_header(start: bytes) -> FrameHeader:
-    """The header that `start` begins with, which holds at least header_size(start) bytes. Raises FrameError."""
+    """The header that `start` begins with; it holds at least header_size(start) bytes. Raises FrameError."""
     size = header_size(start)
     if start[:4] != MAGIC:
         return FrameHeader(True, size, skip_bytes=int.from_bytes(start[4:8], "little"))
@@ -106,7 +109,7 @@ class FrameScanner:
         self._last = False  # what is being skipped is all that remains
 
     def feed(self, chunk: bytes, at: int = 0) -> int:
-        """Take chunk[at:], the next bytes of the file; return the index in it behind those that belong to the frame.
+        """Take chunk[at:], the next bytes of the file; return where those end that belong to the frame.
 
         That is len(chunk) unless the frame ends before. Raises FrameError.
         """
@@ -153,7 +156,7 @@ class FrameScanner:
         return at
 
     def _header_piece(self, chunk: bytes, at: int) -> int:
-        """Take what is still missing of a frame or block header that does not lie whole in chunk, and read it."""
+        """Take what is still missing of a frame header, or of a block header that chunks divide; read it."""
         part = self._part
         start = at - len(part)
         try:

@@ -4,10 +4,10 @@
     -                   stdin, once
     a file              itself, whatever its name
     a directory         its regular files, recursively, sorted by the bytes of their paths
-    a glob pattern      what matches, sorted the same way; directories among it as above; ** is any number of folders
+    a glob pattern      what matches, sorted the same way, directories as above; ** is any number of folders
 
-Within directories and patterns, names that begin with "." are left out, symbolic links to files are followed and those to
-directories are not, so there are no cycles. The command's own outputs are never read.
+Within directories and patterns, names that begin with "." are left out, symbolic links to files are followed
+and those to directories are not, so there are no cycles. The command's own outputs are never read.
 """
 
 from __future__ import annotations
@@ -59,7 +59,11 @@ class Source:
 
 
 def find(
-    arguments: Iterable[str], *, input_format: str = "auto", text_key: str = "text", exclude: Iterable[str] = ()
+    arguments: Iterable[str],
+    *,
+    input_format: str = "auto",
+    text_key: str = "text",
+    exclude: Iterable[str] = (),
 ) -> list[Source]:
     """The files that `arguments` name.
 
@@ -70,7 +74,7 @@ def find(
     Raises InputError where an argument names nothing, or a file's format is out of the question.
     """
     excluded = _Excluded(exclude)
-    sources = []
+    sources: list[Source] = []
     for argument in arguments:
         if argument == STDIN:
             if any(source.path == STDIN for source in sources):
@@ -142,7 +146,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files below a directory, in no order. No recursion: a tree may be deeper than Python's stack."""
+    """The regular files below a directory, in no order. A loop: trees can be deeper than Python's stack."""
     folders = [folder]
     while folders:
         folder = folders.pop()
@@ -213,7 +217,7 @@ def _source(path: str, status: os.stat_result | None, input_format: str, text_ke
     compression = COMPRESSIONS.get(suffix, "none")
     stream: ByteStream | None = None
     if not regular:
-        # A pipe has no telling name as a rule (/dev/fd/63), and what has been read of it cannot be read again.
+        # A pipe's name tells little (/dev/fd/63), and what has been read of it cannot be read again.
         raw = RawFile(path)
         if compression == "none":
             compression = _compression_of(raw.peek(4))
@@ -247,10 +251,10 @@ def _compression_of(start: bytes) -> str:
 def _format_of(start: bytes, text_key: str) -> tuple[str, str]:
     """Format and reason, from a file's beginning: its first line that is not blank, or LOOK_BYTES of it.
 
-    A longer first line is JSON if it begins an object and the last name of the key is in sight as the name of a string;
-    the rest of the object is taken on trust, and the reader will say so if that is wrong.
+    A longer first line is JSON if it begins an object and the last name of the key is in sight as the name of
+    a string; the rest of the object is taken on trust, and the reader will say so if that is wrong.
     """
-    from pyunitok.corpus.jsonl import BLANK, BOM, key_path, line_decoder  # only now: as in stream.decompressed
+    from pyunitok.corpus.jsonl import BLANK, BOM, key_path, line_decoder  # only now: see decompressed()
 
     line, newline, _ = start.removeprefix(BOM).lstrip(BLANK).partition(b"\n")
     if len(start) >= LOOK_BYTES and not newline:

@@ -1,12 +1,12 @@
 """JsonlReader: one string field of each line of a JSON lines file, as documents.
 
-msgspec parses, into a Struct that knows the wanted key alone, so that all other fields are skipped over. Lines are taken
-in batches of some 256 KiB:
+msgspec parses, into a Struct that knows the wanted key alone, so that all other fields are skipped over.
+Lines are taken in batches of some 256 KiB:
 
     stream ──▶ _buffer: whole lines │ part of a line      batch ──▶ documents (UTF-8) ──▶ blocks
 
-What parses is what RFC 8259 allows; a lone surrogate escape (\\ud800) is an error in the text, where it has no UTF-8,
-and ignored elsewhere.
+What parses is what RFC 8259 allows; a lone surrogate escape (\\ud800) is an error in the text, where it has
+no UTF-8, and ignored elsewhere.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _struct(path: list[str]) -> Any:
 
 
 def line_decoder(text_key: str) -> Callable[[bytes], bytes]:
-    """A function from a line to its document: exact, and with a reason in its ValueError. For all that is not urgent."""
+    """A function from a line to its document; its ValueError says what is wrong. For the slow path."""
     path = key_path(text_key)
     decode = msgspec.json.Decoder(_struct(path)).decode
     text_of = operator.attrgetter(".".join(["value"] * len(path)))
@@ -58,20 +58,25 @@ def line_decoder(text_key: str) -> Callable[[bytes], bytes]:
             return text.encode()
         except UnicodeEncodeError as error:
             code = ord(text[error.start])
-            raise ValueError(f"the text has a lone surrogate (\\u{code:04x}) at character {error.start}") from error
+            raise ValueError(
+                f"the text has a lone surrogate (\\u{code:04x}) at character {error.start}"
+            ) from error
 
     return document
 
 
 def _with_surrogates(line: bytes, path: list[str], error: Exception) -> str:
-    """What Python's parser finds in a line that msgspec refuses for a lone surrogate; else raises ValueError(error)."""
+    """What Python's parser finds in a line that msgspec refuses for a lone surrogate; ValueError(error) if it
+    was refused for anything else."""
     if not isinstance(error, msgspec.DecodeError) or isinstance(error, msgspec.ValidationError):
         raise ValueError(str(error)) from error
     if re.search(rb"\\u[dD][89a-fA-F]", line) is None:
         raise ValueError(str(error)) from error
     try:
-        # Bytes that are no UTF-8 pass here, as msgspec lets them pass in other fields; in the text they fail later.
-        value = json.loads(line.decode("utf-8", "surrogateescape"), parse_constant=_refuse, parse_int=str, parse_float=str)
+        # Bytes that are no UTF-8 pass here, as in msgspec's skipped fields; in the text they fail later.
+        value = json.loads(
+            line.decode("utf-8", "surrogateescape"), parse_constant=_refuse, parse_int=str, parse_float=str
+        )
         for name in path:
             value = value[name]
     except (ValueError, KeyError, TypeError, RecursionError) as second:
@@ -88,14 +93,14 @@ def _refuse(constant: str) -> None:
 class JsonlReader:
     """Cuts the texts of a JSON lines file into blocks.
 
-    stream          its bytes; lines end in LF or CRLF, the last one perhaps in neither; a UTF-8 BOM may come first
+    stream          its bytes; lines end in LF or CRLF, the last one perhaps in neither; a BOM may precede
     text_key        which string of each object: see key_path
     split           where a piece of a document may end: see block.Split
     max_line_bytes  a longer line, its newline not counted, is an error
 
-    Blank lines are skipped. A line that does not parse, or has no string there, is an InputError with file and line. A
-    document that goes on after a block has pieces in several. Blank lines at the end of the file are accounted for in
-    source_bytes of the call that returns False.
+    Blank lines are skipped. A line that does not parse, or has no string there, is an InputError with file
+    and line. A document that goes on after a block has pieces in several. Blank lines at the end of the file
+    are accounted for in source_bytes of the call that returns False.
     Memory: a batch of lines, or one line if that is longer, and its text.
     """
 
@@ -120,7 +125,7 @@ class JsonlReader:
         # The batch: documents not all of which have gone out, and bounds in two measures.
         self._docs: list[bytes] = []
         self._doc_ends = np.zeros(1, np.int64)  # [n + 1]: of documents laid end to end, from 0
-        self._line_ends = np.zeros(1, np.int64)  # [n + 1]: of the lines they are from, in bytes from the batch's start
+        self._line_ends = np.zeros(1, np.int64)  # [n + 1]: of their lines, from the batch's start
         self._next = 0  # the document that goes out next
         self._next_at = 0  # how much of it has gone out
 
@@ -143,7 +148,7 @@ class JsonlReader:
                 break
         return block.n_docs > 0
 
-    # ------------------------------------------------------------------------------------- documents → block
+    # ------------------------------------------------------------------------------------ documents → block
 
     def _put_whole(self, block: Block) -> bool:
         """Put the next documents that fit whole, or the rest of the one under way; whether there was any."""
@@ -174,7 +179,7 @@ class JsonlReader:
         if block.n_docs and len(doc) * CARRY_SHARE <= len(block.data):
             return False
         block.data[at:] = np.frombuffer(doc[:room], np.uint8)
-        size = self._split(memoryview(block.data)[at:]) if room else 0
+        size = self._split(block.data.data[at:]) if room else 0
         if size:
             block.n_docs += 1
             block.offsets[block.n_docs] = at + size
@@ -185,10 +190,10 @@ class JsonlReader:
             return True
         return False
 
-    # --------------------------------------------------------------------------------------- lines → documents
+    # ------------------------------------------------------------------------------------ lines → documents
 
     def _next_batch(self) -> int | None:
-        """Parse the next lines. Returns the size of the batch if it has no document, else 0; None at the end."""
+        """Parse the next lines. Returns its size if it has no document, else 0; None at the end."""
         end = self._find_lines()
         if end is None:
             return None
@@ -208,9 +213,10 @@ class JsonlReader:
     def _parse(self, batch: memoryview) -> None:
         """Set _docs and _line_ends from whole lines.
 
-        decode_lines is fast, but takes a value that spans lines, and several in one line. Where each line begins with "{"
-        and ends with "}" the first cannot be: inside a value no "{" follows a "}" and white space, and a string holds no
-        newline. So each line then has at least one value, and as many values as lines means one each.
+        decode_lines is fast, but takes a value that spans lines, and several in one line. Where each line
+        begins with "{" and ends with "}" the first cannot be: inside a value no "{" follows a "}" and white
+        space, and a string holds no newline. So each line then has at least one value, and as many values as
+        lines means one each.
         """
         text = np.frombuffer(batch, np.uint8)
         ends = np.flatnonzero(text == _NEWLINE) + 1
@@ -218,7 +224,12 @@ class JsonlReader:
         if len(text) and (len(ends) == 0 or ends[-1] < len(text)):
             ends, closes = np.append(ends, len(text)), np.append(closes, len(text) - 1)
         self._next = self._next_at = 0
-        plain = len(text) and text[0] == _OPEN and (text[ends[:-1]] == _OPEN).all() and (text[closes] == _CLOSE).all()
+        plain = (
+            len(text)
+            and text[0] == _OPEN
+            and (text[ends[:-1]] == _OPEN).all()
+            and (text[closes] == _CLOSE).all()
+        )
         if plain and self._parse_plain(batch, len(ends)):
             self._line_ends = np.concatenate((np.zeros(1, np.int64), ends))
         else:
@@ -226,7 +237,7 @@ class JsonlReader:
         self._n_lines += len(ends)
 
     def _parse_plain(self, batch: memoryview, n_lines: int) -> bool:
-        """Set _docs from lines that each begin with "{" and end with "}"; False if that needs a closer look."""
+        """Set _docs from lines that each go from "{" to "}"; False if they need a closer look."""
         try:
             lines = self._decode_lines(batch)
             if len(lines) != n_lines:
@@ -253,10 +264,10 @@ class JsonlReader:
             line_ends.append(end)
         self._line_ends = np.array(line_ends, np.int64)
 
-    # ------------------------------------------------------------------------------------------ stream → lines
+    # --------------------------------------------------------------------------------------- stream → lines
 
     def _find_lines(self) -> int | None:
-        """Where in _buffer the next batch of whole lines ends, read in as needed; None at the end of the file."""
+        """Where in _buffer the next batch of whole lines ends, read as needed; None at the end."""
         while True:
             stop = min(self._end, self._begin + BATCH_BYTES)
             newline = self._buffer.rfind(b"\n", self._begin, stop)
@@ -267,8 +278,8 @@ class JsonlReader:
             self._searched = self._end
             if self._end - self._begin > self._max_line_bytes:
                 raise InputError(
-                    f"{self._stream.name}: line {self._n_lines + 1}: longer than {self._max_line_bytes} bytes; raise the"
-                    " limit (--max-line) if that is no mistake"
+                    f"{self._stream.name}: line {self._n_lines + 1}: longer than {self._max_line_bytes}"
+                    " bytes; raise the limit (--max-line) if that is no mistake"
                 )
             if self._at_end:
                 return self._end if self._end > self._begin else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import zlib
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, cast
 
 from pyunitok.corpus.block import ByteStream
 from pyunitok.errors import InputError
@@ -19,7 +19,7 @@ CHUNK_BYTES = 1 << 18  # compressed bytes read at once
 
 
 class RawFile:
-    """The bytes of a file as they lie there, or come out of a pipe. Every error is an InputError naming the file.
+    """The bytes of a file as they lie there, or come out of a pipe. Errors are InputError naming the file.
 
     name      the path as given, or '<stdin>'
     position  bytes handed out so far
@@ -29,15 +29,15 @@ class RawFile:
         self.name = STDIN_NAME if path == STDIN else path
         self.position = 0
         self._ahead = b""
-        self._file: BinaryIO
+        self._file: io.BufferedIOBase | io.FileIO
         try:
             if path == STDIN:
                 if sys.stdin is None:
                     raise InputError(f"{self.name}: closed")
-                self._file = sys.stdin.buffer
+                self._file = cast(io.BufferedIOBase, sys.stdin.buffer)
             else:
                 # Unbuffered: all reads are large, and readinto then puts the bytes where they belong.
-                self._file = io.FileIO(path)  # unbuffered: all reads are large
+                self._file = io.FileIO(path)
         except OSError as error:
             raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
 
@@ -68,7 +68,7 @@ class RawFile:
             n += len(chunk)
         while n < len(buffer):
             try:
-                n_read = self._file.readinto(buffer[n:])  # type: ignore[attr-defined]
+                n_read = self._file.readinto(buffer[n:])
             except OSError as error:
                 raise self._failed(error) from error
             if not n_read:
@@ -111,8 +111,8 @@ class PlainStream:
 class GzipStream:
     """One gzip member or many (RFC 1952), each with its CRC and length verified by zlib.
 
-    Zero bytes behind a member are padding. Anything else there is an error: gzip too then exits with 2, and it may be the
-    damaged start of another member.
+    Zero bytes behind a member are padding. Anything else there is an error: gzip too then exits with 2, and
+    it may be the damaged start of another member.
     """
 
     def __init__(self, raw: RawFile) -> None:
@@ -161,7 +161,7 @@ class GzipStream:
         inflate = self._inflate
         assert inflate is not None
         if not self._chunk:
-            # zlib may still hold output when it has taken all input, so it is called before the file's end is an error.
+            # zlib may hold output when it has taken all input, so the file's end alone is no error yet.
             self._chunk = self._raw.read(CHUNK_BYTES)
         at_end = not self._chunk
         try:
@@ -169,8 +169,8 @@ class GzipStream:
         except zlib.error as error:
             where = self.compressed_position()
             raise InputError(
-                f"{self.name}: byte {where}: corrupt gzip data, here or further on, in the member that begins at"
-                f" byte {self._member_at} ({error})"
+                f"{self.name}: byte {where}: corrupt gzip data, here or further on, in the member that"
+                f" begins at byte {self._member_at} ({error})"
             ) from error
         if inflate.eof:
             self._chunk = inflate.unused_data
@@ -179,8 +179,8 @@ class GzipStream:
             self._chunk = inflate.unconsumed_tail
             if at_end and not piece:
                 raise InputError(
-                    f"{self.name}: byte {self._raw.position}: the file ends inside the gzip member that begins at byte"
-                    f" {self._member_at}"
+                    f"{self.name}: byte {self._raw.position}: the file ends inside the gzip member that"
+                    f" begins at byte {self._member_at}"
                 )
         return piece
 
@@ -194,7 +194,7 @@ class Lookahead:
         self._ahead = b""
 
     def peek_line(self, max_bytes: int) -> bytes:
-        """The stream's beginning up to the end of its first line that is not blank; at most max_bytes of it."""
+        """The stream's beginning up to the end of its first line that is not blank; at most max_bytes."""
         piece = bytearray(min(1 << 16, max_bytes))
         while len(self._ahead) < max_bytes and b"\n" not in self._ahead.lstrip():
             n = self._stream.readinto(memoryview(piece)[: max_bytes - len(self._ahead)])
@@ -219,7 +219,7 @@ class Lookahead:
 def decompressed(raw: RawFile, compression: str) -> ByteStream:
     """The bytes of `raw` without its compression, 'zst', 'gz' or 'none'."""
     if compression == "zst":
-        from pyunitok.corpus.zst import ZstdStream  # only now: start-up of the command does not pay for zstandard
+        from pyunitok.corpus.zst import ZstdStream  # only now: start-up does not pay for zstandard
 
         return ZstdStream(raw)
     return GzipStream(raw) if compression == "gz" else PlainStream(raw)

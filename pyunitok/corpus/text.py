@@ -6,8 +6,9 @@ What fill() does with a block, separator "|":
     [ o u t | f o x | b r o w n | l a z y |  j u m p s  o v e r ]
       doc 0   doc 1   doc 2       doc 3      unfinished: next time, or in pieces if long
 
-Occurrences of the separator are leftmost and do not overlap, over the whole file. They are found whatever the blocks are,
-because a document's bytes leave only when no separator can begin in them any more: the last len(separator) - 1 stay.
+Occurrences of the separator are leftmost and do not overlap, over the whole file. They are found whatever the
+blocks are, because a document's bytes leave only when no separator can begin in them any more: the last
+len(separator) - 1 stay.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pyunitok import _ffi
 from pyunitok.corpus.block import Block, ByteStream, Split
 
 MAX_DOCS = 1 << 16  # in a block: bounds its offsets (512 KiB) where lines are empty
-CARRY_SHARE = 4  # an unfinished document waits whole for the next block if it is at most this part of the block
+CARRY_SHARE = 4  # an unfinished document waits whole for the next block if it is at most 1/4 of one
 MIN_FILL_BYTES = 1 << 16
 
 
@@ -31,8 +32,9 @@ class TextReader:
     separator  between documents, part of none; None: the file is one document. At least 1 byte.
     split      where a piece of a document may end: see block.Split
 
-    Without a separator an empty file is one empty document. With one, a separator at the very end begins no document
-    (ends_with_separator is then True), empty documents between separators count, and an empty file has none.
+    Without a separator an empty file is one empty document. With one, a separator at the very end begins no
+    document (ends_with_separator is then True), empty documents between separators count, and an empty file
+    has none.
 
     A document that goes on after a block has pieces in several; its last piece may be empty.
     Memory: the carry, at most one block.
@@ -85,7 +87,7 @@ class TextReader:
         return block.n_docs > 0
 
     def _load(self, block: Block, at: int) -> tuple[int, int]:
-        """Fill block.data from `at` on; return the number of bytes out of the carry, and out of the stream."""
+        """Fill block.data from `at` on; return how many bytes came out of the carry, and of the stream."""
         limit = len(block.data)
         if self._limit is not None and at < self._limit < limit:
             limit = self._limit
@@ -95,7 +97,7 @@ class TextReader:
         at += n_carried
         if self._at_end or at == limit:
             return n_carried, 0
-        n_read = self._stream.readinto(memoryview(block.data)[at:limit])
+        n_read = self._stream.readinto(block.data.data[at:limit])
         self._at_end = n_read < limit - at
         return n_carried, n_read
 
@@ -107,7 +109,7 @@ class TextReader:
         self._begin, self._end = 0, len(rest)
 
     def _cut(self, block: Block, n_bytes: int) -> tuple[int, int]:
-        """Turn block.data[:n_bytes] into documents; return where in it the rest lies, and how long that is."""
+        """Turn block.data[:n_bytes] into documents; return where in it the rest lies, and its length."""
         self._limit = None
         if self._separator is None:
             n_whole, hold = 0, 0
@@ -128,7 +130,7 @@ class TextReader:
         size = 0  # of the piece that goes out now
         if n_whole == 0 or (end - begin) * CARRY_SHARE > len(block.data):
             usable = end - begin - hold
-            size = self._split(memoryview(block.data)[begin : begin + usable]) if usable > 0 else 0
+            size = self._split(block.data.data[begin : begin + usable]) if usable > 0 else 0
         if size:
             block.offsets[n_whole + 1] = begin + size
             block.open_end = self._begun = True
