@@ -1,4 +1,4 @@
-"""The pipeline: the same bytes for every thread count and block size, back again, and nothing under a name until whole."""
+"""The pipeline: the same bytes for all threads and blocks, back again, and nothing under a name until it is whole."""
 
 import gzip
 import json
@@ -35,17 +35,15 @@ def run(toy: Tokenizer, paths: list[Path], out: Path, **options) -> pyunitok.Tok
 
 
 def restored(array: pyunitok.TokenArray) -> bytes:
+    parts: list[bytes] = []
+
     class Sink:
-        parts: list[bytes] = []
-
         def write(self, data):
-            self.parts.append(bytes(data[:100]))  # a short write, as pipes make them
-            return len(self.parts[-1])
+            parts.append(bytes(data[:100]))  # a short write, as pipes make them
+            return len(parts[-1])
 
-    sink = Sink()
-    sink.parts = []
-    detokenize(array, array.tokenizer, sink, lambda _: None)
-    return b"".join(sink.parts)
+    detokenize(array, array.tokenizer, Sink(), lambda _: None)
+    return b"".join(parts)
 
 
 def test_text_files_one_document_each(toy, tmp_path):
@@ -90,7 +88,8 @@ def test_any_text_comes_back(toy, tmp_path_factory, texts, separator, threads, b
     options = {"separator": separator, "eod_id": eod_id}
     array = run(toy, [folder], folder / "ids", threads=threads, block_bytes=block_bytes, **options)
     assert restored(array) == b"".join(texts)
-    whole = run(toy, [folder / f"{k}.txt" for k in range(len(texts))] or [folder / "empty.txt"], folder / "whole", **options)
+    paths = [folder / f"{k}.txt" for k in range(len(texts))] or [folder / "empty.txt"]
+    whole = run(toy, paths, folder / "whole", **options)
     assert array.ids.tolist() == whole.ids.tolist()
     assert array.ends.tolist() == whole.ends.tolist()
     docs = [whole.text_bytes(k) for k in range(len(whole))]

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from test_pipeline import run
 
 import pyunitok
 from pyunitok.errors import ModelFormatError, OutputError
 from pyunitok.tokenizer import Tokenizer
-from test_pipeline import run
 
 BYTES = [bytes([b]) for b in range(256)]
 
@@ -87,7 +87,8 @@ def test_sidecars_that_do_not_fit(made, name):
 
 
 @pytest.mark.parametrize(
-    "change", [lambda m: m | {"format": "x"}, lambda m: m | {"version": 2}, lambda m: [m], lambda m: m | {"inputs": [1]}]
+    "change",
+    [lambda m: m | {"format": "x"}, lambda m: m | {"version": 2}, lambda m: [m], lambda m: m | {"inputs": [1]}],
 )
 def test_manifests_of_another_kind(made, change):
     path = made / "ids.json"
