@@ -153,9 +153,10 @@ class _Workers:
         with self._changed:
             self._stop = True
             self._changed.notify_all()
+        deadline = time.monotonic() + 1.0
         for thread in self._threads:
             # After an error one may wait for input that never comes (a pipe); as a daemon it may be left behind.
-            thread.join(None if failure is None else 1.0)
+            thread.join(None if failure is None else max(0.0, deadline - time.monotonic()))
 
     def results(self) -> Any:
         """Yield _Encoded blocks in the order of the input; raise what a worker raised, after the blocks before it."""
