@@ -158,10 +158,13 @@ class Model:
         return out, sizes
 
 
+_encode = lib.unitok_encode
+
+
 class Scratch:
     """What one thread needs to encode with one model: the memo of segments met, and a buffer for short results."""
 
-    __slots__ = ("_ids", "_ids_pointer", "_model", "handle")
+    __slots__ = ("_ids", "_ids_pointer", "_model", "_model_handle", "handle")
 
     SMALL_BYTES = 4096  # texts up to here are encoded into a buffer that is used again
 
@@ -170,6 +173,7 @@ class Scratch:
         if handle == ffi.NULL:
             raise MemoryError("not enough memory for an encoder's scratch")
         self._model = model  # must outlive the scratch
+        self._model_handle = model.handle
         self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
         self._ids: Ids = np.empty(self.SMALL_BYTES + ENCODE_SLACK, np.uint16)
         self._ids_pointer: Any = pointer(self._ids)
@@ -177,18 +181,16 @@ class Scratch:
     def encode(self, text: bytes) -> Ids:
         """uint16[n]: the ids of one document."""
         n_bytes = len(text)
-        if n_bytes <= 4096:
-            n = lib.unitok_encode(self._model.handle, self.handle, text, n_bytes, self._ids_pointer)
-            short: Ids = self._ids[:n].copy()
-            return short
+        if n_bytes <= 4096:  # SMALL_BYTES, spelled out: this path is measured in nanoseconds
+            return np.array(self._ids[: _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer)])
         ids = np.empty(n_bytes + ENCODE_SLACK, np.uint16)
-        n = lib.unitok_encode(self._model.handle, self.handle, text, n_bytes, pointer(ids))
+        n = _encode(self._model_handle, self.handle, text, n_bytes, pointer(ids))
         ids.resize(n, refcheck=False)
         return ids
 
     def count(self, text: bytes) -> int:
         ids = self._ids if len(text) <= self.SMALL_BYTES else np.empty(len(text) + ENCODE_SLACK, np.uint16)
-        return int(lib.unitok_encode(self._model.handle, self.handle, text, len(text), pointer(ids)))
+        return int(_encode(self._model_handle, self.handle, text, len(text), pointer(ids)))
 
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
@@ -203,7 +205,7 @@ class Scratch:
         flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain
         error = ffi.new("unitok_error *")
         status = lib.unitok_encode_batch(
-            self._model.handle, self.handle, pointer(data), pointer(offsets), n_docs, eod_id, flags,
+            self._model_handle, self.handle, pointer(data), pointer(offsets), n_docs, eod_id, flags,
             pointer(ids, writable=True), pointer(id_offsets, writable=True), error,
         )  # fmt: skip
         check(status, error)

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -201,6 +200,8 @@ class Tokenizer:
         if n_parts == 1:
             parts = [encode_part(0)]
         else:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(n_parts) as pool:
                 parts = list(pool.map(encode_part, range(n_parts)))
         end = 0

@@ -9,11 +9,14 @@ A reader gives a Vocabulary (vocabulary.py), which builds its model; a native fi
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyunitok import _ffi
 from pyunitok.errors import ModelFormatError
-from pyunitok.vocab import native, rwkv
-from pyunitok.vocab.vocabulary import Vocabulary
+from pyunitok.vocab import native
+
+if TYPE_CHECKING:
+    from pyunitok.vocab.vocabulary import Vocabulary
 
 HEAD_BYTES = 4096  # enough to tell the formats apart
 
@@ -30,6 +33,8 @@ def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model,
 
 
 def _read(path: Path, head: bytes) -> Vocabulary:
+    from pyunitok.vocab import rwkv  # only now: a native file must open faster than this imports
+
     if rwkv.looks_like_text(head):
         return rwkv.read_text(path.read_bytes(), str(path))
     if rwkv.looks_like_json(head):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from pyunitok import _ffi
 from pyunitok.errors import VocabularyError
@@ -16,9 +15,9 @@ from pyunitok.errors import VocabularyError
 class Vocabulary:
     """The pieces as a packed list: piece i is data[offsets[i]:offsets[i + 1]] and has the id ids[i]."""
 
-    data: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]  # [n + 1]
-    ids: npt.NDArray[np.int64]  # [n]
+    data: _ffi.Bytes
+    offsets: _ffi.Offsets  # [n + 1]
+    ids: _ffi.Offsets  # [n]
     eod_id: int | None  # end of document; in no text, so it need not have a piece
     eod_piece: str | None  # how it is shown
     fallback_id: int | None  # what a byte becomes that no piece covers; None if all 256 bytes are pieces
@@ -28,7 +27,7 @@ class Vocabulary:
     def pack(
         cls,
         pieces: Sequence[bytes],
-        ids: npt.NDArray[np.int64],
+        ids: _ffi.Offsets,
         *,
         eod_id: int | None,
         eod_piece: str | None,
