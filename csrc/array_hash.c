@@ -50,12 +50,6 @@ static uint64_t filter_bit(uint64_t hash)
     return UINT64_C(1) << (hash >> 58);
 }
 
-/* Bits 32 and up choose the slot, 58 and up the bit in its filter: no table has 2^26 slots. */
-INLINE size_t slot_index(const struct array_hash *table, uint64_t hash)
-{
-    return (size_t)(hash >> 32) & (table->n_slots - 1);
-}
-
 /* The key inside the slot, or NULL. */
 static const uint8_t *slot_find(const struct slot *slot, const uint8_t *key, size_t n_bytes)
 {
@@ -164,7 +158,7 @@ static int size_slots(struct array_hash *table, struct array_item *items, size_t
     for (size_t i = 0; i < n_items; i++) {
         items[i].mark = array_hash_of(items[i].key, items[i].n_bytes);
         /* until the slot is there, its filter counts bytes */
-        table->slots[slot_index(table, items[i].mark)].filter += entry_bytes(items[i].n_bytes);
+        table->slots[array_hash_slot(table, items[i].mark)].filter += entry_bytes(items[i].n_bytes);
     }
     for (uint32_t i = 0; i < table->n_slots; i++) {
         struct slot *slot = &table->slots[i];
@@ -188,7 +182,7 @@ struct array_hash *array_hash_build(struct array_item *items, size_t n_items)
     }
     for (size_t i = 0; i < n_items; i++) {
         const struct array_item *item = &items[i];
-        struct slot *slot = &table->slots[slot_index(table, item->mark)];
+        struct slot *slot = &table->slots[array_hash_slot(table, item->mark)];
         slot_put(slot, item->key, item->n_bytes, item->mark, load_i64(item->key + item->n_bytes));
         note_length(table, item->key, item->n_bytes);
         table->n_entry_bytes += (uint32_t)entry_bytes(item->n_bytes);
@@ -231,7 +225,7 @@ static int table_grow(struct array_hash **table)
 
 uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, size_t n_bytes, uint64_t hash)
 {
-    const struct slot *slot = &table->slots[slot_index(table, hash)];
+    const struct slot *slot = &table->slots[array_hash_slot(table, hash)];
     const uint8_t *found;
     if (!(slot->filter & filter_bit(hash))) return NULL;
     found = slot_find(slot, key, n_bytes);
@@ -243,7 +237,7 @@ int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes
     struct slot *slot;
     size_t need = entry_bytes(n_bytes);
     if ((*table)->n_keys >= (*table)->n_slots * KEYS_PER_SLOT_MAX && !table_grow(table)) return 0;
-    slot = &(*table)->slots[slot_index(*table, hash)];
+    slot = &(*table)->slots[array_hash_slot(*table, hash)];
     need += slot->bytes ? slot_used(slot->bytes) : SLOT_HEAD_BYTES;
     if (!slot->bytes || need > slot_capacity(slot->bytes)) {
         if (!slot_reserve(*table, slot, capacity_for(need, 32))) return 0;
@@ -258,7 +252,7 @@ int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes
 int array_hash_erase(struct array_hash *table, const uint8_t *key, size_t n_bytes)
 {
     uint64_t hash = array_hash_of(key, n_bytes);
-    struct slot *slot = &table->slots[slot_index(table, hash)];
+    struct slot *slot = &table->slots[array_hash_slot(table, hash)];
     size_t gone = entry_bytes(n_bytes);
     uint8_t *value = array_hash_find(table, key, n_bytes, hash), *next;
     uint32_t used;
@@ -331,7 +325,7 @@ size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *
     for (int i = 1; i <= top; i++) {
         size_t index;
         hash = array_hash_step(hash, text[i - 1]);
-        index = slot_index(table, hash);
+        index = array_hash_slot(table, hash);
         indexes[i] = (uint32_t)index;
         maybe |= (table->slots[index].filter >> (hash >> 58) & 1) << i;
     }
@@ -360,7 +354,7 @@ size_t array_hash_next_prefix(const struct array_hash *table, const uint8_t *tex
     for (int i = 1; i <= top && !value; i++) {
         const struct slot *slot;
         hash = array_hash_step(hash, text[i - 1]);
-        slot = &table->slots[slot_index(table, hash)];
+        slot = &table->slots[array_hash_slot(table, hash)];
         n = (size_t)i;
         if (!(lengths >> i & 1) || !(slot->filter & filter_bit(hash))) continue;
         if (i == ARRAY_HASH_LONG_BYTES) value = find_long(slot, text, n_bytes, above, 0, &n);

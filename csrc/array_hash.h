@@ -91,6 +91,12 @@ INLINE uint64_t array_hash_of(const uint8_t *key, size_t n_bytes)
     return hash;
 }
 
+/* Bits 32 and up choose the slot, 58 and up the bit in its filter: no table has 2^26 slots. */
+INLINE size_t array_hash_slot(const struct array_hash *table, uint64_t hash)
+{
+    return (size_t)(hash >> 32) & (table->n_slots - 1);
+}
+
 /* A table of these keys (no two the same, none empty), NULL when memory is short. Writes their marks. */
 struct array_hash *array_hash_build(struct array_item *items, size_t n_items);
 void array_hash_free(struct array_hash *table);

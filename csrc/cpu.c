@@ -16,20 +16,22 @@ static int x86_has(int32_t level)
     unsigned long long saved = _xgetbv(0);
     __cpuidex(leaf, 7, 0);
     unsigned ebx = (unsigned)leaf[1], ecx = (unsigned)leaf[2];
-    if (level == UNITOK_CPU_AVX2) return (saved & 6) == 6 && (ebx >> 5 & 1);
-    if (level == UNITOK_CPU_AVX512) /* F, BW, VL; VBMI, VBMI2 */
-        return (saved & 0xE6) == 0xE6 && (ebx >> 16 & 1) && (ebx >> 30 & 1) && (ebx >> 31 & 1) && (ecx >> 1 & 1) &&
-               (ecx >> 6 & 1);
+    const unsigned avx2 = 1u << 3 | 1u << 5 | 1u << 8;                     /* BMI, AVX2, BMI2 */
+    const unsigned avx512 = avx2 | 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
+    if (level == UNITOK_CPU_AVX2) return (saved & 6) == 6 && (ebx & avx2) == avx2;
+    if (level == UNITOK_CPU_AVX512) /* and VBMI, VBMI2 */
+        return (saved & 0xE6) == 0xE6 && (ebx & avx512) == avx512 && (ecx >> 1 & 1) && (ecx >> 6 & 1);
     return 1;
 }
 #elif defined(UNITOK_X86)
 static int x86_has(int32_t level)
 {
-    if (level == UNITOK_CPU_AVX2) return __builtin_cpu_supports("avx2");
+    int bmi = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    if (level == UNITOK_CPU_AVX2) return bmi && __builtin_cpu_supports("avx2");
     if (level == UNITOK_CPU_AVX512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
-               __builtin_cpu_supports("avx512vbmi2");
+        return bmi && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
     return 1; /* SSE2 is part of x86-64 */
 }
 #endif

@@ -12,20 +12,23 @@ INLINE int continues(uint8_t byte)
 
 /* ------------------------------------------------------------------------------------------ pair and window ---- */
 
-static void mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)
+/* Enters the border before piece[i]; returns 1 if it set a window that was not there yet. */
+static int mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)
 {
     uint8_t before = piece[i - 1], after = piece[i];
     uint8_t *code = &t->pair[before << 8 | after];
     int64_t reach = after >= 0xF0 ? 0 : after >= 0xE0 ? 3 : after >= 0xC0 ? 2 : 0;
     if (before < 0x80 || reach == 0 || i < reach || i + reach > n_bytes) {
         *code = CUT_NEVER;
-        return;
+        return 0;
     }
     uint64_t window = 0;
     memcpy(&window, piece + i - reach, (size_t)(2 * reach));
+    int is_new = !window_bit(t, window);
     uint32_t bit = window_hash(window);
     t->windows[bit >> 6] |= 1ULL << (bit & 63);
     if (*code == CUT_HERE) *code = CUT_WINDOW;
+    return is_new;
 }
 
 /* --------------------------------------------------------------------------------------------------- planes ---- */
@@ -116,18 +119,20 @@ static int build_planes(cut_table *t)
     return ok;
 }
 
-/* Which following bytes are worth an exact look where plane 1 says joined: those before which it is often wrong, and
+/* Before which bytes an exact look is worth its time where plane 1 says joined: those for which it is often wrong, and
  * those whose windows are few for the pairs they stand for. Speed only: a wrong guess costs time, never an id. */
-static void build_verify(cut_table *t, const int32_t n_windows[256])
+static void build_look(cut_table *t, const int32_t n_windows[256])
 {
     for (int b = 0; b < 256; b++) {
-        int n_joined = 0, n_wrong = 0;
+        int n_joined = 0, n_wrong = 0, n_never = 0;
         for (int a = 0; a < 256; a++) {
             if (t->pair[a << 8 | b] != CUT_HERE) n_joined++;
             else if (t->left[1][a] & t->right[1][b]) n_wrong++;
+            if (a >= 0x80 && t->pair[a << 8 | b] == CUT_NEVER) n_never++;
         }
-        int few = b >= 0xE0 ? n_windows[b] > 0 : n_windows[b] > 0 && n_windows[b] < 4 * n_joined;
-        if (!continues((uint8_t)b) && (few || n_wrong * 4 > n_joined)) t->verify[b] = 0xFF;
+        int few_windows = b >= 0xE0 ? n_windows[b] > 0 : n_windows[b] > 0 && n_windows[b] < 4 * n_joined;
+        if (continues((uint8_t)b) || (!few_windows && n_wrong * 4 <= n_joined)) continue;
+        t->look[b] = b >= 0xC0 && n_never == 0 ? LOOK_WINDOW : LOOK_PAIR;
     }
 }
 
@@ -162,13 +167,12 @@ int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, cut
         int64_t n_bytes = offsets[k + 1] - offsets[k];
         for (int64_t i = 1; i < n_bytes; i++) {
             if (continues(piece[i])) continue;
-            mark(t, piece, i, n_bytes);
-            if (t->pair[piece[i - 1] << 8 | piece[i]] == CUT_WINDOW) n_windows[piece[i]]++;
+            n_windows[piece[i]] += mark(t, piece, i, n_bytes);
         }
     }
     build_kinds(t);
     if (!build_planes(t)) return 0;
-    build_verify(t, n_windows);
+    build_look(t, n_windows);
     return 1;
 }
 
@@ -179,7 +183,7 @@ static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_
     int64_t n = 0;
     for (int64_t i = 1; i < n_bytes; i++) {
         cuts[n] = (uint16_t)i; /* written always, kept if it is a cut: no branch to mispredict */
-        n += !joined(t, text, i, n_bytes);
+        n += i < 3 ? !joined(t, text, i, n_bytes) : !joined_inside(t, text, i);
     }
     return n;
 }

@@ -33,6 +33,10 @@
 
 enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2 };
 
+/* Is an exact look worth its time? LOOK_WINDOW: after a byte from 0x80 on, the window alone decides (no such pair is
+ * CUT_NEVER). LOOK_PAIR: the pair table, then the window. */
+enum { LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
+
 #define CUT_PLANES 2
 
 /* Kinds of ASCII bytes; kind k is bit k. */
@@ -46,16 +50,17 @@ typedef struct cut_table {
     uint64_t windows[1 << (CUT_WINDOW_BITS - 6)];
     uint8_t left[CUT_PLANES][256];
     uint8_t right[CUT_PLANES][256];
-    uint8_t verify[256]; /* 0xFF: where the planes say joined before this byte, pair and window are worth a look */
+    uint8_t look[256]; /* what to ask where the planes say joined before this byte: LOOK_WINDOW, LOOK_PAIR, or nothing */
     uint8_t kind_before[8]; /* [k]: the kinds that may be joined to a following byte of kind k, one bit each */
 } cut_table;
 
 /* Positions of cuts in text[0..n_bytes-1], in order, in cuts[0..result-1]; 0 and n_bytes are not among them.
- * n_bytes <= CUT_CHUNK_BYTES; text is readable (not meaningful) to text[n_bytes + CUT_READ_BEYOND - 1]; cuts has room
- * for CUT_CHUNK_BYTES + CUT_READ_BEYOND. */
+ * n_bytes <= CUT_CHUNK_BYTES; cuts has room for CUT_CHUNK_BYTES + CUT_READ_BEYOND. text must be readable to
+ * text[n_bytes + CUT_READ_BEYOND - 1]; as far as the document goes on there, it must be the document: windows reach 3 bytes
+ * further. What stands there after its end does not matter. text[0] is where a segment begins. */
 typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
 #define CUT_CHUNK_BYTES 4096
-#define CUT_READ_BEYOND 64
+#define CUT_READ_BEYOND 72
 
 /* Fills the table from the pieces; 0 when memory is short. O(bytes of pieces). */
 int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, cut_table *ret);
@@ -72,21 +77,31 @@ INLINE uint32_t window_hash(uint64_t window)
     return (uint32_t)(window * 0x9E3779B97F4A7C15u >> (64 - CUT_WINDOW_BITS));
 }
 
-/* Is position i of text[0..n_bytes-1] joined, as its window tells? 0 < i < n_bytes. */
-INLINE int window_joined(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
+INLINE int window_bit(const cut_table *table, uint64_t window)
 {
-    int64_t reach = text[i] < 0xE0 ? 2 : 3;
-    if (i < reach || i + reach > n_bytes) return 1;
-    uint64_t window = reach == 2 ? load_u32(text + i - 2)
-                                 : load_u32(text + i - 3) | (uint64_t)(load_u32(text + i - 1) >> 16) << 32;
     uint32_t bit = window_hash(window);
     return (int)(table->windows[bit >> 6] >> (bit & 63)) & 1;
 }
 
+/* Is position i of text[0..n_bytes-1] joined? 0 < i < n_bytes. */
 INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
-    return code == CUT_WINDOW ? window_joined(table, text, i, n_bytes) : code;
+    int64_t reach = text[i] < 0xE0 ? 2 : 3;
+    if (code != CUT_WINDOW || i < reach || i + reach > n_bytes) return code != CUT_HERE;
+    uint64_t window = load_u32(text + i - reach);
+    if (reach == 3) window |= (uint64_t)(load_u32(text + i - 1) >> 16) << 32;
+    return window_bit(table, window);
+}
+
+/* The same without branches, where text[i - 3] to text[i + 4] can be read. A window that leaves the document may come out
+ * either way, and both are right: no token has it. */
+INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i)
+{
+    uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
+    int two = text[i] < 0xE0;
+    uint64_t window = two ? (load_u64(text + i - 3) >> 8) & 0xFFFFFFFF : load_u64(text + i - 3) & 0xFFFFFFFFFFFF;
+    return code >> 1 | (code & window_bit(table, window));
 }
 
 /* The SIMD scans, each in the file of its family; the caller has asked unitok_cpu_supported. */

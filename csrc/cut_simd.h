@@ -3,22 +3,23 @@
 
 #include "cut.h"
 
-/* The cut bits of the positions in `candidates` (bit k is position i + k), looked up one by one. */
-INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int64_t n_bytes, uint64_t candidates)
-{
-    uint64_t bits = 0;
-    for (; candidates; candidates &= candidates - 1) {
-        int k = lowest_bit(candidates);
-        if (i + k >= n_bytes) break;
-        bits |= (uint64_t)!joined(t, text, i + k, n_bytes) << k;
-    }
-    return bits;
-}
-
 /* Bits 0..n-1, for n <= 64. */
 INLINE uint64_t low_bits(int64_t n)
 {
     return n >= 64 ? ~0ULL : (1ULL << n) - 1;
+}
+
+/* The cut bits of the positions in `candidates` (bit k is position i + k), looked up one by one. */
+INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int64_t n_bytes, uint64_t candidates)
+{
+    uint64_t bits = 0;
+    candidates &= low_bits(n_bytes - i);
+    if (i < 3) candidates &= ~3ULL; /* their windows begin before the text */
+    for (; candidates; candidates &= candidates - 1) {
+        int k = lowest_bit(candidates);
+        bits |= (uint64_t)!joined_inside(t, text, i + k) << k;
+    }
+    return bits;
 }
 
 /* Writes i + k for every bit k to cuts, at least `count` of them without looking whether there are that many: the loop

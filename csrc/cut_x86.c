@@ -71,7 +71,7 @@ int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
 
 /* table[x] for ASCII bytes; 0 for the others. Row r of the table is asked for bytes 16 r .. 16 r + 15: adding 0x70 with
  * saturation to x XOR 16 r leaves bit 7 clear for these alone, and a set bit 7 makes the shuffle give 0. */
-TARGET("avx2") INLINE __m256i look_up_avx2(__m256i x, const __m256i rows[8])
+TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m256i rows[8])
 {
     __m256i r = _mm256_setzero_si256();
     for (int k = 0; k < 8; k++) {
@@ -81,7 +81,7 @@ TARGET("avx2") INLINE __m256i look_up_avx2(__m256i x, const __m256i rows[8])
     return r;
 }
 
-TARGET("avx2") int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
+TARGET("avx2,bmi,bmi2,popcnt") int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
     __m256i left[8], right[8];
     for (int k = 0; k < 8; k++) {
@@ -110,7 +110,7 @@ TARGET("avx2") int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, in
 
 /* -------------------------------------------------------------------------------------------------- AVX-512 ---- */
 
-#define AVX512 "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt"
+#define AVX512 "avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi,bmi2"
 
 typedef struct table_avx512 {
     __m512i part[4]; /* 256 entries */
@@ -145,11 +145,40 @@ TARGET(AVX512) INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, _
     return count;
 }
 
+/* Of up to 64 `candidates` before which the window decides, those that are cuts. Eight at a time: pick their windows out of
+ * text[i - 3 .. i + 68], hash them, and look the bits up, in lanes of 64 bits. */
+TARGET(AVX512) INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int64_t i, __m512i numbers,
+                                                  uint64_t candidates)
+{
+    const __m512i bytes_0_to_7 = _mm512_set1_epi64(0x0706050403020100);
+    const __m512i lane = _mm512_set_epi64(0x0707070707070707, 0x0606060606060606, 0x0505050505050505, 0x0404040404040404,
+                                          0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+    const __m512i hash_factor = _mm512_set1_epi64((long long)0x9E3779B97F4A7C15u);
+    __m512i near_text = _mm512_loadu_si512(text + i - 3), far_text = _mm512_maskz_loadu_epi8(0xFF, text + i + 61);
+    __m512i positions = _mm512_maskz_compress_epi8(candidates, numbers);
+    uint64_t apart = 0;
+    for (int done = 0, count = count_bits(candidates); done < count; done += 8) {
+        __m512i index = _mm512_add_epi8(_mm512_permutexvar_epi8(lane, positions), bytes_0_to_7);
+        __m512i around = _mm512_permutex2var_epi8(near_text, index, far_text); /* x[i-3] .. x[i+4]; x[i] is byte 3 */
+        __m512i three = _mm512_and_si512(around, _mm512_set1_epi64(0xFFFFFFFFFFFF));
+        __m512i two = _mm512_and_si512(_mm512_srli_epi64(around, 8), _mm512_set1_epi64(0xFFFFFFFF));
+        __m512i after = _mm512_and_si512(around, _mm512_set1_epi64(0xFF000000));
+        __mmask8 is_two = _mm512_cmplt_epu64_mask(after, _mm512_set1_epi64(0xE0000000));
+        __m512i hash = _mm512_mullo_epi64(_mm512_mask_blend_epi64(is_two, three, two), hash_factor);
+        __m512i bit = _mm512_srli_epi64(hash, 64 - CUT_WINDOW_BITS);
+        __m512i words = _mm512_i64gather_epi64(_mm512_srli_epi64(bit, 6), (const long long *)t->windows, 8);
+        __m512i found = _mm512_srlv_epi64(words, _mm512_and_si512(bit, _mm512_set1_epi64(63)));
+        apart |= (uint64_t)(uint8_t)_mm512_testn_epi64_mask(found, _mm512_set1_epi64(1)) << done;
+        positions = _mm512_permutexvar_epi8(_mm512_add_epi8(numbers, _mm512_set1_epi8(8)), positions);
+    }
+    return _pdep_u64(apart, candidates);
+}
+
 TARGET(AVX512) int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
     __m512i left_low = _mm512_loadu_si512(t->left[0]), left_high = _mm512_loadu_si512(t->left[0] + 64);
     __m512i right_low = _mm512_loadu_si512(t->right[0]), right_high = _mm512_loadu_si512(t->right[0] + 64);
-    table_avx512 left = load_avx512(t->left[1]), right = load_avx512(t->right[1]), verify = load_avx512(t->verify);
+    table_avx512 left = load_avx512(t->left[1]), right = load_avx512(t->right[1]), look = load_avx512(t->look);
     uint8_t iota[64];
     for (int k = 0; k < 64; k++) iota[k] = (uint8_t)k;
     __m512i numbers = _mm512_loadu_si512(iota);
@@ -165,9 +194,12 @@ TARGET(AVX512) int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, 
             l = look_up_avx512(prev, prev_high, &left);
             r = look_up_avx512(x, x_high, &right);
             joins = (joins & ~high) | _mm512_test_epi8_mask(l, r) | continued;
-            __m512i doubtful = look_up_avx512(x, x_high, &verify);
-            __mmask64 look = joins & high & ~continued & _mm512_movepi8_mask(doubtful);
-            joins &= ~cut_bits(t, text, i, n_bytes, look);
+            __m512i asked = look_up_avx512(x, x_high, &look);
+            __mmask64 by_window = joins & prev_high & _mm512_movepi8_mask(asked);
+            __mmask64 by_pair = joins & prev_high & _mm512_test_epi8_mask(asked, _mm512_set1_epi8(LOOK_PAIR));
+            if (UNLIKELY(i < 3)) joins &= ~cut_bits(t, text, i, n_bytes, by_window | by_pair);
+            else if (by_window) joins &= ~window_cuts_avx512(t, text, i, numbers, by_window);
+            if (by_pair) joins &= ~cut_bits(t, text, i, n_bytes, by_pair);
         }
         out += write_positions_avx512(~joins & low_bits(n_bytes - i), i, numbers, out);
     }

@@ -180,11 +180,12 @@ static int find_next(unitok_hat_walk *walk)
 static int64_t current_key(const unitok_hat_walk *walk, size_t *n_path_bytes, const uint8_t **rest, size_t *n_rest)
 {
     const struct frame *top = &walk->stack[walk->n_frames - 1];
-    const struct array_item *item = &walk->items[walk->next_item];
+    const struct array_item *item;
     *n_path_bytes = top->n_path_bytes;
     *n_rest = 0;
     *rest = NULL;
     if (walk->next_item == walk->n_items) return top->branch->value;
+    item = &walk->items[walk->next_item];
     *rest = item->key;
     *n_rest = item->n_bytes;
     return load_i64(item->key + item->n_bytes);

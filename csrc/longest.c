@@ -95,7 +95,8 @@ int64_t longest_encode(const longest *m, longest_scratch *s, const uint8_t *text
         int64_t n_chunk = n_bytes - done < CUT_CHUNK_BYTES ? n_bytes - done : CUT_CHUNK_BYTES;
         const uint8_t *chunk = text + done;
         if (n_readable - done < n_chunk + CUT_READ_BEYOND) {
-            memcpy(s->tail, chunk, (size_t)n_chunk);
+            /* With all that follows the chunk: the windows of its last characters reach there. */
+            memcpy(s->tail, chunk, (size_t)(n_readable - done));
             chunk = s->tail;
         }
         int64_t n_cuts = m->scan(m->cuts, chunk, n_chunk, s->cuts);

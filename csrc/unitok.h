@@ -38,8 +38,8 @@ enum unitok_cpu {
     UNITOK_CPU_AUTO = -1,
     UNITOK_CPU_PORTABLE = 0, /* plain C11, always there */
     UNITOK_CPU_SSE2 = 1,
-    UNITOK_CPU_AVX2 = 2,
-    UNITOK_CPU_AVX512 = 3, /* F, BW, VL, VBMI and VBMI2 */
+    UNITOK_CPU_AVX2 = 2,   /* with BMI and BMI2 */
+    UNITOK_CPU_AVX512 = 3, /* F, DQ, BW, VL, VBMI and VBMI2 */
     UNITOK_CPU_NEON = 4
 };
 
@@ -212,9 +212,9 @@ int64_t unitok_hat_prefixes(const unitok_hat *hat, const uint8_t *text, int64_t 
 /* Walks the keys that begin with prefix[0..n_prefix_bytes-1] in byte order. The trie must not change during a walk. */
 int32_t unitok_hat_walk_new(const unitok_hat *hat, const uint8_t *prefix, int64_t n_prefix_bytes,
                             unitok_hat_walk **ret, unitok_error *error);
-/* The next keys, whole, as a packed list: data[0..capacity-1], offsets[0..result], values[0..result-1]; at most max_keys.
- * Returns 0 at the end; -1 if the next key alone does not fit (call again with UNITOK_HAT_KEY_MAX_BYTES of room); -2 if
- * memory is short. */
+/* The next keys, whole, as a packed list: data[0..capacity-1], offsets[0..result], values[0..result-1]; at most max_keys,
+ * which is at least 1. Returns 0 at the end; -1 if the next key alone does not fit (call again with
+ * UNITOK_HAT_KEY_MAX_BYTES of room); -2 if memory is short. After -1 and -2 the walk stands where it was. */
 int64_t unitok_hat_walk_next(unitok_hat_walk *walk, uint8_t *data, int64_t capacity, int64_t *offsets, int64_t *values,
                              int64_t max_keys);
 void unitok_hat_walk_free(unitok_hat_walk *walk);

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 DEFAULT_MODEL = "rwkv-world"
-EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGPIPE, EXIT_SIGTERM = 1, 2, 130, 141, 143
+EXIT_ERROR, EXIT_SIGINT, EXIT_SIGTERM = 1, 130, 143
 
 
 class Size(click.ParamType[int]):
@@ -55,7 +55,10 @@ def cli() -> None:
     "--input-format", type=click.Choice(["auto", "text", "jsonl"]), default="auto", show_default=True,
     help="auto goes by the name, else takes JSONL if the first line is an object with the key.",
 )  # fmt: skip
-@click.option("--text-key", default="text", show_default=True, help="JSONL: the field with the text; a.b for nested.")
+@click.option(
+    "--text-key", default="text", show_default=True,
+    help="JSONL: the field with the text; a.b is b inside a, a\\.b one name.",
+)  # fmt: skip
 @click.option(
     "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR",
     help="Text: what a document is. A separator may be written with \\n, \\t, \\0, \\xHH and \\\\.",
@@ -83,13 +86,13 @@ def tokenize(
     from pyunitok.corpus import inputs as corpus_inputs
     from pyunitok.pipeline import Plan, tokenize
     from pyunitok.tokenizer import available_cores
-    from pyunitok.tokens import sidecars
+    from pyunitok.tokens import partial_name, sidecars
 
     tokenizer = load_model(model)
     eod_id = parse_eod(eod, tokenizer)
     own = [Path(out), *sidecars(out)]
-    own += [path.with_name(path.name + ".partial") for path in own]
-    sources = corpus_inputs.find(inputs, input_format=input_format, text_key=text_key, exclude=own)
+    own += [partial_name(path) for path in own]
+    sources = corpus_inputs.find(inputs, input_format=input_format, text_key=text_key, exclude=map(str, own))
     report_formats(sources)
     plan = Plan(
         sources=sources, out=Path(out), tokenizer=tokenizer, eod_id=eod_id, separator=parse_separator(doc),
@@ -118,7 +121,7 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     import pyunitok
     from pyunitok.detokenize import detokenize
     from pyunitok.pipeline import Progress
-    from pyunitok.tokens import check_model
+    from pyunitok.tokens import check_model, partial_name
 
     array = pyunitok.open(tokens, dtype="uint16", model=load_model(model) if model else None)
     tokenizer = array.tokenizer
@@ -133,7 +136,7 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     target = Path(out)
     if target.exists() and not overwrite:
         raise click.ClickException(f"{out} exists; --overwrite replaces it")
-    partial = target.with_name(target.name + ".partial")
+    partial = partial_name(target)
     progress = Progress(compressed_total=array.manifest.bytes if array.manifest else None)
     with Meter("detokenizing") as meter, partial.open("wb", buffering=0) as file:
 
@@ -160,7 +163,7 @@ def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
       pyunitok encode "The quick brown fox"
     """
     tokenizer = load_model(model)
-    for line in [" ".join(text)] if text else (line.rstrip("\n") for line in sys.stdin):
+    for line in [os.fsencode(" ".join(text))] if text else (line.removesuffix(b"\n") for line in sys.stdin.buffer):
         if pieces or sys.stdout.isatty():
             shown = tokenizer.encode_as_pieces(line)
             colours = ("cyan", "yellow", "green", "magenta")
@@ -307,7 +310,7 @@ def _on_sigterm(*_: object) -> None:
 
 
 def main() -> None:
-    """The entry point: 0 all was done, 1 error, 2 usage, 130 and 143 interrupted, 141 nobody reads the output."""
+    """The entry point: 0 all was done, 1 error, 2 usage, 130 and 143 interrupted."""
     from pyunitok.errors import UnitokError
 
     signal.signal(signal.SIGTERM, _on_sigterm)
@@ -322,9 +325,6 @@ def main() -> None:
     except Terminated:
         click.echo("terminated", err=True)
         sys.exit(EXIT_SIGTERM)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it flushes at exit
-        sys.exit(EXIT_SIGPIPE)
     except (UnitokError, OSError, MemoryError, UnicodeError) as error:
         click.echo(f"error: {error or type(error).__name__}", err=True)
         sys.exit(EXIT_ERROR)

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
+from pyunitok.corpus.jsonl import key_path
 from pyunitok.errors import OutputError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import InputRecord, TokenArray
@@ -49,8 +50,9 @@ def _input_parts(array: TokenArray, tokenizer: Tokenizer, record: InputRecord, f
             yield _json_lines(array, tokenizer, record.text_key or "text", begin, stop)
         return
     separator = (record.separator or "").encode("utf-8", "surrogateescape")
-    closed = end if record.ends_with_separator else end - 1  # documents that a separator follows
-    for begin, stop in _batches(array, first, max(closed, first)):
+    # What a separator follows: all but the last document of an input that does not end with one.
+    closed = end if record.ends_with_separator else max(end - 1, first)
+    for begin, stop in _batches(array, first, closed):
         yield from _decode(array, tokenizer, begin, stop, separator)
     if closed < end:
         yield from _decode(array, tokenizer, end - 1, end, b"")
@@ -82,18 +84,18 @@ def _decode(array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, sepa
         yield separator
         return
     ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
-    yield tokenizer._model.decode_batch(ids, bounds - bounds[0], drop_last=eod, separator=separator)[0]
+    yield tokenizer.model.decode_batch(ids, bounds - bounds[0], drop_last=eod, separator=separator)[0]
 
 
 def _json_lines(array: TokenArray, tokenizer: Tokenizer, key: str, first: int, stop: int) -> bytes:
     bounds = _bounds(array, first, stop)
     ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
-    data, offsets = tokenizer._model.decode_batch(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
+    data, offsets = tokenizer.model.decode_batch(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
     text = data.tobytes()
     lines = []
     for begin, end in zip(offsets.tolist(), offsets.tolist()[1:], strict=False):
         value: Any = text[begin:end].decode("utf-8", "replace")
-        for name in reversed(key.split(".")):
+        for name in reversed(key_path(key)):
             value = {name: value}
         lines.append(msgspec.json.encode(value))
     return b"\n".join([*lines, b""])

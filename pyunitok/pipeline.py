@@ -21,10 +21,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
-import xxhash
 
 import pyunitok
 from pyunitok import _ffi
@@ -34,8 +33,9 @@ from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import OutputError
+from pyunitok.outfile import HASH_CHUNK_BYTES, OutFile
 from pyunitok.tokenizer import Tokenizer, available_cores
-from pyunitok.tokens import HASH_CHUNK_BYTES, InputRecord, Manifest, sidecars
+from pyunitok.tokens import InputRecord, Manifest, partial_name, sidecars
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
@@ -92,12 +92,15 @@ class _Inputs:
         self._stream: ByteStream | None = None
         self._reader: DocumentReader | None = None
         self._compressed_before = 0
+        self.unseen_bytes = [0] * len(plan.sources)  # read after an input's last block: blank lines at its end
 
     def fill(self, block: Block) -> int | None:
         """Fill the block from the input whose number is returned; None when all are read."""
         while True:
-            if self._reader is not None and self._reader.fill(block):
-                return self._source
+            if self._reader is not None:
+                if self._reader.fill(block):
+                    return self._source
+                self.unseen_bytes[self._source] += block.source_bytes
             self._finish_source()
             if self._source + 1 == len(self._plan.sources):
                 return None
@@ -150,9 +153,10 @@ class _Workers:
         with self._changed:
             self._stop = True
             self._changed.notify_all()
+        deadline = time.monotonic() + 1.0
         for thread in self._threads:
             # After an error one may wait for input that never comes (a pipe); as a daemon it may be left behind.
-            thread.join(None if failure is None else 1.0)
+            thread.join(None if failure is None else max(0.0, deadline - time.monotonic()))
 
     def results(self) -> Any:
         """Yield _Encoded blocks in the order of the input; raise what a worker raised, after the blocks before it."""
@@ -181,7 +185,7 @@ class _Workers:
         limit = len(self._threads) * BLOCKS_AHEAD
         number = -1
         try:
-            scratch = _ffi.Scratch(self._plan.tokenizer._model)
+            scratch = _ffi.Scratch(self._plan.tokenizer.model)
             block = Block(np.empty(self._plan.block_bytes, np.uint8))
             while True:
                 with self._turn:
@@ -221,31 +225,6 @@ class _Workers:
         return _Encoded(source, ids, n_ids, ends, block.source_bytes, compressed)
 
 
-class _Hash:
-    """XXH64 of each HASH_CHUNK_BYTES of a stream."""
-
-    def __init__(self) -> None:
-        self._state, self._room, self._done = xxhash.xxh64(), HASH_CHUNK_BYTES, list[str]()
-
-    def update(self, data: memoryview) -> None:
-        while len(data):
-            part = data[: self._room]
-            self._state.update(part)
-            self._room -= len(part)
-            data = data[len(part) :]
-            if not self._room:
-                self._finish_chunk()
-
-    def _finish_chunk(self) -> None:
-        self._done.append(self._state.hexdigest())
-        self._state, self._room = xxhash.xxh64(), HASH_CHUNK_BYTES
-
-    def digests(self) -> list[str]:
-        if self._room < HASH_CHUNK_BYTES:
-            self._finish_chunk()
-        return self._done
-
-
 class _Output:
     """OUT and OUT.ends while they grow, under names ending in .partial, and the commit that gives them their own."""
 
@@ -254,46 +233,32 @@ class _Output:
         taken = [path for path in self._paths if path.exists()]
         if taken and not plan.overwrite:
             raise OutputError(f"{taken[0]} exists; --overwrite replaces it")
-        self._files: list[BinaryIO] = [self._partial(path).open("wb", buffering=0) for path in self._paths[:2]]
-        self._hashes = [_Hash(), _Hash()]
+        self._ids, self._ends = (OutFile(partial_name(path)) for path in self._paths[:2])
         self.tokens = 0
         self.documents = 0
 
-    @staticmethod
-    def _partial(path: Path) -> Path:
-        return path.with_name(path.name + ".partial")
-
     def append(self, encoded: _Encoded) -> None:
-        ends = (encoded.ends + self.tokens).astype("<u8")
-        for file, hash_, array in zip(self._files, self._hashes, (encoded.ids[: encoded.n_ids], ends), strict=True):
-            data = memoryview(array.view(np.uint8))
-            hash_.update(data)
-            while len(data):  # an unbuffered write may be partial
-                data = data[file.write(data) :]
+        self._ids.append(encoded.ids[: encoded.n_ids].view(np.uint8).data)
+        self._ends.append((encoded.ends + self.tokens).view(np.uint8).data)
         self.tokens += encoded.n_ids
-        self.documents += len(ends)
+        self.documents += len(encoded.ends)
 
     def commit(self, manifest: Manifest) -> None:
         """Data to disk first, then the names: ends, manifest, and OUT last, so that OUT under its name is whole."""
-        names = ("tokens", "ends")
         manifest.hash = {"algorithm": "xxh64", "chunk_bytes": HASH_CHUNK_BYTES}
-        manifest.hash |= {name: hash_.digests() for name, hash_ in zip(names, self._hashes, strict=True)}
-        for file in self._files:
-            os.fsync(file.fileno())
-        self.close()
+        manifest.hash |= {"tokens": self._ids.finish(), "ends": self._ends.finish()}
         out, ends, described = self._paths
-        with self._partial(described).open("wb") as file:
+        with partial_name(described).open("wb") as file:
             file.write(manifest.to_json())
             file.flush()
             os.fsync(file.fileno())
-        if out.exists():
-            out.unlink()  # replaced files must never stand beside new sidecars
+        out.unlink(missing_ok=True)  # an older OUT must never stand beside new sidecars
         for path in (ends, described, out):
-            self._partial(path).replace(path)
+            partial_name(path).replace(path)
 
     def close(self) -> None:
-        for file in self._files:
-            file.close()
+        self._ids.close()
+        self._ends.close()
 
 
 def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) -> Manifest:
@@ -327,6 +292,9 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
             progress.seconds = time.monotonic() - started
             if on_progress:
                 on_progress(progress)
+        for record, n_bytes in zip(records, inputs.unseen_bytes, strict=True):
+            record.bytes += n_bytes
+            progress.bytes += n_bytes
         manifest = _manifest(plan, records, progress)
         output.commit(manifest)
     return manifest

@@ -8,7 +8,6 @@ import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -48,11 +47,14 @@ class Tokenizer:
     [257, 32, 256, 105, 110, 103]
     >>> tok.decode([257, 33])
     'the!'
+
+    model  the C model, for the rooms of this package
+    name   the vocabulary's; path: the file it came from, or None
     """
 
     def __init__(self, model: _ffi.Model, *, name: str, eod_piece: str | None, path: str | None = None) -> None:
         """For from_file, from_pieces and default, which are how a Tokenizer is made."""
-        self._model = model
+        self.model = model
         self._scratches: list[_ffi.Scratch] = []  # idle ones; append and pop are atomic
         self._sha256: str | None = None
         self._eod_piece = eod_piece
@@ -73,9 +75,10 @@ class Tokenizer:
         Raises FileNotFoundError, VocabularyError or ModelFormatError (naming file and line or byte), CpuError.
         A native file is mapped into memory, not read.
         """
-        from pyunitok import vocab
+        from pyunitok.vocab import open_model
 
-        return vocab.open_tokenizer(Path(path), engine=engine, cpu=cpu)
+        model, name, eod_piece = open_model(Path(path), engine=engine, cpu=cpu)
+        return cls(model, name=name, eod_piece=eod_piece, path=os.fspath(path))
 
     @classmethod
     def default(cls, *, engine: Engine = "double-array", cpu: str | None = None) -> Tokenizer:
@@ -106,57 +109,45 @@ class Tokenizer:
         Raises VocabularyError, naming the piece, for an empty or repeated piece, an id that is repeated or not within
         0..65535, and a byte without a piece.
         """
-        table = pieces if isinstance(pieces, Mapping) else None
-        items = [_as_bytes(piece) for piece in pieces]
-        numbers = [operator.index(id_) for id_ in table.values()] if table is not None else list(range(len(items)))
+        from pyunitok.vocab.vocabulary import Vocabulary
 
-        def id_of(special: int | str | bytes | None, role: str) -> int:
+        items = [_as_bytes(piece) for piece in pieces]
+        numbers = pieces.values() if isinstance(pieces, Mapping) else range(len(items))
+        try:
+            ids = np.array([operator.index(number) for number in numbers], np.int64)
+        except OverflowError:
+            raise VocabularyError(f"{name}: an id is not within 0..{_ffi.ID_MAX}") from None
+
+        def id_of(special: int | str | bytes | None, role: str) -> int | None:
             if special is None:
-                return -1
+                return None
             if not isinstance(special, str | bytes):
                 if not 0 <= operator.index(special) <= _ffi.ID_MAX:
-                    raise VocabularyError(f"the {role} {special} is not within 0..{_ffi.ID_MAX}")
+                    raise VocabularyError(f"{name}: the {role} {special} is not within 0..{_ffi.ID_MAX}")
                 return operator.index(special)
             piece = _as_bytes(special)
             if piece not in items:
-                raise VocabularyError(f"the {role} {special!r} is none of the pieces")
-            return numbers[items.index(piece)]
+                raise VocabularyError(f"{name}: the {role} {special!r} is none of the pieces")
+            return int(ids[items.index(piece)])
 
         eod_id, fallback_id = id_of(eod, "eod"), id_of(fallback, "fallback")
-        packed = Packed.from_documents(items)
-        try:
-            ids = np.array(numbers, np.int64)
-        except OverflowError:
-            raise VocabularyError("an id is not within 0..65535") from None
-        model = cls._build(packed.data, packed.offsets, ids, eod_id, fallback_id, engine, cpu)
-        return cls(model, name=name, eod_piece="<eod>" if model.info.eod_id >= 0 else None)
-
-    @staticmethod
-    def _build(
-        data: Any, offsets: Any, ids: Any, eod_id: int, fallback_id: int, engine: Engine, cpu: str | None
-    ) -> _ffi.Model:
-        try:
-            return _ffi.Model.new(
-                data, offsets, ids, eod_id=eod_id, fallback_id=fallback_id, **engine_arguments(engine, cpu)
-            )
-        except VocabularyError as error:
-            item = getattr(error, "item", -1)
-            if item < 0:
-                raise
-            piece = bytes(data[offsets[item] : offsets[item + 1]][:64])
-            raise VocabularyError(f"piece {item} ({piece!r}, id {ids[item]}): {error}") from None
+        eod_piece = None if eod_id is None else "<eod>"
+        vocabulary = Vocabulary.pack(
+            items, ids, eod_id=eod_id, eod_piece=eod_piece, fallback_id=fallback_id, name=name
+        )
+        return cls(vocabulary.build(engine=engine, cpu=cpu), name=name, eod_piece=eod_piece)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the native form: it opens by memory-mapping, with nothing to rebuild."""
         from pyunitok.vocab import native
 
-        native.save(path, self._model, name=self.name, eod_piece=self._eod_piece)
+        native.save(path, self.model, name=self.name, eod_piece=self._eod_piece)
 
     def __reduce__(self) -> tuple[Any, ...]:
         from pyunitok.vocab import native
 
-        image = bytes(native.write(self._model, name=self.name, eod_piece=self._eod_piece))
-        return _unpickle, (image, self.path, self._model.info.engine)
+        image = bytes(native.write(self.model, name=self.name, eod_piece=self._eod_piece))
+        return _unpickle, (image, self.path, self.engine)
 
     # ----------------------------------------------------------------------------------------------- encoding ---
 
@@ -168,7 +159,7 @@ class Tokenizer:
         try:
             scratch = self._scratches.pop()
         except IndexError:
-            scratch = _ffi.Scratch(self._model)
+            scratch = _ffi.Scratch(self.model)
         ids = scratch.encode(text.encode() if text.__class__ is str else _as_bytes(text))
         self._scratches.append(scratch)
         return ids
@@ -215,6 +206,8 @@ class Tokenizer:
         if n_parts == 1:
             parts = [encode_part(0)]
         else:
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(n_parts) as pool:
                 parts = list(pool.map(encode_part, range(n_parts)))
         end = 0
@@ -254,7 +247,7 @@ class Tokenizer:
         character in its span. Slower than encode: it walks the trie for every token.
         """
         data = _as_bytes(text)
-        ids, ends = self._model.encode_ends(data)
+        ids, ends = self.model.encode_ends(data)
         spans = np.stack((np.concatenate((ends[:0], [0], ends[:-1]))[: len(ends)], ends), axis=1)
         if isinstance(text, str) and len(ids):
             begins_character = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
@@ -267,7 +260,7 @@ class Tokenizer:
 
         encode(text[:k]) followed by encode(text[k:] + more) is encode(text + more). 0 only for short texts.
         """
-        return self._model.split(text)
+        return self.model.split(text)
 
     # ----------------------------------------------------------------------------------------------- decoding ---
 
@@ -281,19 +274,19 @@ class Tokenizer:
         An eod id without a piece decodes to nothing, a fallback id without one to U+FFFD.
         """
         array = as_ids(ids)
-        data, _ = self._model.decode_batch(array, np.array([0, len(array)], np.int64))
+        data, _ = self.model.decode_batch(array, np.array([0, len(array)], np.int64))
         return data.tobytes()
 
     def decode_batch(self, ids: Packed) -> Packed:
         """Many sequences of ids (a Packed of uint16) to a Packed of uint8."""
-        return Packed(*self._model.decode_batch(ids.data, ids.offsets))
+        return Packed(*self.model.decode_batch(ids.data, ids.offsets))
 
     # ---------------------------------------------------------------------------------------------- vocabulary ---
 
     @property
     def vocab_size(self) -> int:
         """1 + the largest id, eod and fallback included: the rows that an embedding needs."""
-        return int(self._model.info.n_ids)
+        return int(self.model.info.n_ids)
 
     def __len__(self) -> int:
         return self.vocab_size
@@ -301,47 +294,47 @@ class Tokenizer:
     @property
     def eod_id(self) -> int | None:
         """The id that ends documents, or None."""
-        return None if self._model.info.eod_id < 0 else int(self._model.info.eod_id)
+        return None if self.model.info.eod_id < 0 else int(self.model.info.eod_id)
 
     @property
     def fallback_id(self) -> int | None:
         """What a byte becomes that no piece covers; None if every byte has a piece."""
-        return None if self._model.info.fallback_id < 0 else int(self._model.info.fallback_id)
+        return None if self.model.info.fallback_id < 0 else int(self.model.info.fallback_id)
 
     @property
     def lossless(self) -> bool:
         """Whether decode_bytes(encode(x)) == x for every x."""
-        return all(self._model.find(bytes([byte])) >= 0 for byte in range(256))
+        return all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
 
     @property
     def engine(self) -> str:
-        return next(name for name, number in _ffi.ENGINES.items() if number == self._model.info.engine)
+        return next(name for name, number in _ffi.ENGINES.items() if number == self.model.info.engine)
 
     @property
     def cpu(self) -> str:
         """The instruction set in use."""
-        return next(name for name, number in _ffi.CPUS.items() if number == self._model.info.cpu)
+        return next(name for name, number in _ffi.CPUS.items() if number == self.model.info.cpu)
 
     @property
     def memory_bytes(self) -> int:
         """What the model holds; each thread that encodes holds some 4 MiB more."""
-        return int(self._model.info.memory_bytes)
+        return int(self.model.info.memory_bytes)
 
     @property
     def max_piece_bytes(self) -> int:
-        return int(self._model.info.max_piece_bytes)
+        return int(self.model.info.max_piece_bytes)
 
     def pieces(self) -> Packed:
         """A Packed of uint8 by id; empty for an id that has no piece."""
-        return Packed(*self._model.pieces())
+        return Packed(*self.model.pieces())
 
     @property
     def sha256(self) -> str:
         """Of the vocabulary itself (pieces, ids, special ids), whichever file it came from."""
         if self._sha256 is None:
-            data, offsets = self._model.pieces()
+            data, offsets = self.model.pieces()
             digest = hashlib.sha256(b"pyunitok longest 1\n")
-            digest.update(np.array([self._model.info.eod_id, self._model.info.fallback_id], "<i8").tobytes())
+            digest.update(np.array([self.model.info.eod_id, self.model.info.fallback_id], "<i8").tobytes())
             digest.update(offsets.astype("<i8").tobytes())
             digest.update(data.tobytes())
             self._sha256 = digest.hexdigest()
@@ -349,22 +342,22 @@ class Tokenizer:
 
     def id_to_bytes(self, id_: int) -> bytes:
         """The bytes that an id stands for; empty for an eod that is no piece. IdError if it has no meaning."""
-        piece = self._model.piece(id_) if 0 <= id_ < self.vocab_size else None
+        piece = self.model.piece(id_) if 0 <= id_ < self.vocab_size else None
         return self.decode_bytes([id_]) if piece is None else piece
 
     def id_to_piece(self, id_: int) -> str:
         """The piece as text; bytes that are no valid UTF-8 show as <0xE3>. IdError if the id has no meaning."""
-        if id_ == self.eod_id and self._model.piece(id_) is None:
+        if id_ == self.eod_id and self.model.piece(id_) is None:
             return self._eod_piece or "<eod>"
         return self.id_to_bytes(id_).decode("utf-8", "pyunitok.show")
 
     def piece_to_id(self, piece: str | bytes) -> int | None:
         """The id of exactly this piece, or None. A str may also be what id_to_piece shows: <0xE3>, the eod's name."""
-        id_ = self._model.find(_as_bytes(piece))
+        id_ = self.model.find(_as_bytes(piece))
         if id_ < 0 and isinstance(piece, str):
             if piece == self._eod_piece:
                 return self.eod_id
-            id_ = self._model.find(_unshow(piece))
+            id_ = self.model.find(_unshow(piece))
         return None if id_ < 0 else id_
 
     def __repr__(self) -> str:
@@ -375,22 +368,13 @@ class Tokenizer:
         try:
             return self._scratches.pop()
         except IndexError:
-            return _ffi.Scratch(self._model)
-
-
-def engine_arguments(engine: str, cpu: str | None) -> dict[str, int]:
-    """The numbers that the C library knows these names by; ValueError for a name it does not know."""
-    if engine not in _ffi.ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(_ffi.ENGINES)}, not {engine!r}")
-    if cpu is not None and cpu not in _ffi.CPUS:
-        raise ValueError(f"cpu must be None or one of {', '.join(_ffi.CPUS)}, not {cpu!r}")
-    return {"engine": _ffi.ENGINES[engine], "cpu": -1 if cpu is None else _ffi.CPUS[cpu]}
+            return _ffi.Scratch(self.model)
 
 
 def as_ids(ids: Iterable[int]) -> Ids:
     """uint16[n] from any sequence of integers; IdError names the first that does not fit, and its position."""
     array = ids if isinstance(ids, np.ndarray) else _array_of(ids)
-    if array.dtype == np.uint16:
+    if array.dtype == np.uint16 and array.ndim == 1:
         return np.ascontiguousarray(array)
     if isinstance(ids, np.ndarray) and (array.dtype.kind == "O" or array.size == 0):
         array = _array_of(array.tolist())  # objects may be no integers; an empty array is float64 unless told otherwise
@@ -428,11 +412,11 @@ def _unshow(piece: str) -> bytes:
     return b"".join(bytes.fromhex(part) if k % 2 else part.encode() for k, part in enumerate(parts))
 
 
-def _unpickle(image: bytes, path: str | None, engine: int) -> Tokenizer:
+def _unpickle(image: bytes, path: str | None, engine: str) -> Tokenizer:
     from pyunitok.vocab import native
 
     # The copy is aligned, which the bytes inside a pickle need not be.
-    model, about = native.read(np.frombuffer(bytearray(image), np.uint8), "pickle", engine=engine, cpu=-1)
+    model, about = native.read(np.frombuffer(bytearray(image), np.uint8), "pickle", engine=engine, cpu=None)
     return Tokenizer(model, name=about["name"], eod_piece=about["eod_piece"], path=path)
 
 

@@ -25,7 +25,6 @@ from pyunitok.tokenizer import Tokenizer
 FORMAT = "pyunitok tokens"
 VERSION = 1
 ALGORITHM = "longest-prefix 1"
-HASH_CHUNK_BYTES = 64 << 20
 
 StrPath = str | os.PathLike[str]
 
@@ -33,6 +32,11 @@ StrPath = str | os.PathLike[str]
 def sidecars(out: StrPath) -> tuple[Path, Path]:
     """Where the ends and the manifest of a token file lie."""
     return Path(f"{os.fspath(out)}.ends"), Path(f"{os.fspath(out)}.json")
+
+
+def partial_name(path: Path) -> Path:
+    """What a file is called until it is complete."""
+    return path.with_name(path.name + ".partial")
 
 
 @dataclass

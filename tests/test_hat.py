@@ -44,7 +44,8 @@ class Hat:
     def insert(self, items, numbers, mode):
         error = ffi.new("unitok_error *", {"item": -1})
         data, offsets = packed(items)
-        status = lib.unitok_hat_insert(self.c, data, offsets, ffi.new("int64_t[]", numbers), len(items), mode, error)
+        numbers = ffi.new("int64_t[]", numbers)
+        status = lib.unitok_hat_insert(self.c, data, offsets, numbers, len(items), mode, error)
         return status, error.item
 
     def find(self, items):
@@ -70,7 +71,7 @@ class Hat:
         return n, list(zip(lengths, numbers, strict=True))[:n]
 
     def walk(self, prefix, capacity, max_keys):
-        """All (key, value) from batches of these sizes; a key that does not fit is asked for again with more room."""
+        """All (key, value), in such batches; a key that does not fit is asked for again with more room."""
         ret = ffi.new("unitok_hat_walk **")
         buffer = ffi.from_buffer("uint8_t[]", prefix)
         assert lib.unitok_hat_walk_new(self.c, buffer, len(prefix), ret, ffi.NULL) == lib.UNITOK_OK
@@ -176,7 +177,8 @@ def test_crowds(seed, alphabet, longest):
 def test_bad_arguments():
     hat = Hat()
     assert hat.insert([b"a"], [1], 3)[0] == lib.UNITOK_ERROR_ARGUMENT
-    assert hat.insert([b"a", bytes(lib.UNITOK_HAT_KEY_MAX_BYTES + 1)], [1, 2], SET) == (lib.UNITOK_ERROR_ARGUMENT, 1)
+    too_long = bytes(lib.UNITOK_HAT_KEY_MAX_BYTES + 1)
+    assert hat.insert([b"a", too_long], [1, 2], SET) == (lib.UNITOK_ERROR_ARGUMENT, 1)
     assert hat.insert([bytes(lib.UNITOK_HAT_KEY_MAX_BYTES)], [3], SET)[0] == lib.UNITOK_OK
     assert hat.walk(b"", 10, 10) == [(bytes(lib.UNITOK_HAT_KEY_MAX_BYTES), 3), (b"a", 1)]
 

@@ -30,7 +30,7 @@ def small(**how: Any) -> Tokenizer:
 
 
 def file_of(tok: Tokenizer) -> bytearray:
-    return native.write(tok._model, name=tok.name, eod_piece=tok._eod_piece)
+    return native.write(tok.model, name=tok.name, eod_piece=tok._eod_piece)
 
 
 def sign(data: bytearray) -> bytearray:
@@ -41,7 +41,7 @@ def sign(data: bytearray) -> bytearray:
 
 def read(data: bytes, engine: str = "double-array") -> tuple[_ffi.Model, dict[str, Any]]:
     aligned = np.frombuffer(bytearray(data), np.uint8)
-    return native.read(aligned, "file", engine=_ffi.ENGINES[engine], cpu=-1)
+    return native.read(aligned, "file", engine=engine, cpu=None)
 
 
 def refused(data: bytes, *words: str) -> None:
@@ -115,7 +115,7 @@ def hostile(data: bytearray) -> None:
             except IdError:
                 pass  # an id without a piece
         for id_ in range(0, tok.vocab_size, 7):
-            piece = tok._model.piece(id_)
+            piece = tok.model.piece(id_)
             assert piece is None or tok.piece_to_id(piece[:60]) in (None, *range(tok.vocab_size))
         assert len(tok.sha256) == 64 and len(repr(tok)) > 10
 

@@ -3,41 +3,38 @@
     native   our own: mapped into memory, ready to use
     rwkv     the RWKV World vocabulary, as text and as JSON
 
-A reader gives a Vocabulary (vocabulary.py), from which the Tokenizer builds its model; native files hold the model.
+A reader gives a Vocabulary (vocabulary.py), which builds its model; a native file holds the model itself.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pyunitok.errors import ModelFormatError, VocabularyError
-from pyunitok.tokenizer import Engine, Tokenizer, engine_arguments
-from pyunitok.vocab import native, rwkv
-from pyunitok.vocab.vocabulary import Vocabulary
+from pyunitok import _ffi
+from pyunitok.errors import ModelFormatError
+from pyunitok.vocab import native
+
+if TYPE_CHECKING:
+    from pyunitok.vocab.vocabulary import Vocabulary
 
 HEAD_BYTES = 4096  # enough to tell the formats apart
 
 
-def open_tokenizer(path: Path, *, engine: Engine, cpu: str | None) -> Tokenizer:
-    """See Tokenizer.from_file."""
+def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, str, str | None]:
+    """(model, its name, how its eod is shown) of a file of any format; see Tokenizer.from_file for the errors."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if native.looks_native(head):
-        model, about = native.open_file(path, **engine_arguments(engine, cpu))
-        return Tokenizer(model, name=about["name"], eod_piece=about["eod_piece"], path=str(path))
+        model, about = native.open_file(path, engine=engine, cpu=cpu)
+        return model, about["name"], about["eod_piece"]
     vocabulary = _read(path, head)
-    eod_id = -1 if vocabulary.eod_id is None else vocabulary.eod_id
-    fallback_id = -1 if vocabulary.fallback_id is None else vocabulary.fallback_id
-    try:
-        model = Tokenizer._build(
-            vocabulary.data, vocabulary.offsets, vocabulary.ids, eod_id, fallback_id, engine, cpu
-        )
-    except VocabularyError as error:
-        raise VocabularyError(f"{path}: {error}") from None
-    return Tokenizer(model, name=path.stem, eod_piece=vocabulary.eod_piece, path=str(path))
+    return vocabulary.build(engine=engine, cpu=cpu), path.stem, vocabulary.eod_piece
 
 
 def _read(path: Path, head: bytes) -> Vocabulary:
+    from pyunitok.vocab import rwkv  # only now: a native file must open faster than this imports
+
     if rwkv.looks_like_text(head):
         return rwkv.read_text(path.read_bytes(), str(path))
     if rwkv.looks_like_json(head):

@@ -42,7 +42,7 @@ def save(path: str | os.PathLike[str], model: _ffi.Model, *, name: str, eod_piec
     partial.replace(target)
 
 
-def read(data: Any, name: str, *, engine: int, cpu: int) -> tuple[_ffi.Model, dict[str, Any]]:
+def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, dict[str, Any]]:
     """The model in `data`, a buffer that must not change while the model lives, and the JSON behind it.
 
     ModelFormatError names the file and the byte where the file is damaged, cut short or of another version.
@@ -75,7 +75,7 @@ def _read_about(data: bytes) -> dict[str, Any]:
     return about
 
 
-def open_file(path: Path, *, engine: int, cpu: int) -> tuple[_ffi.Model, dict[str, Any]]:
+def open_file(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, dict[str, Any]]:
     """Map the file and read it in place: nothing is copied, processes share the pages."""
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -18,10 +18,9 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from pyunitok.errors import VocabularyError
 from pyunitok.vocab.vocabulary import Vocabulary
@@ -32,8 +31,9 @@ ID_MAX = 65535
 DISTRIBUTION = "pyrwkv-tokenizer"
 FILE_NAME = "rwkv_vocab_v20230424.txt"
 
-_Bytes = npt.NDArray[np.uint8]
-_Positions = npt.NDArray[np.int64]
+_Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+_Positions = np.ndarray[Any, np.dtype[np.int64]]
+_Flags = np.ndarray[Any, np.dtype[np.bool_]]
 _LineOf = Callable[[int], int]  # piece index -> line, called for messages only
 
 
@@ -100,7 +100,7 @@ class _Lines(NamedTuple):
     ids: _Positions
     opens: _Positions  # the opening quote
     closes: _Positions  # the closing quote
-    plain: npt.NDArray[np.bool_]
+    plain: _Flags
 
 
 def _scan(data: bytes) -> _Lines:
@@ -156,8 +156,8 @@ def _not_plain(text: _Bytes, lines: _Lines) -> _Positions:
     return ret
 
 
-def _is_quote(text: _Bytes) -> npt.NDArray[np.bool_]:
-    ret: npt.NDArray[np.bool_] = (text == ord("'")) | (text == ord('"'))
+def _is_quote(text: _Bytes) -> _Flags:
+    ret: _Flags = (text == ord("'")) | (text == ord('"'))
     return ret
 
 

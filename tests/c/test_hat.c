@@ -459,7 +459,8 @@ static void test_arguments(void)
 {
     unitok_hat *hat = NULL;
     unitok_error error = {0, 0, 0, NULL};
-    int64_t offsets[4] = {0, 1, 2, 3}, values[3] = {1, 2, 3}, value = 9;
+    int64_t offsets[4] = {0, 1, 2, 3}, values[3] = {1, 2, 3}, value = 9, found_values[3];
+    uint8_t found[3];
     running = "arguments";
     CHECK(unitok_hat_new(&hat, NULL) == UNITOK_OK);
     CHECK(unitok_hat_longest_prefix(hat, (const uint8_t *)"", 0, &value) == -1 && value == 9);
@@ -471,6 +472,9 @@ static void test_arguments(void)
     CHECK(unitok_hat_insert(hat, (const uint8_t *)"xba", offsets, values, 3, UNITOK_HAT_ADD, &error)
           == UNITOK_ERROR_ARGUMENT);
     CHECK(error.item == 1 && unitok_hat_count(hat) == 3);
+    CHECK(unitok_hat_find(hat, (const uint8_t *)"xba", offsets, 3, found_values, found) == 1);
+    CHECK(found[0] && !found[1] && !found[2]);
+    CHECK(unitok_hat_erase(hat, (const uint8_t *)"xba", offsets, 3) == 1);
     unitok_hat_free(hat);
     unitok_hat_free(NULL);
     unitok_hat_walk_free(NULL);

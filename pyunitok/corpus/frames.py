@@ -1,0 +1,180 @@
+"""FrameScanner: where a zstd frame ends, from its headers alone (RFC 8878, section 3.1).
+
+    zstd frame      magic 28 B5 2F FD | descriptor 1 | window 0-1 | dictionary id 0-4 | content size 0-8
+                    | blocks: header 3 (bit 0: last, bits 1-2: type, bits 3-23: size), content
+                    | checksum 0 or 4
+    skippable frame magic 5x 2A 4D 18 | size 4 | content
+
+A zstd decoder that stops cannot say whether the frame or the file was at its end; this can. It looks at some
+3 bytes of each block (at most 128 KiB decompressed) and does no I/O, so it serves whoever reads frames, in
+order or in parallel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAGIC = b"\x28\xb5\x2f\xfd"
+SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))
+MAX_WINDOW_BYTES = 1 << 31  # what `zstd --long=31` makes; no decoder takes more
+
+_DICTIONARY_ID_BYTES = (0, 1, 2, 4)
+_RLE, _RESERVED = 1, 3  # block types
+
+
+class FrameError(ValueError):
+    """These bytes begin or continue no zstd frame; `at` is the offset of the fault in the frame."""
+
+    def __init__(self, message: str, at: int) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+@dataclass(frozen=True)
+class FrameHeader:
+    """What the first bytes of a frame say."""
+
+    skippable: bool
+    header_bytes: int
+    window_bytes: int = 0
+    content_bytes: int | None = None  # decompressed; None where the frame does not say
+    dictionary_id: int = 0
+    has_checksum: bool = False
+    skip_bytes: int = 0  # content of a skippable frame
+
+
+def header_size(start: bytes) -> int:
+    """How many bytes the header has that begins so; more than len(start) where more is needed to tell.
+
+    Raises FrameError where no frame begins so.
+    """
+    if start[:4] != MAGIC:
+        if start[:4] in SKIPPABLE_MAGICS:
+            return 8
+        if not any(magic.startswith(start[:4]) for magic in (MAGIC, *SKIPPABLE_MAGICS)):
+            raise FrameError("no zstd frame begins here", 0)
+        return 5
+    if len(start) < 5:
+        return 5
+    descriptor = start[4]
+    single_segment = descriptor >> 5 & 1
+    content_flag = descriptor >> 6
+    content_size_bytes = 1 << content_flag if content_flag or single_segment else 0
+    return 5 + (1 - single_segment) + _DICTIONARY_ID_BYTES[descriptor & 3] + content_size_bytes
+
+
+def parse_header(start: bytes) -> FrameHeader:
+    """The header that `start` begins with; it holds at least header_size(start) bytes. Raises FrameError."""
+    size = header_size(start)
+    if start[:4] != MAGIC:
+        return FrameHeader(True, size, skip_bytes=int.from_bytes(start[4:8], "little"))
+    descriptor = start[4]
+    if descriptor & 8:
+        raise FrameError("reserved bit set in the frame header", 4)
+    at = 5
+    window = None
+    if not descriptor >> 5 & 1:
+        base = 1 << (10 + (start[at] >> 3))
+        window = base + base // 8 * (start[at] & 7)
+        at += 1
+    id_end = at + _DICTIONARY_ID_BYTES[descriptor & 3]
+    content = None
+    if size > id_end:
+        # A two-byte field cannot hold less than 256, which needs one byte only, so it starts from there.
+        content = int.from_bytes(start[id_end:size], "little") + (256 if size - id_end == 2 else 0)
+    return FrameHeader(
+        skippable=False,
+        header_bytes=size,
+        window_bytes=window if window is not None else content or 0,
+        content_bytes=content,
+        dictionary_id=int.from_bytes(start[at:id_end], "little"),
+        has_checksum=bool(descriptor & 4),
+    )
+
+
+class FrameScanner:
+    """Follows one frame through chunks of any size.
+
+    header    the FrameHeader, once its bytes have been seen
+    done      the frame's last byte has been seen
+    n_bytes   bytes of the frame seen so far
+    """
+
+    def __init__(self) -> None:
+        self.header: FrameHeader | None = None
+        self.done = False
+        self.n_bytes = 0
+        self._skip = 0  # bytes that need no look
+        self._part = b""  # of a header that a chunk's end cut
+        self._last = False  # what is being skipped is all that remains
+
+    def feed(self, chunk: bytes, at: int = 0) -> int:
+        """Take chunk[at:], the next bytes of the file; return where those end that belong to the frame.
+
+        That is len(chunk) unless the frame ends before. Raises FrameError.
+        """
+        begin = at
+        try:
+            while not self.done:
+                if self._skip > len(chunk) - at:
+                    self._skip -= len(chunk) - at
+                    at = len(chunk)
+                    break
+                at += self._skip
+                self._skip = 0
+                if self._last:
+                    self.done = True
+                elif self.header is not None and not self._part and len(chunk) - at >= 3:
+                    at = self._blocks(chunk, at)
+                elif at < len(chunk):
+                    at = self._header_piece(chunk, at)
+                else:
+                    break
+        except FrameError as error:
+            error.at += self.n_bytes - begin
+            raise
+        self.n_bytes += at - begin
+        return at
+
+    def _blocks(self, chunk: bytes, at: int) -> int:
+        """Pass over the blocks whose headers lie whole in chunk; the hot loop. Returns where to go on."""
+        end = len(chunk) - 3
+        while at <= end:
+            header = chunk[at] | chunk[at + 1] << 8 | chunk[at + 2] << 16
+            kind = header >> 1 & 3
+            if kind == _RESERVED:
+                raise FrameError("reserved block type", at)
+            at += 3 + (1 if kind == _RLE else header >> 3)
+            if header & 1:
+                assert self.header is not None
+                self._last = True
+                at += 4 * self.header.has_checksum
+                break
+        if at > len(chunk):
+            self._skip = at - len(chunk)
+            at = len(chunk)
+        return at
+
+    def _header_piece(self, chunk: bytes, at: int) -> int:
+        """Take what is still missing of a frame header, or of a block header that chunks divide; read it."""
+        part = self._part
+        start = at - len(part)
+        try:
+            need = header_size(part) if self.header is None else 3
+            took = chunk[at : at + need - len(part)]
+            at += len(took)
+            part += took
+            if self.header is not None:
+                self._part = part if len(part) < need else b""
+                if not self._part:
+                    self._blocks(part, 0)
+            else:
+                need = header_size(part)
+                self._part = part if len(part) < need else b""
+                if not self._part:
+                    self.header = parse_header(part)
+                    self._skip, self._last = self.header.skip_bytes, self.header.skippable
+        except FrameError as error:
+            error.at += start
+            raise
+        return at

@@ -1,0 +1,232 @@
+"""Source → ByteStream: the decompressed bytes of a plain or gzip file; zst.py does the same for zstd."""
+
+from __future__ import annotations
+
+import io
+import sys
+import zlib
+from typing import TYPE_CHECKING, cast
+
+from pyunitok.corpus.block import ByteStream
+from pyunitok.errors import InputError
+
+if TYPE_CHECKING:
+    from pyunitok.corpus.inputs import Source
+
+STDIN = "-"
+STDIN_NAME = "<stdin>"
+CHUNK_BYTES = 1 << 18  # compressed bytes read at once
+
+
+class RawFile:
+    """The bytes of a file as they lie there, or come out of a pipe. Errors are InputError naming the file.
+
+    name      the path as given, or '<stdin>'
+    position  bytes handed out so far
+    """
+
+    def __init__(self, path: str) -> None:
+        self.name = STDIN_NAME if path == STDIN else path
+        self.position = 0
+        self._ahead = b""
+        self._file: io.BufferedIOBase | io.FileIO
+        try:
+            if path == STDIN:
+                if sys.stdin is None:
+                    raise InputError(f"{self.name}: closed")
+                self._file = cast(io.BufferedIOBase, sys.stdin.buffer)
+            else:
+                # Unbuffered: all reads are large, and readinto then puts the bytes where they belong.
+                self._file = io.FileIO(path)
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
+
+    def peek(self, n_bytes: int) -> bytes:
+        """The next n_bytes, fewer only at the end of the file; they stay unread."""
+        while len(self._ahead) < n_bytes:
+            more = self._read(n_bytes - len(self._ahead))
+            if not more:
+                break
+            self._ahead += more
+        return self._ahead[:n_bytes]
+
+    def read(self, n_bytes: int) -> bytes:
+        """At least 1 and at most n_bytes; none at the end of the file."""
+        if self._ahead:
+            chunk, self._ahead = self._ahead[:n_bytes], self._ahead[n_bytes:]
+        else:
+            chunk = self._read(n_bytes)
+        self.position += len(chunk)
+        return chunk
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill the buffer, short only at the end of the file."""
+        n = 0
+        while self._ahead and n < len(buffer):
+            chunk = self.read(len(buffer) - n)
+            buffer[n : n + len(chunk)] = chunk
+            n += len(chunk)
+        while n < len(buffer):
+            try:
+                n_read = self._file.readinto(buffer[n:])
+            except OSError as error:
+                raise self._failed(error) from error
+            if not n_read:
+                break
+            n += n_read
+            self.position += n_read
+        return n
+
+    def close(self) -> None:
+        if self.name != STDIN_NAME:
+            self._file.close()
+
+    def _read(self, n_bytes: int) -> bytes:
+        try:
+            return self._file.read(n_bytes) or b""
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> InputError:
+        return InputError(f"{self.name}: byte {self.position}: cannot be read: {error.strerror}")
+
+
+class PlainStream:
+    """A file that is not compressed."""
+
+    def __init__(self, raw: RawFile) -> None:
+        self.name = raw.name
+        self._raw = raw
+
+    def readinto(self, buffer: memoryview) -> int:
+        return self._raw.readinto(buffer)
+
+    def compressed_position(self) -> int:
+        return self._raw.position
+
+    def close(self) -> None:
+        self._raw.close()
+
+
+class GzipStream:
+    """One gzip member or many (RFC 1952), each with its CRC and length verified by zlib.
+
+    Zero bytes behind a member are padding. Anything else there is an error: gzip too then exits with 2, and
+    it may be the damaged start of another member.
+    """
+
+    def __init__(self, raw: RawFile) -> None:
+        self.name = raw.name
+        self._raw = raw
+        self._chunk = b""  # read and not yet consumed
+        self._inflate: zlib._Decompress | None = None  # of the member under way
+        self._member_at = 0
+        self._n_members = 0
+
+    def readinto(self, buffer: memoryview) -> int:
+        n = 0
+        while n < len(buffer):
+            if self._inflate is None and not self._next_member():
+                break
+            piece = self._decompress(len(buffer) - n)
+            buffer[n : n + len(piece)] = piece
+            n += len(piece)
+        return n
+
+    def compressed_position(self) -> int:
+        return self._raw.position - len(self._chunk)
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def _next_member(self) -> bool:
+        """Whether another member begins; padding before it is passed over."""
+        while True:
+            if self._n_members:
+                self._chunk = self._chunk.lstrip(b"\0")
+            if not self._chunk:
+                self._chunk = self._raw.read(CHUNK_BYTES)
+                if self._chunk:
+                    continue
+                if not self._n_members:
+                    raise InputError(f"{self.name}: byte 0: empty; a gzip file has at least one member")
+                return False
+            self._member_at = self.compressed_position()
+            self._n_members += 1
+            self._inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+            return True
+
+    def _decompress(self, max_bytes: int) -> bytes:
+        """Up to max_bytes of the member under way; none is no sign of its end."""
+        inflate = self._inflate
+        assert inflate is not None
+        if not self._chunk:
+            # zlib may hold output when it has taken all input, so the file's end alone is no error yet.
+            self._chunk = self._raw.read(CHUNK_BYTES)
+        at_end = not self._chunk
+        try:
+            piece = inflate.decompress(self._chunk, max_bytes)
+        except zlib.error as error:
+            where = self.compressed_position()
+            raise InputError(
+                f"{self.name}: byte {where}: corrupt gzip data, here or further on, in the member that"
+                f" begins at byte {self._member_at} ({error})"
+            ) from error
+        if inflate.eof:
+            self._chunk = inflate.unused_data
+            self._inflate = None
+        else:
+            self._chunk = inflate.unconsumed_tail
+            if at_end and not piece:
+                raise InputError(
+                    f"{self.name}: byte {self._raw.position}: the file ends inside the gzip member that"
+                    f" begins at byte {self._member_at}"
+                )
+        return piece
+
+
+class Lookahead:
+    """A ByteStream some of whose bytes have been looked at already."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self.name = stream.name
+        self._stream = stream
+        self._ahead = b""
+
+    def peek_line(self, max_bytes: int) -> bytes:
+        """The stream's beginning up to the end of its first line that is not blank; at most max_bytes."""
+        piece = bytearray(min(1 << 16, max_bytes))
+        while len(self._ahead) < max_bytes and b"\n" not in self._ahead.lstrip():
+            n = self._stream.readinto(memoryview(piece)[: max_bytes - len(self._ahead)])
+            if n == 0:
+                break
+            self._ahead += piece[:n]
+        return self._ahead
+
+    def readinto(self, buffer: memoryview) -> int:
+        n = min(len(buffer), len(self._ahead))
+        buffer[:n] = self._ahead[:n]
+        self._ahead = self._ahead[n:]
+        return n + self._stream.readinto(buffer[n:]) if n < len(buffer) else n
+
+    def compressed_position(self) -> int:
+        return self._stream.compressed_position()
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def decompressed(raw: RawFile, compression: str) -> ByteStream:
+    """The bytes of `raw` without its compression, 'zst', 'gz' or 'none'."""
+    if compression == "zst":
+        from pyunitok.corpus.zst import ZstdStream  # only now: start-up does not pay for zstandard
+
+        return ZstdStream(raw)
+    return GzipStream(raw) if compression == "gz" else PlainStream(raw)
+
+
+def open(source: Source) -> ByteStream:
+    """The decompressed bytes of a source, from its beginning. A pipe can be opened once."""
+    if source.opened is not None:
+        return source.opened
+    return decompressed(RawFile(source.path), source.compression)

@@ -1,0 +1,147 @@
+"""TextReader: a text file as one document, or cut into documents at a separator such as a newline.
+
+What fill() does with a block, separator "|":
+
+    carry from before   read from the stream
+    [ o u t | f o x | b r o w n | l a z y |  j u m p s  o v e r ]
+      doc 0   doc 1   doc 2       doc 3      unfinished: next time, or in pieces if long
+
+Occurrences of the separator are leftmost and do not overlap, over the whole file. They are found whatever the
+blocks are, because a document's bytes leave only when no separator can begin in them any more: the last
+len(separator) - 1 stay.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok.corpus.block import Block, ByteStream, Split
+
+MAX_DOCS = 1 << 16  # in a block: bounds its offsets (512 KiB) where lines are empty
+CARRY_SHARE = 4  # an unfinished document waits whole for the next block if it is at most 1/4 of one
+MIN_FILL_BYTES = 1 << 16
+
+
+class TextReader:
+    """Cuts a text into blocks.
+
+    stream     its bytes
+    separator  between documents, part of none; None: the file is one document. At least 1 byte.
+    split      where a piece of a document may end: see block.Split
+
+    Without a separator an empty file is one empty document. With one, a separator at the very end begins no
+    document (ends_with_separator is then True), empty documents between separators count, and an empty file
+    has none.
+
+    A document that goes on after a block has pieces in several; its last piece may be empty.
+    Memory: the carry, at most one block.
+    """
+
+    def __init__(self, stream: ByteStream, separator: bytes | None, split: Split) -> None:
+        if separator == b"":
+            raise ValueError("the separator is empty")
+        self.ends_with_separator: bool | None = None
+        self._stream = stream
+        self._separator = separator
+        self._split = split
+        # What comes before the rest of the stream: _carry[_begin:_end].
+        self._carry = np.empty(0, np.uint8)
+        self._begin = 0
+        self._end = 0
+        self._limit: int | None = None  # how much of a block is worth filling when its offsets run out first
+        self._begun = False  # a piece of the document under way has gone out
+        self._separated = False  # the document under way follows a separator
+        self._at_end = False  # of the stream
+        self._finished = False
+
+    def fill(self, block: Block) -> bool:
+        """Put the next documents into `block`; False (and block.n_docs == 0) once there are none left.
+
+        Raises InputError from the stream.
+        """
+        block.n_docs, block.open_end, block.source_bytes = 0, False, 0
+        block.offsets[0] = 0
+        if self._finished:
+            return False
+        if self._separator is not None and len(block.offsets) <= MAX_DOCS:
+            block.offsets = np.zeros(MAX_DOCS + 1, np.int64)
+        n_bytes = n_read = 0
+        while True:
+            n_carried, more = self._load(block, n_bytes)
+            n_read += more
+            n_bytes += n_carried + more
+            rest_at, n_rest = self._cut(block, n_bytes)
+            if block.n_docs or self._finished:
+                break
+            # One unfinished piece that nothing divides: it lies where it was, and reading goes on behind it.
+            if n_bytes == len(block.data):
+                block.data = np.concatenate((block.data, np.empty(max(n_bytes, 1), np.uint8)))
+        block.source_bytes = n_bytes - n_rest
+        if n_read:
+            self._save(block.data[rest_at : rest_at + n_rest])
+        else:
+            self._begin -= n_rest  # the carry still holds it
+        return block.n_docs > 0
+
+    def _load(self, block: Block, at: int) -> tuple[int, int]:
+        """Fill block.data from `at` on; return how many bytes came out of the carry, and of the stream."""
+        limit = len(block.data)
+        if self._limit is not None and at < self._limit < limit:
+            limit = self._limit
+        n_carried = min(self._end - self._begin, limit - at)
+        block.data[at : at + n_carried] = self._carry[self._begin : self._begin + n_carried]
+        self._begin += n_carried
+        at += n_carried
+        if self._at_end or at == limit:
+            return n_carried, 0
+        n_read = self._stream.readinto(block.data.data[at:limit])
+        self._at_end = n_read < limit - at
+        return n_carried, n_read
+
+    def _save(self, rest: np.ndarray[Any, np.dtype[np.uint8]]) -> None:
+        """Keep `rest` for the next block."""
+        if len(rest) > len(self._carry):
+            self._carry = np.empty(len(rest), np.uint8)
+        self._carry[: len(rest)] = rest
+        self._begin, self._end = 0, len(rest)
+
+    def _cut(self, block: Block, n_bytes: int) -> tuple[int, int]:
+        """Turn block.data[:n_bytes] into documents; return where in it the rest lies, and its length."""
+        self._limit = None
+        if self._separator is None:
+            n_whole, hold = 0, 0
+            block.offsets[1] = n_bytes
+        else:
+            n_found, n_consumed = _ffi.split_documents(block.data, n_bytes, self._separator, block.offsets)
+            n_whole, hold = n_found - 1, len(self._separator) - 1
+            if n_whole:
+                self._begun, self._separated = False, True
+            if n_found == len(block.offsets) - 1:  # it stopped there; what follows it has not looked at
+                block.n_docs = n_whole
+                self._limit = max(2 * n_consumed, MIN_FILL_BYTES)
+                return n_consumed, n_bytes - n_consumed
+        begin, end = int(block.offsets[n_whole]), int(block.offsets[n_whole + 1])
+        if self._at_end and self._begin == self._end:
+            return self._finish(block, n_whole, end)
+
+        size = 0  # of the piece that goes out now
+        if n_whole == 0 or (end - begin) * CARRY_SHARE > len(block.data):
+            usable = end - begin - hold
+            size = self._split(block.data.data[begin : begin + usable]) if usable > 0 else 0
+        if size:
+            block.offsets[n_whole + 1] = begin + size
+            block.open_end = self._begun = True
+        block.n_docs = n_whole + (size > 0)
+        return begin + size, end - begin - size
+
+    def _finish(self, block: Block, n_whole: int, end: int) -> tuple[int, int]:
+        """The file is at its end: settle whether what follows the last separator is a document."""
+        is_document = self._separator is None or self._begun or end > int(block.offsets[n_whole])
+        if self._separator is not None:
+            self.ends_with_separator = self._separated and not is_document
+        block.n_docs = n_whole + is_document
+        self._finished = True
+        return end, 0

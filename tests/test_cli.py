@@ -1,0 +1,174 @@
+"""The command as a user runs it: a process of its own, its output, its exit code."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+
+from pyunitok.tokenizer import Tokenizer
+
+ROOT = Path(__file__).parent.parent
+SAMPLE = ROOT / "tests/data/sample.jsonl.zst"
+COMMAND = [sys.executable, "-c", "from pyunitok.cli import main; main()"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a model file "toy" that has eod 300, and a text file."""
+    Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the"], eod=300).save(tmp_path / "toy")
+    (tmp_path / "a.txt").write_bytes(b"the cat\nand the dog")
+    return tmp_path
+
+
+def pyunitok(folder: Path, *arguments: str, code: int = 0, stdin: bytes = b"") -> subprocess.CompletedProcess:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([*COMMAND, *arguments], cwd=folder, input=stdin, capture_output=True, env=environment)
+    assert done.returncode == code, done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    return done
+
+
+def test_there_and_back(folder):
+    done = pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
+    assert b"reading a.txt as text (its name ends in .txt)" in done.stderr
+    assert b"1 documents, 19 bytes, 15 tokens, 1.267 bytes/token" in done.stderr
+    assert np.memmap(folder / "ids", "<u2")[-1] == 300
+    assert pyunitok(folder, "detokenize", "ids", "-o", "-").stdout == b"the cat\nand the dog"
+    pyunitok(folder, "detokenize", "ids", "-o", "b.txt")
+    assert (folder / "b.txt").read_bytes() == b"the cat\nand the dog"
+    assert b"--overwrite" in pyunitok(folder, "detokenize", "ids", "-o", "b.txt", code=1).stderr
+
+
+def test_the_sample_corpus(folder):
+    done = pyunitok(folder, "tokenize", str(SAMPLE), "-o", "ids", "-m", "toy", "--threads", "2", "--block", "64K")
+    lines = zstandard.ZstdDecompressor().stream_reader(SAMPLE.open("rb"), read_across_frames=True).read().split(b"\n")
+    texts = [json.loads(line)["text"] for line in lines if line]
+    assert f"{len(texts)} documents".encode() in done.stderr
+    back = pyunitok(folder, "detokenize", "ids", "-o", "-").stdout
+    assert [json.loads(line)["text"] for line in back.split(b"\n") if line] == texts
+
+
+@pytest.mark.parametrize(("doc", "n_docs"), [("file", 1), ("line", 2), ("t", 4), (r"\n", 2), (r"\x74he", 3)])
+def test_documents(folder, doc, n_docs):
+    pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy", "--doc", doc)
+    assert len(np.fromfile(folder / "ids.ends", "<u8")) == n_docs
+    assert pyunitok(folder, "detokenize", "ids", "-o", "-").stdout == b"the cat\nand the dog"
+
+
+def test_stdin(folder):
+    text = b'{"text": "the"}\n{"text": "dog"}\n'
+    done = pyunitok(folder, "tokenize", "-", "-o", "ids", "-m", "toy", stdin=zstandard.compress(text))
+    assert b"as jsonl" in done.stderr
+    assert np.fromfile(folder / "ids", "<u2").tolist() == [256, 300, *b"dog", 300]
+
+
+def test_eod(folder):
+    pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy", "--eod", "7", "--doc", "line")
+    assert np.fromfile(folder / "ids", "<u2")[-1] == 7
+    pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy", "--eod", "none", "--overwrite")
+    assert np.fromfile(folder / "ids", "<u2")[-1] == ord("g")
+    assert pyunitok(folder, "detokenize", "ids", "-o", "-").stdout == b"the cat\nand the dog"
+    Tokenizer.from_pieces([bytes([b]) for b in range(256)]).save(folder / "bare")
+    done = pyunitok(folder, "tokenize", "a.txt", "-o", "x", "-m", "bare", code=2)
+    assert b"--eod none" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["tokenize", "a.txt", "-m", "toy"], 2, "Missing option '-o'"),
+        (["tokenize", "-o", "x"], 2, "Missing argument 'IN...'"),
+        (["tokenize", "a.txt", "-o", "x", "-m", "toy", "--eod", "65536"], 2, "0..65535"),
+        (["tokenize", "a.txt", "-o", "x", "-m", "toy", "--doc", ""], 2, "separator"),
+        (["tokenize", "a.txt", "-o", "x", "-m", "toy", "--block", "big"], 2, "is no size"),
+        (["tokenize", "none.txt", "-o", "x", "-m", "toy"], 1, "none.txt"),
+        (["tokenize", "a.txt", "-o", "x", "-m", "none"], 1, "none"),
+        (["tokenize", "a.txt", "-o", "x", "-m", "a.txt"], 1, "a.txt: not a model"),
+        (["tokenize", "a.txt", "-o", "no/such/folder/x", "-m", "toy"], 1, "no/such/folder"),
+        (["tokenize", "bad.jsonl", "-o", "x", "-m", "toy"], 1, "bad.jsonl: line 2"),
+        (["tokenize", "long.jsonl", "-o", "x", "-m", "toy", "--max-line", "1K"], 1, "long.jsonl: line 1"),
+        (["tokenize", "cut.txt.zst", "-o", "x", "-m", "toy"], 1, "cut.txt.zst: byte"),
+        (["detokenize", "a.txt", "-o", "-", "-m", "toy"], 1, "whole number"),
+        (["detokenize", "none", "-o", "-"], 2, "none"),
+        (["inspect", "none"], 1, "none"),
+        (["decode", "-m", "toy", "299"], 1, "id 299 at position 0"),
+        (["decode", "-m", "toy", "word"], 2, "not an id"),
+        (["nonsense"], 2, "No such command"),
+    ],
+)
+def test_errors_name_the_place_and_what_to_do(folder, arguments, code, message):
+    (folder / "bad.jsonl").write_text('{"text": "a"}\n{"text": 1}\n')
+    (folder / "long.jsonl").write_text(json.dumps({"text": "a" * 2000}))
+    (folder / "cut.txt.zst").write_bytes(zstandard.compress(b"the" * 1000)[:-1])
+    assert message in pyunitok(folder, *arguments, code=code).stderr.decode()
+    assert not (folder / "x").exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals(folder, number, code):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    arguments = ["tokenize", "-", "-o", "ids", "-m", "toy", "--input-format", "text", "--block", "1K"]
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], cwd=folder, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdin.write(b"the " * 10_000)
+    process.stdin.flush()
+    deadline = time.monotonic() + 30
+    while not (folder / "ids.partial").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.1)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == code, stderr.decode()
+    assert b"Traceback" not in stderr
+    assert not (folder / "ids").exists()
+
+
+def test_nobody_reads_the_output(folder):
+    (folder / "long.txt").write_bytes(b"the cat " * 500_000)
+    pyunitok(folder, "tokenize", "long.txt", "-o", "ids", "-m", "toy")
+    command = " ".join(f"'{part}'" for part in [*COMMAND, "detokenize", "ids", "-o", "-"])
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    script = f"set -o pipefail; {command} | head -c 10"
+    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"the cat th", b"")
+
+
+def test_encode_and_decode(folder):
+    assert pyunitok(folder, "encode", "-m", "toy", "the", "cat").stdout == b"256 32 99 97 116\n"
+    done = pyunitok(folder, "encode", "-m", "toy", "--pieces", stdin=b"the\n\xff\n")
+    assert done.stdout.decode().splitlines() == ["the", "256", "<0xFF>", "255"]
+    assert pyunitok(folder, "decode", "-m", "toy", "256", "33").stdout == b"the!\n"
+    assert pyunitok(folder, "decode", "-m", "toy", stdin=b"256, 33\n255\n").stdout == b"the!\n\xff\n"
+
+
+def test_inspect(folder):
+    shown = pyunitok(folder, "inspect", "toy").stdout.decode()
+    assert re.search(r"pieces +258, the longest of 4 bytes", shown)
+    assert re.search(r"eod +300 \(<eod>\)", shown)
+    pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
+    shown = pyunitok(folder, "inspect", "ids").stdout.decode()
+    assert re.search(r"tokens +15 \(<u2, 1.267 bytes/token\)", shown)
+    assert re.search(r"input +a.txt \(text, 1 documents, 19 bytes\)", shown)
+
+
+def test_every_command_has_help_with_an_example():
+    from pyunitok.cli import cli
+
+    for name, command in cli.commands.items():
+        assert "Example:" in command.help, name
+        assert f"pyunitok {name}" in command.help
+
+
+def test_help_imports_neither_numpy_nor_the_library():
+    code = "import sys; from pyunitok.cli import cli; print([m for m in sys.modules if m in ('numpy','pyunitok._lib')])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
+    assert done.stdout.strip() == b"[]"

@@ -1,0 +1,155 @@
+"""JsonlReader at every block size against json.loads, and what it refuses."""
+
+import json
+import tracemalloc
+
+import oracle_corpus as oracle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyunitok.corpus import jsonl
+from pyunitok.corpus.jsonl import JsonlReader, key_path
+from pyunitok.errors import InputError
+
+MAX_LINE = 1 << 20
+
+
+def read(data, key="text", block_bytes=1000, split=len, max_line=MAX_LINE):
+    docs, n_bytes = oracle.read_documents(JsonlReader(oracle.Bytes(data), key, split, max_line), block_bytes)
+    assert n_bytes == len(data)
+    return docs
+
+
+TEXTS = ["", "a", "two\nlines", "吾輩は猫である。", "😀" * 9, '\x00\u2028\\"/', "long " * 30, "é"]
+LINES = b"".join(
+    json.dumps({"id": i, "text": text, "meta": {"text": None}}, ensure_ascii=i % 2 == 0).encode() + end
+    for i, (text, end) in enumerate(zip(TEXTS * 2, [b"\n", b"\r\n", b"\n\n", b"\n \t\n"] * 4, strict=True))
+)
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 40, 300, 1 << 18])
+@pytest.mark.parametrize("ending", [b"", b'{"text":"no newline at the end"}', b"\n\n", b"  \r\n "])
+def test_every_block_size(monkeypatch, batch_bytes, ending):
+    monkeypatch.setattr(jsonl, "BATCH_BYTES", batch_bytes)
+    monkeypatch.setattr(jsonl, "MAX_DOCS", 4)
+    for bom in (b"", b"\xef\xbb\xbf"):
+        data = bom + LINES + ending
+        want = oracle.documents_of_jsonl(data, ["text"])
+        for block_bytes in [*range(1, 200), 1000, 10_000]:
+            assert read(data, block_bytes=block_bytes, split=oracle.split_at_multiples(3)) == want
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.tuples(
+            st.text(max_size=40), st.sampled_from(["", " ", "\r", "\n", "\n\r\n", "  \n\n"]), st.booleans()
+        ),
+        max_size=12,
+    ),
+    st.integers(1, 90),
+    st.integers(0, 9),
+)
+def test_any(lines, block_bytes, seed):
+    data = "\n".join(
+        json.dumps({"a": 1, "text": text} if plain else {"text": text, "b": [{}]}, ensure_ascii=plain) + end
+        for text, end, plain in lines
+    ).encode()
+    want = [text.encode() for text, _, _ in lines]
+    assert oracle.documents_of_jsonl(data, ["text"]) == want
+    assert read(data, block_bytes=block_bytes, split=oracle.split_sometimes(seed)) == want
+
+
+def test_empty_and_blank_files():
+    for data in (b"", b"\n", b" \r\n\t", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"):
+        assert read(data) == []
+
+
+def test_keys():
+    assert key_path("text") == ["text"]
+    assert key_path("a.b") == ["a", "b"]
+    assert key_path(r"a\.b.c") == ["a.b", "c"]
+    assert read(b'{"a":{"c":1,"b":"x"},"b":2}', "a.b") == [b"x"]
+    assert read(rb'{"a.b":"x"}', r"a\.b") == [b"x"]
+    assert read('{"本文 1":"x"}'.encode(), "本文 1") == [b"x"]
+    assert read(rb'{"\u0074ext":"x"}') == [b"x"]
+    assert read(b'{"text":"x","text":"y"}') == [b"y"]
+
+
+BAD = {
+    b'{"text":"a"': "truncated",
+    b"plain": "",
+    b'["text"]': "object",
+    b'{"text":null}': "null",
+    b'{"text":1}': "str",
+    b'{"txt":"a"}': "text",
+    b'{"text":"a"} {"text":"b"}': "trailing",
+    b'{"text":"a"}{"text":"b"}': "trailing",
+    b'{"text":"\xff"}': "utf-8",
+    b'{"text":"\xed\xa0\x80"}': "utf-8",
+    rb'{"text":"ab\ud800"}': r"lone surrogate (\ud800) at character 2",
+    rb'{"text":"\ud800\u0041"}': r"lone surrogate (\ud800) at character 0",
+    rb'{"text":"\udc00","x":"\ud800"}': r"lone surrogate (\udc00)",
+    b'{"text":"a","x":NaN}': "",
+    b'{"text":"a","x":NaN,"y":"\\ud800"}': "",
+    b'{"text":"a\tb"}': "",
+    b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b',"text":"a"}': "",
+    b'{"text":': "",
+}
+
+
+@pytest.mark.parametrize(("line", "says"), BAD.items(), ids=[str(line[:30]) for line in BAD])
+@pytest.mark.parametrize("before", [0, 3])
+def test_bad_lines_are_named(line, says, before):
+    data = b'{"text":"x"}\n' * before + b"\n" + line + b'\n{"text":"y"}\n'
+    with pytest.raises(InputError) as caught:
+        read(data)
+    assert f"test: line {before + 2}: " in str(caught.value)
+    assert says in str(caught.value)
+
+
+def test_line_that_goes_on_in_the_next_is_refused_beside_one_with_two():
+    # as many values as lines, all of which msgspec's decode_lines would take
+    for data in (
+        b'{"text":"a"}{"text":"b"}\n{"text":\n"c"}\n',
+        b'{"text":"a"}{"text":"b"}\n{"x":{}\n,"text":"c"}\n',
+    ):
+        with pytest.raises(InputError, match="line 1:"):
+            read(data)
+
+
+def test_lone_surrogate_elsewhere_does_not_matter():
+    data = b'{"text":"a\\ud83d\\ude00","x":"\\ud800"}\n{"x":"\\udc00","text":"b","n":12e999}\n{"text":"c"}\n'
+    assert read(data) == ["a😀".encode(), b"b", b"c"]
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 7, 1 << 18])
+def test_max_line_bytes(monkeypatch, batch_bytes):
+    monkeypatch.setattr(jsonl, "BATCH_BYTES", batch_bytes)
+    line = b'{"text":"abc"}'
+    for ending in (b"\n", b""):
+        data = line + b"\n" + line + ending
+        assert read(data, max_line=len(line)) == [b"abc"] * 2
+        with pytest.raises(InputError, match=f"test: line 2: longer than {len(line)} bytes"):
+            read(line + b"\n " + line + ending, max_line=len(line))
+
+
+def test_endless_line_in_bounded_memory():
+    class Endless(oracle.Bytes):
+        def readinto(self, buffer):
+            buffer[:] = b"{" * len(buffer)
+            return len(buffer)
+
+    tracemalloc.start()
+    with pytest.raises(InputError, match="line 1: longer than 3000000 bytes"):
+        oracle.read_documents(JsonlReader(Endless(b""), "text", len, 3_000_000), 1000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8_000_000
+
+
+def test_long_line_then_short_ones():
+    texts = ["x" * 3_000_000, *(["y" * 100] * 50_000), "z" * 1_000_000]
+    data = b"".join(json.dumps({"text": text}).encode() + b"\n" for text in texts)
+    assert read(data, block_bytes=1 << 16, max_line=1 << 22) == [text.encode() for text in texts]

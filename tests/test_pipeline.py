@@ -1,0 +1,207 @@
+"""The pipeline: the same bytes for all threads and blocks, back again, and nothing under a name until it is whole."""
+
+import gzip
+import json
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pyunitok
+from pyunitok.corpus import inputs
+from pyunitok.detokenize import detokenize
+from pyunitok.errors import InputError, OutputError
+from pyunitok.pipeline import Plan, tokenize
+from pyunitok.tokenizer import Tokenizer
+
+PIECES = [bytes([b]) for b in range(256)] + [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]
+
+
+@pytest.fixture(scope="module")
+def toy() -> Tokenizer:
+    return Tokenizer.from_pieces(PIECES, eod=300)
+
+
+def run(toy: Tokenizer, paths: list[Path], out: Path, **options) -> pyunitok.TokenArray:
+    input_format = options.pop("input_format", "auto")
+    sources = inputs.find(map(str, paths), input_format=input_format, text_key=options.get("text_key", "text"))
+    options = {"eod_id": 300, "overwrite": True} | options
+    tokenize(Plan(sources=sources, out=out, tokenizer=toy, **options))
+    return pyunitok.open(out, model=toy)
+
+
+def restored(array: pyunitok.TokenArray) -> bytes:
+    parts: list[bytes] = []
+
+    class Sink:
+        def write(self, data):
+            parts.append(bytes(data[:100]))  # a short write, as pipes make them
+            return len(parts[-1])
+
+    detokenize(array, array.tokenizer, Sink(), lambda _: None)
+    return b"".join(parts)
+
+
+def test_text_files_one_document_each(toy, tmp_path):
+    texts = [b"the cat\nthe dog\n", b"", b"\xff\x00aaaaa the", "吾輩は猫である".encode()]
+    paths = [tmp_path / f"{k}.txt" for k in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text)
+    array = run(toy, paths, tmp_path / "ids")
+    assert [array.text_bytes(k) for k in range(len(array))] == texts
+    assert [ids.tolist() for ids in array] == [[*toy.encode(text).tolist(), 300] for text in texts]
+    assert restored(array) == b"".join(texts)
+    raw = np.memmap(tmp_path / "ids", dtype="<u2")
+    assert raw.tolist() == [id_ for text in texts for id_ in [*toy.encode(text).tolist(), 300]]
+    assert np.fromfile(tmp_path / "ids.ends", "<u8").tolist() == array.ends.tolist()
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n\n"])
+def test_lines_and_how_the_input_ended(toy, tmp_path, end):
+    (tmp_path / "a.txt").write_bytes(b"one\n\nthe two\r\nthree" + end)
+    (tmp_path / "b.txt").write_bytes(b"")
+    (tmp_path / "c.txt").write_bytes(b"\n")
+    array = run(toy, [tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "c.txt"], tmp_path / "ids", separator=b"\n")
+    docs = [array.text_bytes(k) for k in range(len(array))]
+    assert docs == [b"one", b"", b"the two\r", b"three", *[b""] * (len(end) - 1 if end else 0), b""]
+    assert restored(array) == b"one\n\nthe two\r\nthree" + end + b"\n"
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.text(st.sampled_from("a| thé\nで\x00"), max_size=200).map(str.encode), max_size=4),
+    st.sampled_from([None, b"\n", b"|", b"aa", b"||"]),
+    st.integers(1, 4),
+    st.integers(1, 300),
+    st.sampled_from([None, 300, 97]),
+)
+def test_any_text_comes_back(toy, tmp_path_factory, texts, separator, threads, block_bytes, eod_id):
+    folder = tmp_path_factory.mktemp("corpus")
+    for k, text in enumerate(texts):
+        (folder / f"{k}.txt").write_bytes(text)
+    if not texts:
+        (folder / "empty.txt").write_bytes(b"")
+    options = {"separator": separator, "eod_id": eod_id}
+    array = run(toy, [folder], folder / "ids", threads=threads, block_bytes=block_bytes, **options)
+    assert restored(array) == b"".join(texts)
+    paths = [folder / f"{k}.txt" for k in range(len(texts))] or [folder / "empty.txt"]
+    whole = run(toy, paths, folder / "whole", **options)
+    assert array.ids.tolist() == whole.ids.tolist()
+    assert array.ends.tolist() == whole.ends.tolist()
+    docs = [whole.text_bytes(k) for k in range(len(whole))]
+    eod = [] if eod_id is None else [eod_id]
+    assert whole.ids.tolist() == [id_ for doc in docs for id_ in toy.encode(doc).tolist() + eod]
+
+
+def test_a_long_text_without_cuts_does_not_depend_on_blocks(toy, tmp_path):
+    text = b"a" * 100_003 + b"ab" * 5_000 + b" the" * 1_000
+    (tmp_path / "a.txt").write_bytes(text)
+    expected = toy.encode(text).tolist()
+    for threads, block_bytes in [(1, 100), (3, 4096), (2, 1 << 20)]:
+        options = {"threads": threads, "block_bytes": block_bytes, "eod_id": None}
+        assert run(toy, [tmp_path / "a.txt"], tmp_path / "ids", **options).ids.tolist() == expected
+
+
+def test_jsonl_in_frames(toy, tmp_path):
+    docs = ["the cat", "", "である" * 500, "tab\tquote\"", "\x00", "😀"]
+    lines = [json.dumps({"id": k, "text": doc}, ensure_ascii=k % 2 == 0) for k, doc in enumerate(docs)]
+    data = "\n\n".join(lines).encode() + b"\n\n \n"
+    frames = b"".join(zstandard.compress(data[k : k + 37]) for k in range(0, len(data), 37))
+    (tmp_path / "c.jsonl.zst").write_bytes(frames)
+    for block_bytes in (50, 1 << 20):
+        array = run(toy, [tmp_path / "c.jsonl.zst"], tmp_path / "ids", block_bytes=block_bytes, threads=2)
+        assert [array.text(k) for k in range(len(array))] == docs
+    assert [json.loads(line) for line in restored(array).splitlines()] == [{"text": doc} for doc in docs]
+    record = array.manifest.inputs[0]
+    assert (record.documents, record.bytes, record.format) == (len(docs), len(data), "jsonl")
+    assert record.tokens == array.manifest.tokens == len(array.ids)
+
+
+def test_nested_key_comes_back_nested(toy, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a":{"b":"the"}}\n')
+    array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", text_key="a.b")
+    assert restored(array) == b'{"a":{"b":"the"}}\n'
+
+
+def test_compressions_mix(toy, tmp_path):
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"the gz") + gzip.compress(b" member"))
+    (tmp_path / "b.txt.zst").write_bytes(zstandard.compress(b"the zst"))
+    (tmp_path / "c.txt").write_bytes(b"plain")
+    array = run(toy, [tmp_path], tmp_path / "ids")
+    assert [array.text(k) for k in range(3)] == ["the gz member", "the zst", "plain"]
+
+
+def test_an_error_leaves_no_output_but_what_was_written(toy, tmp_path):
+    good, bad = tmp_path / "a.txt", tmp_path / "b.txt.zst"
+    good.write_bytes(b"the cat" * 1000)
+    bad.write_bytes(zstandard.compress(b"x" * 1000)[:-3])
+    with pytest.raises(InputError, match=r"b\.txt\.zst: byte \d+"):
+        run(toy, [good, bad], tmp_path / "ids")
+    assert not any((tmp_path / name).exists() for name in ("ids", "ids.ends", "ids.json"))
+    assert (tmp_path / "ids.partial").exists()
+    bad.write_bytes(zstandard.compress(b"x" * 1000))
+    assert len(run(toy, [good, bad], tmp_path / "ids")) == 2
+
+
+def test_existing_output_is_refused_before_anything_is_read(toy, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"the")
+    for name in ("ids", "ids.ends", "ids.json"):
+        (tmp_path / name).write_bytes(b"mine")
+        with pytest.raises(OutputError, match="--overwrite"):
+            run(toy, [tmp_path / "a.txt"], tmp_path / "ids", overwrite=False)
+        assert (tmp_path / name).read_bytes() == b"mine"
+        (tmp_path / name).unlink()
+
+
+def test_failed_overwrite_keeps_the_old_file(toy, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"the")
+    run(toy, [tmp_path / "a.txt"], tmp_path / "ids")
+    (tmp_path / "bad.jsonl").write_bytes(b"{")
+    with pytest.raises(InputError, match=r"bad\.jsonl: line 1"):
+        run(toy, [tmp_path / "bad.jsonl"], tmp_path / "ids")
+    assert pyunitok.open(tmp_path / "ids", model=toy).text(0) == "the"
+
+
+def test_no_threads_are_left_behind(toy, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"the " * 10_000)
+    before = threading.active_count()
+    run(toy, [tmp_path / "a.txt"], tmp_path / "ids", threads=5, block_bytes=100)
+    assert threading.active_count() == before
+    (tmp_path / "bad.jsonl").write_bytes(b'{"text":"a"}\n' * 5000 + b"{\n")
+    with pytest.raises(InputError, match="line 5001"):
+        run(toy, [tmp_path / "bad.jsonl"], tmp_path / "ids", threads=5, block_bytes=100)
+    assert threading.active_count() == before
+
+
+def test_hashes_are_those_of_the_files(toy, tmp_path, monkeypatch):
+    import xxhash
+
+    from pyunitok import outfile, pipeline
+
+    for module in (outfile, pipeline):
+        monkeypatch.setattr(module, "HASH_CHUNK_BYTES", 1000)
+    (tmp_path / "a.txt").write_bytes(b"the cat " * 3000)
+    array = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b" ", block_bytes=500)
+    hashes = array.manifest.hash
+    assert (hashes["algorithm"], hashes["chunk_bytes"]) == ("xxh64", 1000)
+    for name, path in (("tokens", "ids"), ("ends", "ids.ends")):
+        data = (tmp_path / path).read_bytes()
+        assert hashes[name] == [xxhash.xxh64_hexdigest(data[k : k + 1000]) for k in range(0, len(data), 1000)]
+
+
+def test_large_outputs_go_past_the_page_cache_and_are_the_same(tmp_path, monkeypatch):
+    from pyunitok import outfile
+
+    data = np.random.default_rng(1).bytes(3_000_001)
+    for direct_from in (0, 1 << 20, 1 << 30):
+        monkeypatch.setattr(outfile, "BUFFER_BYTES", 1 << 16)
+        monkeypatch.setattr(outfile, "DIRECT_FROM_BYTES", direct_from)
+        file = outfile.OutFile(tmp_path / "out")
+        for k in range(0, len(data), 77_777):
+            file.append(memoryview(data[k : k + 77_777]))
+        file.finish()
+        assert (tmp_path / "out").read_bytes() == data

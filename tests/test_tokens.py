@@ -1,0 +1,106 @@
+"""The token file: what open() accepts, refuses and says."""
+
+import json
+
+import numpy as np
+import pytest
+from test_pipeline import run
+
+import pyunitok
+from pyunitok.errors import ModelFormatError, OutputError
+from pyunitok.tokenizer import Tokenizer
+
+BYTES = [bytes([b]) for b in range(256)]
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A token file of three documents, and the model file that its manifest names."""
+    Tokenizer.from_pieces([*BYTES, "the"], eod=300).save(tmp_path / "model.utk")
+    toy = Tokenizer.from_file(tmp_path / "model.utk")
+    (tmp_path / "a.txt").write_bytes(b"the|\xff|")
+    run(toy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b"|")
+    return tmp_path
+
+
+def test_documents(made):
+    docs = pyunitok.open(made / "ids")
+    assert len(docs) == 2
+    assert docs[0].tolist() == [256, 300]
+    assert docs[-1].tolist() == [255, 300]
+    assert [ids.tolist() for ids in docs] == [[256, 300], [255, 300]]
+    assert docs.text(0) == "the"
+    assert docs.text_bytes(1) == b"\xff"
+    assert docs.text(1, errors="replace") == "\ufffd"
+    with pytest.raises(UnicodeDecodeError):
+        docs.text(1)
+    with pytest.raises(IndexError, match="document 2 of 2"):
+        docs[2]
+    assert isinstance(docs.ids, np.memmap)
+    assert (docs.ids.dtype, docs.ends.dtype) == (np.uint16, np.uint64)
+    assert docs.eod_id == 300
+    assert "2 documents" in repr(docs)
+
+
+def test_the_model_is_found_and_checked(made):
+    assert pyunitok.open(made / "ids").tokenizer.vocab_size == 301
+    Tokenizer.from_pieces([*BYTES, "other"], eod=300).save(made / "model.utk")
+    with pytest.raises(ModelFormatError, match="another vocabulary"):
+        _ = pyunitok.open(made / "ids").tokenizer
+    (made / "model.utk").unlink()
+    with pytest.raises(ModelFormatError, match="is not there; name it"):
+        _ = pyunitok.open(made / "ids").tokenizer
+
+
+def test_bare_file(tmp_path):
+    np.array([1, 2, 65535], "<u2").tofile(tmp_path / "bare")
+    with pytest.raises(OutputError, match="dtype='uint16'"):
+        pyunitok.open(tmp_path / "bare")
+    docs = pyunitok.open(tmp_path / "bare", dtype="uint16")
+    assert (len(docs), docs[0].tolist(), docs.eod_id) == (1, [1, 2, 65535], None)
+    with pytest.raises(ModelFormatError, match="name its model"):
+        docs.text(0)
+    toy = Tokenizer.from_pieces(BYTES)
+    np.array([104, 105], "<u4").tofile(tmp_path / "bare4")
+    assert pyunitok.open(tmp_path / "bare4", dtype="uint32", model=toy).text(0) == "hi"
+    (tmp_path / "odd").write_bytes(b"abc")
+    with pytest.raises(OutputError, match="no whole number"):
+        pyunitok.open(tmp_path / "odd", dtype="uint16")
+
+
+def test_an_empty_file_opens(tmp_path):
+    toy = Tokenizer.from_pieces(BYTES)
+    (tmp_path / "a.txt").write_bytes(b"")
+    docs = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b"\n", eod_id=None)
+    assert (len(docs), len(docs.ids)) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["ids", "ids.ends"])
+def test_sidecars_that_do_not_fit(made, name):
+    whole = (made / name).read_bytes()
+    (made / name).write_bytes(whole[: -8 if name == "ids.ends" else -2])
+    with pytest.raises(OutputError, match="not a whole token file"):
+        pyunitok.open(made / "ids")
+    (made / name).write_bytes(whole[:-1])
+    with pytest.raises(OutputError, match="no whole number"):
+        pyunitok.open(made / "ids")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda m: m | {"format": "x"}, lambda m: m | {"version": 2}, lambda m: [m], lambda m: m | {"inputs": [1]}],
+)
+def test_manifests_of_another_kind(made, change):
+    path = made / "ids.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    with pytest.raises(OutputError, match=r"ids\.json"):
+        pyunitok.open(made / "ids")
+
+
+def test_the_manifest_says_what_made_the_file(made):
+    manifest = json.loads((made / "ids.json").read_text())
+    assert manifest["model"]["path"] == str(made / "model.utk")
+    assert manifest["model"]["sha256"] == Tokenizer.from_file(made / "model.utk").sha256
+    assert {"eod": 300, "dtype": "<u2", "tokens": 4, "documents": 2, "bytes": 6}.items() <= manifest.items()
+    record = manifest["inputs"][0]
+    assert {"size": 6, "separator": "|", "ends_with_separator": True, "documents": 2}.items() <= record.items()
