@@ -103,7 +103,7 @@ static void check_model(const unitok_model *m, const uint8_t *text, int64_t n_by
     unitok_scratch_free(s);
 }
 
-/* No scan may report a position that a piece could lie over; all but the portable one may report fewer. */
+/* No scan may report a position that a piece could lie over. */
 static void check_cuts(const uint8_t *text, int64_t n_bytes)
 {
     static cut_table table;
@@ -117,9 +117,11 @@ static void check_cuts(const uint8_t *text, int64_t n_bytes)
         int64_t n = cut_scan_for(cpu)(&table, copy, n_bytes, cuts);
         for (int64_t k = 0; k < n; k++) {
             CHECK(cuts[k] > (k ? cuts[k - 1] : 0) && cuts[k] < n_bytes);
-            CHECK(!pieces_span(&pieces, text, n_bytes, cuts[k]));
+            CHECK(!pieces_span(&pieces, text, n_bytes, cuts[k], 0));
         }
     }
+    int64_t last = cut_last(&table, copy, n_bytes);
+    CHECK(last == 0 || !pieces_span(&pieces, text, n_bytes, last, 1));
     free(copy);
 }
 

@@ -82,17 +82,18 @@ static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text,
     return n;
 }
 
-/* Could a piece lie over position i, agreeing with all bytes of the text that it covers? */
-static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64_t n_bytes, int64_t i)
+/* Could a piece lie over position i? Not before text[0], where a segment begins. With goes_on, past the end of the text
+ * it could: what follows there may be anything. */
+static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64_t n_bytes, int64_t i, int goes_on)
 {
     for (int64_t k = 0; k < p->n; k++) {
         const uint8_t *piece = p->data + p->offsets[k];
         int64_t n_piece = p->offsets[k + 1] - p->offsets[k];
-        for (int64_t before = 1; before < n_piece; before++) {
-            int64_t first = i - before < 0 ? 0 : i - before;
-            int64_t last = i - before + n_piece > n_bytes ? n_bytes : i - before + n_piece;
-            if (piece[before] == text[i] && !memcmp(piece + first - (i - before), text + first, (size_t)(last - first)))
-                return 1;
+        for (int64_t before = 1; before < n_piece && before <= i; before++) {
+            int64_t n_known = n_bytes - (i - before);
+            if (n_known < n_piece && !goes_on) continue;
+            if (n_known > n_piece) n_known = n_piece;
+            if (piece[before] == text[i] && !memcmp(piece, text + i - before, (size_t)n_known)) return 1;
         }
     }
     return 0;

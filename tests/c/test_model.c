@@ -68,6 +68,10 @@ static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *
         CHECK(unitok_encode(m, s, at_end, n_bytes, ids) == n);
         CHECK(!memcmp(ids, expected, (size_t)n * sizeof *ids));
     }
+    uint8_t *at_start = text_guard.start + sysconf(_SC_PAGESIZE); /* no byte before the text is read, either */
+    memmove(at_start, text, (size_t)n_bytes);
+    CHECK(unitok_encode(m, s, at_start, n_bytes, ids) == n && !memcmp(ids, expected, (size_t)n * sizeof *ids));
+    at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
     CHECK(unitok_encode_ends(m, at_end, n_bytes, ids, ends) == n);
     CHECK(!memcmp(ids, expected, (size_t)n * sizeof *ids));
     CHECK(!memcmp(ends, expected_ends, (size_t)n * sizeof *ends));
