@@ -8,8 +8,8 @@ import subprocess
 import sys
 import threading
 
-import oracle_corpus as oracle
 import pytest
+import streams
 import zstandard
 
 from pyunitok.corpus import inputs
@@ -155,7 +155,7 @@ def test_by_first_line(tree, suffix, content):
     assert source.format == CONTENTS[content]
     assert "first line" in source.reason
     assert source.opened is None
-    assert oracle.read_all(stream_module.open(source), 1000) == content
+    assert streams.read_all(stream_module.open(source), 1000) == content
 
 
 def test_by_first_line_with_another_key(tree):
@@ -192,7 +192,7 @@ def test_fifo_is_opened_once(tree, pack, content):
     writer.start()
     (source,) = find(["fifo"])
     stream = stream_module.open(source)
-    assert oracle.read_all(stream, 65536) == content
+    assert streams.read_all(stream, 65536) == content
     writer.join()
     stream.close()
     assert source.format == ("jsonl" if content[:1] == b"{" else "text")

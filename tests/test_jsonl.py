@@ -3,8 +3,9 @@
 import json
 import tracemalloc
 
-import oracle_corpus as oracle
+import oracle
 import pytest
+import streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ MAX_LINE = 1 << 20
 
 
 def read(data, key="text", block_bytes=1000, split=len, max_line=MAX_LINE):
-    docs, n_bytes = oracle.read_documents(JsonlReader(oracle.Bytes(data), key, split, max_line), block_bytes)
+    docs, n_bytes = streams.read_documents(JsonlReader(streams.Bytes(data), key, split, max_line), block_bytes)
     assert n_bytes == len(data)
     return docs
 
@@ -37,7 +38,7 @@ def test_every_block_size(monkeypatch, batch_bytes, ending):
         data = bom + LINES + ending
         want = oracle.documents_of_jsonl(data, ["text"])
         for block_bytes in [*range(1, 200), 1000, 10_000]:
-            assert read(data, block_bytes=block_bytes, split=oracle.split_at_multiples(3)) == want
+            assert read(data, block_bytes=block_bytes, split=streams.split_at_multiples(3)) == want
 
 
 @settings(max_examples=200)
@@ -58,7 +59,7 @@ def test_any(lines, block_bytes, seed):
     ).encode()
     want = [text.encode() for text, _, _ in lines]
     assert oracle.documents_of_jsonl(data, ["text"]) == want
-    assert read(data, block_bytes=block_bytes, split=oracle.split_sometimes(seed)) == want
+    assert read(data, block_bytes=block_bytes, split=streams.split_sometimes(seed)) == want
 
 
 def test_empty_and_blank_files():
@@ -136,14 +137,14 @@ def test_max_line_bytes(monkeypatch, batch_bytes):
 
 
 def test_endless_line_in_bounded_memory():
-    class Endless(oracle.Bytes):
+    class Endless(streams.Bytes):
         def readinto(self, buffer):
             buffer[:] = b"{" * len(buffer)
             return len(buffer)
 
     tracemalloc.start()
     with pytest.raises(InputError, match="line 1: longer than 3000000 bytes"):
-        oracle.read_documents(JsonlReader(Endless(b""), "text", len, 3_000_000), 1000)
+        streams.read_documents(JsonlReader(Endless(b""), "text", len, 3_000_000), 1000)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8_000_000

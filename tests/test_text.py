@@ -1,8 +1,9 @@
 """Text into documents: the C search, and TextReader at every block size against bytes.split."""
 
 import numpy as np
-import oracle_corpus as oracle
+import oracle
 import pytest
+import streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,8 +46,8 @@ def test_split_documents_checks_its_arrays():
 
 
 def check(data, separator, block_bytes, split, n_offsets=5):
-    reader = TextReader(oracle.Bytes(data), separator, split)
-    docs, n_bytes = oracle.read_documents(reader, block_bytes, n_offsets)
+    reader = TextReader(streams.Bytes(data), separator, split)
+    docs, n_bytes = streams.read_documents(reader, block_bytes, n_offsets)
     want, ends = oracle.documents_of_text(data, separator)
     assert docs == want
     assert reader.ends_with_separator is ends
@@ -73,19 +74,19 @@ def few_docs(monkeypatch):
 def test_every_block_size(separator, data):
     for block_bytes in range(1, len(data) + 3):
         for k in (1, 2, 5):
-            check(data, separator, block_bytes, oracle.split_at_multiples(k))
+            check(data, separator, block_bytes, streams.split_at_multiples(k))
 
 
 @settings(max_examples=300)
 @given(FEW_LETTERS, st.none() | SEPARATORS, st.integers(1, 70), st.integers(0, 9), st.integers(5, 9))
 def test_any(data, separator, block_bytes, seed, n_offsets):
-    check(data, separator, block_bytes, oracle.split_sometimes(seed), n_offsets)
+    check(data, separator, block_bytes, streams.split_sometimes(seed), n_offsets)
 
 
 def test_real_limits(monkeypatch):
     monkeypatch.undo()
     for data in (b"\n" * 300_000, b"ab\n" * 100_000 + b"x" * 500_000 + b"\ny" * 70_000):
-        check(data, b"\n", 1 << 16, oracle.split_at_multiples(7))
+        check(data, b"\n", 1 << 16, streams.split_at_multiples(7))
 
 
 def test_without_a_cut_the_block_grows():
@@ -104,11 +105,11 @@ def test_short_documents_are_not_divided():
         begin, end = block.offsets[block.n_docs - 1], block.offsets[block.n_docs]
         assert end - begin > 10
 
-    reader = TextReader(oracle.Bytes(b"x" * 24 + b"\n" + (b"y" * 24 + b"\n") * 30), b"\n", len)
-    docs, _ = oracle.read_documents(reader, 100, 5, check_pieces)
+    reader = TextReader(streams.Bytes(b"x" * 24 + b"\n" + (b"y" * 24 + b"\n") * 30), b"\n", len)
+    docs, _ = streams.read_documents(reader, 100, 5, check_pieces)
     assert docs == [b"x" * 24] + [b"y" * 24] * 30
 
 
 def test_empty_separator():
     with pytest.raises(ValueError):
-        TextReader(oracle.Bytes(b""), b"", len)
+        TextReader(streams.Bytes(b""), b"", len)

@@ -8,8 +8,8 @@ import sys
 import tracemalloc
 import zlib
 
-import oracle_corpus as oracle
 import pytest
+import streams
 import xxhash
 import zstandard
 from hypothesis import given, settings
@@ -86,7 +86,7 @@ def stream_of(data, compression, tmp_path=None, odd=None):
     """A stream over `data`, whose file gives odd pieces where odd is a seed."""
     if odd is not None:
         raw = RawFile.__new__(RawFile)
-        raw.name, raw.position, raw._ahead, raw._file = "test", 0, b"", oracle.OddFile(data, odd)
+        raw.name, raw.position, raw._ahead, raw._file = "test", 0, b"", streams.OddFile(data, odd)
     else:
         path = tmp_path / "test"
         path.write_bytes(data)
@@ -104,10 +104,10 @@ def test_zst(name, tmp_path):
     for size in (1, 7, 100, 131072, 1 << 20):
         if size * 50_000 < len(want):
             continue
-        assert oracle.read_all(stream_of(data, "zst", tmp_path), size) == want
-        assert oracle.read_all(stream_of(data, "zst", odd=size), size) == want
+        assert streams.read_all(stream_of(data, "zst", tmp_path), size) == want
+        assert streams.read_all(stream_of(data, "zst", odd=size), size) == want
     stream = stream_of(data, "zst", tmp_path)
-    oracle.read_all(stream, 100_000)
+    streams.read_all(stream, 100_000)
     assert stream.compressed_position() == len(data)
 
 
@@ -118,10 +118,10 @@ def test_zst_cut_at_every_byte(name):
     for n in range(len(data)):
         stream = stream_of(data[:n], "zst", odd=n)
         if n in boundaries:
-            assert want.startswith(oracle.read_all(stream, 1000))
+            assert want.startswith(streams.read_all(stream, 1000))
             continue
         with pytest.raises(InputError, match=rf"^test: byte {n}: (the file ends inside|empty)"):
-            oracle.read_all(stream, 1000)
+            streams.read_all(stream, 1000)
 
 
 def frame_ends(data):
@@ -146,7 +146,7 @@ def test_zst_flipped_bits():
             damaged = bytearray(data)
             damaged[at] ^= 1 << bit
             try:
-                got = oracle.read_all(stream_of(bytes(damaged), "zst", odd=at), 1000)
+                got = streams.read_all(stream_of(bytes(damaged), "zst", odd=at), 1000)
             except InputError as error:
                 assert str(error).startswith("test: byte ")
                 n_refused += 1
@@ -164,7 +164,7 @@ def test_zst_corrupt_frame_is_named(tmp_path):
         at = len(b"".join(frames[:i]))
         for size in (1, 100, 1 << 20):
             with pytest.raises(InputError, match=f"in the frame that begins at byte {at} "):
-                oracle.read_all(stream_of(data, "zst", tmp_path), size)
+                streams.read_all(stream_of(data, "zst", tmp_path), size)
 
 
 def test_zst_garbage():
@@ -176,7 +176,7 @@ def test_zst_garbage():
             (good + garbage + good, len(good)),
         ):
             with pytest.raises(InputError, match=f"test: byte {at}: no zstd frame begins here"):
-                oracle.read_all(stream_of(data, "zst", odd=1), 1000)
+                streams.read_all(stream_of(data, "zst", odd=1), 1000)
 
 
 def test_zst_dictionary_and_window():
@@ -185,10 +185,10 @@ def test_zst_dictionary_and_window():
     with pytest.raises(
         InputError, match=f"byte {len(frame(TEXT))}: .* needs dictionary {dictionary.dict_id()};"
     ):
-        oracle.read_all(stream_of(data, "zst", odd=1), 1000)
+        streams.read_all(stream_of(data, "zst", odd=1), 1000)
     huge = b"\x28\xb5\x2f\xfd\x00" + bytes([22 << 3]) + b"\x01\0\0"
     with pytest.raises(InputError, match=r"byte 0: .* window of 4294967296 bytes"):
-        oracle.read_all(stream_of(huge, "zst", odd=1), 1000)
+        streams.read_all(stream_of(huge, "zst", odd=1), 1000)
 
 
 def test_zst_bomb(tmp_path):
@@ -287,9 +287,9 @@ def test_gz(name, tmp_path):
     data, want = GZ[name]
     assert gzip.decompress(data) == want
     for size in (1, 7, 1000, 1 << 20):
-        assert oracle.read_all(stream_of(data, "gz", tmp_path), size) == want
+        assert streams.read_all(stream_of(data, "gz", tmp_path), size) == want
         if len(data) < 10_000:
-            assert oracle.read_all(stream_of(data, "gz", odd=size), size) == want
+            assert streams.read_all(stream_of(data, "gz", odd=size), size) == want
 
 
 def test_gz_cut_at_every_byte():
@@ -303,10 +303,10 @@ def test_gz_cut_at_every_byte():
     for n in range(len(data)):
         stream = stream_of(data[:n], "gz", odd=n)
         if n in ends:
-            assert TEXT.startswith(oracle.read_all(stream, 100))
+            assert TEXT.startswith(streams.read_all(stream, 100))
             continue
         with pytest.raises(InputError, match=rf"^test: byte {n}: (the file ends inside|empty)"):
-            oracle.read_all(stream, 100)
+            streams.read_all(stream, 100)
 
 
 def test_gz_corrupt():
@@ -315,16 +315,16 @@ def test_gz_corrupt():
         damaged = bytearray(data + data)
         damaged[len(data) + at] ^= 1
         with pytest.raises(InputError, match=rf"test: byte \d+: .*member that begins at byte {len(data)}"):
-            oracle.read_all(stream_of(bytes(damaged), "gz", odd=at), 1000)
+            streams.read_all(stream_of(bytes(damaged), "gz", odd=at), 1000)
     with pytest.raises(InputError, match=f"begins at byte {len(data)}"):
-        oracle.read_all(stream_of(data + b"garbage", "gz", odd=1), 1000)
+        streams.read_all(stream_of(data + b"garbage", "gz", odd=1), 1000)
 
 
 def test_plain(tmp_path):
     for data in (b"", TEXT):
         for size in (1, 7, 5000):
-            assert oracle.read_all(stream_of(data, "none", tmp_path), size) == data
-            assert oracle.read_all(stream_of(data, "none", odd=size), size) == data
+            assert streams.read_all(stream_of(data, "none", tmp_path), size) == data
+            assert streams.read_all(stream_of(data, "none", odd=size), size) == data
 
 
 def test_missing_and_unreadable(tmp_path):

@@ -1,40 +1,12 @@
-"""The corpus readers, slow and obvious, and what their tests share."""
+"""What the tests of the corpus readers share: streams that misbehave, and readers put back together."""
 
 from __future__ import annotations
 
-import json
 import random
 
 import numpy as np
 
 from pyunitok.corpus.block import Block
-
-
-def documents_of_text(data: bytes, separator: bytes | None) -> tuple[list[bytes], bool | None]:
-    """The documents of a text file, and ends_with_separator."""
-    if separator is None:
-        return [data], None
-    if not data:
-        return [], False
-    docs = data.split(separator)  # leftmost, not overlapping
-    ends = docs[-1] == b""
-    return docs[:-1] if ends else docs, ends
-
-
-def documents_of_jsonl(data: bytes, path: list[str]) -> list[bytes]:
-    """The documents of a JSON lines file. Raises ValueError('(line N)') where it is none."""
-    docs = []
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        if not line.strip(b" \t\r\n"):
-            continue
-        try:
-            value = json.loads(line.decode())
-            for name in path:
-                value = value[name]
-            docs.append(value.encode())
-        except Exception as error:
-            raise ValueError(f"(line {number})") from error
-    return docs
 
 
 class Bytes:
