@@ -174,7 +174,9 @@ def check_sanitize(_: argparse.Namespace) -> str:
         tree, logs = Path(folder, "tree"), Path(folder, "logs")
         shutil.copytree(ROOT, tree, ignore=NOT_COPIED)
         logs.mkdir()
-        flags = {"UNITOK_CFLAGS": shlex.join(["-O1", "-g", "-DUNITOK_DEBUG", *SANITIZERS]),
+        # Python's own flags would define overflow (-fwrapv) and leave assertions out.
+        undo = ["-fno-wrapv", "-UNDEBUG"]
+        flags = {"UNITOK_CFLAGS": shlex.join(["-O1", "-g", "-DUNITOK_DEBUG", *undo, *SANITIZERS]),
                  "UNITOK_LDFLAGS": shlex.join(SANITIZERS), "CC": "gcc"}  # fmt: skip
         run(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=tree, env=flags)
         env = copy_env(
