@@ -8,6 +8,7 @@ from conftest import SHARED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
 from pyunitok._lib import ffi, lib
 
 DATA = SHARED / "data"

@@ -37,9 +37,9 @@ from bench_timing import (
     verdict,
     vocabulary,
 )
-from pyunitok._lib import ffi, lib
 
 from pyunitok import Packed, Tokenizer, _ffi
+from pyunitok._lib import ffi, lib
 
 # Times as fast as pyrwkv-tokenizer, documents given as bytes.
 TARGETS = {"en_web": 10, "code": 10, "en_prose": 9, "zh": 7, "ko": 7, "ja": 6, "ru": 4}

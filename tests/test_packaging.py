@@ -1,0 +1,64 @@
+"""What an installed package must do wherever it is: import what it names, encode, and start without its weight."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import pyunitok
+
+ROOT = Path(__file__).resolve().parent.parent
+C_FILES = sorted((ROOT / "csrc").glob("*.[ch]"))
+
+
+def python(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_public_names() -> None:
+    assert [name for name in pyunitok.__all__ if not hasattr(pyunitok, name)] == []
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = pyunitok.nonsense
+
+
+def test_version() -> None:
+    assert metadata.version("pyunitok") == pyunitok.__version__
+
+
+def test_encodes() -> None:
+    """The compiled library is there and works: what each wheel is tested for."""
+    tok = pyunitok.Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"])
+    ids = tok.encode(b"the the\xff")
+    assert ids.tolist() == [256, 257, 255]
+    assert tok.decode_bytes(ids) == b"the the\xff"
+
+
+def test_help_starts_light() -> None:
+    """`pyunitok --help` imports neither numpy, nor the C library, nor any dependency but click."""
+    heavy = {"numpy", "cffi", "_cffi_backend", "pyunitok._lib", "zstandard", "msgspec", "xxhash", "tqdm"}
+    out = python(
+        "import sys\n"
+        "from pyunitok.cli import cli\n"
+        "cli.main(['--help'], standalone_mode=False)\n"
+        "print('modules:', *sys.modules)"
+    )
+    help_text, _, modules = out.partition("modules:")
+    assert "tokenize" in help_text
+    assert heavy & set(modules.split()) == set()
+
+
+@pytest.mark.skipif(not C_FILES, reason="no source tree")
+def test_c_files_say_what_they_are() -> None:
+    """Line 1 of each file in csrc/: its name and one line of purpose."""
+    nameless = [path.name for path in C_FILES if not path.read_text("utf-8").startswith(f"/* {path.name} - ")]
+    assert nameless == []
+
+
+def test_types_are_shipped() -> None:
+    assert (Path(pyunitok.__file__).parent / "py.typed").is_file()

@@ -1,0 +1,277 @@
+"""Everything CI runs, in one command.
+
+    python tools/check.py                           every step
+    python tools/check.py lint c                    only these
+    python tools/check.py fuzz --fuzz-seconds 600   fuzz for longer; inputs found stay in build/fuzz
+
+Needs `pip install -e '.[dev]'`, gcc, and clang for fuzzing. A step that lacks its compiler is skipped with a note;
+where the environment has CI set, that is a failure. The exit code is 1 if a step failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+ROOT = Path(__file__).resolve().parent.parent
+S = TypeVar("S")
+T = TypeVar("T")
+
+WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+FUZZER = "-fsanitize=fuzzer"
+CROSS = ["-static", "-O2"]  # emulated, where the sanitizers' runtimes do not work
+PACKAGES = {  # of Debian
+    "gcc": "gcc libc6-dev",
+    "clang": "clang libclang-rt-14-dev",
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
+}
+NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.so", "*.pyd", "*.egg-info", "build", "dist", "_lib.c")
+
+
+class Failed(Exception):
+    """A step failed; the text is all its output."""
+
+
+class Skipped(Exception):
+    """A step cannot run on this machine; the text says why."""
+
+
+class Target(NamedTuple):
+    compiler: str
+    flags: list[str]
+    runner: list[str]  # of the programs it makes
+
+
+C_TARGETS = [
+    Target("gcc", ["-DUNITOK_TEST_ALLOC", *SANITIZERS], []),
+    Target("clang", ["-DUNITOK_TEST_ALLOC", *SANITIZERS], []),
+    Target("aarch64-linux-gnu-gcc", ["-DUNITOK_TEST_ALLOC", *CROSS], ["qemu-aarch64"]),  # for the NEON code
+]
+
+
+def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
+    """Run to the end and return stdout and stderr together; Failed unless the exit code is 0."""
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace",
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise Failed(f"$ {shlex.join(words)}\n{done.stdout}\n(exit code {done.returncode}, in {cwd})")
+    return done.stdout
+
+
+def together(function: Callable[[S], T], items: Iterable[S]) -> list[T]:
+    """function(item) for each, in order; if any failed, Failed with the output of every one that did."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        futures = [pool.submit(function, item) for item in items]
+    if failures := [str(error) for future in futures if (error := future.exception())]:
+        raise Failed("\n".join(failures))
+    return [future.result() for future in futures]
+
+
+def pytest(python: str | Path, *options: str, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
+    """The last line of its output."""
+    return run(python, "-m", "pytest", "-q", *options, cwd=cwd, env=env).strip().rpartition("\n")[2]
+
+
+def copy_env(**more: str) -> dict[str, str]:
+    """For tests that run in a copy of this tree: the corpora that lie beside it stay in sight."""
+    shared = ROOT.parent / "shared"
+    defaults = {"PYUNITOK_SHARED": str(shared), "PYUNITOK_DATA": str(shared / "data"), "HYPOTHESIS_PROFILE": "ci"}
+    return {name: os.environ.get(name, value) for name, value in defaults.items()} | more
+
+
+def links(compiler: str, flags: Iterable[str] = ()) -> bool:
+    """Whether this compiler is here and makes programs with these flags: their runtime may be another package."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "probe.c")
+        function = "LLVMFuzzerTestOneInput(const char *p, long n)" if FUZZER in flags else "main(void)"
+        source.write_text(f"int {function} {{ return 0; }}\n")
+        try:
+            run(compiler, *flags, source, "-o", Path(folder, "probe"))
+        except (FileNotFoundError, Failed):
+            return False
+    return True
+
+
+def require(compiler: str, flags: list[str]) -> None:
+    if not links(compiler, flags):
+        text = f"{compiler} does not work with {flags[0]}; on Debian: apt-get install {PACKAGES[compiler]}"
+        raise Failed(text) if os.environ.get("CI") else Skipped(text)
+
+
+def c_files(pattern: str) -> list[Path]:
+    return sorted(ROOT.glob(pattern))
+
+
+def compile_c(target: Target, *arguments: str | Path) -> None:
+    run(target.compiler, *WARNINGS, "-g", "-O1", "-DUNITOK_DEBUG", "-Icsrc", "-Itests/c", *target.flags, *arguments)
+
+
+def compile_library(target: Target, folder: Path) -> list[Path]:
+    sources = c_files("csrc/*.c")
+    folder.mkdir(exist_ok=True)
+    together(lambda source: compile_c(target, "-c", source, "-o", folder / f"{source.stem}.o"), sources)
+    return [folder / f"{source.stem}.o" for source in sources]
+
+
+def check_lint(_: argparse.Namespace) -> str:
+    """ruff, mypy, and the C sources without a warning from any compiler here."""
+    compilers = [compiler for compiler in PACKAGES if links(compiler)]
+    commands = [[sys.executable, "-m", "ruff", "check", "."], [sys.executable, "-m", "mypy"]]
+    commands += [[c, *WARNINGS, "-fsyntax-only", *map(str, c_files("csrc/*.c"))] for c in compilers]
+    together(lambda command: run(*command), commands)
+    return ", ".join(["ruff", "mypy", *compilers])
+
+
+def check_tests(_: argparse.Namespace) -> str:
+    """The Python tests, against the package as it is installed."""
+    return pytest(sys.executable)
+
+
+def check_c(_: argparse.Namespace) -> str:
+    """Every tests/c/test_*.c with the library, under ASan and UBSan, and with an allocator that can fail."""
+    require("gcc", SANITIZERS)
+    targets = [t for t in C_TARGETS if links(t.compiler, t.flags) and all(map(shutil.which, t.runner))]
+    tests = c_files("tests/c/test_*.c")
+    with tempfile.TemporaryDirectory() as name:
+        libraries = [compile_library(target, Path(name, target.compiler)) for target in targets]
+        jobs = [(*pair, test) for test in tests for pair in zip(targets, libraries, strict=True)]
+        together(lambda job: run_c_test(*job), jobs)
+    return f"{len(tests)} programs, each by {', '.join(target.compiler for target in targets)}"
+
+
+def run_c_test(target: Target, objects: list[Path], test: Path) -> None:
+    program = objects[0].with_name(test.stem)
+    sources = [test]
+    if '"test_alloc.h"' not in test.read_text(encoding="utf-8"):  # it does not bring the library's allocator itself
+        sources.append(program.with_suffix(".alloc.c"))
+        sources[1].write_text('#include "test_alloc.h"\n')
+    compile_c(target, *sources, *objects, "-o", program)
+    run(*target.runner, program)
+
+
+def check_sanitize(_: argparse.Namespace) -> str:
+    """The Python tests with the C library under ASan and UBSan, in a copy of this tree."""
+    if sys.platform != "linux":
+        raise Skipped("only on Linux")
+    require("gcc", SANITIZERS)
+    with tempfile.TemporaryDirectory() as folder:
+        tree, logs = Path(folder, "tree"), Path(folder, "logs")
+        shutil.copytree(ROOT, tree, ignore=NOT_COPIED)
+        logs.mkdir()
+        # Python's own flags would define overflow (-fwrapv) and leave assertions out.
+        undo = ["-fno-wrapv", "-UNDEBUG"]
+        flags = {"UNITOK_CFLAGS": shlex.join(["-O1", "-g", "-DUNITOK_DEBUG", *undo, *SANITIZERS]),
+                 "UNITOK_LDFLAGS": shlex.join(SANITIZERS), "CC": "gcc"}  # fmt: skip
+        run(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=tree, env=flags)
+        env = copy_env(
+            LD_PRELOAD=run("gcc", "-print-file-name=libasan.so").strip(),
+            # What Python holds at its exit is no leak, and a test may ask for more memory than there is.
+            ASAN_OPTIONS=f"detect_leaks=0:allocator_may_return_null=1:log_path={logs}/asan",
+            UBSAN_OPTIONS=f"print_stacktrace=1:log_path={logs}/ubsan",
+            PYTHONMALLOC="malloc",  # so that reading past a bytes object shows
+            PYTHONPATH=str(tree),
+            PYUNITOK_SANITIZED="1",  # for tests that measure time or memory
+        )
+        where = run(sys.executable, "-c", "import pyunitok._lib as lib; print(lib.__file__)", cwd=tree, env=env)
+        if Path(where.strip()).parents[1] != tree:
+            raise Failed(f"the tests would not run the sanitized library but {where}")
+        try:
+            # Without faulthandler, which would take SIGSEGV from ASan.
+            result = pytest(sys.executable, "-p", "no:faulthandler", cwd=tree, env=env)
+        except Failed as failed:
+            result = str(failed)
+        # Also of processes that a test ran and forgave; pytest's own output has none of it.
+        reports = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(logs.iterdir())]
+        if reports or result.startswith("$"):
+            raise Failed("\n".join([result, *reports]))
+    return result
+
+
+def check_fuzz(options: argparse.Namespace) -> str:
+    """Every tests/c/fuzz_*.c for some seconds under libFuzzer."""
+    target = Target("clang", [FUZZER, *SANITIZERS], [])
+    require(target.compiler, target.flags)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        objects = compile_library(target, folder)
+
+        def fuzz(source: Path) -> str:
+            program, found = folder / source.stem, ROOT / "build" / "fuzz" / source.stem
+            found.mkdir(parents=True, exist_ok=True)
+            compile_c(target, source, *objects, "-o", program)
+            limits = [f"-max_total_time={options.fuzz_seconds}", "-max_len=4096", "-timeout=20"]
+            runs = re.search(r"Done (\d+) runs", run(program, *limits, f"-artifact_prefix={found}-", found))
+            return f"{source.stem} {int(runs[1]) if runs else 0:,} runs"
+
+        return ", ".join(together(fuzz, c_files("tests/c/fuzz_*.c"))) or "no fuzz targets"
+
+
+def check_sdist(_: argparse.Namespace) -> str:
+    """A wheel made from the sdist, installed alone, passes the sdist's tests."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run(sys.executable, "-m", "build", "--sdist", "--outdir", folder)
+        (archive,) = folder.glob("pyunitok-*.tar.gz")
+        with tarfile.open(archive) as tar:
+            if junk := [n for n in tar.getnames() if re.search(r"__pycache__|\.(so|pyd|o|pyc)$", n)]:
+                raise Failed(f"the sdist has what it should not: {junk}")
+            tar.extractall(folder)
+        tree = folder / archive.name.removesuffix(".tar.gz")
+        run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, tree)
+        (wheel,) = folder.glob("pyunitok-*.whl")
+        if "-cp310-abi3-" not in wheel.name:
+            raise Failed(f"{wheel.name} is not the abi3 wheel of CPython 3.10 and later")
+        run(sys.executable, "-m", "venv", folder / "venv")
+        python = folder / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+        run(python, "-m", "pip", "install", "-q", f"{wheel}[test]")
+        shutil.rmtree(tree / "pyunitok")  # only the installed package is left to import
+        return f"{wheel.name}: {pytest(python, cwd=tree, env=copy_env())}"
+
+
+STEPS: dict[str, Callable[[argparse.Namespace], str]] = {
+    "lint": check_lint, "tests": check_tests, "c": check_c, "sanitize": check_sanitize, "fuzz": check_fuzz,
+    "sdist": check_sdist,
+}  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("steps", nargs="*", metavar="STEP", help=f"of {', '.join(STEPS)}; all where none is named")
+    parser.add_argument("--fuzz-seconds", type=int, default=20, metavar="N", help="for each fuzz target (20)")
+    options = parser.parse_args()
+    if unknown := set(options.steps) - set(STEPS):
+        parser.error(f"no such step: {', '.join(sorted(unknown))}")
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for name in options.steps or STEPS:
+        print(f"{name:9}", end="", flush=True)
+        start = time.monotonic()
+        try:
+            result, text = "passed", STEPS[name](options)
+        except (Failed, FileNotFoundError) as failed:
+            result, text = "failed", f"\n{failed}"
+        except Skipped as skipped:
+            result, text = "skipped", str(skipped)
+        counts[result] += 1
+        print(f"{result:8}{time.monotonic() - start:7.1f} s  {text}", flush=True)
+    print(", ".join(f"{n} {result}" for result, n in counts.items()))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
