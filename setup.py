@@ -2,14 +2,29 @@
 
 import sys
 import sysconfig
+from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.sdist import sdist
 
 # One wheel for CPython 3.10 and later, by its limited API. cffi compiles the extension for it by the same rule: builds
 # that are free-threaded or for debugging do without, and get a wheel of their own.
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED") and not hasattr(sys, "gettotalrefcount")
 
+
+class SourceDistribution(sdist):
+    """An sdist with all that building and testing need; there is no MANIFEST.in."""
+
+    def add_defaults(self):
+        super().add_defaults()
+        here = Path(__file__).resolve().parent
+        found = [path for folder in ("csrc", "tests", "tools") for path in sorted((here / folder).rglob("*"))]
+        kept = [path for path in found if path.is_file() and "__pycache__" not in path.parts]
+        self.filelist.extend([str(path.relative_to(here)) for path in kept] + ["CHANGELOG.md"])
+
+
 setup(
+    cmdclass={"sdist": SourceDistribution},
     cffi_modules=["tools/build_ffi.py:ffi"],
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if LIMITED_API else {},
 )

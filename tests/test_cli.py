@@ -166,9 +166,3 @@ def test_every_command_has_help_with_an_example():
     for name, command in cli.commands.items():
         assert "Example:" in command.help, name
         assert f"pyunitok {name}" in command.help
-
-
-def test_help_imports_neither_numpy_nor_the_library():
-    code = "import sys; from pyunitok.cli import cli; print([m for m in sys.modules if m in ('numpy','pyunitok._lib')])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
-    assert done.stdout.strip() == b"[]"
