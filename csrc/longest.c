@@ -25,12 +25,12 @@ int64_t longest_walk(const longest *m, const uint8_t *text, int64_t n_bytes, uin
 }
 
 /* What a segment costs that the memo does not hold. Kept out of line: the loop of hits must stay small. */
-static NOINLINE int64_t miss_short(const longest *m, memo_short *slot, const uint64_t key[2], const uint8_t *segment,
+static NOINLINE int64_t miss_short(const longest *m, memo_short *slot, memo_short_key key, const uint8_t *segment,
                                    int64_t n_bytes, uint16_t *ids)
 {
     int64_t n = longest_walk(m, segment, n_bytes, ids, NULL);
     if (n <= MEMO_SHORT_IDS) {
-        memcpy(slot->key, key, sizeof slot->key);
+        memcpy(slot->key, &key, sizeof slot->key);
         memcpy(slot->ids, ids, MEMO_SHORT_IDS * sizeof *ids);
         slot->ids[MEMO_SHORT_IDS] = (uint16_t)n;
     }
@@ -71,10 +71,9 @@ static int64_t encode_segments(const longest *m, memo *memo, const uint8_t *text
             out += encode_long(m, memo, segment, n_bytes, out);
             continue;
         }
-        uint64_t key[2];
-        memo_short_key(segment, n_bytes, key);
+        memo_short_key key = memo_short_key_of(segment, n_bytes);
         memo_short *slot = memo_short_slot(memo, key);
-        if (LIKELY(((slot->key[0] ^ key[0]) | (slot->key[1] ^ key[1])) == 0)) {
+        if (LIKELY(memo_short_has(slot, key))) {
             memcpy(out, slot->ids, sizeof slot->ids);
             out += slot->ids[MEMO_SHORT_IDS];
         } else {

@@ -13,7 +13,11 @@
  */
 #pragma once
 
-#include "common.h"
+#include "cpu.h"
+
+#if defined(UNITOK_X86)
+#include <emmintrin.h>
+#endif
 
 #define MEMO_SHORT_BITS 16
 #define MEMO_LONG_BITS 15
@@ -43,11 +47,6 @@ INLINE uint64_t mix(uint64_t a, uint64_t b)
     return a * 0x9E3779B97F4A7C15u ^ b * 0xC2B2AE3D27D4EB4Fu;
 }
 
-INLINE memo_short *memo_short_slot(memo *m, const uint64_t key[2])
-{
-    return &m->shorts[mix(key[0], key[1]) >> (64 - MEMO_SHORT_BITS)];
-}
-
 INLINE memo_long *memo_long_slot(memo *m, const uint64_t key[4])
 {
     uint64_t half = mix(key[0], key[1]), other = mix(key[2], key[3]);
@@ -63,12 +62,58 @@ static const uint64_t memo_masks[17][2] = {
 #undef M
 };
 
-/* The key of a segment of n_bytes <= MEMO_SHORT_BYTES; reads 16 bytes. */
-INLINE void memo_short_key(const uint8_t *segment, int64_t n_bytes, uint64_t key[2])
+/* tags[n] puts n into byte 15. */
+static const uint64_t memo_tags[16][2] = {
+#define T(n) {0, (uint64_t)(n) << 56}
+    T(0), T(1), T(2), T(3), T(4), T(5), T(6), T(7), T(8), T(9), T(10), T(11), T(12), T(13), T(14), T(15),
+#undef T
+};
+
+/* The key of a segment of n_bytes <= MEMO_SHORT_BYTES; reads 16 bytes. In a register of SSE2, which every x86-64 has: 3 to
+ * 5 % of the whole encoder. */
+#if defined(UNITOK_X86)
+typedef __m128i memo_short_key;
+
+INLINE memo_short_key memo_short_key_of(const uint8_t *segment, int64_t n_bytes)
 {
-    key[0] = load_u64(segment) & memo_masks[n_bytes][0];
-    key[1] = (load_u64(segment + 8) & memo_masks[n_bytes][1]) | (uint64_t)n_bytes << 56;
+    __m128i bytes = _mm_loadu_si128((const __m128i *)segment);
+    bytes = _mm_and_si128(bytes, _mm_loadu_si128((const __m128i *)memo_masks[n_bytes]));
+    return _mm_or_si128(bytes, _mm_loadu_si128((const __m128i *)memo_tags[n_bytes]));
 }
+
+INLINE memo_short *memo_short_slot(memo *m, memo_short_key key)
+{
+    uint64_t low = (uint64_t)_mm_cvtsi128_si64(key), high = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(key, key));
+    return &m->shorts[mix(low, high) >> (64 - MEMO_SHORT_BITS)];
+}
+
+INLINE int memo_short_has(const memo_short *slot, memo_short_key key)
+{
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(key, _mm_loadu_si128((const __m128i *)slot->key))) == 0xFFFF;
+}
+#else
+typedef struct memo_short_key {
+    uint64_t low, high;
+} memo_short_key;
+
+INLINE memo_short_key memo_short_key_of(const uint8_t *segment, int64_t n_bytes)
+{
+    memo_short_key key;
+    key.low = load_u64(segment) & memo_masks[n_bytes][0];
+    key.high = (load_u64(segment + 8) & memo_masks[n_bytes][1]) | memo_tags[n_bytes][1];
+    return key;
+}
+
+INLINE memo_short *memo_short_slot(memo *m, memo_short_key key)
+{
+    return &m->shorts[mix(key.low, key.high) >> (64 - MEMO_SHORT_BITS)];
+}
+
+INLINE int memo_short_has(const memo_short *slot, memo_short_key key)
+{
+    return ((slot->key[0] ^ key.low) | (slot->key[1] ^ key.high)) == 0;
+}
+#endif
 
 /* The key of a segment of MEMO_SHORT_BYTES < n_bytes <= MEMO_LONG_BYTES; reads 32 bytes. */
 INLINE void memo_long_key(const uint8_t *segment, int64_t n_bytes, uint64_t key[4])
