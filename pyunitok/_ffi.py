@@ -192,6 +192,20 @@ class Scratch:
         ids = self._ids if len(text) <= self.SMALL_BYTES else np.empty(len(text) + ENCODE_SLACK, np.uint16)
         return int(_encode(self._model_handle, self.handle, text, len(text), pointer(ids)))
 
+    def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
+        """Encode each text where it lies, one call a text, into `ids`; int64[n + 1]: their offsets there.
+
+        `ids` must have room for every byte and ENCODE_SLACK more.
+        """
+        if len(ids) < sum(map(len, texts)) + ENCODE_SLACK:
+            raise ValueError("a buffer is too small for these documents")
+        out, model, scratch = pointer(ids, writable=True), self._model_handle, self.handle
+        done, offsets = 0, [0]
+        for text in texts:
+            done += _encode(model, scratch, text, len(text), out + done)
+            offsets.append(done)
+        return np.array(offsets, np.int64)
+
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_end: bool = False, plain: bool = False,

@@ -7,9 +7,10 @@ import hashlib
 import operator
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from pyunitok.packed import Packed
 Ids = np.ndarray[Any, np.dtype[np.uint16]]
 IntVector = np.ndarray[Any, np.dtype[np.int64]]
 Engine = Literal["double-array", "hat"]
-
-GROUP_BYTES = 1 << 20  # documents are packed and encoded about so many bytes at a time: what fits a core's cache
-THREAD_BYTES = 1 << 20  # a thread is worth starting for so much text
 
 
 def _show_bytes(error: UnicodeError) -> tuple[str, int]:
@@ -166,10 +164,8 @@ class Tokenizer:
 
     def count(self, text: str | bytes) -> int:
         """len(encode(text)), without making the array."""
-        scratch = self._scratch()
-        n = scratch.count(_as_bytes(text))
-        self._scratches.append(scratch)
-        return n
+        with self.scratch() as scratch:
+            return scratch.count(_as_bytes(text))
 
     def encode_batch(self, docs: Iterable[str | bytes] | Packed, threads: int | None = None) -> Packed:
         """The ids of many documents: item i is uint16[...], what encode(docs[i]) gives.
@@ -179,62 +175,10 @@ class Tokenizer:
         """
         if isinstance(docs, str | bytes):
             raise TypeError("encode_batch takes many documents; for one, use encode")
-        if isinstance(docs, Packed):
-            if docs.data.dtype != np.uint8:
-                raise TypeError(f"expected a Packed of uint8, not of {docs.data.dtype}")
-            sizes = np.diff(docs.offsets)
-            source: _Documents = _PackedDocuments(docs)
-        else:
-            items = [_as_bytes(document) for document in docs]
-            sizes = np.fromiter(map(len, items), np.int64, len(items))
-            source = _ListedDocuments(items)
-        return self._encode_sized(source, sizes, threads)
+        from pyunitok import batch
 
-    def _encode_sized(self, source: _Documents, sizes: IntVector, threads: int | None) -> Packed:
-        """Each thread encodes a run of documents into its own region of one array; the gaps are closed at the end."""
-        n_docs, n_bytes = len(sizes), int(sizes.sum())
-        wanted = min(available_cores(), n_bytes // THREAD_BYTES) if threads is None else threads
-        n_parts = max(1, min(wanted, n_docs))
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
-        room = [int(starts[cut]) + part * _ffi.ENCODE_SLACK for part, cut in enumerate(cuts)]
-        ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, np.uint16)
-
-        def encode_part(part: int) -> IntVector:
-            return self._encode_run(source, starts, cuts[part], cuts[part + 1], ids[room[part] :])
-
-        if n_parts == 1:
-            parts = [encode_part(0)]
-        else:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(n_parts) as pool:
-                parts = list(pool.map(encode_part, range(n_parts)))
-        end = 0
-        for part, ends in enumerate(parts):
-            count = int(ends[-1])
-            if part:
-                ids[end : end + count] = ids[room[part] : room[part] + count]
-                ends += end
-            end += count
-        ids.resize(end, refcheck=False)
-        return Packed(ids, np.concatenate([parts[0][:1], *(ends[1:] for ends in parts)]))
-
-    def _encode_run(self, source: _Documents, starts: IntVector, begin: int, end: int, region: Ids) -> IntVector:
-        """Encode documents begin..end-1 into `region`, group by group; int64[end - begin + 1]: their offsets there."""
-        scratch, first = self._scratch(), begin
-        offsets = np.zeros(end - begin + 1, np.int64)
-        while begin < end:
-            stop = int(np.searchsorted(starts, starts[begin] + GROUP_BYTES, "right")) - 1
-            stop = min(max(stop, begin + 1), end)
-            data, bounds = source.group(begin, stop, starts)
-            own = offsets[begin - first : stop - first + 1]
-            done = int(own[0])
-            scratch.encode_batch(data, bounds, region[done:], own)
-            own += done
-            begin = stop
-        self._scratches.append(scratch)
-        return offsets
+        documents = docs if isinstance(docs, Packed) else map(_as_bytes, docs)
+        return batch.encode_batch(self, batch.documents_of(documents), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
         """What id_to_piece gives for every id of encode(text)."""
@@ -363,12 +307,17 @@ class Tokenizer:
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, vocab_size={self.vocab_size}, engine={self.engine!r}, cpu={self.cpu!r})"
 
-    def _scratch(self) -> _ffi.Scratch:
-        """An idle scratch, or a new one; whoever takes it appends it to self._scratches when done."""
+    @contextmanager
+    def scratch(self) -> Iterator[_ffi.Scratch]:
+        """What a thread needs to encode: an idle one, or new. For the rooms of this package."""
         try:
-            return self._scratches.pop()
+            scratch = self._scratches.pop()
         except IndexError:
-            return _ffi.Scratch(self.model)
+            scratch = _ffi.Scratch(self.model)
+        try:
+            yield scratch
+        finally:
+            self._scratches.append(scratch)
 
 
 def as_ids(ids: Iterable[int]) -> Ids:
@@ -418,26 +367,3 @@ def _unpickle(image: bytes, path: str | None, engine: str) -> Tokenizer:
     # The copy is aligned, which the bytes inside a pickle need not be.
     model, about = native.read(np.frombuffer(bytearray(image), np.uint8), "pickle", engine=engine, cpu=None)
     return Tokenizer(model, name=about["name"], eod_piece=about["eod_piece"], path=path)
-
-
-class _Documents(Protocol):
-    """Documents that can be had as a packed list, a run at a time."""
-
-    def group(self, begin: int, end: int, starts: IntVector) -> tuple[Any, IntVector]: ...
-
-
-class _PackedDocuments:
-    def __init__(self, packed: Packed) -> None:
-        self._packed = packed
-
-    def group(self, begin: int, end: int, starts: IntVector) -> tuple[Any, IntVector]:
-        return self._packed.data, self._packed.offsets[begin : end + 1]
-
-
-class _ListedDocuments:
-    def __init__(self, items: list[bytes]) -> None:
-        self._items = items
-
-    def group(self, begin: int, end: int, starts: IntVector) -> tuple[Any, IntVector]:
-        data = np.frombuffer(b"".join(self._items[begin:end]), np.uint8)
-        return data, starts[begin : end + 1] - starts[begin]

@@ -51,19 +51,20 @@ def interleave(
     functions: Mapping[str, Callable[[], object]],
     n: int,
     *,
-    before: Callable[[], object] = lambda: None,
+    before: Mapping[str, Callable[[], object]] | None = None,
     clock: str = "wall",
 ) -> dict[str, list[float]]:
     """Seconds of n calls of each function, turn by turn, so that whatever disturbs one disturbs all.
 
-    Each is called once untimed first. `before` runs untimed before every call. Results are freed, and garbage is
-    collected, outside of what is timed.
+    Each is called once untimed first. before[name] runs untimed before every call of functions[name]. Results are
+    freed, and garbage is collected, outside of what is timed.
     """
     now = time.process_time if clock == "cpu" else time.perf_counter
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for turn in range(n + 1):
         for name, function in functions.items():
-            before()
+            if before and name in before:
+                before[name]()
             gc.collect()
             gc.disable()
             started = now()

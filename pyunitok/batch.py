@@ -1,0 +1,113 @@
+"""encode_batch: many documents, over threads, into one packed list of ids.
+
+    documents   | d0 d1 d2 d3 | d4 d5 | d6 … |      each thread takes a run of about as many bytes
+    one array   | ids ···     | ids ··| ids · |     and writes into its own region: an id takes at least a byte of text
+                | ids | ids | ids |                 at the end the gaps are closed and what is left over is given back
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok._ffi import Ids, Offsets
+from pyunitok.packed import Packed
+
+if TYPE_CHECKING:
+    from pyunitok.tokenizer import Tokenizer
+
+GROUP_BYTES = 1 << 20  # documents are packed and encoded about so many bytes at a time: what fits a core's cache
+WHOLE_BYTES = 4096  # documents of this size on average are encoded where they lie: packing them would cost a tenth
+THREAD_BYTES = 1 << 20  # a thread is worth starting for so much text
+
+
+class Documents(Protocol):
+    sizes: Offsets
+
+    def encode(self, scratch: _ffi.Scratch, begin: int, end: int, region: Ids) -> Offsets:
+        """Encode documents begin..end-1 into `region`; int64[end - begin + 1]: their offsets there."""
+
+
+class PackedDocuments:
+    """Documents that are a packed list already."""
+
+    def __init__(self, packed: Packed) -> None:
+        if packed.data.dtype != np.uint8:
+            raise TypeError(f"expected a Packed of uint8, not of {packed.data.dtype}")
+        self._packed = packed
+        self.sizes: Offsets = np.diff(packed.offsets)
+
+    def encode(self, scratch: _ffi.Scratch, begin: int, end: int, region: Ids) -> Offsets:
+        offsets = np.zeros(end - begin + 1, np.int64)
+        scratch.encode_batch(self._packed.data, self._packed.offsets[begin : end + 1], region, offsets)
+        return offsets
+
+
+class ListedDocuments:
+    """Documents as separate bytes."""
+
+    def __init__(self, items: list[bytes]) -> None:
+        self._items = items
+        self.sizes: Offsets = np.fromiter(map(len, items), np.int64, len(items))
+
+    def encode(self, scratch: _ffi.Scratch, begin: int, end: int, region: Ids) -> Offsets:
+        sizes = self.sizes[begin:end]
+        if sizes.sum() >= WHOLE_BYTES * len(sizes):
+            return scratch.encode_each(self._items[begin:end], region)
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        offsets, first = np.zeros(len(starts), np.int64), 0
+        while first < len(sizes):
+            stop = int(np.searchsorted(starts, starts[first] + GROUP_BYTES, "right")) - 1
+            stop = max(stop, first + 1)
+            data = np.frombuffer(b"".join(self._items[begin + first : begin + stop]), np.uint8)
+            own = offsets[first : stop + 1]
+            done = int(own[0])
+            scratch.encode_batch(data, starts[first : stop + 1] - starts[first], region[done:], own)
+            own += done
+            first = stop
+        return offsets
+
+
+def encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None) -> Packed:
+    """See Tokenizer.encode_batch."""
+    from pyunitok.tokenizer import available_cores
+
+    sizes = documents.sizes
+    n_docs, n_bytes = len(sizes), int(sizes.sum())
+    wanted = min(available_cores(), n_bytes // THREAD_BYTES) if threads is None else threads
+    n_parts = max(1, min(wanted, n_docs))
+    starts = np.concatenate(([0], np.cumsum(sizes)))
+    cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
+    room = [int(starts[cut]) + part * _ffi.ENCODE_SLACK for part, cut in enumerate(cuts)]
+    ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, np.uint16)
+
+    def encode_part(part: int) -> Offsets:
+        with tokenizer.scratch() as scratch:
+            return documents.encode(scratch, cuts[part], cuts[part + 1], ids[room[part] :])
+
+    parts = _map(encode_part, n_parts)
+    end = 0
+    for part, ends in enumerate(parts):
+        count = int(ends[-1])
+        if part:
+            ids[end : end + count] = ids[room[part] : room[part] + count]
+            ends += end
+        end += count
+    ids.resize(end, refcheck=False)
+    return Packed(ids, np.concatenate([parts[0][:1], *(ends[1:] for ends in parts)]))
+
+
+def _map(function: Any, n: int) -> list[Any]:
+    if n == 1:
+        return [function(0)]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(n) as pool:
+        return list(pool.map(function, range(n)))
+
+
+def documents_of(docs: Iterable[bytes] | Packed) -> Documents:
+    return PackedDocuments(docs) if isinstance(docs, Packed) else ListedDocuments(list(docs))
