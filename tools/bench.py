@@ -152,7 +152,7 @@ def longest(
             for tokenizer in tokenizers:
                 _add_longest(report, name, tokenizer.cpu, len(text), n_tokens, seconds)
     report.notes.append(f"ids: {n_documents:,} documents of {len(texts.names)} corpora, 0 different from pyrwkv")
-    report.notes.append("from an empty memo" if cold else "warmed by the first half of each corpus, timed on the second")
+    report.notes.append("from an empty memo" if cold else "warmed on the first half of a corpus, timed on the second")
     report.show(as_json)
 
 
