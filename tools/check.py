@@ -183,7 +183,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
             LD_PRELOAD=run("gcc", "-print-file-name=libasan.so").strip(),
             # What Python holds at its exit is no leak, and a test may ask for more memory than there is.
             ASAN_OPTIONS=f"detect_leaks=0:allocator_may_return_null=1:log_path={logs}/asan",
-            UBSAN_OPTIONS=f"print_stacktrace=1:log_path={logs}/ubsan",
+            UBSAN_OPTIONS="print_stacktrace=1",
             PYTHONMALLOC="malloc",  # so that reading past a bytes object shows
             PYTHONPATH=str(tree),
             PYUNITOK_SANITIZED="1",  # for tests that measure time or memory
@@ -192,8 +192,8 @@ def check_sanitize(_: argparse.Namespace) -> str:
         if Path(where.strip()).parents[1] != tree:
             raise Failed(f"the tests would not run the sanitized library but {where}")
         try:
-            # Without faulthandler, which would take SIGSEGV from ASan.
-            result = pytest(sys.executable, "-p", "no:faulthandler", cwd=tree, env=env)
+            # Without faulthandler, which takes SIGSEGV from ASan, and without the capture that swallows UBSan's report.
+            result = pytest(sys.executable, "-p", "no:faulthandler", "--capture=sys", cwd=tree, env=env)
         except Failed as failed:
             result = str(failed)
         # Also of processes that a test ran and forgave; pytest's own output has none of it.
