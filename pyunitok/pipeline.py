@@ -39,7 +39,8 @@ from pyunitok.tokens import InputRecord, Manifest, partial_name, sidecars
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
-BLOCKS_AHEAD = 3  # encoded blocks that may wait for the writer, for each thread
+# Blocks that may be read or encoded and not yet written: two a thread, and so many that a slow write stops nobody.
+BLOCKS_AHEAD = 16
 
 
 @dataclass(frozen=True)
@@ -173,8 +174,7 @@ class _Workers:
             if isinstance(result, BaseException):
                 raise result
             yield result
-            if len(self._idle) < len(self._threads) * BLOCKS_AHEAD:
-                self._idle.append(result.ids)
+            self._idle.append(result.ids)
 
     def _deliver(self, number: int, result: _Encoded | BaseException | None) -> None:
         with self._changed:
@@ -182,7 +182,7 @@ class _Workers:
             self._changed.notify_all()
 
     def _work(self) -> None:
-        limit = len(self._threads) * BLOCKS_AHEAD
+        limit = 2 * len(self._threads) + BLOCKS_AHEAD
         number = -1
         try:
             scratch = _ffi.Scratch(self._plan.tokenizer.model)
