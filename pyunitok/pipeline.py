@@ -39,8 +39,8 @@ from pyunitok.tokens import InputRecord, Manifest, partial_name, sidecars
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
-# Blocks that may be read or encoded and not yet written: two a thread, and so many that a slow write stops nobody.
-BLOCKS_AHEAD = 16
+# Text that may be encoded and not yet written, besides two blocks a thread, so that a slow write stops nobody.
+AHEAD_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class _Workers:
             self._changed.notify_all()
 
     def _work(self) -> None:
-        limit = 2 * len(self._threads) + BLOCKS_AHEAD
+        limit = 2 * len(self._threads) + AHEAD_BYTES // self._plan.block_bytes
         number = -1
         try:
             scratch = _ffi.Scratch(self._plan.tokenizer.model)
