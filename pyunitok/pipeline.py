@@ -41,6 +41,7 @@ BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
 # Text that may be encoded and not yet written, besides two blocks a thread, so that a slow write stops nobody.
 AHEAD_BYTES = 16 << 20
+MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as so large
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ class _Workers:
             self._changed.notify_all()
 
     def _work(self) -> None:
-        limit = 2 * len(self._threads) + AHEAD_BYTES // self._plan.block_bytes
+        limit = 2 * len(self._threads) + AHEAD_BYTES // max(self._plan.block_bytes, MIN_BLOCK_BYTES)
         number = -1
         try:
             scratch = _ffi.Scratch(self._plan.tokenizer.model)
