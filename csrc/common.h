@@ -19,6 +19,7 @@
 #define INLINE static inline __attribute__((always_inline))
 #define PREFETCH(p) __builtin_prefetch(p)
 #elif defined(_MSC_VER)
+#include <intrin.h>
 #define LIKELY(x) (x)
 #define UNLIKELY(x) (x)
 #define NOINLINE __declspec(noinline)
@@ -58,6 +59,10 @@ INLINE int lowest_bit(uint64_t v)
 {
 #if defined(__GNUC__) || defined(__clang__)
     return __builtin_ctzll(v);
+#elif defined(_MSC_VER) && defined(_WIN64)
+    unsigned long n;
+    _BitScanForward64(&n, v);
+    return (int)n;
 #else
     int n = 0;
     while (!(v & 1)) {

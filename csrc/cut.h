@@ -24,7 +24,7 @@
  *            one of two planes of 8 rectangles. Plane 0 covers ASCII before ASCII, plane 1 all else. Rows of the pair
  *            table are merged, the least harmful first, until 8 are left: a superset of the table.
  *
- *   kinds    The same for SSE2, which cannot look bytes up but can compare them: eight fixed kinds of ASCII, and which
+ *   kinds    The same for SSE2, which cannot look bytes up but can compare them: seven fixed kinds of ASCII, and which
  *            kinds may precede each.
  */
 #pragma once

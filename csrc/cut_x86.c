@@ -197,8 +197,11 @@ TARGET(AVX512) int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, 
             __m512i asked = look_up_avx512(x, x_high, &look);
             __mmask64 by_window = joins & prev_high & _mm512_movepi8_mask(asked);
             __mmask64 by_pair = joins & prev_high & _mm512_test_epi8_mask(asked, _mm512_set1_epi8(LOOK_PAIR));
-            if (UNLIKELY(i < 3)) joins &= ~cut_bits(t, text, i, n_bytes, by_window | by_pair);
-            else if (by_window) joins &= ~window_cuts_avx512(t, text, i, numbers, by_window);
+            if (UNLIKELY(i < 3)) { /* the first windows begin before the text */
+                by_pair |= by_window;
+                by_window = 0;
+            }
+            if (by_window) joins &= ~window_cuts_avx512(t, text, i, numbers, by_window);
             if (by_pair) joins &= ~cut_bits(t, text, i, n_bytes, by_pair);
         }
         out += write_positions_avx512(~joins & low_bits(n_bytes - i), i, numbers, out);

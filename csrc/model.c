@@ -53,6 +53,7 @@ struct unitok_model {
 };
 
 struct unitok_scratch {
+    const unitok_model *model; /* whose ids the memo holds */
     longest_scratch longest;
 };
 
@@ -373,8 +374,9 @@ int64_t unitok_model_find(const unitok_model *m, const uint8_t *piece, int64_t n
 
 unitok_scratch *unitok_scratch_new(const unitok_model *m)
 {
-    (void)m;
-    return mem_zalloc(1, sizeof(unitok_scratch));
+    unitok_scratch *s = mem_zalloc(1, sizeof *s);
+    if (s) s->model = m;
+    return s;
 }
 
 void unitok_scratch_free(unitok_scratch *s)
@@ -390,6 +392,7 @@ int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
 
 int64_t unitok_encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, uint16_t *ids)
 {
+    ASSERT(s->model == m);
     return longest_encode(&m->longest, &s->longest, text, n_bytes, n_bytes, ids);
 }
 
@@ -418,6 +421,7 @@ int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint
 {
     const char *wrong = check_offsets(offsets, n_docs);
     if (!wrong && (eod_id < -1 || eod_id > UNITOK_ID_MAX)) wrong = "the eod id is not within 0..65535";
+    if (!wrong && s->model != m) wrong = "the scratch is another model's";
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
     uint16_t *out = ids;
     id_offsets[0] = 0;

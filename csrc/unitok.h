@@ -18,7 +18,7 @@
 
 enum unitok_status {
     UNITOK_OK = 0,
-    UNITOK_ERROR_MEMORY = 1,     /* an allocation failed; nothing was changed */
+    UNITOK_ERROR_MEMORY = 1,     /* an allocation failed; nothing was changed, unless said otherwise */
     UNITOK_ERROR_ARGUMENT = 2,   /* an argument is outside its documented range */
     UNITOK_ERROR_VOCABULARY = 3, /* these pieces make no vocabulary; `item` is the piece at fault, or -1 */
     UNITOK_ERROR_FORMAT = 4,     /* these bytes are no native model; `position` is the byte at fault */

@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._lib import ffi, lib
+try:
+    from pyunitok._lib import ffi, lib
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "the C library of pyunitok is not built in this folder: run `pip install -e .` here, or Python elsewhere"
+    ) from error
 from pyunitok.errors import CpuError, IdError, ModelFormatError, UnitokError, VocabularyError
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -155,18 +160,19 @@ class Model:
         call(ffi.NULL, -1)
         out = np.empty(int(sizes[-1]), np.uint8)
         call(pointer(out), len(out))
+        if int(sizes[-1]) != len(out):
+            raise ValueError("the ids changed while they were decoded")
         return out, sizes
 
 
 _encode = lib.unitok_encode
+_SMALL_BYTES = 4096  # texts up to here are encoded into a buffer that is used again
 
 
 class Scratch:
     """What one thread needs to encode with one model: the memo of segments met, and a buffer for short results."""
 
     __slots__ = ("_ids", "_ids_pointer", "_model", "_model_handle", "handle")
-
-    SMALL_BYTES = 4096  # texts up to here are encoded into a buffer that is used again
 
     def __init__(self, model: Model) -> None:
         handle = lib.unitok_scratch_new(model.handle)
@@ -175,13 +181,13 @@ class Scratch:
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
         self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
-        self._ids: Ids = np.empty(self.SMALL_BYTES + ENCODE_SLACK, np.uint16)
+        self._ids: Ids = np.empty(_SMALL_BYTES + ENCODE_SLACK, np.uint16)
         self._ids_pointer: Any = pointer(self._ids)
 
     def encode(self, text: bytes) -> Ids:
         """uint16[n]: the ids of one document."""
         n_bytes = len(text)
-        if n_bytes <= 4096:  # SMALL_BYTES, spelled out: this path is measured in nanoseconds
+        if n_bytes <= _SMALL_BYTES:
             return np.array(self._ids[: _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer)])
         ids = np.empty(n_bytes + ENCODE_SLACK, np.uint16)
         n = _encode(self._model_handle, self.handle, text, n_bytes, pointer(ids))
@@ -189,7 +195,7 @@ class Scratch:
         return ids
 
     def count(self, text: bytes) -> int:
-        ids = self._ids if len(text) <= self.SMALL_BYTES else np.empty(len(text) + ENCODE_SLACK, np.uint16)
+        ids = self._ids if len(text) <= _SMALL_BYTES else np.empty(len(text) + ENCODE_SLACK, np.uint16)
         return int(_encode(self._model_handle, self.handle, text, len(text), pointer(ids)))
 
     def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:

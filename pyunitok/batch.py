@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -41,9 +41,8 @@ class PackedDocuments:
         self.sizes: Offsets = np.diff(packed.offsets)
 
     def encode(self, scratch: _ffi.Scratch, begin: int, end: int, region: Ids) -> Offsets:
-        offsets = np.zeros(end - begin + 1, np.int64)
-        scratch.encode_batch(self._packed.data, self._packed.offsets[begin : end + 1], region, offsets)
-        return offsets
+        data, bounds = self._packed.data, self._packed.offsets[begin : end + 1]
+        return _encode_groups(scratch, bounds, region, lambda first, stop: (data, bounds[first : stop + 1]))
 
 
 class ListedDocuments:
@@ -58,17 +57,31 @@ class ListedDocuments:
         if sizes.sum() >= WHOLE_BYTES * len(sizes):
             return scratch.encode_each(self._items[begin:end], region)
         starts = np.concatenate(([0], np.cumsum(sizes)))
-        offsets, first = np.zeros(len(starts), np.int64), 0
-        while first < len(sizes):
-            stop = int(np.searchsorted(starts, starts[first] + GROUP_BYTES, "right")) - 1
-            stop = max(stop, first + 1)
+
+        def packed(first: int, stop: int) -> tuple[_ffi.Bytes, Offsets]:
             data = np.frombuffer(b"".join(self._items[begin + first : begin + stop]), np.uint8)
-            own = offsets[first : stop + 1]
-            done = int(own[0])
-            scratch.encode_batch(data, starts[first : stop + 1] - starts[first], region[done:], own)
-            own += done
-            first = stop
-        return offsets
+            return data, starts[first : stop + 1] - starts[first]
+
+        return _encode_groups(scratch, starts, region, packed)
+
+
+def _encode_groups(
+    scratch: _ffi.Scratch, starts: Offsets, region: Ids, packed: Callable[[int, int], tuple[_ffi.Bytes, Offsets]]
+) -> Offsets:
+    """Encode documents, which begin at `starts`, in groups of some GROUP_BYTES; packed(first, stop) gives a group.
+
+    Between groups Python lives: Ctrl-C works however much there is.
+    """
+    offsets, first, n_docs = np.zeros(len(starts), np.int64), 0, len(starts) - 1
+    while first < n_docs:
+        stop = int(np.searchsorted(starts, starts[first] + GROUP_BYTES, "right")) - 1
+        stop = max(stop, first + 1)
+        own = offsets[first : stop + 1]
+        done = int(own[0])
+        scratch.encode_batch(*packed(first, stop), region[done:], own)
+        own += done
+        first = stop
+    return offsets
 
 
 def encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None) -> Packed:

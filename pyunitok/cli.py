@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -84,18 +85,30 @@ def tokenize(
       zstdcat corpus.zst | pyunitok tokenize - -o ids.u16 --doc line
     """
     from pyunitok.corpus import inputs as corpus_inputs
+    from pyunitok.inspect import is_token_file
+    from pyunitok.outfile import check_target, partial_name
     from pyunitok.pipeline import Plan, tokenize
     from pyunitok.tokenizer import available_cores
-    from pyunitok.tokens import partial_name, sidecars
+    from pyunitok.tokens import sidecars
 
+    if out == "-":
+        raise click.UsageError("OUT is three files and cannot be stdout; name a file")
+    separator = parse_separator(doc)
     tokenizer = load_model(model)
     eod_id = parse_eod(eod, tokenizer)
     own = [Path(out), *sidecars(out)]
-    own += [partial_name(path) for path in own]
-    sources = corpus_inputs.find(inputs, input_format=input_format, text_key=text_key, exclude=map(str, own))
+    for path in own:
+        check_target(path, overwrite=overwrite)
+    partials = [str(partial_name(path)) for path in own]
+    # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
+    own_names = list(map(str, own))
+    earlier, others = (own_names, []) if is_token_file(out) else ([], own_names)
+    sources = corpus_inputs.find(
+        inputs, input_format=input_format, text_key=text_key, exclude=partials + earlier, refuse=others
+    )
     report_formats(sources)
     plan = Plan(
-        sources=sources, out=Path(out), tokenizer=tokenizer, eod_id=eod_id, separator=parse_separator(doc),
+        sources=sources, out=Path(out), tokenizer=tokenizer, eod_id=eod_id, separator=separator,
         text_key=text_key, threads=threads or available_cores(), block_bytes=block, max_line_bytes=max_line,
         overwrite=overwrite,
     )  # fmt: skip
@@ -120,33 +133,36 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     """
     import pyunitok
     from pyunitok.detokenize import detokenize
+    from pyunitok.outfile import OutFile, check_target, partial_name
     from pyunitok.pipeline import Progress
-    from pyunitok.tokens import check_model, partial_name
+    from pyunitok.tokens import sidecars
 
+    target = Path(out)
+    if out != "-":
+        check_target(target, overwrite=overwrite)
+        own = [path for path in (Path(tokens), *sidecars(tokens)) if path.exists()]
+        if target.exists() and any(map(target.samefile, own)):
+            raise click.UsageError(f"{out} belongs to the token file itself; name another file")
     array = pyunitok.open(tokens, dtype="uint16", model=load_model(model) if model else None)
     tokenizer = array.tokenizer
-    if array.manifest:
-        check_model(array.manifest, tokenizer, tokens)
     if not tokenizer.lossless:
         click.echo("note: this model is not lossless; what it had no piece for is lost", err=True)
     if out == "-":
         detokenize(array, tokenizer, sys.stdout.buffer, lambda _: None)
         sys.stdout.buffer.flush()
         return
-    target = Path(out)
-    if target.exists() and not overwrite:
-        raise click.ClickException(f"{out} exists; --overwrite replaces it")
-    partial = partial_name(target)
+    partial = OutFile(partial_name(target))
     progress = Progress(compressed_total=array.manifest.bytes if array.manifest else None)
-    with Meter("detokenizing") as meter, partial.open("wb", buffering=0) as file:
+    with Meter("detokenizing") as meter, closing(partial):
 
         def on_bytes(n: int) -> None:
             progress.bytes += n
             progress.compressed += n
             meter.show(progress)
 
-        detokenize(array, tokenizer, file, on_bytes)
-    partial.replace(target)
+        detokenize(array, tokenizer, partial, on_bytes)
+        partial.finish()
+    partial.path.replace(target)
 
 
 @cli.command()
@@ -163,7 +179,7 @@ def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
       pyunitok encode "The quick brown fox"
     """
     tokenizer = load_model(model)
-    for line in [os.fsencode(" ".join(text))] if text else (line.removesuffix(b"\n") for line in sys.stdin.buffer):
+    for line in [os.fsencode(" ".join(text))] if text else (line.removesuffix(b"\n") for line in stdin()):
         if pieces or sys.stdout.isatty():
             shown = tokenizer.encode_as_pieces(line)
             colours = ("cyan", "yellow", "green", "magenta")
@@ -182,11 +198,11 @@ def decode(ids: tuple[str, ...], model: str | None) -> None:
       pyunitok decode 11080 17065 10139 14398 58552 10080
     """
     tokenizer = load_model(model)
-    for line in [list(ids)] if ids else (line.split() for line in sys.stdin):
+    for line in [list(ids)] if ids else (line.decode("ascii", "replace").split() for line in stdin()):
         try:
             numbers = [int(word) for word in (part for item in line for part in item.replace(",", " ").split())]
-        except ValueError as error:
-            raise click.UsageError(f"not an id: {error}") from None
+        except ValueError:
+            raise click.UsageError(f"not an id among {' '.join(map(str, line))!r}") from None
         click.echo(tokenizer.decode_bytes(numbers))
 
 
@@ -211,11 +227,22 @@ def inspect(path: str) -> None:
         click.echo(f"{name:<{width}}  {value}")
 
 
+def stdin() -> Any:
+    """Lines of bytes."""
+    if sys.stdin is None:
+        raise click.UsageError("stdin is closed: give what to work on as an argument")
+    return sys.stdin.buffer
+
+
 def load_model(model: str | None) -> Any:
     """The Tokenizer that -m names."""
     from pyunitok import Tokenizer
 
-    return Tokenizer.default() if model in (None, DEFAULT_MODEL) else Tokenizer.from_file(model or "")
+    if model in (None, DEFAULT_MODEL):
+        return Tokenizer.default()
+    if not model or not Path(model).is_file():
+        raise click.ClickException(f"there is no model file {model!r}; -m takes a file, or {DEFAULT_MODEL}")
+    return Tokenizer.from_file(model)
 
 
 def parse_eod(eod: str | None, tokenizer: Any) -> int | None:
@@ -225,7 +252,7 @@ def parse_eod(eod: str | None, tokenizer: Any) -> int | None:
         if tokenizer.eod_id is None:
             raise click.UsageError("this model has no eod id; name one (--eod ID) or say --eod none")
         return int(tokenizer.eod_id)
-    if not eod.isdecimal() or int(eod) > 65535:
+    if not (eod.isascii() and eod.isdecimal()) or int(eod) > 65535:
         raise click.UsageError(f"--eod takes an id within 0..65535 or none, not {eod!r}")
     return int(eod)
 
@@ -314,6 +341,9 @@ def main() -> None:
     from pyunitok.errors import UnitokError
 
     signal.signal(signal.SIGTERM, _on_sigterm)
+    if sys.stdout is None:  # closed by the caller
+        click.echo("error: stdout is closed", err=True)
+        sys.exit(EXIT_ERROR)
     try:
         cli.main(standalone_mode=False)
     except click.ClickException as error:

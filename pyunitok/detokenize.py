@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -16,7 +16,13 @@ from pyunitok.tokens import InputRecord, TokenArray
 BATCH_IDS = 1 << 20
 
 
-def detokenize(array: TokenArray, tokenizer: Tokenizer, out: BinaryIO, on_bytes: Callable[[int], None]) -> int:
+class Sink(Protocol):
+    """An unbuffered file, stdout, an OutFile: write() says how much it took."""
+
+    def write(self, data: memoryview, /) -> int | None: ...
+
+
+def detokenize(array: TokenArray, tokenizer: Tokenizer, out: Sink, on_bytes: Callable[[int], None]) -> int:
     """Write the inputs, one after another, as the manifest describes them; returns how many bytes.
 
     Text inputs come back byte for byte, separators included. A JSONL input comes back as one object a line that holds
@@ -32,8 +38,7 @@ def detokenize(array: TokenArray, tokenizer: Tokenizer, out: BinaryIO, on_bytes:
         for part in _input_parts(array, tokenizer, record, first):
             view = memoryview(part)
             while len(view):  # an unbuffered write may be partial
-                n = out.write(view)
-                view = view[n:]
+                view = view[out.write(view) or 0 :]
             written += len(part)
             on_bytes(len(part))
         first += record.documents
@@ -47,7 +52,7 @@ def _input_parts(array: TokenArray, tokenizer: Tokenizer, record: InputRecord, f
     end = first + record.documents
     if record.format == "jsonl":
         for begin, stop in _batches(array, first, end):
-            yield _json_lines(array, tokenizer, record.text_key or "text", begin, stop)
+            yield _json_lines(array, tokenizer, "text" if record.text_key is None else record.text_key, begin, stop)
         return
     separator = (record.separator or "").encode("utf-8", "surrogateescape")
     # What a separator follows: all but the last document of an input that does not end with one.
@@ -62,7 +67,7 @@ def _batches(array: TokenArray, first: int, end: int) -> Iterator[tuple[int, int
     """Runs of documents of about BATCH_IDS; a longer document is a run of its own."""
     while first < end:
         start = int(array.ends[first - 1]) if first else 0
-        stop = int(np.searchsorted(array.ends[first:end], start + BATCH_IDS, "right")) + first
+        stop = int(np.searchsorted(array.ends[first:end], np.uint64(start + BATCH_IDS), "right")) + first
         stop = max(stop, first + 1)
         yield first, stop
         first = stop
@@ -70,7 +75,10 @@ def _batches(array: TokenArray, first: int, end: int) -> Iterator[tuple[int, int
 
 def _bounds(array: TokenArray, first: int, stop: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     start = array.ends[first - 1] if first else np.uint64(0)
-    return np.concatenate(([start], array.ends[first:stop])).astype(np.int64)
+    bounds = np.concatenate(([start], array.ends[first:stop]))
+    if np.any(bounds[1:] < bounds[:-1] + np.uint64(array.eod_id is not None)) or bounds[-1] > len(array.ids):
+        raise OutputError(f"{array.path}: the ends of documents {first} to {stop - 1} do not fit: a damaged .ends")
+    return bounds.astype(np.int64)
 
 
 def _decode(array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, separator: bytes) -> Iterator[Any]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pyunitok
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens import sidecars
+from pyunitok.tokens import FORMAT, sidecars
 
 Rows = list[tuple[str, str]]
 
 
 def is_token_file(path: str | os.PathLike[str]) -> bool:
-    return sidecars(path)[1].exists()
+    """Whether a manifest lies beside it; any other JSON may."""
+    try:
+        return bool(json.loads(sidecars(path)[1].read_bytes())["format"] == FORMAT)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def model_rows(tokenizer: Tokenizer) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import Any
@@ -38,7 +39,7 @@ class Packed:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> np.ndarray[Any, Any]:
-        n = len(self)
+        n, index = len(self), operator.index(index)
         if not -n <= index < n:
             raise IndexError(f"item {index} of a Packed of {n}")
         index %= n

@@ -6,14 +6,15 @@
 
 Reading is serial by nature, encoding is not. Each worker does both for its block, so the bytes it encodes are still
 in its core's cache, no thread idles while there is either to do, and one thread means one core. Blocks are cut where
-the encoder proves that no id depends on it, so the output does not depend on threads or block size. A worker may be
-ahead of the writer by a few blocks only: memory is threads × block.
+the encoder proves that no id depends on it, so the output does not depend on threads or block size.
+
+Memory: threads × block, and the ids of at most 2 × threads blocks and of AHEAD_BYTES of text that wait for the writer;
+besides what the readers hold: the zstd window and the longest line.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -33,9 +34,9 @@ from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import OutputError
-from pyunitok.outfile import HASH_CHUNK_BYTES, OutFile
+from pyunitok.outfile import HASH_CHUNK_BYTES, OutFile, check_target, partial_name, sync_folder, write_whole
 from pyunitok.tokenizer import Tokenizer, available_cores
-from pyunitok.tokens import InputRecord, Manifest, partial_name, sidecars
+from pyunitok.tokens import InputRecord, Manifest, sidecars
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
@@ -147,8 +148,12 @@ class _Workers:
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(plan.threads)]
 
     def __enter__(self) -> _Workers:
-        for thread in self._threads:
-            thread.start()
+        try:
+            for thread in self._threads:
+                thread.start()
+        except BaseException:  # no more threads to be had: let go those that run
+            self.__exit__(True)
+            raise
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
@@ -156,9 +161,12 @@ class _Workers:
             self._stop = True
             self._changed.notify_all()
         deadline = time.monotonic() + 1.0
-        for thread in self._threads:
+        started = [thread for thread in self._threads if thread.ident is not None]
+        for thread in started:
             # After an error one may wait for input that never comes (a pipe); as a daemon it may be left behind.
             thread.join(None if failure is None else max(0.0, deadline - time.monotonic()))
+        if not any(thread.is_alive() for thread in started):
+            self._inputs.close()
 
     def results(self) -> Any:
         """Yield _Encoded blocks in the order of the input; raise what a worker raised, after the blocks before it."""
@@ -231,31 +239,36 @@ class _Output:
 
     def __init__(self, plan: Plan) -> None:
         self._paths = [plan.out, *sidecars(plan.out)]
-        taken = [path for path in self._paths if path.exists()]
-        if taken and not plan.overwrite:
-            raise OutputError(f"{taken[0]} exists; --overwrite replaces it")
-        self._ids, self._ends = (OutFile(partial_name(path)) for path in self._paths[:2])
+        for path in self._paths:
+            check_target(path, overwrite=plan.overwrite)
+        self._ids = OutFile(partial_name(self._paths[0]))
+        try:
+            self._ends = OutFile(partial_name(self._paths[1]))
+        except BaseException:
+            self._ids.close()
+            raise
         self.tokens = 0
         self.documents = 0
 
     def append(self, encoded: _Encoded) -> None:
-        self._ids.append(encoded.ids[: encoded.n_ids].view(np.uint8).data)
-        self._ends.append((encoded.ends + self.tokens).view(np.uint8).data)
+        self._ids.write(encoded.ids[: encoded.n_ids].view(np.uint8).data)
+        self._ends.write((encoded.ends + self.tokens).view(np.uint8).data)
         self.tokens += encoded.n_ids
         self.documents += len(encoded.ends)
 
     def commit(self, manifest: Manifest) -> None:
-        """Data to disk first, then the names: ends, manifest, and OUT last, so that OUT under its name is whole."""
+        """Data to disk first, then the names: ends, manifest, and OUT last, so that OUT under its name is whole, also
+        after a loss of power."""
         manifest.hash = {"algorithm": "xxh64", "chunk_bytes": HASH_CHUNK_BYTES}
         manifest.hash |= {"tokens": self._ids.finish(), "ends": self._ends.finish()}
         out, ends, described = self._paths
-        with partial_name(described).open("wb") as file:
-            file.write(manifest.to_json())
-            file.flush()
-            os.fsync(file.fileno())
         out.unlink(missing_ok=True)  # an older OUT must never stand beside new sidecars
-        for path in (ends, described, out):
-            partial_name(path).replace(path)
+        sync_folder(out.parent)
+        partial_name(ends).replace(ends)
+        write_whole(described, manifest.to_json())
+        sync_folder(out.parent)
+        partial_name(out).replace(out)
+        sync_folder(out.parent)
 
     def close(self) -> None:
         self._ids.close()
@@ -271,6 +284,7 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
     if plan.eod_id is not None and not 0 <= plan.eod_id <= _ffi.ID_MAX:
         raise OutputError(f"the eod id {plan.eod_id} is not within 0..{_ffi.ID_MAX}")
     records = [_record(source, plan) for source in plan.sources]
+    model = _describe_model(plan.tokenizer)
     started = time.monotonic()
     sizes = [source.size_bytes for source in plan.sources]
     total = None if None in sizes else sum(size for size in sizes if size is not None)
@@ -279,7 +293,6 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
         output = _Output(plan)
         stack.callback(output.close)
         inputs = _Inputs(plan, records)
-        stack.callback(inputs.close)
         workers = stack.enter_context(_Workers(plan, inputs))
         for encoded in workers.results():
             output.append(encoded)
@@ -296,7 +309,7 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
         for record, n_bytes in zip(records, inputs.unseen_bytes, strict=True):
             record.bytes += n_bytes
             progress.bytes += n_bytes
-        manifest = _manifest(plan, records, progress)
+        manifest = _manifest(plan, model, records, progress)
         output.commit(manifest)
     return manifest
 
@@ -310,15 +323,18 @@ def _record(source: Source, plan: Plan) -> InputRecord:
     return record
 
 
-def _manifest(plan: Plan, records: list[InputRecord], progress: Progress) -> Manifest:
-    tokenizer = plan.tokenizer
+def _describe_model(tokenizer: Tokenizer) -> dict[str, Any]:
+    """What the manifest says of the model; read before the run, which may take days."""
     file_sha256 = hashlib.sha256(Path(tokenizer.path).read_bytes()).hexdigest() if tokenizer.path else None
-    model = {
+    return {
         "name": tokenizer.name,
         "path": str(Path(tokenizer.path).resolve()) if tokenizer.path else None,
         "sha256": tokenizer.sha256,
         "file_sha256": file_sha256,
     }
+
+
+def _manifest(plan: Plan, model: dict[str, Any], records: list[InputRecord], progress: Progress) -> Manifest:
     return Manifest(
         model=model,
         eod=plan.eod_id,

@@ -15,11 +15,10 @@ from typing import Any, Literal
 import numpy as np
 
 from pyunitok import _ffi
+from pyunitok._ffi import Ids, Offsets
 from pyunitok.errors import IdError, VocabularyError
 from pyunitok.packed import Packed
 
-Ids = np.ndarray[Any, np.dtype[np.uint16]]
-IntVector = np.ndarray[Any, np.dtype[np.int64]]
 Engine = Literal["double-array", "hat"]
 
 
@@ -71,7 +70,7 @@ class Tokenizer:
         cpu     None for the best that this processor has, or "portable", "sse2", "avx2", "avx512", "neon"; the same ids
 
         Raises FileNotFoundError, VocabularyError or ModelFormatError (naming file and line or byte), CpuError.
-        A native file is mapped into memory, not read.
+        A native file is mapped into memory, not read: replace it by a new file, never overwrite it in place.
         """
         from pyunitok.vocab import open_model
 
@@ -154,16 +153,17 @@ class Tokenizer:
 
         Source of the method: RWKV's TRIE_TOKENIZER, the longest piece at every position. O(n).
         """
-        try:
+        data = text.encode() if text.__class__ is str else _as_bytes(text)
+        try:  # self.scratch() spelled out: this path is measured in nanoseconds
             scratch = self._scratches.pop()
         except IndexError:
             scratch = _ffi.Scratch(self.model)
-        ids = scratch.encode(text.encode() if text.__class__ is str else _as_bytes(text))
+        ids = scratch.encode(data)
         self._scratches.append(scratch)
         return ids
 
     def count(self, text: str | bytes) -> int:
-        """len(encode(text)), without making the array."""
+        """len(encode(text)), without making the array. Raises as encode."""
         with self.scratch() as scratch:
             return scratch.count(_as_bytes(text))
 
@@ -172,7 +172,11 @@ class Tokenizer:
 
         docs     str, bytes, or a Packed of uint8
         threads  at most so many; None: one for every MiB of text, up to the cores at hand
+
+        Raises UnicodeEncodeError as encode; TypeError for what is no text.
         """
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, not {threads}")
         if isinstance(docs, str | bytes):
             raise TypeError("encode_batch takes many documents; for one, use encode")
         from pyunitok import batch
@@ -184,7 +188,7 @@ class Tokenizer:
         """What id_to_piece gives for every id of encode(text)."""
         return [self.id_to_piece(id_) for id_ in self.encode(text).tolist()]
 
-    def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, IntVector]:
+    def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, Offsets]:
         """uint16[n] ids and int64[n, 2] spans: token k is text[spans[k, 0]:spans[k, 1]].
 
         Spans count bytes for bytes and characters for str; a token that begins or ends inside a character has the whole
@@ -209,7 +213,7 @@ class Tokenizer:
     # ----------------------------------------------------------------------------------------------- decoding ---
 
     def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
-        """The text of any sequence of ids. "strict" raises UnicodeDecodeError where its bytes are no UTF-8."""
+        """The text of any sequence of ids. "strict" raises UnicodeDecodeError where its bytes are no UTF-8; IdError."""
         return self.decode_bytes(ids).decode("utf-8", errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
@@ -222,7 +226,12 @@ class Tokenizer:
         return data.tobytes()
 
     def decode_batch(self, ids: Packed) -> Packed:
-        """Many sequences of ids (a Packed of uint16) to a Packed of uint8."""
+        """Many sequences of ids (a Packed of uint16, offsets [n + 1]) to a Packed of uint8, offsets [n + 1].
+
+        IdError as decode_bytes; its position counts over all the ids.
+        """
+        if not isinstance(ids, Packed) or ids.data.dtype != np.uint16:
+            raise TypeError("expected a Packed of uint16")
         return Packed(*self.model.decode_batch(ids.data, ids.offsets))
 
     # ---------------------------------------------------------------------------------------------- vocabulary ---
@@ -252,6 +261,7 @@ class Tokenizer:
 
     @property
     def engine(self) -> str:
+        """What finds the longest piece: "double-array" or "hat"."""
         return next(name for name, number in _ffi.ENGINES.items() if number == self.model.info.engine)
 
     @property
@@ -266,6 +276,7 @@ class Tokenizer:
 
     @property
     def max_piece_bytes(self) -> int:
+        """The longest piece."""
         return int(self.model.info.max_piece_bytes)
 
     def pieces(self) -> Packed:

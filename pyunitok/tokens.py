@@ -10,21 +10,24 @@ A document's tokens are ids[ends[i - 1]:ends[i]], the eod id (if the manifest ha
 from __future__ import annotations
 
 import builtins
+import errno
 import json
+import operator
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pyunitok.errors import ModelFormatError, OutputError
+from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
 from pyunitok.tokenizer import Tokenizer
 
 FORMAT = "pyunitok tokens"
 VERSION = 1
 ALGORITHM = "longest-prefix 1"
+DTYPES = ("<u2", "<u4")
 
 StrPath = str | os.PathLike[str]
 
@@ -32,11 +35,6 @@ StrPath = str | os.PathLike[str]
 def sidecars(out: StrPath) -> tuple[Path, Path]:
     """Where the ends and the manifest of a token file lie."""
     return Path(f"{os.fspath(out)}.ends"), Path(f"{os.fspath(out)}.json")
-
-
-def partial_name(path: Path) -> Path:
-    """What a file is called until it is complete."""
-    return path.with_name(path.name + ".partial")
 
 
 @dataclass
@@ -72,7 +70,6 @@ class Manifest:
     pyunitok: str = ""
     format: str = FORMAT
     version: int = VERSION
-    extra: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> builtins.bytes:
         return json.dumps(asdict(self), indent=1, ensure_ascii=True).encode() + b"\n"
@@ -86,9 +83,32 @@ class Manifest:
                 raise OutputError(f"{path}: not a manifest that this release reads")
             known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
             known["inputs"] = [InputRecord(**record) for record in values["inputs"]]
-            return cls(**known)
-        except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            manifest = cls(**known)
+            manifest._check()
+            return manifest
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            if isinstance(error, OutputError):
+                raise
             raise OutputError(f"{path}: not a manifest of a token file ({error})") from None
+
+    def _check(self) -> None:
+        """ValueError where a field that others rely on is not what it should be."""
+        counts = [self.tokens, self.documents, self.bytes]
+        counts += [count for record in self.inputs for count in (record.documents, record.bytes, record.tokens)]
+        if self.dtype not in DTYPES:
+            raise ValueError(f"dtype {self.dtype!r} is none of {', '.join(DTYPES)}")
+        if not all(type(count) is int and count >= 0 for count in counts):
+            raise ValueError("a count is no number")
+        if sum(record.documents for record in self.inputs) != self.documents:
+            raise ValueError("the inputs do not have as many documents as the file")
+        if self.eod is not None and type(self.eod) is not int:
+            raise ValueError("the eod is no id")
+        if not isinstance(self.model, dict) or not isinstance(self.hash, dict):
+            raise ValueError("model or hash is no object")
+        texts = [self.model.get("name"), self.model.get("path"), self.model.get("sha256"), self.algorithm, self.created]
+        texts += [text for r in self.inputs for text in (r.path, r.format, r.text_key, r.separator)]
+        if not all(text is None or isinstance(text, str) for text in texts):
+            raise ValueError("a name is no string")
 
 
 class TokenArray:
@@ -126,11 +146,14 @@ class TokenArray:
 
     def bounds(self, index: int) -> tuple[int, int]:
         """(begin, end) of document `index` in ids, its eod included."""
-        n = len(self.ends)
+        n, index = len(self.ends), operator.index(index)
         if not -n <= index < n:
             raise IndexError(f"document {index} of {n} in {self.path}")
         index %= n
-        return int(self.ends[index - 1]) if index else 0, int(self.ends[index])
+        begin, end = int(self.ends[index - 1]) if index else 0, int(self.ends[index])
+        if not begin <= end - (self.eod_id is not None) <= end <= len(self.ids):
+            raise OutputError(f"{self.path}: document {index} spans tokens {begin} to {end}: a damaged .ends")
+        return begin, end
 
     def __getitem__(self, index: int) -> np.ndarray[Any, Any]:
         """The ids of a document, its eod included: a view, nothing is read before it is used."""
@@ -167,10 +190,15 @@ def open(path: StrPath, *, dtype: str | np.dtype[Any] | None = None, model: Any 
     ends_path, manifest_path = sidecars(path)
     if model is not None and not isinstance(model, Tokenizer):
         model = Tokenizer.from_file(model)
+    if not Path(path).exists():
+        raise FileNotFoundError(errno.ENOENT, "No such token file", os.fspath(path))
     if not manifest_path.exists():
         if dtype is None:
             raise OutputError(f"{path} has no manifest ({manifest_path.name}): say what it holds, dtype='uint16'")
-        ids = _map(path, np.dtype(dtype).newbyteorder("<"))
+        wanted = np.dtype(dtype).str
+        if wanted not in DTYPES:
+            raise ValueError(f"dtype must be little-endian uint16 or uint32, not {dtype}")
+        ids = _map(path, np.dtype(wanted))
         ends = _map(ends_path, np.dtype("<u8")) if ends_path.exists() else np.array([len(ids)], np.uint64)
         return TokenArray(path, ids, ends, None, model)
     manifest = Manifest.read(manifest_path)
@@ -180,6 +208,8 @@ def open(path: StrPath, *, dtype: str | np.dtype[Any] | None = None, model: Any 
             f"{os.fspath(path)} holds {len(ids)} tokens and {len(ends)} ends, "
             f"its manifest says {manifest.tokens} and {manifest.documents}: not a whole token file"
         )
+    if model is not None:
+        check_model(manifest, model, os.fspath(path))
     if len(ends) and int(ends[-1]) != len(ids):
         raise OutputError(f"{ends_path}: the last document ends at {ends[-1]}, not at {len(ids)}")
     return TokenArray(path, ids, ends, manifest, model)
@@ -194,14 +224,17 @@ def _map(path: StrPath, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 def find_model(manifest: Manifest, name: str) -> Tokenizer:
     """The model that a manifest names; ModelFormatError where it is gone or another one."""
-    wanted = manifest.model
+    wanted, tokenizer = manifest.model, None
     path = wanted.get("path")
     if path and Path(path).exists():
         tokenizer = Tokenizer.from_file(path)
-    elif wanted.get("name") == "rwkv-world":
-        tokenizer = Tokenizer.default()
     else:
-        raise ModelFormatError(f"{name}: its model {path or wanted.get('name')} is not there; name it (-m, model=)")
+        try:
+            tokenizer = Tokenizer.default()
+        except VocabularyError:
+            tokenizer = None
+        if tokenizer is None or tokenizer.sha256 != wanted.get("sha256"):
+            raise ModelFormatError(f"{name}: its model {path or wanted.get('name')} is not there; name it (-m, model=)")
     check_model(manifest, tokenizer, name)
     return tokenizer
 

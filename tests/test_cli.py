@@ -126,7 +126,8 @@ def test_signals(folder, number, code):
         time.sleep(0.02)
     time.sleep(0.1)
     process.send_signal(number)
-    _, stderr = process.communicate(timeout=30)
+    process.wait(timeout=30)  # while stdin is still open: a thread is left waiting for it
+    _, stderr = process.communicate()
     assert process.returncode == code, stderr.decode()
     assert b"Traceback" not in stderr
     assert not (folder / "ids").exists()
@@ -166,3 +167,70 @@ def test_every_command_has_help_with_an_example():
     for name, command in cli.commands.items():
         assert "Example:" in command.help, name
         assert f"pyunitok {name}" in command.help
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
+def test_a_pipe_that_was_left_non_blocking(folder):
+    """ "Nothing yet" is not the end of the file."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    process = subprocess.Popen(
+        [*COMMAND, "tokenize", "-", "-o", "ids", "-m", "toy", "--input-format", "text", "--doc", "line"],
+        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdin=reading, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    os.close(reading)
+    for _ in range(3):
+        os.write(writing, b"the cat\n" * 10)
+        time.sleep(0.4)
+    os.close(writing)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 0, stderr.decode()
+    assert b"30 documents" in stderr
+
+
+def test_overwriting_loses_no_input(folder):
+    (folder / "in").mkdir()
+    (folder / "in/1.txt").write_bytes(b"one")
+    (folder / "in/2.txt").write_bytes(b"precious")
+    done = pyunitok(folder, "tokenize", "in", "-o", "in/2.txt", "-m", "toy", "--overwrite", code=1)
+    assert b"in/2.txt is to be read and to be overwritten" in done.stderr
+    assert (folder / "in/2.txt").read_bytes() == b"precious"
+    for _ in range(2):  # an earlier output among the inputs is left out
+        pyunitok(folder, "tokenize", "in", "-o", "in/ids", "-m", "toy", "--overwrite")
+        assert len(np.fromfile(folder / "in/ids.ends", "<u8")) == 2
+    done = pyunitok(folder, "detokenize", "in/ids", "-o", "in/ids.ends", "--overwrite", code=2)
+    assert b"belongs to the token file itself" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
+def test_what_is_no_regular_file_is_not_replaced(folder):
+    os.mkfifo(folder / "fifo")
+    for command in (["tokenize", "a.txt", "-m", "toy"], ["detokenize", "ids"]):
+        if command[0] == "detokenize":
+            pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
+        assert b"no regular file" in pyunitok(folder, *command, "-o", "fifo", "--overwrite", code=1).stderr
+    assert (folder / "fifo").is_fifo()
+    (folder / "there").mkdir()
+    assert b"is a directory" in pyunitok(folder, "tokenize", "a.txt", "-o", "there", "-m", "toy", code=1).stderr
+    assert b"cannot be stdout" in pyunitok(folder, "tokenize", "a.txt", "-o", "-", "-m", "toy", code=2).stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
+def test_full_disk(folder):
+    pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
+    command = " ".join(f"'{part}'" for part in [*COMMAND, "detokenize", "ids", "-o", "-"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} > /dev/full"],
+        cwd=folder, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
+    assert b"No space left" in done.stderr
+    (folder / "big.txt").write_bytes(os.urandom(1 << 20))
+    limited = " ".join(f"'{part}'" for part in [*COMMAND, "tokenize", "big.txt", "-o", "big", "-m", "toy"])
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 500; trap '' XFSZ; {limited}"],
+        cwd=folder, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
+    assert b"big.partial: byte" in done.stderr
+    assert not (folder / "big").exists()

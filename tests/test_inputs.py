@@ -1,9 +1,9 @@
 """Arguments to sources: order, links, patterns, exclusion; compression and format; pipes, read only once."""
 
 import gzip
-import io
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -228,6 +228,6 @@ def test_stdin(pack, input_format):
 
 
 def test_stdin_twice(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr("sys.stdin", pathlib.Path(os.devnull).open())
     with pytest.raises(InputError, match="twice"):
         find(["-", "-"], input_format="text")

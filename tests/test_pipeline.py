@@ -1,7 +1,9 @@
 """The pipeline: the same bytes for all threads and blocks, back again, and nothing under a name until it is whole."""
 
+import errno
 import gzip
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -202,6 +204,89 @@ def test_large_outputs_go_past_the_page_cache_and_are_the_same(tmp_path, monkeyp
         monkeypatch.setattr(outfile, "DIRECT_FROM_BYTES", direct_from)
         file = outfile.OutFile(tmp_path / "out")
         for k in range(0, len(data), 77_777):
-            file.append(memoryview(data[k : k + 77_777]))
+            file.write(memoryview(data[k : k + 77_777]))
         file.finish()
         assert (tmp_path / "out").read_bytes() == data
+
+
+@pytest.mark.parametrize("raised", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_what_a_write_raises_arrives(toy, tmp_path, monkeypatch, raised):
+    """It was a BufferError once, from closing the buffer that the write still held."""
+    (tmp_path / "a.txt").write_bytes(b"the cat")
+
+    def write(fd, data):
+        raise raised
+
+    monkeypatch.setattr(os, "write", write)
+    expected = OutputError if isinstance(raised, OSError) else type(raised)
+    open_files = Path("/proc/self/fd")
+    n_open = len(list(open_files.iterdir())) if open_files.exists() else 0
+    for _ in range(3):
+        with pytest.raises(expected) as failure:
+            run(toy, [tmp_path / "a.txt"], tmp_path / "ids")
+        if expected is OutputError:
+            assert "ids.partial: byte 0: cannot be written: No space" in str(failure.value)
+    if n_open:
+        assert len(list(open_files.iterdir())) <= n_open
+    monkeypatch.undo()
+    assert run(toy, [tmp_path / "a.txt"], tmp_path / "ids").text(0) == "the cat"
+
+
+def test_the_model_file_may_go_while_it_runs(tmp_path):
+    Tokenizer.from_pieces(PIECES, eod=300).save(tmp_path / "model.utk")
+    tokenizer = Tokenizer.from_file(tmp_path / "model.utk")
+    (tmp_path / "a.txt").write_bytes(b"the cat")
+    plan = Plan(sources=inputs.find([str(tmp_path / "a.txt")]), out=tmp_path / "ids", tokenizer=tokenizer, eod_id=300)
+    manifest = tokenize(plan, lambda _: (tmp_path / "model.utk").unlink(missing_ok=True))
+    assert manifest.documents == 1
+    assert len(manifest.model["file_sha256"]) == 64
+
+
+def test_output_that_cannot_be_is_refused_first(toy, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"the cat")
+    for name in ("ids", "ids.ends", "ids.json"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(OutputError, match="is a directory"):
+            run(toy, [tmp_path / "a.txt"], tmp_path / "ids")
+        (tmp_path / name).rmdir()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no locks there")
+def test_two_writers_of_one_output(toy, tmp_path):
+    from pyunitok.outfile import OutFile
+
+    (tmp_path / "a.txt").write_bytes(b"the cat")
+    other = OutFile(tmp_path / "ids.partial")
+    other.write(memoryview(b"x" * 100))
+    with pytest.raises(OutputError, match="another process is writing it"):
+        run(toy, [tmp_path / "a.txt"], tmp_path / "ids")
+    other.finish()
+    assert (tmp_path / "ids.partial").read_bytes() == b"x" * 100
+    run(toy, [tmp_path / "a.txt"], tmp_path / "ids")
+
+
+def test_threads_that_cannot_start(toy, tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_bytes(b"the cat " * 1000)
+    before, started = threading.active_count(), threading.Thread.start
+
+    def start(thread):
+        if threading.active_count() > before + 1:
+            raise RuntimeError("can't start new thread")
+        started(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(RuntimeError, match="new thread"):
+        run(toy, [tmp_path / "a.txt"] * 3, tmp_path / "ids", threads=5, block_bytes=50)
+    assert threading.active_count() == before
+
+
+def test_damaged_ends(toy, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"the|cat|and|dog")
+    run(toy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b"|")
+    ends = np.fromfile(tmp_path / "ids.ends", "<u8")
+    for wrong in (2**63 + 5, 0, 1000):
+        damaged = ends.copy()
+        damaged[1] = wrong
+        damaged.tofile(tmp_path / "ids.ends")
+        with pytest.raises(OutputError, match=r"ends of documents \d to \d do not fit"):
+            restored(pyunitok.open(tmp_path / "ids", model=toy))

@@ -147,6 +147,7 @@ def test_any_repr(tokens: list[str | bytes]) -> None:
 )
 @example("", "'", ["\0"])
 @example("", "'", ["a", "\r"])
+@example("", "'", ["\\", "\r"])
 @example("", "'", ["it", "\\'", "s"])
 @example("b", "'", ["\\u00e9"])
 @example("b", '"', ["é"])
@@ -158,8 +159,8 @@ def test_any_literal(prefix: str, quote: str, parts: list[str]) -> None:
         expected = token.encode() if isinstance(token, str) else token
     except (SyntaxError, ValueError):  # UnicodeEncodeError is a ValueError
         expected = b""
-    if not expected or next(tokenize.generate_tokens(io.StringIO(source).readline)).string != source:
-        # no literal, or more than one, or a comment behind it
+    if not expected or "\r" in source or next(tokenize.generate_tokens(io.StringIO(source).readline)).string != source:
+        # no literal, or more than one, or a comment behind it, or one that goes on behind a line's end
         fails(with_lines(f"300 {source} 5"), "line 257")
         return
     data = with_lines(f"300 {source} {len(expected)}")

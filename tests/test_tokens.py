@@ -63,6 +63,8 @@ def test_bare_file(tmp_path):
     toy = Tokenizer.from_pieces(BYTES)
     np.array([104, 105], "<u4").tofile(tmp_path / "bare4")
     assert pyunitok.open(tmp_path / "bare4", dtype="uint32", model=toy).text(0) == "hi"
+    with pytest.raises(ValueError, match="uint16 or uint32"):
+        pyunitok.open(tmp_path / "bare4", dtype="O")
     (tmp_path / "odd").write_bytes(b"abc")
     with pytest.raises(OutputError, match="no whole number"):
         pyunitok.open(tmp_path / "odd", dtype="uint16")
@@ -88,7 +90,17 @@ def test_sidecars_that_do_not_fit(made, name):
 
 @pytest.mark.parametrize(
     "change",
-    [lambda m: m | {"format": "x"}, lambda m: m | {"version": 2}, lambda m: [m], lambda m: m | {"inputs": [1]}],
+    [
+        lambda m: m | {"format": "x"},
+        lambda m: m | {"version": 2},
+        lambda m: [m],
+        lambda m: m | {"inputs": [1]},
+        lambda m: m | {"dtype": "O", "tokens": 1},  # numpy would take the file for pointers, and crash
+        lambda m: m | {"model": None},
+        lambda m: m | {"eod": "0"},
+        lambda m: m | {"documents": -1},
+        lambda m: m | {"inputs": [m["inputs"][0] | {"separator": 1}]},
+    ],
 )
 def test_manifests_of_another_kind(made, change):
     path = made / "ids.json"

@@ -64,16 +64,9 @@ def cli() -> None:
     """Measure pyunitok beside its peers, interleaved in one run; compare ratios, not megabytes."""
 
 
-def forget(tokenizer: Tokenizer) -> None:
-    """Empty the memo, so that each pass starts as cold as the first: a new scratch is all zeros."""
-    for scratch in tokenizer._scratches:
-        n_bytes = lib.unitok_scratch_memory_bytes(scratch.handle)
-        ffi.memmove(scratch.handle, bytes(n_bytes), n_bytes)
-
-
 def warm_up(tokenizer: Tokenizer, docs: list[Any]) -> None:
     """The state in the middle of a corpus: the memo holds what came before, and only that."""
-    forget(tokenizer)
+    tokenizer._scratches.clear()
     if docs:
         tokenizer.encode_batch(docs, threads=1)
 

@@ -30,6 +30,8 @@ JSONL_SUFFIXES = {".jsonl", ".ndjson"}
 TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv", ".html", ".htm", ".xml"}
 # Read as text these would be garbage in the output, and nobody would see it.
 BINARY_SUFFIXES = {".bz2", ".xz", ".lz4", ".zip", ".7z", ".tar", ".tgz", ".parquet", ".arrow", ".npy", ".bin"}
+BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
+BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
 LOOK_BYTES = 1 << 20  # of a file's beginning, to tell its format
 
 
@@ -64,16 +66,18 @@ def find(
     input_format: str = "auto",
     text_key: str = "text",
     exclude: Iterable[str] = (),
+    refuse: Iterable[str] = (),
 ) -> list[Source]:
     """The files that `arguments` name.
 
     input_format  'text', 'jsonl', or 'auto' to go by each name, else by the first line
     text_key      of JSON lines, with dots: see jsonl.key_path
     exclude       paths that are never read, existing or not
+    refuse        paths that must not be among the files: the command is about to overwrite them
 
     Raises InputError where an argument names nothing, or a file's format is out of the question.
     """
-    excluded = _Excluded(exclude)
+    excluded, refused = _Excluded(exclude), _Excluded(refuse)
     sources: list[Source] = []
     for argument in arguments:
         if argument == STDIN:
@@ -82,6 +86,9 @@ def find(
             sources.append(_source(STDIN, None, input_format, text_key))
             continue
         paths = _expand(argument)
+        for path, status in paths:
+            if refused.holds(path, status):
+                raise InputError(f"{path} is to be read and to be overwritten; name another output")
         kept = [(path, status) for path, status in paths if not excluded.holds(path, status)]
         if not kept:
             raise InputError(f"{argument}: {_nothing(argument, len(paths))}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import sys
 import zlib
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pyunitok.corpus.block import ByteStream
 from pyunitok.errors import InputError
@@ -29,17 +31,20 @@ class RawFile:
         self.name = STDIN_NAME if path == STDIN else path
         self.position = 0
         self._ahead = b""
-        self._file: io.BufferedIOBase | io.FileIO
         try:
             if path == STDIN:
                 if sys.stdin is None:
                     raise InputError(f"{self.name}: closed")
-                self._file = cast(io.BufferedIOBase, sys.stdin.buffer)
+                # Not sys.stdin.buffer: a thread left waiting in it would hold a lock that Python's exit wants.
+                self._file = io.FileIO(sys.stdin.fileno(), closefd=False)
             else:
                 # Unbuffered: all reads are large, and readinto then puts the bytes where they belong.
                 self._file = io.FileIO(path)
         except OSError as error:
             raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
+        # A parent process may have left a pipe non-blocking; "nothing yet" must not read as the end of the file.
+        with contextlib.suppress(OSError, ValueError):
+            os.set_blocking(self._file.fileno(), True)
 
     def peek(self, n_bytes: int) -> bytes:
         """The next n_bytes, fewer only at the end of the file; they stay unread."""

@@ -16,6 +16,7 @@ import xxhash
 
 from pyunitok import _ffi
 from pyunitok.errors import ModelFormatError
+from pyunitok.outfile import check_target, write_whole
 
 MAGIC = b"\x89UTK\r\n\x1a\n"
 _IMAGE_BYTES_AT = 24
@@ -37,9 +38,8 @@ def write(model: _ffi.Model, *, name: str, eod_piece: str | None) -> bytearray:
 def save(path: str | os.PathLike[str], model: _ffi.Model, *, name: str, eod_piece: str | None) -> None:
     """Write the file; it appears under its name only when complete."""
     target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    partial.write_bytes(write(model, name=name, eod_piece=eod_piece))
-    partial.replace(target)
+    check_target(target, overwrite=True)
+    write_whole(target, write(model, name=name, eod_piece=eod_piece))
 
 
 def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, dict[str, Any]]:
