@@ -112,12 +112,20 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
     return NULL;
 }
 
-static const char *check_trie(const unitok_model *m, const image_header *h, int64_t *position)
+static int32_t check_trie(const unitok_model *m, const image_header *h, unitok_error *error)
 {
     const void *at = m->image;
     const char *wrong = trie_check(&m->longest.trie, h->n_ids, &at);
-    *position = (const uint8_t *)at - m->image;
-    return wrong;
+    if (!wrong) {
+        uint32_t *owners = mem_zalloc(h->n_units, sizeof *owners);
+        uint8_t *seen = mem_zalloc(h->n_units, 1);
+        int ok = owners && seen;
+        if (ok) wrong = trie_check_shape(&m->longest.trie, owners, seen, &at);
+        mem_free(seen);
+        mem_free(owners);
+        if (!ok) return fail_memory(error);
+    }
+    return wrong ? fail(error, UNITOK_ERROR_FORMAT, -1, (const uint8_t *)at - m->image, wrong) : UNITOK_OK;
 }
 
 /* The growable trie of the same pieces, for UNITOK_ENGINE_HAT. */
@@ -179,8 +187,8 @@ int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine,
 
     int32_t status = UNITOK_OK;
     wrong = check_pieces(m, h, &position);
-    if (!wrong) wrong = check_trie(m, h, &position);
     if (wrong) status = fail(error, UNITOK_ERROR_FORMAT, -1, position, wrong);
+    if (!status) status = check_trie(m, h, error);
     if (!status && engine == UNITOK_ENGINE_HAT) {
         status = open_hat(m, error);
         m->info.trie_bytes = status ? 0 : unitok_hat_memory_bytes(m->hat);

@@ -108,3 +108,7 @@ void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *
 /* NULL if every base lies inside the array and every value is at most max_value; else what is wrong, and *ret_at is the
  * entry at fault. */
 const char *trie_check(const trie *t, uint32_t max_value, const void **ret_at);
+
+/* The same for the shape, after trie_check: NULL if the units are trees, so that every walk ends. owners[0..n_units-1] and
+ * seen[0..n_units-1] are zeroed memory to work in. O(n_units). */
+const char *trie_check_shape(const trie *t, uint32_t *owners, uint8_t *seen, const void **ret_at);

@@ -228,6 +228,6 @@ def test_stdin(pack, input_format):
 
 
 def test_stdin_twice(monkeypatch):
-    monkeypatch.setattr("sys.stdin", pathlib.Path(os.devnull).open())
+    monkeypatch.setattr("sys.stdin", pathlib.Path(os.devnull).open())  # noqa: SIM115
     with pytest.raises(InputError, match="twice"):
         find(["-", "-"], input_format="text")

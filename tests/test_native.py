@@ -256,3 +256,31 @@ def test_rwkv(tmp_path: Path, rwkv: Tokenizer) -> None:
     text = b"".join(random.Random(1).sample(list(pieces), 3000))
     for engine in ENGINES:
         assert Tokenizer.from_file(path, engine=engine).encode(text).tolist() == oracle.longest_prefix(pieces, text)
+
+
+def test_a_trie_that_is_no_tree() -> None:
+    """A walk through it might never end: encoding would take the square of the text's length."""
+    data = file_of(small())
+    n_units = int(np.frombuffer(data[52:56], "<u4")[0])
+    units = np.frombuffer(bytes(data[64 : 64 + 8 * n_units]), "<u8").copy()
+
+    def child(base: int, label: int) -> int:
+        return base ^ label
+
+    a = child(256, ord("a"))
+    aa = child(int(units[a]) >> 32, ord("a"))
+    aaa = child(int(units[aa]) >> 32, ord("a"))
+    aaaa = child(int(units[aaa]) >> 32, ord("a"))
+    assert int(units[aaaa]) >> 9 & 0x7FFFFF, "the piece aaaa ends here"
+
+    def with_bases(**bases: int) -> bytearray:
+        changed = units.copy()
+        for name, base in bases.items():
+            at = {"a": a, "aaaa": aaaa}[name]
+            changed[at] = (int(changed[at]) & 0xFFFFFFFF) | base << 32
+        return sign(data[:64] + bytearray(changed.tobytes()) + data[64 + 8 * n_units :])
+
+    refused(with_bases(aaaa=256), "same children")  # back to the root
+    refused(with_bases(aaaa=int(units[a]) >> 32), "same children")  # back to aa, which a leads to as well
+    refused(with_bases(a=0, aaaa=int(units[a]) >> 32), "circle")  # aa, aaa, aaaa, aa …, apart from the root
+    read(with_bases())
