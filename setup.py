@@ -15,12 +15,11 @@ LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED") and not hasattr(sy
 class SourceDistribution(sdist):
     """An sdist with all that building and testing need; there is no MANIFEST.in."""
 
-    def add_defaults(self):
-        super().add_defaults()
+    def make_release_tree(self, base_dir, files):
         here = Path(__file__).resolve().parent
-        found = [path for folder in ("csrc", "tests", "tools") for path in sorted((here / folder).rglob("*"))]
-        kept = [path for path in found if path.is_file() and "__pycache__" not in path.parts]
-        self.filelist.extend([str(path.relative_to(here)) for path in kept] + ["CHANGELOG.md"])
+        found = [path for folder in ("csrc", "tests", "tools") for path in (here / folder).rglob("*")]
+        kept = [str(path.relative_to(here)) for path in found if path.is_file() and "__pycache__" not in path.parts]
+        super().make_release_tree(base_dir, sorted({*files, *kept, "CHANGELOG.md"}))
 
 
 setup(
