@@ -387,6 +387,11 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     return s;
 }
 
+void unitok_scratch_clear(unitok_scratch *s)
+{
+    memset(&s->longest.memo, 0, sizeof s->longest.memo);
+}
+
 void unitok_scratch_free(unitok_scratch *s)
 {
     mem_free(s);

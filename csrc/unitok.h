@@ -116,6 +116,8 @@ typedef struct unitok_scratch unitok_scratch;
 unitok_scratch *unitok_scratch_new(const unitok_model *model);
 void unitok_scratch_free(unitok_scratch *scratch);
 int64_t unitok_scratch_memory_bytes(const unitok_scratch *scratch);
+/* Forgets the segments met, as if new: for measurements. */
+void unitok_scratch_clear(unitok_scratch *scratch);
 
 enum unitok_encode_flags {
     UNITOK_ENCODE_PLAIN = 1,   /* without cuts and memo: the same ids, slower; for tests and measurements */

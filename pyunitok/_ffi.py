@@ -184,6 +184,10 @@ class Scratch:
         self._ids: Ids = np.empty(_SMALL_BYTES + ENCODE_SLACK, np.uint16)
         self._ids_pointer: Any = pointer(self._ids)
 
+    def clear(self) -> None:
+        """Forget the segments met."""
+        lib.unitok_scratch_clear(self.handle)
+
     def encode(self, text: bytes) -> Ids:
         """uint16[n]: the ids of one document."""
         n_bytes = len(text)

@@ -66,7 +66,8 @@ def cli() -> None:
 
 def warm_up(tokenizer: Tokenizer, docs: list[Any]) -> None:
     """The state in the middle of a corpus: the memo holds what came before, and only that."""
-    tokenizer._scratches.clear()
+    for scratch in tokenizer._scratches:
+        scratch.clear()
     if docs:
         tokenizer.encode_batch(docs, threads=1)
 
