@@ -36,6 +36,13 @@ def pyunitok(folder: Path, *arguments: str, code: int = 0, stdin: bytes = b"") -
     return done
 
 
+def shell(folder: Path, line: str, *arguments: str) -> subprocess.CompletedProcess:
+    """A line of bash in which {} stands for the command with these arguments."""
+    command = " ".join(f"'{part}'" for part in [*COMMAND, *arguments])
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(["bash", "-c", line.format(command)], cwd=folder, capture_output=True, env=environment)
+
+
 def test_there_and_back(folder):
     done = pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
     assert b"reading a.txt as text (its name ends in .txt)" in done.stderr
@@ -136,10 +143,7 @@ def test_signals(folder, number, code):
 def test_nobody_reads_the_output(folder):
     (folder / "long.txt").write_bytes(b"the cat " * 500_000)
     pyunitok(folder, "tokenize", "long.txt", "-o", "ids", "-m", "toy")
-    command = " ".join(f"'{part}'" for part in [*COMMAND, "detokenize", "ids", "-o", "-"])
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    script = f"set -o pipefail; {command} | head -c 10"
-    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, env=environment)
+    done = shell(folder, "set -o pipefail; {} | head -c 10", "detokenize", "ids", "-o", "-")
     assert (done.returncode, done.stdout, done.stderr) == (1, b"the cat th", b"")
 
 
@@ -218,19 +222,11 @@ def test_what_is_no_regular_file_is_not_replaced(folder):
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
 def test_full_disk(folder):
     pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
-    command = " ".join(f"'{part}'" for part in [*COMMAND, "detokenize", "ids", "-o", "-"])
-    done = subprocess.run(
-        ["bash", "-c", f"{command} > /dev/full"],
-        cwd=folder, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    done = shell(folder, "{} > /dev/full", "detokenize", "ids", "-o", "-")
     assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
     assert b"No space left" in done.stderr
     (folder / "big.txt").write_bytes(os.urandom(1 << 20))
-    limited = " ".join(f"'{part}'" for part in [*COMMAND, "tokenize", "big.txt", "-o", "big", "-m", "toy"])
-    done = subprocess.run(
-        ["bash", "-c", f"ulimit -f 500; trap '' XFSZ; {limited}"],
-        cwd=folder, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    done = shell(folder, "ulimit -f 500; trap '' XFSZ; {}", "tokenize", "big.txt", "-o", "big", "-m", "toy")
     assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
     assert b"big.partial: byte" in done.stderr
     assert not (folder / "big").exists()

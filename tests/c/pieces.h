@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
+
 #define PIECES_MAX 600
 #define PIECES_BYTES_MAX 65536
 
@@ -100,16 +102,6 @@ static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64
 }
 
 /* ------------------------------------------------------------------------------------------------- Random ---- */
-
-static uint64_t random_state = 88172645463325252u;
-
-static inline uint64_t random_u64(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state * UINT64_C(0x2545F4914F6CDD1D);
-}
 
 static inline int64_t random_below(int64_t n)
 {

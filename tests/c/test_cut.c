@@ -131,10 +131,7 @@ static void test_every_pair(void)
 
 int main(void)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : 20261120;
-    printf("SEED=%llu\n", (unsigned long long)random_state);
-    if (random_state == 0) random_state = 1; /* xorshift stays at 0 */
+    random_start(20261120);
     for (int cpu = 0; cpu <= UNITOK_CPU_NEON; cpu++)
         if (unitok_cpu_supported(cpu)) printf("level %d is here\n", cpu);
     text_guard = guard_new(2 * CUT_CHUNK_BYTES);

@@ -9,18 +9,9 @@
 #include "test_alloc.h"
 
 #include "guard.h"
+#include "random.h"
 
 #include "hat.h"
-
-static uint64_t random_state;
-
-static uint64_t random_u64(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state * UINT64_C(0x2545F4914F6CDD1D);
-}
 
 static size_t random_below(size_t n)
 {
@@ -484,10 +475,7 @@ static void test_arguments(void)
 
 int main(void)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : 20240607;
-    printf("SEED=%llu\n", (unsigned long long)random_state);
-    if (random_state == 0) random_state = 1; /* xorshift stays at 0 */
+    random_start(20240607);
     test_arguments();
     for (int i = 0; i < N_SHAPES; i++) test_shape(&shapes[i], 12000, 0);
     test_shape(NULL, 30000, 0);

@@ -468,10 +468,7 @@ static void test_image_long_piece(void)
 
 int main(void)
 {
-    const char *seed = getenv("SEED");
-    random_state = seed ? strtoull(seed, NULL, 10) : 20261120;
-    printf("SEED=%llu\n", (unsigned long long)random_state);
-    if (random_state == 0) random_state = 1; /* xorshift stays at 0 */
+    random_start(20261120);
     test_rules();
     test_no_pieces();
     test_split_run();

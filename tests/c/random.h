@@ -1,0 +1,25 @@
+/* random.h - the random numbers of the C tests: a xorshift that SEED= in the environment starts anew */
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t random_state = 88172645463325252u;
+
+static inline uint64_t random_u64(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+/* Starts from SEED or else from `usual`, and says from what, so that a failure can be had again. */
+static inline void random_start(uint64_t usual)
+{
+    const char *seed = getenv("SEED");
+    random_state = seed ? strtoull(seed, NULL, 10) : usual;
+    printf("SEED=%llu\n", (unsigned long long)random_state);
+    if (random_state == 0) random_state = 1; /* xorshift stays at 0 */
+}
