@@ -81,7 +81,8 @@ TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m2
     return r;
 }
 
-TARGET("avx2,bmi,bmi2,popcnt") int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
+TARGET("avx2,bmi,bmi2,popcnt")
+int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
     __m256i left[8], right[8];
     for (int k = 0; k < 8; k++) {

@@ -41,7 +41,6 @@ typedef struct memo {
     memo_long longs[1 << MEMO_LONG_BITS];
 } memo;
 
-
 INLINE uint64_t mix(uint64_t a, uint64_t b)
 {
     return a * 0x9E3779B97F4A7C15u ^ b * 0xC2B2AE3D27D4EB4Fu;
@@ -53,7 +52,7 @@ INLINE memo_long *memo_long_slot(memo *m, const uint64_t key[4])
     return &m->longs[(half ^ other >> 1 ^ other << 63) >> (64 - MEMO_LONG_BITS)];
 }
 
-/* masks[n] keeps the first n bytes of 16. */
+/* memo_masks[n] keeps the first n bytes of 16. */
 static const uint64_t memo_masks[17][2] = {
 #define M(n) ((1ULL << (n) * 8) - 1)
     {0, 0},        {M(1), 0},     {M(2), 0},     {M(3), 0},     {M(4), 0},     {M(5), 0},
@@ -62,7 +61,7 @@ static const uint64_t memo_masks[17][2] = {
 #undef M
 };
 
-/* tags[n] puts n into byte 15. */
+/* memo_tags[n] puts n into byte 15. */
 static const uint64_t memo_tags[16][2] = {
 #define T(n) {0, (uint64_t)(n) << 56}
     T(0), T(1), T(2), T(3), T(4), T(5), T(6), T(7), T(8), T(9), T(10), T(11), T(12), T(13), T(14), T(15),

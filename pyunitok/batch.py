@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 GROUP_BYTES = 1 << 20  # documents are packed and encoded about so many bytes at a time: what fits a core's cache
 WHOLE_BYTES = 4096  # documents of this size on average are encoded where they lie: packing them would cost a tenth
 THREAD_BYTES = 1 << 20  # a thread is worth starting for so much text
+
+
+def available_cores() -> int:
+    """The cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Documents(Protocol):
@@ -86,8 +92,6 @@ def _encode_groups(
 
 def encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None) -> Packed:
     """See Tokenizer.encode_batch."""
-    from pyunitok.tokenizer import available_cores
-
     sizes = documents.sizes
     n_docs, n_bytes = len(sizes), int(sizes.sum())
     wanted = min(available_cores(), n_bytes // THREAD_BYTES) if threads is None else threads

@@ -84,11 +84,11 @@ def tokenize(
       pyunitok tokenize books/ --doc '\\n\\n' -o ids.u16 --threads 4
       zstdcat corpus.zst | pyunitok tokenize - -o ids.u16 --doc line
     """
+    from pyunitok.batch import available_cores
     from pyunitok.corpus import inputs as corpus_inputs
     from pyunitok.inspect import is_token_file
     from pyunitok.outfile import check_target, partial_name
     from pyunitok.pipeline import Plan, tokenize
-    from pyunitok.tokenizer import available_cores
     from pyunitok.tokens import sidecars
 
     if out == "-":

@@ -99,11 +99,11 @@ def _json_lines(array: TokenArray, tokenizer: Tokenizer, key: str, first: int, s
     bounds = _bounds(array, first, stop)
     ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
     data, offsets = tokenizer.model.decode_batch(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
-    text = data.tobytes()
+    text, names = data.tobytes(), key_path(key)[::-1]
     lines = []
     for begin, end in zip(offsets.tolist(), offsets.tolist()[1:], strict=False):
         value: Any = text[begin:end].decode("utf-8", "replace")
-        for name in reversed(key_path(key)):
+        for name in names:
             value = {name: value}
         lines.append(msgspec.json.encode(value))
     return b"\n".join([*lines, b""])

@@ -28,6 +28,7 @@ import numpy as np
 
 import pyunitok
 from pyunitok import _ffi
+from pyunitok.batch import available_cores
 from pyunitok.corpus import stream
 from pyunitok.corpus.block import Block, ByteStream, DocumentReader
 from pyunitok.corpus.inputs import Source
@@ -35,7 +36,7 @@ from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import OutputError
 from pyunitok.outfile import HASH_CHUNK_BYTES, OutFile, check_target, partial_name, sync_folder, write_whole
-from pyunitok.tokenizer import Tokenizer, available_cores
+from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import InputRecord, Manifest, sidecars
 
 BLOCK_BYTES = 1 << 20
@@ -70,7 +71,6 @@ class Progress:
     documents: int = 0
     compressed: int = 0
     compressed_total: int | None = None  # None: unknown, as of a pipe
-    seconds: float = 0.0
 
 
 @dataclass
@@ -279,13 +279,12 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
     """Carry out the plan; the token file's manifest. on_progress is called after each block, from this thread.
 
     InputError names the file and the line or byte where an input is broken; what was written until then stays in
-    OUT.partial. OutputError if OUT exists. Memory: threads × (block + its ids) + zstd window + the longest JSONL line.
+    OUT.partial. OutputError if OUT exists or cannot be written. The head of this file says how much memory it takes.
     """
     if plan.eod_id is not None and not 0 <= plan.eod_id <= _ffi.ID_MAX:
         raise OutputError(f"the eod id {plan.eod_id} is not within 0..{_ffi.ID_MAX}")
     records = [_record(source, plan) for source in plan.sources]
     model = _describe_model(plan.tokenizer)
-    started = time.monotonic()
     sizes = [source.size_bytes for source in plan.sources]
     total = None if None in sizes else sum(size for size in sizes if size is not None)
     progress = Progress(compressed_total=total)
@@ -303,7 +302,6 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
             progress.bytes += encoded.source_bytes
             progress.tokens, progress.documents = output.tokens, output.documents
             progress.compressed = encoded.compressed
-            progress.seconds = time.monotonic() - started
             if on_progress:
                 on_progress(progress)
         for record, n_bytes in zip(records, inputs.unseen_bytes, strict=True):

@@ -31,11 +31,6 @@ def _show_bytes(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("pyunitok.show", _show_bytes)
 
 
-def available_cores() -> int:
-    """The cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class Tokenizer:
     """A model and what is needed to use it. Immutable: shared by threads, survives fork, pickles by content.
 

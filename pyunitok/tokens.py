@@ -161,10 +161,7 @@ class TokenArray:
         return self.ids[begin:end]
 
     def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
-        begin = 0
-        for end in self.ends:
-            yield self.ids[begin : int(end)]
-            begin = int(end)
+        return (self[index] for index in range(len(self)))
 
     def text_bytes(self, index: int) -> bytes:
         """The document as it was; the eod is left out by its position, whatever its value."""
@@ -224,18 +221,17 @@ def _map(path: StrPath, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 def find_model(manifest: Manifest, name: str) -> Tokenizer:
     """The model that a manifest names; ModelFormatError where it is gone or another one."""
-    wanted, tokenizer = manifest.model, None
-    path = wanted.get("path")
+    path = manifest.model.get("path")
     if path and Path(path).exists():
         tokenizer = Tokenizer.from_file(path)
-    else:
-        try:
-            tokenizer = Tokenizer.default()
-        except VocabularyError:
-            tokenizer = None
-        if tokenizer is None or tokenizer.sha256 != wanted.get("sha256"):
-            raise ModelFormatError(f"{name}: its model {path or wanted.get('name')} is not there; name it (-m, model=)")
-    check_model(manifest, tokenizer, name)
+        check_model(manifest, tokenizer, name)
+        return tokenizer
+    try:  # the file is gone, but the installed vocabulary may be the same
+        tokenizer = Tokenizer.default()
+        check_model(manifest, tokenizer, name)
+    except (ModelFormatError, VocabularyError):
+        gone = path or manifest.model.get("name")
+        raise ModelFormatError(f"{name}: its model {gone} is not there; name it (-m, model=)") from None
     return tokenizer
 
 
