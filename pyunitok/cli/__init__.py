@@ -1,0 +1,63 @@
+"""The command line: each command checks its arguments, calls the library, and reports; imports wait until needed."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import click
+
+from pyunitok.cli.detokenize import detokenize
+from pyunitok.cli.encode import decode, encode
+from pyunitok.cli.inspect import inspect
+from pyunitok.cli.tokenize import tokenize
+
+EXIT_ERROR, EXIT_SIGINT, EXIT_SIGTERM = 1, 130, 143
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="pyunitok", message="pyunitok %(version)s")
+def cli() -> None:
+    """Turn text corpora into uint16 token arrays, exactly and fast.
+
+    \b
+    Example:
+      pyunitok tokenize corpus.jsonl.zst -o ids.u16
+      python -c "import numpy; print(numpy.memmap('ids.u16', dtype='<u2')[:10])"
+    """
+
+
+for _command in (tokenize, detokenize, encode, decode, inspect):
+    cli.add_command(_command)
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived."""
+
+
+def _on_sigterm(*_: object) -> None:
+    raise Terminated
+
+
+def main() -> None:
+    """The entry point: 0 all was done, 1 error, 2 usage, 130 and 143 interrupted."""
+    from pyunitok.errors import UnitokError
+
+    signal.signal(signal.SIGTERM, _on_sigterm)
+    if sys.stdout is None:  # closed by the caller
+        click.echo("error: stdout is closed", err=True)
+        sys.exit(EXIT_ERROR)
+    try:
+        cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(EXIT_SIGINT)
+    except Terminated:
+        click.echo("terminated", err=True)
+        sys.exit(EXIT_SIGTERM)
+    except (UnitokError, OSError, MemoryError, UnicodeError) as error:
+        click.echo(f"error: {error or type(error).__name__}", err=True)
+        sys.exit(EXIT_ERROR)

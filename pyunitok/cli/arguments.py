@@ -1,0 +1,78 @@
+"""Arguments that several commands take: sizes, models, separators."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+DEFAULT_MODEL = "rwkv-world"
+
+
+class Size(click.ParamType[int]):
+    """Bytes, with an optional K, M or G (powers of 1024)."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        text = value.strip().upper().removesuffix("IB").removesuffix("B")
+        factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
+        digits = text[:-1] if factor > 1 else text
+        if not digits.isdecimal() or int(digits) == 0:
+            self.fail(f"{value!r} is no size; try 1M or 262144", param, ctx)
+        return int(digits) * factor
+
+
+model_option = click.option(
+    "-m", "--model", metavar="MODEL", help=f"A model file, or {DEFAULT_MODEL} (the default): the RWKV World vocabulary."
+)
+
+
+def stdin() -> Any:
+    """Lines of bytes."""
+    if sys.stdin is None:
+        raise click.UsageError("stdin is closed: give what to work on as an argument")
+    return sys.stdin.buffer
+
+
+def load_model(model: str | None) -> Any:
+    """The Tokenizer that -m names."""
+    from pyunitok import Tokenizer
+
+    if model in (None, DEFAULT_MODEL):
+        return Tokenizer.default()
+    if not model or not Path(model).is_file():
+        raise click.ClickException(f"there is no model file {model!r}; -m takes a file, or {DEFAULT_MODEL}")
+    return Tokenizer.from_file(model)
+
+
+def parse_eod(eod: str | None, tokenizer: Any) -> int | None:
+    if eod == "none":
+        return None
+    if eod is None:
+        if tokenizer.eod_id is None:
+            raise click.UsageError("this model has no eod id; name one (--eod ID) or say --eod none")
+        return int(tokenizer.eod_id)
+    if not (eod.isascii() and eod.isdecimal()) or int(eod) > 65535:
+        raise click.UsageError(f"--eod takes an id within 0..65535 or none, not {eod!r}")
+    return int(eod)
+
+
+def parse_separator(doc: str) -> bytes | None:
+    """The bytes between documents; None where a file is one document."""
+    import re
+
+    if doc in ("file", "line"):
+        return None if doc == "file" else b"\n"
+    if not doc:
+        raise click.UsageError("--doc takes file, line or a separator, not nothing")
+    named = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
+    parts = re.split(r"\\(x[0-9a-fA-F]{2}|[ntr0\\])", doc)
+    return b"".join(
+        os.fsencode(part) if k % 2 == 0 else named.get(part) or bytes.fromhex(part[1:]) for k, part in enumerate(parts)
+    )

@@ -1,0 +1,60 @@
+"""The command detokenize."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from pyunitok.cli.arguments import load_model
+from pyunitok.cli.report import Meter
+
+
+@click.command()
+@click.argument("tokens", metavar="OUT", type=click.Path(exists=True, dir_okay=False))
+@click.option("-o", "--out", metavar="TEXT", required=True, help="The file to write, or - for stdout.")
+@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the manifest names.")
+@click.option("--overwrite", is_flag=True, help="Replace TEXT if it exists.")
+def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> None:
+    """Turn a token file back into its text: exactly the original bytes for text input.
+
+    JSONL input comes back as lines that hold the text alone. Several inputs come back one after another.
+
+    \b
+    Example:
+      pyunitok detokenize ids.u16 -o - | head -c 300
+    """
+    import pyunitok
+    from pyunitok.detokenize import detokenize
+    from pyunitok.outfile import OutFile, check_target, partial_name
+    from pyunitok.pipeline import Progress
+    from pyunitok.tokens import sidecars
+
+    target = Path(out)
+    if out != "-":
+        check_target(target, overwrite=overwrite)
+        own = [path for path in (Path(tokens), *sidecars(tokens)) if path.exists()]
+        if target.exists() and any(map(target.samefile, own)):
+            raise click.UsageError(f"{out} belongs to the token file itself; name another file")
+    array = pyunitok.open(tokens, dtype="uint16", model=load_model(model) if model else None)
+    tokenizer = array.tokenizer
+    if not tokenizer.lossless:
+        click.echo("note: this model is not lossless; what it had no piece for is lost", err=True)
+    if out == "-":
+        detokenize(array, tokenizer, sys.stdout.buffer, lambda _: None)
+        sys.stdout.buffer.flush()
+        return
+    partial = OutFile(partial_name(target))
+    progress = Progress(compressed_total=array.manifest.bytes if array.manifest else None)
+    with Meter("detokenizing") as meter, closing(partial):
+
+        def on_bytes(n: int) -> None:
+            progress.bytes += n
+            progress.compressed += n
+            meter.show(progress)
+
+        detokenize(array, tokenizer, partial, on_bytes)
+        partial.finish()
+    partial.path.replace(target)
