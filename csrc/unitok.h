@@ -54,7 +54,57 @@ enum unitok_engine {
     UNITOK_ENGINE_HAT = 1           /* the growable HAT-trie that vocabularies are built in */
 };
 
+/* The largest id that fits a uint16 array, and the largest there can be. */
 #define UNITOK_ID_MAX 65535
+#define UNITOK_WIDE_ID_MAX 4194303
+
+/* How a model turns text into pieces. */
+enum unitok_kind {
+    UNITOK_KIND_LONGEST = 1, /* greedy longest prefix, over bytes (RWKV World) */
+    UNITOK_KIND_UNIGRAM = 2, /* the best path by score: Viterbi (SentencePiece, BytePiece, Hugging Face) */
+    UNITOK_KIND_BPE = 3,     /* the pair of best score merges first (SentencePiece, Hugging Face) */
+    UNITOK_KIND_CHAR = 4,    /* every character is a token (SentencePiece) */
+    UNITOK_KIND_WORD = 5     /* every word is a token (SentencePiece) */
+};
+
+/* What a piece is for; the numbers are SentencePiece's. */
+enum unitok_piece_type {
+    UNITOK_PIECE_NORMAL = 1,
+    UNITOK_PIECE_UNKNOWN = 2,      /* at most one: what a character becomes that nothing covers */
+    UNITOK_PIECE_CONTROL = 3,      /* never matches in a text; decodes to nothing */
+    UNITOK_PIECE_USER_DEFINED = 4, /* matches before everything, is never normalized or split */
+    UNITOK_PIECE_UNUSED = 5,       /* matches nothing */
+    UNITOK_PIECE_BYTE = 6          /* "<0x41>": one byte of a character that nothing covers */
+};
+
+enum unitok_model_flags {
+    UNITOK_ADD_DUMMY_PREFIX = 1,        /* a space before the text (after it, with WHITESPACE_AS_SUFFIX) */
+    UNITOK_REMOVE_EXTRA_WHITESPACES = 2,
+    UNITOK_ESCAPE_WHITESPACES = 4,      /* a space becomes U+2581 */
+    UNITOK_WHITESPACE_AS_SUFFIX = 8,
+    UNITOK_BYTE_FALLBACK = 16,          /* an unknown character becomes its bytes */
+    UNITOK_MERGE_UNKNOWN = 32,          /* adjacent unknown characters become one id */
+    UNITOK_FLOAT64 = 64,                /* Unigram sums scores in float64 (BytePiece, Hugging Face), else in float32 */
+    UNITOK_RESTART_AT_SPACE = 128,      /* every space begins a text of its own (Hugging Face's Metaspace) */
+    UNITOK_RESTART_AFTER_NEWLINE = 256, /* so does what follows a run of newlines (BytePiece) */
+    UNITOK_BYTES = 512                  /* positions are bytes, not characters; nothing is normalized (BytePiece) */
+};
+
+/* All that a model is made of. Pieces are data, offsets[0..n_pieces]; ids[k], scores[k], types[k] are those of piece k. */
+typedef struct unitok_spec {
+    int32_t kind;  /* an enum unitok_kind */
+    int32_t flags; /* of enum unitok_model_flags */
+    int64_t n_pieces;
+    const uint8_t *data;
+    const int64_t *offsets;
+    const int64_t *ids;
+    const double *scores;     /* NULL: all 0 */
+    const uint8_t *types;     /* enum unitok_piece_type; NULL: all NORMAL */
+    const uint8_t *charsmap;  /* SentencePiece's precompiled_charsmap; NULL: none */
+    int64_t n_charsmap_bytes;
+    int64_t eod_id;      /* -1, or an id: end of document */
+    int64_t fallback_id; /* LONGEST: -1, or what a byte becomes that no piece covers */
+} unitok_spec;
 
 typedef struct unitok_model unitok_model;
 
