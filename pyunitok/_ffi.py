@@ -22,6 +22,13 @@ CPUS = {"portable": 0, "sse2": 1, "avx2": 2, "avx512": 3, "neon": 4}
 ENGINES = {"double-array": 0, "hat": 1}
 ENCODE_SLACK: int = lib.UNITOK_ENCODE_SLACK
 ID_MAX: int = lib.UNITOK_ID_MAX
+MODEL_FLAGS: dict[str, int] = {
+    name: getattr(lib, f"UNITOK_{name.upper()}")
+    for name in (
+        "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix", "byte_fallback",
+        "merge_unknown", "float64", "restart_at_space", "restart_after_newline", "bytes",
+    )
+}  # fmt: skip
 CHECKSUM_AT: int = lib.UNITOK_NATIVE_CHECKSUM_AT
 CHECKED_FROM: int = lib.UNITOK_NATIVE_CHECKED_FROM
 
