@@ -15,6 +15,7 @@ typedef struct token {
  * same tables as in raw text. Normalized text has no other spaces when they are escaped, so nothing is lost; where they
  * are not escaped, U+2581 is a character like any other. */
 #define SPACE_BYTE 0x20
+static const uint8_t space_symbol[3] = {0xE2, 0x96, 0x81}; /* U+2581 */
 
 /* The bytes of the character that begins with `lead`: as SentencePiece counts, by the lead byte alone. */
 INLINE int64_t char_bytes(uint8_t lead)

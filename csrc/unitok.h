@@ -23,7 +23,8 @@ enum unitok_status {
     UNITOK_ERROR_VOCABULARY = 3, /* these pieces make no vocabulary; `item` is the piece at fault, or -1 */
     UNITOK_ERROR_FORMAT = 4,     /* these bytes are no native model; `position` is the byte at fault */
     UNITOK_ERROR_ID = 5,         /* an id has no piece; `item` is the id, `position` its index in the array */
-    UNITOK_ERROR_CPU = 6         /* this processor or this build lacks the instruction set asked for */
+    UNITOK_ERROR_CPU = 6,        /* this processor or this build lacks the instruction set asked for */
+    UNITOK_ERROR_ROOM = 7        /* the array for ids is too small; `item` is the document */
 };
 
 typedef struct unitok_error {
@@ -87,8 +88,10 @@ enum unitok_model_flags {
     UNITOK_FLOAT64 = 64,                /* Unigram sums scores in float64 (BytePiece, Hugging Face), else in float32 */
     UNITOK_RESTART_AT_SPACE = 128,      /* every space begins a text of its own (Hugging Face's Metaspace) */
     UNITOK_RESTART_AFTER_NEWLINE = 256, /* so does what follows a run of newlines (BytePiece) */
-    UNITOK_BYTES = 512                  /* positions are bytes, not characters; nothing is normalized (BytePiece) */
+    UNITOK_BYTES = 512,                 /* positions are bytes, not characters; nothing is normalized (BytePiece) */
+    UNITOK_BYTE_PIECES_MATCH = 1024     /* the text "<0x41>" is the byte piece of that name (Hugging Face) */
 };
+#define UNITOK_FLAGS_ALL 2047
 
 /* All that a model is made of. Pieces are data, offsets[0..n_pieces]; ids[k], scores[k], types[k] are those of piece k. */
 typedef struct unitok_spec {
@@ -102,6 +105,8 @@ typedef struct unitok_spec {
     const uint8_t *types;     /* enum unitok_piece_type; NULL: all NORMAL */
     const uint8_t *charsmap;  /* SentencePiece's precompiled_charsmap; NULL: none */
     int64_t n_charsmap_bytes;
+    const uint8_t *unknown_surface; /* what the unknown id decodes to; NULL: nothing */
+    int64_t n_unknown_surface_bytes;
     int64_t eod_id;      /* -1, or an id: end of document */
     int64_t fallback_id; /* LONGEST: -1, or what a byte becomes that no piece covers */
 } unitok_spec;
@@ -109,27 +114,29 @@ typedef struct unitok_spec {
 typedef struct unitok_model unitok_model;
 
 typedef struct unitok_model_info {
-    int64_t n_pieces;        /* pieces that can match in a text */
+    int64_t n_pieces;        /* pieces of every type */
     int64_t n_ids;           /* 1 + the largest id, eod and fallback included */
     int64_t eod_id;          /* end of document, or -1 */
-    int64_t fallback_id;     /* what a byte becomes that no piece covers, or -1 where all 256 bytes are pieces */
+    int64_t fallback_id;     /* LONGEST: what a byte becomes that no piece covers, or -1 where all 256 bytes are pieces */
+    int64_t unknown_id;      /* what an unknown character becomes, or -1 */
     int64_t max_piece_bytes; /* the longest piece: the look-ahead that greedy needs */
     int64_t memory_bytes;    /* what the model holds, mapped bytes included */
     int64_t trie_bytes;      /* of these, the engine */
+    int32_t kind;            /* an enum unitok_kind */
+    int32_t flags;           /* of enum unitok_model_flags */
+    int32_t id_bytes;        /* 2: ids are uint16_t; 4: uint32_t, where the largest is over UNITOK_ID_MAX */
     int32_t engine;          /* an enum unitok_engine */
     int32_t cpu;             /* the enum unitok_cpu in use, never AUTO */
+    int32_t is_whole;        /* a document is one segment: nothing proves a cut in it, and its memory is O(n_bytes) */
 } unitok_model_info;
 
-/* Builds a greedy longest-prefix model.
- *   data, offsets[0..n_pieces]   the pieces, any bytes, none empty, none twice
- *   ids[0..n_pieces-1]           their ids, 0..UNITOK_ID_MAX, none twice
- *   eod_id, fallback_id          -1..UNITOK_ID_MAX; each may be a piece's id or one of its own
- *   engine, cpu                  enum unitok_engine, enum unitok_cpu
- * Fails with UNITOK_ERROR_VOCABULARY where a rule above is broken, or where a byte has no piece and fallback_id is -1.
- * Nothing passed in is kept. Cost: O(bytes of pieces); 65,529 pieces take some 30 ms. */
-int32_t unitok_model_new(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces,
-                         int64_t eod_id, int64_t fallback_id, int32_t engine, int32_t cpu, unitok_model **ret,
-                         unitok_error *error);
+/* Builds a model.
+ *   spec         its pieces: none empty, no id twice (0..UNITOK_WIDE_ID_MAX); no two the same bytes among those that match
+ *   engine, cpu  enum unitok_engine (LONGEST alone has the choice), enum unitok_cpu
+ * Fails with UNITOK_ERROR_VOCABULARY where a rule is broken, for LONGEST also where a byte has no piece and fallback_id is
+ * -1; with UNITOK_ERROR_FORMAT for a broken charsmap. Nothing passed in is kept. Cost: O(bytes of pieces); 65,529 pieces
+ * take some 30 ms. */
+int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret, unitok_error *error);
 
 /* Opens a native model that lies in memory, 8-byte aligned. `bytes[0..n_bytes-1]` must stay unchanged for the life of
  * the model, which reads its tables in place. Every index in the file is checked: hostile bytes give
@@ -155,7 +162,7 @@ const uint8_t *unitok_model_piece(const unitok_model *model, int64_t id, int64_t
 /* All pieces by id, in the model's memory: piece `id` is data[offsets[id]..offsets[id + 1]), id < n_ids; empty if none. */
 void unitok_model_pieces(const unitok_model *model, const uint8_t **ret_data, const uint32_t **ret_offsets);
 
-/* The id of exactly these bytes, or -1. */
+/* The id of exactly these bytes, or -1. LONGEST: one walk; the other kinds: O(n_ids). */
 int64_t unitok_model_find(const unitok_model *model, const uint8_t *piece, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Encode ---- */
@@ -170,32 +177,51 @@ int64_t unitok_scratch_memory_bytes(const unitok_scratch *scratch);
 void unitok_scratch_clear(unitok_scratch *scratch);
 
 enum unitok_encode_flags {
-    UNITOK_ENCODE_PLAIN = 1,   /* without cuts and memo: the same ids, slower; for tests and measurements */
-    UNITOK_ENCODE_OPEN_END = 2 /* the last document goes on after this batch: it gets no eod */
+    UNITOK_ENCODE_PLAIN = 1,     /* without cuts and memo: the same ids, slower; for tests and measurements */
+    UNITOK_ENCODE_OPEN_END = 2,  /* the last document goes on after this batch: it gets no eod */
+    UNITOK_ENCODE_OPEN_START = 4 /* the first document goes on from the batch before, at a point that unitok_split gave */
 };
 
-/* An array for ids must have room for every byte and every eod, and this many more. */
+/* How the next part of a document goes on: the running sum of scores, the spaces seen. All zero: a document begins. */
+typedef struct unitok_state {
+    double sum;
+    int64_t normalize[4];
+    int32_t last_unknown;
+    int32_t last_byte;
+} unitok_state;
+
+/* What an array for ids needs beyond the ids it gets. For LONGEST and BytePiece, n_bytes + UNITOK_ENCODE_SLACK is enough for
+ * a text of n_bytes; others may need more where text grows by normalization or breaks down into bytes. */
 #define UNITOK_ENCODE_SLACK 16
 
-/* Encodes one document: ids[0..result-1]. Never fails. O(n_bytes) on any bytes.
- * ids must have room for n_bytes + UNITOK_ENCODE_SLACK. */
+/* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are; -1 when memory is short;
+ * -2 where `capacity` (in ids) may not be enough: try again with more. O(n_bytes) on any bytes; BPE O(n log n) within a
+ * segment. */
 int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
-                      uint16_t *ids);
-
-/* Like unitok_encode, and ends[k] is where token k ends, in bytes from the start of the text. Slower: no memo. */
-int64_t unitok_encode_ends(const unitok_model *model, const uint8_t *text, int64_t n_bytes, uint16_t *ids,
-                           int64_t *ends);
+                      void *ids, int64_t capacity);
 
 /* Encodes a packed list of documents into a packed list of ids: id_offsets[0..n_docs], id_offsets[0] = 0. Each document
- * is followed by eod_id unless that is -1. ids must have room for offsets[n_docs] - offsets[0] + UNITOK_ENCODE_SLACK, and
- * with an eod_id for n_docs more. Fails only on bad arguments. */
+ * is followed by eod_id unless that is -1. flags are enum unitok_encode_flags. `state`, NULL where all documents are
+ * whole: with OPEN_START read for the first, with OPEN_END filled by the last. UNITOK_ERROR_ROOM as -2 above. */
 int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, const uint8_t *data,
-                            const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, uint16_t *ids,
-                            int64_t *id_offsets, unitok_error *error);
+                            const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state,
+                            void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error);
 
-/* How much of an unfinished document can be encoded now: for the result k, encoding text[0..k) and then the rest, with
- * whatever follows it, gives the ids of the whole. k > 0 if n_bytes >= 2 * max_piece_bytes. Starts must be such points too
- * (0 is). Takes the last proven cut; where there is none, the last token boundary that more text cannot move. */
+/* A token and where it comes from. */
+typedef struct unitok_span {
+    int64_t id;
+    int64_t begin, end; /* in the text, in bytes; SentencePiece's offsets */
+    int64_t piece_end;  /* in the normalized text (unitok_normalize): the piece begins where the one before ends */
+} unitok_span;
+
+/* Encodes one document with the place of every token: spans[0..result-1]; -1 and -2 as unitok_encode. Slower: no memo, and
+ * O(n_bytes) memory. */
+int64_t unitok_encode_spans(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
+                            unitok_span *spans, int64_t capacity);
+
+/* How much of an unfinished document can be encoded now: for the result k, encoding text[0..k) and then the rest in the
+ * state left, with whatever follows, gives the ids of the whole. Starts must be such points too (0 is). 0 means: not yet.
+ * For LONGEST, k > 0 if n_bytes >= 2 * max_piece_bytes. */
 int64_t unitok_split(const unitok_model *model, const uint8_t *text, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Decode ---- */
@@ -204,9 +230,10 @@ int64_t unitok_split(const unitok_model *model, const uint8_t *text, int64_t n_b
  *   drop_last      1: the last id of each document is its eod, which is left out by position whatever its value
  *   separator      n_separator_bytes bytes that follow each document
  *   out, capacity  with capacity too small (0 to ask) nothing is written to out, and byte_offsets holds the sizes
- * byte_offsets[n_docs] is the size needed. An eod or fallback id without a piece decodes to nothing and to U+FFFD.
+ * byte_offsets[n_docs] is the size needed. An eod or fallback id without a piece decodes to nothing and to U+FFFD; with a
+ * normalizer, U+2581 to a space, byte pieces to their bytes and so on, as SentencePiece does, without its denormalization.
  * UNITOK_ERROR_ID names the first id that is out of range or has no piece. */
-int32_t unitok_decode_batch(const unitok_model *model, const uint16_t *ids, const int64_t *id_offsets, int64_t n_docs,
+int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const int64_t *id_offsets, int64_t n_docs,
                             int32_t drop_last, const uint8_t *separator, int64_t n_separator_bytes, uint8_t *out,
                             int64_t capacity, int64_t *byte_offsets, unitok_error *error);
 

@@ -1,0 +1,219 @@
+/* encode.c - the public functions that encode: one document, a batch, and where a document may be divided */
+
+#include "alloc.h"
+#include "error.h"
+#include "memo.h"
+#include "model.h"
+#include "packed.h"
+
+/* What NAME(encode) returns instead of a number of ids. */
+enum { ENCODE_NO_MEMORY = -1, ENCODE_NO_ROOM = -2 };
+
+/* Room for `held` bytes of normalized text and at least as many more; 0 when memory is short. */
+static int scratch_buffer(unitok_scratch *s, const normalizer *normalizer, int64_t held)
+{
+    int64_t more = held > 2 * CUT_CHUNK_BYTES ? held : 2 * CUT_CHUNK_BYTES;
+    int64_t wanted = held + more + normalizer->max_step_bytes + CUT_READ_BEYOND;
+    if (wanted <= s->buffer_bytes) return 1;
+    uint8_t *p = mem_realloc(s->buffer, (size_t)wanted);
+    if (!p) return 0;
+    s->buffer = p;
+    s->buffer_bytes = wanted;
+    return 1;
+}
+
+/* Room for n tokens; NULL when memory is short. */
+static token *scratch_tokens(unitok_scratch *s, int64_t n)
+{
+    if (n <= s->tokens_room) return s->tokens;
+    token *p = mem_realloc(s->tokens, (size_t)n * sizeof *p);
+    if (!p) return NULL;
+    s->tokens = p;
+    s->tokens_room = n;
+    return p;
+}
+
+/* The tokens of a segment of a kind whose segments stand alone; -1 when memory is short. */
+static int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes,
+                            token *tokens)
+{
+    if (m->kind == UNITOK_KIND_BPE) return bpe_segment(m->bpe, s->bpe, segment, n_bytes, tokens);
+    return words_segment(m->words, segment, n_bytes, tokens);
+}
+
+#define NAME(x) x##_16
+#define ID uint16_t
+#define SHORT_BITS 16
+#include "segments.h"
+
+#define NAME(x) x##_32
+#define ID uint32_t
+#define SHORT_BITS 16
+#include "segments.h"
+
+#define NAME(x) x##_float_16
+#define ID uint16_t
+#define SHORT_BITS 17
+#define SUM float
+#define SUM_SCORES sum_scores
+#define UNIGRAM(x) unigram_##x
+#include "segments.h"
+
+#define NAME(x) x##_float_32
+#define ID uint32_t
+#define SHORT_BITS 17
+#define SUM float
+#define SUM_SCORES sum_scores
+#define UNIGRAM(x) unigram_##x
+#include "segments.h"
+
+#define NAME(x) x##_double_16
+#define ID uint16_t
+#define SHORT_BITS 17
+#define SUM double
+#define SUM_SCORES sum_scores64
+#define RESTARTS 1
+#define UNIGRAM(x) unigram64_##x
+#include "segments.h"
+
+#define NAME(x) x##_double_32
+#define ID uint32_t
+#define SHORT_BITS 17
+#define SUM double
+#define SUM_SCORES sum_scores64
+#define RESTARTS 1
+#define UNIGRAM(x) unigram64_##x
+#include "segments.h"
+
+/* ------------------------------------------------------------------------------------------------- scratch ---- */
+
+static int64_t memo_size(loop_kind loop)
+{
+    switch (loop) {
+    case LOOP_16: return sizeof(memo_16);
+    case LOOP_32: return sizeof(memo_32);
+    case LOOP_FLOAT_16: return sizeof(memo_float_16);
+    case LOOP_FLOAT_32: return sizeof(memo_float_32);
+    case LOOP_DOUBLE_16: return sizeof(memo_double_16);
+    default: return sizeof(memo_double_32);
+    }
+}
+
+unitok_scratch *unitok_scratch_new(const unitok_model *m)
+{
+    unitok_scratch *s = mem_zalloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->model = m;
+    s->memo_bytes = memo_size(m->loop);
+    s->memo = mem_zalloc(1, (size_t)s->memo_bytes);
+    int ok = s->memo != NULL;
+    if (ok && m->unigram) ok = (s->unigram = unigram_scratch_new(m->unigram)) != NULL;
+    if (ok && m->bpe) ok = (s->bpe = bpe_scratch_new(m->bpe)) != NULL;
+    if (ok) return s;
+    unitok_scratch_free(s);
+    return NULL;
+}
+
+void unitok_scratch_clear(unitok_scratch *s)
+{
+    memset(s->memo, 0, (size_t)s->memo_bytes);
+}
+
+void unitok_scratch_free(unitok_scratch *s)
+{
+    if (!s) return;
+    bpe_scratch_free(s->bpe);
+    unigram_scratch_free(s->unigram);
+    mem_free(s->tokens);
+    mem_free(s->buffer);
+    mem_free(s->memo);
+    mem_free(s);
+}
+
+int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
+{
+    return (int64_t)sizeof *s + s->memo_bytes + s->buffer_bytes + s->tokens_room * (int64_t)sizeof(token);
+}
+
+/* ------------------------------------------------------------------------------------------------ encoding ---- */
+
+/* One document, or the next part of one, into ids[at..]; the number of ids, or an ENCODE_ code. */
+static int64_t encode(const unitok_model *m, unitok_scratch *s, unitok_state *state, const uint8_t *text, int64_t n_bytes,
+                      int64_t n_readable, int last, int plain, void *ids, int64_t at, int64_t capacity)
+{
+#define ENCODE(instance, ID) \
+    encode_##instance(m, s, state, text, n_bytes, n_readable, last, plain, (ID *)ids + at, capacity - at)
+    ASSERT(s->model == m);
+    switch (m->loop) {
+    case LOOP_16: return ENCODE(16, uint16_t);
+    case LOOP_32: return ENCODE(32, uint32_t);
+    case LOOP_FLOAT_16: return ENCODE(float_16, uint16_t);
+    case LOOP_FLOAT_32: return ENCODE(float_32, uint32_t);
+    case LOOP_DOUBLE_16: return ENCODE(double_16, uint16_t);
+    default: return ENCODE(double_32, uint32_t);
+    }
+#undef ENCODE
+}
+
+int64_t unitok_encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, void *ids,
+                      int64_t capacity)
+{
+    return encode(m, s, NULL, text, n_bytes, n_bytes, 1, 0, ids, 0, capacity);
+}
+
+static void put_id(const unitok_model *m, void *ids, int64_t at, int64_t id)
+{
+    if (m->info.id_bytes == 2) ((uint16_t *)ids)[at] = (uint16_t)id;
+    else ((uint32_t *)ids)[at] = (uint32_t)id;
+}
+
+static const char *check_batch(const unitok_model *m, const unitok_scratch *s, const int64_t *offsets, int64_t n_docs,
+                               int64_t eod_id)
+{
+    if (s->model != m) return "the scratch is another model's";
+    if (eod_id < -1 || eod_id > (m->info.id_bytes == 2 ? UNITOK_ID_MAX : UNITOK_WIDE_ID_MAX))
+        return "the eod id does not fit the ids of this model";
+    return check_offsets(offsets, n_docs);
+}
+
+int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint8_t *data, const int64_t *offsets,
+                            int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state, void *ids,
+                            int64_t capacity, int64_t *id_offsets, unitok_error *error)
+{
+    const char *wrong = check_batch(m, s, offsets, n_docs, eod_id);
+    if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
+    unitok_state own;
+    int64_t done = 0;
+    id_offsets[0] = 0;
+    for (int64_t k = 0; k < n_docs; k++) {
+        int opened = k == 0 && flags & UNITOK_ENCODE_OPEN_START, last = k < n_docs - 1 || !(flags & UNITOK_ENCODE_OPEN_END);
+        unitok_state *of_this = NULL;
+        if (opened || !last) {
+            of_this = state ? state : &own;
+            if (!opened || !state) memset(of_this, 0, sizeof *of_this);
+        }
+        int64_t n = encode(m, s, of_this, data + offsets[k], offsets[k + 1] - offsets[k], offsets[n_docs] - offsets[k], last,
+                           flags & UNITOK_ENCODE_PLAIN, ids, done, capacity);
+        if (n == ENCODE_NO_MEMORY) return fail_memory(error);
+        int with_eod = eod_id >= 0 && last;
+        if (n == ENCODE_NO_ROOM || done + n + with_eod > capacity)
+            return fail(error, UNITOK_ERROR_ROOM, k, -1, "the array for ids is too small");
+        done += n;
+        if (with_eod) put_id(m, ids, done++, eod_id);
+        id_offsets[k + 1] = done;
+    }
+    return UNITOK_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------ dividing ---- */
+
+int64_t unitok_split(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
+{
+    if (m->whole) return 0;
+    if (m->kind == UNITOK_KIND_LONGEST) {
+        int64_t cut = cut_last(m->cuts, text, n_bytes);
+        return cut ? cut : longest_settled(&m->longest, text, n_bytes);
+    }
+    if (!m->normalizer) return cut_last(m->cuts, text, n_bytes);
+    return split_normalized(m, text, n_bytes);
+}

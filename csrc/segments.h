@@ -1,0 +1,403 @@
+/* segments.h - the loop over segments: cut, look up, and ask the encoder below where the memo does not know
+ *
+ * A template, included by encode.c once for each loop_kind (model.h). Its parameters, which it undefines at the end:
+ *
+ *     NAME(x)      x with the instance's suffix
+ *     ID           uint16_t or uint32_t
+ *     SHORT_BITS   the short table has 2^SHORT_BITS entries, the long one half as many
+ *     SUM          the running sum's type, float or double; not defined where segments stand alone
+ *     SUM_SCORES   with SUM: the table of the model that says what an id adds to it
+ *     UNIGRAM(x)   with SUM: the functions of unigram.h for that type
+ *     RESTARTS     with SUM: texts begin anew inside a document (UNITOK_RESTART_...)
+ *
+ * Unigram sums scores over a whole text and rounds at every step, so the path through a segment may depend on the sum S
+ * before it. A memo entry therefore also says for which S its path is sure (unigram.h proves the bound): bits 4..15 of its
+ * word are bits 19..30 of that largest |S| as a float. A hit with a smaller |S| adds the scores of its ids to S one by
+ * one, as the reference does; any other segment is encoded anew from S. */
+
+typedef struct NAME(short_entry) {
+    uint64_t key[2];
+    ID ids[MEMO_SHORT_IDS + 1]; /* the last is the word */
+} NAME(short_entry);
+
+typedef struct NAME(long_entry) {
+    uint64_t key[4];
+    ID ids[MEMO_LONG_IDS + 1];
+} NAME(long_entry);
+
+typedef struct NAME(memo) {
+    NAME(short_entry) shorts[1 << SHORT_BITS];
+    NAME(long_entry) longs[1 << (SHORT_BITS - 1)];
+} NAME(memo);
+
+/* A run over one document. */
+typedef struct NAME(run) {
+    const unitok_model *m;
+    unitok_scratch *s;
+#ifdef SUM
+    SUM sum;
+#endif
+    int32_t last_unknown; /* the last id was the unknown one, which the next may join */
+    uint8_t last_byte;    /* before the next segment */
+    int failed;           /* memory was short */
+} NAME(run);
+
+/* The ids of a segment's tokens: unknown characters become byte pieces or the unknown id. */
+static int64_t NAME(emit)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n, ID *ids)
+{
+    ID *out = ids;
+    int64_t begin = 0;
+    for (int64_t k = 0; k < n; begin = tokens[k++].end) {
+        if (LIKELY(tokens[k].id != TOKEN_UNKNOWN)) *out++ = (ID)tokens[k].id;
+        else if (!(m->flags & UNITOK_BYTE_FALLBACK)) *out++ = (ID)m->unknown_id;
+        else {
+            for (int64_t i = begin; i < tokens[k].end; i++) {
+                if (segment[i] == SPACE_BYTE && m->compact) {
+                    for (int b = 0; b < 3; b++) *out++ = (ID)m->byte_ids[space_symbol[b]];
+                } else {
+                    *out++ = (ID)m->byte_ids[segment[i]];
+                }
+            }
+        }
+    }
+    return out - ids;
+}
+
+/* Makes one unknown id of each run of them; returns how many ids are left. */
+static int64_t NAME(merge_unknown)(NAME(run) *r, ID *ids, int64_t n)
+{
+    ID unknown = (ID)r->m->unknown_id;
+    int last = r->last_unknown, any = n > 0 && last && ids[0] == unknown;
+    for (int64_t k = 1; k < n; k++) any |= (ids[k] == unknown) & (ids[k - 1] == unknown);
+    if (n) r->last_unknown = ids[n - 1] == unknown;
+    if (!any) return n;
+    ID *out = ids;
+    for (int64_t k = 0; k < n; k++) {
+        int is_unknown = ids[k] == unknown;
+        if (!(is_unknown && last)) *out++ = ids[k];
+        last = is_unknown;
+    }
+    return out - ids;
+}
+
+#ifdef SUM
+/* A text begins anew at a segment. */
+INLINE int NAME(restarts)(const unitok_model *m, uint8_t before, uint8_t first)
+{
+    if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;
+    return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n';
+}
+
+/* |S| as memo entries compare it. */
+INLINE uint32_t NAME(size_of_sum)(SUM sum)
+{
+    float magnitude = (float)sum;
+    uint32_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    return bits >> 19 & 0xFFF;
+}
+
+/* May S go on by the ids instead of the tokens? Not where a byte piece stands for itself, or for a broken character. */
+static int NAME(ids_tell_scores)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n)
+{
+    int64_t begin = 0;
+    for (int64_t k = 0; k < n; begin = tokens[k++].end) {
+        if (tokens[k].id != TOKEN_UNKNOWN) {
+            if (m->types[tokens[k].id] == UNITOK_PIECE_BYTE) return 0;
+            continue;
+        }
+        if ((segment[begin] & 0xC0) == 0x80) return 0;
+        for (int64_t i = begin + 1; i < tokens[k].end; i++)
+            if ((segment[i] & 0xC0) != 0x80) return 0;
+    }
+    return 1;
+}
+#endif
+
+/* A segment of any length without the memo, from the running sum. */
+static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *ids)
+{
+    const unitok_model *m = r->m;
+#ifdef SUM
+    token few[MEMO_LONG_BYTES];
+    if (n_bytes <= MEMO_LONG_BYTES)
+        return NAME(emit)(m, segment, few, UNIGRAM(segment)(m->unigram, segment, n_bytes, &r->sum, few), ids);
+    ID *out = ids;
+    UNIGRAM(start)(r->s->unigram, r->sum);
+    for (int64_t done = 0; done < n_bytes;) {
+        int64_t n_tokens, used = UNIGRAM(advance)(m->unigram, r->s->unigram, segment + done, n_bytes - done, &n_tokens);
+        if (used < 0) {
+            r->failed = 1;
+            return 0;
+        }
+        out += NAME(emit)(m, segment + done, unigram_tokens(r->s->unigram), n_tokens, out);
+        done += used;
+    }
+    r->sum = UNIGRAM(sum)(r->s->unigram);
+    return out - ids;
+#else
+    if (m->kind == UNITOK_KIND_LONGEST) {
+        int64_t n = 0, token_bytes;
+        for (int64_t i = 0; i < n_bytes; i += token_bytes)
+            ids[n++] = (ID)longest_next(&m->longest, segment + i, n_bytes - i, &token_bytes);
+        return n;
+    }
+    token few[MEMO_LONG_BYTES];
+    token *tokens = n_bytes <= MEMO_LONG_BYTES ? few : scratch_tokens(r->s, n_bytes);
+    int64_t n = tokens ? encode_alone(m, r->s, segment, n_bytes, tokens) : -1;
+    if (n < 0) r->failed = 1;
+    return n < 0 ? 0 : NAME(emit)(m, segment, tokens, n, ids);
+#endif
+}
+
+/* What a segment of up to MEMO_LONG_BYTES costs that the memo does not hold. Fills `held`, an entry's ids of which the last,
+ * held[max_ids], is the word, and *ret_holds tells whether it did. Out of line: the loop of hits must stay small. */
+static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *held, int64_t max_ids,
+                                   int *ret_holds, ID *ids)
+{
+#ifdef SUM
+    const unitok_model *m = r->m;
+    token tokens[MEMO_LONG_BYTES];
+    float limit;
+    int64_t n_tokens = UNIGRAM(exact)(m->unigram, segment, n_bytes, tokens, &limit);
+    int64_t n = NAME(emit)(m, segment, tokens, n_tokens, ids);
+    uint32_t size = NAME(ids_tell_scores)(m, segment, tokens, n_tokens) ? NAME(size_of_sum)(limit) : 0;
+    uint32_t word = size << 4;
+    int sure = NAME(size_of_sum)(r->sum) < size;
+#else
+    int64_t n = NAME(walk)(r, segment, n_bytes, ids);
+    uint32_t word = 0;
+#endif
+    *ret_holds = n <= max_ids && !r->failed;
+    if (*ret_holds) {
+        memcpy(held, ids, (size_t)n * sizeof *ids);
+        held[max_ids] = (ID)(word | (uint32_t)n);
+    }
+#ifdef SUM
+    if (!sure) return NAME(walk)(r, segment, n_bytes, ids);
+    for (int64_t k = 0; k < n; k++) r->sum += m->SUM_SCORES[ids[k]];
+#endif
+    return n;
+}
+
+/* Does what an entry holds serve now? Then its ids are copied, and it costs next to nothing. */
+INLINE int NAME(serves)(const NAME(run) *r, uint32_t word)
+{
+#ifdef SUM
+    return NAME(size_of_sum)(r->sum) < word >> 4;
+#else
+    (void)r, (void)word;
+    return 1;
+#endif
+}
+
+/* Takes the ids of a hit, which lie at `out` already; returns how many. */
+INLINE int64_t NAME(take)(NAME(run) *r, const ID *out, uint32_t word)
+{
+#ifdef SUM
+    int64_t n = word & 15;
+    SUM sum = r->sum;
+    for (int64_t k = 0; k < n; k++) sum += r->m->SUM_SCORES[out[k]];
+    r->sum = sum;
+    return n;
+#else
+    (void)r, (void)out;
+    return word;
+#endif
+}
+
+static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment, int64_t n_bytes, ID *ids)
+{
+    if (n_bytes > MEMO_LONG_BYTES) return NAME(walk)(r, segment, n_bytes, ids);
+    uint64_t key[4];
+    memo_long_key(segment, n_bytes, key);
+    NAME(long_entry) *slot = &memo->longs[memo_long_hash(key) >> (65 - SHORT_BITS)];
+    if (LIKELY(memcmp(slot->key, key, sizeof key) == 0)) {
+        if (!NAME(serves)(r, slot->ids[MEMO_LONG_IDS])) return NAME(walk)(r, segment, n_bytes, ids);
+        memcpy(ids, slot->ids, sizeof slot->ids);
+        return NAME(take)(r, ids, slot->ids[MEMO_LONG_IDS]);
+    }
+    int holds;
+    int64_t n = NAME(miss)(r, segment, n_bytes, slot->ids, MEMO_LONG_IDS, &holds, ids);
+    if (holds) memcpy(slot->key, key, sizeof key);
+    return n;
+}
+
+/* Encodes the segments between the cuts; text is readable 32 bytes beyond the last. */
+static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8_t *text, const uint16_t *cuts,
+                                     int64_t n_cuts, ID *ids)
+{
+    ID *out = ids;
+    int64_t begin = 0;
+    for (int64_t k = 0; k < n_cuts; k++) {
+        const uint8_t *segment = text + begin;
+        int64_t n_bytes = cuts[k] - begin;
+#ifdef RESTARTS
+        if (NAME(restarts)(r->m, begin ? segment[-1] : r->last_byte, segment[0])) r->sum = 0;
+#endif
+        begin = cuts[k];
+        if (UNLIKELY(n_bytes > MEMO_SHORT_BYTES)) {
+            out += NAME(encode_long)(r, memo, segment, n_bytes, out);
+            continue;
+        }
+        memo_short_key key = memo_short_key_of(segment, n_bytes);
+        NAME(short_entry) *slot = &memo->shorts[memo_short_hash(key) >> (64 - SHORT_BITS)];
+        if (LIKELY(memo_short_is(slot->key, key))) {
+            uint32_t word = slot->ids[MEMO_SHORT_IDS];
+            if (LIKELY(NAME(serves)(r, word))) {
+                memcpy(out, slot->ids, sizeof slot->ids);
+                out += NAME(take)(r, out, word);
+            } else {
+                out += NAME(walk)(r, segment, n_bytes, out);
+            }
+        } else {
+            int holds;
+            out += NAME(miss)(r, segment, n_bytes, slot->ids, MEMO_SHORT_IDS, &holds, out);
+            if (holds) memcpy(slot->key, &key, sizeof slot->key);
+        }
+    }
+    r->last_byte = text[begin - 1];
+    return out - ids;
+}
+
+/* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1], chunk by chunk: find the
+ * cuts of the next CUT_CHUNK_BYTES, encode what lies between them, go on from the last cut. `closed`: the text's end is
+ * a cut too; else what follows the last cut stays. Returns how much was encoded. */
+INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable, int closed,
+                                ID *ids, int64_t *ret_n_ids)
+{
+    const unitok_model *m = r->m;
+    unitok_scratch *s = r->s;
+    int64_t done = 0, seen = closed ? n_bytes : n_bytes - CUT_WINDOW_BYTES;
+    ID *out = ids;
+    while (done < seen && !r->failed) {
+        int64_t n_chunk = seen - done < CUT_CHUNK_BYTES ? seen - done : CUT_CHUNK_BYTES;
+        const uint8_t *chunk = text + done;
+        if (n_readable - done < n_chunk + CUT_READ_BEYOND) {
+            /* With all that follows the chunk: the windows of its last characters reach there. */
+            memcpy(s->tail, chunk, (size_t)(n_readable - done));
+            chunk = s->tail;
+        }
+        int64_t n_cuts = m->scan(m->cuts, chunk, n_chunk, s->cuts);
+        if (closed && done + n_chunk == n_bytes) s->cuts[n_cuts++] = (uint16_t)n_chunk;
+        if (UNLIKELY(n_cuts == 0)) {
+            int64_t end = cut_next(m->cuts, text, done + n_chunk - 1, seen);
+            if (end == seen && !closed) break;
+#ifdef RESTARTS
+            if (NAME(restarts)(m, r->last_byte, text[done])) r->sum = 0;
+#endif
+            out += NAME(walk)(r, text + done, end - done, out);
+            r->last_byte = text[end - 1];
+            done = end;
+            continue;
+        }
+        out += NAME(encode_segments)(r, (NAME(memo) *)s->memo, chunk, s->cuts, n_cuts, out);
+        done += s->cuts[n_cuts - 1];
+    }
+    *ret_n_ids = out - ids;
+    return done;
+}
+
+/* The same without cuts and memo, for texts that are one segment, and to be compared with. */
+static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, ID *ids)
+{
+    ID *out = ids;
+    for (int64_t begin = 0, end; begin < n_bytes && !r->failed; begin = end) {
+        end = n_bytes;
+#ifdef RESTARTS
+        if (NAME(restarts)(r->m, r->last_byte, text[begin])) r->sum = 0;
+        for (end = begin + 1; end < n_bytes && !NAME(restarts)(r->m, text[end - 1], text[end]); end++) continue;
+#endif
+        out += NAME(walk)(r, text + begin, end - begin, out);
+        r->last_byte = text[end - 1];
+    }
+    return out - ids;
+}
+
+/* A text that is encoded as it lies there. Its ids are at most as many as its bytes. */
+static int64_t NAME(encode_raw)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable, int plain, ID *ids)
+{
+    int64_t n;
+    if (plain) return NAME(encode_plain)(r, text, n_bytes, ids);
+    NAME(encode_run)(r, text, n_bytes, n_readable, 1, ids, &n);
+    return n;
+}
+
+/* A text that is normalized first, some kilobytes at a time, into the scratch's buffer:
+ *
+ *     text    ..... | next: normalize_some ─────┐
+ *     buffer  [ held: after the last cut | new ◀┘ ]  ── encode_run ──▶ ids, up to the last cut; the rest moves to the front
+ *
+ * A normalized byte gives at most 3 ids: U+2581 as byte pieces. */
+static int64_t NAME(encode_normalized)(NAME(run) *r, normalize_state *state, const uint8_t *text, int64_t n_bytes, int last,
+                                       int plain, ID *ids, int64_t capacity)
+{
+    unitok_scratch *s = r->s;
+    int64_t consumed = 0, held = 0, n_ids = 0, n;
+    int closed;
+    do {
+        if (!scratch_buffer(s, r->m->normalizer, held)) return ENCODE_NO_MEMORY;
+        held += normalize_some(r->m->normalizer, state, text, n_bytes, &consumed, last, s->buffer + held,
+                               s->buffer_bytes - held - CUT_READ_BEYOND);
+        closed = consumed == n_bytes;
+        if (capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
+        int64_t used = 0;
+        n = 0;
+        if (!plain) {
+            used = NAME(encode_run)(r, s->buffer, held, held + CUT_READ_BEYOND, closed, ids + n_ids, &n);
+        } else if (closed) {
+            n = NAME(encode_plain)(r, s->buffer, held, ids + n_ids);
+            used = held;
+        }
+        if (r->m->flags & UNITOK_MERGE_UNKNOWN) n = NAME(merge_unknown)(r, ids + n_ids, n);
+        n_ids += n;
+        held -= used;
+        memmove(s->buffer, s->buffer + used, (size_t)held);
+    } while (!closed && !r->failed);
+    return n_ids;
+}
+
+/* One document, or the next part of one: see unitok_encode_batch. Returns the number of ids, or an ENCODE_ code. */
+static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, unitok_state *state, const uint8_t *text,
+                            int64_t n_bytes, int64_t n_readable, int last, int plain, ID *ids, int64_t capacity)
+{
+    NAME(run) r;
+    memset(&r, 0, sizeof r);
+    r.m = m;
+    r.s = s;
+    plain |= m->whole;
+    if (state) {
+#ifdef SUM
+        r.sum = (SUM)state->sum;
+#endif
+        r.last_unknown = state->last_unknown;
+        r.last_byte = (uint8_t)state->last_byte;
+    }
+    int64_t n;
+    if (m->normalizer) {
+        normalize_state start;
+        memset(&start, 0, sizeof start);
+        if (state) memcpy(&start, state->normalize, sizeof start);
+        n = NAME(encode_normalized)(&r, &start, text, n_bytes, last, plain, ids, capacity);
+        if (state) memcpy(state->normalize, &start, sizeof start);
+    } else {
+        if (capacity < n_bytes + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
+        n = NAME(encode_raw)(&r, text, n_bytes, n_readable, plain, ids);
+    }
+    if (state) {
+#ifdef SUM
+        state->sum = r.sum;
+#endif
+        state->last_unknown = r.last_unknown;
+        state->last_byte = r.last_byte;
+    }
+    return r.failed ? ENCODE_NO_MEMORY : n;
+}
+
+#undef NAME
+#undef ID
+#undef SHORT_BITS
+#undef SUM
+#undef SUM_SCORES
+#undef RESTARTS
+#undef UNIGRAM
