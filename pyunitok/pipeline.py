@@ -30,6 +30,7 @@ from pyunitok.tokens import InputRecord, Manifest, sidecars
 UINT16 = np.dtype("<u2")
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
+MAX_MEMORY_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Plan:
     threads: int = field(default_factory=available_cores)
     block_bytes: int = BLOCK_BYTES
     max_line_bytes: int = MAX_LINE_BYTES
+    max_memory_bytes: int = MAX_MEMORY_BYTES  # see reading.Room
     overwrite: bool = False
     dtype: np.dtype[Any] = UINT16  # of the ids
 
@@ -105,7 +107,7 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
     """Carry out the plan; the token file's manifest. on_progress is called after each block, from this thread.
 
     InputError names the file and the line or byte where an input is broken; what was written until then stays in
-    OUT.partial. OutputError if OUT exists or cannot be written. The head of this file says how much memory it takes.
+    OUT.partial. OutputError if OUT exists or cannot be written; LimitError if the plan's memory is too little.
     """
     if plan.eod_id is not None and not 0 <= plan.eod_id <= _ffi.ID_MAX:
         raise OutputError(f"the eod id {plan.eod_id} is not within 0..{_ffi.ID_MAX}")
@@ -115,9 +117,10 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
     total = None if None in sizes else sum(size for size in sizes if size is not None)
     progress = Progress(compressed_total=total)
     with ExitStack() as stack:
+        inputs = Inputs(plan)
         output = _Output(plan)
         stack.callback(output.close)
-        workers = stack.enter_context(Workers(plan, Inputs(plan)))
+        workers = stack.enter_context(Workers(plan, inputs))
         for encoded in workers.results():
             output.append(encoded)
             _account(records, encoded)
