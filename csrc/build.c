@@ -6,53 +6,73 @@
 #include "error.h"
 #include "vocabulary.h"
 
-/* Pieces as the encoders meet them: those that can match in a text, with U+2581 as a space where texts are compact. */
-typedef struct matching_pieces {
-    uint8_t *data;
+/* Pieces in the form that texts have inside: with U+2581 as a space where texts are compact. */
+typedef struct text_pieces {
+    uint8_t *data, *types;
     int64_t *offsets, n;
-} matching_pieces;
+} text_pieces;
 
-static int matches(uint8_t type, int32_t flags)
+static void text_pieces_free(text_pieces *p)
+{
+    mem_free(p->types);
+    mem_free(p->offsets);
+    mem_free(p->data);
+}
+
+static int can_match(uint8_t type, int32_t flags)
 {
     if (type == UNITOK_PIECE_BYTE) return (flags & UNITOK_BYTE_PIECES_MATCH) != 0;
     return type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED || type == UNITOK_PIECE_UNUSED;
 }
 
-static int select_matching(const unitok_model *m, matching_pieces *ret)
+/* Writes a piece at out and returns its size. Where spaces are escaped no text has one, so a piece with a space in it must
+ * not turn into another's twin: it gets a NUL there, which no piece has, and *ret_impossible is 1. */
+static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64_t n_bytes, uint8_t *out,
+                              int *ret_impossible)
+{
+    int64_t n = 0;
+    *ret_impossible = 0;
+    for (int64_t i = 0; i < n_bytes; i++) {
+        int is_symbol = m->compact && n_bytes - i >= 3 && !memcmp(piece + i, space_symbol, 3);
+        int is_space = m->compact && piece[i] == SPACE_BYTE;
+        out[n++] = is_symbol ? SPACE_BYTE : is_space ? 0 : piece[i];
+        *ret_impossible |= is_space;
+        if (is_symbol) i += 2;
+    }
+    return n;
+}
+
+/* All pieces, or only those that can match in a text. 0 when memory is short. */
+static int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret)
 {
     const unitok_spec *spec = &m->spec;
+    memset(ret, 0, sizeof *ret);
     ret->data = mem_alloc((size_t)spec->offsets[spec->n_pieces] + 1);
-    ret->offsets = mem_alloc(((size_t)spec->n_pieces + 1) * sizeof(int64_t));
-    if (!ret->data || !ret->offsets) return 0;
-    int64_t end = 0;
-    ret->n = 0;
-    ret->offsets[0] = 0;
+    ret->types = mem_alloc((size_t)spec->n_pieces + 1);
+    ret->offsets = mem_zalloc((size_t)spec->n_pieces + 1, sizeof(int64_t));
+    if (!ret->data || !ret->types || !ret->offsets) return 0;
     for (int64_t k = 0; k < spec->n_pieces; k++) {
-        if (!matches(spec->types[k], m->flags)) continue;
-        const uint8_t *piece = spec->data + spec->offsets[k];
-        int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k];
-        for (int64_t i = 0; i < n_bytes; i++) {
-            int is_space = m->compact && n_bytes - i >= 3 && !memcmp(piece + i, space_symbol, 3);
-            ret->data[end++] = is_space ? SPACE_BYTE : piece[i];
-            if (is_space) i += 2;
-        }
-        ret->offsets[++ret->n] = end;
+        int impossible;
+        int64_t end = ret->offsets[ret->n], n_bytes = spec->offsets[k + 1] - spec->offsets[k];
+        n_bytes = put_text_piece(m, spec->data + spec->offsets[k], n_bytes, ret->data + end, &impossible);
+        if (only_matching && (impossible || !can_match(spec->types[k], m->flags))) continue;
+        ret->types[ret->n] = impossible ? UNITOK_PIECE_CONTROL : spec->types[k];
+        ret->offsets[++ret->n] = end + n_bytes;
     }
     return 1;
 }
 
 static int build_cuts(unitok_model *m)
 {
-    matching_pieces pieces = {NULL, NULL, 0};
+    text_pieces pieces;
     int32_t flags = 0;
     if (m->flags & UNITOK_RESTART_AT_SPACE) flags |= CUT_BEFORE_SPACE;
     if (m->flags & UNITOK_RESTART_AFTER_NEWLINE) flags |= CUT_AFTER_NEWLINE;
     if (m->kind == UNITOK_KIND_WORD) flags |= CUT_BEFORE_SPACE | CUT_NOWHERE_ELSE;
     m->own_cuts = mem_alloc(sizeof *m->own_cuts);
-    int ok = m->own_cuts && select_matching(m, &pieces) &&
+    int ok = text_pieces_of(m, 1, &pieces) && m->own_cuts &&
              cut_build(pieces.data, pieces.offsets, pieces.n, flags, m->own_cuts);
-    mem_free(pieces.offsets);
-    mem_free(pieces.data);
+    text_pieces_free(&pieces);
     m->cuts = m->own_cuts;
     return ok;
 }
@@ -114,44 +134,26 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* What an id adds to the running sum: a piece its score, an unknown character its score once, at its first byte. */
-static int build_sums(unitok_model *m)
-{
-    size_t n = (size_t)m->info.n_ids + 1;
-    int wide = (m->flags & UNITOK_FLOAT64) != 0;
-    if (wide) m->sum_scores64 = mem_zalloc(n, sizeof *m->sum_scores64);
-    else m->sum_scores = mem_zalloc(n, sizeof *m->sum_scores);
-    if (!m->sum_scores && !m->sum_scores64) return 0;
-#define PUT(id, score) (wide ? (void)(m->sum_scores64[id] = (score)) : (void)(m->sum_scores[id] = (float)(score)))
-    for (int64_t id = 0; id < m->info.n_ids; id++)
-        if (m->types[id] == UNITOK_PIECE_NORMAL || m->types[id] == UNITOK_PIECE_USER_DEFINED)
-            PUT(id, unigram_score(m->unigram, id));
-    double unknown = unigram_unknown_score(m->unigram);
-    if (m->unknown_id >= 0) PUT(m->unknown_id, unknown);
-    for (int b = 0; b < 256; b++)
-        if (m->byte_ids[b] >= 0) PUT(m->byte_ids[b], (b & 0xC0) == 0x80 ? 0.0 : unknown);
-#undef PUT
-    return 1;
-}
-
+/* Unigram finds the form that texts have by itself; the others get their pieces in it. */
 static int32_t build_encoder(unitok_model *m, unitok_error *error)
 {
     unitok_spec spec = m->spec;
     if (!m->compact) spec.flags &= ~UNITOK_ESCAPE_WHITESPACES;
-    int32_t status;
-    switch (m->kind) {
-    case UNITOK_KIND_UNIGRAM:
-        status = unigram_new(&spec, &m->unigram, error);
-        if (!status && !build_sums(m)) status = fail_memory(error);
-        return status;
-    case UNITOK_KIND_BPE:
+    if (m->kind == UNITOK_KIND_UNIGRAM) return unigram_new(&spec, &m->unigram, error);
+    text_pieces pieces;
+    int32_t status = text_pieces_of(m, 0, &pieces) ? UNITOK_OK : fail_memory(error);
+    spec.data = pieces.data;
+    spec.offsets = pieces.offsets;
+    spec.types = pieces.types;
+    if (!status && m->kind == UNITOK_KIND_BPE) {
         status = bpe_new(&spec, &m->bpe, error);
-        if (!status) m->whole = bpe_is_whole(m->bpe);
-        return status;
-    default:
-        if (m->kind == UNITOK_KIND_WORD && !m->compact) m->whole = 1; /* U+2581 is three bytes there, which no cut sees */
-        return words_new(&spec, &m->words, error);
+        m->whole = !status && bpe_traits(m->bpe) & BPE_WHOLE;
+    } else if (!status) {
+        status = words_new(&spec, &m->words, error);
+        m->whole = m->kind == UNITOK_KIND_WORD && !m->compact; /* U+2581 is three bytes there, which no cut sees */
     }
+    text_pieces_free(&pieces);
+    return status;
 }
 
 static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, int32_t cpu)
@@ -208,8 +210,6 @@ void build_free(unitok_model *m)
     bpe_free(m->bpe);
     unigram_free(m->unigram);
     normalizer_free(m->normalizer);
-    mem_free(m->sum_scores64);
-    mem_free(m->sum_scores);
     mem_free(m->byte_of_id);
     mem_free(m->types);
     mem_free(m->own_pieces);

@@ -22,8 +22,7 @@ static int scratch_buffer(unitok_scratch *s, const normalizer *normalizer, int64
     return 1;
 }
 
-/* Room for n tokens; NULL when memory is short. */
-static token *scratch_tokens(unitok_scratch *s, int64_t n)
+token *scratch_tokens(unitok_scratch *s, int64_t n)
 {
     if (n <= s->tokens_room) return s->tokens;
     token *p = mem_realloc(s->tokens, (size_t)n * sizeof *p);
@@ -33,11 +32,9 @@ static token *scratch_tokens(unitok_scratch *s, int64_t n)
     return p;
 }
 
-/* The tokens of a segment of a kind whose segments stand alone; -1 when memory is short. */
-static int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes,
-                            token *tokens)
+int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes, token *tokens)
 {
-    if (m->kind == UNITOK_KIND_BPE) return bpe_segment(m->bpe, s->bpe, segment, n_bytes, tokens);
+    if (m->kind == UNITOK_KIND_BPE) return bpe_segment(m->bpe, &s->bpe, segment, n_bytes, tokens);
     return words_segment(m->words, segment, n_bytes, tokens);
 }
 
@@ -55,34 +52,30 @@ static int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint
 #define ID uint16_t
 #define SHORT_BITS 17
 #define SUM float
-#define SUM_SCORES sum_scores
-#define UNIGRAM(x) unigram_##x
+#define SUM_SCORES id_scores32
 #include "segments.h"
 
 #define NAME(x) x##_float_32
 #define ID uint32_t
 #define SHORT_BITS 17
 #define SUM float
-#define SUM_SCORES sum_scores
-#define UNIGRAM(x) unigram_##x
+#define SUM_SCORES id_scores32
 #include "segments.h"
 
 #define NAME(x) x##_double_16
 #define ID uint16_t
 #define SHORT_BITS 17
 #define SUM double
-#define SUM_SCORES sum_scores64
+#define SUM_SCORES id_scores64
 #define RESTARTS 1
-#define UNIGRAM(x) unigram64_##x
 #include "segments.h"
 
 #define NAME(x) x##_double_32
 #define ID uint32_t
 #define SHORT_BITS 17
 #define SUM double
-#define SUM_SCORES sum_scores64
+#define SUM_SCORES id_scores64
 #define RESTARTS 1
-#define UNIGRAM(x) unigram64_##x
 #include "segments.h"
 
 /* ------------------------------------------------------------------------------------------------- scratch ---- */
@@ -106,10 +99,7 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     s->model = m;
     s->memo_bytes = memo_size(m->loop);
     s->memo = mem_zalloc(1, (size_t)s->memo_bytes);
-    int ok = s->memo != NULL;
-    if (ok && m->unigram) ok = (s->unigram = unigram_scratch_new(m->unigram)) != NULL;
-    if (ok && m->bpe) ok = (s->bpe = bpe_scratch_new(m->bpe)) != NULL;
-    if (ok) return s;
+    if (s->memo) return s;
     unitok_scratch_free(s);
     return NULL;
 }
@@ -122,8 +112,8 @@ void unitok_scratch_clear(unitok_scratch *s)
 void unitok_scratch_free(unitok_scratch *s)
 {
     if (!s) return;
-    bpe_scratch_free(s->bpe);
-    unigram_scratch_free(s->unigram);
+    bpe_scratch_free(&s->bpe);
+    unigram_path_free(&s->path);
     mem_free(s->tokens);
     mem_free(s->buffer);
     mem_free(s->memo);

@@ -45,8 +45,6 @@ struct unitok_model {
     uint32_t *own_piece_offsets;
     uint8_t *own_pieces;
     uint8_t *types;        /* [n_ids] an enum unitok_piece_type; 0: an id without a piece */
-    float *sum_scores;     /* [n_ids] what an id adds to the running sum (segments.h); one of the two is NULL */
-    double *sum_scores64;
     uint8_t *byte_of_id;   /* [n_ids] of the byte pieces */
     int32_t byte_ids[256]; /* of the byte pieces; -1 without */
     int32_t unknown_id;    /* -1: none */
@@ -66,6 +64,20 @@ struct unitok_scratch {
     int64_t buffer_bytes;
     token *tokens; /* of one long segment */
     int64_t tokens_room;
-    unigram_scratch *unigram;
-    bpe_scratch *bpe;
+    unigram_path path;
+    bpe_scratch bpe;
 };
+
+/* Does a text of its own begin between these two bytes? */
+INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
+{
+    if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;
+    return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n';
+}
+
+/* Room for n tokens; NULL when memory is short. */
+token *scratch_tokens(unitok_scratch *s, int64_t n);
+
+/* The tokens of a segment of a kind whose segments stand alone (not LONGEST); -1 when memory is short. There may be three
+ * for a byte. */
+int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes, token *tokens);

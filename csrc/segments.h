@@ -6,14 +6,13 @@
  *     ID           uint16_t or uint32_t
  *     SHORT_BITS   the short table has 2^SHORT_BITS entries, the long one half as many
  *     SUM          the running sum's type, float or double; not defined where segments stand alone
- *     SUM_SCORES   with SUM: the table of the model that says what an id adds to it
- *     UNIGRAM(x)   with SUM: the functions of unigram.h for that type
+ *     SUM_SCORES   with SUM: what an id adds to it, a table of unigram.h
  *     RESTARTS     with SUM: texts begin anew inside a document (UNITOK_RESTART_...)
  *
  * Unigram sums scores over a whole text and rounds at every step, so the path through a segment may depend on the sum S
- * before it. A memo entry therefore also says for which S its path is sure (unigram.h proves the bound): bits 4..15 of its
- * word are bits 19..30 of that largest |S| as a float. A hit with a smaller |S| adds the scores of its ids to S one by
- * one, as the reference does; any other segment is encoded anew from S. */
+ * before it. Bits 4..15 of a memo entry's word therefore say for which S its path is sure: unigram_steps(S) below them
+ * (unigram_dp.h has the proof). Then the scores of its ids are added to S one by one, as the reference does; otherwise the
+ * segment is encoded anew from S. */
 
 typedef struct NAME(short_entry) {
     uint64_t key[2];
@@ -81,22 +80,6 @@ static int64_t NAME(merge_unknown)(NAME(run) *r, ID *ids, int64_t n)
 }
 
 #ifdef SUM
-/* A text begins anew at a segment. */
-INLINE int NAME(restarts)(const unitok_model *m, uint8_t before, uint8_t first)
-{
-    if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;
-    return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n';
-}
-
-/* |S| as memo entries compare it. */
-INLINE uint32_t NAME(size_of_sum)(SUM sum)
-{
-    float magnitude = (float)sum;
-    uint32_t bits;
-    memcpy(&bits, &magnitude, sizeof bits);
-    return bits >> 19 & 0xFFF;
-}
-
 /* May S go on by the ids instead of the tokens? Not where a byte piece stands for itself, or for a broken character. */
 static int NAME(ids_tell_scores)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n)
 {
@@ -119,21 +102,28 @@ static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t
 {
     const unitok_model *m = r->m;
 #ifdef SUM
-    token few[MEMO_LONG_BYTES];
-    if (n_bytes <= MEMO_LONG_BYTES)
-        return NAME(emit)(m, segment, few, UNIGRAM(segment)(m->unigram, segment, n_bytes, &r->sum, few), ids);
+    double sum = r->sum;
+    if (n_bytes <= UNIGRAM_SEGMENT_BYTES) {
+        token few[UNIGRAM_SEGMENT_BYTES];
+        int64_t n = unigram_segment(m->unigram, segment, n_bytes, &sum, few);
+        r->sum = (SUM)sum;
+        return NAME(emit)(m, segment, few, n, ids);
+    }
+    unigram_path *path = &r->s->path;
     ID *out = ids;
-    UNIGRAM(start)(r->s->unigram, r->sum);
+    int64_t given = 0; /* where the tokens given out so far end */
+    unigram_begin(path, sum);
     for (int64_t done = 0; done < n_bytes;) {
-        int64_t n_tokens, used = UNIGRAM(advance)(m->unigram, r->s->unigram, segment + done, n_bytes - done, &n_tokens);
-        if (used < 0) {
+        int64_t taken = unigram_advance(m->unigram, path, segment + done, n_bytes - done, 1);
+        if (taken < 0) {
             r->failed = 1;
             return 0;
         }
-        out += NAME(emit)(m, segment + done, unigram_tokens(r->s->unigram), n_tokens, out);
-        done += used;
+        done += taken;
+        out += NAME(emit)(m, segment + given, path->tokens, path->n_tokens, out);
+        if (path->n_tokens) given += path->tokens[path->n_tokens - 1].end;
     }
-    r->sum = UNIGRAM(sum)(r->s->unigram);
+    r->sum = (SUM)path->sum;
     return out - ids;
 #else
     if (m->kind == UNITOK_KIND_LONGEST) {
@@ -142,8 +132,8 @@ static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t
             ids[n++] = (ID)longest_next(&m->longest, segment + i, n_bytes - i, &token_bytes);
         return n;
     }
-    token few[MEMO_LONG_BYTES];
-    token *tokens = n_bytes <= MEMO_LONG_BYTES ? few : scratch_tokens(r->s, n_bytes);
+    token few[3 * MEMO_LONG_BYTES];
+    token *tokens = n_bytes <= MEMO_LONG_BYTES ? few : scratch_tokens(r->s, 3 * n_bytes);
     int64_t n = tokens ? encode_alone(m, r->s, segment, n_bytes, tokens) : -1;
     if (n < 0) r->failed = 1;
     return n < 0 ? 0 : NAME(emit)(m, segment, tokens, n, ids);
@@ -157,13 +147,13 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t
 {
 #ifdef SUM
     const unitok_model *m = r->m;
-    token tokens[MEMO_LONG_BYTES];
-    float limit;
-    int64_t n_tokens = UNIGRAM(exact)(m->unigram, segment, n_bytes, tokens, &limit);
+    token tokens[UNIGRAM_SEGMENT_BYTES];
+    uint32_t limit;
+    int64_t n_tokens = unigram_exact(m->unigram, segment, n_bytes, tokens, &limit);
     int64_t n = NAME(emit)(m, segment, tokens, n_tokens, ids);
-    uint32_t size = NAME(ids_tell_scores)(m, segment, tokens, n_tokens) ? NAME(size_of_sum)(limit) : 0;
-    uint32_t word = size << 4;
-    int sure = NAME(size_of_sum)(r->sum) < size;
+    if (!NAME(ids_tell_scores)(m, segment, tokens, n_tokens)) limit = 0;
+    uint32_t word = limit << 4;
+    int sure = unigram_steps(r->sum) < limit;
 #else
     int64_t n = NAME(walk)(r, segment, n_bytes, ids);
     uint32_t word = 0;
@@ -175,7 +165,7 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t
     }
 #ifdef SUM
     if (!sure) return NAME(walk)(r, segment, n_bytes, ids);
-    for (int64_t k = 0; k < n; k++) r->sum += m->SUM_SCORES[ids[k]];
+    for (int64_t k = 0; k < n; k++) r->sum += m->unigram->SUM_SCORES[ids[k]];
 #endif
     return n;
 }
@@ -184,7 +174,7 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t
 INLINE int NAME(serves)(const NAME(run) *r, uint32_t word)
 {
 #ifdef SUM
-    return NAME(size_of_sum)(r->sum) < word >> 4;
+    return unigram_steps(r->sum) < word >> 4;
 #else
     (void)r, (void)word;
     return 1;
@@ -196,8 +186,9 @@ INLINE int64_t NAME(take)(NAME(run) *r, const ID *out, uint32_t word)
 {
 #ifdef SUM
     int64_t n = word & 15;
+    const SUM *scores = r->m->unigram->SUM_SCORES;
     SUM sum = r->sum;
-    for (int64_t k = 0; k < n; k++) sum += r->m->SUM_SCORES[out[k]];
+    for (int64_t k = 0; k < n; k++) sum += scores[out[k]];
     r->sum = sum;
     return n;
 #else
@@ -233,7 +224,7 @@ static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8
         const uint8_t *segment = text + begin;
         int64_t n_bytes = cuts[k] - begin;
 #ifdef RESTARTS
-        if (NAME(restarts)(r->m, begin ? segment[-1] : r->last_byte, segment[0])) r->sum = 0;
+        if (restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0])) r->sum = 0;
 #endif
         begin = cuts[k];
         if (UNLIKELY(n_bytes > MEMO_SHORT_BYTES)) {
@@ -284,7 +275,7 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
             int64_t end = cut_next(m->cuts, text, done + n_chunk - 1, seen);
             if (end == seen && !closed) break;
 #ifdef RESTARTS
-            if (NAME(restarts)(m, r->last_byte, text[done])) r->sum = 0;
+            if (restarts(m, r->last_byte, text[done])) r->sum = 0;
 #endif
             out += NAME(walk)(r, text + done, end - done, out);
             r->last_byte = text[end - 1];
@@ -305,8 +296,8 @@ static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_b
     for (int64_t begin = 0, end; begin < n_bytes && !r->failed; begin = end) {
         end = n_bytes;
 #ifdef RESTARTS
-        if (NAME(restarts)(r->m, r->last_byte, text[begin])) r->sum = 0;
-        for (end = begin + 1; end < n_bytes && !NAME(restarts)(r->m, text[end - 1], text[end]); end++) continue;
+        if (restarts(r->m, r->last_byte, text[begin])) r->sum = 0;
+        for (end = begin + 1; end < n_bytes && !restarts(r->m, text[end - 1], text[end]); end++) continue;
 #endif
         out += NAME(walk)(r, text + begin, end - begin, out);
         r->last_byte = text[end - 1];
@@ -400,4 +391,3 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, unitok_sta
 #undef SUM
 #undef SUM_SCORES
 #undef RESTARTS
-#undef UNIGRAM

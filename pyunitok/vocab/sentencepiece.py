@@ -13,6 +13,7 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab import sentencepiece_proto
+from pyunitok.vocab.vocabulary import Vocabulary
 
 looks_like_model = sentencepiece_proto.looks_like_model
 
@@ -56,6 +57,20 @@ class SentencePieceModel:
     @property
     def byte_fallback(self) -> bool:
         return bool(self.proto.trainer_spec.byte_fallback)
+
+    def vocabulary(self) -> Vocabulary:
+        """What C builds the model from. Its end of document is eos, where there is one."""
+        has_eos = self.eos_id >= 0
+        special = {"unk": self.unk_id, "bos": self.bos_id, "eos": self.eos_id, "pad": self.pad_id}
+        rules = self.denormalization
+        return Vocabulary.pack(
+            self.pieces, np.arange(len(self.pieces), dtype=np.int64), eod_id=self.eos_id if has_eos else None,
+            eod_piece=self.pieces[self.eos_id].decode("utf-8", "replace") if has_eos else None, name=self.name,
+            kind=self.kind, flags=self.flags, scores=self.scores.astype(np.float64), types=self.types,
+            charsmap=self.normalization.charsmap, unknown_surface=self.unk_surface,
+            special={role: id_ for role, id_ in special.items() if id_ >= 0},
+            denormalization=(rules.charsmap, rules.flags) if rules else None,
+        )  # fmt: skip
 
 
 def read(data: bytes, name: str) -> SentencePieceModel:
