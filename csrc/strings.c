@@ -1,0 +1,38 @@
+/* strings.c - building the table of strings.h */
+
+#include "strings.h"
+
+#include "alloc.h"
+
+int strings_build(strings *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
+                  int64_t *ret_twice)
+{
+    t->data = data;
+    t->offsets = offsets;
+    t->n_bits = 4;
+    while (INT64_C(1) << t->n_bits < 2 * n) t->n_bits++;
+    t->slots = mem_zalloc((size_t)1 << t->n_bits, sizeof *t->slots);
+    if (!t->slots) return 0;
+    *ret_twice = -1;
+    uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
+    for (int64_t k = 0; k < n; k++) {
+        const uint8_t *bytes = data + offsets[k];
+        int64_t n_bytes = offsets[k + 1] - offsets[k];
+        if (!take[k]) continue;
+        uint64_t hash = strings_hash(bytes, n_bytes);
+        if (strings_find_hashed(t, bytes, n_bytes, hash) >= 0) {
+            if (*ret_twice < 0) *ret_twice = k;
+            continue;
+        }
+        uint32_t at = (uint32_t)((hash ^ hash >> 29) * STRINGS_FACTOR >> 32);
+        while (t->slots[at & mask]) at++;
+        t->slots[at & mask] = (uint32_t)(k + 1);
+    }
+    return 1;
+}
+
+void strings_free(strings *t)
+{
+    mem_free(t->slots);
+    t->slots = NULL;
+}
