@@ -8,9 +8,10 @@
 
 #define NO_KEY UINT64_MAX
 
-INLINE uint64_t key_of(uint32_t rank, int64_t at)
+/* Which merges first: the least. */
+INLINE uint64_t key_of(uint32_t merge, int64_t at)
 {
-    return (uint64_t)rank << 32 | (uint64_t)at;
+    return (uint64_t)merge << 32 | (uint64_t)at;
 }
 
 /* ------------------------------------------------------------------------------------------- Random ---------- */
@@ -83,16 +84,16 @@ static int begin_splits(const bpe *m, bpe_scratch *s)
 
 /* ---------------------------------------------------------------------------------------------- Pairs -------- */
 
-/* The pair's slot. The reference notes how an unused piece can be made whenever it looks a pair up, whether it merges or
- * not, so this must be called exactly as often and in its order. */
-INLINE const bpe_pair *look_up(const bpe *m, split *splits, uint32_t call, uint32_t left, uint32_t right)
+/* The merge of two neighbours. The reference notes how an unused piece can be made whenever it looks a pair up, whether it
+ * merges or not, so this must be called exactly as often and in its order. */
+INLINE uint32_t look_up(const bpe *m, split *splits, uint32_t call, uint32_t left, uint32_t right)
 {
-    const bpe_pair *pair = bpe_find_pair(m, left, right);
-    if (UNLIKELY(splits != NULL) && pair->rank != BPE_NO_RANK && m->is_unused[pair->merged]) {
+    uint32_t merge = bpe_find_merge(m, left, right);
+    if (UNLIKELY(splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->merged[merge]]) {
         split way = {left, right, call};
-        splits[pair->merged] = way;
+        splits[m->merged[merge]] = way;
     }
-    return pair;
+    return merge;
 }
 
 /* -------------------------------------------------------------------------------------- Few symbols ---------- */
@@ -109,44 +110,58 @@ INLINE int highest_bit_of(uint64_t v)
 }
 
 typedef struct short_text {
-    uint32_t symbols[SHORT_SYMBOLS], starts[SHORT_SYMBOLS + 1], merged[SHORT_SYMBOLS];
+    uint32_t symbols[SHORT_SYMBOLS], starts[SHORT_SYMBOLS];
     uint64_t keys[SHORT_SYMBOLS]; /* of the pair that begins here; NO_KEY where none may merge */
 } short_text;
 
-INLINE void set_pair(const bpe *m, split *splits, uint32_t call, short_text *t, int left, int right)
+INLINE void set_key(const bpe *m, split *splits, uint32_t call, short_text *t, int left, int right)
 {
-    const bpe_pair *pair = look_up(m, splits, call, t->symbols[left], t->symbols[right]);
-    t->merged[left] = pair->merged;
-    t->keys[left] = pair->rank == BPE_NO_RANK ? NO_KEY : key_of(pair->rank, left);
+    uint32_t merge = look_up(m, splits, call, t->symbols[left], t->symbols[right]);
+    t->keys[left] = merge == BPE_NO_MERGE ? NO_KEY : key_of(merge, left);
+}
+
+/* The least key where several merges may be equally good: then the leftmost of these. */
+static NOINLINE uint64_t least_of_tied(const bpe *m, const short_text *t, int n)
+{
+    uint64_t best = NO_KEY, best_key = NO_KEY;
+    for (int i = 0; i < n; i++) {
+        if (t->keys[i] == NO_KEY) continue;
+        uint64_t key = key_of(m->ranks[t->keys[i] >> 32], i);
+        if (key < best) best_key = t->keys[i];
+        if (key < best) best = key;
+    }
+    return best_key;
+}
+
+INLINE uint64_t least_key(const bpe *m, const short_text *t, int n)
+{
+    uint64_t best = NO_KEY;
+    for (int i = 0; i < n; i++) best = t->keys[i] < best ? t->keys[i] : best;
+    if (UNLIKELY(best >> 32 >= m->tied_from) && best != NO_KEY) return least_of_tied(m, t, n);
+    return best;
 }
 
 /* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. */
 INLINE uint64_t merge_short(const bpe *m, bpe_scratch *s, short_text *t, int n, double dropout, bpe_random *random)
 {
-    uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
+    uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1, best;
     split *splits = s->splits;
-    for (int i = 0; i + 1 < n; i++) set_pair(m, splits, s->n_calls, t, i, i + 1);
+    for (int i = 0; i + 1 < n; i++) set_key(m, splits, s->n_calls, t, i, i + 1);
     t->keys[n - 1] = NO_KEY;
-    for (;;) {
-        uint64_t best = NO_KEY;
-        for (int i = 0; i < n; i++) best = t->keys[i] < best ? t->keys[i] : best;
-        if (best == NO_KEY) return alive;
+    while ((best = least_key(m, t, n)) != NO_KEY) {
         int at = (int)(best & 0xFF);
-        if (random && happens(random, dropout)) {
-            t->keys[at] = NO_KEY;
-            continue;
-        }
-        uint64_t after = alive & (~UINT64_C(1) << at);
+        t->keys[at] = NO_KEY;
+        if (random && happens(random, dropout)) continue;
+        uint64_t after = alive & (~UINT64_C(1) << at), before = alive & ((UINT64_C(1) << at) - 1);
         int gone = lowest_bit(after);
         alive ^= UINT64_C(1) << gone;
         after &= after - 1;
-        t->symbols[at] = t->merged[at];
+        t->symbols[at] = m->merged[best >> 32];
         t->keys[gone] = NO_KEY;
-        uint64_t before = alive & ((UINT64_C(1) << at) - 1);
-        if (before) set_pair(m, splits, s->n_calls, t, highest_bit_of(before), at);
-        if (after) set_pair(m, splits, s->n_calls, t, at, lowest_bit(after));
-        else t->keys[at] = NO_KEY;
+        if (before) set_key(m, splits, s->n_calls, t, highest_bit_of(before), at);
+        if (after) set_key(m, splits, s->n_calls, t, at, lowest_bit(after));
     }
+    return alive;
 }
 
 static int64_t merge_few(const bpe *m, bpe_scratch *s, short_text *t, int n, uint32_t n_bytes, double dropout,
@@ -164,14 +179,15 @@ static int64_t merge_few(const bpe *m, bpe_scratch *s, short_text *t, int n, uin
 
 /* ------------------------------------------------------------------------------------- Many symbols ---------- */
 
-/* One block of memory: 36 bytes a symbol. A key in the heap is void where its pair is no more of that rank: symbols only
- * grow, so a pair that is gone never comes back, and among equal keys it does not matter which one merges. Of all keys
+/* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. One is void where its pair is no more of that rank:
+ * symbols only grow, so a pair that is gone never comes back, and among equal keys it does not matter which one merges. Of all keys
  * at most 2 n are there at a time: a merge takes one out and puts two in. What Hugging Face's dropout skips stands at
  * the other end of the heap's memory. */
 typedef struct long_text {
     uint64_t *heap;     /* [0..2 n): the keys, the least first; children of k are 4 k + 1 .. 4 k + 4 */
-    uint32_t *symbols, *starts, *ranks; /* [0..n); ranks of the pair that begins here; BPE_NO_RANK where none may merge */
-    uint32_t *next, *before;            /* [0..n); n: none */
+    uint32_t *symbols, *starts; /* [0..n) */
+    uint32_t *merges;           /* [0..n): of the pair that begins here; BPE_NO_MERGE where none may merge */
+    uint32_t *next, *before;    /* [0..n); n: none */
     int64_t n, n_heap, n_skipped;
 } long_text;
 
@@ -232,23 +248,28 @@ static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
     t->heap = s->work;
     t->symbols = (uint32_t *)(void *)(t->heap + 2 * n);
     t->starts = t->symbols + n;
-    t->ranks = t->starts + n;
-    t->next = t->ranks + n;
+    t->merges = t->starts + n;
+    t->next = t->merges + n;
     t->before = t->next + n;
     t->n = n;
     t->n_heap = t->n_skipped = 0;
     return 1;
 }
 
-static void set_rank(const bpe *m, const bpe_scratch *s, long_text *t, uint32_t left, uint32_t right)
+INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
 {
-    t->ranks[left] = look_up(m, s->splits, s->n_calls, t->symbols[left], t->symbols[right])->rank;
+    return merge < m->tied_from ? merge : merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->ranks[merge];
+}
+
+static void set_merge(const bpe *m, const bpe_scratch *s, long_text *t, uint32_t left, uint32_t right)
+{
+    t->merges[left] = look_up(m, s->splits, s->n_calls, t->symbols[left], t->symbols[right]);
 }
 
 static void add_key(const bpe *m, const bpe_scratch *s, long_text *t, uint32_t left, uint32_t right)
 {
-    set_rank(m, s, t, left, right);
-    if (t->ranks[left] != BPE_NO_RANK) heap_push(t, key_of(t->ranks[left], left));
+    set_merge(m, s, t, left, right);
+    if (t->merges[left] != BPE_NO_MERGE) heap_push(t, key_of(rank_of(m, t->merges[left]), left));
 }
 
 static void fill_heap(const bpe *m, const bpe_scratch *s, long_text *t)
@@ -257,9 +278,9 @@ static void fill_heap(const bpe *m, const bpe_scratch *s, long_text *t)
     for (uint32_t i = 0; i < n; i++) {
         t->before[i] = i ? i - 1 : n;
         t->next[i] = i + 1;
-        t->ranks[i] = BPE_NO_RANK;
-        if (i + 1 < n) set_rank(m, s, t, i, i + 1);
-        if (t->ranks[i] != BPE_NO_RANK) t->heap[t->n_heap++] = key_of(t->ranks[i], i);
+        t->merges[i] = BPE_NO_MERGE;
+        if (i + 1 < n) set_merge(m, s, t, i, i + 1);
+        if (t->merges[i] != BPE_NO_MERGE) t->heap[t->n_heap++] = key_of(rank_of(m, t->merges[i]), i);
     }
     for (int64_t k = (t->n_heap + 2) / 4 - 1; k >= 0; k--) heap_sink(t->heap, t->n_heap, k);
 }
@@ -271,20 +292,18 @@ static void merge_long(const bpe *m, const bpe_scratch *s, long_text *t, double 
     fill_heap(m, s, t);
     while (t->n_heap) {
         uint64_t key = heap_pop(t);
-        uint32_t at = (uint32_t)key;
+        uint32_t at = (uint32_t)key, merge = t->merges[at];
         if (skips && happens(random, dropout)) {
             heap_skip(t, key);
             continue;
         }
         if (skips) heap_take_skipped(t);
-        if (t->ranks[at] != key >> 32) continue;
-        if (random && !skips && happens(random, dropout)) {
-            t->ranks[at] = BPE_NO_RANK;
-            continue;
-        }
+        if (rank_of(m, merge) != key >> 32) continue;
+        t->merges[at] = BPE_NO_MERGE;
+        if (random && !skips && happens(random, dropout)) continue;
         uint32_t gone = t->next[at], after = t->next[gone], before = t->before[at];
-        t->symbols[at] = bpe_find_pair(m, t->symbols[at], t->symbols[gone])->merged;
-        t->ranks[gone] = t->ranks[at] = BPE_NO_RANK;
+        t->symbols[at] = m->merged[merge];
+        t->merges[gone] = BPE_NO_MERGE;
         t->next[at] = after;
         if (after < n) t->before[after] = at;
         if (before < n) add_key(m, s, t, before, at);
@@ -393,7 +412,7 @@ INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
 {
     if (UNLIKELY(m->pieces.slots != NULL) && n_bytes) {
-        int64_t k = strings_find(&m->pieces, text, n_bytes);
+        int64_t k = string_table_find(&m->pieces, text, n_bytes);
         if (k >= 0) {
             tokens[0].id = m->piece_ids[k];
             tokens[0].end = (uint32_t)n_bytes;
@@ -417,9 +436,10 @@ int32_t bpe_traits(const bpe *m)
 
 int64_t bpe_memory_bytes(const bpe *m)
 {
-    int64_t n_bytes = (int64_t)(sizeof *m + (sizeof *m->pairs << m->pair_bits) + (sizeof *m->symbols.slots << m->symbols.n_bits));
-    n_bytes += (int64_t)m->n_symbols * (int64_t)(sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
-    return n_bytes;
+    size_t n_bytes = sizeof *m + (sizeof *m->pairs << m->pair_bits) + (sizeof(uint64_t) << m->symbols.n_bits);
+    n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * 2 * sizeof *m->merged;
+    n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
+    return (int64_t)n_bytes;
 }
 
 int64_t bpe_scratch_memory_bytes(const bpe *m, const bpe_scratch *s)

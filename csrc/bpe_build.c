@@ -11,10 +11,10 @@ typedef struct builder {
     bpe *m;
     uint8_t *take;       /* of each piece: whether the step at hand takes it */
     uint32_t *numbers;   /* its symbol */
-    strings strings;     /* all pieces */
-    bpe_pair *pairs;     /* as they are found */
+    string_table strings;     /* all pieces */
+    uint64_t *pairs;     /* as they are found, in the form of the table */
     uint64_t *hashes;    /* of the beginnings of a piece */
-    uint64_t *powers;    /* of STRINGS_FACTOR */
+    uint64_t *powers;    /* of STRING_TABLE_FACTOR */
     int64_t n_pairs, pairs_room, symbols_room;
     unitok_error *error;
 } builder;
@@ -59,7 +59,7 @@ static uint32_t add_symbol(builder *b, int64_t id, int64_t n_bytes, int is_unuse
 {
     bpe *m = b->m;
     int64_t room = b->symbols_room, same = room, again = room;
-    if (m->n_symbols >= SYMBOLS_MAX || !grow((void **)&m->ids, m->n_symbols, &room, sizeof *m->ids) ||
+    if (m->n_symbols >= BPE_SYMBOLS_MAX || !grow((void **)&m->ids, m->n_symbols, &room, sizeof *m->ids) ||
         !grow((void **)&m->lengths, m->n_symbols, &same, sizeof *m->lengths) ||
         !grow((void **)&m->is_unused, m->n_symbols, &again, sizeof *m->is_unused))
         return SYMBOL_NONE;
@@ -76,53 +76,70 @@ static uint32_t add_character(builder *b, const uint8_t *text, int64_t n_bytes, 
     return symbol && symbols_add(&b->m->symbols, text, n_bytes, symbol) ? symbol : SYMBOL_NONE;
 }
 
-/* Symbols for the characters of a piece that have none yet: they are no pieces. */
+/* Symbols for the characters of a piece that have none yet. */
 static int add_characters(builder *b, const uint8_t *piece, int64_t n_bytes)
 {
     for (int64_t i = 0, n; i < n_bytes; i += n) {
         n = first_bytes(piece + i, n_bytes - i);
-        if (!symbols_find(&b->m->symbols, piece + i, n) && !add_character(b, piece + i, n, TOKEN_UNKNOWN, 0)) return 0;
+        if (symbols_find(&b->m->symbols, piece + i, n)) continue;
+        int64_t k = string_table_find(&b->strings, piece + i, n);
+        int is_piece = k >= 0 && is_mergeable(b->spec, k);
+        int is_unused = is_piece && type_of(b->spec, k) == UNITOK_PIECE_UNUSED;
+        if (!add_character(b, piece + i, n, is_piece ? b->spec->ids[k] : TOKEN_UNKNOWN, is_unused)) return 0;
     }
     return 1;
 }
 
-/* User-defined symbols get numbers of their own: no pair has them, as they never merge. */
+/* A symbol for a piece that is no character. */
 static int add_piece(builder *b, int64_t k)
 {
-    int64_t n_bytes, id = b->spec->ids[k];
-    const uint8_t *piece = piece_at(b->spec, k, &n_bytes);
-    int is_unused = type_of(b->spec, k) == UNITOK_PIECE_UNUSED;
-    if (b->take[k] && is_mergeable(b->spec, k) && first_bytes(piece, n_bytes) == n_bytes)
-        b->numbers[k] = add_character(b, piece, n_bytes, id, is_unused);
-    else if (b->take[k])
-        b->numbers[k] = add_symbol(b, id, n_bytes, is_unused);
-    return !b->take[k] || b->numbers[k];
+    int64_t n_bytes = b->spec->offsets[k + 1] - b->spec->offsets[k];
+    b->numbers[k] = add_symbol(b, b->spec->ids[k], n_bytes, type_of(b->spec, k) == UNITOK_PIECE_UNUSED);
+    return b->numbers[k] != SYMBOL_NONE;
 }
 
+/* Characters first, in the order of the pieces they are in, which is nearly always best first: see BPE_DENSE.
+ * User-defined symbols get numbers of their own: no pair has them, as they never merge. */
 static int32_t add_pieces(builder *b)
 {
     const unitok_spec *spec = b->spec;
     int64_t n_bytes;
+    for (int singles = 0; singles < 2; singles++)
+        for (int64_t k = 0; k < spec->n_pieces; k++) {
+            const uint8_t *piece = piece_at(spec, k, &n_bytes);
+            if (!b->take[k] || !is_mergeable(spec, k) || (first_bytes(piece, n_bytes) == n_bytes) != singles) continue;
+            if (!add_characters(b, piece, n_bytes)) return fail_memory(b->error);
+            if (singles) b->numbers[k] = symbols_find(&b->m->symbols, piece, n_bytes);
+        }
     for (int64_t k = 0; k < spec->n_pieces; k++) {
-        b->take[k] &= is_mergeable(spec, k) || type_of(spec, k) == UNITOK_PIECE_USER_DEFINED;
-        if (!add_piece(b, k)) return fail_memory(b->error);
-    }
-    for (int64_t k = 0; k < spec->n_pieces; k++) {
-        const uint8_t *piece = piece_at(spec, k, &n_bytes);
-        if (b->take[k] && is_mergeable(spec, k) && !add_characters(b, piece, n_bytes)) return fail_memory(b->error);
-        b->take[k] = b->take[k] && type_of(spec, k) == UNITOK_PIECE_USER_DEFINED;
+        int is_user = type_of(spec, k) == UNITOK_PIECE_USER_DEFINED, is_taken = b->take[k];
+        b->take[k] = (uint8_t)is_user;
+        if (is_taken && (is_user || is_mergeable(spec, k)) && !b->numbers[k] && !add_piece(b, k))
+            return fail_memory(b->error);
     }
     return symbols_add_user(&b->m->symbols, spec, b->take, b->numbers, b->error);
 }
 
 /* --------------------------------------------------------------------------------------------- Pairs --------- */
 
-static int add_pair(builder *b, uint32_t left, uint32_t right, uint32_t merged, uint32_t rank)
+static int add_pair(builder *b, uint32_t left, uint32_t right, int64_t merge)
 {
     if (!grow((void **)&b->pairs, b->n_pairs, &b->pairs_room, sizeof *b->pairs)) return 0;
-    bpe_pair pair = {left, right, merged, rank};
-    b->pairs[b->n_pairs++] = pair;
+    b->pairs[b->n_pairs++] = bpe_pair_key(left, right) << BPE_MERGE_BITS | (uint64_t)merge;
     return 1;
+}
+
+static void put_pair(bpe *m, uint64_t pair)
+{
+    uint64_t key = pair >> BPE_MERGE_BITS;
+    uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS), right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
+    uint32_t mask = (UINT32_C(1) << m->pair_bits) - 1, at = bpe_pair_hash(key, m->pair_bits);
+    if ((left | right) < BPE_DENSE) {
+        m->dense[left * BPE_DENSE + right] = (uint32_t)pair & BPE_NO_MERGE;
+        return;
+    }
+    while (m->pairs[at] != BPE_FREE && m->pairs[at] >> BPE_MERGE_BITS != key) at = (at + 1) & mask;
+    m->pairs[at] = pair;
 }
 
 /* The table of all pairs found; of equal ones the last counts. */
@@ -132,13 +149,22 @@ static int lay_out_pairs(builder *b)
     m->pair_bits = 4;
     while (INT64_C(1) << m->pair_bits < 2 * b->n_pairs) m->pair_bits++;
     m->pairs = mem_alloc(sizeof *m->pairs << m->pair_bits);
-    if (!m->pairs) return 0;
+    m->dense = mem_alloc(BPE_DENSE * BPE_DENSE * sizeof *m->dense);
+    if (!m->pairs || !m->dense) return 0;
     memset(m->pairs, 0xFF, sizeof *m->pairs << m->pair_bits);
-    for (int64_t k = 0; k < b->n_pairs; k++) {
-        const bpe_pair *found = bpe_find_pair(m, b->pairs[k].left, b->pairs[k].right);
-        m->pairs[found - m->pairs] = b->pairs[k];
-    }
+    for (int k = 0; k < BPE_DENSE * BPE_DENSE; k++) m->dense[k] = BPE_NO_MERGE;
+    for (int64_t k = 0; k < b->n_pairs; k++) put_pair(m, b->pairs[k]);
     return 1;
+}
+
+/* Tables of n merges, each with a rank of its own. */
+static int begin_merges(bpe *m, int64_t n)
+{
+    m->n_merges = m->tied_from = (uint32_t)n;
+    m->ranks = mem_alloc((size_t)(n + 1) * sizeof *m->ranks);
+    m->merged = mem_alloc((size_t)(n + 1) * sizeof *m->merged);
+    for (int64_t k = 0; k < n && m->ranks; k++) m->ranks[k] = (uint32_t)k;
+    return m->ranks && m->merged;
 }
 
 /* The symbol that piece[begin..end) can be, if any: a character, or a piece that merges. b->hashes are the piece's. */
@@ -147,21 +173,21 @@ static uint32_t part_symbol(const builder *b, const uint8_t *piece, int64_t begi
     int64_t n_bytes = end - begin;
     if (first_bytes(piece + begin, n_bytes) == n_bytes) return symbols_find(&b->m->symbols, piece + begin, n_bytes);
     uint64_t hash = b->hashes[end] - b->hashes[begin] * b->powers[n_bytes];
-    int64_t k = strings_find_hashed(&b->strings, piece + begin, n_bytes, hash);
+    int64_t k = string_table_find_hashed(&b->strings, piece + begin, n_bytes, hash);
     return k >= 0 && is_mergeable(b->spec, k) ? b->numbers[k] : SYMBOL_NONE;
 }
 
 /* Every split of piece k into two symbols. */
-static int add_splits(builder *b, int64_t k, uint32_t rank)
+static int add_splits(builder *b, int64_t k, int64_t merge)
 {
     int64_t n_bytes, n_ways = 0;
     const uint8_t *piece = piece_at(b->spec, k, &n_bytes);
     b->hashes[0] = 0;
-    for (int64_t i = 0; i < n_bytes; i++) b->hashes[i + 1] = strings_hash_step(b->hashes[i], piece[i]);
+    for (int64_t i = 0; i < n_bytes; i++) b->hashes[i + 1] = string_table_hash_step(b->hashes[i], piece[i]);
     for (int64_t at = first_bytes(piece, n_bytes); at < n_bytes; at += first_bytes(piece + at, n_bytes - at)) {
         uint32_t left = part_symbol(b, piece, 0, at), right = left ? part_symbol(b, piece, at, n_bytes) : SYMBOL_NONE;
         if (!right) continue;
-        if (!add_pair(b, left, right, b->numbers[k], rank)) return 0;
+        if (!add_pair(b, left, right, merge)) return 0;
         if (++n_ways == 2 && type_of(b->spec, k) == UNITOK_PIECE_UNUSED) b->m->traits |= BPE_WHOLE;
     }
     return 1;
@@ -191,9 +217,9 @@ static int best_first(const void *left, const void *right)
 static int add_all_splits(builder *b)
 {
     const unitok_spec *spec = b->spec;
+    bpe *m = b->m;
     ranked_piece *ranked = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *ranked);
     int64_t n = 0;
-    uint32_t rank = 0;
     int ok = ranked != NULL;
     for (int64_t k = 0; ok && k < spec->n_pieces; k++) {
         if (!b->numbers[k] || !is_mergeable(spec, k)) continue;
@@ -201,9 +227,12 @@ static int add_all_splits(builder *b)
         ranked[n++].piece = (uint32_t)k;
     }
     if (n) qsort(ranked, (size_t)n, sizeof *ranked, best_first);
+    ok = ok && begin_merges(m, n);
     for (int64_t k = 0; ok && k < n; k++) {
-        if (k && ranked[k].order != ranked[k - 1].order) rank++;
-        ok = add_splits(b, ranked[k].piece, rank);
+        m->merged[k] = b->numbers[ranked[k].piece];
+        if (k && ranked[k].order == ranked[k - 1].order) m->ranks[k] = m->ranks[k - 1];
+        if (m->ranks[k] != k && m->ranks[k] < m->tied_from) m->tied_from = m->ranks[k];
+        ok = add_splits(b, ranked[k].piece, k);
     }
     mem_free(ranked);
     return ok;
@@ -228,7 +257,7 @@ static int is_nul_piece(const unitok_spec *spec, int64_t k)
 
 static int32_t check_spec(const unitok_spec *spec, int may_have_nul, uint8_t *take, unitok_error *error)
 {
-    if (spec->n_pieces < 0 || spec->n_pieces >= SYMBOLS_MAX)
+    if (spec->n_pieces < 0 || spec->n_pieces >= BPE_SYMBOLS_MAX)
         return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         if (spec->offsets[k + 1] <= spec->offsets[k])
@@ -255,11 +284,11 @@ static int32_t start(builder *b, const unitok_spec *spec, int has_merges, unitok
         add_symbol(b, TOKEN_UNKNOWN, 0, 0) != SYMBOL_NONE || b->m->n_symbols == 0)
         return fail_memory(error);
     b->powers[0] = 1;
-    for (int64_t i = 1; i <= longest; i++) b->powers[i] = b->powers[i - 1] * STRINGS_FACTOR;
+    for (int64_t i = 1; i <= longest; i++) b->powers[i] = b->powers[i - 1] * STRING_TABLE_FACTOR;
     b->m->has_merges = has_merges;
     int32_t status = check_spec(spec, !has_merges, b->take, error);
     if (status != UNITOK_OK) return status;
-    if (!strings_build(&b->strings, spec->data, spec->offsets, spec->n_pieces, b->take, &twice))
+    if (!string_table_build(&b->strings, spec->data, spec->offsets, spec->n_pieces, b->take, &twice))
         return fail_memory(error);
     if (twice >= 0) return fail(error, UNITOK_ERROR_VOCABULARY, twice, -1, "a piece is there twice");
     return UNITOK_OK;
@@ -284,7 +313,7 @@ static int32_t finish(builder *b, int32_t status, bpe **ret)
     mem_free(b->hashes);
     mem_free(b->powers);
     mem_free(b->pairs);
-    strings_free(&b->strings);
+    string_table_free(&b->strings);
     if (status == UNITOK_OK) {
         drop_unused(b->m);
         *ret = b->m;
@@ -325,14 +354,17 @@ static int is_joined(const unitok_spec *spec, int64_t left, int64_t right, int64
 static int32_t add_merges(builder *b, const uint32_t *pieces, const int64_t *left, const int64_t *right,
                           const int64_t *merged, int64_t n_merges)
 {
-    if (n_merges < 0 || n_merges >= BPE_NO_RANK)
+    if (n_merges < 0 || n_merges >= BPE_NO_MERGE)
         return fail(b->error, UNITOK_ERROR_ARGUMENT, -1, -1, "too many merges");
+    if (!begin_merges(b->m, n_merges)) return fail_memory(b->error);
     for (int64_t k = 0; k < n_merges; k++) {
         int64_t l = piece_of_id(pieces, left[k]), r = piece_of_id(pieces, right[k]), m = piece_of_id(pieces, merged[k]);
-        if (l < 0 || r < 0 || m < 0) return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1, "a merge has an id without a piece");
+        if (l < 0 || r < 0 || m < 0)
+            return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1, "a merge has an id without a piece");
         if (!is_joined(b->spec, l, r, m))
             return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1, "a merge makes a piece that is not its two sides");
-        if (!add_pair(b, b->numbers[l], b->numbers[r], b->numbers[m], (uint32_t)k)) return fail_memory(b->error);
+        b->m->merged[k] = b->numbers[m];
+        if (!add_pair(b, b->numbers[l], b->numbers[r], k)) return fail_memory(b->error);
     }
     return UNITOK_OK;
 }
@@ -350,7 +382,7 @@ static int32_t add_vocabulary(builder *b)
     }
     for (int byte = 0; byte < 256 && (b->m->flags & BPE_BYTE_FALLBACK); byte++) {
         uint8_t name[6] = {'<', '0', 'x', (uint8_t)digits[byte >> 4], (uint8_t)digits[byte & 15], '>'};
-        int64_t k = strings_find(&b->strings, name, 6);
+        int64_t k = string_table_find(&b->strings, name, 6);
         b->m->bytes[byte] = k < 0 ? SYMBOL_NONE : b->numbers[k];
     }
     return UNITOK_OK;
@@ -378,7 +410,8 @@ static void set_merges_traits(builder *b)
     for (int byte = 0; byte < 256; byte++) n_bytes_known += m->bytes[byte] != SYMBOL_NONE;
     if (n_bytes_known != 256 && (n_bytes_known || !m->unknown)) m->traits |= BPE_WHOLE;
     for (int64_t k = 0; k < b->n_pairs; k++) {
-        uint32_t sides[2] = {b->pairs[k].left, b->pairs[k].right};
+        uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
+        uint32_t sides[2] = {(uint32_t)(key >> BPE_SYMBOL_BITS), (uint32_t)key & (BPE_SYMBOLS_MAX - 1)};
         for (int side = 0; side < 2; side++) {
             if (sides[side] == m->unknown) m->traits |= BPE_WHOLE;
             for (int byte = 0; byte < 256; byte++)
@@ -401,7 +434,7 @@ static int keep_pieces(bpe *m, const unitok_spec *spec)
         memset(all, 1, (size_t)n);
         for (int64_t k = 0; k <= n; k++) m->offsets[k] = spec->offsets[k] - begin;
         for (int64_t k = 0; k < n; k++) m->piece_ids[k] = (int32_t)spec->ids[k];
-        ok = strings_build(&m->pieces, m->data, m->offsets, n, all, &twice);
+        ok = string_table_build(&m->pieces, m->data, m->offsets, n, all, &twice);
     }
     mem_free(all);
     return ok;
@@ -468,8 +501,11 @@ void bpe_free(bpe *m)
 {
     if (!m) return;
     symbols_free(&m->symbols);
-    strings_free(&m->pieces);
+    string_table_free(&m->pieces);
     mem_free(m->pairs);
+    mem_free(m->dense);
+    mem_free(m->ranks);
+    mem_free(m->merged);
     mem_free(m->ids);
     mem_free(m->lengths);
     mem_free(m->is_unused);

@@ -1,10 +1,10 @@
-/* strings.c - building the table of strings.h */
+/* string_table.c - building the table of string_table.h */
 
-#include "strings.h"
+#include "string_table.h"
 
 #include "alloc.h"
 
-int strings_build(strings *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
+int string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
                   int64_t *ret_twice)
 {
     t->data = data;
@@ -19,19 +19,19 @@ int strings_build(strings *t, const uint8_t *data, const int64_t *offsets, int64
         const uint8_t *bytes = data + offsets[k];
         int64_t n_bytes = offsets[k + 1] - offsets[k];
         if (!take[k]) continue;
-        uint64_t hash = strings_hash(bytes, n_bytes);
-        if (strings_find_hashed(t, bytes, n_bytes, hash) >= 0) {
+        uint64_t hash = string_table_hash(bytes, n_bytes);
+        if (string_table_find_hashed(t, bytes, n_bytes, hash) >= 0) {
             if (*ret_twice < 0) *ret_twice = k;
             continue;
         }
-        uint32_t at = (uint32_t)((hash ^ hash >> 29) * STRINGS_FACTOR >> 32);
+        uint32_t at = (uint32_t)((hash ^ hash >> 29) * STRING_TABLE_FACTOR >> 32);
         while (t->slots[at & mask]) at++;
         t->slots[at & mask] = (uint32_t)(k + 1);
     }
     return 1;
 }
 
-void strings_free(strings *t)
+void string_table_free(string_table *t)
 {
     mem_free(t->slots);
     t->slots = NULL;

@@ -1,4 +1,4 @@
-/* strings.h - which of a fixed set of byte strings this is: an open-addressed table, its hashes chosen so that the hash of
+/* string_table.h - which of a fixed set of byte strings this is: an open-addressed table, its hashes chosen so that the hash of
  * any part of a string comes from those of its beginnings
  *
  *     slots   | - | 2 | - | 0 | 1 | - | - | 3 |      index + 1 of a string, 0: free; at most half are taken
@@ -10,38 +10,38 @@
 
 #include "common.h"
 
-typedef struct strings {
+typedef struct string_table {
     const uint8_t *data;    /* the caller's, like offsets: string k is data[offsets[k]..offsets[k + 1]) */
     const int64_t *offsets;
     uint32_t *slots; /* [0..1 << n_bits) */
     int n_bits;
-} strings;
+} string_table;
 
-#define STRINGS_FACTOR UINT64_C(0x9E3779B97F4A7C15)
+#define STRING_TABLE_FACTOR UINT64_C(0x9E3779B97F4A7C15)
 
-INLINE uint64_t strings_hash_step(uint64_t hash, uint8_t byte)
+INLINE uint64_t string_table_hash_step(uint64_t hash, uint8_t byte)
 {
-    return hash * STRINGS_FACTOR + byte + 1;
+    return hash * STRING_TABLE_FACTOR + byte + 1;
 }
 
-INLINE uint64_t strings_hash(const uint8_t *bytes, int64_t n_bytes)
+INLINE uint64_t string_table_hash(const uint8_t *bytes, int64_t n_bytes)
 {
     uint64_t hash = 0;
-    for (int64_t i = 0; i < n_bytes; i++) hash = strings_hash_step(hash, bytes[i]);
+    for (int64_t i = 0; i < n_bytes; i++) hash = string_table_hash_step(hash, bytes[i]);
     return hash;
 }
 
 /* A table of those strings k, of n, whose take[k] is not 0. 0 when memory is short. If two taken strings are equal the
  * table holds the first, and *ret_twice, else -1, is the second. */
-int strings_build(strings *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
+int string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
                   int64_t *ret_twice);
-void strings_free(strings *t);
+void string_table_free(string_table *t);
 
 /* The index of the string with these bytes, whose hash is `hash`; -1 if it is not there. */
-INLINE int64_t strings_find_hashed(const strings *t, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
+INLINE int64_t string_table_find_hashed(const string_table *t, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
-    for (uint32_t at = (uint32_t)((hash ^ hash >> 29) * STRINGS_FACTOR >> 32);; at++) {
+    for (uint32_t at = (uint32_t)((hash ^ hash >> 29) * STRING_TABLE_FACTOR >> 32);; at++) {
         uint32_t slot = t->slots[at & mask];
         if (slot == 0) return -1;
         const int64_t *offsets = t->offsets + slot;
@@ -50,7 +50,7 @@ INLINE int64_t strings_find_hashed(const strings *t, const uint8_t *bytes, int64
     }
 }
 
-INLINE int64_t strings_find(const strings *t, const uint8_t *bytes, int64_t n_bytes)
+INLINE int64_t string_table_find(const string_table *t, const uint8_t *bytes, int64_t n_bytes)
 {
-    return strings_find_hashed(t, bytes, n_bytes, strings_hash(bytes, n_bytes));
+    return string_table_find_hashed(t, bytes, n_bytes, string_table_hash(bytes, n_bytes));
 }
