@@ -181,9 +181,9 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     fill_info(m, n_ids, max_piece_bytes, cpu);
     status = index_pieces(m, error);
     if (!status) status = find_special(m, error);
-    if (!status && !(m->flags & UNITOK_BYTES)) status = normalizer_new(&m->spec, &m->normalizer, error);
+    if (!status && !(m->flags & UNITOK_BYTES)) status = unitok_normalizer_new(&m->spec, &m->normalizer, error);
     if (status) return status;
-    m->compact = m->normalizer && m->normalizer->compact && m->flags & UNITOK_ESCAPE_WHITESPACES;
+    m->compact = m->normalizer && m->flags & UNITOK_ESCAPE_WHITESPACES && unitok_normalizer_is_compact(m->normalizer);
     if (!build_cuts(m)) return fail_memory(error);
     m->scan = cut_scan_for(cpu);
     status = build_encoder(m, error);
@@ -209,7 +209,7 @@ void build_free(unitok_model *m)
     words_free(m->words);
     bpe_free(m->bpe);
     unigram_free(m->unigram);
-    normalizer_free(m->normalizer);
+    unitok_normalizer_free(m->normalizer);
     mem_free(m->byte_of_id);
     mem_free(m->types);
     mem_free(m->own_pieces);

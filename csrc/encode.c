@@ -10,10 +10,10 @@
 enum { ENCODE_NO_MEMORY = -1, ENCODE_NO_ROOM = -2 };
 
 /* Room for `held` bytes of normalized text and at least as many more; 0 when memory is short. */
-static int scratch_buffer(unitok_scratch *s, const normalizer *normalizer, int64_t held)
+static int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held)
 {
     int64_t more = held > 2 * CUT_CHUNK_BYTES ? held : 2 * CUT_CHUNK_BYTES;
-    int64_t wanted = held + more + normalizer->max_step_bytes + CUT_READ_BEYOND;
+    int64_t wanted = held + more + unitok_normalizer_step_bytes(normalizer) + CUT_READ_BEYOND;
     if (wanted <= s->buffer_bytes) return 1;
     uint8_t *p = mem_realloc(s->buffer, (size_t)wanted);
     if (!p) return 0;
@@ -196,6 +196,36 @@ int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint
 }
 
 /* ------------------------------------------------------------------------------------------------ dividing ---- */
+
+#define CONTEXT_BYTES 64 /* of the text on either side that decides whether it can be divided */
+#define ROOM_BYTES 4096
+#define SPLIT_TRIES 256
+
+/* Is there a cut between the normalized text[begin..at) and what text[at..end) becomes? All three are points that nothing
+ * reaches across. A space right before `at` might have to go: no. */
+static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t at, int64_t end)
+{
+    uint8_t out[ROOM_BYTES];
+    unitok_normalize_state state = {0, 0, 1, 0, 0};
+    int64_t n_left = unitok_normalize_some(m->normalizer, &state, text, at, &begin, 0, out, ROOM_BYTES / 2);
+    if (begin < at || n_left == 0 || state.n_held_bytes || state.is_after_space) return 0;
+    int64_t n_right = unitok_normalize_some(m->normalizer, &state, text, end, &at, 0, out + n_left, ROOM_BYTES - n_left);
+    return n_right > 0 && cut_next(m->cuts, out, n_left - 1, n_left + n_right) == n_left;
+}
+
+/* The last point, from behind, where normalization and encoder both can be divided. */
+static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
+{
+    if (unitok_normalizer_step_bytes(m->normalizer) > ROOM_BYTES / 4) return 0;
+    int64_t end = unitok_normalize_split(m->normalizer, text, n_bytes), at = end;
+    for (int tries = 0; tries < SPLIT_TRIES && at > 0; tries++) {
+        int64_t begin = at > CONTEXT_BYTES ? unitok_normalize_split(m->normalizer, text, at - CONTEXT_BYTES) : 0;
+        int64_t context_end = end - at > CONTEXT_BYTES ? unitok_normalize_split(m->normalizer, text, at + CONTEXT_BYTES) : end;
+        if (context_end > at && cut_between(m, text, begin, at, context_end)) return at;
+        at = unitok_normalize_split(m->normalizer, text, at - 1);
+    }
+    return 0;
+}
 
 int64_t unitok_split(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {

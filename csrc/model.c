@@ -81,6 +81,23 @@ const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *re
     return m->pieces + m->piece_offsets[id];
 }
 
+int32_t unitok_model_piece_type(const unitok_model *m, int64_t id)
+{
+    int64_t n_bytes;
+    if (!unitok_model_piece(m, id, &n_bytes)) return 0;
+    return m->types ? m->types[id] : UNITOK_PIECE_NORMAL;
+}
+
+int64_t unitok_model_normalize(const unitok_model *m, const uint8_t *text, int64_t n_bytes, uint8_t *out,
+                               int64_t *norm_to_orig, int64_t capacity)
+{
+    if (m->normalizer) return unitok_normalize(m->normalizer, text, n_bytes, 0, out, norm_to_orig, capacity);
+    if (n_bytes > capacity) return n_bytes;
+    memcpy(out, text, (size_t)n_bytes);
+    for (int64_t i = 0; norm_to_orig && i <= n_bytes; i++) norm_to_orig[i] = i;
+    return n_bytes;
+}
+
 void unitok_model_pieces(const unitok_model *m, const uint8_t **ret_data, const uint32_t **ret_offsets)
 {
     *ret_data = m->pieces;

@@ -5,7 +5,6 @@
 #include "cpu.h"
 #include "cut.h"
 #include "longest.h"
-#include "normalize.h"
 #include "token.h"
 #include "unigram.h"
 #include "words.h"
@@ -37,7 +36,7 @@ struct unitok_model {
 
     /* The other kinds: built from the spec, whose arrays lie in the image. */
     unitok_spec spec;
-    normalizer *normalizer; /* NULL: texts are encoded as they are */
+    unitok_normalizer *normalizer; /* NULL: texts are encoded as they are */
     unigram *unigram;
     bpe *bpe;
     words *words;

@@ -320,17 +320,18 @@ static int64_t NAME(encode_raw)(NAME(run) *r, const uint8_t *text, int64_t n_byt
  *     buffer  [ held: after the last cut | new ◀┘ ]  ── encode_run ──▶ ids, up to the last cut; the rest moves to the front
  *
  * A normalized byte gives at most 3 ids: U+2581 as byte pieces. */
-static int64_t NAME(encode_normalized)(NAME(run) *r, normalize_state *state, const uint8_t *text, int64_t n_bytes, int last,
-                                       int plain, ID *ids, int64_t capacity)
+static int64_t NAME(encode_normalized)(NAME(run) *r, unitok_normalize_state *state, const uint8_t *text, int64_t n_bytes,
+                                       int last, int plain, ID *ids, int64_t capacity)
 {
     unitok_scratch *s = r->s;
+    const unitok_normalizer *normalizer = r->m->normalizer;
     int64_t consumed = 0, held = 0, n_ids = 0, n;
     int closed;
     do {
-        if (!scratch_buffer(s, r->m->normalizer, held)) return ENCODE_NO_MEMORY;
-        held += normalize_some(r->m->normalizer, state, text, n_bytes, &consumed, last, s->buffer + held,
-                               s->buffer_bytes - held - CUT_READ_BEYOND);
-        closed = consumed == n_bytes;
+        if (!scratch_buffer(s, normalizer, held)) return ENCODE_NO_MEMORY;
+        held += unitok_normalize_some(normalizer, state, text, n_bytes, &consumed, last, s->buffer + held,
+                                      s->buffer_bytes - held - CUT_READ_BEYOND);
+        closed = last ? state->is_ended : consumed == n_bytes;
         if (capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
         int64_t used = 0;
         n = 0;
@@ -366,11 +367,8 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, unitok_sta
     }
     int64_t n;
     if (m->normalizer) {
-        normalize_state start;
-        memset(&start, 0, sizeof start);
-        if (state) memcpy(&start, state->normalize, sizeof start);
-        n = NAME(encode_normalized)(&r, &start, text, n_bytes, last, plain, ids, capacity);
-        if (state) memcpy(state->normalize, &start, sizeof start);
+        unitok_normalize_state start = {0, 0, 0, 0, 0};
+        n = NAME(encode_normalized)(&r, state ? &state->normalize : &start, text, n_bytes, last, plain, ids, capacity);
     } else {
         if (capacity < n_bytes + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
         n = NAME(encode_raw)(&r, text, n_bytes, n_readable, plain, ids);

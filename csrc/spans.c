@@ -32,14 +32,14 @@ int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, d
     d->text = text;
     d->n_bytes = n_bytes;
     if (!m->normalizer) return 1;
-    int64_t n = normalize_whole(m->normalizer, text, n_bytes, NULL, NULL, 0);
+    int64_t n = unitok_normalize(m->normalizer, text, n_bytes, 0, NULL, NULL, 0);
     d->normalized = mem_alloc((size_t)n + 1);
     d->to_source = mem_alloc(((size_t)n + 1) * sizeof *d->to_source);
     if (!d->normalized || !d->to_source) {
         document_free(d);
         return 0;
     }
-    normalize_whole(m->normalizer, text, n_bytes, d->normalized, d->to_source, n);
+    unitok_normalize(m->normalizer, text, n_bytes, 0, d->normalized, d->to_source, n);
     d->text = d->normalized;
     d->n_bytes = m->compact ? make_compact(d->normalized, n) : n;
     return 1;

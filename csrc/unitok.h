@@ -1,7 +1,8 @@
 /* unitok.h - the whole public C API of the library under pyunitok
  *
  * cffi reads this file as it stands, so it includes nothing and defines only constants: include <stdint.h> first
- * (common.h does). Sections: Basics, Model, Encode, Decode, Documents, HAT-trie.
+ * (common.h does). Sections: Basics, Model, Normalize, Encode, Decode, Documents,
+ * HAT-trie.
  *
  * Conventions
  *   - The packed list. `data` + `offsets[0..n]`: item i is data[offsets[i]..offsets[i+1]). Documents, pieces and token
@@ -159,11 +160,70 @@ void unitok_model_free(unitok_model *model);
 /* The bytes of piece `id`; *ret_n_bytes is -1 (and the result NULL) if that id has no piece. The memory is the model's. */
 const uint8_t *unitok_model_piece(const unitok_model *model, int64_t id, int64_t *ret_n_bytes);
 
+/* Like unitok_normalize by the model's own rules, in the verbatim form; the text itself where it has none. */
+int64_t unitok_model_normalize(const unitok_model *model, const uint8_t *text, int64_t n_bytes, uint8_t *out,
+                               int64_t *norm_to_orig, int64_t capacity);
+
+/* The enum unitok_piece_type of an id; 0 where it has no piece. */
+int32_t unitok_model_piece_type(const unitok_model *model, int64_t id);
+
 /* All pieces by id, in the model's memory: piece `id` is data[offsets[id]..offsets[id + 1]), id < n_ids; empty if none. */
 void unitok_model_pieces(const unitok_model *model, const uint8_t **ret_data, const uint32_t **ret_offsets);
 
 /* The id of exactly these bytes, or -1. LONGEST: one walk; the other kinds: O(n_ids). */
 int64_t unitok_model_find(const unitok_model *model, const uint8_t *piece, int64_t n_bytes);
+
+/* --------------------------------------------------------------------------------------------- Normalize ---- */
+
+/* SentencePiece's normalization, exactly as sentencepiece 0.2.3 has it: at every position the longest user-defined symbol,
+ * kept as it is; else the longest key of the charsmap, replaced; else one character, or U+FFFD for a byte that begins no
+ * whole character. Then the whitespace rules of enum unitok_model_flags. It has two forms:
+ *   verbatim   byte for byte what sentencepiece gives
+ *   compact    with UNITOK_ESCAPE_WHITESPACES, U+2581 as one byte, a space, wherever it came from: a space or a U+2581 in the
+ *              text. Else the same as verbatim. Replacements and symbols must be whole characters, or it cannot be had.
+ * A normalizer is immutable and may be shared by any number of threads. */
+typedef struct unitok_normalizer unitok_normalizer;
+
+/* Builds one from kind, flags, charsmap and the USER_DEFINED pieces of `spec`, and keeps nothing of it.
+ * UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe. Some ms for a charsmap of 240 KB. */
+int32_t unitok_normalizer_new(const unitok_spec *spec, unitok_normalizer **ret, unitok_error *error);
+void unitok_normalizer_free(unitok_normalizer *normalizer);
+int64_t unitok_normalizer_memory_bytes(const unitok_normalizer *normalizer);
+/* Whether it has the compact form. */
+int32_t unitok_normalizer_is_compact(const unitok_normalizer *normalizer);
+
+/* Normalizes a whole text and returns the size of the result, in the compact form if `compact` is not 0.
+ *   out, capacity   where the size is over capacity, only the first bytes are written, or fewer: call again with room
+ *   norm_to_orig    NULL, or room for capacity + 1: [i] is where in the text the replacement that gave byte i begins, and
+ *                   [result] where what follows the last begins. [0] is -1 where sentencepiece gives no offsets at all:
+ *                   the text is empty, or only spaces that are removed
+ * O(n_bytes). */
+int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes, int32_t compact,
+                         uint8_t *out, int64_t *norm_to_orig, int64_t capacity);
+
+/* Where a text stands that is normalized part by part. All zeros: at its start. */
+typedef struct unitok_normalize_state {
+    int64_t n_held_bytes; /* spaces that are removed if the text ends here */
+    int32_t is_verbatim;  /* set by the caller at the start: 1 for the verbatim form where both can be had */
+    int32_t is_started;   /* the dummy prefix is out */
+    int32_t is_after_space;
+    int32_t is_ended; /* `last` was given, and all is out */
+} unitok_normalize_state;
+
+/* Normalizes text[*io_consumed..n_bytes-1] into out[0..result-1], moves *io_consumed on, and returns when the text is used
+ * up or less than unitok_normalizer_step_bytes of room is left. n_bytes must be the end of the text (`last` 1: call until
+ * state->is_ended) or a point that unitok_normalize_split gave, for nothing behind it is looked at; the text before
+ * *io_consumed may be gone. The form is compact if that can be had and is_verbatim is 0. The fast way: no offsets. */
+int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state, const uint8_t *text,
+                              int64_t n_bytes, int64_t *io_consumed, int32_t last, uint8_t *out, int64_t capacity);
+
+/* The room that unitok_normalize_some must have to move on. */
+int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
+
+/* How much of an unfinished text can be normalized now: for the result k, text[0..k) and then the rest, in the same state,
+ * give the normalization of the whole, whatever follows text[n_bytes-1]: no key, symbol or character lies over k. 0 if there
+ * is no such point, which cannot be when n_bytes is at least twice the longest key or symbol. Starts must be such points. */
+int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Encode ---- */
 
@@ -176,19 +236,19 @@ int64_t unitok_scratch_memory_bytes(const unitok_scratch *scratch);
 /* Forgets the segments met, as if new: for measurements. */
 void unitok_scratch_clear(unitok_scratch *scratch);
 
+/* How the next part of a document goes on: the running sum of scores, the spaces seen. All zero: a document begins. */
+typedef struct unitok_state {
+    double sum;
+    unitok_normalize_state normalize;
+    int32_t last_unknown;
+    int32_t last_byte;
+} unitok_state;
+
 enum unitok_encode_flags {
     UNITOK_ENCODE_PLAIN = 1,     /* without cuts and memo: the same ids, slower; for tests and measurements */
     UNITOK_ENCODE_OPEN_END = 2,  /* the last document goes on after this batch: it gets no eod */
     UNITOK_ENCODE_OPEN_START = 4 /* the first document goes on from the batch before, at a point that unitok_split gave */
 };
-
-/* How the next part of a document goes on: the running sum of scores, the spaces seen. All zero: a document begins. */
-typedef struct unitok_state {
-    double sum;
-    int64_t normalize[4];
-    int32_t last_unknown;
-    int32_t last_byte;
-} unitok_state;
 
 /* What an array for ids needs beyond the ids it gets. For LONGEST and BytePiece, n_bytes + UNITOK_ENCODE_SLACK is enough for
  * a text of n_bytes; others may need more where text grows by normalization or breaks down into bytes. */
