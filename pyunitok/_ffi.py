@@ -155,6 +155,14 @@ class Model:
         bounds = np.frombuffer(ffi.buffer(offsets[0], 4 * (self.info.n_ids + 1)), np.uint32).astype(np.int64)
         return np.frombuffer(ffi.buffer(data[0], int(bounds[-1]))[:], np.uint8), bounds
 
+    def normalize(self, text: bytes) -> bytes:
+        """The text as it is encoded, with U+2581 for spaces."""
+        return _normalize(lambda out, room: lib.unitok_model_normalize(self.handle, text, len(text), out, ffi.NULL, room), text)
+
+    def is_byte(self, id_: int) -> bool:
+        """Whether the id is a byte piece."""
+        return bool(lib.unitok_model_piece_type(self.handle, id_) == lib.UNITOK_PIECE_BYTE)
+
     def find(self, piece: bytes) -> int:
         return int(lib.unitok_model_find(self.handle, piece, len(piece)))
 
@@ -183,6 +191,32 @@ class Model:
         if int(sizes[-1]) != len(out):
             raise ValueError("the ids changed while they were decoded")
         return out, sizes
+
+
+def _normalize(call: Any, text: bytes) -> bytes:
+    out = bytearray(len(text) + len(text) // 2 + 64)
+    n = call(ffi.from_buffer("uint8_t[]", out, require_writable=True), len(out))
+    if n > len(out):
+        out = bytearray(n)
+        call(ffi.from_buffer("uint8_t[]", out, require_writable=True), n)
+    return bytes(memoryview(out)[:n])
+
+
+class Normalizer:
+    """SentencePiece's normalization by a charsmap and flags alone, as its denormalizer is."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, charsmap: bytes, flags: int) -> None:
+        """VocabularyError where the charsmap is broken."""
+        ret, error, spec = ffi.new("unitok_normalizer **"), ffi.new("unitok_error *"), ffi.new("unitok_spec *")
+        buffer = ffi.from_buffer(charsmap)
+        spec.flags, spec.charsmap, spec.n_charsmap_bytes = flags, ffi.cast("uint8_t *", buffer), len(charsmap)
+        check(lib.unitok_normalizer_new(spec, ret, error), error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_normalizer_free, int(lib.unitok_normalizer_memory_bytes(ret[0])))
+
+    def normalize(self, text: bytes) -> bytes:
+        return _normalize(lambda out, room: lib.unitok_normalize(self.handle, text, len(text), 0, out, ffi.NULL, room), text)
 
 
 _encode = lib.unitok_encode
