@@ -111,11 +111,13 @@ int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *t
 
 /* ------------------------------------------------------------------------------------------------ encoding ---- */
 
-static int64_t longest_spans(const unitok_model *m, sink *s, const uint8_t *text, int64_t n_bytes)
+static int longest_spans(const unitok_model *m, sink *s, const uint8_t *text, int64_t n_bytes)
 {
     int64_t token_bytes;
-    for (int64_t i = 0; i < n_bytes; i += token_bytes)
-        if (!put_token(s, longest_next(&m->longest, text + i, n_bytes - i, &token_bytes), token_bytes)) return 0;
+    for (int64_t i = 0; i < n_bytes; i += token_bytes) {
+        int32_t id = longest_next(&m->longest, text + i, n_bytes - i, &token_bytes);
+        if (!put_token(s, id, token_bytes)) return 0;
+    }
     return 1;
 }
 
