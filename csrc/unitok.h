@@ -221,8 +221,8 @@ int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normal
 int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
 
 /* How much of an unfinished text can be normalized now: for the result k, text[0..k) and then the rest, in the same state,
- * give the normalization of the whole, whatever follows text[n_bytes-1]: no key, symbol or character lies over k. 0 if there
- * is no such point, which cannot be when n_bytes is at least twice the longest key or symbol. Starts must be such points. */
+ * give the normalization of the whole, whatever follows text[n_bytes-1]: no key, symbol or character lies over k. 0 only
+ * if n_bytes is less than the longest key or symbol. Starts must be such points. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Encode ---- */

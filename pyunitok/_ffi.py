@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -333,6 +334,79 @@ class Scratch:
         )  # fmt: skip
         check(status, error)
         return int(id_offsets[n_docs])
+
+
+class Normalizer:
+    """An immutable C normalizer: SentencePiece's normalization. See csrc/unitok.h."""
+
+    __slots__ = ("handle", "is_compact", "step_bytes")
+
+    def __init__(self, charsmap: bytes, symbols: Sequence[bytes], flags: int) -> None:
+        spec, ret, error = ffi.new("unitok_spec *"), ffi.new("unitok_normalizer **"), ffi.new("unitok_error *")
+        data = ffi.from_buffer("uint8_t[]", b"".join(symbols))
+        offsets = np.zeros(len(symbols) + 1, np.int64)
+        np.cumsum([len(symbol) for symbol in symbols], out=offsets[1:])
+        types = np.full(len(symbols), lib.UNITOK_PIECE_USER_DEFINED, np.uint8)
+        map_ = ffi.from_buffer("uint8_t[]", charsmap)
+        spec.flags, spec.n_pieces, spec.data, spec.offsets = flags, len(symbols), data, pointer(offsets)
+        spec.types, spec.charsmap, spec.n_charsmap_bytes = pointer(types), map_, len(charsmap)
+        check(lib.unitok_normalizer_new(spec, ret, error), error)
+        self.handle: Any = ffi.gc(
+            ret[0], lib.unitok_normalizer_free, int(lib.unitok_normalizer_memory_bytes(ret[0]))
+        )
+        self.is_compact = bool(lib.unitok_normalizer_is_compact(self.handle))
+        self.step_bytes = int(lib.unitok_normalizer_step_bytes(self.handle))
+
+    def normalize(self, text: bytes, *, compact: bool = False) -> bytes:
+        return self._normalize(text, compact, None)[0]
+
+    def normalize_with_offsets(self, text: bytes, *, compact: bool = False) -> tuple[bytes, Offsets]:
+        """The result, and int64[len(result) + 1]: where in the text each byte comes from; empty where sentencepiece
+        gives none (nothing but spaces that are removed)."""
+        out, offsets = self._normalize(text, compact, np.empty(2 * len(text) + 16, np.int64))
+        assert offsets is not None
+        return out, offsets[:0] if offsets[0] < 0 else offsets[: len(out) + 1].copy()
+
+    def _normalize(self, text: bytes, compact: bool, offsets: Offsets | None) -> tuple[bytes, Offsets | None]:
+        out = np.empty(2 * len(text) + 15, np.uint8)
+        while True:
+            n = lib.unitok_normalize(
+                self.handle, text, len(text), compact, pointer(out),
+                ffi.NULL if offsets is None else pointer(offsets), len(out),
+            )  # fmt: skip
+            if n <= len(out):
+                return out[:n].tobytes(), offsets
+            out, offsets = np.empty(n, np.uint8), None if offsets is None else np.empty(n + 1, np.int64)
+
+    def normalize_parts(
+        self, parts: Iterable[bytes], *, compact: bool = True, room: int = 1 << 16
+    ) -> Iterator[bytes]:
+        """The normalization of a text that comes in parts, in parts, each of at most `room` bytes over step_bytes.
+
+        What cannot be settled yet waits: never more than a part and the longest key or symbol.
+        """
+        state, consumed = ffi.new("unitok_normalize_state *"), ffi.new("int64_t *")
+        state.is_verbatim = not compact
+        out = np.empty(self.step_bytes + room, np.uint8)
+
+        def take(text: bytes, n_bytes: int, last: bool) -> Iterator[bytes]:
+            consumed[0] = 0
+            while consumed[0] < n_bytes or (last and not state.is_ended):
+                n = lib.unitok_normalize_some(
+                    self.handle, state, text, n_bytes, consumed, last, pointer(out), len(out)
+                )
+                yield out[:n].tobytes()
+
+        waiting = b""
+        for part in parts:
+            waiting += part
+            n_bytes = self.split(waiting)
+            yield from take(waiting, n_bytes, False)
+            waiting = waiting[n_bytes:]
+        yield from take(waiting, len(waiting), True)
+
+    def split(self, text: bytes) -> int:
+        return int(lib.unitok_normalize_split(self.handle, text, len(text)))
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -35,3 +37,24 @@ def make(
     for name, value in trainer.items():
         setattr(proto.trainer_spec, name, value)
     return proto
+
+
+def charsmap(rules: Mapping[bytes, bytes]) -> bytes:
+    """A precompiled charsmap of any keys without NUL: a double array with a block of 256 units for each node."""
+    if not rules:
+        return b""
+    nodes: dict[bytes, int] = {b"": 1}  # a prefix of a key, and the block of its children
+    for key in sorted(rules):
+        for n_bytes in range(1, len(key) + 1):
+            nodes.setdefault(key[:n_bytes], len(nodes) + 1)
+    replacements = b"".join(value + b"\0" for value in rules.values())
+    starts = dict(zip(rules, accumulate((len(value) + 1 for value in rules.values()), initial=0), strict=False))
+    units = [0] * (256 * (len(nodes) + 1))
+    for i in range(1, len(units)):
+        units[i] = i & 0xFF ^ 0xFF  # a label that does not fit, and an offset of 0, which stays inside
+    for prefix, block in nodes.items():
+        at = 256 * nodes[prefix[:-1]] ^ prefix[-1] if prefix else 0
+        units[at] = (at ^ 256 * block) << 10 | (prefix in rules) << 8 | (prefix[-1] if prefix else 0)
+        if prefix in rules:
+            units[256 * block] = 1 << 31 | starts[prefix]
+    return struct.pack(f"<I{len(units)}I", 4 * len(units), *units) + replacements

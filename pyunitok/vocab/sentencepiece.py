@@ -86,10 +86,10 @@ def read(data: bytes, name: str) -> SentencePieceModel:
     tables = _check_pieces(pieces, types, trainer, name)
     if trainer.model_type == _UNIGRAM:
         _check_unigram(pieces, scores, types, name)
-    normalization = _normalization(proto.normalizer_spec, name)
+    normalization = read_normalization(proto.normalizer_spec, name)
     denormalization = None
     if proto.denormalizer_spec.precompiled_charsmap:
-        denormalization = _normalization(proto.denormalizer_spec, name)
+        denormalization = read_normalization(proto.denormalizer_spec, name)
     flags = normalization.flags | _ffi.MODEL_FLAGS["merge_unknown"]
     flags |= _ffi.MODEL_FLAGS["whitespace_as_suffix"] * trainer.treat_whitespace_as_suffix
     flags |= _ffi.MODEL_FLAGS["byte_fallback"] * trainer.byte_fallback
@@ -124,12 +124,16 @@ def _parse(data: bytes, name: str) -> Any:
     return proto
 
 
-def _normalization(spec: Any, name: str) -> Normalization:
+def read_normalization(spec: Any, name: str) -> Normalization:
     flags = sum(
         _ffi.MODEL_FLAGS[flag]
         for flag in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
         if getattr(spec, flag)
     )
+    try:
+        _ffi.Normalizer(spec.precompiled_charsmap, [], flags)
+    except VocabularyError as error:
+        raise VocabularyError(f"{name}: {error}") from None
     return Normalization(spec.precompiled_charsmap, flags)
 
 
