@@ -411,6 +411,14 @@ INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
 
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
 {
+    if (m->wholes && n_bytes - 1 < BPE_WHOLE_BYTES && n_bytes > 0) {
+        uint64_t high = bpe_find_whole(m, bpe_whole_key(text, n_bytes))->high;
+        if (high) {
+            tokens[0].id = (int32_t)(high >> 36);
+            tokens[0].end = (uint32_t)n_bytes;
+            return 1;
+        }
+    }
     if (UNLIKELY(m->pieces.slots != NULL) && n_bytes) {
         int64_t k = string_table_find(&m->pieces, text, n_bytes);
         if (k >= 0) {
@@ -439,6 +447,7 @@ int64_t bpe_memory_bytes(const bpe *m)
     size_t n_bytes = sizeof *m + (sizeof *m->pairs << m->pair_bits) + (sizeof(uint64_t) << m->symbols.n_bits);
     n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * 2 * sizeof *m->merged;
     n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
+    if (m->wholes) n_bytes += sizeof *m->wholes << m->whole_bits;
     return (int64_t)n_bytes;
 }
 

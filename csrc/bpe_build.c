@@ -440,22 +440,35 @@ static int keep_pieces(bpe *m, const unitok_spec *spec)
     return ok;
 }
 
-/* Taking a piece at once changes nothing where merging comes to the same: then segments may be cut, and nothing is looked
- * up. -1 when memory is short. */
-static int ignoring_matters(const bpe *m, const unitok_spec *spec, int64_t longest)
+/* Encodes every piece. Those that come out as themselves go to m->wholes; *ret_all says whether all did. Pieces inside
+ * other segments do not matter here: what a segment becomes depends on its bytes alone, unless m has unused pieces. */
+static int find_wholes(bpe *m, const unitok_spec *spec, int *ret_all)
 {
     bpe_scratch scratch = {0};
-    token *tokens = mem_alloc((size_t)(3 * longest + 1) * sizeof *tokens);
-    int matters = tokens ? 0 : -1;
-    for (int64_t k = 0; matters == 0 && k < spec->n_pieces; k++) {
-        int64_t n_bytes;
+    token *tokens = mem_alloc((size_t)(3 * longest_bytes(spec) + 1) * sizeof *tokens);
+    bpe_whole *wholes;
+    int64_t n = 0;
+    *ret_all = 1;
+    m->whole_bits = 4;
+    while (INT64_C(1) << m->whole_bits < 2 * spec->n_pieces) m->whole_bits++;
+    wholes = mem_zalloc((size_t)1 << m->whole_bits, sizeof *wholes);
+    for (int64_t k = 0; tokens && wholes && n >= 0 && k < spec->n_pieces; k++) {
+        int64_t n_bytes, id = spec->ids[k];
         const uint8_t *piece = piece_at(spec, k, &n_bytes);
-        int64_t n = bpe_segment(m, &scratch, piece, n_bytes, tokens);
-        matters = n < 0 ? -1 : n != 1 || tokens[0].id != spec->ids[k];
+        m->wholes = NULL; /* not yet */
+        n = bpe_segment(m, &scratch, piece, n_bytes, tokens);
+        m->wholes = wholes;
+        if (n != 1 || tokens[0].id != id) *ret_all = 0;
+        else if (n_bytes <= BPE_WHOLE_BYTES) {
+            bpe_whole key = bpe_whole_key(piece, n_bytes), *slot = bpe_find_whole(m, key);
+            key.high |= (uint64_t)id << 36;
+            *slot = key;
+        }
     }
+    m->wholes = wholes;
     mem_free(tokens);
     bpe_scratch_free(&scratch);
-    return matters;
+    return tokens && wholes && n >= 0;
 }
 
 int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64_t *right, const int64_t *merged,
@@ -465,6 +478,7 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
     int64_t twice = -1;
     uint32_t *pieces = NULL;
     bpe *m = NULL;
+    int all = 1;
     int32_t status = start(&b, spec, 1, error);
     if (status == UNITOK_OK) {
         b.m->flags = flags;
@@ -478,23 +492,31 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
     if (status == UNITOK_OK) set_merges_traits(&b);
     mem_free(pieces);
     status = finish(&b, status, &m);
-    if (status == UNITOK_OK && flags & BPE_IGNORE_MERGES) {
-        int matters = ignoring_matters(m, spec, longest_bytes(spec));
-        if (matters > 0) m->traits |= BPE_WHOLE;
-        if (matters < 0 || (matters && !keep_pieces(m, spec))) status = fail_memory(error);
+    if (status == UNITOK_OK && !find_wholes(m, spec, &all)) status = fail_memory(error);
+    if (status == UNITOK_OK && flags & BPE_IGNORE_MERGES && !all) {
+        m->traits |= BPE_WHOLE;
+        if (!keep_pieces(m, spec)) status = fail_memory(error);
     }
     if (status == UNITOK_OK) *ret = m;
     else bpe_free(m);
     return status;
 }
 
+/* ------------------------------------------------------------------------------ From pieces and scores -------- */
+
 int32_t bpe_new(const unitok_spec *spec, bpe **ret, unitok_error *error)
 {
     builder b;
+    bpe *m = NULL;
+    int all;
     int32_t status = start(&b, spec, 0, error);
     if (status == UNITOK_OK) status = add_pieces(&b);
     if (status == UNITOK_OK && !add_all_splits(&b)) status = fail_memory(error);
-    return finish(&b, status, ret);
+    status = finish(&b, status, &m);
+    if (status == UNITOK_OK && !m->is_unused && !find_wholes(m, spec, &all)) status = fail_memory(error);
+    if (status == UNITOK_OK) *ret = m;
+    else bpe_free(m);
+    return status;
 }
 
 void bpe_free(bpe *m)
@@ -504,6 +526,7 @@ void bpe_free(bpe *m)
     string_table_free(&m->pieces);
     mem_free(m->pairs);
     mem_free(m->dense);
+    mem_free(m->wholes);
     mem_free(m->ranks);
     mem_free(m->merged);
     mem_free(m->ids);

@@ -21,6 +21,17 @@
  * letters next to letters is a few lines of the first cache. */
 #define BPE_DENSE 256
 
+/* A piece of up to BPE_WHOLE_BYTES whose own text merges to just it: a segment that is one need not be merged.
+ *
+ *     low    the first 8 bytes, zero-padded
+ *     high   63 .... 36 | 35 .. 32 | 31 .... 0
+ *            id         | n_bytes  | bytes 8..11       0: a free slot */
+#define BPE_WHOLE_BYTES 12
+
+typedef struct bpe_whole {
+    uint64_t low, high;
+} bpe_whole;
+
 struct bpe {
     symbols symbols;
     uint64_t *pairs;     /* [0..1 << pair_bits), at most half taken */
@@ -31,6 +42,8 @@ struct bpe {
     uint32_t *ranks;     /* [0..n_merges): the first merge that is as good */
     uint32_t *merged;    /* [0..n_merges): the symbol a merge makes */
     uint32_t n_symbols;
+    bpe_whole *wholes; /* [0..1 << whole_bits), at most half taken; NULL: none */
+    int whole_bits;
     int32_t *ids;       /* [0..n_symbols): TOKEN_UNKNOWN for what is no piece */
     uint32_t *lengths;  /* [0..n_symbols): bytes; NULL where there are no unused pieces */
     uint8_t *is_unused; /* likewise */
@@ -64,5 +77,34 @@ INLINE uint32_t bpe_find_merge(const bpe *m, uint32_t left, uint32_t right)
     for (;; at = (at + 1) & mask) {
         uint64_t slot = m->pairs[at];
         if (slot >> BPE_MERGE_BITS == key || slot == BPE_FREE) return (uint32_t)slot & BPE_NO_MERGE;
+    }
+}
+
+#define BPE_WHOLE_KEY ((UINT64_C(1) << 36) - 1) /* of `high`: all but the id */
+
+/* The key of a segment of 1 to BPE_WHOLE_BYTES. */
+INLINE bpe_whole bpe_whole_key(const uint8_t *text, int64_t n_bytes)
+{
+    bpe_whole key = {0, (uint64_t)n_bytes << 32};
+    if (n_bytes >= 8) {
+        key.low = load_u64(text);
+        if (n_bytes > 8) key.high |= load_u64(text + n_bytes - 8) >> 8 * (16 - n_bytes);
+    } else if (n_bytes >= 4) {
+        key.low = load_u32(text) | (uint64_t)load_u32(text + n_bytes - 4) << 8 * (n_bytes - 4);
+    } else {
+        key.low = text[0] | (uint64_t)text[n_bytes >> 1] << 8 * (n_bytes >> 1);
+        key.low |= (uint64_t)text[n_bytes - 1] << 8 * (n_bytes - 1);
+    }
+    return key;
+}
+
+/* The slot of the key, or a free one. */
+INLINE bpe_whole *bpe_find_whole(const bpe *m, bpe_whole key)
+{
+    uint32_t mask = (UINT32_C(1) << m->whole_bits) - 1;
+    uint64_t hash = (key.low ^ key.high * UINT64_C(0xC2B2AE3D27D4EB4F)) * UINT64_C(0x9E3779B97F4A7C15);
+    for (uint32_t at = (uint32_t)(hash >> (64 - m->whole_bits));; at++) {
+        bpe_whole *slot = &m->wholes[at & mask];
+        if ((slot->low == key.low && (slot->high & BPE_WHOLE_KEY) == key.high) || slot->high == 0) return slot;
     }
 }

@@ -148,9 +148,11 @@ static int32_t build_encoder(unitok_model *m, unitok_error *error)
     if (!status && m->kind == UNITOK_KIND_BPE) {
         status = bpe_new(&spec, &m->bpe, error);
         m->whole = !status && bpe_traits(m->bpe) & BPE_WHOLE;
+    } else if (!status && m->kind == UNITOK_KIND_CHAR) {
+        status = characters_new(&spec, &m->characters, error);
     } else if (!status) {
         status = words_new(&spec, &m->words, error);
-        m->whole = m->kind == UNITOK_KIND_WORD && !m->compact; /* U+2581 is three bytes there, which no cut sees */
+        m->whole = !m->compact; /* U+2581 is three bytes there, which no cut sees */
     }
     text_pieces_free(&pieces);
     return status;
@@ -206,7 +208,8 @@ int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 
 void build_free(unitok_model *m)
 {
-    words_free(m->words);
+    words_free(&m->words);
+    characters_free(&m->characters);
     bpe_free(m->bpe);
     unigram_free(m->unigram);
     unitok_normalizer_free(m->normalizer);

@@ -32,10 +32,23 @@ token *scratch_tokens(unitok_scratch *s, int64_t n)
     return p;
 }
 
+static int begins_word(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
+{
+    if (m->compact) return text[0] == SPACE_BYTE;
+    return n_bytes >= 3 && !memcmp(text, space_symbol, 3);
+}
+
 int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes, token *tokens)
 {
     if (m->kind == UNITOK_KIND_BPE) return bpe_segment(m->bpe, &s->bpe, segment, n_bytes, tokens);
-    return words_segment(m->words, segment, n_bytes, tokens);
+    if (m->kind == UNITOK_KIND_CHAR) return characters_segment(&m->characters, segment, n_bytes, tokens);
+    int64_t n = 0;
+    for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
+        for (end = begin + 1; end < n_bytes && !begins_word(m, segment + end, n_bytes - end); end++) continue;
+        words_segment(&m->words, segment + begin, end - begin, tokens + n);
+        tokens[n++].end = (uint32_t)end;
+    }
+    return n;
 }
 
 #define NAME(x) x##_16

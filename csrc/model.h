@@ -39,7 +39,8 @@ struct unitok_model {
     unitok_normalizer *normalizer; /* NULL: texts are encoded as they are */
     unigram *unigram;
     bpe *bpe;
-    words *words;
+    characters characters; /* CHAR */
+    words words;           /* WORD */
     cut_table *own_cuts;
     uint32_t *own_piece_offsets;
     uint8_t *own_pieces;
