@@ -26,9 +26,9 @@ int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine,
     if (!m) return fail_memory(error);
     int32_t status;
     if (kind_of_image(bytes, n_bytes) == UNITOK_KIND_LONGEST) status = image_open(bytes, n_bytes, engine, cpu, m, error);
-    else if (engine == UNITOK_ENGINE_HAT)
-        status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "only greedy longest prefix has a choice of engines");
     else status = spec_image_open(bytes, n_bytes, cpu, m, error);
+    if (!status && m->kind != UNITOK_KIND_LONGEST && engine != UNITOK_ENGINE_DOUBLE_ARRAY)
+        status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "only greedy longest prefix has a choice of engines");
     if (status) {
         unitok_model_free(m);
         return status;

@@ -119,10 +119,10 @@ class Model:
         if any(array is not None and len(array) != len(ids) for array in (scores, types)):
             raise ValueError("there are not as many scores or types as pieces")
         spec.kind, spec.flags, spec.n_pieces = KINDS[kind], flags, len(ids)
-        keep = [pointer(data), pointer(offsets), pointer(ids), ffi.from_buffer(charsmap), ffi.from_buffer(unknown_surface)]
-        spec.data, spec.offsets, spec.ids = keep[:3]
-        spec.charsmap, spec.n_charsmap_bytes = ffi.cast("uint8_t *", keep[3]), len(charsmap)
-        spec.unknown_surface, spec.n_unknown_surface_bytes = ffi.cast("uint8_t *", keep[4]), len(unknown_surface)
+        map_, surface = ffi.from_buffer("uint8_t[]", charsmap), ffi.from_buffer("uint8_t[]", unknown_surface)
+        spec.data, spec.offsets, spec.ids = pointer(data), pointer(offsets), pointer(ids)
+        spec.charsmap, spec.n_charsmap_bytes = map_, len(charsmap)
+        spec.unknown_surface, spec.n_unknown_surface_bytes = surface, len(unknown_surface)
         spec.scores = ffi.NULL if scores is None else pointer(scores)
         spec.types = ffi.NULL if types is None else pointer(types)
         spec.eod_id = -1 if eod_id is None else eod_id
@@ -158,7 +158,13 @@ class Model:
 
     def normalize(self, text: bytes) -> bytes:
         """The text as it is encoded, with U+2581 for spaces."""
-        return _normalize(lambda out, room: lib.unitok_model_normalize(self.handle, text, len(text), out, ffi.NULL, room), text)
+        room = len(text) + len(text) // 2 + 64
+        while True:
+            out = np.empty(room, np.uint8)
+            n = lib.unitok_model_normalize(self.handle, text, len(text), pointer(out), ffi.NULL, room)
+            if n <= room:
+                return out[:n].tobytes()
+            room = n
 
     def is_byte(self, id_: int) -> bool:
         """Whether the id is a byte piece."""
@@ -192,32 +198,6 @@ class Model:
         if int(sizes[-1]) != len(out):
             raise ValueError("the ids changed while they were decoded")
         return out, sizes
-
-
-def _normalize(call: Any, text: bytes) -> bytes:
-    out = bytearray(len(text) + len(text) // 2 + 64)
-    n = call(ffi.from_buffer("uint8_t[]", out, require_writable=True), len(out))
-    if n > len(out):
-        out = bytearray(n)
-        call(ffi.from_buffer("uint8_t[]", out, require_writable=True), n)
-    return bytes(memoryview(out)[:n])
-
-
-class Normalizer:
-    """SentencePiece's normalization by a charsmap and flags alone, as its denormalizer is."""
-
-    __slots__ = ("handle",)
-
-    def __init__(self, charsmap: bytes, flags: int) -> None:
-        """VocabularyError where the charsmap is broken."""
-        ret, error, spec = ffi.new("unitok_normalizer **"), ffi.new("unitok_error *"), ffi.new("unitok_spec *")
-        buffer = ffi.from_buffer(charsmap)
-        spec.flags, spec.charsmap, spec.n_charsmap_bytes = flags, ffi.cast("uint8_t *", buffer), len(charsmap)
-        check(lib.unitok_normalizer_new(spec, ret, error), error)
-        self.handle: Any = ffi.gc(ret[0], lib.unitok_normalizer_free, int(lib.unitok_normalizer_memory_bytes(ret[0])))
-
-    def normalize(self, text: bytes) -> bytes:
-        return _normalize(lambda out, room: lib.unitok_normalize(self.handle, text, len(text), 0, out, ffi.NULL, room), text)
 
 
 _encode = lib.unitok_encode
@@ -260,7 +240,7 @@ class Scratch:
         """Forget the segments met."""
         lib.unitok_scratch_clear(self.handle)
 
-    def encode(self, text: bytes) -> Ids:
+    def encode(self, text: bytes) -> Any:
         """ids[n]: of one document."""
         n_bytes = len(text)
         if n_bytes <= _SMALL_BYTES:
@@ -295,7 +275,8 @@ class Scratch:
             buffer = ffi.cast("unitok_span *", ffi.from_buffer(spans))
             n = lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), buffer, room)
             if n >= 0:
-                return spans[:n].copy()
+                found: Offsets = spans[:n].copy()
+                return found
             if n == _NO_MEMORY:
                 raise MemoryError("not enough memory to encode this text")
             room *= 2
@@ -317,7 +298,8 @@ class Scratch:
 
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
-        eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None, plain: bool = False,
+        eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None,
+        plain: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
         ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough."""

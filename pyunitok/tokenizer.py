@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -198,19 +199,17 @@ class Tokenizer:
             return [self.id_to_piece(id_) for id_ in self.encode(data).tolist()]
         with self.scratch() as scratch:
             spans = scratch.encode_spans(data)
-        normalized, begin, pieces = self.model.normalize(data), 0, []
-        for id_, _, _, end in spans.tolist():
-            piece = self.id_to_piece(id_) if self._is_byte_piece(id_) else normalized[begin:end].decode("utf-8", "pyunitok.show")
-            pieces.append(piece)
-            begin = end
-        return pieces
+        normalized, ends = self.model.normalize(data), spans[:, 3].tolist()
+        parts = [normalized[begin:end].decode("utf-8", "pyunitok.show") for begin, end in pairwise([0, *ends])]
+        pairs = zip(spans[:, 0].tolist(), parts, strict=True)
+        return [self.id_to_piece(id_) if self.model.is_byte(id_) else part for id_, part in pairs]
 
     def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, Offsets]:
         """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0]:spans[k, 1]].
 
-        Spans count bytes for bytes and characters for str; a token that begins or ends inside a character has the whole
-        character in its span. With a SentencePiece model they are sentencepiece's: tokens may have empty spans, and of the
-        byte pieces of a character only the last has it. Slower than encode, and O(n) memory.
+        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has the whole
+        character in its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
+        a character only the last has it. Slower than encode, and O(n) memory.
         """
         data = _as_bytes(text)
         with self.scratch() as scratch:
@@ -240,15 +239,16 @@ class Tokenizer:
     # ----------------------------------------------------------------------------------------------- decoding ---
 
     def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
-        """The text of any sequence of ids. "strict" raises UnicodeDecodeError where its bytes are no UTF-8, "replace" puts
-        U+FFFD for each of them; IdError."""
-        return self.decode_bytes(ids).decode("utf-8", "pyunitok.replace" if errors == "replace" else errors)
+        """The text of any sequence of ids. "strict" raises UnicodeDecodeError for bytes that are no UTF-8,
+        "replace" puts U+FFFD there (for SentencePiece models one a byte, as it does); IdError."""
+        handler = "pyunitok.replace" if errors == "replace" and self.normalizes else errors
+        return self.decode_bytes(ids).decode("utf-8", handler)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
 
-        An eod id without a piece decodes to nothing, a fallback id without one to U+FFFD; with a SentencePiece model, the
-        first space goes if the model adds or removes such, byte pieces are their bytes, control symbols nothing.
+        An eod id without a piece decodes to nothing, a fallback id without one to U+FFFD. SentencePiece: the first
+        space goes if the model adds or removes such, byte pieces are their bytes, control symbols nothing.
         """
         array = as_ids(ids, self.dtype)
         data, _ = self.model.decode_batch(array, np.array([0, len(array)], np.int64))
@@ -264,13 +264,14 @@ class Tokenizer:
         decoded = Packed(*self.model.decode_batch(ids.data, ids.offsets))
         if self.about.denormalization is None:
             return decoded
-        return Packed.of([self._denormalize(item.tobytes()) for item in decoded])
+        return Packed.from_documents(self._denormalize(item.tobytes()) for item in decoded)
 
     def _denormalize(self, data: bytes) -> bytes:
         if self.about.denormalization is None:
             return data
         if self._denormalizer is None:
-            self._denormalizer = _ffi.Normalizer(*self.about.denormalization)
+            charsmap, flags = self.about.denormalization
+            self._denormalizer = _ffi.Normalizer(charsmap, [], flags)
         return self._denormalizer.normalize(data)
 
     # ---------------------------------------------------------------------------------------------- vocabulary ---
@@ -400,9 +401,6 @@ class Tokenizer:
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, vocab_size={self.vocab_size}, engine={self.engine!r}, cpu={self.cpu!r})"
-
-    def _is_byte_piece(self, id_: int) -> bool:
-        return self.normalizes and (self.model.piece(id_) or b"").startswith(b"<0x") and self.model.is_byte(id_)
 
     def new_scratch(self) -> _ffi.Scratch:
         """What a thread needs to encode. For the rooms of this package."""

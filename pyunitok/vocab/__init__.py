@@ -23,7 +23,7 @@ HEAD_BYTES = 4096  # enough to tell the formats apart
 
 
 def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, About]:
-    """The model in a file of any format, and what else there is to know of it; see Tokenizer.from_file for the errors."""
+    """The model in a file of any format, and what else is known of it; see Tokenizer.from_file for the errors."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if native.looks_native(head):
@@ -44,5 +44,6 @@ def _read(path: Path, head: bytes) -> Vocabulary:
     if sentencepiece.looks_like_model(head):
         return sentencepiece.read(path.read_bytes(), str(path)).vocabulary()
     raise ModelFormatError(
-        f"{path}: not a model that this release reads (native, RWKV World text or JSON, SentencePiece); it begins with {head[:16]!r}"
+        f"{path}: not a model that this release reads (native, RWKV World text or JSON, SentencePiece);"
+        f" it begins with {head[:16]!r}"
     )

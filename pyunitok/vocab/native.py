@@ -1,7 +1,7 @@
 """The native model file: the C library's image, used in place, and a little JSON behind it.
 
-csrc/image.c and csrc/spec_image.c draw the image. Behind it, to the end of the file: UTF-8 JSON, an About (vocabulary.py).
-The checksum in the header covers both.
+csrc/image.c and csrc/spec_image.c draw the image. Behind it, to the end of the file: UTF-8 JSON, an About
+(vocabulary.py). The checksum in the header covers both.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Mo
 def _read_about(data: bytes) -> About:
     try:
         return About.from_json(json.loads(data))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:  # not JSON or UTF-8, a number of thousands of digits
+    except (ValueError, KeyError, TypeError, RecursionError) as error:  # not JSON or UTF-8, or too large a number
         raise ModelFormatError(f"the description behind the image is wrong: {error}") from None
 
 

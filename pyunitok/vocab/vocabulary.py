@@ -113,8 +113,8 @@ class Vocabulary:
         """The model of these pieces. VocabularyError names the piece that breaks a rule (unitok_model_new's)."""
         try:
             return _ffi.Model.new(
-                self.data, self.offsets, self.ids, kind=self.kind, flags=self.flags, scores=self.scores, types=self.types,
-                charsmap=self.charsmap, unknown_surface=self.unknown_surface, eod_id=self.eod_id,
+                self.data, self.offsets, self.ids, kind=self.kind, flags=self.flags, scores=self.scores,
+                types=self.types, charsmap=self.charsmap, unknown_surface=self.unknown_surface, eod_id=self.eod_id,
                 fallback_id=self.fallback_id, engine=engine, cpu=cpu,
             )  # fmt: skip
         except VocabularyError as error:
