@@ -134,6 +134,18 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
     return UNITOK_OK;
 }
 
+/* The id after the last adds nothing; where that is no uint16, some other that adds nothing. If there is none, texts are
+ * encoded without the memo. */
+static void find_idle_id(unitok_model *m)
+{
+    const unigram *u = m->unigram;
+    int64_t n_ids = m->info.n_ids, id = n_ids;
+    if (n_ids == UNITOK_ID_MAX + 1)
+        for (id = 0; id < n_ids && (u->is_float64 ? u->id_scores64[id] : u->id_scores32[id]) != 0; id++) continue;
+    m->idle_id = (int32_t)id;
+    m->whole |= id == UNITOK_ID_MAX + 1;
+}
+
 /* Unigram finds the form that texts have by itself; the others get their pieces in it. */
 static int32_t build_encoder(unitok_model *m, unitok_error *error)
 {
@@ -190,6 +202,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     m->scan = cut_scan_for(cpu);
     status = build_encoder(m, error);
     if (status) return status;
+    if (m->unigram) find_idle_id(m);
     int wide = m->info.id_bytes == 4;
     m->loop = !m->unigram ? LOOP_16 + wide : m->flags & UNITOK_FLOAT64 ? LOOP_DOUBLE_16 + wide : LOOP_FLOAT_16 + wide;
     m->info.unknown_id = m->unknown_id;

@@ -160,7 +160,7 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t
 #endif
     *ret_holds = n <= max_ids && !r->failed;
     if (*ret_holds) {
-        memcpy(held, ids, (size_t)n * sizeof *ids);
+        for (int64_t k = 0; k < max_ids; k++) held[k] = k < n ? ids[k] : (ID)r->m->idle_id;
         held[max_ids] = (ID)(word | (uint32_t)n);
     }
 #ifdef SUM
@@ -170,32 +170,29 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t
     return n;
 }
 
-/* Does what an entry holds serve now? Then its ids are copied, and it costs next to nothing. */
-INLINE int NAME(serves)(const NAME(run) *r, uint32_t word)
-{
 #ifdef SUM
-    return unigram_steps(r->sum) < word >> 4;
-#else
-    (void)r, (void)word;
-    return 1;
+/* Does what an entry holds serve at this running sum? */
+INLINE int NAME(serves)(SUM sum, uint32_t word)
+{
+    uint32_t limit = word >> 4;
+    SUM size = sum < 0 ? -sum : sum;
+#ifdef RESTARTS
+    if (limit == UNIGRAM_LIMIT_ALWAYS) return size < UNIGRAM_SUM_MAX;
 #endif
+    return size < (SUM)(int32_t)(limit * UNIGRAM_LIMIT_STEP);
 }
 
-/* Takes the ids of a hit, which lie at `out` already; returns how many. */
-INLINE int64_t NAME(take)(NAME(run) *r, const ID *out, uint32_t word)
+/* The running sum after the ids of a hit. There are mostly up to three; where there are fewer, ids that add nothing stand
+ * behind them, so that no branch hangs on their count: it could not be predicted. */
+INLINE SUM NAME(sum_after)(SUM sum, const SUM *scores, const ID *ids, uint32_t word)
 {
-#ifdef SUM
-    int64_t n = word & 15;
-    const SUM *scores = r->m->unigram->SUM_SCORES;
-    SUM sum = r->sum;
-    for (int64_t k = 0; k < n; k++) sum += scores[out[k]];
-    r->sum = sum;
-    return n;
-#else
-    (void)r, (void)out;
-    return word;
-#endif
+    uint32_t n = word & 15;
+    sum = sum + scores[ids[0]] + scores[ids[1]] + scores[ids[2]];
+    if (UNLIKELY(n > 3))
+        for (uint32_t k = 3; k < n; k++) sum += scores[ids[k]];
+    return sum;
 }
+#endif
 
 static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment, int64_t n_bytes, ID *ids)
 {
@@ -204,9 +201,13 @@ static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const 
     memo_long_key(segment, n_bytes, key);
     NAME(long_entry) *slot = &memo->longs[memo_long_hash(key) >> (65 - SHORT_BITS)];
     if (LIKELY(memcmp(slot->key, key, sizeof key) == 0)) {
-        if (!NAME(serves)(r, slot->ids[MEMO_LONG_IDS])) return NAME(walk)(r, segment, n_bytes, ids);
+        uint32_t word = slot->ids[MEMO_LONG_IDS];
+#ifdef SUM
+        if (!NAME(serves)(r->sum, word)) return NAME(walk)(r, segment, n_bytes, ids);
+        r->sum = NAME(sum_after)(r->sum, r->m->unigram->SUM_SCORES, slot->ids, word);
+#endif
         memcpy(ids, slot->ids, sizeof slot->ids);
-        return NAME(take)(r, ids, slot->ids[MEMO_LONG_IDS]);
+        return word & 15;
     }
     int holds;
     int64_t n = NAME(miss)(r, segment, n_bytes, slot->ids, MEMO_LONG_IDS, &holds, ids);
@@ -214,39 +215,66 @@ static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const 
     return n;
 }
 
-/* Encodes the segments between the cuts; text is readable 32 bytes beyond the last. */
+/* A segment of up to MEMO_SHORT_BYTES that its slot does not serve: not held there, or not for this running sum. */
+static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(short_entry) *slot, memo_short_key key,
+                                           const uint8_t *segment, int64_t n_bytes, ID *ids)
+{
+    if (memo_short_is(slot->key, key)) return NAME(walk)(r, segment, n_bytes, ids);
+    int holds;
+    int64_t n = NAME(miss)(r, segment, n_bytes, slot->ids, MEMO_SHORT_IDS, &holds, ids);
+    if (holds) memcpy(slot->key, &key, sizeof slot->key);
+    return n;
+}
+
+/* Encodes the segments between the cuts; text is readable 32 bytes beyond the last. The running sum stays in a register: in
+ * memory it would be the longest chain of the loop. */
 static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8_t *text, const uint16_t *cuts,
                                      int64_t n_cuts, ID *ids)
 {
     ID *out = ids;
     int64_t begin = 0;
+#ifdef SUM
+    SUM sum = r->sum;
+    const SUM *scores = r->m->unigram->SUM_SCORES;
+#define TO_RUN() (r->sum = sum)
+#define FROM_RUN() (sum = r->sum)
+#else
+#define TO_RUN() ((void)0)
+#define FROM_RUN() ((void)0)
+#endif
     for (int64_t k = 0; k < n_cuts; k++) {
         const uint8_t *segment = text + begin;
         int64_t n_bytes = cuts[k] - begin;
 #ifdef RESTARTS
-        if (restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0])) r->sum = 0;
+        if (restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0])) sum = 0;
 #endif
         begin = cuts[k];
         if (UNLIKELY(n_bytes > MEMO_SHORT_BYTES)) {
+            TO_RUN();
             out += NAME(encode_long)(r, memo, segment, n_bytes, out);
+            FROM_RUN();
             continue;
         }
         memo_short_key key = memo_short_key_of(segment, n_bytes);
         NAME(short_entry) *slot = &memo->shorts[memo_short_hash(key) >> (64 - SHORT_BITS)];
+        uint32_t word = slot->ids[MEMO_SHORT_IDS];
+#ifdef SUM
+        if (LIKELY(memo_short_is(slot->key, key) && NAME(serves)(sum, word))) {
+            sum = NAME(sum_after)(sum, scores, slot->ids, word);
+#else
         if (LIKELY(memo_short_is(slot->key, key))) {
-            uint32_t word = slot->ids[MEMO_SHORT_IDS];
-            if (LIKELY(NAME(serves)(r, word))) {
-                memcpy(out, slot->ids, sizeof slot->ids);
-                out += NAME(take)(r, out, word);
-            } else {
-                out += NAME(walk)(r, segment, n_bytes, out);
-            }
+#endif
+            memcpy(out, slot->ids, sizeof slot->ids);
+            out += word & 15;
         } else {
-            int holds;
-            out += NAME(miss)(r, segment, n_bytes, slot->ids, MEMO_SHORT_IDS, &holds, out);
-            if (holds) memcpy(slot->key, &key, sizeof slot->key);
+            TO_RUN();
+            out += NAME(encode_short)(r, slot, key, segment, n_bytes, out);
+            FROM_RUN();
         }
     }
+    TO_RUN();
+#undef TO_RUN
+#undef FROM_RUN
     r->last_byte = text[begin - 1];
     return out - ids;
 }

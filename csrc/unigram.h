@@ -35,7 +35,7 @@ typedef struct unigram {
     double *scores64; /* the same if is_float64, else NULL */
     int32_t *ids;     /* [0..n_pieces], by value */
     uint32_t *lengths; /* [0..n_pieces], by value, in bytes of the compact piece */
-    /* What a token adds to the sum, [0..n_ids-1] by id. The byte pieces of an unknown character (types BYTE) add together
+    /* What a token adds to the sum, [0..n_ids] by id; [n_ids] is 0. The byte pieces of an unknown character (types BYTE) add together
      * what the character does: the first byte all of it, the others 0. */
     float *id_scores32;
     double *id_scores64;

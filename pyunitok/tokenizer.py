@@ -207,7 +207,7 @@ class Tokenizer:
     def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, Offsets]:
         """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0]:spans[k, 1]].
 
-        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has the whole
+        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has all of that
         character in its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
         a character only the last has it. Slower than encode, and O(n) memory.
         """
