@@ -166,11 +166,11 @@ static int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, i
 static int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
 {
     NAME(cell) *cells = path->cells;
+    if (end == 0) return 1;
     if (!reserve_tokens(path, end)) return 0;
     int64_t n = NAME(trace)(m, cells, end, path->tokens, end);
     memmove(path->tokens, path->tokens + end - n, (size_t)n * sizeof *path->tokens);
     path->n_tokens = n;
-    if (end == 0) return 1;
     memmove(cells, cells + end, (size_t)(path->n_filled - end) * sizeof *cells);
     path->n_filled -= end;
     path->at -= end;
