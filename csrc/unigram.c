@@ -24,7 +24,7 @@
 #define VALUE_UNKNOWN 0x1000000u /* above the trie's 23 bits */
 #define VALUE_MARK 0x80000000u
 
-/* See limit_of in unigram_dp.h. float32 has 24 bits: 0.5 in 2^24 is 2^-25. */
+/* See unigram_dp.h. */
 #define RESTART_ABOVE 100000.0f
 #define RESERVE (1.0 / 524288)
 
@@ -69,25 +69,22 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define NAME(x) x##32
 #define SCORES scores32
 #define RESTARTS 1
-#define ERROR_BITS 25
-#define ERROR_SCALE (1 + RESERVE)
-#define LEVELS {17, 16, 15, 14, 13, 12, 11}
+#define ERROR_UNIT ((1 + RESERVE) / 33554432) /* 2^-25: half a unit in the last of 24 bits */
+#define LEVELS {131072, 65536, 32768, 16384, 8192, 4096, 2048}
 #include "unigram_dp.h"
 #undef SUM
 #undef NAME
 #undef SCORES
 #undef RESTARTS
-#undef ERROR_BITS
-#undef ERROR_SCALE
+#undef ERROR_UNIT
 #undef LEVELS
 
 #define SUM double
 #define NAME(x) x##64
 #define SCORES scores64
 #define RESTARTS 0
-#define ERROR_BITS 54
-#define ERROR_SCALE 8.0
-#define LEVELS {34, 17}
+#define ERROR_UNIT (8.0 / 18014398509481984) /* 2^-54: half a unit in the last of 53 bits */
+#define LEVELS {2 * UNIGRAM_SUM_MAX, 131072}
 #include "unigram_dp.h"
 
 int64_t unigram_exact(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens, uint32_t *ret_limit)

@@ -4,7 +4,7 @@
  *     NAME(x)    x with a suffix
  *     SCORES     the member of unigram that holds the scores
  *     RESTARTS   1: sums begin anew where they pass RESTART_ABOVE (sentencepiece 0.2.3)
- *     ERROR_BITS, ERROR_SCALE, LEVELS   see limit_of
+ *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
  *
  * Which |S| leave the path alone (unigram_exact)
  * ----------------------------------------------
@@ -27,7 +27,7 @@
  * and which candidate comes first, do not matter. Only pieces between two meetings with P count, two or three as a rule.
  *
  * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + what rounding adds (n h, far
- * below the ERROR_SCALE of 2^e kept in reserve): a candidate is F(start) + score, and F(start) is S + D(start) but for
+ * below the RESERVE of 2^e that is kept): a candidate is F(start) + score, and F(start) is S + D(start) but for
  * rounding, since rounded addition is monotone. The sums are formed in double here: each is wrong by at most 2^(e-53) at
  * worst, which the reserve in h covers (float64: h is taken eight times).
  *
@@ -215,8 +215,8 @@ static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t
 
 typedef struct NAME(arc) {
     double score;
-    uint8_t start, end;
     uint32_t value;
+    uint8_t start, end;
 } NAME(arc);
 
 /* The arcs of a segment, by ascending start, and the exact sums. */
@@ -231,37 +231,52 @@ typedef struct NAME(lattice) {
 INLINE void NAME(arc_add)(NAME(lattice) * l, int64_t start, int64_t end, double score, uint32_t value)
 {
     double sum = l->sums[start] + score;
-    l->arcs[l->n_arcs++] = (NAME(arc)){score, (uint8_t)start, (uint8_t)end, value};
+    l->arcs[l->n_arcs++] = (NAME(arc)){score, value, (uint8_t)start, (uint8_t)end};
     if (sum > l->sums[end]) {
         l->sums[end] = sum;
         l->values[end] = value;
     }
 }
 
-static void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(lattice) * l)
+/* As start() does it; returns the bytes of the first character. */
+INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes, NAME(lattice) * l)
 {
     const SUM *scores = m->SCORES;
+    int64_t n_left = n_bytes - at, n_char = first_char_bytes(m, text + at, n_left);
+    uint32_t value = m->trie.singles[text[at]];
+    int has_single = value && n_char == 1;
+    if (value) NAME(arc_add)(l, at, at + 1, (double)scores[value], value);
+    if (n_left > 1) {
+        uint64_t head = m->trie.heads[text[at] | text[at + 1] << 8];
+        uint32_t base = head_base(head);
+        if (head_length(head) == 2) {
+            NAME(arc_add)(l, at, at + 2, (double)scores[head_value(head)], head_value(head));
+            has_single |= n_char == 2;
+        }
+        for (int64_t i = at + 2; i < n_bytes; i++) {
+            uint64_t unit = m->trie.units[base ^ text[i]];
+            if (!unit_has_label(unit, text[i])) break;
+            base = unit_base(unit);
+            value = unit_value(unit);
+            if (!value) continue;
+            NAME(arc_add)(l, at, i + 1, (double)scores[value], value);
+            has_single |= i + 1 - at == n_char;
+        }
+    }
+    if (!has_single) NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char);
+    return n_char;
+}
+
+static void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(lattice) * l)
+{
     double largest_sum = 0, largest_score = 0;
     l->n_arcs = 0;
     l->sums[0] = 0;
     for (int64_t i = 1; i <= n_bytes; i++) l->sums[i] = -INFINITY;
-    for (int64_t at = 0, n_char; at < n_bytes; at += n_char) {
-        int64_t n_left = n_bytes - at;
-        int has_single = 0;
-        uint32_t base = TRIE_ROOT_BASE;
-        n_char = first_char_bytes(m, text + at, n_left);
-        for (int64_t i = 0; i < n_left; i++) {
-            uint64_t unit = m->trie.units[base ^ text[at + i]];
-            if (!unit_has_label(unit, text[at + i])) break;
-            base = unit_base(unit);
-            if (!unit_value(unit)) continue;
-            NAME(arc_add)(l, at, at + i + 1, (double)scores[unit_value(unit)], unit_value(unit));
-            has_single |= i + 1 == n_char;
-        }
-        if (!has_single) NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char);
+    for (int64_t at = 0; at < n_bytes;) {
+        at += NAME(arcs_from)(m, text, at, n_bytes, l);
         if (fabs(l->sums[at]) > largest_sum) largest_sum = fabs(l->sums[at]);
     }
-    if (fabs(l->sums[n_bytes]) > largest_sum) largest_sum = fabs(l->sums[n_bytes]);
     for (int64_t k = 0; k < l->n_arcs; k++)
         if (fabs(l->arcs[k].score) > largest_score) largest_score = fabs(l->arcs[k].score);
     l->size = largest_sum + largest_score;
@@ -287,10 +302,10 @@ static int NAME(is_clear)(const NAME(lattice) * l, const int8_t *places, int64_t
 /* The limit of P: the largest of the bounds 2^e for which (1) holds, less B. */
 static uint32_t NAME(limit_of)(const NAME(lattice) * l, const int8_t *places, int64_t n_bytes)
 {
-    static const int levels[] = LEVELS;
+    static const double levels[] = LEVELS;
     for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
-        double bound = ldexp(1 - RESERVE, levels[k]);
-        if (!NAME(is_clear)(l, places, n_bytes, ldexp(ERROR_SCALE, levels[k] - ERROR_BITS))) continue;
+        double bound = levels[k] * (1 - RESERVE);
+        if (!NAME(is_clear)(l, places, n_bytes, levels[k] * ERROR_UNIT)) continue;
 #if RESTARTS
         if (bound > RESTART_ABOVE * (1 - RESERVE)) bound = RESTART_ABOVE * (1 - RESERVE);
 #endif
@@ -308,14 +323,12 @@ static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_byte
     int8_t places[UNIGRAM_SEGMENT_BYTES + 1];
     int64_t n = 0, end;
     NAME(lattice_build)(m, text, n_bytes, &l);
-    for (end = n_bytes; end > 0; end -= value_bytes(m, l.values[end])) n++;
     memset(places, -1, sizeof places);
+    for (end = n_bytes; end > 0; end -= value_bytes(m, l.values[end]))
+        tokens[n_bytes - ++n] = (token){value_id(m, l.values[end]), (uint32_t)end};
+    memmove(tokens, tokens + n_bytes - n, (size_t)n * sizeof *tokens);
     places[0] = 0;
-    int64_t k = n;
-    for (end = n_bytes; end > 0; end -= value_bytes(m, l.values[end])) {
-        places[end] = (int8_t)k;
-        tokens[--k] = (token){value_id(m, l.values[end]), (uint32_t)end};
-    }
+    for (int64_t k = 0; k < n; k++) places[tokens[k].end] = (int8_t)(k + 1);
     *ret_limit = NAME(limit_of)(&l, places, n_bytes);
     return n;
 }
