@@ -282,21 +282,21 @@ static void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n
     l->size = largest_sum + largest_score;
 }
 
-/* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P. */
+/* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P. Values tell P's own piece
+ * from all others that end where it does, since a piece has one length. No branches: they would not be foreseen. */
 static int NAME(is_clear)(const NAME(lattice) * l, const int8_t *places, int64_t n_bytes, double h)
 {
     double x[UNIGRAM_SEGMENT_BYTES + 1];
+    int is_beaten = 0;
     for (int64_t i = 0; i <= n_bytes; i++) x[i] = places[i] < 0 ? -INFINITY : l->sums[i] - places[i] * h;
     for (int64_t k = 0; k < l->n_arcs; k++) {
         const NAME(arc) *arc = &l->arcs[k];
-        double sum = x[arc->start] + arc->score + h;
-        if (places[arc->end] < 0) {
-            if (sum > x[arc->end]) x[arc->end] = sum;
-        } else if (sum >= x[arc->end] && l->values[arc->end] != arc->value) {
-            return 0; /* values tell P's own piece from all others that end here: a piece has one length */
-        }
+        double sum = x[arc->start] + arc->score + h, old = x[arc->end];
+        int is_on_path = places[arc->end] >= 0, is_larger = sum >= old;
+        is_beaten |= is_on_path & is_larger & (l->values[arc->end] != arc->value);
+        x[arc->end] = is_larger & !is_on_path ? sum : old;
     }
-    return 1;
+    return !is_beaten;
 }
 
 /* The limit of P: the largest of the bounds 2^e for which (1) holds, less B. */

@@ -1,7 +1,7 @@
 /* test_unigram.c - Viterbi by segments, in parts and from memory, against the plain definition over the whole document
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
- *       tests/c/test_unigram.c csrc/[a-z]*.c -lm -o test_unigram && ./test_unigram
+ *       tests/c/test_unigram.c csrc/[a-z]*.c -o test_unigram && ./test_unigram
  *   SEED=7 ROUNDS=100 ./test_unigram          another seed, a hundred times as long
  */
 #define _DEFAULT_SOURCE
