@@ -68,6 +68,7 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define SUM float
 #define NAME(x) x##32
 #define SCORES scores32
+#define FORESEEN 1
 #define RESTARTS 1
 #define ERROR_UNIT ((1 + RESERVE) / 33554432) /* 2^-25: half a unit in the last of 24 bits */
 #define LEVELS {131072, 65536, 32768, 16384, 8192, 4096, 2048}
@@ -75,6 +76,7 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #undef SUM
 #undef NAME
 #undef SCORES
+#undef FORESEEN
 #undef RESTARTS
 #undef ERROR_UNIT
 #undef LEVELS
@@ -82,6 +84,7 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define SUM double
 #define NAME(x) x##64
 #define SCORES scores64
+#define FORESEEN 0
 #define RESTARTS 0
 #define ERROR_UNIT (8.0 / 18014398509481984) /* 2^-54: half a unit in the last of 53 bits */
 #define LEVELS {2 * UNIGRAM_SUM_MAX, 131072}
@@ -241,6 +244,8 @@ static int allocate(unigram *m)
 static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
 {
     m->unknown_is_low = 1;
+    if (m->is_float64) m->scores64[0] = -INFINITY; /* value 0 is no piece, and never wins */
+    else m->scores32[0] = -INFINITY;
     for (int64_t i = 0; i < m->n_pieces; i++) {
         double score = matching_score(spec, entries[i].piece);
         if (score < m->unknown_score) m->unknown_is_low = 0;
