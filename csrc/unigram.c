@@ -21,6 +21,10 @@
 #define CHAR_BYTES_MAX 4
 #define UNIGRAM_ARCS_MAX ((UNIGRAM_SEGMENT_BYTES + 1) * UNIGRAM_SEGMENT_BYTES / 2 + UNIGRAM_SEGMENT_BYTES)
 
+/* How far ahead of the start in hand memory is asked for, in bytes: measured, 6 and 3 gain half as much. */
+#define HEAD_AHEAD 12
+#define UNIT_AHEAD 6
+
 #define VALUE_UNKNOWN 0x1000000u /* above the trie's 23 bits */
 #define VALUE_MARK 0x80000000u
 
@@ -42,6 +46,16 @@ INLINE int32_t value_id(const unigram *m, uint32_t value)
 INLINE int64_t value_bytes(const unigram *m, uint32_t value)
 {
     return value & VALUE_UNKNOWN ? (int64_t)(value & 15) : (int64_t)m->lengths[value];
+}
+
+/* Asks for what the starts some bytes ahead will read first: the walk's unforeseen end keeps the processor from
+ * running ahead by itself. */
+INLINE void fetch_ahead(const unigram *m, const uint8_t *text, int64_t n_bytes)
+{
+    if (n_bytes < HEAD_AHEAD + 2) return;
+    PREFETCH(&m->trie.heads[text[HEAD_AHEAD] | text[HEAD_AHEAD + 1] << 8]);
+    uint64_t head = m->trie.heads[text[UNIT_AHEAD] | text[UNIT_AHEAD + 1] << 8];
+    PREFETCH(&m->trie.units[head_base(head) ^ text[UNIT_AHEAD + 2]]);
 }
 
 static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_bytes)
@@ -146,7 +160,8 @@ INLINE double piece_score(const unitok_spec *spec, int64_t k)
     return spec->scores ? spec->scores[k] : 0;
 }
 
-/* A user-defined piece gets what makes it win over the shorter ones, by the length that it has where spaces are U+2581. */
+/* A user-defined piece gets what makes it win over the shorter ones, by the length that it has where spaces are
+ * U+2581. */
 static double matching_score(const unitok_spec *spec, int64_t k)
 {
     if (piece_type(spec, k) != UNITOK_PIECE_USER_DEFINED) return piece_score(spec, k);
@@ -189,8 +204,8 @@ static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* What an unknown character adds. sentencepiece takes the least score of the NORMAL pieces, in float, and the largest float
- * if there is none; tokenizers that of all pieces, in double. */
+/* What an unknown character adds. sentencepiece takes the least score of the NORMAL pieces, in float, and the
+ * largest float if there is none; tokenizers that of all pieces, in double. */
 static double unknown_score(const unitok_spec *spec)
 {
     if (spec->flags & UNITOK_BYTES) return UNKNOWN_BYTE_SCORE;

@@ -3,17 +3,17 @@
  *     SUM        float, double
  *     NAME(x)    x with a suffix
  *     SCORES     the member of unigram that holds the scores
- *     FORESEEN   1: whether a candidate is the largest is left to the branch predictor, which wins where pieces are few;
- *                0: it is computed, which wins where many pieces begin everywhere (BytePiece: +25 % on English prose)
+ *     FORESEEN   1: whether a candidate is the largest is left to the branch predictor: best where pieces are few
+ *                0: it is computed: best where many pieces begin everywhere (BytePiece, English prose: +20 %)
  *     RESTARTS   1: sums begin anew where they pass RESTART_ABOVE (sentencepiece 0.2.3)
  *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
  *
  * Which |S| leave the path alone (unigram_exact)
  * ----------------------------------------------
- * P is the best path in exact sums D from 0; p[0] = 0 < p[1] < ... are its positions. F are the reference's rounded sums
- * from S. Suppose that every sum it forms is at most 2^e in size. Rounding then moves each by at most h = half the space
- * between floats just below 2^e: 2^(e-25) for float32, 2^(e-54) for float64. Binades and the sign do not matter: floats
- * nearer to 0 lie closer.
+ * P is the best path in exact sums D from 0; p[0] = 0 < p[1] < ... are its positions. F are the reference's rounded
+ * sums from S. Suppose that every sum it forms is at most 2^e in size. Rounding then moves each by at most h = half
+ * the space between floats just below 2^e: 2^(e-25) for float32, 2^(e-54) for float64. Binades and the sign do not
+ * matter: floats nearer to 0 lie closer.
  *
  *   Claim: at every p[i] the reference takes P's own last piece, if for each other candidate there
  *
@@ -22,19 +22,21 @@
  *     where  X(p[j]) = D(p[j]) - j h                                  on P
  *            X(s)    = the largest X(start) + score + h of all candidates at s    off P
  *
- * By induction over positions. Let f[i] be P's own pieces summed as the reference does; F(p[j]) = f[j] for all p[j] so far.
- * Off P, X(s) = D(p[j]) - j h + Q where Q is the sum of a detour from some p[j] with an h for each of its pieces, so F(s)
- * is at most the largest f[j] + Q there. On P, f[i] >= f[j] + D(p[i]) - D(p[j]) - (i - j) h for all j < i. A candidate from s is
- * at most f[j] + Q + score + h for some j, which (1) puts below f[i]. So P's own candidate is strictly the largest: ties,
- * and which candidate comes first, do not matter. Only pieces between two meetings with P count, two or three as a rule.
+ * By induction over positions. Let f[i] be P's own pieces summed as the reference does; F(p[j]) = f[j] for all p[j]
+ * so far. Off P, X(s) = D(p[j]) - j h + Q where Q is the sum of a detour from some p[j] with an h for each of its
+ * pieces, so F(s) is at most the largest f[j] + Q there. On P, f[i] >= f[j] + D(p[i]) - D(p[j]) - (i - j) h for all
+ * j < i. A candidate from s is at most f[j] + Q + score + h for some j, which (1) puts below f[i]. So P's own
+ * candidate is strictly the largest: ties, and which candidate comes first, do not matter. Only pieces between two
+ * meetings with P count, two or three as a rule.
  *
- * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + what rounding adds (n h, far
- * below the RESERVE of 2^e that is kept): a candidate is F(start) + score, and F(start) is S + D(start) but for
- * rounding, since rounded addition is monotone. The sums are formed in double here: each is wrong by at most 2^(e-53) at
- * worst, which the reserve in h covers (float64: h is taken eight times).
+ * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + what rounding adds (n h,
+ * far below the RESERVE of 2^e that is kept): a candidate is F(start) + score, and F(start) is S + D(start) but for
+ * rounding, since rounded addition is monotone. The sums are formed in double here: each is wrong by at most
+ * 2^(e-53) at worst, which the reserve in h covers (float64: h is taken eight times).
  *
- * The restart happens at the first position whose sum passes 100,000 in size, be it on P or not; |S| + B <= 100,000 rules
- * it out in the whole segment. Where it may happen the limit is passed and the reference's own arithmetic is used.
+ * The restart happens at the first position whose sum passes 100,000 in size, be it on P or not; |S| + B <= 100,000
+ * rules it out in the whole segment. Where it may happen the limit is passed and the reference's own arithmetic is
+ * used.
  */
 
 typedef struct NAME(cell) {
@@ -65,9 +67,10 @@ static NOINLINE void NAME(restart)(NAME(cell) * cells, int64_t n_reach)
 }
 #endif
 
-/* Offers all pieces that begin text[0..n_bytes-1] to the cells they end at; cells[0] is where they start. Returns the bytes
- * of the first character. *io_reach, counted from cells[0], grows to where the walk came. */
-INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(cell) * cells, int64_t *io_reach)
+/* Offers all pieces that begin text[0..n_bytes-1] to the cells they end at; cells[0] is where they start. Returns
+ * the bytes of the first character. *io_reach, counted from cells[0], grows to where the walk came. */
+INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(cell) * cells,
+                           int64_t *io_reach)
 {
     const uint64_t *units = m->trie.units;
     const SUM *scores = m->SCORES;
@@ -100,8 +103,8 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
     return n_char;
 }
 
-/* Tokens of the path that ends at cells[end], down to cells[0], to tokens[0..n_room-1] by their place from behind: fills the
- * last of them and returns how many. */
+/* Tokens of the path that ends at cells[end], down to cells[0], to tokens[0..n_room-1] by their place from behind:
+ * fills the last of them and returns how many. */
 static int64_t NAME(trace)(const unigram *m, const NAME(cell) * cells, int64_t end, token *tokens, int64_t n_room)
 {
     int64_t n = 0;
@@ -149,8 +152,8 @@ static int NAME(reserve)(unigram_path *path, int64_t n_cells)
     return 1;
 }
 
-/* The last cell that every path which may still win passes. Those paths pass one of the cells that are set from `at` on.
- * All are marked; the furthest mark moves to where its last piece begins, until one mark is left. */
+/* The last cell that every path which may still win passes. Those paths pass one of the cells that are set from `at`
+ * on. All are marked; the furthest mark moves to where its last piece begins, until one mark is left. */
 static int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, int64_t reach)
 {
     int64_t n_marks = 0, i;
@@ -187,8 +190,8 @@ static int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
     return 1;
 }
 
-/* The steps of one call. Looking for the meeting costs O(open cells), so it is done when their number has doubled: O(1) a
- * byte, and at most twice the memory. */
+/* The steps of one call. Looking for the meeting costs O(open cells), so it is done when their number has doubled:
+ * O(1) a byte, and at most twice the memory. */
 static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_last)
 {
     int64_t max_reach = m->max_piece_bytes > CHAR_BYTES_MAX ? m->max_piece_bytes : CHAR_BYTES_MAX;
@@ -202,6 +205,7 @@ static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t
     NAME(cell) *cells = path->cells;
     int64_t at = path->at, reach = path->reach;
     while (n < n_starts) {
+        fetch_ahead(m, text + n, n_bytes - n);
         int64_t from_here = reach - (at + n);
         int64_t n_char = NAME(start)(m, text + n, n_bytes - n, cells + at + n, &from_here);
         reach = at + n + from_here;
@@ -291,8 +295,9 @@ static void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n
     l->size = largest_sum + largest_score;
 }
 
-/* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P. Values tell P's own piece
- * from all others that end where it does, since a piece has one length. No branches: they would not be foreseen. */
+/* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P. Values tell P's
+ * own piece from all others that end where it does, since a piece has one length. No branches: they would not be
+ * foreseen. */
 static int NAME(is_clear)(const NAME(lattice) * l, const int8_t *places, int64_t n_bytes, double h)
 {
     double x[UNIGRAM_SEGMENT_BYTES + 1];

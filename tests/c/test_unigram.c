@@ -1,4 +1,5 @@
-/* test_unigram.c - Viterbi by segments, in parts and from memory, against the plain definition over the whole document
+/* test_unigram.c - Viterbi by segments, in parts and from memory, against the plain definition over the whole
+ * document
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_unigram.c csrc/[a-z]*.c -o test_unigram && ./test_unigram
@@ -27,8 +28,8 @@ static struct guard text_guard;
 
 static unitok_spec spec_of(void)
 {
-    unitok_spec spec = {UNITOK_KIND_UNIGRAM, flags, pieces.n, pieces.data, pieces.offsets, pieces.ids, scores, types, NULL,
-                        0, -1, -1};
+    unitok_spec spec = {UNITOK_KIND_UNIGRAM, flags, pieces.n, pieces.data, pieces.offsets, pieces.ids, scores, types,
+                        NULL, 0, -1, -1};
     return spec;
 }
 
@@ -343,8 +344,8 @@ static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t 
     return n;
 }
 
-/* 4 MB in a few thousand cells where paths meet. Those of one long run of a character do not, if which piece is shorter
- * than the others makes no difference: the first is, and the end decides how short. */
+/* 4 MB in a few thousand cells where paths meet. Those of one long run of a character do not, if which piece is
+ * shorter than the others makes no difference: the first is, and the end decides how short. */
 static void test_memory(void)
 {
     enum { N_BYTES = 1 << 22 };
