@@ -89,11 +89,21 @@ static int begin_splits(const bpe *m, bpe_scratch *s)
 INLINE uint32_t look_up(const bpe *m, split *splits, uint32_t call, uint32_t left, uint32_t right)
 {
     uint32_t merge = bpe_find_merge(m, left, right);
-    if (UNLIKELY(splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->merged[merge]]) {
+    if (UNLIKELY(splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->made[merge].symbol]) {
         split way = {left, right, call};
-        splits[m->merged[merge]] = way;
+        splits[m->made[merge].symbol] = way;
     }
     return merge;
+}
+
+INLINE int may_follow(const bpe_made *made, uint32_t left)
+{
+    return made->lefts >> (left & 31) & 1;
+}
+
+INLINE int may_precede(const bpe_made *made, uint32_t right)
+{
+    return made->rights >> (right & 31) & 1;
 }
 
 /* -------------------------------------------------------------------------------------- Few symbols ---------- */
@@ -126,7 +136,7 @@ static NOINLINE uint64_t least_of_tied(const bpe *m, const short_text *t, int n)
     uint64_t best = NO_KEY, best_key = NO_KEY;
     for (int i = 0; i < n; i++) {
         if (t->keys[i] == NO_KEY) continue;
-        uint64_t key = key_of(m->ranks[t->keys[i] >> 32], i);
+        uint64_t key = key_of(m->made[t->keys[i] >> 32].rank, i);
         if (key < best) best_key = t->keys[i];
         if (key < best) best = key;
     }
@@ -156,10 +166,16 @@ INLINE uint64_t merge_short(const bpe *m, bpe_scratch *s, short_text *t, int n, 
         int gone = lowest_bit(after);
         alive ^= UINT64_C(1) << gone;
         after &= after - 1;
-        t->symbols[at] = m->merged[best >> 32];
+        const bpe_made *made = &m->made[best >> 32];
+        t->symbols[at] = made->symbol;
         t->keys[gone] = NO_KEY;
-        if (before) set_key(m, splits, s->n_calls, t, highest_bit_of(before), at);
-        if (after) set_key(m, splits, s->n_calls, t, at, lowest_bit(after));
+        if (before) {
+            int left = highest_bit_of(before);
+            t->keys[left] = NO_KEY;
+            if (may_follow(made, t->symbols[left])) set_key(m, splits, s->n_calls, t, left, at);
+        }
+        if (after && may_precede(made, t->symbols[lowest_bit(after)]))
+            set_key(m, splits, s->n_calls, t, at, lowest_bit(after));
     }
     return alive;
 }
@@ -258,7 +274,7 @@ static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
 
 INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
 {
-    return merge < m->tied_from ? merge : merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->ranks[merge];
+    return merge < m->tied_from ? merge : merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->made[merge].rank;
 }
 
 static void set_merge(const bpe *m, const bpe_scratch *s, long_text *t, uint32_t left, uint32_t right)
@@ -302,7 +318,7 @@ static void merge_long(const bpe *m, const bpe_scratch *s, long_text *t, double 
         t->merges[at] = BPE_NO_MERGE;
         if (random && !skips && happens(random, dropout)) continue;
         uint32_t gone = t->next[at], after = t->next[gone], before = t->before[at];
-        t->symbols[at] = m->merged[merge];
+        t->symbols[at] = m->made[merge].symbol;
         t->merges[gone] = BPE_NO_MERGE;
         t->next[at] = after;
         if (after < n) t->before[after] = at;
@@ -445,7 +461,7 @@ int32_t bpe_traits(const bpe *m)
 int64_t bpe_memory_bytes(const bpe *m)
 {
     size_t n_bytes = sizeof *m + (sizeof *m->pairs << m->pair_bits) + (sizeof(uint64_t) << m->symbols.n_bits);
-    n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * 2 * sizeof *m->merged;
+    n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
     n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
     if (m->wholes) n_bytes += sizeof *m->wholes << m->whole_bits;
     return (int64_t)n_bytes;
