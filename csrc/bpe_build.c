@@ -344,7 +344,7 @@ static int32_t finish(builder *b, int32_t status, bpe **ret)
 
 /* ------------------------------------------------------------------------------- From a list of merges -------- */
 
-/* Of each id the piece + 1, 0 where there is none; NULL when memory is short. *ret_twice is a piece whose id another has. */
+/* Of each id the piece + 1, 0 where there is none; NULL when memory is short. *ret_twice: a piece whose id another has. */
 static uint32_t *pieces_by_id(const unitok_spec *spec, int64_t *ret_twice)
 {
     uint32_t *pieces = mem_zalloc(UNITOK_WIDE_ID_MAX + 1, sizeof *pieces);
