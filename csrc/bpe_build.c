@@ -170,8 +170,9 @@ static int begin_merges(bpe *m, int64_t n)
 static int note_neighbours(builder *b)
 {
     bpe *m = b->m;
-    uint32_t *lefts = mem_zalloc((size_t)2 * m->n_symbols, sizeof *lefts), *rights = lefts + m->n_symbols;
+    uint32_t *lefts = mem_zalloc((size_t)2 * m->n_symbols, sizeof *lefts), *rights;
     if (!lefts) return 0;
+    rights = lefts + m->n_symbols;
     for (int64_t k = 0; k < b->n_pairs; k++) {
         uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
         uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS), right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
