@@ -2,8 +2,10 @@
 
 #include "alloc.h"
 #include "bpe_tables.h"
+#include "rng.h"
 
-/* Up to so many symbols a segment is merged where it lies, in words of one bit a symbol. */
+/* Up to so many symbols, one bit of a word each, the best pair is found by looking at all: twice as fast as the heap at 64
+ * symbols, three times at 32. */
 #define SHORT_SYMBOLS 64
 
 #define NO_KEY UINT64_MAX
@@ -12,17 +14,6 @@
 INLINE uint64_t key_of(uint32_t merge, int64_t at)
 {
     return (uint64_t)merge << 32 | (uint64_t)at;
-}
-
-/* ------------------------------------------------------------------------------------------- Random ---------- */
-
-/* 1 with this probability. */
-static int happens(bpe_random *random, double probability)
-{
-    uint64_t z = random->state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return (double)((z ^ z >> 31) >> 11) * 0x1p-53 < probability;
 }
 
 /* ------------------------------------------------------------------------------------ Unused pieces ---------- */
@@ -84,16 +75,26 @@ static int begin_splits(const bpe *m, bpe_scratch *s)
 
 /* ---------------------------------------------------------------------------------------------- Pairs -------- */
 
-/* The merge of two neighbours. The reference notes how an unused piece can be made whenever it looks a pair up, whether it
- * merges or not, so this must be called exactly as often and in its order. */
+/* The merge of two neighbours. The reference notes how an unused piece can be made whenever it looks a pair up that can
+ * merge, whether it does or not, so this must be called for the same pairs and in its order. */
 INLINE uint32_t look_up(const bpe *m, split *splits, uint32_t call, uint32_t left, uint32_t right)
 {
     uint32_t merge = bpe_find_merge(m, left, right);
-    if (UNLIKELY(splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->merged[merge]]) {
+    if (UNLIKELY(splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->made[merge].symbol]) {
         split way = {left, right, call};
-        splits[m->merged[merge]] = way;
+        splits[m->made[merge].symbol] = way;
     }
     return merge;
+}
+
+INLINE int may_follow(const bpe_made *made, uint32_t left)
+{
+    return made->lefts >> (left & 31) & 1;
+}
+
+INLINE int may_precede(const bpe_made *made, uint32_t right)
+{
+    return made->rights >> (right & 31) & 1;
 }
 
 /* -------------------------------------------------------------------------------------- Few symbols ---------- */
@@ -126,7 +127,7 @@ static NOINLINE uint64_t least_of_tied(const bpe *m, const short_text *t, int n)
     uint64_t best = NO_KEY, best_key = NO_KEY;
     for (int i = 0; i < n; i++) {
         if (t->keys[i] == NO_KEY) continue;
-        uint64_t key = key_of(m->ranks[t->keys[i] >> 32], i);
+        uint64_t key = key_of(m->made[t->keys[i] >> 32].rank, i);
         if (key < best) best_key = t->keys[i];
         if (key < best) best = key;
     }
@@ -142,7 +143,7 @@ INLINE uint64_t least_key(const bpe *m, const short_text *t, int n)
 }
 
 /* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. */
-INLINE uint64_t merge_short(const bpe *m, bpe_scratch *s, short_text *t, int n, double dropout, bpe_random *random)
+INLINE uint64_t merge_short(const bpe *m, bpe_scratch *s, short_text *t, int n, double dropout, uint64_t *stream)
 {
     uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1, best;
     split *splits = s->splits;
@@ -151,24 +152,30 @@ INLINE uint64_t merge_short(const bpe *m, bpe_scratch *s, short_text *t, int n, 
     while ((best = least_key(m, t, n)) != NO_KEY) {
         int at = (int)(best & 0xFF);
         t->keys[at] = NO_KEY;
-        if (random && happens(random, dropout)) continue;
+        if (stream && rng_unit(stream) < dropout) continue;
         uint64_t after = alive & (~UINT64_C(1) << at), before = alive & ((UINT64_C(1) << at) - 1);
         int gone = lowest_bit(after);
         alive ^= UINT64_C(1) << gone;
         after &= after - 1;
-        t->symbols[at] = m->merged[best >> 32];
+        const bpe_made *made = &m->made[best >> 32];
+        t->symbols[at] = made->symbol;
         t->keys[gone] = NO_KEY;
-        if (before) set_key(m, splits, s->n_calls, t, highest_bit_of(before), at);
-        if (after) set_key(m, splits, s->n_calls, t, at, lowest_bit(after));
+        if (before) {
+            int left = highest_bit_of(before);
+            t->keys[left] = NO_KEY;
+            if (may_follow(made, t->symbols[left])) set_key(m, splits, s->n_calls, t, left, at);
+        }
+        if (after && may_precede(made, t->symbols[lowest_bit(after)]))
+            set_key(m, splits, s->n_calls, t, at, lowest_bit(after));
     }
     return alive;
 }
 
 static int64_t merge_few(const bpe *m, bpe_scratch *s, short_text *t, int n, uint32_t n_bytes, double dropout,
-                         bpe_random *random, token *tokens)
+                         uint64_t *stream, token *tokens)
 {
     output out = {m, s->splits, tokens, 0, 0, s->n_calls};
-    uint64_t alive = merge_short(m, s, t, n, dropout, random);
+    uint64_t alive = merge_short(m, s, t, n, dropout, stream);
     while (alive) {
         int at = lowest_bit(alive);
         alive &= alive - 1;
@@ -179,10 +186,10 @@ static int64_t merge_few(const bpe *m, bpe_scratch *s, short_text *t, int n, uin
 
 /* ------------------------------------------------------------------------------------- Many symbols ---------- */
 
-/* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. One is void where its pair is no more of that rank:
- * symbols only grow, so a pair that is gone never comes back, and among equal keys it does not matter which one merges. Of all keys
- * at most 2 n are there at a time: a merge takes one out and puts two in. What Hugging Face's dropout skips stands at
- * the other end of the heap's memory. */
+/* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. One is void where its pair is no more of that
+ * rank: symbols only grow, so a pair that is gone never comes back, and among equal keys it does not matter which one
+ * merges. Of all keys at most 2 n are there at a time: a merge takes one out and puts two in. What Hugging Face's
+ * dropout skips stands at the other end of the heap's memory. */
 typedef struct long_text {
     uint64_t *heap;     /* [0..2 n): the keys, the least first; children of k are 4 k + 1 .. 4 k + 4 */
     uint32_t *symbols, *starts; /* [0..n) */
@@ -258,7 +265,7 @@ static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
 
 INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
 {
-    return merge < m->tied_from ? merge : merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->ranks[merge];
+    return merge < m->tied_from ? merge : merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->made[merge].rank;
 }
 
 static void set_merge(const bpe *m, const bpe_scratch *s, long_text *t, uint32_t left, uint32_t right)
@@ -285,24 +292,24 @@ static void fill_heap(const bpe *m, const bpe_scratch *s, long_text *t)
     for (int64_t k = (t->n_heap + 2) / 4 - 1; k >= 0; k--) heap_sink(t->heap, t->n_heap, k);
 }
 
-static void merge_long(const bpe *m, const bpe_scratch *s, long_text *t, double dropout, bpe_random *random)
+static void merge_long(const bpe *m, const bpe_scratch *s, long_text *t, double dropout, uint64_t *stream)
 {
-    int skips = random && m->has_merges; /* Hugging Face's dropout */
+    int skips = stream && m->has_merges; /* Hugging Face's dropout */
     uint32_t n = (uint32_t)t->n;
     fill_heap(m, s, t);
     while (t->n_heap) {
         uint64_t key = heap_pop(t);
         uint32_t at = (uint32_t)key, merge = t->merges[at];
-        if (skips && happens(random, dropout)) {
+        if (skips && rng_unit(stream) < dropout) {
             heap_skip(t, key);
             continue;
         }
         if (skips) heap_take_skipped(t);
         if (rank_of(m, merge) != key >> 32) continue;
         t->merges[at] = BPE_NO_MERGE;
-        if (random && !skips && happens(random, dropout)) continue;
+        if (stream && !skips && rng_unit(stream) < dropout) continue;
         uint32_t gone = t->next[at], after = t->next[gone], before = t->before[at];
-        t->symbols[at] = m->merged[merge];
+        t->symbols[at] = m->made[merge].symbol;
         t->merges[gone] = BPE_NO_MERGE;
         t->next[at] = after;
         if (after < n) t->before[after] = at;
@@ -377,36 +384,40 @@ static void cut_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_out
 
 /* ---------------------------------------------------------------------------------------- Segments ----------- */
 
-static NOINLINE int64_t encode_long(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, double dropout,
-                                    bpe_random *random, token *tokens)
+static NOINLINE int64_t encode_many(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n,
+                                    double dropout, uint64_t *stream, token *tokens)
 {
-    cut_output cut = {NULL, NULL, 0, 0};
     long_text t;
+    if (!begin_long(s, &t, n)) return -1;
+    cut_output cut = {t.symbols, t.starts, 0, 0};
     cut_text(m, text, n_bytes, &cut);
-    if (cut.n == 0) return 0;
-    uint32_t n_all_bytes = cut.start;
-    if (!begin_long(s, &t, cut.n)) return -1;
-    cut_output again = {t.symbols, t.starts, 0, 0};
-    cut_text(m, text, n_bytes, &again);
-    merge_long(m, s, &t, dropout, random);
+    merge_long(m, s, &t, dropout, stream);
     output out = {m, s->splits, tokens, 0, 0, s->n_calls};
-    for (uint32_t i = 0, n = (uint32_t)t.n; i < n; i = t.next[i]) {
-        put_token(&out, t.symbols[i], t.starts[i], t.next[i] < n ? t.starts[t.next[i]] : n_all_bytes);
-    }
+    for (uint32_t i = 0; i < n; i = t.next[i])
+        put_token(&out, t.symbols[i], t.starts[i], t.next[i] < n ? t.starts[t.next[i]] : cut.start);
     return out.n;
 }
 
+static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t n_bytes)
+{
+    cut_output cut = {NULL, NULL, 0, 0};
+    cut_text(m, text, n_bytes, &cut);
+    return cut.n;
+}
+
 INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, double dropout,
-                      bpe_random *random, token *tokens)
+                      uint64_t *stream, token *tokens)
 {
     if (UNLIKELY(m->is_unused != NULL) && !begin_splits(m, s)) return -1;
-    int64_t n_most = (m->flags & BPE_COMPACT) ? 3 * n_bytes : n_bytes;
-    if (n_most > SHORT_SYMBOLS || (random && m->has_merges))
-        return encode_long(m, s, text, n_bytes, dropout, random, tokens);
+    int skips = stream && m->has_merges; /* see merge_long */
+    if (UNLIKELY(skips || n_bytes > ((m->flags & BPE_COMPACT) ? SHORT_SYMBOLS / 3 : SHORT_SYMBOLS))) {
+        int64_t n = count_symbols(m, text, n_bytes);
+        if (n && (skips || n > SHORT_SYMBOLS)) return encode_many(m, s, text, n_bytes, n, dropout, stream, tokens);
+    }
     short_text t;
     cut_output cut = {t.symbols, t.starts, 0, 0};
     cut_text(m, text, n_bytes, &cut);
-    return cut.n ? merge_few(m, s, &t, (int)cut.n, cut.start, dropout, random, tokens) : 0;
+    return cut.n ? merge_few(m, s, &t, (int)cut.n, cut.start, dropout, stream, tokens) : 0;
 }
 
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
@@ -431,10 +442,10 @@ int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n
 }
 
 int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, double dropout,
-                            bpe_random *random, token *tokens)
+                            uint64_t *stream, token *tokens)
 {
     if (!(dropout > 0)) return bpe_segment(m, s, text, n_bytes, tokens);
-    return encode(m, s, text, n_bytes, dropout, random, tokens);
+    return encode(m, s, text, n_bytes, dropout, stream, tokens);
 }
 
 int32_t bpe_traits(const bpe *m)
@@ -445,7 +456,7 @@ int32_t bpe_traits(const bpe *m)
 int64_t bpe_memory_bytes(const bpe *m)
 {
     size_t n_bytes = sizeof *m + (sizeof *m->pairs << m->pair_bits) + (sizeof(uint64_t) << m->symbols.n_bits);
-    n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * 2 * sizeof *m->merged;
+    n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
     n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
     if (m->wholes) n_bytes += sizeof *m->wholes << m->whole_bits;
     return (int64_t)n_bytes;

@@ -1,19 +1,18 @@
 /* bpe.h - byte pair encoding: of all pairs of neighbours that are a piece together, the best merges first
  *
- * The text becomes symbols (symbols.h); neighbours merge, best rank first and leftmost among equals, until no pair is left
- * that may. Merging never touches strings: symbols are numbers, and one table holds every pair that can ever merge.
+ * The text becomes symbols (symbols.h); neighbours merge, the best pair first and the leftmost among equals, until no
+ * pair is left that may. Merging never touches strings: symbols are numbers, and one table (bpe_tables.h) holds every
+ * pair that can ever merge. A segment that is itself a piece is looked up at once, where that is proven to be the same.
  *
  *     l o w e r   (e,r) 3  (l,o) 5  (o,w) 9        keys: rank << 32 | position, the least of them merges
  *     l o w er             (l,o) 5  (o,w) 9
  *     lo w er              (lo,w) 7                a new symbol brings up to two new pairs
  *     low er
  *
- *     pairs   | left | right | merged | rank |     16 bytes a slot, open-addressed by (left, right)
- *
- * Two makes of the model. bpe_new: SentencePiece's, where any two neighbours merge whose bytes together are a piece, by its
- * score; bpe_new_merges: Hugging Face's, where merges are listed. Ranks encode the order of either: equal scores, equal
- * ranks. Unused pieces of SentencePiece merge too and are split again at the end, each by the last pair that was seen to
- * make it anywhere in the text; see BPE_WHOLE.
+ * Two makes of the model. bpe_new: SentencePiece's, where any two neighbours merge whose bytes together are a piece, by
+ * its score; bpe_new_merges: Hugging Face's, where merges are listed. Ranks encode the order of either: equal scores,
+ * equal ranks. Unused pieces of SentencePiece merge too and are split again at the end, each by the last pair that was
+ * seen to make it anywhere in the text; see BPE_WHOLE.
  */
 #pragma once
 
@@ -61,18 +60,14 @@ enum bpe_traits {
 };
 int32_t bpe_traits(const bpe *m);
 
-/* Encodes a segment, 0 <= n_bytes < 2^31, into at most n_bytes tokens (three times as many with BPE_COMPACT): returns their
- * number, -1 when memory is short. An unknown character is TOKEN_UNKNOWN, one each; bpe_new_merges' models do byte fallback and fusing themselves
- * (fusing across segments is the caller's). O(n log n). */
+/* Encodes a segment, 0 <= n_bytes < 2^31, into at most n_bytes tokens (three times as many with BPE_COMPACT): returns
+ * their number, -1 when memory is short. An unknown character is TOKEN_UNKNOWN, one each; models of bpe_new_merges do
+ * byte fallback and the fusing of unknowns themselves (across segments the caller does it), and where they have no
+ * unknown id its characters vanish, so that ends are those of the text that is left. O(n log n). */
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens);
-
-/* Where random numbers come from: splitmix64, any state. */
-typedef struct bpe_random {
-    uint64_t state;
-} bpe_random;
 
 /* Like bpe_segment, but a merge that is due is dropped with probability `dropout`: by SentencePiece until one of its sides
  * changes; by Hugging Face's loop until the next draw that drops nothing, with outdated pairs drawing too, and without
- * BPE_IGNORE_MERGES. dropout 0 is bpe_segment, 1 merges nothing. */
+ * BPE_IGNORE_MERGES. dropout 0 is bpe_segment, 1 merges nothing. Draws come from *stream, which rng_stream begins. */
 int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, double dropout,
-                            bpe_random *random, token *tokens);
+                            uint64_t *stream, token *tokens);

@@ -157,14 +157,34 @@ static int lay_out_pairs(builder *b)
     return 1;
 }
 
-/* Tables of n merges, each with a rank of its own. */
+/* A table of n merges, each with a rank of its own. */
 static int begin_merges(bpe *m, int64_t n)
 {
     m->n_merges = m->tied_from = (uint32_t)n;
-    m->ranks = mem_alloc((size_t)(n + 1) * sizeof *m->ranks);
-    m->merged = mem_alloc((size_t)(n + 1) * sizeof *m->merged);
-    for (int64_t k = 0; k < n && m->ranks; k++) m->ranks[k] = (uint32_t)k;
-    return m->ranks && m->merged;
+    m->made = mem_zalloc((size_t)n + 1, sizeof *m->made);
+    for (int64_t k = 0; k < n && m->made; k++) m->made[k].rank = (uint32_t)k;
+    return m->made != NULL;
+}
+
+/* Who may stand beside what a merge makes: first by symbol, then for every merge. */
+static int note_neighbours(builder *b)
+{
+    bpe *m = b->m;
+    uint32_t *lefts = mem_zalloc((size_t)2 * m->n_symbols, sizeof *lefts), *rights;
+    if (!lefts) return 0;
+    rights = lefts + m->n_symbols;
+    for (int64_t k = 0; k < b->n_pairs; k++) {
+        uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
+        uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS), right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
+        rights[left] |= UINT32_C(1) << (right & 31);
+        lefts[right] |= UINT32_C(1) << (left & 31);
+    }
+    for (uint32_t k = 0; k < m->n_merges; k++) {
+        m->made[k].lefts = lefts[m->made[k].symbol];
+        m->made[k].rights = rights[m->made[k].symbol];
+    }
+    mem_free(lefts);
+    return 1;
 }
 
 /* The symbol that piece[begin..end) can be, if any: a character, or a piece that merges. b->hashes are the piece's. */
@@ -229,9 +249,9 @@ static int add_all_splits(builder *b)
     if (n) qsort(ranked, (size_t)n, sizeof *ranked, best_first);
     ok = ok && begin_merges(m, n);
     for (int64_t k = 0; ok && k < n; k++) {
-        m->merged[k] = b->numbers[ranked[k].piece];
-        if (k && ranked[k].order == ranked[k - 1].order) m->ranks[k] = m->ranks[k - 1];
-        if (m->ranks[k] != k && m->ranks[k] < m->tied_from) m->tied_from = m->ranks[k];
+        m->made[k].symbol = b->numbers[ranked[k].piece];
+        if (k && ranked[k].order == ranked[k - 1].order) m->made[k].rank = m->made[k - 1].rank;
+        if (m->made[k].rank != k && m->made[k].rank < m->tied_from) m->tied_from = m->made[k].rank;
         ok = add_splits(b, ranked[k].piece, k);
     }
     mem_free(ranked);
@@ -307,7 +327,7 @@ static void drop_unused(bpe *m)
 
 static int32_t finish(builder *b, int32_t status, bpe **ret)
 {
-    if (status == UNITOK_OK && !lay_out_pairs(b)) status = fail_memory(b->error);
+    if (status == UNITOK_OK && !(lay_out_pairs(b) && note_neighbours(b))) status = fail_memory(b->error);
     mem_free(b->take);
     mem_free(b->numbers);
     mem_free(b->hashes);
@@ -325,7 +345,7 @@ static int32_t finish(builder *b, int32_t status, bpe **ret)
 
 /* ------------------------------------------------------------------------------- From a list of merges -------- */
 
-/* Of each id the piece + 1, 0 where there is none; NULL when memory is short. *ret_twice is a piece whose id another has. */
+/* Of each id the piece + 1, 0 where there is none; NULL when memory is short. *ret_twice: a piece whose id another has. */
 static uint32_t *pieces_by_id(const unitok_spec *spec, int64_t *ret_twice)
 {
     uint32_t *pieces = mem_zalloc(UNITOK_WIDE_ID_MAX + 1, sizeof *pieces);
@@ -363,7 +383,7 @@ static int32_t add_merges(builder *b, const uint32_t *pieces, const int64_t *lef
             return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1, "a merge has an id without a piece");
         if (!is_joined(b->spec, l, r, m))
             return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1, "a merge makes a piece that is not its two sides");
-        b->m->merged[k] = b->numbers[m];
+        b->m->made[k].symbol = b->numbers[m];
         if (!add_pair(b, b->numbers[l], b->numbers[r], k)) return fail_memory(b->error);
     }
     return UNITOK_OK;
@@ -527,8 +547,7 @@ void bpe_free(bpe *m)
     mem_free(m->pairs);
     mem_free(m->dense);
     mem_free(m->wholes);
-    mem_free(m->ranks);
-    mem_free(m->merged);
+    mem_free(m->made);
     mem_free(m->ids);
     mem_free(m->lengths);
     mem_free(m->is_unused);

@@ -17,6 +17,14 @@
 #define BPE_NO_MERGE ((UINT32_C(1) << BPE_MERGE_BITS) - 1)
 #define BPE_FREE UINT64_MAX
 
+/* What a merge makes, and who may stand beside that: most neighbours may not, and need not be looked up. */
+typedef struct bpe_made {
+    uint32_t symbol;
+    uint32_t rank;   /* the first merge that is as good */
+    uint32_t lefts;  /* bit s & 31 is set for every symbol s that may merge with this one to its right */
+    uint32_t rights; /* likewise for those to its right */
+} bpe_made;
+
 /* Symbols below this are characters of the best merges (build numbers them so): their pairs stand in a square, which for
  * letters next to letters is a few lines of the first cache. */
 #define BPE_DENSE 256
@@ -39,8 +47,7 @@ struct bpe {
     uint32_t *dense;     /* [0..BPE_DENSE * BPE_DENSE): the merge of two symbols below BPE_DENSE */
     uint32_t n_merges;
     uint32_t tied_from;  /* merges below this have a rank of their own, which is their number */
-    uint32_t *ranks;     /* [0..n_merges): the first merge that is as good */
-    uint32_t *merged;    /* [0..n_merges): the symbol a merge makes */
+    bpe_made *made;      /* [0..n_merges) */
     uint32_t n_symbols;
     bpe_whole *wholes; /* [0..1 << whole_bits), at most half taken; NULL: none */
     int whole_bits;

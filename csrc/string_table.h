@@ -1,5 +1,7 @@
-/* string_table.h - which of a fixed set of byte strings this is: an open-addressed table, its hashes chosen so that the hash of
- * any part of a string comes from those of its beginnings
+/* string_table.h - which of a fixed set of byte strings this is
+ *
+ * An open-addressed table whose hashes are chosen so that the hash of any part of a string comes from those of its
+ * beginnings: all splits of a string are looked up in linear time.
  *
  *     slots   | - | 2 | - | 0 | 1 | - | - | 3 |      index + 1 of a string, 0: free; at most half are taken
  *

@@ -92,13 +92,14 @@ static int by_bytes(const void *left, const void *right)
 static int32_t build_user(symbols *t, const user_piece *pieces, int64_t n, int64_t n_bytes, unitok_error *error)
 {
     uint8_t *data = mem_alloc((size_t)n_bytes);
-    int64_t *offsets = mem_alloc((size_t)(2 * n + 1) * sizeof *offsets), *values = offsets + n + 1;
+    int64_t *offsets = mem_alloc((size_t)(2 * n + 1) * sizeof *offsets), *values;
     trie_parts parts = {NULL, 0};
     int32_t status = UNITOK_ERROR_MEMORY;
     if (!data || !offsets) {
         fail_memory(error);
         goto done;
     }
+    values = offsets + n + 1;
     offsets[0] = 0;
     for (int64_t k = 0; k < n; k++) {
         memcpy(data + offsets[k], pieces[k].bytes, (size_t)pieces[k].n_bytes);

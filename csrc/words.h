@@ -28,6 +28,6 @@ void words_free(words *m);
  * character. At most n_bytes tokens; returns their number. O(n_bytes). */
 int64_t characters_segment(const characters *m, const uint8_t *text, int64_t n_bytes, token *tokens);
 
-/* The one token of a word, n_bytes >= 1; returns 1. Words begin at every U+2581 (as SPACE_BYTE or not) and at the start of
- * the text; that is all the reference's word model knows, whatever its options say. */
+/* The one token of a word, n_bytes >= 1; returns 1. Words begin at every U+2581 (as SPACE_BYTE or not) and at the start
+ * of the text; that is all the reference's word model knows, whatever its options say. */
 int64_t words_segment(const words *m, const uint8_t *text, int64_t n_bytes, token *tokens);

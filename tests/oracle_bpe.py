@@ -1,6 +1,6 @@
 """BPE, character and word models, slow and obvious: strings and linear searches, as the references define them.
 
-A piece is (text, score, type), its id is its position; a token is (piece's bytes, id), with id None for what is unknown.
+A piece is (bytes, score, type), its id its position; a token is (its bytes, id), with id None for what is unknown.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def cut_symbols(pieces: Sequence[Piece], text: bytes) -> list[tuple[bytes, bool]
 def sentencepiece_bpe(
     pieces: Sequence[Piece], text: bytes, dropout: float = 0, draw: Draw | None = None
 ) -> list[Token]:
-    """The best pair merges first, by score, the leftmost among equals; with `dropout`, each that is due may be dropped."""
+    """The pair of best score merges first, the leftmost among equals; with `dropout`, one that is due may drop."""
     ids = {piece: k for k, (piece, _, kind) in enumerate(pieces) if kind in (NORMAL, USER_DEFINED, UNUSED)}
     cut = cut_symbols(pieces, text)
     symbols = [symbol for symbol, _ in cut]
@@ -153,7 +153,7 @@ def huggingface_bpe(
     dropout: float = 0,
     draw: Draw | None = None,
 ) -> list[int]:
-    """Ids of one word. Merges go by rank, then from the left. With dropout, a queue of pairs, outdated ones among them."""
+    """Ids of one word. Merges go by rank, then from the left. With dropout, outdated pairs stay in the queue."""
     if ignore_merges and not dropout and word in vocab:
         return [vocab[word]]
     ranks = {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(merges)}

@@ -125,8 +125,8 @@ static void random_model(int set)
     for (int64_t k = 0; k < n; k++) {
         int64_t n_bytes = random_text(piece, 1 + random_below(5), set);
         if (pieces.n > 4 && random_below(2)) { /* of two others: chains */
-            int64_t a = random_below(pieces.n), b = random_below(pieces.n), n_a = pieces.offsets[a + 1] - pieces.offsets[a];
-            int64_t n_b = pieces.offsets[b + 1] - pieces.offsets[b];
+            int64_t a = random_below(pieces.n), b = random_below(pieces.n);
+            int64_t n_a = pieces.offsets[a + 1] - pieces.offsets[a], n_b = pieces.offsets[b + 1] - pieces.offsets[b];
             if (n_a + n_b > (int64_t)sizeof piece) continue;
             memcpy(piece, pieces.data + pieces.offsets[a], (size_t)n_a);
             memcpy(piece + n_a, pieces.data + pieces.offsets[b], (size_t)n_b);
@@ -136,9 +136,11 @@ static void random_model(int set)
     }
     for (int64_t k = 0; k < pieces.n; k++) {
         int64_t r = random_below(20);
-        types[k] = r < 3 * unused ? UNITOK_PIECE_UNUSED : r < 3 * unused + user ? UNITOK_PIECE_USER_DEFINED : UNITOK_PIECE_NORMAL;
+        types[k] = UNITOK_PIECE_NORMAL;
+        if (r < 3 * unused) types[k] = UNITOK_PIECE_UNUSED;
+        else if (r < 3 * unused + user) types[k] = UNITOK_PIECE_USER_DEFINED;
         if (random_below(30) == 0) types[k] = UNITOK_PIECE_CONTROL;
-        scores[k] = score_kind == 0 ? -(double)k : score_kind == 1 ? (double)random_below(4) : (double)random_below(9) - 4;
+        scores[k] = score_kind == 0 ? -(double)k : (double)random_below(score_kind == 1 ? 4 : 9) - 4 * (score_kind == 2);
         if (score_kind == 3) scores[k] = 1 + (double)random_below(1000);
     }
 }
@@ -190,19 +192,19 @@ static void test_dropout(void)
     for (int round = 0; round < 100; round++) {
         bpe *m = NULL;
         bpe_scratch scratch = {0};
-        bpe_random random = {random_u64()}, same = random;
+        uint64_t stream = random_u64(), same = stream;
         random_model(round % 5);
         unitok_spec spec = spec_of(UNITOK_KIND_BPE);
         CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK);
         int64_t n_bytes = random_text(text, random_below(300), round % 5);
-        int64_t n = bpe_segment_dropout(m, &scratch, text, n_bytes, 0.3, &random, tokens);
+        int64_t n = bpe_segment_dropout(m, &scratch, text, n_bytes, 0.3, &stream, tokens);
         CHECK(n == bpe_segment_dropout(m, &scratch, text, n_bytes, 0.3, &same, again));
-        CHECK(!memcmp(tokens, again, (size_t)n * sizeof *tokens) && random.state == same.state);
+        CHECK(!memcmp(tokens, again, (size_t)n * sizeof *tokens) && stream == same);
         CHECK(n == 0 || tokens[n - 1].end == n_bytes);
-        n = bpe_segment_dropout(m, &scratch, text, n_bytes, 0, &random, tokens);
+        n = bpe_segment_dropout(m, &scratch, text, n_bytes, 0, &stream, tokens);
         check_equal(tokens, n, slow_encode(text, n_bytes));
         slow_cut(text, n_bytes);
-        CHECK(bpe_segment_dropout(m, &scratch, text, n_bytes, 1, &random, tokens) == n_slow);
+        CHECK(bpe_segment_dropout(m, &scratch, text, n_bytes, 1, &stream, tokens) == n_slow);
         bpe_scratch_free(&scratch);
         bpe_free(m);
     }
@@ -320,11 +322,11 @@ static void encode_guarded(const bpe *m, int set)
     bpe_scratch scratch = {0};
     for (int k = 0; k < 20; k++) {
         int64_t n_bytes = random_text(text, random_below(k < 15 ? 20 : 300), set);
-        bpe_random random = {random_u64()};
+        uint64_t stream = random_u64();
         const uint8_t *p = guard_copy(&text_guard, text, (size_t)n_bytes);
         token *tokens = (token *)(void *)guard_copy(&token_guard, NULL, (size_t)(3 * n_bytes) * sizeof *tokens);
         int64_t n = k % 3 ? bpe_segment(m, &scratch, p, n_bytes, tokens)
-                          : bpe_segment_dropout(m, &scratch, p, n_bytes, 0.5, &random, tokens);
+                          : bpe_segment_dropout(m, &scratch, p, n_bytes, 0.5, &stream, tokens);
         if (n < 0) CHECK(alloc_failures);
         for (int64_t i = 1; i < n; i++) CHECK(tokens[i].end >= tokens[i - 1].end);
         if (n > 0) CHECK(tokens[n - 1].end <= n_bytes);
