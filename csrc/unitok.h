@@ -1,7 +1,7 @@
 /* unitok.h - the whole public C API of the library under pyunitok
  *
  * cffi reads this file as it stands, so it includes nothing and defines only constants: include <stdint.h> first
- * (common.h does). Sections: Basics, Model, Encode, Decode, Normalize, Documents, HAT-trie.
+ * (common.h does). Sections: Basics, Model, Encode, Decode, Normalize, Surfaces, Documents, HAT-trie.
  *
  * Conventions
  *   - The packed list. `data` + `offsets[0..n]`: item i is data[offsets[i]..offsets[i+1]). Documents, pieces and token
@@ -261,6 +261,32 @@ int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
  * give the normalization of the whole, whatever follows text[n_bytes-1]: no key, symbol or character lies over k. 0 only
  * if n_bytes is less than the longest key or symbol. Starts must be such points. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes);
+
+/* ---------------------------------------------------------------------------------------------- Surfaces ---- */
+
+/* The text of SentencePiece's ids, exactly as sentencepiece 0.2.3 decodes them: U+2581 becomes a space, that of the dummy
+ * prefix is left out (or all at the start, with UNITOK_REMOVE_EXTRA_WHITESPACES), control pieces give nothing, the unknown
+ * piece gives its surface, and runs of byte pieces the characters they spell. What a denormalizer does comes after.
+ * Immutable; may be shared by any number of threads. */
+typedef struct unitok_surfaces unitok_surfaces;
+
+/* Builds them from pieces, ids, types and flags of `spec`, and keeps nothing of it. UNITOK_ERROR_VOCABULARY names a byte
+ * piece that is none, or an id that is out of range or there twice. */
+int32_t unitok_surfaces_new(const unitok_spec *spec, const uint8_t *unknown_surface, int64_t n_unknown_surface_bytes,
+                            unitok_surfaces **ret, unitok_error *error);
+void unitok_surfaces_free(unitok_surfaces *surfaces);
+int64_t unitok_surfaces_memory_bytes(const unitok_surfaces *surfaces);
+
+enum unitok_surface_flags {
+    UNITOK_SURFACE_RAW_BYTES = 1, /* byte pieces give their bytes, even where they spell no character (else U+FFFD each) */
+    UNITOK_SURFACE_DROP_LAST = 2  /* the last id of each document is its eod, which is left out whatever its value */
+};
+
+/* Like unitok_decode_batch: ids, id_offsets[0..n_docs] into out, byte_offsets[0..n_docs]; with capacity too small nothing is
+ * written to out, and byte_offsets[n_docs] is the size needed. UNITOK_ERROR_ID names the first id without a piece. */
+int32_t unitok_surfaces_decode(const unitok_surfaces *surfaces, const uint32_t *ids, const int64_t *id_offsets,
+                               int64_t n_docs, int32_t flags, const uint8_t *separator, int64_t n_separator_bytes,
+                               uint8_t *out, int64_t capacity, int64_t *byte_offsets, unitok_error *error);
 
 /* --------------------------------------------------------------------------------------------- Documents ---- */
 

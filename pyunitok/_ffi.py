@@ -17,6 +17,7 @@ from pyunitok.errors import CpuError, IdError, ModelFormatError, UnitokError, Vo
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Ids = np.ndarray[Any, np.dtype[np.uint16]]
+WideIds = np.ndarray[Any, np.dtype[np.uint32]]
 Offsets = np.ndarray[Any, np.dtype[np.int64]]
 
 CPUS = {"portable": 0, "sse2": 1, "avx2": 2, "avx512": 3, "neon": 4}
@@ -58,13 +59,18 @@ def check(status: int, error: Any) -> None:
     raise exception
 
 
-_POINTERS = {np.dtype(np.uint8): "uint8_t[]", np.dtype(np.uint16): "uint16_t[]", np.dtype(np.int64): "int64_t[]"}
+_POINTERS = {
+    np.dtype(np.uint8): "uint8_t[]",
+    np.dtype(np.uint16): "uint16_t[]",
+    np.dtype(np.uint32): "uint32_t[]",
+    np.dtype(np.int64): "int64_t[]",
+}
 
 
 def pointer(array: np.ndarray[Any, Any], *, writable: bool = False) -> Any:
     """A C array over `array`, not copied: it must be one-dimensional, contiguous, and of a dtype that C here knows."""
     if array.ndim != 1 or not array.flags.c_contiguous or array.dtype not in _POINTERS:
-        raise ValueError(f"expected a contiguous uint8, uint16 or int64 vector, not {array.dtype}{array.shape}")
+        raise ValueError(f"expected a contiguous uint8, uint16, uint32 or int64 vector, not {array.dtype}{array.shape}")
     return ffi.from_buffer(_POINTERS[array.dtype], array, require_writable=writable)
 
 
@@ -315,6 +321,45 @@ class Normalizer:
 
     def split(self, text: bytes) -> int:
         return int(lib.unitok_normalize_split(self.handle, text, len(text)))
+
+
+class Surfaces:
+    """What SentencePiece's ids decode to; immutable. See csrc/unitok.h."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, pieces: Sequence[bytes], types: Bytes, flags: int, unknown_surface: bytes) -> None:
+        spec, ret, error = ffi.new("unitok_spec *"), ffi.new("unitok_surfaces **"), ffi.new("unitok_error *")
+        data, offsets = ffi.from_buffer("uint8_t[]", b"".join(pieces)), np.zeros(len(pieces) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)), out=offsets[1:])
+        ids = np.arange(len(pieces), dtype=np.int64)
+        spec.flags, spec.n_pieces, spec.data = flags, len(pieces), data
+        spec.offsets, spec.ids, spec.types = pointer(offsets), pointer(ids), pointer(types)
+        check(lib.unitok_surfaces_new(spec, unknown_surface, len(unknown_surface), ret, error), error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_surfaces_free, int(lib.unitok_surfaces_memory_bytes(ret[0])))
+
+    def decode_batch(
+        self, ids: WideIds, offsets: Offsets, *, raw: bool = False, drop_last: bool = False, separator: bytes = b""
+    ) -> tuple[Bytes, Offsets]:
+        """The texts of ids[offsets[i]:offsets[i + 1]] as a packed list. `raw`: byte pieces as they are, not U+FFFD."""
+        if int(offsets[-1]) > len(ids):
+            raise ValueError("the offsets reach past the ids")
+        flags = lib.UNITOK_SURFACE_RAW_BYTES * raw | lib.UNITOK_SURFACE_DROP_LAST * drop_last
+        sizes, error = np.empty(len(offsets), np.int64), ffi.new("unitok_error *")
+
+        def call(out: Any, capacity: int) -> None:
+            status = lib.unitok_surfaces_decode(
+                self.handle, pointer(ids), pointer(offsets), len(offsets) - 1, flags, separator, len(separator), out,
+                capacity, pointer(sizes), error,
+            )  # fmt: skip
+            check(status, error)
+
+        call(ffi.NULL, -1)
+        out = np.empty(int(sizes[-1]), np.uint8)
+        call(pointer(out), len(out))
+        if int(sizes[-1]) != len(out):
+            raise ValueError("the ids changed while they were decoded")
+        return out, sizes
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:

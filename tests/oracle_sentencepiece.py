@@ -1,4 +1,4 @@
-"""The definition of what SentencePiece does to a text, slow and obvious: normalization."""
+"""The definition of what SentencePiece does, slow and obvious: normalization, and the text of ids."""
 
 from __future__ import annotations
 
@@ -111,3 +111,39 @@ class Normalizer:
         if self.dummy_prefix and self.suffix:
             put(symbol)
         return bytes(out), [*offsets, at]
+
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+
+
+def decode(
+    pieces: list[bytes], types: list[int], ids: list[int], *, dummy_prefix: bool, remove_extra: bool,
+    unknown_surface: bytes = " \u2047 ".encode(), raw: bool = False,
+) -> bytes:  # fmt: skip
+    """The text of `ids`; `raw`: byte pieces give their bytes, whatever they spell."""
+    out, spelled, at_start = b"", b"", True
+    for id_ in ids:
+        if types[id_] == BYTE:
+            spelled += bytes([int(pieces[id_][3:5], 16)])
+            continue
+        out, spelled = out + spell(spelled, raw), b""
+        at_start = at_start and not out
+        if types[id_] == CONTROL:
+            continue
+        piece, is_stripped = pieces[id_], False
+        if at_start and (dummy_prefix or remove_extra) and piece.startswith(SPACE_SYMBOL):
+            piece, is_stripped = piece[len(SPACE_SYMBOL) :], True
+        out += unknown_surface if types[id_] == UNKNOWN else piece.replace(SPACE_SYMBOL, b" ")
+        at_start = not out and not (is_stripped and not remove_extra) and at_start
+    return out + spell(spelled, raw)
+
+
+def spell(spelled: bytes, raw: bool) -> bytes:
+    """Whole characters, and U+FFFD for every byte that belongs to none."""
+    if raw:
+        return spelled
+    out, at = b"", 0
+    while at < len(spelled):
+        character, n_bytes = Normalizer({}).item(spelled, at)
+        out, at = out + character, at + n_bytes
+    return out
