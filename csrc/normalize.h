@@ -26,6 +26,11 @@ enum {
 
 #define CLASS_CLASH(before, here) (((((before) & (CLASS_MORE | CLASS_SPACE)) << 1) | CLASS_STOP) & (here))
 
+enum {
+    ITEM_NOTHING = 0xFE, /* the character is removed */
+    ITEM_OTHER = 0xFF,   /* look it up: what follows matters, or it gives more than a character of ASCII */
+};
+
 #define CLASS_BLOCKS (0x110000 / 64) /* those below U+10000 are not used */
 #define CLASS_BLOCK(code_point) ((code_point) / 64)
 
@@ -44,6 +49,7 @@ typedef struct unitok_normalizer {
     int64_t max_step_bytes;  /* what one key, symbol or character can add to the output, and the spaces held before it */
     uint8_t is_inner[256];   /* some key or symbol has this byte after its first */
     uint8_t is_slow[256];    /* not ASCII, or STOP, or begins a key or symbol with a second character of ASCII */
+    uint8_t ascii_items[128]; /* what a character of ASCII gives, whatever follows it; ITEM_NOTHING, ITEM_OTHER */
     uint8_t classes[0x10000];
     uint8_t class_blocks[CLASS_BLOCKS];
 } unitok_normalizer;

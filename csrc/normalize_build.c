@@ -30,7 +30,7 @@ static void stop_lead(unitok_normalizer *n, uint8_t lead)
 static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text, int64_t n_bytes)
 {
     int length = utf8_length(text, n_bytes);
-    *class_at(n, first) |= length && first < 0x10000 ? CLASS_MORE : CLASS_STOP;
+    *class_at(n, first) |= length && first < 0x10000 ? CLASS_MORE : CLASS_MORE | CLASS_STOP;
     if (length) *class_at(n, utf8_code_point(text, length)) |= CLASS_SECOND;
     if (length == 1 && first < 0x80) n->is_slow[first] = 1;
 }
@@ -87,7 +87,7 @@ static void class_firsts(key_walk *w, uint32_t at, uint8_t *bytes, int n_bytes, 
     uint32_t c = utf8_code_point(bytes, length);
     if (is_key || c >= 0x10000) *class_at(n, c) |= CLASS_STOP;
     if (c >= 0x10000 || w->heights[at] == 1) return;
-    if (++*io_n_more > MORE_CHARACTERS_MAX) *class_at(n, c) |= CLASS_STOP;
+    if (++*io_n_more > MORE_CHARACTERS_MAX) *class_at(n, c) |= CLASS_MORE | CLASS_STOP;
     else class_seconds(w, c, at, 0);
 }
 
@@ -103,9 +103,20 @@ static void class_charsmap(unitok_normalizer *n, const int32_t *heights)
     }
 }
 
-/* After the charsmap and the symbols. */
-static void class_spaces(unitok_normalizer *n)
+static uint8_t ascii_item(const unitok_normalizer *n, uint8_t c)
 {
+    const uint8_t *replacement = NULL;
+    if (n->classes[c] & CLASS_MORE) return ITEM_OTHER;
+    if (symbols_match(n, &c, 1) || !n->blob || !charsmap_match(&n->map, &c, 1, &replacement)) return c;
+    if (!replacement[0]) return ITEM_NOTHING;
+    return replacement[1] || replacement[0] >= 0x80 ? ITEM_OTHER : replacement[0];
+}
+
+/* After the charsmap and the symbols: the rules for spaces, what can be no character, and the tables for ASCII. */
+static void class_rest(unitok_normalizer *n)
+{
+    memset(n->classes + 0xD800, CLASS_STOP, 0x800);
+    for (int c = 0; c < 128; c++) n->ascii_items[c] = ascii_item(n, (uint8_t)c);
     if (n->flags & UNITOK_REMOVE_EXTRA_WHITESPACES) n->classes[' '] |= CLASS_SPACE | CLASS_SPACE << 1;
     if (n->flags & UNITOK_ESCAPE_WHITESPACES) n->classes[0x2581] |= CLASS_STOP;
     for (int c = 0; c < 256; c++) n->is_slow[c] |= c >= 0x80 || n->classes[c] & CLASS_STOP;
@@ -264,7 +275,7 @@ int32_t unitok_normalizer_new(const unitok_spec *spec, unitok_normalizer **ret, 
         unitok_normalizer_free(n);
         return status;
     }
-    class_spaces(n);
+    class_rest(n);
     settle_form(n);
     *ret = n;
     return UNITOK_OK;

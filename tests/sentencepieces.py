@@ -14,6 +14,7 @@ from pyunitok.vocab import sentencepiece_proto
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
+REFUSALS = (RuntimeError, ValueError)  # how sentencepiece refuses; the latter where its message quotes no UTF-8, too
 SPACE = "\u2581".encode()
 
 
