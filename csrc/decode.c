@@ -56,8 +56,7 @@ static int64_t put_piece(const uint8_t *piece, int64_t n_bytes, uint8_t *out)
 static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin, int64_t end, uint8_t *out)
 {
     int64_t n = 0;
-    int at_start = 1, took_space = 0;
-    int strips = (m->flags & (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES)) != 0;
+    int at_start = (m->flags & (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES)) != 0;
     for (int64_t i = begin; i < end; i++) {
         int64_t id = id_at(m, ids, i), n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
         const uint8_t *piece = m->pieces + m->piece_offsets[id];
@@ -67,20 +66,19 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
             n++;
             continue;
         }
-        if (took_space || n > 0) at_start = 0;
-        took_space = 0;
         if (m->types[id] == UNITOK_PIECE_CONTROL || m->types[id] == 0) continue;
-        if (m->types[id] == UNITOK_PIECE_UNKNOWN) {
-            if (to) memcpy(to, m->spec.unknown_surface, (size_t)m->spec.n_unknown_surface_bytes);
-            n += m->spec.n_unknown_surface_bytes;
-            continue;
-        }
-        if (at_start && strips && n_bytes >= 3 && !memcmp(piece, space_symbol, 3)) {
+        if (n > 0) at_start = 0;
+        if (at_start && n_bytes >= 3 && !memcmp(piece, space_symbol, 3)) {
             piece += 3;
             n_bytes -= 3;
-            took_space = !(m->flags & UNITOK_REMOVE_EXTRA_WHITESPACES);
+            if (!(m->flags & UNITOK_REMOVE_EXTRA_WHITESPACES)) at_start = 0; /* one is enough */
         }
-        n += put_piece(piece, n_bytes, to);
+        if (m->types[id] != UNITOK_PIECE_UNKNOWN) {
+            n += put_piece(piece, n_bytes, to);
+            continue;
+        }
+        if (to) memcpy(to, m->spec.unknown_surface, (size_t)m->spec.n_unknown_surface_bytes);
+        n += m->spec.n_unknown_surface_bytes;
     }
     return n;
 }
