@@ -308,7 +308,7 @@ static int NAME(is_clear)(const NAME(lattice) * l, const int8_t *places, int64_t
         double sum = x[arc->start] + arc->score + h, old = x[arc->end];
         int is_on_path = places[arc->end] >= 0, is_larger = sum >= old;
         is_beaten |= is_on_path & is_larger & (l->values[arc->end] != arc->value);
-        x[arc->end] = is_larger & !is_on_path ? sum : old;
+        x[arc->end] = (is_larger & !is_on_path) ? sum : old;
     }
     return !is_beaten;
 }
