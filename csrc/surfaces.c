@@ -63,7 +63,8 @@ static int32_t check_pieces(const unitok_spec *spec, unitok_surfaces *s, unitok_
         if (id < 0 || id > UNITOK_WIDE_ID_MAX) {
             return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "the id is out of range");
         }
-        if (spec->types && spec->types[k] == UNITOK_PIECE_BYTE && piece_byte(spec->data + spec->offsets[k], n_bytes) < 0) {
+        int is_byte = spec->types && spec->types[k] == UNITOK_PIECE_BYTE;
+        if (is_byte && piece_byte(spec->data + spec->offsets[k], n_bytes) < 0) {
             return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "it is no byte piece: they are <0x00> to <0xFF>");
         }
         if (id >= s->n_ids) s->n_ids = id + 1;

@@ -212,17 +212,19 @@ int32_t unitok_decode_batch(const unitok_model *model, const uint16_t *ids, cons
 
 /* --------------------------------------------------------------------------------------------- Normalize ---- */
 
-/* SentencePiece's normalization, exactly as sentencepiece 0.2.3 has it: at every position the longest user-defined symbol,
- * kept as it is; else the longest key of the charsmap, replaced; else one character, or U+FFFD for a byte that begins no
- * whole character. Then the whitespace rules of enum unitok_model_flags. It has two forms:
+/* SentencePiece's normalization, exactly as sentencepiece 0.2.3 has it: at every position the longest user-defined
+ * symbol, kept as it is; else the longest key of the charsmap, replaced; else one character, or U+FFFD for a byte
+ * that begins no whole character. Then the whitespace rules of enum unitok_model_flags. It has two forms:
  *   verbatim   byte for byte what sentencepiece gives
- *   compact    with UNITOK_ESCAPE_WHITESPACES, U+2581 as one byte, a space, wherever it came from: a space or a U+2581 in the
- *              text. Else the same as verbatim. Replacements and symbols must be whole characters, or it cannot be had.
+ *   compact    with UNITOK_ESCAPE_WHITESPACES, U+2581 as one byte, a space, wherever it came from: a space or a
+ *              U+2581 in the text. Else the same as verbatim. Replacements and symbols must be whole characters, or
+ *              it cannot be had.
  * A normalizer is immutable and may be shared by any number of threads. */
 typedef struct unitok_normalizer unitok_normalizer;
 
 /* Builds one from kind, flags, charsmap and the USER_DEFINED pieces of `spec`, and keeps nothing of it.
- * UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe. Some ms for a charsmap of 240 KB. */
+ * UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe. Some ms for a charsmap of 240
+ * KB. */
 int32_t unitok_normalizer_new(const unitok_spec *spec, unitok_normalizer **ret, unitok_error *error);
 void unitok_normalizer_free(unitok_normalizer *normalizer);
 int64_t unitok_normalizer_memory_bytes(const unitok_normalizer *normalizer);
@@ -231,9 +233,9 @@ int32_t unitok_normalizer_is_compact(const unitok_normalizer *normalizer);
 
 /* Normalizes a whole text and returns the size of the result, in the compact form if `compact` is not 0.
  *   out, capacity   where the size is over capacity, only the first bytes are written, or fewer: call again with room
- *   norm_to_orig    NULL, or room for capacity + 1: [i] is where in the text the replacement that gave byte i begins, and
- *                   [result] where what follows the last begins. [0] is -1 where sentencepiece gives no offsets at all:
- *                   the text is empty, or only spaces that are removed
+ *   norm_to_orig    NULL, or room for capacity + 1: [i] is where in the text the replacement that gave byte i begins,
+ *                   and [result] where what follows the last begins. [0] is -1 where sentencepiece gives no offsets
+ *                   at all: the text is empty, or only spaces that are removed
  * O(n_bytes). */
 int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes, int32_t compact,
                          uint8_t *out, int64_t *norm_to_orig, int64_t capacity);
@@ -247,31 +249,32 @@ typedef struct unitok_normalize_state {
     int32_t is_ended; /* `last` was given, and all is out */
 } unitok_normalize_state;
 
-/* Normalizes text[*io_consumed..n_bytes-1] into out[0..result-1], moves *io_consumed on, and returns when the text is used
- * up or less than unitok_normalizer_step_bytes of room is left. n_bytes must be the end of the text (`last` 1: call until
- * state->is_ended) or a point that unitok_normalize_split gave, for nothing behind it is looked at; the text before
- * *io_consumed may be gone. The form is compact if that can be had and is_verbatim is 0. The fast way: no offsets. */
+/* Normalizes text[*io_consumed..n_bytes-1] into out[0..result-1], moves *io_consumed on, and returns when the text is
+ * used up or less than unitok_normalizer_step_bytes of room is left. n_bytes must be the end of the text (`last` 1:
+ * call until state->is_ended) or a point that unitok_normalize_split gave, for nothing behind it is looked at; the
+ * text before *io_consumed may be gone. The form is compact if that can be had and is_verbatim is 0. The fast way: no
+ * offsets. */
 int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state, const uint8_t *text,
                               int64_t n_bytes, int64_t *io_consumed, int32_t last, uint8_t *out, int64_t capacity);
 
 /* The room that unitok_normalize_some must have to move on. */
 int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
 
-/* How much of an unfinished text can be normalized now: for the result k, text[0..k) and then the rest, in the same state,
- * give the normalization of the whole, whatever follows text[n_bytes-1]: no key, symbol or character lies over k. 0 only
- * if n_bytes is less than the longest key or symbol. Starts must be such points. */
+/* How much of an unfinished text can be normalized now: for the result k, text[0..k) and then the rest, in the same
+ * state, give the normalization of the whole, whatever follows text[n_bytes-1]: no key, symbol or character lies over
+ * k. 0 only if n_bytes is less than the longest key or symbol. Starts must be such points. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes);
 
 /* ---------------------------------------------------------------------------------------------- Surfaces ---- */
 
-/* The text of SentencePiece's ids, exactly as sentencepiece 0.2.3 decodes them: U+2581 becomes a space, that of the dummy
- * prefix is left out (or all at the start, with UNITOK_REMOVE_EXTRA_WHITESPACES), control pieces give nothing, the unknown
- * piece gives its surface, and runs of byte pieces the characters they spell. What a denormalizer does comes after.
- * Immutable; may be shared by any number of threads. */
+/* The text of SentencePiece's ids, exactly as sentencepiece 0.2.3 decodes them: U+2581 becomes a space, that of the
+ * dummy prefix is left out (or all at the start, with UNITOK_REMOVE_EXTRA_WHITESPACES), control pieces give nothing,
+ * the unknown piece gives its surface, and runs of byte pieces the characters they spell. What a denormalizer does
+ * comes after. Immutable; may be shared by any number of threads. */
 typedef struct unitok_surfaces unitok_surfaces;
 
-/* Builds them from pieces, ids, types and flags of `spec`, and keeps nothing of it. UNITOK_ERROR_VOCABULARY names a byte
- * piece that is none, or an id that is out of range or there twice. */
+/* Builds them from pieces, ids, types and flags of `spec`, and keeps nothing of it. UNITOK_ERROR_VOCABULARY names a
+ * byte piece that is none, or an id that is out of range or there twice. */
 int32_t unitok_surfaces_new(const unitok_spec *spec, const uint8_t *unknown_surface, int64_t n_unknown_surface_bytes,
                             unitok_surfaces **ret, unitok_error *error);
 void unitok_surfaces_free(unitok_surfaces *surfaces);
@@ -282,8 +285,9 @@ enum unitok_surface_flags {
     UNITOK_SURFACE_DROP_LAST = 2  /* the last id of each document is its eod, which is left out whatever its value */
 };
 
-/* Like unitok_decode_batch: ids, id_offsets[0..n_docs] into out, byte_offsets[0..n_docs]; with capacity too small nothing is
- * written to out, and byte_offsets[n_docs] is the size needed. UNITOK_ERROR_ID names the first id without a piece. */
+/* Like unitok_decode_batch: ids, id_offsets[0..n_docs] into out, byte_offsets[0..n_docs]; with capacity too small
+ * nothing is written to out, and byte_offsets[n_docs] is the size needed. UNITOK_ERROR_ID names the first id without
+ * a piece. */
 int32_t unitok_surfaces_decode(const unitok_surfaces *surfaces, const uint32_t *ids, const int64_t *id_offsets,
                                int64_t n_docs, int32_t flags, const uint8_t *separator, int64_t n_separator_bytes,
                                uint8_t *out, int64_t capacity, int64_t *byte_offsets, unitok_error *error);

@@ -29,7 +29,8 @@ static uint32_t random_below(uint32_t n)
 }
 
 #define N_PIECES 40
-static const char *const TEXTS[] = {"a", "\xE2\x96\x81", "\xE2\x96\x81the", "\xE2\x96", "b\xE2\x96\x81", "\xE7\x8C\xAB"};
+static const char *const TEXTS[] = {"a",        "\xE2\x96\x81",  "\xE2\x96\x81the",
+                                    "\xE2\x96", "b\xE2\x96\x81", "\xE7\x8C\xAB"};
 static const char *const BYTES[] = {"<0xE7>", "<0x8C>", "<0xAB>", "<0x41>", "<0xFF>"};
 
 struct pieces {
@@ -48,8 +49,8 @@ static unitok_spec random_spec(struct pieces *p)
         p->offsets[k + 1] = p->offsets[k] + (int64_t)strlen(text);
         p->ids[k] = 2 * (N_PIECES - 1 - k);
     }
-    return (unitok_spec){.flags = (int32_t)random_below(4), .n_pieces = N_PIECES, .data = p->data, .offsets = p->offsets,
-                         .ids = p->ids, .types = p->types};
+    return (unitok_spec){.flags = (int32_t)random_below(4), .n_pieces = N_PIECES, .data = p->data,
+                         .offsets = p->offsets, .ids = p->ids, .types = p->types};
 }
 
 static void check_decode(const unitok_surfaces *s, const struct guard *in, const struct guard *out)
@@ -84,7 +85,8 @@ int main(void)
         unitok_error error;
         alloc_fail_at = i % 8;
         int32_t status = unitok_surfaces_new(&spec, (const uint8_t *)" ?? ", random_below(5), &s, &error);
-        CHECK(status == (i % 8 && alloc_fail_at == 0 ? UNITOK_ERROR_MEMORY : UNITOK_OK) && (status == UNITOK_OK) == !!s);
+        int has_failed = i % 8 && alloc_fail_at == 0;
+        CHECK(status == (has_failed ? UNITOK_ERROR_MEMORY : UNITOK_OK) && (status == UNITOK_OK) == !!s);
         alloc_fail_at = 0;
         if (s) check_decode(s, &in, &out);
         unitok_surfaces_free(s);
