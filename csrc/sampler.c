@@ -16,7 +16,7 @@ enum {
 };
 
 /* Why a pass over a window stopped. */
-enum { AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
+enum { GO_ON, AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
 
 /* Tokens are given out at the first cut after this many bytes, so that cells stay in the nearest cache: 16 KiB of them. */
 #define WINDOW_BYTES 1024
@@ -42,14 +42,17 @@ typedef struct window {
     uint64_t key;
 } window;
 
-/* What the edges of one position share. */
+/* What the edges of one position share; a copy of all that the loops read, so that it stays in registers. */
 typedef struct source {
-    const lattice_model *model;
-    const double *weights;
+    trie trie;
+    const uint8_t *text;
+    int64_t n_bytes;
+    const double *weights; /* by value; the scores unless LINEAR */
     sampler_cell *cells;
     double alpha, sum, entropy;
     uint64_t stream;
     int64_t at, frontier;
+    int is_bytes;
 } source;
 
 /* ------------------------------------------------------------------------------------------------ An edge ---- */
@@ -108,14 +111,15 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
 {
     sampler_cell *to = &from->cells[end];
     uint64_t back = (uint64_t)value << 32 | (uint32_t)from->at;
+    double weight = from->weights[value];
     if (mode == LINEAR) {
-        take_linear(from, to, back, from->weights[value]);
+        take_linear(from, to, back, weight);
     } else {
         /* An empty cell is -INFINITY in these modes, from the moment that the frontier passes it. */
         while (from->frontier < end) from->cells[++from->frontier].sum = -INFINITY;
-        if (mode == LOG) take_log(from, to, back, from->model->scores[value]);
-        if (mode == VITERBI) take_viterbi(from, to, back, from->model->scores[value]);
-        if (mode == ENTROPY) take_entropy(from, to, from->model->scores[value]);
+        if (mode == LOG) take_log(from, to, back, weight);
+        if (mode == VITERBI) take_viterbi(from, to, back, weight);
+        if (mode == ENTROPY) take_entropy(from, to, weight);
     }
 }
 
@@ -124,36 +128,32 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
 /* Takes the edges of a model without ragged pieces. Returns where the first character ends; *ret_last is the furthest end.
  * Begins as trie_longest: a piece of one byte, one of two, then byte by byte. In a longer character no piece ends early, so
  * its first bytes are walked without asking. */
-INLINE int64_t take_all_whole(source *from, int mode, const window *w, int64_t *ret_last)
+INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
 {
-    const trie *t = &from->model->trie;
-    const uint8_t *text = w->text;
-    int64_t n_bytes = w->n_bytes, i = from->at + 1;
+    const uint64_t *units = from->trie.units;
+    const uint8_t *text = from->text;
+    int64_t n_bytes = from->n_bytes, i = from->at + 1, char_end = i, last;
     uint8_t lead = text[from->at];
-    uint32_t base = 0, value;
-    uint64_t head = LIKELY(i < n_bytes) ? t->heads[lead | text[i] << 8] : 0;
-    int64_t char_end = i, last;
-    if (LIKELY(lead < 0xC0 || from->model->is_bytes)) {
-        take(from, mode, t->singles[lead], char_end);
-        last = char_end;
-        base = head_base(head);
-        if (head_length(head) == 2) take(from, mode, head_value(head), last = i + 1);
+    uint64_t head = LIKELY(i < n_bytes) ? from->trie.heads[lead | text[i] << 8] : 0;
+    uint32_t base = head_base(head), value;
+    if (LIKELY(lead < 0xC0 || from->is_bytes)) {
+        take(from, mode, from->trie.singles[lead], last = char_end);
         i++;
+        if (head_length(head) == 2) take(from, mode, head_value(head), last = i);
     } else {
-        char_end = from->at + lattice_char(from->model, text, n_bytes, from->at);
-        base = head_base(head);
+        char_end = from->at + char_bytes(lead);
+        if (char_end > n_bytes) char_end = n_bytes;
         value = head_length(head) == 2 ? head_value(head) : 0;
         for (i++; i < char_end; i++) {
-            uint64_t unit = t->units[base ^ text[i]];
+            uint64_t unit = units[base ^ text[i]];
             int is_there = unit_has_label(unit, text[i]);
             base = is_there ? unit_base(unit) : 0; /* base 0 leads nowhere */
             value = is_there ? unit_value(unit) : 0;
         }
-        take(from, mode, value, char_end);
-        last = char_end;
+        take(from, mode, value, last = char_end);
     }
     for (; i < n_bytes; i++) {
-        uint64_t unit = t->units[base ^ text[i]];
+        uint64_t unit = units[base ^ text[i]];
         if (!unit_has_label(unit, text[i])) break;
         base = unit_base(unit);
         if (unit_value(unit)) take(from, mode, unit_value(unit), last = i + 1);
@@ -163,10 +163,10 @@ INLINE int64_t take_all_whole(source *from, int mode, const window *w, int64_t *
 }
 
 /* The same for any model, by the definition. */
-INLINE int64_t take_all_ragged(source *from, int mode, const window *w, int64_t *ret_last, lattice_edge *edges)
+INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last, const lattice_model *model, lattice_edge *edges)
 {
-    int64_t n_edges = lattice_edges(from->model, w->text, w->n_bytes, from->at, edges);
-    int64_t char_end = from->at + lattice_char(from->model, w->text, w->n_bytes, from->at), last = char_end;
+    int64_t n_edges = lattice_edges(model, from->text, from->n_bytes, from->at, edges);
+    int64_t char_end = from->at + lattice_char(model, from->text, from->n_bytes, from->at), last = char_end;
     for (int64_t k = 0; k < n_edges; k++) {
         int64_t end = from->at + edges[k].n_bytes;
         take(from, mode, edges[k].value, end);
@@ -190,6 +190,16 @@ INLINE int is_within(double x, int64_t exponent_min, int64_t exponent_max)
     return (uint64_t)(exponent_of(x) - exponent_min) <= (uint64_t)(exponent_max - exponent_min);
 }
 
+/* 1 or x, without a branch: cuts come as words do, and no processor foresees them. */
+INLINE double one_if(int condition, double x)
+{
+    uint64_t bits, mask = (uint64_t)-(int64_t)condition;
+    memcpy(&bits, &x, 8);
+    bits = (bits & ~mask) | (UINT64_C(0x3FF0000000000000) & mask);
+    memcpy(&x, &bits, 8);
+    return x;
+}
+
 /* Scales the pending sums, cells[at + 1..frontier], so that `sum`, the one of `at`, comes to 1..2, and returns it; 0 if that
  * cannot be done without loss. */
 static NOINLINE double scale_pending(sampler_cell *cells, int64_t at, int64_t frontier, double sum)
@@ -205,52 +215,45 @@ static NOINLINE double scale_pending(sampler_cell *cells, int64_t at, int64_t fr
     return sum * factor;
 }
 
+/* Why to stop at `at`, or GO_ON. */
+static NOINLINE int reason_to_stop(const window *w, int64_t at, int64_t frontier, int64_t n_starts)
+{
+    if (at == frontier && at >= w->stop_at) return AT_CUT;
+    return at >= n_starts ? NO_ROOM : GO_ON;
+}
+
 /* Goes on from w->at; copied for each mode, and for ragged models. */
 INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
 {
-    source from = {.model = s->model, .weights = s->weights, .cells = s->cells, .alpha = s->alpha};
-    int64_t at = w->at, frontier = w->frontier, cut = w->cut, n_bytes = w->n_bytes, reach = s->model->max_edge_bytes;
-    int64_t n_starts = s->n_cells - reach; /* from these on an edge could leave the cells */
+    source from = {.trie = s->model->trie, .text = w->text, .n_bytes = w->n_bytes, .cells = s->cells, .alpha = s->alpha,
+                   .weights = mode == LINEAR ? s->weights : s->model->scores, .is_bytes = s->model->is_bytes};
+    int64_t at = w->at, frontier = w->frontier, cut = w->cut, begin = w->begin, last;
+    int64_t n_starts = s->n_cells - s->model->max_edge_bytes; /* from these on an edge could leave the cells */
     int64_t look_at = n_starts < w->stop_at ? n_starts : w->stop_at;
+    uint64_t key = w->key;
     int reason = AT_END;
-    while (at < n_bytes) {
+    while (at < from.n_bytes) {
+        if (UNLIKELY(at >= look_at) && (reason = reason_to_stop(w, at, frontier, n_starts)) != GO_ON) break;
         int is_cut = at == frontier;
-        if (UNLIKELY(at >= look_at)) {
-            if (is_cut && at >= w->stop_at) {
-                reason = AT_CUT;
-                break;
-            }
-            if (at >= n_starts) {
-                reason = NO_ROOM;
-                break;
-            }
+        cut = is_cut ? at : cut;
+        from.sum = mode == LINEAR ? one_if(is_cut, from.cells[at].sum) : is_cut ? 0 : from.cells[at].sum;
+        if (mode == LINEAR && UNLIKELY(!is_within(from.sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX))) {
+            from.sum = scale_pending(from.cells, at, frontier, from.sum);
+            reason = OUT_OF_RANGE;
+            if (from.sum == 0) break;
         }
-        double sum = s->cells[at].sum;
-        if (is_cut) {
-            sum = mode == LINEAR ? 1 : 0;
-            cut = at;
-        }
-        if (mode == LINEAR && UNLIKELY(!is_within(sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX))) {
-            sum = scale_pending(s->cells, at, frontier, sum);
-            if (sum == 0) {
-                reason = OUT_OF_RANGE;
-                break;
-            }
-        }
+        if (mode == ENTROPY) from.entropy = from.cells[at].u.entropy;
+        if (mode != LINEAR) from.frontier = frontier;
+        if (mode != ENTROPY) from.stream = rng_stream(key, (uint64_t)(begin + at));
+        from.cells[at].sum = 0;
         from.at = at;
-        from.sum = sum;
-        from.entropy = s->cells[at].u.entropy;
-        from.frontier = frontier;
-        from.stream = rng_stream(w->key, (uint64_t)(w->begin + at));
-        s->cells[at].sum = 0;
-        int64_t last;
-        at = is_ragged ? take_all_ragged(&from, mode, w, &last, s->edges) : take_all_whole(&from, mode, w, &last);
-        if (last > frontier) frontier = last;
+        at = is_ragged ? take_all_ragged(&from, mode, &last, s->model, s->edges) : take_all_whole(&from, mode, &last);
+        frontier = last > frontier ? last : frontier;
     }
     w->at = at;
     w->frontier = frontier;
     w->cut = cut;
-    return reason;
+    return at < from.n_bytes ? reason : AT_END;
 }
 
 static NOINLINE int run_linear(const sampler *s, window *w)
