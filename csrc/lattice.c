@@ -1,106 +1,67 @@
 /* lattice.c - the tables of a lattice's model, the edges that leave a position, and lists of paths */
 #include "lattice.h"
 
-#include <float.h>
-
 #include "alloc.h"
 #include "error.h"
 
-/* How far below the worst piece an unknown character is: SentencePiece's and Hugging Face's constant. */
-#define UNKNOWN_PENALTY 10.0
-
 /* ------------------------------------------------------------------------------------------------- Tables ---- */
 
-/* Writes a piece with U+2581 as one byte; returns its size. A space is then no space of the text, and matches nothing: 0. */
-static int64_t compact(const uint8_t *piece, int64_t n_bytes, uint8_t *out)
+/* Finds piece k as the unigram has it, with U+2581 as one byte where spaces are escaped: its value, or 0 if it can never
+ * match; its characters, and whether the last one is whole. */
+static uint32_t find_piece(const trie *t, const unitok_spec *spec, int64_t k, int64_t *ret_n_chars, int *ret_is_whole)
 {
-    int64_t n = 0;
-    for (int64_t i = 0; i < n_bytes; i++) {
-        if (piece[i] == SPACE_BYTE) return 0;
-        int is_space = i + 2 < n_bytes && piece[i] == 0xE2 && piece[i + 1] == 0x96 && piece[i + 2] == 0x81;
-        out[n++] = is_space ? SPACE_BYTE : piece[i];
-        i += 2 * is_space;
+    int is_escaped = (spec->flags & UNITOK_ESCAPE_WHITESPACES) != 0;
+    int64_t n_chars = 0, n_missing = 0; /* bytes that the character still lacks */
+    uint64_t unit = (uint64_t)TRIE_ROOT_BASE << 32;
+    for (int64_t i = spec->offsets[k], end = spec->offsets[k + 1]; i < end; i++) {
+        uint8_t byte = spec->data[i];
+        if (is_escaped && byte == SPACE_BYTE) return 0;
+        if (is_escaped && end - i >= 3 && !memcmp(spec->data + i, "\xe2\x96\x81", 3)) {
+            byte = SPACE_BYTE;
+            i += 2;
+        }
+        unit = t->units[unit_base(unit) ^ byte];
+        if (!unit_has_label(unit, byte)) return 0;
+        if (n_missing == 0) {
+            n_chars++;
+            n_missing = char_bytes(byte);
+        }
+        n_missing--;
     }
-    return n;
-}
-
-static int64_t count_chars(const uint8_t *piece, int64_t n_bytes, int *ret_is_whole)
-{
-    int64_t n = 0, at = 0;
-    for (; at < n_bytes; at += char_bytes(piece[at])) n++;
-    *ret_is_whole = at == n_bytes;
-    return n;
-}
-
-static uint32_t find_value(const trie *t, const uint8_t *piece, int64_t n_bytes)
-{
-    uint32_t base = TRIE_ROOT_BASE;
-    uint64_t unit = 0;
-    for (int64_t i = 0; i < n_bytes; i++) {
-        unit = t->units[base ^ piece[i]];
-        if (!unit_has_label(unit, piece[i])) return 0;
-        base = unit_base(unit);
-    }
+    *ret_n_chars = n_chars;
+    *ret_is_whole = n_missing == 0;
     return unit_value(unit);
 }
 
-/* Enters piece k, if it can match; `buffer` has room for it. */
-static void enter_piece(const unitok_spec *spec, int64_t k, int type, uint8_t *buffer, lattice_model *model)
+static void enter_piece(const unigram *m, const unitok_spec *spec, int64_t k, lattice_model *model)
 {
-    const uint8_t *piece = spec->data + spec->offsets[k];
-    int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k];
-    int is_whole;
-    if (spec->flags & UNITOK_ESCAPE_WHITESPACES) {
-        n_bytes = compact(piece, n_bytes, buffer);
-        piece = buffer;
-    }
-    uint32_t value = find_value(&model->trie, piece, n_bytes);
+    int is_whole, type = spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
+    int64_t n_chars;
+    if (type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) return;
+    uint32_t value = find_piece(&m->trie, spec, k, &n_chars, &is_whole);
     if (!value) return;
-    int64_t n_chars = count_chars(piece, n_bytes, &is_whole);
-    double score = lattice_round(model, spec->scores ? spec->scores[k] : 0);
+    double score = m->is_float64 ? m->scores64[value] : (double)m->scores32[value];
     if (type == UNITOK_PIECE_USER_DEFINED) score = lattice_round(model, 0.1 * (double)(n_chars - 1));
     if (!is_whole && !model->is_bytes) model->is_ragged = 1;
-    if (n_bytes > model->max_edge_bytes) model->max_edge_bytes = n_bytes;
-    model->scores[value] = score;
-    model->id_scores[spec->ids[k] + 1] = score;
+    model->scores[value] = model->id_scores[m->ids[value] + 1] = score;
 }
 
-static void enter_pieces(const unitok_spec *spec, uint8_t *buffer, lattice_model *model)
+int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_model *ret, unitok_error *error)
 {
-    double worst = FLT_MAX;
-    for (int64_t k = 0; k < spec->n_pieces; k++) {
-        int type = spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
-        if (type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) continue;
-        double score = lattice_round(model, spec->scores ? spec->scores[k] : 0);
-        if (type == UNITOK_PIECE_NORMAL && score < worst) worst = score;
-        enter_piece(spec, k, type, buffer, model);
-    }
-    model->scores[0] = model->id_scores[0] = lattice_round(model, worst - UNKNOWN_PENALTY);
-}
-
-int32_t lattice_model_init(const unitok_spec *spec, const trie *t, const int32_t *ids, int64_t n_values,
-                           lattice_model *ret, unitok_error *error)
-{
-    lattice_model model = {.trie = *t, .ids = ids, .n_values = n_values, .max_edge_bytes = 4};
-    int64_t n_ids = 0, n_buffer = 1;
+    lattice_model model = {.trie = m->trie, .ids = m->ids, .n_values = m->n_pieces + 1, .is_float64 = m->is_float64};
     model.is_bytes = (spec->flags & UNITOK_BYTES) != 0;
-    model.is_float64 = (spec->flags & UNITOK_FLOAT64) != 0;
-    for (int64_t k = 0; k < spec->n_pieces; k++) {
-        int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k];
-        if (spec->ids[k] >= n_ids) n_ids = spec->ids[k] + 1;
-        if (n_bytes > n_buffer) n_buffer = n_bytes;
-    }
-    uint8_t *buffer = mem_alloc((size_t)n_buffer);
-    model.scores = mem_zalloc((size_t)n_values, sizeof *model.scores);
-    model.id_scores = mem_zalloc((size_t)n_ids + 1, sizeof *model.id_scores);
-    int is_ready = buffer && model.scores && model.id_scores;
-    if (is_ready) enter_pieces(spec, buffer, &model);
-    if (model.is_ragged) model.max_edge_bytes += 3; /* to the end of the character */
-    mem_free(buffer);
-    if (!is_ready) {
+    model.scores = mem_zalloc((size_t)model.n_values, sizeof *model.scores);
+    model.id_scores = mem_zalloc((size_t)m->n_ids + 1, sizeof *model.id_scores);
+    if (!model.scores || !model.id_scores) {
         lattice_model_free(&model);
         return fail_memory(error);
     }
+    for (int64_t k = 0; k < spec->n_pieces; k++) enter_piece(m, spec, k, &model);
+    model.scores[0] = model.id_scores[0] = m->unknown_score;
+    model.max_edge_bytes = m->max_piece_bytes > 4 ? m->max_piece_bytes : 4;
+    if (model.is_ragged) model.max_edge_bytes += 3; /* to the end of the character */
+    model.has_unknown = !model.is_bytes;
+    for (int byte = 0; byte < 256; byte++) model.has_unknown |= !m->trie.singles[byte];
     *ret = model;
     return UNITOK_OK;
 }

@@ -12,25 +12,25 @@
  */
 #pragma once
 
-#include "token.h"
-#include "trie.h"
+#include "unigram.h"
 
 typedef struct lattice_model {
-    trie trie;               /* borrowed: NORMAL and USER_DEFINED pieces, compact, by value; no fallback values */
-    const int32_t *ids;      /* borrowed: [0..n_values-1], by value; [0] is not read */
+    trie trie;               /* this and the ids are the unigram's */
+    const int32_t *ids;      /* [0..n_values-1], by value; [0] is not read */
     double *scores;          /* [0..n_values-1], by value; [0] is an unknown character's */
     double *id_scores;       /* [0..n_ids], by id + 1: TOKEN_UNKNOWN is -1 */
-    int64_t n_values;        /* 1 + the largest value of the trie */
+    int64_t n_values;        /* 1 + the number of pieces */
     int64_t max_edge_bytes;  /* at least 4 */
     int32_t is_bytes;        /* UNITOK_BYTES */
     int32_t is_float64;      /* UNITOK_FLOAT64: scores are summed in float64, else in float32 */
     int32_t is_ragged;       /* a piece ends inside a character */
+    int32_t has_unknown;     /* there can be unknown characters */
 } lattice_model;
 
-/* Fills *ret from the spec that `t` and `ids[0..n_values-1]` were made of. User-defined pieces get the score that
- * SentencePiece's lattice has for them, 0.1 * (characters - 1). The trie and the ids are kept, the spec is not. */
-int32_t lattice_model_init(const unitok_spec *spec, const trie *t, const int32_t *ids, int64_t n_values,
-                           lattice_model *ret, unitok_error *error);
+/* Fills *ret for a unigram and the spec that it was made of. Scores are the unigram's, but for user-defined pieces: these
+ * have SentencePiece's 0.1 * (length - 1), in characters in its lattice and in bytes in its Viterbi. The unigram is kept,
+ * the spec is not. */
+int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_model *ret, unitok_error *error);
 void lattice_model_free(lattice_model *model);
 
 typedef struct lattice_edge {

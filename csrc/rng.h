@@ -4,9 +4,9 @@
  * (seed, input ordinal, document number); everything drawn there is a function of the key and of a counter, which is the
  * position in the normalized text where the decision falls:
  *
- *     key     = mix(mix(mix(seed) + ordinal) + document)            (each sum with the golden gamma between)
- *     stream  = mix(key + (counter + 1) * gamma)                    SplitMix64, jumped to that counter
- *     draws   stream = stream * 0xD1342543DE82EF95 + 1, again and again: its high bits
+ *     key      of a document: mixed from (seed, input ordinal, document number), one after the other
+ *     stream   of a counter: SplitMix64's state there, key + (counter + 1) * gamma, half mixed
+ *     draws    stream = stream * 0xD1342543DE82EF95 + 1, again and again: its high 53 bits
  *
  * SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014, with the finalizer "Mix13" of
  * Stafford. The multiplier: Steele, Vigna, "Computationally easy, spectrally good multipliers for congruential

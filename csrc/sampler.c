@@ -21,11 +21,14 @@ enum { GO_ON, AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
 /* Tokens are given out at the first cut after this many bytes, so that cells stay in the nearest cache: 16 KiB of them. */
 #define WINDOW_BYTES 1024
 
-/* A sum that is divided among edges lies in 2^-400..2^400. Weights below 2^-1074 are 0 as doubles; what such an edge would
- * have brought is less than 2^-1074 * 2^400, nothing beside 2^-400. Sums outside are scaled, with all that is pending. */
+/* Edges leave a position whose sum lies in 2^-400..2^400, or is scaled to 1, with all that is pending. With weights from
+ * 2^-500 on, each brings 2^-900 or more: nothing is lost. A weight of less than 2^-1074 is 0 as a double; what such an edge
+ * would have brought, less than 2^-674, is nothing beside a sum of 2^-400, but would be missed if pending sums were scaled: so
+ * with a weight below 2^-500 in the model nothing is scaled. */
 #define SUM_EXPONENT_MAX 400
 #define SCALABLE_EXPONENT_MAX 600
 #define PENDING_EXPONENT_MIN (-900)
+#define WEIGHT_MIN 0x1p-500
 
 /* Beyond this, logarithms of weights would overflow when summed. */
 #define LOG_WEIGHT_MAX 1e290
@@ -200,11 +203,14 @@ INLINE double one_if(int condition, double x)
     return x;
 }
 
-/* Scales the pending sums, cells[at + 1..frontier], so that `sum`, the one of `at`, comes to 1..2, and returns it; 0 if that
- * cannot be done without loss. */
-static NOINLINE double scale_pending(sampler_cell *cells, int64_t at, int64_t frontier, double sum)
+/* Scales the sum of `at` to 1..2 if it is out of range, and with it the pending ones, cells[at + 1..frontier]. Returns that
+ * sum, which is for the caller to enter; 0 if this cannot be done without loss. */
+static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t frontier)
 {
-    if (!is_within(sum, -SCALABLE_EXPONENT_MAX, SCALABLE_EXPONENT_MAX)) return 0;
+    sampler_cell *cells = s->cells;
+    double sum = cells[at].sum;
+    if (is_within(sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX)) return sum;
+    if (s->has_tiny_weights || !is_within(sum, -SCALABLE_EXPONENT_MAX, SCALABLE_EXPONENT_MAX)) return 0;
     double factor = ldexp(1, (int)-exponent_of(sum));
     for (int64_t e = at + 1; e <= frontier; e++) {
         if (cells[e].sum == 0) continue;
@@ -233,15 +239,15 @@ INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
     uint64_t key = w->key;
     int reason = AT_END;
     while (at < from.n_bytes) {
+        if (mode == LINEAR && UNLIKELY(!is_within(from.cells[at].sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX))) {
+            from.cells[at].sum = scale_pending(s, at, frontier);
+            reason = OUT_OF_RANGE;
+            if (from.cells[at].sum == 0) break;
+        }
         if (UNLIKELY(at >= look_at) && (reason = reason_to_stop(w, at, frontier, n_starts)) != GO_ON) break;
         int is_cut = at == frontier;
         cut = is_cut ? at : cut;
         from.sum = mode == LINEAR ? one_if(is_cut, from.cells[at].sum) : is_cut ? 0 : from.cells[at].sum;
-        if (mode == LINEAR && UNLIKELY(!is_within(from.sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX))) {
-            from.sum = scale_pending(from.cells, at, frontier, from.sum);
-            reason = OUT_OF_RANGE;
-            if (from.sum == 0) break;
-        }
         if (mode == ENTROPY) from.entropy = from.cells[at].u.entropy;
         if (mode != LINEAR) from.frontier = frontier;
         if (mode != ENTROPY) from.stream = rng_stream(key, (uint64_t)(begin + at));
@@ -253,7 +259,8 @@ INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
     w->at = at;
     w->frontier = frontier;
     w->cut = cut;
-    return at < from.n_bytes ? reason : AT_END;
+    if (at < from.n_bytes) return reason;
+    return mode == LINEAR && scale_pending(s, at, at) == 0 ? OUT_OF_RANGE : AT_END;
 }
 
 static NOINLINE int run_linear(const sampler *s, window *w)
@@ -315,6 +322,7 @@ static void clear_cells(sampler *s, int64_t first, int64_t frontier)
 static int run_window(sampler *s, window *w, int *io_mode)
 {
     int reason, mode = *io_mode;
+    s->cells[0].sum = mode == LINEAR ? 1 : 0;
     if (mode == LOG) w->stop_at = 1;
     while ((reason = run(s, w, mode)) == NO_ROOM) {
         if (reserve_cells(s, s->n_cells * 2 + s->model->max_edge_bytes)) continue;
@@ -423,7 +431,11 @@ int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, un
     lattice_edge *edges = mem_realloc(s->edges, (size_t)model->max_edge_bytes * sizeof *edges);
     if (edges) s->edges = edges;
     if (!weights || !edges || !reserve_cells(s, WINDOW_BYTES + 2 * model->max_edge_bytes)) return fail_memory(error);
-    for (int64_t value = 0; value < model->n_values; value++) weights[value] = exp(log_weight(alpha, model->scores[value]));
+    s->has_tiny_weights = 0;
+    for (int64_t value = 0; value < model->n_values; value++) {
+        weights[value] = exp(log_weight(alpha, model->scores[value]));
+        s->has_tiny_weights |= weights[value] < WEIGHT_MIN && (value > 0 || model->has_unknown);
+    }
     s->model = model;
     s->alpha = alpha;
     return UNITOK_OK;

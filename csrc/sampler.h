@@ -36,6 +36,7 @@ typedef struct sampler {
     sampler_cell *cells; /* [0..n_cells-1], all zero between calls */
     int64_t n_cells;
     double *weights; /* exp(alpha * score) by value, of `model` and `alpha` */
+    int32_t has_tiny_weights;
     lattice_edge *edges; /* of one position */
     const lattice_model *model;
     double alpha;
