@@ -30,7 +30,7 @@ enum { GO_ON, AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
 #define PENDING_EXPONENT_MIN (-900)
 #define WEIGHT_MIN 0x1p-500
 
-/* Beyond this, logarithms of weights would overflow when summed. */
+/* Where a byte model lacks a byte its score is -1e200, and alpha may be as large. Sums of 1e290 do not overflow. */
 #define LOG_WEIGHT_MAX 1e290
 
 /* A part of the text that begins at a cut. Positions count from there. */
@@ -425,6 +425,8 @@ int sampler_draw_scored(sampler *s, const uint8_t *text, int64_t n_bytes, int64_
 int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, unitok_error *error)
 {
     if (s->model == model && s->alpha == alpha) return UNITOK_OK;
+    if (!(fabs(alpha) <= SAMPLER_ALPHA_MAX))
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "alpha is not a number, or beyond 1e200");
     s->model = NULL;
     double *weights = mem_realloc(s->weights, (size_t)model->n_values * sizeof *weights);
     if (weights) s->weights = weights;

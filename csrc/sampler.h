@@ -42,7 +42,9 @@ typedef struct sampler {
     double alpha;
 } sampler;
 
-/* Makes it ready for a model and an alpha, which is any finite number. Costs an exp for each piece, unless it is ready. */
+/* Makes it ready for a model and an alpha, -SAMPLER_ALPHA_MAX..SAMPLER_ALPHA_MAX. Costs an exp for each piece, unless it is
+ * ready: the model must then be the same one, not another in its place. */
+#define SAMPLER_ALPHA_MAX 1e200
 int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, unitok_error *error);
 void sampler_free(sampler *s);
 

@@ -350,12 +350,32 @@ static void draw_and_check(const uint8_t *text, int64_t n_bytes, double alpha)
 
 static void test_exact(void)
 {
-    static const double alphas[] = {0, 0.2, 1, 3, -0.5, 1000, -1e300, 1e-300};
+    static const double alphas[] = {0, 0.2, 1, 3, -0.5, 1000, -1000, 1e-200};
     running = "exact samples";
     for (int round = 0; round < 5; round++) {
         const uint8_t *text = interesting_text(7, 10);
         for (size_t k = 0; k < sizeof alphas / sizeof *alphas; k++) draw_and_check(text, 7, alphas[k]);
     }
+}
+
+/* The largest alphas: whatever path comes, it is one. */
+static void test_extreme(void)
+{
+    static const double alphas[] = {1e200, -1e200, 1e9};
+    token tokens[TOKENS_MAX];
+    double entropy, log_sum;
+    running = "extreme alphas";
+    for (int round = 0; round < 30; round++) {
+        const uint8_t *text = interesting_text(7, 10);
+        prepare(alphas[round % 3]);
+        find_path(tokens, sampler_draw(&draws, text, 7, random_u64(), 0, tokens));
+        if (draws.alpha > 0) find_path(tokens, sampler_draw_viterbi(&draws, text, 7, random_u64(), 0, tokens));
+        CHECK(sampler_entropy(&draws, text, 7, &entropy, &log_sum));
+        CHECK(isfinite(entropy) && isfinite(log_sum) && entropy > -1e-6);
+    }
+    CHECK(sampler_prepare(&draws, &model, NAN, &error) == UNITOK_ERROR_ARGUMENT);
+    CHECK(sampler_prepare(&draws, &model, -INFINITY, &error) == UNITOK_ERROR_ARGUMENT);
+    CHECK(sampler_prepare(&draws, &model, 1.1e200, &error) == UNITOK_ERROR_ARGUMENT);
 }
 
 /* Weights that are 0 or infinite as doubles; what counts is their ratio. */
@@ -739,6 +759,7 @@ int main(void)
     test_edges_of_input();
     test_enumeration();
     test_exact();
+    test_extreme();
     test_out_of_range();
     test_viterbi();
     test_scored();
