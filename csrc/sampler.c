@@ -55,7 +55,7 @@ typedef struct source {
     double alpha, sum, entropy;
     uint64_t stream;
     int64_t at, frontier;
-    int is_bytes;
+    int n_leads; /* bytes below are characters alone */
 } source;
 
 /* ------------------------------------------------------------------------------------------------ An edge ---- */
@@ -137,9 +137,9 @@ INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
     const uint8_t *text = from->text;
     int64_t n_bytes = from->n_bytes, i = from->at + 1, char_end = i, last;
     uint8_t lead = text[from->at];
-    uint64_t head = LIKELY(i < n_bytes) ? from->trie.heads[lead | text[i] << 8] : 0;
+    uint64_t head = LIKELY(i < n_bytes) ? from->trie.heads[load_u16(text + from->at)] : 0;
     uint32_t base = head_base(head), value;
-    if (LIKELY(lead < 0xC0 || from->is_bytes)) {
+    if (LIKELY(lead < from->n_leads)) {
         take(from, mode, from->trie.singles[lead], last = char_end);
         i++;
         if (head_length(head) == 2) take(from, mode, head_value(head), last = i);
@@ -196,9 +196,9 @@ INLINE int is_within(double x, int64_t exponent_min, int64_t exponent_max)
 /* 1 or x, without a branch: cuts come as words do, and no processor foresees them. */
 INLINE double one_if(int condition, double x)
 {
-    uint64_t bits, mask = (uint64_t)-(int64_t)condition;
+    uint64_t bits;
     memcpy(&bits, &x, 8);
-    bits = (bits & ~mask) | (UINT64_C(0x3FF0000000000000) & mask);
+    bits = condition ? UINT64_C(0x3FF0000000000000) : bits;
     memcpy(&x, &bits, 8);
     return x;
 }
@@ -232,11 +232,11 @@ static NOINLINE int reason_to_stop(const window *w, int64_t at, int64_t frontier
 INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
 {
     source from = {.trie = s->model->trie, .text = w->text, .n_bytes = w->n_bytes, .cells = s->cells, .alpha = s->alpha,
-                   .weights = mode == LINEAR ? s->weights : s->model->scores, .is_bytes = s->model->is_bytes};
-    int64_t at = w->at, frontier = w->frontier, cut = w->cut, begin = w->begin, last;
+                   .weights = mode == LINEAR ? s->weights : s->model->scores, .n_leads = s->model->is_bytes ? 256 : 0xC0};
+    int64_t at = w->at, frontier = w->frontier, cut = w->cut, last;
     int64_t n_starts = s->n_cells - s->model->max_edge_bytes; /* from these on an edge could leave the cells */
     int64_t look_at = n_starts < w->stop_at ? n_starts : w->stop_at;
-    uint64_t key = w->key;
+    uint64_t origin = rng_origin(w->key, (uint64_t)w->begin);
     int reason = AT_END;
     while (at < from.n_bytes) {
         if (mode == LINEAR && UNLIKELY(!is_within(from.cells[at].sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX))) {
@@ -250,7 +250,7 @@ INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
         from.sum = mode == LINEAR ? one_if(is_cut, from.cells[at].sum) : is_cut ? 0 : from.cells[at].sum;
         if (mode == ENTROPY) from.entropy = from.cells[at].u.entropy;
         if (mode != LINEAR) from.frontier = frontier;
-        if (mode != ENTROPY) from.stream = rng_stream(key, (uint64_t)(begin + at));
+        if (mode != ENTROPY) from.stream = rng_stream_from(origin, (uint64_t)at);
         from.cells[at].sum = 0;
         from.at = at;
         at = is_ragged ? take_all_ragged(&from, mode, &last, s->model, s->edges) : take_all_whole(&from, mode, &last);
