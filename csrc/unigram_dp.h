@@ -3,15 +3,17 @@
  *     SUM        float, double
  *     NAME(x)    x with a suffix
  *     SCORES     the member of unigram that holds the scores
+ *     FORESEEN   1: whether a candidate is the largest is left to the branch predictor: best where pieces are few
+ *                0: it is computed: best where many pieces begin everywhere (BytePiece, English prose: +20 %)
  *     RESTARTS   1: sums begin anew where they pass RESTART_ABOVE (sentencepiece 0.2.3)
- *     ERROR_BITS, ERROR_SCALE, LEVELS   see limit_of
+ *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
  *
  * Which |S| leave the path alone (unigram_exact)
  * ----------------------------------------------
- * P is the best path in exact sums D from 0; p[0] = 0 < p[1] < ... are its positions. F are the reference's rounded sums
- * from S. Suppose that every sum it forms is at most 2^e in size. Rounding then moves each by at most h = half the space
- * between floats just below 2^e: 2^(e-25) for float32, 2^(e-54) for float64. Binades and the sign do not matter: floats
- * nearer to 0 lie closer.
+ * P is the best path in exact sums D from 0; p[0] = 0 < p[1] < ... are its positions. F are the reference's rounded
+ * sums from S. Suppose that every sum it forms is at most 2^e in size. Rounding then moves each by at most h = half
+ * the space between floats just below 2^e: 2^(e-25) for float32, 2^(e-54) for float64. Binades and the sign do not
+ * matter: floats nearer to 0 lie closer.
  *
  *   Claim: at every p[i] the reference takes P's own last piece, if for each other candidate there
  *
@@ -20,19 +22,21 @@
  *     where  X(p[j]) = D(p[j]) - j h                                  on P
  *            X(s)    = the largest X(start) + score + h of all candidates at s    off P
  *
- * By induction over positions. Let f[i] be P's own pieces summed as the reference does; F(p[j]) = f[j] for all p[j] so far.
- * Off P, X(s) = D(p[j]) - j h + Q where Q is the sum of a detour from some p[j] with an h for each of its pieces, so F(s)
- * is at most the largest f[j] + Q there. On P, f[i] >= f[j] + D(p[i]) - D(p[j]) - (i - j) h for all j < i. A candidate from s is
- * at most f[j] + Q + score + h for some j, which (1) puts below f[i]. So P's own candidate is strictly the largest: ties,
- * and which candidate comes first, do not matter. Only pieces between two meetings with P count, two or three as a rule.
+ * By induction over positions. Let f[i] be P's own pieces summed as the reference does; F(p[j]) = f[j] for all p[j]
+ * so far. Off P, X(s) = D(p[j]) - j h + Q where Q is the sum of a detour from some p[j] with an h for each of its
+ * pieces, so F(s) is at most the largest f[j] + Q there. On P, f[i] >= f[j] + D(p[i]) - D(p[j]) - (i - j) h for all
+ * j < i. A candidate from s is at most f[j] + Q + score + h for some j, which (1) puts below f[i]. So P's own
+ * candidate is strictly the largest: ties, and which candidate comes first, do not matter. Only pieces between two
+ * meetings with P count, two or three as a rule.
  *
- * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + what rounding adds (n h, far
- * below the ERROR_SCALE of 2^e kept in reserve): a candidate is F(start) + score, and F(start) is S + D(start) but for
- * rounding, since rounded addition is monotone. The sums are formed in double here: each is wrong by at most 2^(e-53) at
- * worst, which the reserve in h covers (float64: h is taken eight times).
+ * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + what rounding adds (n h,
+ * far below the RESERVE of 2^e that is kept): a candidate is F(start) + score, and F(start) is S + D(start) but for
+ * rounding, since rounded addition is monotone. The sums are formed in double here: each is wrong by at most
+ * 2^(e-53) at worst, which the reserve in h covers (float64: h is taken eight times).
  *
- * The restart happens at the first position whose sum passes 100,000 in size, be it on P or not; |S| + B <= 100,000 rules
- * it out in the whole segment. Where it may happen the limit is passed and the reference's own arithmetic is used.
+ * The restart happens at the first position whose sum passes 100,000 in size, be it on P or not; |S| + B <= 100,000
+ * rules it out in the whole segment. Where it may happen the limit is passed and the reference's own arithmetic is
+ * used.
  */
 
 typedef struct NAME(cell) {
@@ -42,10 +46,16 @@ typedef struct NAME(cell) {
 
 INLINE void NAME(offer)(NAME(cell) * cell, SUM sum, uint32_t value)
 {
+#if FORESEEN
     if (sum > cell->sum) {
         cell->sum = sum;
         cell->value = value;
     }
+#else
+    SUM old = cell->sum;
+    cell->value ^= (cell->value ^ value) & (0 - (uint32_t)(sum > old));
+    cell->sum = sum > old ? sum : old;
+#endif
 }
 
 #if RESTARTS
@@ -57,9 +67,10 @@ static NOINLINE void NAME(restart)(NAME(cell) * cells, int64_t n_reach)
 }
 #endif
 
-/* Offers all pieces that begin text[0..n_bytes-1] to the cells they end at; cells[0] is where they start. Returns the bytes
- * of the first character. *io_reach, counted from cells[0], grows to where the walk came. */
-INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(cell) * cells, int64_t *io_reach)
+/* Offers all pieces that begin text[0..n_bytes-1] to the cells they end at; cells[0] is where they start. Returns
+ * the bytes of the first character. *io_reach, counted from cells[0], grows to where the walk came. */
+INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(cell) * cells,
+                           int64_t *io_reach)
 {
     const uint64_t *units = m->trie.units;
     const SUM *scores = m->SCORES;
@@ -69,17 +80,18 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
 #endif
     SUM sum = cells[0].sum, unknown;
     uint32_t value = m->trie.singles[text[0]];
-    if (value) NAME(offer)(&cells[1], scores[value] + sum, value);
+    if (!FORESEEN || value) NAME(offer)(&cells[1], scores[value] + sum, value);
     if (n_bytes > 1) {
         uint64_t head = m->trie.heads[text[0] | text[1] << 8];
         uint32_t base = head_base(head);
-        if (head_length(head) == 2) NAME(offer)(&cells[2], scores[head_value(head)] + sum, head_value(head));
+        value = head_length(head) == 2 ? head_value(head) : 0;
+        if (!FORESEEN || value) NAME(offer)(&cells[2], scores[value] + sum, value);
         for (i = 2; i < n_bytes; i++) {
             uint64_t unit = units[base ^ text[i]];
             if (!unit_has_label(unit, text[i])) break;
             base = unit_base(unit);
             value = unit_value(unit);
-            if (value) NAME(offer)(&cells[i + 1], scores[value] + sum, value);
+            if (!FORESEEN || value) NAME(offer)(&cells[i + 1], scores[value] + sum, value);
         }
     }
     /* An unknown character is a candidate only where no piece is this character. Mostly it would lose anyway. */
@@ -91,8 +103,8 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
     return n_char;
 }
 
-/* Tokens of the path that ends at cells[end], down to cells[0], to tokens[0..n_room-1] by their place from behind: fills the
- * last of them and returns how many. */
+/* Tokens of the path that ends at cells[end], down to cells[0], to tokens[0..n_room-1] by their place from behind:
+ * fills the last of them and returns how many. */
 static int64_t NAME(trace)(const unigram *m, const NAME(cell) * cells, int64_t end, token *tokens, int64_t n_room)
 {
     int64_t n = 0;
@@ -140,8 +152,8 @@ static int NAME(reserve)(unigram_path *path, int64_t n_cells)
     return 1;
 }
 
-/* The last cell that every path which may still win passes. Those paths pass one of the cells that are set from `at` on.
- * All are marked; the furthest mark moves to where its last piece begins, until one mark is left. */
+/* The last cell that every path which may still win passes. Those paths pass one of the cells that are set from `at`
+ * on. All are marked; the furthest mark moves to where its last piece begins, until one mark is left. */
 static int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, int64_t reach)
 {
     int64_t n_marks = 0, i;
@@ -166,11 +178,11 @@ static int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, i
 static int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
 {
     NAME(cell) *cells = path->cells;
+    if (end == 0) return 1;
     if (!reserve_tokens(path, end)) return 0;
     int64_t n = NAME(trace)(m, cells, end, path->tokens, end);
     memmove(path->tokens, path->tokens + end - n, (size_t)n * sizeof *path->tokens);
     path->n_tokens = n;
-    if (end == 0) return 1;
     memmove(cells, cells + end, (size_t)(path->n_filled - end) * sizeof *cells);
     path->n_filled -= end;
     path->at -= end;
@@ -178,8 +190,8 @@ static int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
     return 1;
 }
 
-/* The steps of one call. Looking for the meeting costs O(open cells), so it is done when their number has doubled: O(1) a
- * byte, and at most twice the memory. */
+/* The steps of one call. Looking for the meeting costs O(open cells), so it is done when their number has doubled:
+ * O(1) a byte, and at most twice the memory. */
 static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_last)
 {
     int64_t max_reach = m->max_piece_bytes > CHAR_BYTES_MAX ? m->max_piece_bytes : CHAR_BYTES_MAX;
@@ -193,6 +205,7 @@ static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t
     NAME(cell) *cells = path->cells;
     int64_t at = path->at, reach = path->reach;
     while (n < n_starts) {
+        fetch_ahead(m, text + n, n_bytes - n);
         int64_t from_here = reach - (at + n);
         int64_t n_char = NAME(start)(m, text + n, n_bytes - n, cells + at + n, &from_here);
         reach = at + n + from_here;
@@ -215,8 +228,8 @@ static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t
 
 typedef struct NAME(arc) {
     double score;
-    uint8_t start, end;
     uint32_t value;
+    uint8_t start, end;
 } NAME(arc);
 
 /* The arcs of a segment, by ascending start, and the exact sums. */
@@ -231,66 +244,82 @@ typedef struct NAME(lattice) {
 INLINE void NAME(arc_add)(NAME(lattice) * l, int64_t start, int64_t end, double score, uint32_t value)
 {
     double sum = l->sums[start] + score;
-    l->arcs[l->n_arcs++] = (NAME(arc)){score, (uint8_t)start, (uint8_t)end, value};
+    l->arcs[l->n_arcs++] = (NAME(arc)){score, value, (uint8_t)start, (uint8_t)end};
     if (sum > l->sums[end]) {
         l->sums[end] = sum;
         l->values[end] = value;
     }
 }
 
-static void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(lattice) * l)
+/* As start() does it; returns the bytes of the first character. */
+INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes, NAME(lattice) * l)
 {
     const SUM *scores = m->SCORES;
+    int64_t n_left = n_bytes - at, n_char = first_char_bytes(m, text + at, n_left);
+    uint32_t value = m->trie.singles[text[at]];
+    int has_single = value && n_char == 1;
+    if (value) NAME(arc_add)(l, at, at + 1, (double)scores[value], value);
+    if (n_left > 1) {
+        uint64_t head = m->trie.heads[text[at] | text[at + 1] << 8];
+        uint32_t base = head_base(head);
+        if (head_length(head) == 2) {
+            NAME(arc_add)(l, at, at + 2, (double)scores[head_value(head)], head_value(head));
+            has_single |= n_char == 2;
+        }
+        for (int64_t i = at + 2; i < n_bytes; i++) {
+            uint64_t unit = m->trie.units[base ^ text[i]];
+            if (!unit_has_label(unit, text[i])) break;
+            base = unit_base(unit);
+            value = unit_value(unit);
+            if (!value) continue;
+            NAME(arc_add)(l, at, i + 1, (double)scores[value], value);
+            has_single |= i + 1 - at == n_char;
+        }
+    }
+    if (!has_single) NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char);
+    return n_char;
+}
+
+static void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(lattice) * l)
+{
     double largest_sum = 0, largest_score = 0;
     l->n_arcs = 0;
     l->sums[0] = 0;
     for (int64_t i = 1; i <= n_bytes; i++) l->sums[i] = -INFINITY;
-    for (int64_t at = 0, n_char; at < n_bytes; at += n_char) {
-        int64_t n_left = n_bytes - at;
-        int has_single = 0;
-        uint32_t base = TRIE_ROOT_BASE;
-        n_char = first_char_bytes(m, text + at, n_left);
-        for (int64_t i = 0; i < n_left; i++) {
-            uint64_t unit = m->trie.units[base ^ text[at + i]];
-            if (!unit_has_label(unit, text[at + i])) break;
-            base = unit_base(unit);
-            if (!unit_value(unit)) continue;
-            NAME(arc_add)(l, at, at + i + 1, (double)scores[unit_value(unit)], unit_value(unit));
-            has_single |= i + 1 == n_char;
-        }
-        if (!has_single) NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char);
+    for (int64_t at = 0; at < n_bytes;) {
+        at += NAME(arcs_from)(m, text, at, n_bytes, l);
         if (fabs(l->sums[at]) > largest_sum) largest_sum = fabs(l->sums[at]);
     }
-    if (fabs(l->sums[n_bytes]) > largest_sum) largest_sum = fabs(l->sums[n_bytes]);
     for (int64_t k = 0; k < l->n_arcs; k++)
         if (fabs(l->arcs[k].score) > largest_score) largest_score = fabs(l->arcs[k].score);
     l->size = largest_sum + largest_score;
 }
 
-/* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P. */
+/* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P. Values tell P's
+ * own piece from all others that end where it does, since a piece has one length. No branches: they would not be
+ * foreseen. */
 static int NAME(is_clear)(const NAME(lattice) * l, const int8_t *places, int64_t n_bytes, double h)
 {
     double x[UNIGRAM_SEGMENT_BYTES + 1];
+    int is_beaten = 0;
     for (int64_t i = 0; i <= n_bytes; i++) x[i] = places[i] < 0 ? -INFINITY : l->sums[i] - places[i] * h;
     for (int64_t k = 0; k < l->n_arcs; k++) {
         const NAME(arc) *arc = &l->arcs[k];
-        double sum = x[arc->start] + arc->score + h;
-        if (places[arc->end] < 0) {
-            if (sum > x[arc->end]) x[arc->end] = sum;
-        } else if (sum >= x[arc->end] && l->values[arc->end] != arc->value) {
-            return 0; /* values tell P's own piece from all others that end here: a piece has one length */
-        }
+        double sum = x[arc->start] + arc->score + h, old = x[arc->end];
+        int is_on_path = places[arc->end] >= 0, is_larger = sum >= old;
+        is_beaten |= is_on_path & is_larger & (l->values[arc->end] != arc->value);
+        x[arc->end] = (is_larger & !is_on_path) ? sum : old;
     }
-    return 1;
+    return !is_beaten;
 }
 
 /* The limit of P: the largest of the bounds 2^e for which (1) holds, less B. */
 static uint32_t NAME(limit_of)(const NAME(lattice) * l, const int8_t *places, int64_t n_bytes)
 {
-    static const int levels[] = LEVELS;
+    static const double levels[] = LEVELS;
     for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
-        double bound = ldexp(1 - RESERVE, levels[k]);
-        if (!NAME(is_clear)(l, places, n_bytes, ldexp(ERROR_SCALE, levels[k] - ERROR_BITS))) continue;
+        double bound = levels[k] * (1 - RESERVE);
+        if (!NAME(is_clear)(l, places, n_bytes, levels[k] * ERROR_UNIT)) continue;
 #if RESTARTS
         if (bound > RESTART_ABOVE * (1 - RESERVE)) bound = RESTART_ABOVE * (1 - RESERVE);
 #endif
@@ -308,14 +337,12 @@ static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_byte
     int8_t places[UNIGRAM_SEGMENT_BYTES + 1];
     int64_t n = 0, end;
     NAME(lattice_build)(m, text, n_bytes, &l);
-    for (end = n_bytes; end > 0; end -= value_bytes(m, l.values[end])) n++;
     memset(places, -1, sizeof places);
+    for (end = n_bytes; end > 0; end -= value_bytes(m, l.values[end]))
+        tokens[n_bytes - ++n] = (token){value_id(m, l.values[end]), (uint32_t)end};
+    memmove(tokens, tokens + n_bytes - n, (size_t)n * sizeof *tokens);
     places[0] = 0;
-    int64_t k = n;
-    for (end = n_bytes; end > 0; end -= value_bytes(m, l.values[end])) {
-        places[end] = (int8_t)k;
-        tokens[--k] = (token){value_id(m, l.values[end]), (uint32_t)end};
-    }
+    for (int64_t k = 0; k < n; k++) places[tokens[k].end] = (int8_t)(k + 1);
     *ret_limit = NAME(limit_of)(&l, places, n_bytes);
     return n;
 }
