@@ -40,11 +40,22 @@ INLINE uint64_t rng_document_key(uint64_t seed, uint64_t input_ordinal, uint64_t
     return rng_key(rng_key(rng_key(0, seed), input_ordinal), document);
 }
 
-INLINE uint64_t rng_stream(uint64_t key, uint64_t counter)
+/* For loops: rng_stream(key, first + i) is rng_stream_from(rng_origin(key, first), i). */
+INLINE uint64_t rng_origin(uint64_t key, uint64_t first)
 {
-    uint64_t z = key + (counter + 1) * RNG_GAMMA;
+    return key + (first + 1) * RNG_GAMMA;
+}
+
+INLINE uint64_t rng_stream_from(uint64_t origin, uint64_t i)
+{
+    uint64_t z = origin + i * RNG_GAMMA;
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     return z ^ (z >> 27); /* the first draw multiplies once more */
+}
+
+INLINE uint64_t rng_stream(uint64_t key, uint64_t counter)
+{
+    return rng_stream_from(rng_origin(key, counter), 0);
 }
 
 /* The next draw: 53 random bits, 0 <= result < 2^53. */
