@@ -45,6 +45,7 @@ class InputRecord:
     format: str  # "text" or "jsonl"
     compression: str  # "none", "gz" or "zst"
     size: int | None = None  # of the file as it lies there; None for stdin
+    mtime_ns: int | None = None  # when the file was last changed
     bytes: int = 0
     documents: int = 0
     tokens: int = 0
@@ -68,6 +69,7 @@ class Manifest:
     algorithm: str = ALGORITHM
     created: str = ""
     pyunitok: str = ""
+    run: dict[str, Any] | None = None  # the options that decided the bytes, as journal.Identity has them
     format: str = FORMAT
     version: int = VERSION
 
@@ -103,8 +105,8 @@ class Manifest:
             raise ValueError("the inputs do not have as many documents as the file")
         if self.eod is not None and type(self.eod) is not int:
             raise ValueError("the eod is no id")
-        if not isinstance(self.model, dict) or not isinstance(self.hash, dict):
-            raise ValueError("model or hash is no object")
+        if not all(isinstance(item, dict) for item in (self.model, self.hash, self.run or {})):
+            raise ValueError("model, hash or run is no object")
         texts = [self.model.get("name"), self.model.get("path"), self.model.get("sha256"), self.algorithm, self.created]
         texts += [text for r in self.inputs for text in (r.path, r.format, r.text_key, r.separator)]
         if not all(text is None or isinstance(text, str) for text in texts):
