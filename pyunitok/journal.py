@@ -11,6 +11,7 @@ have been written since; and whoever starts the same run again finds here where 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
@@ -21,7 +22,9 @@ from typing import Any
 import xxhash
 
 from pyunitok.errors import OutputError
-from pyunitok.outfile import FileState, partial_name, sync_folder, write_whole
+from pyunitok.hashing import Hashed
+from pyunitok.outfile import partial_name, sync_folder, write_whole
+from pyunitok.tokens import InputRecord, Manifest
 
 MAGIC = "pyunitok journal 1 "
 SHOWN = 5  # differing inputs that a message names
@@ -40,6 +43,12 @@ class InputIdentity:
     compression: str
     size: int | None  # in bytes; None for a pipe
     mtime_ns: int | None  # when it was last changed; None where nothing tells
+
+    @classmethod
+    def of(cls, record: InputRecord) -> InputIdentity:
+        """What a manifest says of an input."""
+        path = re.sub(r"^/(dev|proc/self)/fd/\d+$", "/dev/fd", record.path)  # of <(command): another number each time
+        return cls(path, record.format, record.compression, record.size, record.mtime_ns)
 
     def __str__(self) -> str:
         words = [self.path, f"({self.format}"]
@@ -101,7 +110,7 @@ class Journal:
 
     run: Identity
     replaces: bool
-    files: dict[str, FileState]
+    files: dict[str, Hashed]
     progress: dict[str, Any]
     manifest: str | None = None
 
@@ -126,11 +135,21 @@ class Journal:
             raise OutputError(f"{path}: damaged (another XXH64); --overwrite starts again")
         run, state = map(json.loads, body.splitlines())
         identity = Identity(run["options"], [InputIdentity(*values) for values in run["inputs"]])
-        files = {suffix: FileState(**values) for suffix, values in state["files"].items()}
+        files = {suffix: to_hashed(values) for suffix, values in state["files"].items()}
         return cls(identity, state["replaces"], files, state["progress"], state["manifest"])
+
+
+def to_hashed(values: dict[str, Any]) -> Hashed:
+    """From JSON what dataclasses.asdict made of it."""
+    return Hashed(values["n_bytes"], tuple(values["digests"]), values["rest"])
 
 
 def encode_run(run: Identity) -> bytes:
     """Line 2 of the journal, with its end. It is long where there are many inputs, and never changes."""
     inputs = [[item.path, item.format, item.compression, item.size, item.mtime_ns] for item in run.inputs]
     return json.dumps({"options": run.options, "inputs": inputs}).encode() + b"\n"
+
+
+def run_of(manifest: Manifest) -> Identity:
+    """The run that made a finished token file."""
+    return Identity(manifest.run or {}, [InputIdentity.of(record) for record in manifest.inputs])

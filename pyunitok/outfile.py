@@ -13,14 +13,11 @@ import contextlib
 import errno
 import mmap
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
-import xxhash
-
 from pyunitok.errors import OutputError
+from pyunitok.hashing import ChunkHash, Hashed
 
-HASH_CHUNK_BYTES = 64 << 20
 BUFFER_BYTES = 4 << 20  # what one write takes; a multiple of any disk's block
 DIRECT_FROM_BYTES = 64 << 20
 
@@ -63,18 +60,8 @@ def write_whole(path: Path, data: bytes | bytearray) -> None:
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-@dataclass(frozen=True)
-class FileState:
-    """How far a file was, and what of it is known: enough to go on with it in another process.
-
-    n_bytes   its length
-    digests   XXH64 of each whole HASH_CHUNK_BYTES, in hexadecimal
-    rest      XXH64 of what follows them; "" where nothing does
-    """
-
-    n_bytes: int
-    digests: list[str]
-    rest: str
+def lock_path(out: Path) -> Path:
+    return partial_name(out.with_name(out.name + ".lock"))
 
 
 class OutputLock:
@@ -85,7 +72,7 @@ class OutputLock:
     """
 
     def __init__(self, out: Path) -> None:
-        self.path = partial_name(out.with_name(out.name + ".lock"))
+        self.path = lock_path(out)
         self._fd = -1
         try:
             import fcntl
@@ -139,13 +126,13 @@ class OutFile:
         [ BUFFER_BYTES | BUFFER_BYTES | ... | buffer ]
     """
 
-    def __init__(self, path: Path, state: FileState | None = None) -> None:
+    def __init__(self, path: Path, state: Hashed | None = None) -> None:
         self.path = path
         self.n_bytes = 0
         self._filled = 0
         self._direct = False
         self._may_be_direct = hasattr(os, "O_DIRECT")
-        self._hash, self._hashed, self._digests = xxhash.xxh64(), 0, list[str]()
+        self._hash = ChunkHash()
         self._buffer = mmap.mmap(-1, BUFFER_BYTES)  # page-aligned, as direct writes demand; freed with its last view
         self._fd = self._sync_fd = -1
         flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | (0 if state else os.O_CREAT)
@@ -167,7 +154,7 @@ class OutFile:
     def write(self, data: memoryview) -> int:
         """Take all of these bytes; returns how many."""
         n_taken = len(data)
-        self._add_to_hash(data)
+        self._hash.update(data)
         while len(data):
             part = data[: BUFFER_BYTES - self._filled]
             self._buffer[self._filled : self._filled + len(part)] = part
@@ -178,7 +165,7 @@ class OutFile:
                 self._flush()
         return n_taken
 
-    def save(self) -> FileState:
+    def save(self) -> Hashed:
         """Hand all that was written to the system, and say what the file holds; sync() then puts it on the disk.
 
         The buffer's part is written where it belongs and kept, so that later writes stay aligned.
@@ -186,7 +173,7 @@ class OutFile:
         if self._filled:
             os.lseek(self._sync_fd, self.n_bytes - self._filled, os.SEEK_SET)
             self._write_all(self._sync_fd, memoryview(self._buffer)[: self._filled])
-        return FileState(self.n_bytes, self._digests[:], self._hash.hexdigest() if self._hashed else "")
+        return self._hash.state()
 
     def sync(self) -> None:
         """Put on the disk what save() or a full buffer has written; another thread may go on writing meanwhile."""
@@ -201,9 +188,7 @@ class OutFile:
         self._flush()
         self.sync()
         self.close()
-        if self._hashed:
-            self._digests.append(self._hash.hexdigest())
-        return self._digests
+        return self._hash.state().all_digests()
 
     def close(self) -> None:
         """Close without finishing; a second call does nothing. What was flushed stays in the file."""
@@ -212,7 +197,7 @@ class OutFile:
                 os.close(fd)
         self._fd = self._sync_fd = -1
 
-    def _restore(self, state: FileState) -> None:
+    def _restore(self, state: Hashed) -> None:
         """Cut the file to what it was, and load hash and buffer; reads the last chunk."""
         size, n_bytes = os.fstat(self._fd).st_size, state.n_bytes
         if size < n_bytes:
@@ -221,23 +206,19 @@ class OutFile:
                 "--overwrite starts again"
             )
         os.ftruncate(self._fd, n_bytes)
-        self._digests = state.digests[:]
+        self._hash = ChunkHash(state.digests)
         self._filled = n_bytes % BUFFER_BYTES
-        chunk_at, buffer_at = len(state.digests) * HASH_CHUNK_BYTES, n_bytes - self._filled
-        at = os.lseek(self._fd, min(chunk_at, buffer_at), os.SEEK_SET)
-        while at < n_bytes:
-            piece = os.read(self._fd, min(BUFFER_BYTES, n_bytes - at))
-            if not piece:
-                break  # it is being cut just now
-            self._add_to_hash(memoryview(piece)[max(0, chunk_at - at) :])
-            if at + len(piece) > buffer_at:
-                kept = piece[max(0, buffer_at - at) :]
-                into = max(0, at - buffer_at)
-                self._buffer[into : into + len(kept)] = kept
+        buffer_at = n_bytes - self._filled
+        at = os.lseek(self._fd, min(state.rest_at, buffer_at), os.SEEK_SET)
+        while at < n_bytes and (piece := os.read(self._fd, min(BUFFER_BYTES, n_bytes - at))):
+            self._hash.update(memoryview(piece)[max(0, state.rest_at - at) :])
+            kept = piece[max(0, buffer_at - at) :]
+            into = max(0, at - buffer_at)
+            self._buffer[into : into + len(kept)] = kept
             at += len(piece)
-        if (self._hash.hexdigest() if self._hashed else "") != state.rest or self._digests != state.digests:
+        if self._hash.state() != state:
             raise OutputError(
-                f"{self.path}: bytes {chunk_at} to {n_bytes} are not those that were written (another XXH64); "
+                f"{self.path}: bytes {state.rest_at} to {n_bytes} are not those that were written (another XXH64); "
                 "--overwrite starts again"
             )
         os.lseek(self._fd, buffer_at, os.SEEK_SET)
@@ -255,16 +236,6 @@ class OutFile:
             raise OutputError(f"{self.path}: another process is writing it") from None
         except OSError:
             return  # a file system without locks
-
-    def _add_to_hash(self, data: memoryview) -> None:
-        while len(data):
-            part = data[: HASH_CHUNK_BYTES - self._hashed]
-            self._hash.update(part)
-            self._hashed += len(part)
-            data = data[len(part) :]
-            if self._hashed == HASH_CHUNK_BYTES:
-                self._digests.append(self._hash.hexdigest())
-                self._hash, self._hashed = xxhash.xxh64(), 0
 
     def _flush(self) -> None:
         if self._may_be_direct and self.n_bytes >= DIRECT_FROM_BYTES and self._filled == BUFFER_BYTES:

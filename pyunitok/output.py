@@ -1,4 +1,4 @@
-"""Output: OUT and the files beside it while they grow; checkpoints, the commit that names them, and going on from either.
+"""Output: OUT and the files beside it while they grow; checkpoints, the commit that names them, going on from both.
 
     new ──▶ growing ──▶ whole ──▶ committed          on the disk:  OUT.partial, OUT.ends.partial    growing
              │   ▲        │  ▲                                     … and OUT.journal.partial        + checkpoint
@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyunitok.errors import OutputError
-from pyunitok.journal import Identity, InputIdentity, Journal, encode_run, journal_path
+from pyunitok.hashing import HASH_CHUNK_BYTES, Hashed
+from pyunitok.journal import Identity, Journal, encode_run, journal_path, run_of
 from pyunitok.outfile import (
-    HASH_CHUNK_BYTES,
-    FileState,
     OutFile,
     OutputLock,
     check_target,
@@ -46,11 +45,12 @@ Clock = Callable[[], float]
 
 
 class Output:
-    """The files of one run, locked against every other. A context: leaving it closes the files and keeps what is there.
+    """The files of one run, locked against all others. A context: leaving it closes the files and keeps what is there.
 
     ids, ends   OutFile
     finished    the manifest, where this very run was finished before; there is nothing to do then
     progress    what the last checkpoint of this very run said, where there is one
+    safe_bytes  of text, that the last checkpoint accounts for
     """
 
     def __init__(self, out: Path, run: Identity, *, overwrite: bool = False, clock: Clock = time.monotonic) -> None:
@@ -65,7 +65,7 @@ class Output:
         self._run, self._run_json = run, encode_run(run)
         self._overwrite = overwrite
         self._clock = clock
-        self._last, self._last_bytes, self._took = clock(), 0, 0.0  # of the last checkpoint
+        self.safe_bytes, self._last, self._took = 0, clock(), 0.0  # of the last checkpoint
         self._pool: ThreadPoolExecutor | None = None
         self._syncing: Future[None] | None = None
         self._lock = OutputLock(out)
@@ -111,10 +111,12 @@ class Output:
         if not self._overwrite:
             for target in (self.out, *sidecars(self.out)):
                 check_target(target, overwrite=False)
-        self.progress = journal.progress if journal else None
-        return self._open(journal.files if journal else {})
+        if journal is None:
+            return self._open({})
+        self.progress, self.safe_bytes = journal.progress, journal.progress["bytes"]
+        return self._open(journal.files)
 
-    def _open(self, states: dict[str, FileState]) -> None:
+    def _open(self, states: dict[str, Hashed]) -> None:
         for suffix in ("", ".ends"):
             self.files[suffix] = OutFile(self._partial(suffix), states.get(suffix))
 
@@ -166,18 +168,20 @@ class Output:
         if self._syncing is not None and not self._syncing.done():
             return False
         seconds = self._clock() - self._last
-        enough = n_bytes - self._last_bytes >= CHECKPOINT_BYTES or seconds >= CHECKPOINT_SECONDS
+        enough = n_bytes - self.safe_bytes >= CHECKPOINT_BYTES or seconds >= CHECKPOINT_SECONDS
         return enough and seconds >= CHECKPOINT_SHARE * self._took
 
-    def checkpoint(self, n_bytes: int, progress: dict[str, Any], *, wait: bool = False) -> None:
+    def checkpoint(self, progress: dict[str, Any], *, wait: bool = False) -> None:
         """Make safe what was written so far; unless told to wait, another thread waits for the disk.
+
+        progress["bytes"] is how much text is behind us; the rest is the caller's own.
 
         OutputError if this checkpoint fails or, without waiting, if the one before it did.
         """
         from concurrent.futures import ThreadPoolExecutor
 
         self._wait()
-        self._last, self._last_bytes = self._clock(), n_bytes
+        self._last, self.safe_bytes = self._clock(), progress["bytes"]
         states = {suffix: file.save() for suffix, file in self.files.items()}
         journal = Journal(self._run, self._overwrite, states, progress)
         self._pool = self._pool or ThreadPoolExecutor(1, "checkpoint")
@@ -206,7 +210,7 @@ class Output:
         manifest.hash = {"algorithm": "xxh64", "chunk_bytes": HASH_CHUNK_BYTES}
         manifest.hash |= {"tokens": digests[""], "ends": digests[".ends"]}
         manifest.run = self._run.options
-        states = {suffix: FileState(file.n_bytes, [], "") for suffix, file in self.files.items()}
+        states = {suffix: Hashed(file.n_bytes) for suffix, file in self.files.items()}
         text = manifest.to_json().decode()
         Journal(self._run, self._overwrite, states, {}, text).write(journal_path(self.out), self._run_json)
         self._name(list(self.files), text)
@@ -234,9 +238,3 @@ class Output:
         for file in self.files.values():
             file.close()
         self._lock.release()
-
-
-def run_of(manifest: Manifest) -> Identity:
-    """What made a finished token file."""
-    inputs = [InputIdentity(r.path, r.format, r.compression, r.size, r.mtime_ns) for r in manifest.inputs]
-    return Identity(manifest.run or {}, inputs)

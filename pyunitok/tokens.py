@@ -52,6 +52,7 @@ class InputRecord:
     text_key: str | None = None  # jsonl: the field that held the text
     separator: str | None = None  # text: what stood between documents (bytes that are no UTF-8 as surrogates)
     ends_with_separator: bool | None = None
+    xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
 
 
 @dataclass
