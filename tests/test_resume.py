@@ -360,33 +360,30 @@ def feed(folder: Path, command: list[str], text: bytes, code: int = 0) -> str:
     return said
 
 
-def test_stdin_is_compared_and_skipped(folder):
+@pytest.mark.parametrize("pack", [bytes, zstandard.compress])
+def test_stdin_is_compared_and_skipped(folder, pack):
     command = stdin_command(folder)
     text = (folder / "text").read_bytes()
-    for kind in (text, zstandard.compress(text)):
-        for path in folder.glob("ids*"):
-            path.unlink()
-        (folder / "text").write_bytes(kind)
-        with (folder / "text").open("rb") as file:
-            stop_half_way(folder, command=command, stdin=subprocess.Popen(["cat"], stdin=file, stdout=PIPE).stdout)
-        n_known = Journal.read(folder / "ids.journal.partial").progress["pipes"]["0"]["n_bytes"]
-        assert n_known > 150_000
-        for at in (0, n_known // 2, n_known - 1):
-            other = bytearray(text)
-            other[at] ^= 1
-            said = feed(folder, command, bytes(other), code=1)
-            begin = at // 131_072 * 131_072
-            end = min(begin + 131_072, n_known)
-            assert f"<stdin>: not what the earlier run was given: its bytes {begin} to {end} are others" in said
-        assert "it ends at byte 50000, and " in feed(folder, command, text[:50_000], code=1)
-        said = feed(folder, command, text)
-        assert "going on after" in said
-        for suffix in ("", ".ends"):
-            assert (folder / f"ids{suffix}").read_bytes() == (folder / f"piped{suffix}").read_bytes()
-    assert "already complete" in feed(folder, command, text)
-    assert "its bytes 0 to 131072 are others" in feed(folder, command, b"x" + text[1:], code=1)
-    assert f"it goes on after byte {len(text)}" in feed(folder, command, text + b"x", code=1)
-    assert f"it ends at byte {len(text) - 1}" in feed(folder, command, text[:-1], code=1)
+    (folder / "packed").write_bytes(pack(text))
+    with (folder / "packed").open("rb") as file:
+        stop_half_way(folder, command=command, stdin=subprocess.Popen(["cat"], stdin=file, stdout=PIPE).stdout)
+    n_known = Journal.read(folder / "ids.journal.partial").progress["pipes"]["0"]["n_bytes"]
+    assert n_known > 150_000
+    for at in (0, n_known // 2, n_known - 1):
+        other = bytearray(text)
+        other[at] ^= 1
+        said = feed(folder, command, pack(bytes(other)), code=1)
+        begin = at // 131_072 * 131_072
+        end = min(begin + 131_072, n_known)
+        assert f"<stdin>: not what the earlier run was given: its bytes {begin} to {end} are others" in said
+    assert "it ends at byte 50000, and had " in feed(folder, command, pack(text[:50_000]), code=1)
+    assert "going on after" in feed(folder, command, pack(text))
+    for suffix in ("", ".ends"):
+        assert (folder / f"ids{suffix}").read_bytes() == (folder / f"piped{suffix}").read_bytes()
+    assert "already complete" in feed(folder, command, pack(text))
+    assert "its bytes 0 to 131072 are others" in feed(folder, command, pack(b"x" + text[1:]), code=1)
+    assert f"it goes on after byte {len(text)}" in feed(folder, command, pack(text + b"x"), code=1)
+    assert f"it ends at byte {len(text) - 1}" in feed(folder, command, pack(text[:-1]), code=1)
 
 
 # --------------------------------------------------------------------------------------------------- two writers
