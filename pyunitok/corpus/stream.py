@@ -1,16 +1,18 @@
-"""Source → ByteStream: the decompressed bytes of a plain or gzip file; zst.py does the same for zstd."""
+"""Source → ByteStream: the decompressed bytes of a file. Plain and gzip here; zst.py does the same for zstd."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
+import stat
 import sys
 import zlib
 from typing import TYPE_CHECKING
 
+from pyunitok.corpus.ahead import Ahead, AheadStream, Producer, Streamed
 from pyunitok.corpus.block import ByteStream
-from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.position import Position
 from pyunitok.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 STDIN_NAME = "<stdin>"
 CHUNK_BYTES = 1 << 18  # compressed bytes read at once
+ALONE_FRAME_BYTES = 1 << 20  # a larger zstd frame is streamed where nobody helps
 
 
 class RawFile:
@@ -46,6 +49,22 @@ class RawFile:
         # A parent process may have left a pipe non-blocking; "nothing yet" must not read as the end of the file.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(self._file.fileno(), True)
+
+    @property
+    def n_bytes(self) -> int | None:
+        """How long a regular file is."""
+        try:
+            status = os.fstat(self._file.fileno())
+        except OSError:
+            return None
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+    def begin_at(self, position: int) -> None:
+        """Let the first byte read be this one; of files that are no pipes."""
+        try:
+            self.position = self._file.seek(position)
+        except OSError as error:
+            raise self._failed(error) from error
 
     def peek(self, n_bytes: int) -> bytes:
         """The next n_bytes, fewer only at the end of the file; they stay unread."""
@@ -225,29 +244,46 @@ class Lookahead:
 def decompressed(raw: RawFile, compression: str) -> ByteStream:
     """The bytes of `raw` without its compression, 'zst', 'gz' or 'none'."""
     if compression == "zst":
-        from pyunitok.corpus.zst import ZstdStream  # only now: start-up does not pay for zstandard
-
-        return ZstdStream(raw)
+        return AheadStream(_frames(raw, ALONE_FRAME_BYTES), raw.name)
     return GzipStream(raw) if compression == "gz" else PlainStream(raw)
 
 
-def open(source: Source, start: Position = BEGINNING) -> ByteStream:
-    """The decompressed bytes of a source from `start` on. A pipe can be opened once."""
-    stream = source.opened or decompressed(RawFile(source.path), source.compression)
+def open(source: Source) -> ByteStream:
+    """The decompressed bytes of a source, from its beginning. A pipe can be opened once."""
+    return source.opened or decompressed(RawFile(source.path), source.compression)
+
+
+def open_ahead(source: Source, start: Position, ahead: Ahead, max_frame_bytes: int) -> AheadStream:
+    """The decompressed bytes of a source from `start` on, made by whoever asks `ahead` for something to do."""
+    raw = RawFile(source.path)
     try:
-        _skip(stream, start.bytes)
+        if start.file_at:
+            raw.begin_at(start.file_at)
+        producer: Producer
+        if source.compression == "zst":
+            producer = _frames(raw, max_frame_bytes)
+        else:
+            producer = Streamed(decompressed(raw, source.compression), any_place=source.compression == "none")
+        stream = AheadStream(producer, raw.name, ahead)
+        stream.stand_at(start.file_at, start.file_bytes)
+        return stream
     except BaseException:
-        stream.close()
+        raw.close()
         raise
-    return stream
 
 
-def _skip(stream: ByteStream, n_bytes: int) -> None:
-    """Read so many bytes and forget them. InputError where there are fewer."""
+def skip(stream: ByteStream, n_bytes: int, position: int) -> None:
+    """Read so many bytes, up to `position` of the text, and forget them. InputError where there are fewer."""
     buffer = memoryview(bytearray(min(n_bytes, CHUNK_BYTES)))
     n_left = n_bytes
     while n_left:
         n_read = stream.readinto(buffer[:n_left])
         if n_read == 0:
-            raise InputError(f"{stream.name}: ends before byte {n_bytes} of its text, where the work was to go on")
+            raise InputError(f"{stream.name}: ends before byte {position} of its text, where the work was to go on")
         n_left -= n_read
+
+
+def _frames(raw: RawFile, max_frame_bytes: int) -> Producer:
+    from pyunitok.corpus.zst import ZstdFrames  # only now: start-up does not pay for zstandard
+
+    return ZstdFrames(raw, max_frame_bytes)
