@@ -22,6 +22,7 @@ from pyunitok import _ffi
 from pyunitok.batch import available_cores
 from pyunitok.corpus.inputs import Source
 from pyunitok.errors import OutputError
+from pyunitok.metadata import ErrorsFile, MetadataFile, errors_path, metadata_path
 from pyunitok.outfile import HASH_CHUNK_BYTES, OutFile, check_target, partial_name, sync_folder, write_whole
 from pyunitok.reading import Encoded, Inputs, Workers
 from pyunitok.tokenizer import Tokenizer
@@ -48,6 +49,8 @@ class Plan:
     max_line_bytes: int = MAX_LINE_BYTES
     max_memory_bytes: int = MAX_MEMORY_BYTES  # see reading.Room
     overwrite: bool = False
+    skip_bad: bool = False  # leave out bad JSON lines and list them in OUT.errors.jsonl
+    metadata: bool = False  # write OUT.meta.jsonl.zst
     dtype: np.dtype[Any] = UINT16  # of the ids
 
 
@@ -66,7 +69,7 @@ class _Output:
     """OUT and OUT.ends while they grow, under names ending in .partial, and the commit that gives them their own."""
 
     def __init__(self, plan: Plan) -> None:
-        self._paths = [plan.out, *sidecars(plan.out)]
+        self._paths = [plan.out, *sidecars(plan.out), metadata_path(plan.out), errors_path(plan.out)]
         for path in self._paths:
             check_target(path, overwrite=plan.overwrite)
         self._ids = OutFile(partial_name(self._paths[0]))
@@ -75,12 +78,28 @@ class _Output:
         except BaseException:
             self._ids.close()
             raise
+        self._metadata: MetadataFile | None = None
+        self._errors: ErrorsFile | None = None
+        try:
+            if plan.metadata:
+                self._metadata = MetadataFile(OutFile(partial_name(metadata_path(plan.out))))
+            if plan.skip_bad:
+                self._errors = ErrorsFile(OutFile(partial_name(errors_path(plan.out))))
+        except BaseException:
+            self.close()
+            raise
         self.tokens = 0
         self.documents = 0
 
-    def append(self, encoded: Encoded) -> None:
+    def append(self, encoded: Encoded, name: str) -> None:
+        """`name`: of the block's input."""
         self._ids.write(encoded.ids[: encoded.n_ids].view(np.uint8).data)
         self._ends.write((encoded.ends + self.tokens).view(np.uint8).data)
+        if self._metadata is not None:
+            self._metadata.append(encoded.metadata)
+        if self._errors is not None:
+            for bad in encoded.bad:
+                self._errors.append(name, bad.line, bad.error)
         self.tokens += encoded.n_ids
         self.documents += len(encoded.ends)
 
@@ -89,18 +108,31 @@ class _Output:
         after a loss of power."""
         manifest.hash = {"algorithm": "xxh64", "chunk_bytes": HASH_CHUNK_BYTES}
         manifest.hash |= {"tokens": self._ids.finish(), "ends": self._ends.finish()}
-        out, ends, described = self._paths
+        out, ends, described = self._paths[:3]
         out.unlink(missing_ok=True)  # an older OUT must never stand beside new sidecars
         sync_folder(out.parent)
         partial_name(ends).replace(ends)
+        self._commit_sidecar(self._metadata, self._paths[3])
+        self._commit_sidecar(self._errors, self._paths[4])
         write_whole(described, manifest.to_json())
         sync_folder(out.parent)
         partial_name(out).replace(out)
         sync_folder(out.parent)
 
+    def _commit_sidecar(self, file: MetadataFile | ErrorsFile | None, path: Path) -> None:
+        """One that there is only sometimes: where there is none now, one of an older run goes."""
+        if file is not None:
+            file.finish()
+        if isinstance(file, MetadataFile) or (file is not None and file.n_documents):
+            partial_name(path).replace(path)
+            return
+        partial_name(path).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
     def close(self) -> None:
-        self._ids.close()
-        self._ends.close()
+        for file in (self._ids, self._ends, self._metadata, self._errors):
+            if file is not None:
+                file.close()
 
 
 def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) -> Manifest:
@@ -122,7 +154,7 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
         stack.callback(output.close)
         workers = stack.enter_context(Workers(plan, inputs))
         for encoded in workers.results():
-            output.append(encoded)
+            output.append(encoded, plan.sources[encoded.source].name if encoded.bad else "")
             _account(records, encoded)
             progress.bytes += encoded.source_bytes + sum(ending.source_bytes for ending in encoded.endings)
             progress.tokens, progress.documents = output.tokens, output.documents
@@ -141,6 +173,7 @@ def _account(records: list[InputRecord], encoded: Encoded) -> None:
         record.bytes += encoded.source_bytes
         record.tokens += encoded.n_ids
         record.documents += len(encoded.ends)
+        record.skipped += len(encoded.bad)
     for ending in encoded.endings:
         records[ending.source].bytes += ending.source_bytes
         records[ending.source].ends_with_separator = ending.ends_with_separator

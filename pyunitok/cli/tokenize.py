@@ -30,15 +30,22 @@ from pyunitok.cli.report import Meter, report_done, report_formats
 @click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
 @click.option("--block", type=Size(), default="1M", show_default=True, help="Text read at a time, for each thread.")
 @click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: the longest line accepted.")
+@click.option("--max-memory", type=Size(), default="1G", show_default=True, help="For blocks, frames and ids waiting.")
+@click.option(
+    "--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
+    help="A bad JSON line: stop; or leave it out, list it in OUT.errors.jsonl, exit with 3. A damaged file always stops.",
+)  # fmt: skip
+@click.option("--metadata", is_flag=True, help="Keep each document's file, line, other JSON fields: OUT.meta.jsonl.zst.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
-    threads: int | None, block: int, max_line: int, overwrite: bool,
+    threads: int | None, block: int, max_line: int, max_memory: int, on_error: str, metadata: bool, overwrite: bool,
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw uint16 array.
 
     IN is a file (.zst, .gz or plain; text or JSONL), a directory, a glob pattern, or - for stdin; read in this order,
-    directories by path. Hidden files in directories are left out.
+    directories by path. Hidden files in directories are left out. Files of many zstd frames are decompressed by all
+    threads. Memory: --max-memory, besides the model, the longest line, and the window of a zstd frame of more than 64M.
 
     \b
     Example:
@@ -49,6 +56,7 @@ def tokenize(
     from pyunitok.batch import available_cores
     from pyunitok.corpus import inputs as corpus_inputs
     from pyunitok.inspect import is_token_file
+    from pyunitok.metadata import errors_path, metadata_path
     from pyunitok.outfile import check_target, partial_name
     from pyunitok.pipeline import Plan, tokenize
     from pyunitok.tokens import sidecars
@@ -58,7 +66,7 @@ def tokenize(
     separator = parse_separator(doc)
     tokenizer = load_model(model)
     eod_id = parse_eod(eod, tokenizer)
-    own = [Path(out), *sidecars(out)]
+    own = [Path(out), *sidecars(out), metadata_path(out), errors_path(out)]
     for path in own:
         check_target(path, overwrite=overwrite)
     partials = [str(partial_name(path)) for path in own]
@@ -72,8 +80,12 @@ def tokenize(
     plan = Plan(
         sources=sources, out=Path(out), tokenizer=tokenizer, eod_id=eod_id, separator=separator,
         text_key=text_key, threads=threads or available_cores(), block_bytes=block, max_line_bytes=max_line,
-        overwrite=overwrite,
+        max_memory_bytes=max_memory, skip_bad=on_error == "skip", metadata=metadata, overwrite=overwrite,
     )  # fmt: skip
     with Meter("tokenizing") as meter:
         manifest = tokenize(plan, meter.show)
     report_done(manifest, meter.seconds)
+    n_skipped = sum(record.skipped for record in manifest.inputs)
+    if n_skipped:
+        click.echo(f"{n_skipped:,} bad lines were left out; {errors_path(out)} lists them", err=True)
+        click.get_current_context().exit(3)
