@@ -25,7 +25,7 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.corpus import stream
 from pyunitok.corpus.ahead import Ahead, AheadStream
-from pyunitok.corpus.block import Block, ByteStream, DocumentReader
+from pyunitok.corpus.block import BadDocument, Block, ByteStream, DocumentReader
 from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 UNWRITTEN_BYTES = 16 << 20
 AHEAD_BYTES = 32 << 20  # decompressed ahead at least, where there is room
 MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as so large
+MAX_FRAME_BYTES = 64 << 20  # decompressed whole, where there is room
 MIN_AHEAD_BYTES = 2 << 20
 WRITING_BYTES = 16 << 20  # the buffers of the output
 
@@ -61,7 +62,8 @@ class Room:
         """LimitError if it is too little for so many threads and so large blocks."""
         block = max(plan.block_bytes, MIN_BLOCK_BYTES)
         ids = block * plan.dtype.itemsize
-        rest = plan.max_memory_bytes - plan.threads * (block + 16 * MAX_DOCS) - WRITING_BYTES
+        own = 3 * block if any(source.format == "jsonl" for source in plan.sources) else block  # lines, strings, texts
+        rest = plan.max_memory_bytes - plan.threads * (own + 16 * MAX_DOCS) - WRITING_BYTES
         least = (plan.threads + 1) * ids + MIN_AHEAD_BYTES
         if rest < least:
             needed = plan.max_memory_bytes - rest + least
@@ -73,7 +75,9 @@ class Room:
         n_unwritten = max(plan.threads + 1, min(n_unwritten, (rest - MIN_AHEAD_BYTES) // 2 // ids))
         ahead = rest - n_unwritten * ids
         # While the limit is not reached one more piece is begun: two frames of this size, compressed and not.
-        max_frame = ahead // (2 * plan.threads + 4)
+        max_frame = min(ahead // (2 * plan.threads + 4), MAX_FRAME_BYTES)
+        if plan.threads == 1:
+            max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # what nobody decompresses beside it is streamed
         return cls(n_unwritten, ahead - 2 * max_frame, max_frame)
 
 
@@ -97,6 +101,8 @@ class Encoded:
     ends        of the documents that end in it, in tokens from its start
     compressed  bytes of all files read when it was read, for progress
     after       where reading goes on once this block and all before it are written
+    bad         documents that were left out
+    metadata    where asked for, of each document that ends in it: see Block
     endings     inputs that ended with this block or after the block before
     """
 
@@ -107,6 +113,8 @@ class Encoded:
     source_bytes: int
     compressed: int
     after: Position
+    bad: list[BadDocument]
+    metadata: list[bytes]
     endings: list[Ending] = field(default_factory=list)
 
 
@@ -136,9 +144,8 @@ class Inputs:
         while True:
             if self._reader is None:
                 if self._source + 1 >= len(self._plan.sources):
+                    block.clear()
                     block.source, block.after = self._source + 1, Position(self._source + 1)
-                    block.n_docs, block.open_end, block.source_bytes = 0, False, 0
-                    block.offsets[0] = 0
                     return False
                 self._source += 1
                 self._open(self._plan.sources[self._source])
@@ -183,9 +190,12 @@ class Inputs:
         assert self._stream is not None
         stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
         if source.format == "jsonl":
-            self._reader = JsonlReader(self._stream, plan.text_key, split, plan.max_line_bytes, start)
+            self._reader = JsonlReader(
+                self._stream, plan.text_key, split, plan.max_line_bytes, start,
+                skip=plan.skip_bad, metadata=plan.metadata,
+            )  # fmt: skip
         else:
-            self._reader = TextReader(self._stream, plan.separator, split, start)
+            self._reader = TextReader(self._stream, plan.separator, split, start, metadata=plan.metadata)
 
     def _finish(self, unseen_bytes: int) -> None:
         assert self._reader is not None
@@ -302,6 +312,7 @@ class Workers:
                 task()
 
     def _encode(self, scratch: _ffi.Scratch, block: Block, compressed: int) -> Encoded:
+        block.finish()
         n_docs = block.n_docs
         offsets = block.offsets[: n_docs + 1]
         room = int(offsets[-1]) + n_docs + _ffi.ENCODE_SLACK
@@ -315,4 +326,6 @@ class Workers:
         eod_id = -1 if self._plan.eod_id is None else self._plan.eod_id
         n_ids = scratch.encode_batch(block.data, offsets, ids, id_offsets, eod_id=eod_id, open_end=block.open_end)
         ends = id_offsets[1 : n_docs + 1 - block.open_end]
-        return Encoded(block.source, ids, n_ids, ends, block.source_bytes, compressed, block.after)
+        return Encoded(
+            block.source, ids, n_ids, ends, block.source_bytes, compressed, block.after, block.bad, block.metadata
+        )

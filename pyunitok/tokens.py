@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import errno
+import functools
 import json
 import operator
 import os
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
+from pyunitok.metadata import Metadata, metadata_path
 from pyunitok.tokenizer import Tokenizer
 
 FORMAT = "pyunitok tokens"
@@ -45,12 +47,16 @@ class InputRecord:
     format: str  # "text" or "jsonl"
     compression: str  # "none", "gz" or "zst"
     size: int | None = None  # of the file as it lies there; None for stdin
+    mtime_ns: int | None = None  # when the file was last changed
     bytes: int = 0
     documents: int = 0
     tokens: int = 0
     text_key: str | None = None  # jsonl: the field that held the text
     separator: str | None = None  # text: what stood between documents (bytes that are no UTF-8 as surrogates)
     ends_with_separator: bool | None = None
+    seconds: float | None = None  # of wall time that went into it; None where an earlier run did a part
+    xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
+    skipped: int = 0  # documents left out as bad
 
 
 @dataclass
@@ -68,6 +74,8 @@ class Manifest:
     algorithm: str = ALGORITHM
     created: str = ""
     pyunitok: str = ""
+    run: dict[str, Any] | None = None  # the options that decided the bytes, as journal.Identity has them
+    shard: dict[str, Any] | None = None  # a shard.Shard, where this is one part of a run
     format: str = FORMAT
     version: int = VERSION
 
@@ -103,8 +111,10 @@ class Manifest:
             raise ValueError("the inputs do not have as many documents as the file")
         if self.eod is not None and type(self.eod) is not int:
             raise ValueError("the eod is no id")
-        if not isinstance(self.model, dict) or not isinstance(self.hash, dict):
-            raise ValueError("model or hash is no object")
+        if not all(isinstance(item, dict) for item in (self.model, self.hash, self.run or {}, self.shard or {})):
+            raise ValueError("model, hash, run or shard is no object")
+        if self.shard and not all(type(self.shard.get(name)) is int for name in ("index", "count", "first_input")):
+            raise ValueError("the shard has no numbers")
         texts = [self.model.get("name"), self.model.get("path"), self.model.get("sha256"), self.algorithm, self.created]
         texts += [text for r in self.inputs for text in (r.path, r.format, r.text_key, r.separator)]
         if not all(text is None or isinstance(text, str) for text in texts):
@@ -171,6 +181,22 @@ class TokenArray:
     def text(self, index: int, errors: str = "strict") -> str:
         """text_bytes(index) as str."""
         return self.text_bytes(index).decode("utf-8", errors)
+
+    def metadata(self, index: int) -> dict[str, Any]:
+        """Where the document came from, and its other fields: see Metadata. OutputError if that was not kept."""
+        ret: dict[str, Any] = self.all_metadata[index]
+        return ret
+
+    @functools.cached_property
+    def all_metadata(self) -> Metadata:
+        """The same for all documents, as a sequence. Not for several threads at once."""
+        path = metadata_path(self.path)
+        if not path.exists():
+            raise OutputError(f"{self.path} has no metadata ({path.name}): tokenize --metadata keeps it")
+        ret = Metadata(path)
+        if len(ret) != len(self):
+            raise OutputError(f"{path} is of {len(ret)} documents, {self.path} has {len(self)}")
+        return ret
 
     def __repr__(self) -> str:
         return f"TokenArray({str(self.path)!r}, {len(self)} documents, {self.ids.dtype}[{len(self.ids)}])"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,14 +19,55 @@ def report_formats(sources: list[Any]) -> None:
         click.echo(f"reading {paths[0]}{more} as {format_} ({reason})", err=True)
 
 
-def report_done(manifest: Any, seconds: float) -> None:
-    rate = manifest.bytes / max(seconds, 1e-9) / 1e6
-    ratio = manifest.bytes / manifest.tokens if manifest.tokens else 0.0
-    click.echo(
-        f"{manifest.documents:,} documents, {manifest.bytes:,} bytes, {manifest.tokens:,} tokens, "
-        f"{ratio:.3f} bytes/token, {rate:.0f} MB/s",
-        err=True,
-    )
+def report_survey(plan: Any) -> None:
+    """For --dry-run, to stdout: a line for each input, and what would come of them."""
+    from pyunitok.survey import survey
+    from pyunitok.tokens import sidecars
+
+    found = survey(plan)
+    for source in plan.sources:
+        size = "unknown" if source.size_bytes is None else f"{source.size_bytes:,}"
+        click.echo(f"{size:>18}  {source.format}, {source.compression}  {source.path}  ({source.reason})")
+    sizes = [source.size_bytes for source in plan.sources]
+    total = "of unknown size" if None in sizes else f"of {sum(sizes):,} bytes"
+    click.echo(f"would read {len(sizes):,} inputs {total}")
+    click.echo(f"would write {', '.join(map(str, (plan.out, *sidecars(plan.out))))}, beginning: {found.begins}")
+    if found.text_bytes is not None and found.tokens is not None:
+        n_bytes = found.tokens * plan.dtype.itemsize
+        click.echo(f"about {found.text_bytes:,} bytes of text, {found.tokens:,} tokens, {n_bytes:,} bytes of output")
+
+
+class Resuming:
+    """Says where a run goes on, how far it came, and how to go on with one that stops."""
+
+    def __init__(self, out: Path, overwrite: bool) -> None:
+        self._out, self._overwrite = out, overwrite
+        self._start: Any = None
+
+    def on_start(self, start: Any) -> None:
+        """For pipeline.tokenize."""
+        self._start = start
+        if start.bytes and not start.complete:
+            click.echo(f"going on after {start.documents:,} documents, {start.bytes:,} bytes", err=True)
+
+    def __enter__(self) -> Resuming:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        from pyunitok.journal import journal_path
+
+        if kind is not None and self._start is not None and journal_path(self._out).exists():
+            but = " without --overwrite" if self._overwrite else ""
+            click.echo(f"what is done is kept: the same command{but} goes on from there", err=True)
+
+    def report_done(self, manifest: Any, seconds: float) -> None:
+        counts = f"{manifest.documents:,} documents, {manifest.bytes:,} bytes, {manifest.tokens:,} tokens"
+        if self._start.complete:
+            click.echo(f"already complete: {self._out}, {counts}", err=True)
+            return
+        rate = (manifest.bytes - self._start.bytes) / max(seconds, 1e-9) / 1e6
+        ratio = manifest.bytes / manifest.tokens if manifest.tokens else 0.0
+        click.echo(f"{counts}, {ratio:.3f} bytes/token, {rate:.0f} MB/s", err=True)
 
 
 class Meter:
