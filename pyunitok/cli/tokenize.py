@@ -33,9 +33,9 @@ from pyunitok.cli.report import Meter, report_done, report_formats
 @click.option("--max-memory", type=Size(), default="1G", show_default=True, help="For blocks, frames and ids waiting.")
 @click.option(
     "--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
-    help="At a bad JSON line: stop; or list it in OUT.errors.jsonl, go on, exit 3. A damaged file always stops.",
+    help="At a bad JSON line: stop, or list it in OUT.errors.jsonl and exit with 3. A damaged file always stops.",
 )  # fmt: skip
-@click.option("--metadata", is_flag=True, help="Keep each document's file, line, other JSON fields: OUT.meta.jsonl.zst.")
+@click.option("--metadata", is_flag=True, help="Keep file, line and JSON fields of documents: OUT.meta.jsonl.zst.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
