@@ -1,7 +1,9 @@
 """Arguments to sources: order, links, patterns, exclusion; compression and format; pipes, read only once."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import pathlib
 import subprocess
@@ -115,6 +117,8 @@ NAMES = {
     "a.jsonl.gz": ("gz", "jsonl"),
     "a.txt": ("none", "text"),
     "a.md.zstd": ("zst", "text"),
+    "a.jsonl.bz2": ("bz2", "jsonl"),
+    "a.txt.xz": ("xz", "text"),
     "a.jsonl.txt": ("none", "text"),
 }
 
@@ -128,7 +132,13 @@ def test_by_name(tree, name):
     assert find([name], input_format="jsonl")[0].format == "jsonl"
 
 
-PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
+PACK = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 CONTENTS = {
     LINE: "jsonl",
     b"\xef\xbb\xbf\r\n \n" + LINE + b"rubbish": "jsonl",

@@ -25,11 +25,11 @@ from pyunitok.corpus.frames import MAGIC, SKIPPABLE_MAGICS
 from pyunitok.corpus.stream import STDIN, STDIN_NAME, Lookahead, RawFile, decompressed
 from pyunitok.errors import InputError
 
-COMPRESSIONS = {".zst": "zst", ".zstd": "zst", ".gz": "gz"}
+COMPRESSIONS = {".zst": "zst", ".zstd": "zst", ".gz": "gz", ".bz2": "bz2", ".xz": "xz"}
 JSONL_SUFFIXES = {".jsonl", ".ndjson"}
 TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv", ".html", ".htm", ".xml"}
 # Read as text these would be garbage in the output, and nobody would see it.
-BINARY_SUFFIXES = {".bz2", ".xz", ".lz4", ".zip", ".7z", ".tar", ".tgz", ".parquet", ".arrow", ".npy", ".bin"}
+BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".parquet", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
 LOOK_BYTES = 1 << 20  # of a file's beginning, to tell its format
@@ -40,7 +40,7 @@ class Source:
     """One file to read.
 
     path         as given or found; '-' is stdin
-    compression  'zst', 'gz' or 'none'
+    compression  'zst', 'gz', 'bz2', 'xz' or 'none'
     format       'text' or 'jsonl'
     reason       a few words: why that format
     size_bytes   of the file as it lies there; None for pipes
@@ -227,7 +227,7 @@ def _source(path: str, status: os.stat_result | None, input_format: str, text_ke
         # A pipe's name tells little (/dev/fd/63), and what has been read of it cannot be read again.
         raw = RawFile(path)
         if compression == "none":
-            compression = _compression_of(raw.peek(4))
+            compression = _compression_of(raw.peek(10))
         stream = decompressed(raw, compression)
     if input_format != "auto":
         return Source(path, compression, input_format, "as told", size_bytes, stream)
@@ -250,9 +250,14 @@ def _source(path: str, status: os.stat_result | None, input_format: str, text_ke
 
 
 def _compression_of(start: bytes) -> str:
-    if start == MAGIC or start in SKIPPABLE_MAGICS:
+    if start[:4] == MAGIC or start[:4] in SKIPPABLE_MAGICS:
         return "zst"
-    return "gz" if start[:2] == b"\x1f\x8b" else "none"
+    if start[:2] == b"\x1f\x8b":
+        return "gz"
+    if start[:6] == b"\xfd7zXZ\0":
+        return "xz"
+    # "BZh" and a digit may begin a text; what follows, the head of a block or of the end, does not.
+    return "bz2" if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start) else "none"
 
 
 def _format_of(start: bytes, text_key: str) -> tuple[str, str]:
