@@ -1,22 +1,13 @@
 """tokenize(): corpus files through threads into a token file, in constant memory.
 
-    worker:  take the reading turn, fill a block (decompress, find documents) ─▶ give the turn on, encode the block ─┐
-    worker:        …waits for the turn…            fill the next block        ─▶ encode it                          ─┤
-    main:    ◀─ results in the order of their blocks ─ write ids, ends; hash; progress ◀──────────────────────────────┘
+    reading.py ──▶ encoded blocks in the order of the input ──▶ _Output: ids, ends, hashes ──▶ commit
 
-Reading is serial by nature, encoding is not. Each worker does both for its block, so the bytes it encodes are still
-in its core's cache, no thread idles while there is either to do, and one thread means one core. Blocks are cut where
-the encoder proves that no id depends on it, so the output does not depend on threads or block size.
-
-Memory: threads × block, and the ids of at most 2 × threads blocks and of AHEAD_BYTES of text that wait for the writer;
-besides what the readers hold: the zstd window and the longest line.
+How blocks are read and encoded side by side, and how much memory that takes, reading.py says.
 """
 
 from __future__ import annotations
 
 import hashlib
-import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -29,21 +20,16 @@ import numpy as np
 import pyunitok
 from pyunitok import _ffi
 from pyunitok.batch import available_cores
-from pyunitok.corpus import stream
-from pyunitok.corpus.block import Block, ByteStream, DocumentReader
 from pyunitok.corpus.inputs import Source
-from pyunitok.corpus.jsonl import JsonlReader
-from pyunitok.corpus.text import TextReader
 from pyunitok.errors import OutputError
 from pyunitok.outfile import HASH_CHUNK_BYTES, OutFile, check_target, partial_name, sync_folder, write_whole
+from pyunitok.reading import Encoded, Inputs, Workers
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import InputRecord, Manifest, sidecars
 
+UINT16 = np.dtype("<u2")
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
-# Text that may be encoded and not yet written, besides two blocks a thread, so that a slow write stops nobody.
-AHEAD_BYTES = 16 << 20
-MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as so large
 
 
 @dataclass(frozen=True)
@@ -60,6 +46,7 @@ class Plan:
     block_bytes: int = BLOCK_BYTES
     max_line_bytes: int = MAX_LINE_BYTES
     overwrite: bool = False
+    dtype: np.dtype[Any] = UINT16  # of the ids
 
 
 @dataclass
@@ -71,167 +58,6 @@ class Progress:
     documents: int = 0
     compressed: int = 0
     compressed_total: int | None = None  # None: unknown, as of a pipe
-
-
-@dataclass
-class _Encoded:
-    """One block's result. ends: of the documents that end in it, in tokens from its start."""
-
-    source: int
-    ids: np.ndarray[Any, np.dtype[np.uint16]]
-    n_ids: int
-    ends: np.ndarray[Any, np.dtype[np.int64]]
-    source_bytes: int
-    compressed: int
-
-
-class _Inputs:
-    """All inputs as one sequence of blocks. Not thread-safe: whoever holds the reading turn calls fill()."""
-
-    def __init__(self, plan: Plan, records: list[InputRecord]) -> None:
-        self._plan = plan
-        self._records = records
-        self._source = -1
-        self._stream: ByteStream | None = None
-        self._reader: DocumentReader | None = None
-        self._compressed_before = 0
-        self.unseen_bytes = [0] * len(plan.sources)  # read after an input's last block: blank lines at its end
-
-    def fill(self, block: Block) -> int | None:
-        """Fill the block from the input whose number is returned; None when all are read."""
-        while True:
-            if self._reader is not None:
-                if self._reader.fill(block):
-                    return self._source
-                self.unseen_bytes[self._source] += block.source_bytes
-            self._finish_source()
-            if self._source + 1 == len(self._plan.sources):
-                return None
-            self._source += 1
-            self._open(self._plan.sources[self._source])
-
-    def _open(self, source: Source) -> None:
-        plan, split = self._plan, self._plan.tokenizer.split
-        self._stream = stream.open(source)
-        if source.format == "jsonl":
-            self._reader = JsonlReader(self._stream, plan.text_key, split, plan.max_line_bytes)
-        else:
-            self._reader = TextReader(self._stream, plan.separator, split)
-
-    def _finish_source(self) -> None:
-        if self._reader is not None:
-            self._records[self._source].ends_with_separator = self._reader.ends_with_separator
-        self.close()
-
-    def compressed_position(self) -> int:
-        return self._compressed_before + (self._stream.compressed_position() if self._stream else 0)
-
-    def close(self) -> None:
-        if self._stream is not None:
-            self._compressed_before += self._stream.compressed_position()
-            self._stream.close()
-        self._stream = self._reader = None
-
-
-class _Workers:
-    """Threads that read in turn and encode side by side; results() gives their blocks in order."""
-
-    def __init__(self, plan: Plan, inputs: _Inputs) -> None:
-        self._plan, self._inputs = plan, inputs
-        self._turn = threading.Lock()
-        self._changed = threading.Condition()
-        self._results: dict[int, _Encoded | BaseException | None] = {}
-        self._failure: BaseException | None = None  # of a worker that held no block
-        self._n_filled = self._n_taken = 0
-        self._stop = False
-        self._idle: list[np.ndarray[Any, np.dtype[np.uint16]]] = []
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(plan.threads)]
-
-    def __enter__(self) -> _Workers:
-        try:
-            for thread in self._threads:
-                thread.start()
-        except BaseException:  # no more threads to be had: let go those that run
-            self.__exit__(True)
-            raise
-        return self
-
-    def __exit__(self, failure: object, *_: object) -> None:
-        with self._changed:
-            self._stop = True
-            self._changed.notify_all()
-        deadline = time.monotonic() + 1.0
-        started = [thread for thread in self._threads if thread.ident is not None]
-        for thread in started:
-            # After an error one may wait for input that never comes (a pipe); as a daemon it may be left behind.
-            thread.join(None if failure is None else max(0.0, deadline - time.monotonic()))
-        if not any(thread.is_alive() for thread in started):
-            self._inputs.close()
-
-    def results(self) -> Any:
-        """Yield _Encoded blocks in the order of the input; raise what a worker raised, after the blocks before it."""
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._n_taken in self._results or self._failure)
-                if self._failure:
-                    raise self._failure
-                result = self._results.pop(self._n_taken)
-                self._n_taken += 1
-                self._changed.notify_all()
-            if result is None:
-                return
-            if isinstance(result, BaseException):
-                raise result
-            yield result
-            self._idle.append(result.ids)
-
-    def _deliver(self, number: int, result: _Encoded | BaseException | None) -> None:
-        with self._changed:
-            self._results[number] = result
-            self._changed.notify_all()
-
-    def _work(self) -> None:
-        limit = 2 * len(self._threads) + AHEAD_BYTES // max(self._plan.block_bytes, MIN_BLOCK_BYTES)
-        number = -1
-        try:
-            scratch = _ffi.Scratch(self._plan.tokenizer.model)
-            block = Block(np.empty(self._plan.block_bytes, np.uint8))
-            while True:
-                with self._turn:
-                    with self._changed:
-                        self._changed.wait_for(lambda: self._stop or self._n_filled - self._n_taken < limit)
-                        number = self._n_filled
-                        self._n_filled += 1
-                    if self._stop:
-                        return
-                    source = self._inputs.fill(block)
-                    compressed = self._inputs.compressed_position()
-                    if source is None:
-                        self._stop = True  # the others find it when their turn comes
-                        break
-                self._deliver(number, self._encode(scratch, block, source, compressed))
-            self._deliver(number, None)
-        except BaseException as error:
-            self._stop = True
-            if number < 0:
-                self._failure = error
-            self._deliver(number, error)
-
-    def _encode(self, scratch: _ffi.Scratch, block: Block, source: int, compressed: int) -> _Encoded:
-        n_docs = block.n_docs
-        offsets = block.offsets[: n_docs + 1]
-        room = int(offsets[-1]) + n_docs + _ffi.ENCODE_SLACK
-        try:
-            ids = self._idle.pop()
-        except IndexError:
-            ids = np.empty(0, np.uint16)
-        if len(ids) < room:
-            ids = np.empty(max(room, self._plan.block_bytes + 4096), np.uint16)
-        id_offsets = np.empty(n_docs + 1, np.int64)
-        eod_id = -1 if self._plan.eod_id is None else self._plan.eod_id
-        n_ids = scratch.encode_batch(block.data, offsets, ids, id_offsets, eod_id=eod_id, open_end=block.open_end)
-        ends = id_offsets[1 : n_docs + 1 - block.open_end]
-        return _Encoded(source, ids, n_ids, ends, block.source_bytes, compressed)
 
 
 class _Output:
@@ -250,7 +76,7 @@ class _Output:
         self.tokens = 0
         self.documents = 0
 
-    def append(self, encoded: _Encoded) -> None:
+    def append(self, encoded: Encoded) -> None:
         self._ids.write(encoded.ids[: encoded.n_ids].view(np.uint8).data)
         self._ends.write((encoded.ends + self.tokens).view(np.uint8).data)
         self.tokens += encoded.n_ids
@@ -291,25 +117,30 @@ def tokenize(plan: Plan, on_progress: Callable[[Progress], None] | None = None) 
     with ExitStack() as stack:
         output = _Output(plan)
         stack.callback(output.close)
-        inputs = _Inputs(plan, records)
-        workers = stack.enter_context(_Workers(plan, inputs))
+        workers = stack.enter_context(Workers(plan, Inputs(plan)))
         for encoded in workers.results():
             output.append(encoded)
-            record = records[encoded.source]
-            record.bytes += encoded.source_bytes
-            record.tokens += encoded.n_ids
-            record.documents += len(encoded.ends)
-            progress.bytes += encoded.source_bytes
+            _account(records, encoded)
+            progress.bytes += encoded.source_bytes + sum(ending.source_bytes for ending in encoded.endings)
             progress.tokens, progress.documents = output.tokens, output.documents
             progress.compressed = encoded.compressed
             if on_progress:
                 on_progress(progress)
-        for record, n_bytes in zip(records, inputs.unseen_bytes, strict=True):
-            record.bytes += n_bytes
-            progress.bytes += n_bytes
         manifest = _manifest(plan, model, records, progress)
         output.commit(manifest)
     return manifest
+
+
+def _account(records: list[InputRecord], encoded: Encoded) -> None:
+    """Add a block to its input's record, and to theirs what is known of inputs that have ended."""
+    if encoded.source < len(records):  # the last block stands behind all inputs and is empty
+        record = records[encoded.source]
+        record.bytes += encoded.source_bytes
+        record.tokens += encoded.n_ids
+        record.documents += len(encoded.ends)
+    for ending in encoded.endings:
+        records[ending.source].bytes += ending.source_bytes
+        records[ending.source].ends_with_separator = ending.ends_with_separator
 
 
 def _record(source: Source, plan: Plan) -> InputRecord:

@@ -290,3 +290,8 @@ def test_damaged_ends(toy, tmp_path):
         damaged.tofile(tmp_path / "ids.ends")
         with pytest.raises(OutputError, match=r"ends of documents \d to \d do not fit"):
             restored(pyunitok.open(tmp_path / "ids", model=toy))
+
+
+def test_no_inputs(toy, tmp_path):
+    manifest = tokenize(Plan(sources=[], out=tmp_path / "ids", tokenizer=toy, eod_id=300))
+    assert (manifest.documents, manifest.tokens, manifest.inputs) == (0, 0, [])

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pyunitok.corpus.position import BEGINNING, Position
+
 # How much of an unfinished document can be encoded now: see unitok_split in csrc/unitok.h. 0 means: none yet, read on.
 Split = Callable[[memoryview], int]
 
@@ -20,6 +22,9 @@ class Block:
     offsets       int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
     open_end      the last document goes on in the next block (of the same input)
     source_bytes  decompressed bytes of the input that this block accounts for, separators included
+    source        which input, counting from 0
+    first_document  the number, within its input, of the document that the first piece belongs to
+    after         where the next block begins
     """
 
     data: np.ndarray[Any, np.dtype[np.uint8]]
@@ -27,6 +32,9 @@ class Block:
     n_docs: int = 0
     open_end: bool = False
     source_bytes: int = 0
+    source: int = 0
+    first_document: int = 0
+    after: Position = BEGINNING
 
 
 class ByteStream(Protocol):
@@ -44,9 +52,14 @@ class ByteStream(Protocol):
 
 
 class DocumentReader(Protocol):
-    """Cuts a ByteStream into blocks."""
+    """Cuts a ByteStream into blocks.
 
-    ends_with_separator: bool | None  # known after the last block; None where there is no separator
+    finished             nothing is left; may be said with the last block or by the call after it
+    ends_with_separator  known when finished; None where there is no separator
+    """
+
+    finished: bool
+    ends_with_separator: bool | None
 
     def fill(self, block: Block) -> bool:
         """Put the next documents into `block`; False (and block.n_docs == 0) once there are none left."""

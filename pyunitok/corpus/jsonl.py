@@ -15,12 +15,14 @@ import json
 import operator
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from pyunitok.corpus.block import Block, ByteStream, Split
+from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import CARRY_SHARE, MAX_DOCS
 from pyunitok.errors import InputError
 
@@ -97,6 +99,7 @@ class JsonlReader:
     text_key        which string of each object: see key_path
     split           where a piece of a document may end: see block.Split
     max_line_bytes  a longer line, its newline not counted, is an error
+    start           where the stream stands, and what came before; the beginning of a file by default
 
     Blank lines are skipped. A line that does not parse, or has no string there, is an InputError with file
     and line. A document that goes on after a block has pieces in several. Blank lines at the end of the file
@@ -106,7 +109,9 @@ class JsonlReader:
 
     ends_with_separator: bool | None = None
 
-    def __init__(self, stream: ByteStream, text_key: str, split: Split, max_line_bytes: int) -> None:
+    def __init__(
+        self, stream: ByteStream, text_key: str, split: Split, max_line_bytes: int, start: Position = BEGINNING
+    ) -> None:
         path = key_path(text_key)
         self._stream = stream
         self._split = split
@@ -119,15 +124,19 @@ class JsonlReader:
         self._begin = 0
         self._end = 0
         self._searched = 0
-        self._at_start = True
+        self._at_start = start.bytes == 0
         self._at_end = False
-        self._n_lines = 0  # before the batch
+        self._n_lines = start.lines  # read so far
+        self._position = start
+        self.finished = False
         # The batch: documents not all of which have gone out, and bounds in two measures.
         self._docs: list[bytes] = []
         self._doc_ends = np.zeros(1, np.int64)  # [n + 1]: of documents laid end to end, from 0
         self._line_ends = np.zeros(1, np.int64)  # [n + 1]: of their lines, from the batch's start
+        self._line_numbers = np.full(1, start.lines, np.int64)  # [n + 1]: lines of the file up to there
         self._next = 0  # the document that goes out next
         self._next_at = 0  # how much of it has gone out
+        self._inside = start.inside  # how much of the first document has gone out before
 
     def fill(self, block: Block) -> bool:
         """Put the next documents into `block`; False (and block.n_docs == 0) once there are none left.
@@ -142,11 +151,25 @@ class JsonlReader:
             if self._next == len(self._docs):
                 n_blank = self._next_batch()
                 if n_blank is None:
+                    self.finished = True
                     break
                 block.source_bytes += n_blank
             elif not self._put_whole(block) and not self._put_piece(block):
                 break
+        self._advance(block)
         return block.n_docs > 0
+
+    def _advance(self, block: Block) -> None:
+        """Say where the block stands, and step over it."""
+        before = self._position
+        block.first_document = before.documents
+        block.after = self._position = replace(
+            before,
+            bytes=before.bytes + block.source_bytes,
+            documents=before.documents + block.n_docs - block.open_end,
+            lines=int(self._line_numbers[self._next]) if self._docs else self._n_lines,
+            inside=self._next_at,
+        )
 
     # ------------------------------------------------------------------------------------ documents → block
 
@@ -206,8 +229,10 @@ class JsonlReader:
             return len(batch)
         self._line_ends[1:] += bom_bytes
         self._line_ends[-1] = len(batch)  # blank lines behind the last document go with it
+        self._line_numbers[-1] = self._n_lines
         self._doc_ends = np.zeros(len(self._docs) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, self._docs), np.int64, len(self._docs)), out=self._doc_ends[1:])
+        self._next_at, self._inside = self._inside, 0
         return 0
 
     def _parse(self, batch: memoryview) -> None:
@@ -232,6 +257,7 @@ class JsonlReader:
         )
         if plain and self._parse_plain(batch, len(ends)):
             self._line_ends = np.concatenate((np.zeros(1, np.int64), ends))
+            self._line_numbers = np.arange(self._n_lines, self._n_lines + len(ends) + 1)
         else:
             self._parse_slowly(batch, ends)
         self._n_lines += len(ends)
@@ -250,7 +276,7 @@ class JsonlReader:
     def _parse_slowly(self, batch: memoryview, ends: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         """Set _docs and _line_ends from any lines, one by one."""
         self._docs = []
-        line_ends = [0]
+        line_ends, line_numbers = [0], [self._n_lines]
         begin = 0
         for number, end in enumerate(ends.tolist(), self._n_lines + 1):
             line = bytes(batch[begin:end]).strip(BLANK)
@@ -262,7 +288,9 @@ class JsonlReader:
             except ValueError as error:
                 raise InputError(f"{self._stream.name}: line {number}: {error}") from error
             line_ends.append(end)
+            line_numbers.append(number)
         self._line_ends = np.array(line_ends, np.int64)
+        self._line_numbers = np.array(line_numbers, np.int64)
 
     # --------------------------------------------------------------------------------------- stream → lines
 

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pyunitok.corpus.block import ByteStream
+from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.errors import InputError
 
 if TYPE_CHECKING:
@@ -157,8 +158,23 @@ def decompressed(raw: RawFile, compression: str) -> ByteStream:
     return streams[compression](raw)
 
 
-def open(source: Source) -> ByteStream:
-    """The decompressed bytes of a source, from its beginning. A pipe can be opened once."""
-    if source.opened is not None:
-        return source.opened
-    return decompressed(RawFile(source.path), source.compression)
+def open(source: Source, start: Position = BEGINNING) -> ByteStream:
+    """The decompressed bytes of a source from `start` on. A pipe can be opened once."""
+    stream = source.opened or decompressed(RawFile(source.path), source.compression)
+    try:
+        _skip(stream, start.bytes)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def _skip(stream: ByteStream, n_bytes: int) -> None:
+    """Read so many bytes and forget them. InputError where there are fewer."""
+    buffer = memoryview(bytearray(min(n_bytes, CHUNK_BYTES)))
+    n_left = n_bytes
+    while n_left:
+        n_read = stream.readinto(buffer[:n_left])
+        if n_read == 0:
+            raise InputError(f"{stream.name}: ends before byte {n_bytes} of its text, where the work was to go on")
+        n_left -= n_read

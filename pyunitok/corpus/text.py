@@ -13,12 +13,14 @@ len(separator) - 1 stay.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pyunitok import _ffi
 from pyunitok.corpus.block import Block, ByteStream, Split
+from pyunitok.corpus.position import BEGINNING, Position
 
 MAX_DOCS = 1 << 16  # in a block: bounds its offsets (512 KiB) where lines are empty
 CARRY_SHARE = 4  # an unfinished document waits whole for the next block if it is at most 1/4 of one
@@ -31,6 +33,7 @@ class TextReader:
     stream     its bytes
     separator  between documents, part of none; None: the file is one document. At least 1 byte.
     split      where a piece of a document may end: see block.Split
+    start      where the stream stands, and what came before; the beginning of a file by default
 
     Without a separator an empty file is one empty document. With one, a separator at the very end begins no
     document (ends_with_separator is then True), empty documents between separators count, and an empty file
@@ -40,7 +43,9 @@ class TextReader:
     Memory: the carry, at most one block.
     """
 
-    def __init__(self, stream: ByteStream, separator: bytes | None, split: Split) -> None:
+    def __init__(
+        self, stream: ByteStream, separator: bytes | None, split: Split, start: Position = BEGINNING
+    ) -> None:
         if separator == b"":
             raise ValueError("the separator is empty")
         self.ends_with_separator: bool | None = None
@@ -52,10 +57,11 @@ class TextReader:
         self._begin = 0
         self._end = 0
         self._limit: int | None = None  # how much of a block is worth filling when its offsets run out first
-        self._begun = False  # a piece of the document under way has gone out
-        self._separated = False  # the document under way follows a separator
+        self._inside = start.inside  # how much of the document under way has gone out
+        self._separated = separator is not None and start.documents > 0  # it follows a separator
         self._at_end = False  # of the stream
-        self._finished = False
+        self._position = start
+        self.finished = False
 
     def fill(self, block: Block) -> bool:
         """Put the next documents into `block`; False (and block.n_docs == 0) once there are none left.
@@ -64,7 +70,7 @@ class TextReader:
         """
         block.n_docs, block.open_end, block.source_bytes = 0, False, 0
         block.offsets[0] = 0
-        if self._finished:
+        if self.finished:
             return False
         if self._separator is not None and len(block.offsets) <= MAX_DOCS:
             block.offsets = np.zeros(MAX_DOCS + 1, np.int64)
@@ -74,7 +80,7 @@ class TextReader:
             n_read += more
             n_bytes += n_carried + more
             rest_at, n_rest = self._cut(block, n_bytes)
-            if block.n_docs or self._finished:
+            if block.n_docs or self.finished:
                 break
             # One unfinished piece that nothing divides: it lies where it was, and reading goes on behind it.
             if n_bytes == len(block.data):
@@ -84,7 +90,19 @@ class TextReader:
             self._save(block.data[rest_at : rest_at + n_rest])
         else:
             self._begin -= n_rest  # the carry still holds it
+        self._advance(block)
         return block.n_docs > 0
+
+    def _advance(self, block: Block) -> None:
+        """Say where the block stands, and step over it."""
+        before = self._position
+        block.first_document = before.documents
+        block.after = self._position = replace(
+            before,
+            bytes=before.bytes + block.source_bytes,
+            documents=before.documents + block.n_docs - block.open_end,
+            inside=self._inside,
+        )
 
     def _load(self, block: Block, at: int) -> tuple[int, int]:
         """Fill block.data from `at` on; return how many bytes came out of the carry, and of the stream."""
@@ -118,7 +136,7 @@ class TextReader:
             n_found, n_consumed = _ffi.split_documents(block.data, n_bytes, self._separator, block.offsets)
             n_whole, hold = n_found - 1, len(self._separator) - 1
             if n_whole:
-                self._begun, self._separated = False, True
+                self._inside, self._separated = 0, True
             if n_found == len(block.offsets) - 1:  # it stopped there; what follows it has not looked at
                 block.n_docs = n_whole
                 self._limit = max(2 * n_consumed, MIN_FILL_BYTES)
@@ -133,15 +151,17 @@ class TextReader:
             size = self._split(block.data.data[begin : begin + usable]) if usable > 0 else 0
         if size:
             block.offsets[n_whole + 1] = begin + size
-            block.open_end = self._begun = True
+            block.open_end = True
+            self._inside += size
         block.n_docs = n_whole + (size > 0)
         return begin + size, end - begin - size
 
     def _finish(self, block: Block, n_whole: int, end: int) -> tuple[int, int]:
         """The file is at its end: settle whether what follows the last separator is a document."""
-        is_document = self._separator is None or self._begun or end > int(block.offsets[n_whole])
+        is_document = self._separator is None or self._inside > 0 or end > int(block.offsets[n_whole])
         if self._separator is not None:
             self.ends_with_separator = self._separated and not is_document
         block.n_docs = n_whole + is_document
-        self._finished = True
+        self._inside = 0
+        self.finished = True
         return end, 0

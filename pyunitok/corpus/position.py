@@ -1,0 +1,41 @@
+"""Position: where in the inputs all that comes before is encoded. What a checkpoint says of the reading side."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place between two blocks, from which reading goes on as if never interrupted.
+
+    source     which input, counting from 0; the number of inputs when all are read
+    bytes      decompressed bytes of it that the blocks before here account for
+    documents  of it that end before here, bad ones that were skipped included
+    lines      of it before here, in JSON lines; 0 elsewhere
+    inside     bytes of the document under way that have gone out; 0 between documents
+    """
+
+    source: int = 0
+    bytes: int = 0
+    documents: int = 0
+    lines: int = 0
+    inside: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Position:
+        """ValueError where these are not the values of a position."""
+        if set(values) != set(cls.__dataclass_fields__) or not all(_is_count(value) for value in values.values()):
+            raise ValueError("not a position in the inputs")
+        return cls(**values)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+BEGINNING = Position()

@@ -1,0 +1,243 @@
+"""Inputs and Workers: corpus files into encoded blocks, read in turn, encoded side by side, given out in order.
+
+    worker:  take the reading turn, fill a block (decompress, find documents) ─▶ give the turn on, encode the block ─┐
+    worker:        …waits for the turn…            fill the next block        ─▶ encode it                          ─┤
+    main:    ◀─ results in the order of their blocks ◀────────────────────────────────────────────────────────────────┘
+
+Reading is serial by nature, encoding is not. Each worker does both for its block, so the bytes it encodes are still
+in its core's cache, no thread idles while there is either to do, and one thread means one core. Blocks are cut where
+the encoder proves that no id depends on it, so the output does not depend on threads or block size.
+
+Memory: threads × block, and the ids of at most 2 × threads blocks and of AHEAD_BYTES of text that wait for the writer;
+besides what the readers hold: the zstd window and the longest line.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok.corpus import stream
+from pyunitok.corpus.block import Block, ByteStream, DocumentReader
+from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.jsonl import JsonlReader
+from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.text import TextReader
+
+if TYPE_CHECKING:
+    from pyunitok.pipeline import Plan
+
+# Text that may be encoded and not yet written, besides two blocks a thread, so that a slow write stops nobody.
+AHEAD_BYTES = 16 << 20
+MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as so large
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is known of an input when it has been read.
+
+    source_bytes  that no block accounts for: blank lines at its end
+    """
+
+    source: int
+    source_bytes: int
+    ends_with_separator: bool | None
+
+
+@dataclass
+class Encoded:
+    """One block's result.
+
+    ids         plan.dtype[>= n_ids]; used again when the next result is asked for
+    ends        of the documents that end in it, in tokens from its start
+    compressed  bytes of all files read when it was read, for progress
+    after       where reading goes on once this block and all before it are written
+    endings     inputs that ended with this block or after the block before
+    """
+
+    source: int
+    ids: np.ndarray[Any, Any]
+    n_ids: int
+    ends: np.ndarray[Any, np.dtype[np.int64]]
+    source_bytes: int
+    compressed: int
+    after: Position
+    endings: list[Ending] = field(default_factory=list)
+
+
+class Inputs:
+    """All inputs as one sequence of blocks, from `start` on; inputs before it are not opened.
+
+    Not thread-safe: whoever holds the reading turn calls fill().
+    """
+
+    def __init__(self, plan: Plan, start: Position | None = None) -> None:
+        self._plan = plan
+        self._start = start or BEGINNING
+        self._source = self._start.source - 1
+        self._stream: ByteStream | None = None
+        self._reader: DocumentReader | None = None
+        self._compressed_before = sum(source.size_bytes or 0 for source in plan.sources[: self._start.source])
+        self._endings: list[Ending] = []
+
+    def fill(self, block: Block) -> bool:
+        """Fill the block from the next input that has anything left; False when all are read.
+
+        block.after is then where all is read.
+        """
+        while True:
+            if self._reader is None:
+                if self._source + 1 >= len(self._plan.sources):
+                    block.source, block.after = self._source + 1, Position(self._source + 1)
+                    block.n_docs, block.open_end, block.source_bytes = 0, False, 0
+                    block.offsets[0] = 0
+                    return False
+                self._source += 1
+                self._open(self._plan.sources[self._source])
+            assert self._reader is not None
+            block.source = self._source
+            more = self._reader.fill(block)
+            if not more or self._reader.finished:
+                self._finish(0 if more else block.source_bytes)
+                block.after = Position(self._source + 1)
+            if more:
+                return True
+
+    def endings(self) -> list[Ending]:
+        """Of the inputs that have ended since this was last asked."""
+        endings, self._endings = self._endings, []
+        return endings
+
+    def compressed_position(self) -> int:
+        return self._compressed_before + (self._stream.compressed_position() if self._stream else 0)
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._compressed_before += self._stream.compressed_position()
+            self._stream.close()
+        self._stream = self._reader = None
+
+    def _open(self, source: Source) -> None:
+        plan, split = self._plan, self._plan.tokenizer.split
+        start = self._start if self._source == self._start.source else Position(self._source)
+        self._stream = stream.open(source, start)
+        if source.format == "jsonl":
+            self._reader = JsonlReader(self._stream, plan.text_key, split, plan.max_line_bytes, start)
+        else:
+            self._reader = TextReader(self._stream, plan.separator, split, start)
+
+    def _finish(self, unseen_bytes: int) -> None:
+        assert self._reader is not None
+        self._endings.append(Ending(self._source, unseen_bytes, self._reader.ends_with_separator))
+        self.close()
+
+
+class Workers:
+    """Threads that read in turn and encode side by side; results() gives their blocks in order."""
+
+    def __init__(self, plan: Plan, inputs: Inputs) -> None:
+        self._plan, self._inputs = plan, inputs
+        self._turn = threading.Lock()
+        self._changed = threading.Condition()
+        self._results: dict[int, Encoded | BaseException | None] = {}
+        self._failure: BaseException | None = None  # of a worker that held no block
+        self._n_filled = self._n_taken = 0
+        self._stop = False
+        self._idle: list[np.ndarray[Any, Any]] = []
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(plan.threads)]
+
+    def __enter__(self) -> Workers:
+        try:
+            for thread in self._threads:
+                thread.start()
+        except BaseException:  # no more threads to be had: let go those that run
+            self.__exit__(True)
+            raise
+        return self
+
+    def __exit__(self, failure: object, *_: object) -> None:
+        with self._changed:
+            self._stop = True
+            self._changed.notify_all()
+        deadline = time.monotonic() + 1.0
+        started = [thread for thread in self._threads if thread.ident is not None]
+        for thread in started:
+            # After an error one may wait for input that never comes (a pipe); as a daemon it may be left behind.
+            thread.join(None if failure is None else max(0.0, deadline - time.monotonic()))
+        if not any(thread.is_alive() for thread in started):
+            self._inputs.close()
+
+    def results(self) -> Iterator[Encoded]:
+        """Yield blocks in the order of the input; raise what a worker raised, after the blocks before it.
+
+        The last one has no documents and stands behind all inputs.
+        """
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._n_taken in self._results or self._failure)
+                if self._failure:
+                    raise self._failure
+                result = self._results.pop(self._n_taken)
+                self._n_taken += 1
+                self._changed.notify_all()
+            if result is None:
+                return
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+            self._idle.append(result.ids)
+
+    def _deliver(self, number: int, result: Encoded | BaseException | None) -> None:
+        with self._changed:
+            self._results[number] = result
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        limit = 2 * len(self._threads) + AHEAD_BYTES // max(self._plan.block_bytes, MIN_BLOCK_BYTES)
+        number = -1
+        try:
+            scratch = _ffi.Scratch(self._plan.tokenizer.model)
+            block = Block(np.empty(self._plan.block_bytes, np.uint8))
+            more = True
+            while more:
+                with self._turn:
+                    with self._changed:
+                        self._changed.wait_for(lambda: self._stop or self._n_filled - self._n_taken < limit)
+                        number = self._n_filled
+                        self._n_filled += 1
+                    if self._stop:
+                        return
+                    more = self._inputs.fill(block)
+                    endings, compressed = self._inputs.endings(), self._inputs.compressed_position()
+                    self._stop |= not more  # the others find it when their turn comes
+                encoded = self._encode(scratch, block, compressed)
+                encoded.endings = endings
+                self._deliver(number, encoded)
+            self._deliver(number + 1, None)
+        except BaseException as error:
+            self._stop = True
+            if number < 0:
+                self._failure = error
+            self._deliver(number, error)
+
+    def _encode(self, scratch: _ffi.Scratch, block: Block, compressed: int) -> Encoded:
+        n_docs = block.n_docs
+        offsets = block.offsets[: n_docs + 1]
+        room = int(offsets[-1]) + n_docs + _ffi.ENCODE_SLACK
+        try:
+            ids = self._idle.pop()
+        except IndexError:
+            ids = np.empty(0, self._plan.dtype)
+        if len(ids) < room:
+            ids = np.empty(max(room, self._plan.block_bytes + 4096), self._plan.dtype)
+        id_offsets = np.empty(n_docs + 1, np.int64)
+        eod_id = -1 if self._plan.eod_id is None else self._plan.eod_id
+        n_ids = scratch.encode_batch(block.data, offsets, ids, id_offsets, eod_id=eod_id, open_end=block.open_end)
+        ends = id_offsets[1 : n_docs + 1 - block.open_end]
+        return Encoded(block.source, ids, n_ids, ends, block.source_bytes, compressed, block.after)
