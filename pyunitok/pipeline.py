@@ -145,7 +145,7 @@ def _account(records: list[InputRecord], encoded: Encoded) -> None:
 
 def _record(source: Source, plan: Plan) -> InputRecord:
     record = InputRecord(source.path, source.format, source.compression, source.size_bytes)
-    if source.format == "jsonl":
+    if source.format in ("jsonl", "parquet"):
         record.text_key = plan.text_key
     elif plan.separator is not None:
         record.separator = plan.separator.decode("utf-8", "surrogateescape")

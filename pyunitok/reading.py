@@ -31,6 +31,7 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import TextReader
 
 if TYPE_CHECKING:
+    from pyunitok.corpus.parquet import ParquetReader
     from pyunitok.pipeline import Plan
 
 # Text that may be encoded and not yet written, besides two blocks a thread, so that a slow write stops nobody.
@@ -81,7 +82,7 @@ class Inputs:
         self._plan = plan
         self._start = start or BEGINNING
         self._source = self._start.source - 1
-        self._stream: ByteStream | None = None
+        self._stream: ByteStream | ParquetReader | None = None
         self._reader: DocumentReader | None = None
         self._compressed_before = sum(source.size_bytes or 0 for source in plan.sources[: self._start.source])
         self._endings: list[Ending] = []
@@ -126,6 +127,12 @@ class Inputs:
     def _open(self, source: Source) -> None:
         plan, split = self._plan, self._plan.tokenizer.split
         start = self._start if self._source == self._start.source else Position(self._source)
+        if source.format == "parquet":
+            from pyunitok.corpus.parquet import ParquetReader
+
+            parquet = ParquetReader(stream.open_seekable(source), source.name, plan.text_key, split, start)
+            self._stream = self._reader = parquet
+            return
         self._stream = stream.open(source, start)
         if source.format == "jsonl":
             self._reader = JsonlReader(self._stream, plan.text_key, split, plan.max_line_bytes, start)

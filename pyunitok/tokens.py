@@ -42,13 +42,13 @@ class InputRecord:
     """One input in the manifest; sizes in bytes, of the decompressed text unless said."""
 
     path: str
-    format: str  # "text" or "jsonl"
-    compression: str  # "none", "gz" or "zst"
+    format: str  # "text", "jsonl" or "parquet"
+    compression: str  # "none", "zst", "gz", "bz2" or "xz"
     size: int | None = None  # of the file as it lies there; None for stdin
     bytes: int = 0
     documents: int = 0
     tokens: int = 0
-    text_key: str | None = None  # jsonl: the field that held the text
+    text_key: str | None = None  # jsonl, parquet: the field that held the text
     separator: str | None = None  # text: what stood between documents (bytes that are no UTF-8 as surrogates)
     ends_with_separator: bool | None = None
 

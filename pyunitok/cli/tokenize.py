@@ -15,12 +15,12 @@ from pyunitok.cli.report import Meter, report_done, report_formats
 @click.option("-o", "--out", metavar="OUT", required=True, help="The token file; OUT.ends and OUT.json lie beside it.")
 @model_option
 @click.option(
-    "--input-format", type=click.Choice(["auto", "text", "jsonl"]), default="auto", show_default=True,
-    help="auto goes by the name, else takes JSONL if the first line is an object with the key.",
+    "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto", show_default=True,
+    help="auto goes by the name, else by the first bytes: Parquet's mark, or a JSON object with the key.",
 )  # fmt: skip
 @click.option(
     "--text-key", default="text", show_default=True,
-    help="JSONL: the field with the text; a.b is b inside a, a\\.b one name.",
+    help="JSONL, Parquet: the field or column with the text; a.b is b inside a, a\\.b one name.",
 )  # fmt: skip
 @click.option(
     "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR",
@@ -37,12 +37,14 @@ def tokenize(
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw uint16 array.
 
-    IN is a file (.zst, .gz or plain; text or JSONL), a directory, a glob pattern, or - for stdin; read in this order,
-    directories by path. Hidden files in directories are left out.
+    IN is a file (text or JSONL, plain or .zst, .gz, .bz2, .xz; or Parquet), a directory, a glob pattern, - for stdin,
+    or a URL of such a thing (s3://, gs://, hf://, https://, …); read in this order, directories by path. Hidden files
+    in directories are left out.
 
     \b
     Example:
       pyunitok tokenize corpus.jsonl.zst -o ids.u16
+      pyunitok tokenize 's3://bucket/wiki/*.parquet' --text-key text -o ids.u16
       pyunitok tokenize books/ --doc '\\n\\n' -o ids.u16 --threads 4
       zstdcat corpus.zst | pyunitok tokenize - -o ids.u16 --doc line
     """

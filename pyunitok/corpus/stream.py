@@ -6,8 +6,10 @@ import contextlib
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
+from pyunitok import remote
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.errors import InputError
@@ -21,7 +23,7 @@ CHUNK_BYTES = 1 << 18  # compressed bytes read at once
 
 
 class RawFile:
-    """The bytes of a file as they lie there, or come out of a pipe. Errors are InputError naming the file.
+    """The bytes of a file as they lie there, come out of a pipe, or from a URL. Errors are InputError naming the file.
 
     name      the path as given, or '<stdin>'
     position  bytes handed out so far
@@ -31,12 +33,15 @@ class RawFile:
         self.name = STDIN_NAME if path == STDIN else path
         self.position = 0
         self._ahead = b""
+        self._file: io.RawIOBase
         try:
             if path == STDIN:
                 if sys.stdin is None:
                     raise InputError(f"{self.name}: closed")
                 # Not sys.stdin.buffer: a thread left waiting in it would hold a lock that Python's exit wants.
                 self._file = io.FileIO(sys.stdin.fileno(), closefd=False)
+            elif remote.is_url(path):
+                self._file = remote.open_file(path)
             else:
                 # Unbuffered: all reads are large, and readinto then puts the bytes where they belong.
                 self._file = io.FileIO(path)
@@ -167,6 +172,20 @@ def open(source: Source, start: Position = BEGINNING) -> ByteStream:
         stream.close()
         raise
     return stream
+
+
+def open_seekable(source: Source) -> BinaryIO:
+    """The file of a source as it lies there, to read anywhere in it."""
+    try:
+        if not remote.is_url(source.path):
+            return Path(source.path).open("rb")
+        file = remote.open_file(source.path)
+    except OSError as error:
+        raise InputError(f"{source.name}: cannot be opened: {error.strerror}") from error
+    if not file.seekable():
+        file.close()
+        raise InputError(f"{source.name}: its server gives no parts of files; download it first")
+    return io.BufferedReader(file, 1 << 16)
 
 
 def _skip(stream: ByteStream, n_bytes: int) -> None:

@@ -1,0 +1,293 @@
+"""ParquetReader against pyarrow's own reading of the column: types, row groups, nulls, nesting, damage, memory."""
+
+import io
+import random
+
+import pytest
+import streams
+from hypothesis import given
+from hypothesis import strategies as st
+from test_position import read_some
+
+import pyunitok
+from pyunitok.corpus import inputs, parquet
+from pyunitok.corpus.parquet import ParquetReader
+from pyunitok.corpus.position import BEGINNING
+from pyunitok.errors import InputError
+from pyunitok.pipeline import Plan, tokenize
+from pyunitok.tokenizer import Tokenizer
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+TEXTS = ["", "a", "two\nlines", "吾輩は猫である。", "😀" * 9, "long " * 30, "é", "", "x" * 700]
+TYPES = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view(), pa.binary_view()]
+TYPES += [pa.dictionary(pa.int32(), pa.string()), pa.dictionary(pa.int8(), pa.binary())]
+
+
+def array_of(texts, kind=None):
+    kind = kind or pa.string()
+    if pa.types.is_dictionary(kind):
+        return array_of(texts, kind.value_type).dictionary_encode().cast(kind)
+    return pa.array([text if text is None else text.encode() for text in texts], pa.binary()).cast(kind)
+
+
+def file_of(table, **options):
+    file = io.BytesIO()
+    pq.write_table(table, file, **options)
+    return file
+
+
+def table_of(texts, kind=None):
+    column = array_of(texts, kind)
+    numbers = pa.array(range(len(texts)))
+    return pa.table({"id": numbers, "text": column, "a": pa.StructArray.from_arrays([numbers, column], ["id", "b"])})
+
+
+def read(file, key="text", block_bytes=1000, split=len, **options):
+    reader = ParquetReader(io.BytesIO(file.getvalue()), "test", key, split, **options)
+    docs, n_bytes = streams.read_documents(reader, block_bytes)
+    assert n_bytes == sum(map(len, docs))
+    assert reader.finished
+    assert reader.compressed_position() == (len(file.getvalue()) if reader._n_read else 0)
+    reader.close()
+    return docs
+
+
+def want(file, key="text"):
+    """As pyarrow reads it, nulls left out."""
+    column = pq.read_table(io.BytesIO(file.getvalue())).column(key.split(".")[0])
+    values = column.to_pylist()
+    for name in key.split(".")[1:]:
+        values = [value and value[name] for value in values]
+    return [value.encode() if isinstance(value, str) else value for value in values if value is not None]
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+@pytest.mark.parametrize("key", ["text", "a.b"])
+def test_types(kind, key):
+    file = file_of(table_of(TEXTS * 3, kind))
+    assert want(file, key) == [text.encode() for text in TEXTS * 3]
+    for block_bytes in [*range(1, 100, 7), 1000, 10_000]:
+        assert read(file, key, block_bytes, streams.split_at_multiples(3)) == want(file, key)
+
+
+def test_extension_type():
+    storage = pa.array(['{"a":1}', "[]"])
+    file = file_of(pa.table({"text": pa.ExtensionArray.from_storage(pa.json_(), storage)}))
+    assert read(file) == [b'{"a":1}', b"[]"]
+
+
+FILES = st.fixed_dictionaries(
+    {
+        "texts": st.lists(st.none() | st.text("ab é世", max_size=60), max_size=40),
+        "kind": st.sampled_from([kind for kind in TYPES if "view" not in str(kind)]),  # cannot be written in parts
+        "row_group_size": st.integers(1, 50),
+        "data_page_size": st.integers(1, 300),
+        "use_dictionary": st.booleans(),
+        "dictionary_pagesize_limit": st.integers(1, 300),
+        "compression": st.sampled_from(["none", "snappy", "zstd", "gzip"]),
+        "data_page_version": st.sampled_from(["1.0", "2.0"]),
+        "write_page_checksum": st.booleans(),
+    }
+)
+
+
+@given(FILES, st.integers(0, 2**30), st.integers(1, 90), st.integers(1, 60), st.integers(1, 9))
+def test_any(options, seed, block_bytes, batch_bytes, most_rows):
+    """Any file, any blocks, with the nulls left out and told; and from any position on."""
+    options, chance = dict(options), random.Random(seed)
+    texts, kind = options.pop("texts"), options.pop("kind")
+    column = array_of(texts, kind)
+    absent = pa.array([chance.random() < 0.2 for _ in texts], pa.bool_())
+    nested = pa.StructArray.from_arrays([column], ["b.c"], mask=absent)
+    file = file_of(pa.table({"text": column, "a": nested}), **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parquet, "BATCH_BYTES", batch_bytes)
+        patch.setattr(parquet, "MAX_ROWS", most_rows)
+        patch.setattr(parquet, "FIRST_ROWS", 1 + most_rows // 2)
+        for key in ("text", r"a.b\.c"):
+            values = texts
+            if key != "text":
+                values = [None if gone else text for gone, text in zip(absent.to_pylist(), texts, strict=True)]
+            rows = [(row, text.encode()) for row, text in enumerate(values) if text is not None]
+            nulls = {row: f"{key!r} is null" for row, text in enumerate(values) if text is None}
+            told = {}
+            docs = read(file, key, block_bytes, streams.split_sometimes(seed), on_bad=told.__setitem__)
+            assert docs == [text for _, text in rows]
+            assert told == nulls
+            if key == "text":
+                assert docs == want(file)
+            if not nulls:
+                check_interrupted(file, key, docs, chance, seed)
+
+
+def check_interrupted(file, key, want_docs, chance, seed):
+    docs, position, finished = [], BEGINNING, False
+    while not finished:
+        split = streams.split_sometimes(seed)
+        reader = ParquetReader(io.BytesIO(file.getvalue()), "test", key, split, position)
+        position = read_some(reader, chance.randint(1, 90), chance.randint(1, 4), docs, position)
+        finished = reader.finished
+    assert docs == want_docs
+
+
+def test_position_counts_bad_rows():
+    file = file_of(pa.table({"text": [None, "a", None, None, "b", None]}))
+    reader = ParquetReader(file, "test", "text", len, on_bad=lambda *_: None)
+    block = streams.Block(streams.np.zeros(1, streams.np.uint8))
+    places = []
+    while reader.fill(block):
+        places.append((block.first_document, block.after.documents))
+    assert places == [(0, 2), (2, 6)]
+    told = []
+    rest = ParquetReader(
+        io.BytesIO(file.getvalue()), "test", "text", len, BEGINNING.__class__(documents=2), lambda *bad: told.append(bad)
+    )
+    assert streams.read_documents(rest, 10)[0] == [b"b"]
+    assert told == [(row, "'text' is null") for row in (2, 3, 5)]
+
+
+def test_null_is_an_error():
+    file = file_of(table_of(["a", "b", None, "c"]), row_group_size=2)
+    with pytest.raises(InputError, match=r"^test: row 2: 'text' is null"):
+        read(file)
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("txt", r"^test: no column 'txt' \(of 'txt'\); there are: id, text, a$"),
+        ("a.c", r"^test: no column 'c' \(of 'a.c'\); there are: id, b$"),
+        ("text.b", "'b' of 'text.b' is looked for in a column of string"),
+        ("id", "the column 'id' holds int64, not strings"),
+        ("a", "the column 'a' holds struct"),
+        ("", "no column ''"),
+    ],
+)
+def test_missing_column(key, message):
+    with pytest.raises(InputError, match=message):
+        read(file_of(table_of(TEXTS)), key)
+
+
+def test_column_twice():
+    file = file_of(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"]))
+    with pytest.raises(InputError, match="several columns 'text'"):
+        read(file)
+
+
+def test_names_with_dots():
+    inner = pa.StructArray.from_arrays([pa.array(["nested"])], ["b"])
+    file = file_of(pa.table({"a.b": ["flat"], "a": inner}))
+    assert read(file, "a.b") == [b"nested"]
+    assert read(file, r"a\.b") == [b"flat"]
+
+
+def test_empty():
+    for texts in ([], [""], ["", ""]):
+        assert read(file_of(table_of(texts))) == [text.encode() for text in texts]
+    file = io.BytesIO()
+    pq.ParquetWriter(file, pa.schema([("text", pa.string())])).close()
+    assert read(file) == []
+
+
+def test_no_utf8():
+    assert read(file_of(pa.table({"text": pa.array([b"\xff\xfe"], pa.binary())}))) == [b"\xff\xfe"]
+
+
+def test_cut_and_damaged():
+    """Cut anywhere it is an error with the file's name; damaged anywhere, that or a file of so many rows."""
+    data = file_of(
+        pa.table({"text": [f"{k} bottles of beer" for k in range(50)]}), row_group_size=20, write_page_checksum=True
+    ).getvalue()
+    for n in range(0, len(data), 7):
+        with pytest.raises(InputError, match="^test: "):
+            read(io.BytesIO(data[:n]))
+    chance, n_refused = random.Random(0), 0
+    for at in range(len(data)):
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << chance.randrange(8)
+        try:
+            streams.read_documents(ParquetReader(io.BytesIO(damaged), "test", "text", len), 1000)
+        except InputError as error:
+            assert str(error).startswith("test: ")
+            n_refused += 1
+    assert n_refused > len(data) // 2
+
+
+def test_damaged_page_names_the_row():
+    table = pa.table({"text": [f"{k} bottles" for k in range(3000)]})
+    data = bytearray(file_of(table, row_group_size=1000, use_dictionary=False, write_page_checksum=True).getvalue())
+    at = data.index(b"1500 bottles") if b"1500 bottles" in data else len(data) // 2
+    data[at] ^= 1
+    with pytest.raises(InputError, match=r"^test: row 1[0-9]{3}: cannot be read, here or further on: "):
+        read(io.BytesIO(data))
+
+
+def test_encrypted():
+    for data in (b"PARE" + bytes(100) + b"PARE", b"PAR1" + bytes(100) + (92).to_bytes(4, "little") + b"PARE"):
+        with pytest.raises(InputError, match="^test: cannot be read as Parquet: "):
+            read(io.BytesIO(data))
+
+
+def test_a_huge_row_group_in_bounded_memory():
+    """One row group of 60 MB of text; dictionary of one value of 100 KB in 20,000 rows, which are 2 GB of text."""
+    chance = random.Random(1)
+    plain = pa.table({"text": [chance.randbytes(5000).hex() for _ in range(6000)]})
+    repeated = pa.table({"text": pa.array(["x" * 100_000, "y"]).take(pa.array([0] * 2000, pa.int32()))})
+    for table, options in ((plain, {"use_dictionary": False}), (repeated, {})):
+        file = file_of(table, row_group_size=1 << 30, **options)
+        del table
+        pool = pa.default_memory_pool()
+        before, most = pool.bytes_allocated(), 0
+        reader = ParquetReader(file, "test", "text", len)
+        block = streams.Block(streams.np.zeros(1 << 20, streams.np.uint8))
+        while reader.fill(block):
+            most = max(most, pool.bytes_allocated() - before)
+        assert most < 32 << 20
+
+
+def test_other_columns_are_not_read():
+    """Projection: of a file with a large second column little is read."""
+
+    class Counting(io.BytesIO):
+        n_read = 0
+
+        def read(self, n=-1):
+            data = super().read(n)
+            Counting.n_read += len(data)
+            return data
+
+    chance = random.Random(2)
+    table = pa.table({"text": ["a"] * 100, "other": [chance.randbytes(100_000) for _ in range(100)]})
+    file = Counting(file_of(table, row_group_size=25).getvalue())
+    assert len(streams.read_documents(ParquetReader(file, "test", "text", len), 1000)[0]) == 100
+    assert 0 < Counting.n_read < 1_000_000
+
+
+def test_without_pyarrow(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
+    monkeypatch.delattr("pyarrow.parquet", raising=False)
+    with pytest.raises(InputError, match=r"test: Parquet needs pyarrow: pip install 'pyunitok\[parquet\]'"):
+        ParquetReader(io.BytesIO(), "test", "text", len)
+
+
+def test_through_the_pipeline(tmp_path):
+    """Threads and block sizes give one output; the manifest names format and column."""
+    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
+    texts = [f"the {k} " * (k % 7 * 50) for k in range(300)]
+    (tmp_path / "a.parquet").write_bytes(file_of(table_of(texts), row_group_size=70).getvalue())
+    outputs = set()
+    for threads, block_bytes in ((1, 1 << 20), (2, 500), (3, 5000)):
+        out = tmp_path / "ids"
+        sources = inputs.find([str(tmp_path)], text_key="a.b", exclude=[str(out), f"{out}.ends", f"{out}.json"])
+        plan = Plan(sources, out, tok, 300, text_key="a.b", threads=threads, block_bytes=block_bytes, overwrite=True)
+        manifest = tokenize(plan)
+        outputs.add((out.read_bytes(), (tmp_path / "ids.ends").read_bytes()))
+        array = pyunitok.open(out, model=tok)
+        assert [array.text(k) for k in range(300)] == texts
+    assert len(outputs) == 1
+    (record,) = manifest.inputs
+    assert (record.format, record.text_key, record.compression) == ("parquet", "a.b", "none")
+    assert record.bytes == manifest.bytes == sum(map(len, texts))
+    assert record.size == (tmp_path / "a.parquet").stat().st_size
