@@ -13,6 +13,7 @@ So a reader that jumps (Parquet's footer, then one column; frames by a table) pa
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fnmatch
 import io
@@ -315,10 +316,14 @@ class StreamFile(io.RawIOBase):
         return len(piece)
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        self._drop()
         super().close()
+
+    def _drop(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(Exception):
+                file.close()
 
     def _read(self, n_bytes: int) -> bytes:
         try:
@@ -328,7 +333,7 @@ class StreamFile(io.RawIOBase):
             piece: bytes = self._file.read(n_bytes)
             return piece
         except Exception:
-            self._file = None
+            self._drop()
             raise
 
     def _skip(self, n_bytes: int) -> None:

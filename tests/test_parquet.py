@@ -12,7 +12,7 @@ from test_position import read_some
 import pyunitok
 from pyunitok.corpus import inputs, parquet
 from pyunitok.corpus.parquet import ParquetReader
-from pyunitok.corpus.position import BEGINNING
+from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.errors import InputError
 from pyunitok.pipeline import Plan, tokenize
 from pyunitok.tokenizer import Tokenizer
@@ -141,9 +141,8 @@ def test_position_counts_bad_rows():
         places.append((block.first_document, block.after.documents))
     assert places == [(0, 2), (2, 6)]
     told = []
-    rest = ParquetReader(
-        io.BytesIO(file.getvalue()), "test", "text", len, BEGINNING.__class__(documents=2), lambda *bad: told.append(bad)
-    )
+    start = Position(documents=2)
+    rest = ParquetReader(io.BytesIO(file.getvalue()), "test", "text", len, start, lambda *bad: told.append(bad))
     assert streams.read_documents(rest, 10)[0] == [b"b"]
     assert told == [(row, "'text' is null") for row in (2, 3, 5)]
 
@@ -201,7 +200,7 @@ def test_cut_and_damaged():
         pa.table({"text": [f"{k} bottles of beer" for k in range(50)]}), row_group_size=20, write_page_checksum=True
     ).getvalue()
     for n in range(0, len(data), 7):
-        with pytest.raises(InputError, match="^test: "):
+        with pytest.raises(InputError, match=r"^test: "):
             read(io.BytesIO(data[:n]))
     chance, n_refused = random.Random(0), 0
     for at in range(len(data)):
@@ -226,7 +225,7 @@ def test_damaged_page_names_the_row():
 
 def test_encrypted():
     for data in (b"PARE" + bytes(100) + b"PARE", b"PAR1" + bytes(100) + (92).to_bytes(4, "little") + b"PARE"):
-        with pytest.raises(InputError, match="^test: cannot be read as Parquet: "):
+        with pytest.raises(InputError, match=r"^test: cannot be read as Parquet: "):
             read(io.BytesIO(data))
 
 

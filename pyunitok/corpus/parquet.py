@@ -230,7 +230,7 @@ def _column(batch: Any, path: list[str]) -> Any:
 
 def _rows_that_fit(column: Any) -> int:
     """How many rows such as these make a batch."""
-    return max(1, min(MAX_ROWS, BATCH_BYTES * len(column) // max(1, column.nbytes)))
+    return max(1, min(MAX_ROWS, BATCH_BYTES * len(column) // max(1, int(column.nbytes))))
 
 
 def _packed(column: Any) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], np.ndarray[Any, np.dtype[np.int64]]]:
