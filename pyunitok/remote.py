@@ -42,7 +42,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Found:
-    """A file behind a URL. size_bytes, etag, mtime_ns: None where the server does not say."""
+    """A file behind a URL. size_bytes, etag: None where the server does not say; mtime_ns also where there is an etag,
+    which says more: copying a file again changes its time."""
 
     url: str
     size_bytes: int | None
@@ -173,7 +174,7 @@ def _found(url: str, info: dict[str, Any]) -> Found:
     etags = (info.get(key) for key in ("ETag", "etag", "blob_id", "md5Hash", "content_md5", "version_id"))
     times = (info.get(key) for key in ("LastModified", "last_modified", "mtime", "updated", "modified", "created"))
     etag, time = next(filter(None, etags), None), next(filter(None, times), None)
-    return Found(url, info.get("size"), str(etag).strip('"') if etag else None, _nanoseconds(time))
+    return Found(url, info.get("size"), str(etag).strip('"') if etag else None, None if etag else _nanoseconds(time))
 
 
 def _nanoseconds(time: Any) -> int | None:

@@ -126,7 +126,9 @@ def test_queries_are_no_suffix():
 
 def test_identity_of_what_is_found():
     info = {"size": 3, "ETag": '"abc"', "LastModified": "2026-11-20T01:02:03Z"}
-    assert remote._found("u", info) == remote.Found("u", 3, "abc", 1795136523 * 10**9)
+    assert remote._found("u", info) == remote.Found("u", 3, "abc", None)
+    del info["ETag"]
+    assert remote._found("u", info) == remote.Found("u", 3, None, 1795136523 * 10**9)
     assert remote._found("u", {"size": None, "mtime": 1.5}) == remote.Found("u", None, None, 1500000000)
     assert remote._found("u", {"updated": "no time"}) == remote.Found("u", None, None, None)
 

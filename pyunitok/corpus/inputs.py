@@ -48,6 +48,7 @@ class Source:
     format       'text', 'jsonl' or 'parquet'
     reason       a few words: why that format
     size_bytes   of the file as it lies there; None for pipes and where a server does not say
+    mtime_ns     when the file was last changed, in nanoseconds since 1970; None where nothing tells
     etag         what a store calls this version of the file; None for local files
     opened       the stream, where finding out had to open something that can be opened only once
     """
@@ -57,6 +58,7 @@ class Source:
     format: str
     reason: str
     size_bytes: int | None
+    mtime_ns: int | None = None
     etag: str | None = None
     opened: ByteStream | None = field(default=None, compare=False, repr=False)
 
@@ -120,6 +122,12 @@ class _Found:
         if self.far:
             return self.far.size_bytes
         return None if self.status is None or self.is_pipe else self.status.st_size
+
+    @property
+    def mtime_ns(self) -> int | None:
+        if self.far:
+            return self.far.mtime_ns
+        return None if self.status is None or self.is_pipe else self.status.st_mtime_ns
 
 
 class _Excluded:
@@ -272,7 +280,8 @@ def _source(found: _Found, input_format: str, text_key: str) -> Source:
         format_, reason = input_format, "as told"
     if format_ == "parquet" and (compression != "none" or stream):
         raise InputError(f"{path}: a Parquet file is read as it lies there: decompress it, and name the file")
-    return Source(path, compression, format_, reason, found.size_bytes, found.far.etag if found.far else None, stream)
+    etag = found.far.etag if found.far else None
+    return Source(path, compression, format_, reason, found.size_bytes, found.mtime_ns, etag, stream)
 
 
 def _decide(
