@@ -17,8 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pyunitok.errors import OutputError
 from pyunitok.hashing import HASH_CHUNK_BYTES, Hashed
 from pyunitok.journal import Identity, Journal, encode_run, journal_path, run_of
@@ -135,8 +133,7 @@ class Output:
         if manifest.run is None:
             raise OutputError(f"{exists}, and does not say what made it; --overwrite replaces it")
         self._check_same(run_of(manifest), f"{exists}, and was made by another command")
-        expected = {"": manifest.tokens * np.dtype(manifest.dtype).itemsize, ".ends": manifest.documents * 8}
-        for suffix, n_bytes in expected.items():
+        for suffix, n_bytes in manifest.sizes().items():
             path = self._final(suffix)
             if not path.exists() or path.stat().st_size != n_bytes:
                 raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest; --overwrite starts again")

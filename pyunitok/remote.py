@@ -202,11 +202,11 @@ def open_file(url: str) -> io.RawIOBase:
     except Exception as error:
         raise _os_error(error, "") from error
     # An HTTP server says by "partial" that it gives ranges; other stores always do.
-    in_ranges = info.get("size") is not None and info.get("partial", "http" not in _protocols(fs))
+    in_ranges = info.get("size") is not None and info.get("partial", "http" not in protocols(fs))
     return RangeFile(fs, path, info["size"]) if in_ranges else StreamFile(fs, path)
 
 
-def _protocols(fs: Any) -> tuple[str, ...]:
+def protocols(fs: Any) -> tuple[str, ...]:
     return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
+from pyunitok.remote import is_url
 from pyunitok.tokenizer import Tokenizer
 
 FORMAT = "pyunitok tokens"
@@ -81,10 +82,15 @@ class Manifest:
     @classmethod
     def read(cls, path: Path) -> Manifest:
         """OutputError where the file is no manifest, or a newer one."""
+        return cls.parse(path.read_bytes(), str(path))
+
+    @classmethod
+    def parse(cls, data: builtins.bytes, name: str) -> Manifest:
+        """Like read, of a file called `name` that holds `data`."""
         try:
-            values = json.loads(path.read_bytes())
+            values = json.loads(data)
             if values["format"] != FORMAT or values["version"] > VERSION:
-                raise OutputError(f"{path}: not a manifest that this release reads")
+                raise OutputError(f"{name}: not a manifest that this release reads")
             known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
             known["inputs"] = [InputRecord(**record) for record in values["inputs"]]
             manifest = cls(**known)
@@ -93,7 +99,11 @@ class Manifest:
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, OutputError):
                 raise
-            raise OutputError(f"{path}: not a manifest of a token file ({error})") from None
+            raise OutputError(f"{name}: not a manifest of a token file ({error})") from None
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of OUT and of OUT.ends, by the end of their names."""
+        return {"": self.tokens * np.dtype(self.dtype).itemsize, ".ends": self.documents * 8}
 
     def _check(self) -> None:
         """ValueError where a field that others rely on is not what it should be."""
@@ -186,8 +196,13 @@ def open(path: StrPath, *, dtype: str | np.dtype[Any] | None = None, model: Any 
     dtype  of a bare file without sidecars ("uint16", "uint32"); it counts as one document
     model  a Tokenizer or the path of its file, instead of the one that the manifest names
 
-    OutputError if the sidecars do not fit the file; FileNotFoundError.
+    OutputError if the sidecars do not fit the file, or for a URL; FileNotFoundError.
     """
+    if is_url(os.fspath(path)):
+        raise OutputError(
+            f"{os.fspath(path)}: a token file is mapped into memory and must be local: fetch it and its .ends and .json, "
+            "and open that"
+        )
     ends_path, manifest_path = sidecars(path)
     if model is not None and not isinstance(model, Tokenizer):
         model = Tokenizer.from_file(model)

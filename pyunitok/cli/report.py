@@ -22,8 +22,8 @@ def report_formats(sources: list[Any]) -> None:
 class Resuming:
     """Says where a run goes on, how far it came, and how to go on with one that stops."""
 
-    def __init__(self, out: Path, overwrite: bool) -> None:
-        self._out, self._overwrite = out, overwrite
+    def __init__(self, out: Path, overwrite: bool, spool: Any = None) -> None:
+        self._out, self._overwrite, self._spool = out, overwrite, spool
         self._start: Any = None
 
     def on_start(self, start: Any) -> None:
@@ -32,20 +32,26 @@ class Resuming:
         if start.bytes and not start.complete:
             click.echo(f"going on after {start.documents:,} documents, {start.bytes:,} bytes", err=True)
 
+    def on_file(self, url: str, n_bytes: int) -> None:
+        """For upload.tokenize_to."""
+        click.echo(f"uploading {url}, {n_bytes:,} bytes", err=True)
+
     def __enter__(self) -> Resuming:
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
+    def __exit__(self, kind: Any, *_: object) -> None:
         from pyunitok.journal import journal_path
 
         if kind is not None and self._start is not None and journal_path(self._out).exists():
             but = " without --overwrite" if self._overwrite else ""
             click.echo(f"what is done is kept: the same command{but} goes on from there", err=True)
+        elif kind is not None and self._spool and self._out.exists() and not issubclass(kind, Exception):
+            click.echo(self._spool.advice(), err=True)
 
     def report_done(self, manifest: Any, seconds: float) -> None:
         counts = f"{manifest.documents:,} documents, {manifest.bytes:,} bytes, {manifest.tokens:,} tokens"
         if self._start.complete:
-            click.echo(f"already complete: {self._out}, {counts}", err=True)
+            click.echo(f"already complete: {self._spool.url if self._spool else self._out}, {counts}", err=True)
             return
         rate = (manifest.bytes - self._start.bytes) / max(seconds, 1e-9) / 1e6
         ratio = manifest.bytes / manifest.tokens if manifest.tokens else 0.0

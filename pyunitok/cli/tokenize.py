@@ -12,7 +12,10 @@ from pyunitok.cli.report import Meter, Resuming, report_formats
 
 @click.command()
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True)
-@click.option("-o", "--out", metavar="OUT", required=True, help="The token file; OUT.ends and OUT.json lie beside it.")
+@click.option(
+    "-o", "--out", metavar="OUT", required=True,
+    help="The token file; OUT.ends and OUT.json lie beside it. A URL is uploaded to when all is done: see --spool.",
+)  # fmt: skip
 @model_option
 @click.option(
     "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto", show_default=True,
@@ -31,9 +34,13 @@ from pyunitok.cli.report import Meter, Resuming, report_formats
 @click.option("--block", type=Size(), default="1M", show_default=True, help="Text read at a time, for each thread.")
 @click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: the longest line accepted.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
+@click.option(
+    "--spool", metavar="FOLDER", type=click.Path(file_okay=False),
+    help="OUT is a URL: where it is made before it is uploaded; in the system's temporary folder by default.",
+)  # fmt: skip
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
-    threads: int | None, block: int, max_line: int, overwrite: bool,
+    threads: int | None, block: int, max_line: int, overwrite: bool, spool: str | None,
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw uint16 array.
 
@@ -54,29 +61,39 @@ def tokenize(
     from pyunitok.journal import journal_path
     from pyunitok.outfile import check_target, lock_path, partial_name
     from pyunitok.pipeline import Plan, tokenize
+    from pyunitok.remote import is_url, without_file_scheme
     from pyunitok.tokens import sidecars
+    from pyunitok.upload import Spool, tokenize_to
 
     if out == "-":
         raise click.UsageError("OUT is three files and cannot be stdout; name a file")
+    out = without_file_scheme(out)
+    if spool and not is_url(out):
+        raise click.UsageError("--spool is for an OUT that is a URL")
     separator = parse_separator(doc)
     tokenizer = load_model(model)
     eod_id = parse_eod(eod, tokenizer)
-    own = [Path(out), *sidecars(out)]
+    place = Spool(out, Path(spool) if spool else None) if is_url(out) else None
+    local = place.out if place else Path(out)
+    own = [local, *sidecars(local)]
     for path in own:
         check_target(path, overwrite=True)
-    unfinished = [journal_path(Path(out)), lock_path(Path(out)), *map(partial_name, own)]
+    unfinished = [journal_path(local), lock_path(local), *map(partial_name, own)]
     # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
-    earlier, others = (own, []) if is_token_file(out) or journal_path(Path(out)).exists() else ([], own)
+    earlier, others = (own, []) if is_token_file(str(local)) or journal_path(local).exists() else ([], own)
     sources = corpus_inputs.find(
-        inputs, input_format=input_format, text_key=text_key, exclude=map(str, unfinished + earlier),
-        refuse=map(str, others),
+        inputs, input_format=input_format, text_key=text_key, refuse=map(str, others),
+        exclude=[*map(str, unfinished + earlier), *(place.urls if place else ())],
     )  # fmt: skip
     report_formats(sources)
     plan = Plan(
-        sources=sources, out=Path(out), tokenizer=tokenizer, eod_id=eod_id, separator=separator,
+        sources=sources, out=local, tokenizer=tokenizer, eod_id=eod_id, separator=separator,
         text_key=text_key, threads=threads or available_cores(), block_bytes=block, max_line_bytes=max_line,
         overwrite=overwrite,
     )  # fmt: skip
-    with Meter("tokenizing") as meter, Resuming(Path(out), overwrite) as resuming:
-        manifest = tokenize(plan, meter.show, resuming.on_start)
+    with Meter("tokenizing") as meter, Resuming(local, overwrite, place) as resuming:
+        if place:
+            manifest = tokenize_to(place, plan, meter.show, resuming.on_start, resuming.on_file)
+        else:
+            manifest = tokenize(plan, meter.show, resuming.on_start)
     resuming.report_done(manifest, meter.seconds)
