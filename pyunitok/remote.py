@@ -146,13 +146,15 @@ def _look(fs: Any, path: str, url: str) -> list[Found]:
 
 
 def _walk(fs: Any, folder: str) -> dict[str, Any]:
-    """The files below a directory; without those whose size of 0 and "/" at the end stand for a folder."""
+    """The files below a directory, without those in hidden places."""
+    n_root = len(folder.rstrip("/"))
     below = fs.find(folder, detail=True)
-    return {
-        name: info
-        for name, info in below.items()
-        if info["type"] == "file" and not name.endswith("/") and "/." not in name[len(folder.rstrip("/")) :]
-    }
+    return {name: info for name, info in below.items() if _is_file(name, info) and "/." not in name[n_root:]}
+
+
+def _is_file(name: str, info: dict[str, Any]) -> bool:
+    """Some stores hold an empty object with "/" at its end where there is to be a folder."""
+    return bool(info["type"] == "file") and not name.endswith("/")
 
 
 def _glob(fs: Any, pattern: str) -> list[Found]:
@@ -164,7 +166,7 @@ def _glob(fs: Any, pattern: str) -> list[Found]:
             continue
         if info["type"] == "directory":
             files |= _walk(fs, name)
-        else:
+        elif _is_file(name, info):
             files[name] = info
     return [_found(fs.unstrip_protocol(name), info) for name, info in files.items()]
 

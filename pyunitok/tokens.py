@@ -200,7 +200,7 @@ def open(path: StrPath, *, dtype: str | np.dtype[Any] | None = None, model: Any 
     """
     if is_url(os.fspath(path)):
         raise OutputError(
-            f"{os.fspath(path)}: a token file is mapped into memory and must be local: fetch it and its .ends and .json, "
+            f"{os.fspath(path)}: a token file is mapped into memory and must be local: fetch it, its .ends and .json, "
             "and open that"
         )
     ends_path, manifest_path = sidecars(path)

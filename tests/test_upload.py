@@ -82,10 +82,11 @@ def test_complete_is_found_out_without_the_spool(corpus):
     before, Unreliable.log[:] = far(), []
     assert corpus() is True
     assert (far(), puts()) == (before, [])
-    with pytest.raises(OutputError, match=rf"^{URL} exists, and was made by another command \(eod: 300 then, none now\)"):
+    another = rf"^{URL} exists, and was made by another command \(eod: 300 then, none now\)"
+    with pytest.raises(OutputError, match=another):
         corpus(eod_id=None)
     (corpus.folder / "a.txt").write_bytes(b"another")
-    with pytest.raises(OutputError, match="was made by another command .*a.txt"):
+    with pytest.raises(OutputError, match=r"was made by another command .*a\.txt"):
         corpus()
     assert far() == before
     assert corpus(overwrite=True) is False
@@ -128,7 +129,8 @@ def test_failed_upload_is_gone_on_with(corpus, n_arrived, overwrite, monkeypatch
         corpus(overwrite=overwrite)
     assert "/bucket/ids.u16" not in far(), "neither the old one nor half of the new one"
     (folder,) = (corpus.folder / "spool").iterdir()
-    assert sorted(path.name for path in folder.iterdir() if path.name != "replaces") == [Path(name).name for name in NAMES]
+    left = {path.name for path in folder.iterdir()} - {"replaces"}
+    assert left == {Path(name).name for name in NAMES}
     monkeypatch.setattr("pyunitok.pipeline._write_blocks", None)  # no work is done again
     assert corpus() is True
     assert sorted(name for name in far() if not name.endswith(".partial")) == NAMES
