@@ -265,10 +265,10 @@ def test_giving_up_ends_waiting(store, monkeypatch):
     for _ in range(2):
         file.read(1000) if file.tell() < 2000 else None
     file.close()
-    for thread in threading.enumerate():
-        if thread.name.startswith("pyunitok-ahead"):
-            thread.join(10)
-            assert not thread.is_alive()
+    assert file._threads._threads
+    for thread in file._threads._threads:
+        thread.join(10)
+        assert not thread.is_alive()
 
 
 # ----------------------------------------------------------------------------------------------------------- HTTP
