@@ -29,3 +29,7 @@ class OutputError(UnitokError, ValueError):
 
 class CpuError(UnitokError, ValueError):
     """The instruction set asked for is not to be had here."""
+
+
+class LimitError(UnitokError, ValueError):
+    """What was asked for does not fit into a limit that was given with it; the message says what would."""

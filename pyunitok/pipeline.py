@@ -25,7 +25,7 @@ from pyunitok.corpus.inputs import Source
 from pyunitok.errors import OutputError
 from pyunitok.interrupts import Interrupts
 from pyunitok.output import Output
-from pyunitok.reading import Inputs, Workers
+from pyunitok.reading import Inputs, Room, Workers
 from pyunitok.tally import Progress, Tally
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import Manifest
@@ -33,6 +33,7 @@ from pyunitok.tokens import Manifest
 UINT16 = np.dtype("<u2")
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
+MAX_MEMORY_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Plan:
     threads: int = field(default_factory=available_cores)
     block_bytes: int = BLOCK_BYTES
     max_line_bytes: int = MAX_LINE_BYTES
+    max_memory_bytes: int = MAX_MEMORY_BYTES  # see reading.Room
     overwrite: bool = False
     dtype: np.dtype[Any] = UINT16  # of the ids
 
@@ -75,10 +77,11 @@ def tokenize(
 
     InputError names the file and the line or byte where an input is broken, or is not what it was; what was written
     until then stays in OUT.partial. OutputError if OUT exists or is another run's, and says what differs; or if it
-    cannot be written. The head of reading.py says how much memory it takes.
+    cannot be written. LimitError if the plan's memory is too little.
     """
     if plan.eod_id is not None and not 0 <= plan.eod_id <= _ffi.ID_MAX:
         raise OutputError(f"the eod id {plan.eod_id} is not within 0..{_ffi.ID_MAX}")
+    Room.of(plan)  # LimitError, before anything is written
     tally = Tally(plan)
     model = _describe_model(plan.tokenizer)
     on_start = on_start or (lambda _: None)

@@ -1,15 +1,15 @@
 """Inputs and Workers: corpus files into encoded blocks, read in turn, encoded side by side, given out in order.
 
-    worker:  take the reading turn, fill a block (decompress, find documents) ─▶ give the turn on, encode the block ─┐
-    worker:        …waits for the turn…            fill the next block        ─▶ encode it                          ─┤
-    main:    ◀─ results in the order of their blocks ◀────────────────────────────────────────────────────────────────┘
+    worker:  take the reading turn, fill a block (bytes into documents) ─▶ give the turn on, encode the block ─┐
+    worker:        …decompresses ahead…                                     fill the next block ─▶ encode it  ─┤
+    main:    ◀─ results in the order of their blocks ◀──────────────────────────────────────────────────────────┘
 
-Reading is serial by nature, encoding is not. Each worker does both for its block, so the bytes it encodes are still
-in its core's cache, no thread idles while there is either to do, and one thread means one core. Blocks are cut where
-the encoder proves that no id depends on it, so the output does not depend on threads or block size.
+Whoever has neither the turn nor a block decompresses ahead (corpus/ahead.py), so that the turn is short: it copies.
+Each worker encodes what it has just read, so the bytes are still in its core's cache, no thread idles while there is
+anything to do, and one thread means one core. Blocks are cut where the encoder proves that no id depends on it, so the
+output does not depend on threads or block size.
 
-Memory: threads × block, and the ids of at most 2 × threads blocks and of AHEAD_BYTES of text that wait for the writer;
-besides what the readers hold: the zstd window and the longest line.
+Memory: see Room; besides that the model, the window of a zstd frame that is too large to be held, and the longest line.
 """
 
 from __future__ import annotations
@@ -17,26 +17,65 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyunitok import _ffi
 from pyunitok.corpus import stream
+from pyunitok.corpus.ahead import Ahead, AheadStream
 from pyunitok.corpus.block import Block, ByteStream, DocumentReader
 from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
-from pyunitok.corpus.text import TextReader
+from pyunitok.corpus.text import MAX_DOCS, TextReader
+from pyunitok.errors import LimitError
 
 if TYPE_CHECKING:
     from pyunitok.corpus.parquet import ParquetReader
     from pyunitok.pipeline import Plan
 
 # Text that may be encoded and not yet written, besides two blocks a thread, so that a slow write stops nobody.
-AHEAD_BYTES = 16 << 20
+UNWRITTEN_BYTES = 16 << 20
+AHEAD_BYTES = 32 << 20  # decompressed ahead at least, where there is room
 MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as so large
+MIN_AHEAD_BYTES = 2 << 20
+WRITING_BYTES = 16 << 20  # the buffers of the output
+
+
+@dataclass(frozen=True)
+class Room:
+    """How plan.max_memory_bytes is divided.
+
+    n_unwritten      blocks whose ids may wait for the writer, those under way included
+    ahead_bytes      of text decompressed ahead, and of the frames it comes from
+    max_frame_bytes  of a zstd frame that is decompressed whole, beside others; larger ones are streamed
+    """
+
+    n_unwritten: int
+    ahead_bytes: int
+    max_frame_bytes: int
+
+    @classmethod
+    def of(cls, plan: Plan) -> Room:
+        """LimitError if it is too little for so many threads and so large blocks."""
+        block = max(plan.block_bytes, MIN_BLOCK_BYTES)
+        ids = block * plan.dtype.itemsize
+        rest = plan.max_memory_bytes - plan.threads * (block + 16 * MAX_DOCS) - WRITING_BYTES
+        least = (plan.threads + 1) * ids + MIN_AHEAD_BYTES
+        if rest < least:
+            needed = plan.max_memory_bytes - rest + least
+            raise LimitError(
+                f"{plan.threads} threads with blocks of {block} bytes take {needed} bytes, more than the limit of"
+                f" {plan.max_memory_bytes} (--max-memory); raise it, or use fewer --threads or a smaller --block"
+            )
+        n_unwritten = 2 * plan.threads + UNWRITTEN_BYTES // block
+        n_unwritten = max(plan.threads + 1, min(n_unwritten, (rest - MIN_AHEAD_BYTES) // 2 // ids))
+        ahead = rest - n_unwritten * ids
+        # While the limit is not reached one more piece is begun: two frames of this size, compressed and not.
+        max_frame = ahead // (2 * plan.threads + 4)
+        return cls(n_unwritten, ahead - 2 * max_frame, max_frame)
 
 
 @dataclass(frozen=True)
@@ -75,7 +114,7 @@ class Encoded:
 class Inputs:
     """All inputs as one sequence of blocks, from `start` on; inputs before it are not opened.
 
-    Not thread-safe: whoever holds the reading turn calls fill().
+    Not thread-safe: whoever holds the reading turn calls fill(). Anybody may take what ahead.claim() gives.
     """
 
     def __init__(self, plan: Plan, start: Position | None = None) -> None:
@@ -86,6 +125,9 @@ class Inputs:
         self._reader: DocumentReader | None = None
         self._compressed_before = sum(source.size_bytes or 0 for source in plan.sources[: self._start.source])
         self._endings: list[Ending] = []
+        self.room = Room.of(plan)
+        self.ahead = Ahead(self.room.ahead_bytes, AHEAD_BYTES, len(plan.sources), self._open_ahead)
+        self.ahead.begin(self._start.source)
 
     def fill(self, block: Block) -> bool:
         """Fill the block from the next input that has anything left; False when all are read.
@@ -107,6 +149,9 @@ class Inputs:
             if not more or self._reader.finished:
                 self._finish(0 if more else block.source_bytes)
                 block.after = Position(self._source + 1)
+            elif isinstance(self._stream, AheadStream):
+                file_at, file_bytes = self._stream.place(block.after.bytes)
+                block.after = replace(block.after, file_at=file_at, file_bytes=file_bytes)
             if more:
                 return True
 
@@ -119,21 +164,31 @@ class Inputs:
         return self._compressed_before + (self._stream.compressed_position() if self._stream else 0)
 
     def close(self) -> None:
+        """When no thread is at work any more."""
         if self._stream is not None:
-            self._compressed_before += self._stream.compressed_position()
-            self._stream.close()
-        self._stream = self._reader = None
+            self._finish_stream()
+        self.ahead.close()
+
+    def _start_of(self, number: int) -> Position:
+        return self._start if number == self._start.source else Position(number)
+
+    def _open_ahead(self, number: int) -> AheadStream | None:
+        source = self._plan.sources[number]
+        if source.opened is not None or source.format == "parquet":
+            return None
+        return stream.open_ahead(source, self._start_of(number), self.ahead, self.room.max_frame_bytes)
 
     def _open(self, source: Source) -> None:
-        plan, split = self._plan, self._plan.tokenizer.split
-        start = self._start if self._source == self._start.source else Position(self._source)
+        plan, split, start = self._plan, self._plan.tokenizer.split, self._start_of(self._source)
+        self._stream = self.ahead.take(self._source) or source.opened
         if source.format == "parquet":
             from pyunitok.corpus.parquet import ParquetReader
 
             parquet = ParquetReader(stream.open_seekable(source), source.name, plan.text_key, split, start)
             self._stream = self._reader = parquet
             return
-        self._stream = stream.open(source, start)
+        assert self._stream is not None
+        stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
         if source.format == "jsonl":
             self._reader = JsonlReader(self._stream, plan.text_key, split, plan.max_line_bytes, start)
         else:
@@ -142,7 +197,13 @@ class Inputs:
     def _finish(self, unseen_bytes: int) -> None:
         assert self._reader is not None
         self._endings.append(Ending(self._source, unseen_bytes, self._reader.ends_with_separator))
-        self.close()
+        self._finish_stream()
+
+    def _finish_stream(self) -> None:
+        assert self._stream is not None
+        self._compressed_before += self._stream.compressed_position()
+        self._stream.close()
+        self._stream = self._reader = None
 
 
 class Workers:
@@ -150,8 +211,8 @@ class Workers:
 
     def __init__(self, plan: Plan, inputs: Inputs) -> None:
         self._plan, self._inputs = plan, inputs
-        self._turn = threading.Lock()
-        self._changed = threading.Condition()
+        self._changed = inputs.ahead.changed
+        self._turn_taken = False
         self._results: dict[int, Encoded | BaseException | None] = {}
         self._failure: BaseException | None = None  # of a worker that held no block
         self._n_filled = self._n_taken = 0
@@ -206,32 +267,46 @@ class Workers:
             self._changed.notify_all()
 
     def _work(self) -> None:
-        limit = 2 * len(self._threads) + AHEAD_BYTES // max(self._plan.block_bytes, MIN_BLOCK_BYTES)
         number = -1
         try:
             scratch = _ffi.Scratch(self._plan.tokenizer.model)
             block = Block(np.empty(self._plan.block_bytes, np.uint8))
-            more = True
-            while more:
-                with self._turn:
-                    with self._changed:
-                        self._changed.wait_for(lambda: self._stop or self._n_filled - self._n_taken < limit)
-                        number = self._n_filled
-                        self._n_filled += 1
-                    if self._stop:
-                        return
+            while (turn := self._take_turn()) is not None:
+                number = turn
+                try:
                     more = self._inputs.fill(block)
                     endings, compressed = self._inputs.endings(), self._inputs.compressed_position()
-                    self._stop |= not more  # the others find it when their turn comes
+                finally:
+                    with self._changed:
+                        self._turn_taken = False
+                        self._changed.notify_all()
                 encoded = self._encode(scratch, block, compressed)
                 encoded.endings = endings
                 self._deliver(number, encoded)
-            self._deliver(number + 1, None)
+                if not more:
+                    self._stop = True
+                    self._deliver(number + 1, None)
         except BaseException as error:
             self._stop = True
             if number < 0:
                 self._failure = error
             self._deliver(number, error)
+
+    def _take_turn(self) -> int | None:
+        """Wait for the reading turn, and decompress meanwhile; the number of the block to fill. None: no more."""
+        while True:
+            with self._changed:
+                if self._stop:
+                    return None
+                if not self._turn_taken and self._n_filled - self._n_taken < self._inputs.room.n_unwritten:
+                    self._turn_taken = True
+                    self._n_filled += 1
+                    return self._n_filled - 1
+                task = self._inputs.ahead.claim()
+                if task is None:
+                    self._changed.wait()
+            if task is not None:
+                task()
 
     def _encode(self, scratch: _ffi.Scratch, block: Block, compressed: int) -> Encoded:
         n_docs = block.n_docs

@@ -36,6 +36,7 @@ PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "htt
 # What asking again does not mend.
 FINAL_ERRORS = (FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError,
                 NotImplementedError, ImportError, TypeError, UnitokError)  # fmt: skip
+FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}  # of packages not known here
 
 _T = TypeVar("_T")
 
@@ -107,7 +108,7 @@ def _may_pass(error: Exception) -> bool:
     status = getattr(error, "status", None) or getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(status, int) and 400 <= status < 500:
         return status in (408, 425, 429)
-    return not isinstance(error, FINAL_ERRORS)
+    return not isinstance(error, FINAL_ERRORS) and type(error).__name__ not in FINAL_NAMES
 
 
 def said(error: BaseException) -> str:

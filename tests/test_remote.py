@@ -4,6 +4,7 @@ import gzip
 import http.server
 import io
 import random
+import sys
 import threading
 
 import pytest
@@ -136,10 +137,11 @@ def test_identity_of_what_is_found():
 def test_unknown_and_missing_packages(monkeypatch):
     with pytest.raises(InputError, match=r"nonsense://b/x: cannot be opened: Protocol not known"):
         find(["nonsense://b/x"])
-    monkeypatch.setitem(__import__("sys").modules, "s3fs", None)
+    monkeypatch.delitem(fsspec.registry._registry, "s3", raising=False)
+    monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(InputError, match=r"pip install 'pyunitok\[s3\]'"):
         find(["s3://b/x"])
-    monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
+    monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(InputError, match=r"pip install 'pyunitok\[remote\]'"):
         find(["memory://b/x"])
 
@@ -243,6 +245,9 @@ def test_http_errors_by_status():
         def __init__(self, status):
             self.status = status
 
+    class NoCredentialsError(Exception): ...
+
+    assert not remote._may_pass(NoCredentialsError())
     for status, may_pass in ((400, False), (403, False), (404, False), (408, True), (429, True), (500, True)):
         assert remote._may_pass(Answer(status)) == may_pass
 

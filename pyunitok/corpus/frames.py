@@ -18,6 +18,8 @@ MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))
 MAX_WINDOW_BYTES = 1 << 31  # what `zstd --long=31` makes; no decoder takes more
 
+MAX_BLOCK_BYTES = 1 << 17  # decompressed
+
 _DICTIONARY_ID_BYTES = (0, 1, 2, 4)
 _RLE, _RESERVED = 1, 3  # block types
 
@@ -41,6 +43,12 @@ class FrameHeader:
     dictionary_id: int = 0
     has_checksum: bool = False
     skip_bytes: int = 0  # content of a skippable frame
+
+    def most_bytes(self, n_blocks: int) -> int:
+        """What a frame of so many blocks can decompress to."""
+        if self.content_bytes is not None:
+            return self.content_bytes
+        return n_blocks * min(MAX_BLOCK_BYTES, self.window_bytes)
 
 
 def header_size(start: bytes) -> int:
@@ -98,12 +106,14 @@ class FrameScanner:
     header    the FrameHeader, once its bytes have been seen
     done      the frame's last byte has been seen
     n_bytes   bytes of the frame seen so far
+    n_blocks  blocks of which the headers have been seen
     """
 
     def __init__(self) -> None:
         self.header: FrameHeader | None = None
         self.done = False
         self.n_bytes = 0
+        self.n_blocks = 0
         self._skip = 0  # bytes that need no look
         self._part = b""  # of a header that a chunk's end cut
         self._last = False  # what is being skipped is all that remains
@@ -144,6 +154,7 @@ class FrameScanner:
             kind = header >> 1 & 3
             if kind == _RESERVED:
                 raise FrameError("reserved block type", at)
+            self.n_blocks += 1
             at += 3 + (1 if kind == _RLE else header >> 3)
             if header & 1:
                 assert self.header is not None

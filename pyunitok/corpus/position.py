@@ -15,6 +15,8 @@ class Position:
     documents  of it that end before here, bad ones that were skipped included
     lines      of it before here, in JSON lines; 0 elsewhere
     inside     bytes of the document under way that have gone out; 0 between documents
+    file_at    where in the file, as it lies, decompression can begin to get there,
+    file_bytes   and how many decompressed bytes come before that
     """
 
     source: int = 0
@@ -22,6 +24,8 @@ class Position:
     documents: int = 0
     lines: int = 0
     inside: int = 0
+    file_at: int = 0
+    file_bytes: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

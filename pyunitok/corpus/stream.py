@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from pyunitok import remote
+from pyunitok.corpus.ahead import Ahead, AheadStream, Producer, Streamed
 from pyunitok.corpus.block import ByteStream
-from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.position import Position
 from pyunitok.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 STDIN_NAME = "<stdin>"
 CHUNK_BYTES = 1 << 18  # compressed bytes read at once
+ALONE_FRAME_BYTES = 1 << 20  # a larger zstd frame is streamed where nobody helps
 
 
 class RawFile:
@@ -50,6 +52,13 @@ class RawFile:
         # A parent process may have left a pipe non-blocking; "nothing yet" must not read as the end of the file.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(self._file.fileno(), True)
+
+    def begin_at(self, position: int) -> None:
+        """Let the first byte read be this one; of files that are no pipes."""
+        try:
+            self.position = self._file.seek(position)
+        except OSError as error:
+            raise self._failed(error) from error
 
     def peek(self, n_bytes: int) -> bytes:
         """The next n_bytes, fewer only at the end of the file; they stay unread."""
@@ -154,24 +163,35 @@ def decompressed(raw: RawFile, compression: str) -> ByteStream:
     if compression == "none":
         return PlainStream(raw)
     if compression == "zst":
-        from pyunitok.corpus.zst import ZstdStream  # only now: start-up does not pay for zstandard
-
-        return ZstdStream(raw)
+        return AheadStream(_frames(raw, ALONE_FRAME_BYTES), raw.name)
     from pyunitok.corpus import members
 
     streams = {"gz": members.GzipStream, "bz2": members.Bz2Stream, "xz": members.XzStream}
     return streams[compression](raw)
 
 
-def open(source: Source, start: Position = BEGINNING) -> ByteStream:
-    """The decompressed bytes of a source from `start` on. A pipe can be opened once."""
-    stream = source.opened or decompressed(RawFile(source.path), source.compression)
+def open(source: Source) -> ByteStream:
+    """The decompressed bytes of a source, from its beginning. A pipe can be opened once."""
+    return source.opened or decompressed(RawFile(source.path), source.compression)
+
+
+def open_ahead(source: Source, start: Position, ahead: Ahead, max_frame_bytes: int) -> AheadStream:
+    """The decompressed bytes of a source from `start` on, made by whoever asks `ahead` for something to do."""
+    raw = RawFile(source.path)
     try:
-        _skip(stream, start.bytes)
+        if start.file_at:
+            raw.begin_at(start.file_at)
+        producer: Producer
+        if source.compression == "zst":
+            producer = _frames(raw, max_frame_bytes)
+        else:
+            producer = Streamed(decompressed(raw, source.compression), any_place=source.compression == "none")
+        stream = AheadStream(producer, raw.name, ahead)
+        stream.stand_at(start.file_at, start.file_bytes)
+        return stream
     except BaseException:
-        stream.close()
+        raw.close()
         raise
-    return stream
 
 
 def open_seekable(source: Source) -> BinaryIO:
@@ -188,12 +208,18 @@ def open_seekable(source: Source) -> BinaryIO:
     return io.BufferedReader(file, 1 << 16)
 
 
-def _skip(stream: ByteStream, n_bytes: int) -> None:
-    """Read so many bytes and forget them. InputError where there are fewer."""
+def skip(stream: ByteStream, n_bytes: int, position: int) -> None:
+    """Read so many bytes, up to `position` of the text, and forget them. InputError where there are fewer."""
     buffer = memoryview(bytearray(min(n_bytes, CHUNK_BYTES)))
     n_left = n_bytes
     while n_left:
         n_read = stream.readinto(buffer[:n_left])
         if n_read == 0:
-            raise InputError(f"{stream.name}: ends before byte {n_bytes} of its text, where the work was to go on")
+            raise InputError(f"{stream.name}: ends before byte {position} of its text, where the work was to go on")
         n_left -= n_read
+
+
+def _frames(raw: RawFile, max_frame_bytes: int) -> Producer:
+    from pyunitok.corpus.zst import ZstdFrames  # only now: start-up does not pay for zstandard
+
+    return ZstdFrames(raw, max_frame_bytes)
