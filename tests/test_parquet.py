@@ -1,6 +1,7 @@
 """ParquetReader against pyarrow's own reading of the column: types, row groups, nulls, nesting, damage, memory."""
 
 import io
+import json
 import random
 
 import pytest
@@ -13,6 +14,7 @@ import pyunitok
 from pyunitok.corpus import inputs, parquet
 from pyunitok.corpus.parquet import ParquetReader
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.detokenize import detokenize
 from pyunitok.errors import InputError
 from pyunitok.pipeline import Plan, tokenize
 from pyunitok.tokenizer import Tokenizer
@@ -286,7 +288,40 @@ def test_through_the_pipeline(tmp_path):
         array = pyunitok.open(out, model=tok)
         assert [array.text(k) for k in range(300)] == texts
     assert len(outputs) == 1
+    parts = []
+    with (tmp_path / "back").open("wb", buffering=0) as back:
+        detokenize(array, tok, back, parts.append)
+    assert [json.loads(line)["a"]["b"] for line in (tmp_path / "back").read_bytes().splitlines()] == texts
+    assert sum(parts) == (tmp_path / "back").stat().st_size
     (record,) = manifest.inputs
     assert (record.format, record.text_key, record.compression) == ("parquet", "a.b", "none")
     assert record.bytes == manifest.bytes == sum(map(len, texts))
     assert record.size == (tmp_path / "a.parquet").stat().st_size
+
+
+def test_goes_on_after_an_interruption(tmp_path):
+    """The pipeline broken off after each of its first checkpoints: the same bytes in the end."""
+    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
+    texts = [f"the {k} " * (k % 7 * 50) for k in range(300)]
+    (tmp_path / "a.parquet").write_bytes(file_of(table_of(texts), row_group_size=70).getvalue())
+    plan = Plan(inputs.find([str(tmp_path / "a.parquet")]), tmp_path / "ids", tok, 300, threads=1, block_bytes=700)
+    n_runs = 0
+    while True:
+        n_runs += 1
+        n_left = 20
+
+        def stop(_):
+            nonlocal n_left
+            n_left -= 1
+            if n_left < 0:
+                raise KeyboardInterrupt
+
+        starts = []
+        try:
+            tokenize(plan, stop, starts.append)
+            break
+        except KeyboardInterrupt:
+            assert starts[0].documents > 0 or n_runs == 1
+    assert n_runs > 5
+    array = pyunitok.open(tmp_path / "ids", model=tok)
+    assert [array.text(k) for k in range(300)] == texts

@@ -137,7 +137,7 @@ def test_identity_of_what_is_found():
 def test_unknown_and_missing_packages(monkeypatch):
     with pytest.raises(InputError, match=r"nonsense://b/x: cannot be opened: Protocol not known"):
         find(["nonsense://b/x"])
-    monkeypatch.delitem(fsspec.registry._registry, "s3", raising=False)
+    monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(InputError, match=r"pip install 'pyunitok\[s3\]'"):
         find(["s3://b/x"])
