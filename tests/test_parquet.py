@@ -1,5 +1,7 @@
 """ParquetReader against pyarrow's own reading of the column: types, row groups, nulls, nesting, damage, memory."""
 
+import datetime
+import decimal
 import io
 import json
 import random
@@ -13,7 +15,7 @@ from test_position import read_some
 import pyunitok
 from pyunitok.corpus import inputs, parquet
 from pyunitok.corpus.parquet import ParquetReader
-from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.position import BEGINNING
 from pyunitok.detokenize import detokenize
 from pyunitok.errors import InputError
 from pyunitok.pipeline import Plan, tokenize
@@ -51,7 +53,8 @@ def read(file, key="text", block_bytes=1000, split=len, **options):
     docs, n_bytes = streams.read_documents(reader, block_bytes)
     assert n_bytes == sum(map(len, docs))
     assert reader.finished
-    assert reader.compressed_position() == (len(file.getvalue()) if reader._n_read else 0)
+    n_rows = pq.read_metadata(io.BytesIO(file.getvalue())).num_rows
+    assert reader.compressed_position() == (len(file.getvalue()) if n_rows else 0)
     reader.close()
     return docs
 
@@ -134,19 +137,67 @@ def check_interrupted(file, key, want_docs, chance, seed):
     assert docs == want_docs
 
 
-def test_position_counts_bad_rows():
-    file = file_of(pa.table({"text": [None, "a", None, None, "b", None]}))
-    reader = ParquetReader(file, "test", "text", len, on_bad=lambda *_: None)
-    block = streams.Block(streams.np.zeros(1, streams.np.uint8))
-    places = []
+def fill_all(reader, block_bytes):
+    block = streams.Block(streams.np.zeros(block_bytes, streams.np.uint8))
     while reader.fill(block):
-        places.append((block.first_document, block.after.documents))
-    assert places == [(0, 2), (2, 6)]
-    told = []
-    start = Position(documents=2)
-    rest = ParquetReader(io.BytesIO(file.getvalue()), "test", "text", len, start, lambda *bad: told.append(bad))
-    assert streams.read_documents(rest, 10)[0] == [b"b"]
-    assert told == [(row, "'text' is null") for row in (2, 3, 5)]
+        yield block
+    yield block
+
+
+def test_position_counts_bad_rows(monkeypatch):
+    """Nulls are told when the position is behind them, so that a run that goes on from there tells the others."""
+    file = file_of(pa.table({"text": [None, "a", None, None, "b", None, "cc", "d", None]}))
+    for first_rows in range(1, 10):
+        monkeypatch.setattr(parquet, "FIRST_ROWS", first_rows)
+        told = []
+        reader = ParquetReader(file, "test", "text", len, on_bad=lambda row, _, told=told: told.append(row))
+        places = []
+        for block in fill_all(reader, 1):
+            places.append(block.after)
+            assert told == [row for row in (0, 2, 3, 5, 8) if row < block.after.documents]
+        assert places[-1].documents == 9
+        for place in places:
+            rest = []
+            again = ParquetReader(file, "test", "text", len, place, lambda row, _, rest=rest: rest.append(row))
+            docs = streams.read_documents(again, 10)[0]
+            assert rest == [row for row in told if row >= place.documents]
+            assert b"".join(docs) == b"abccd"[place.bytes :]
+
+
+def test_rows_and_other_columns(monkeypatch):
+    """Of each document that ends in a block its row, and what else the row holds."""
+    monkeypatch.setattr(parquet, "MAX_ROWS", 3)
+    moment = datetime.datetime(2026, 11, 20, 1, 2, 3, tzinfo=datetime.timezone.utc)
+    others = {
+        "id": [*range(8)],
+        "when": pa.array([moment] * 8, pa.timestamp("ns", "UTC")),
+        "day": [moment.date()] * 8,
+        "price": [decimal.Decimal("1.50")] * 8,
+        "tags": [["x", None]] * 8,
+        "raw": [b"\xff"] * 8,
+    }
+    inner = [{"text": f"text {k} " * k, "n": k} if k != 4 else None for k in range(8)]
+    table = pa.table({**others, "a": pa.array(inner), "text": [None if k == 5 else "t" for k in range(8)]})
+    for key, gone in (("a.text", 4), ("text", 5)):
+        reader = ParquetReader(file_of(table), "test", key, len, on_bad=lambda *_: None, metadata=True)
+        rows, found = [], []
+        for block in fill_all(reader, 20):
+            assert len(reader.rows) == len(reader.others) == block.n_docs - block.open_end
+            rows += reader.rows
+            found += map(json.loads, reader.others)
+        assert rows == [row for row in range(8) if row != gone]
+        assert [item["id"] for item in found] == rows
+        assert [item["a"] for item in found if item["id"] == 6] == [{"n": 6} if key == "a.text" else inner[6]]
+        assert [item["a"] for item in found if item["id"] == 4] == ([None] if key == "text" else [])
+        assert "text" not in found[0] if key == "text" else found[0]["text"] == "t"
+        first = {name: found[0][name] for name in ("when", "day", "price", "tags", "raw")}
+        assert first == {
+            "when": "2026-11-20 01:02:03.000000000Z",
+            "day": "2026-11-20",
+            "price": "1.50",
+            "tags": ["x", None],
+            "raw": "/w==",
+        }
 
 
 def test_null_is_an_error():

@@ -11,9 +11,10 @@ strings holds that is no UTF-8 is not refused.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -31,6 +32,29 @@ FIRST_ROWS = 16  # in the first batch
 READ_BYTES = 1 << 20
 
 
+@dataclass
+class _Batch:
+    """Rows begin..end-1 of the file, as documents that wait.
+
+    rows    int64[n]: of each document; the others are bad
+    others  with metadata, [n]
+    """
+
+    waiting: Waiting
+    rows: np.ndarray[Any, np.dtype[np.int64]]
+    begin: int
+    end: int
+    others: list[bytes]
+
+    @property
+    def n_rows_out(self) -> int:
+        """Rows of the file before the document under way, or before the next one."""
+        n_out = self.waiting.next
+        if n_out == len(self.rows):
+            return self.end
+        return int(self.rows[n_out - 1]) + 1 if n_out else self.begin
+
+
 class ParquetReader:
     """Cuts the texts of a Parquet file into blocks.
 
@@ -39,30 +63,40 @@ class ParquetReader:
     text_key  the column: see jsonl.key_path; a.b is the field b of the struct a
     split     where a piece of a document may end: see block.Split
     start     where to begin, by documents and inside; the beginning of the file by default
-    on_bad    is told row and reason of each null, which is then left out; None makes the first one an error
+    on_bad    is told row and reason of each null, which is then left out, once block.after is behind it; None makes
+              the first one an error
+    metadata  the other columns are wanted too
 
     Each row is a document. Rows are counted from 0, over the whole file. InputError names the file and, as far as it
     is known, the row: for a column that is missing or holds no text, a null, and whatever pyarrow refuses.
-    Memory: a batch, and the page and the dictionary that it comes from.
+    Memory: a batch, and the pages and dictionaries that it comes from.
+
+    After fill(), of the documents that end in the block:
+
+    rows      their row numbers
+    others    with metadata, the other columns, each row's as a JSON object
     """
 
     ends_with_separator: bool | None = None
 
     def __init__(
         self, file: BinaryIO, name: str, text_key: str, split: Split, start: Position = BEGINNING,
-        on_bad: Callable[[int, str], None] | None = None,
+        on_bad: Callable[[int, str], None] | None = None, metadata: bool = False,
     ) -> None:  # fmt: skip
         self.name = name
         self.finished = False
+        self.rows: list[int] = []
+        self.others: list[bytes] = []
         self._file = file
         self._split = split
         self._key = text_key
         self._path = key_path(text_key)
         self._on_bad = on_bad
+        self._bad: deque[int] = deque()  # rows to be told
+        self._metadata = metadata
         self._position = start
-        self._n_read = start.documents  # rows, in the batches so far
-        self._waiting = Waiting(np.empty(0, np.uint8), np.zeros(1, np.int64))
-        self._rows = np.array([start.documents])  # [n + 1]: rows of the file up to the end of each document there
+        self._inside = start.inside  # how much of the first document has gone out before
+        self._batch = _Batch(_nothing(), np.empty(0, np.int64), start.documents, start.documents, [])
         with self._errors("cannot be read as Parquet"):
             import pyarrow.parquet
 
@@ -83,65 +117,68 @@ class ParquetReader:
         block.offsets[0] = 0
         if len(block.offsets) <= MAX_DOCS:
             block.offsets = np.zeros(MAX_DOCS + 1, np.int64)
+        self.rows, self.others = [], []
         while block.n_docs < MAX_DOCS:
-            if not self._waiting:
-                if not self._next_batch():
-                    self.finished = True
+            if self._batch.waiting:
+                if not self._put(block):
                     break
-            elif not self._waiting.put(block, self._split):
+            elif not self._next_batch():
+                self.finished = True
                 break
         block.source_bytes = int(block.offsets[block.n_docs])
         self._advance(block)
         return block.n_docs > 0
 
     def compressed_position(self) -> int:
-        return self._size_bytes * self._n_read // max(int(self._parquet.metadata.num_rows), 1)
+        return self._size_bytes * self._batch.end // max(int(self._parquet.metadata.num_rows), 1)
 
     def close(self) -> None:
         self._batches.close()
         self._file.close()
 
+    def _put(self, block: Block) -> bool:
+        """Put what fits; False if the block is complete."""
+        batch, first = self._batch, self._batch.waiting.next
+        more = batch.waiting.put(block, self._split)
+        self.rows += batch.rows[first : batch.waiting.next].tolist()
+        self.others += batch.others[first : batch.waiting.next]
+        return more
+
     def _advance(self, block: Block) -> None:
         """Say where the block stands, and step over it."""
-        before = self._position
+        before, n_rows = self._position, self._batch.n_rows_out
         block.first_document = before.documents
         block.after = self._position = replace(
-            before,
-            bytes=before.bytes + block.source_bytes,
-            documents=int(self._rows[self._waiting.next]),
-            inside=self._waiting.inside,
+            before, bytes=before.bytes + block.source_bytes, documents=n_rows, inside=self._batch.waiting.inside
         )
+        while self._on_bad and self._bad and self._bad[0] < n_rows:
+            self._on_bad(self._bad.popleft(), f"{self._key!r} is null")
 
     def _next_batch(self) -> bool:
         """Take the next batch; False at the end. It may have no documents."""
-        with self._errors(f"row {self._n_read}: cannot be read, here or further on"):
-            column = next(self._batches, None)
-            if column is None:
+        begin = self._batch.end
+        with self._errors(f"row {begin}: cannot be read, here or further on"):
+            batch = next(self._batches, None)
+            if batch is None:
                 return False
-            first, n_rows = self._n_read, len(column)
-            rows = np.arange(first, first + n_rows + 1)
+            column = _column(batch, self._path)
+            rows = np.arange(begin, begin + len(column))
+            others = _other_columns(batch, self._path) if self._metadata else []
             if column.null_count:
-                rows = self._without_nulls(column, rows)
-                column = column.drop_null()
+                is_null = column.is_null().to_numpy(zero_copy_only=False)
+                self._bad.extend(rows[is_null].tolist())
+                if self._on_bad is None:
+                    raise InputError(f"{self.name}: row {self._bad[0]}: {self._key!r} is null")
+                column, rows = column.drop_null(), rows[~is_null]
+                others = [other for other, null in zip(others, is_null, strict=False) if not null]
             data, ends = _packed(column)
-        inside = self._position.inside if first == self._position.documents else 0
-        self._waiting, self._rows = Waiting(data, ends, inside), rows
-        self._n_read += n_rows
+        inside = self._inside if len(rows) else 0
+        self._inside -= inside
+        self._batch = _Batch(Waiting(data, ends, inside), rows, begin, begin + len(batch), others)
         return True
 
-    def _without_nulls(self, column: Any, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Report the nulls; `rows` for the documents that are left, those behind the last one going with it."""
-        is_null = column.is_null().to_numpy(zero_copy_only=False)
-        for row in rows[:-1][is_null].tolist():
-            if self._on_bad is None:
-                raise InputError(f"{self.name}: row {row}: {self._key!r} is null")
-            self._on_bad(row, f"{self._key!r} is null")
-        kept = np.append(rows[0], rows[1:][~is_null])
-        kept[-1] = rows[-1]
-        return kept
-
     def _read_batches(self, first_row: int) -> Generator[Any, None, None]:
-        """The column, from that row on, in arrays of binary or large_binary.
+        """Record batches from that row on.
 
         How many rows make a batch is learnt from those before: what the file itself says of its sizes means little
         where values are stored once and repeated, and pyarrow crashes on some damaged descriptions of columns. Where
@@ -152,10 +189,10 @@ class ParquetReader:
             end = begin + metadata.row_group(group).num_rows
             row, fitting = max(begin, first_row), n_rows
             while row < end:
-                for column in self._read_group(group, n_rows, row - begin):
-                    yield column
-                    row += len(column)
-                    fitting = _rows_that_fit(column)
+                for batch in self._read_group(group, n_rows, row - begin):
+                    yield batch
+                    row += len(batch)
+                    fitting = self._rows_that_fit(batch)
                     if fitting * 8 < n_rows or (row == first_row + FIRST_ROWS and fitting > 2 * n_rows):
                         break
                 else:
@@ -165,12 +202,17 @@ class ParquetReader:
             begin = end
 
     def _read_group(self, group: int, n_rows: int, n_skipped: int) -> Iterator[Any]:
-        """A row group's column without its first rows, so many at a time."""
-        for batch in self._parquet.iter_batches(n_rows, [group], [".".join(self._path)], use_threads=False):
-            column = _column(batch, self._path)[n_skipped:]
+        """A row group without its first rows, so many at a time."""
+        columns = None if self._metadata else [".".join(self._path)]
+        for batch in self._parquet.iter_batches(n_rows, [group], columns, use_threads=False):
+            if len(batch) > n_skipped:
+                yield batch[n_skipped:]
             n_skipped = max(0, n_skipped - len(batch))
-            if len(column):
-                yield column
+
+    def _rows_that_fit(self, batch: Any) -> int:
+        """How many rows such as these make a batch."""
+        n_bytes = int(_column(batch, self._path).nbytes) + (int(batch.nbytes) if self._metadata else 0)
+        return max(1, min(MAX_ROWS, BATCH_BYTES * len(batch) // max(1, n_bytes)))
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
@@ -228,9 +270,34 @@ def _column(batch: Any, path: list[str]) -> Any:
     return column
 
 
-def _rows_that_fit(column: Any) -> int:
-    """How many rows such as these make a batch."""
-    return max(1, min(MAX_ROWS, BATCH_BYTES * len(column) // max(1, int(column.nbytes))))
+def _other_columns(batch: Any, path: list[str]) -> list[bytes]:
+    """Each row without what lies at `path`, as a JSON object. What JSON has no form for becomes a string."""
+    import msgspec
+    import pyarrow
+
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if [name] != path:
+            coarse = getattr(column.type, "unit", None) != "ns"  # Python's times know no ns
+            columns.append((name, (column if coarse else column.cast(pyarrow.string())).to_pylist()))
+    others = []
+    for k in range(len(batch)):
+        row = {name: values[k] for name, values in columns}
+        _remove(row, path)
+        others.append(msgspec.json.encode(row, enc_hook=str))
+    return others
+
+
+def _remove(row: Any, path: list[str]) -> None:
+    for name in path[:-1]:
+        row = row.get(name)
+        if row is None:
+            return
+    row.pop(path[-1], None)
+
+
+def _nothing() -> Waiting:
+    return Waiting(np.empty(0, np.uint8), np.zeros(1, np.int64))
 
 
 def _packed(column: Any) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], np.ndarray[Any, np.dtype[np.int64]]]:
