@@ -14,13 +14,15 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from pyunitok import remote
 from pyunitok.errors import OutputError, UnitokError
 from pyunitok.journal import Identity, run_of
+from pyunitok.outfile import OutputLock
 from pyunitok.pipeline import Plan, Start, tokenize
 from pyunitok.tally import Progress, Tally
 from pyunitok.tokens import Manifest, sidecars
@@ -39,7 +41,7 @@ class Spool:
     """
 
     def __init__(self, url: str, parent: Path | None = None) -> None:
-        """InputError where nothing knows such URLs; OutputError where the folder cannot be made."""
+        """InputError where nothing knows such URLs. Nothing is made yet."""
         name = url.rstrip("/").rpartition("/")[2]
         if url.endswith("/") or not name:
             raise OutputError(f"{url} is a folder; name a file in it")
@@ -49,10 +51,19 @@ class Spool:
         key = hashlib.sha256(str(self._fs.unstrip_protocol(self._path)).encode()).hexdigest()[:16]
         self.folder = (parent or _own_temporary_folder()) / f"{name}.{key}"
         self.out = self.folder / name
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Make the folder, and keep other processes from using it. OutputError where that cannot be."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{self.folder}: cannot be made: {error.strerror}") from error
+        lock = OutputLock(self.folder)
+        try:
+            yield
+        finally:
+            lock.release()
 
     def begin(self, run: Identity, *, overwrite: bool) -> Manifest | None:
         """What the URL holds if this very run is finished there; None where there is work to do.
@@ -62,6 +73,7 @@ class Spool:
         if overwrite:
             (self.folder / REPLACES).touch()
         if (self.folder / REPLACES).exists() or self._size("") is None:
+            self._try_writing()
             return None
         exists = f"{self.url} exists"
         if self._size(".json") is None:
@@ -126,6 +138,14 @@ class Spool:
             raise OutputError(f"{self.url}{suffix} is a folder; name a file in it")
         return None if info is None else int(info["size"])
 
+    def _try_writing(self) -> None:
+        """OutputError if the URL cannot be written: now, and not after days of work. Not where that makes history."""
+        if "hf" in remote.protocols(self._fs):
+            return
+        self._asked(lambda: self._fs.pipe_file(self._path + ".probe", b""))
+        with suppress(Exception):  # it may be allowed to write, and not to remove
+            self._fs.rm_file(self._path + ".probe")
+
     def _put(self, path: Path, far: str) -> None:
         if not STORES.isdisjoint(remote.protocols(self._fs)):
             self._asked(lambda: self._fs.put_file(str(path), far))
@@ -151,14 +171,15 @@ def tokenize_to(
     on_file: Callable[[str, int], None] | None = None,
 ) -> Manifest:
     """Like pipeline.tokenize, with plan.out = spool.out, and then spool.upload()."""
-    manifest = spool.begin(Tally(plan).identity(), overwrite=plan.overwrite)
-    if manifest is not None:
-        if on_start:
-            on_start(Start(manifest.bytes, manifest.documents, complete=True))
+    with spool.locked():
+        manifest = spool.begin(Tally(plan).identity(), overwrite=plan.overwrite)
+        if manifest is not None:
+            if on_start:
+                on_start(Start(manifest.bytes, manifest.documents, complete=True))
+            return manifest
+        manifest = tokenize(plan, on_progress, on_start)
+        spool.upload(on_file)
         return manifest
-    manifest = tokenize(plan, on_progress, on_start)
-    spool.upload(on_file)
-    return manifest
 
 
 def _own_temporary_folder() -> Path:

@@ -68,6 +68,7 @@ def test_arrives_whole(corpus):
     assert manifest["documents"] == 500
     assert puts() == [".ends.partial", ".json.partial", ".partial"], "OUT last"
     assert list((corpus.folder / "spool").iterdir()) == []
+    assert not [name for name in far() if "probe" in name]
 
 
 def test_stores_need_no_second_name(corpus, monkeypatch):
@@ -159,6 +160,23 @@ def test_interrupted_work_goes_on_in_the_spool(corpus):
     assert [far()[name] for name in NAMES[:2]] == corpus.want()
 
 
+def test_what_cannot_be_written_is_found_out_before_the_work(corpus, monkeypatch):
+    def refuse(self, path, *_, **__):
+        raise PermissionError(f"not {path}")
+
+    monkeypatch.setattr(Unreliable, "pipe_file", refuse)
+    monkeypatch.setattr("pyunitok.pipeline._write_blocks", None)
+    with pytest.raises(OutputError, match=rf"^{URL}: cannot be written: not "):
+        corpus()
+
+
+def test_two_processes_with_one_url(corpus):
+    spool = Spool(URL, corpus.folder / "spool")
+    with spool.locked(), pytest.raises(OutputError, match="another process is writing it"):
+        corpus()
+    corpus()
+
+
 def test_lasting_failure_of_the_listing(corpus):
     Unreliable.failures["info"] = [OSError(5, "down")] * 5
     with pytest.raises(OutputError, match=rf"^{URL}: cannot be written: .*down"):
@@ -182,6 +200,7 @@ def test_spools_are_apart_and_ones_own(tmp_path, monkeypatch):
     first, second = Spool("unreliable://a/ids"), Spool("unreliable://b/ids")
     assert first.folder != second.folder
     assert Spool("unreliable:///a/ids").folder == first.folder, "the same file by another spelling"
+    assert not first.folder.exists(), "made when there is work to do"
     if sys.platform != "win32":
         parent = first.folder.parent
         assert parent.stat().st_mode & 0o777 == 0o700
