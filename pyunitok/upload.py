@@ -63,6 +63,8 @@ class Spool:
         try:
             yield
         finally:
+            with suppress(OSError):  # not empty, or gone
+                self.folder.rmdir()
             lock.release()
 
     def begin(self, run: Identity, *, overwrite: bool) -> Manifest | None:

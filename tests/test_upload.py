@@ -86,6 +86,7 @@ def test_complete_is_found_out_without_the_spool(corpus):
     another = rf"^{URL} exists, and was made by another command \(eod: 300 then, none now\)"
     with pytest.raises(OutputError, match=another):
         corpus(eod_id=None)
+    assert list((corpus.folder / "spool").iterdir()) == []
     (corpus.folder / "a.txt").write_bytes(b"another")
     with pytest.raises(OutputError, match=r"was made by another command .*a\.txt"):
         corpus()
