@@ -53,7 +53,7 @@ class Found:
 
 
 def is_url(path: str) -> bool:
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) is not None
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) is not None
 
 
 def without_file_scheme(path: str) -> str:
@@ -299,7 +299,7 @@ class RangeFile(io.RawIOBase):
 
 class StreamFile(io.RawIOBase):
     """A file from a server that gives it only from its beginning. After an error it is asked for again, and what has
-    been read of it is passed over."""
+    been read of it is passed over; so is what lies before a place to begin at."""
 
     def __init__(self, fs: Any, path: str) -> None:
         super().__init__()
@@ -318,6 +318,14 @@ class StreamFile(io.RawIOBase):
         buffer[: len(piece)] = piece
         self._at += len(piece)
         return len(piece)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """To a place from the beginning; at the price of reading up to there."""
+        if whence != io.SEEK_SET:
+            raise io.UnsupportedOperation("its size is not known")
+        self._drop()
+        self._at = offset
+        return offset
 
     def close(self) -> None:
         self._drop()

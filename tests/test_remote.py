@@ -326,6 +326,10 @@ def test_http(monkeypatch, ranges):
         assert (source.compression, source.format) == ("gz", "jsonl")
         assert streams.read_all(stream_module.open(source), 100_000) == content
         assert Server.n_drops == 0
+        raw = RawFile(url)
+        raw.begin_at(200_000)
+        assert raw.read(50) == Server.content[200_000:200_050]
+        raw.close()
         if not ranges:
             with pytest.raises(InputError, match="gives no parts of files; download it"):
                 stream_module.open_seekable(inputs.Source(url, "none", "parquet", "", None))
