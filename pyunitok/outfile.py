@@ -147,6 +147,8 @@ class OutFile:
                 self._restore(state)
         except BaseException as error:
             self.close()
+            if isinstance(error, FileNotFoundError) and state is not None:
+                raise OutputError(f"{path} is gone, and was needed to go on; --overwrite starts again") from error
             if isinstance(error, OSError):
                 raise OutputError(f"{path}: cannot be opened for writing: {error.strerror}") from error
             raise

@@ -81,7 +81,7 @@ def tokenize(
     """
     if plan.eod_id is not None and not 0 <= plan.eod_id <= _ffi.ID_MAX:
         raise OutputError(f"the eod id {plan.eod_id} is not within 0..{_ffi.ID_MAX}")
-    Room.of(plan)  # LimitError, before anything is written
+    Room.of(plan)  # before anything is written
     tally = Tally(plan)
     model = _describe_model(plan.tokenizer)
     on_start = on_start or (lambda _: None)

@@ -33,6 +33,7 @@ class PipeStream:
         self._turn = threading.Lock()  # one thread reads, another asks for the state
         self._known, self._start = known or Hashed(), start
         self._checked = not self._known.n_bytes
+        self._n_compared = 0  # chunks
         self._ahead = memoryview(b"")
         self._n_out = 0
 
@@ -49,6 +50,10 @@ class PipeStream:
         self._ahead = self._ahead[n:]
         n += self._read(buffer[n:])
         self._n_out += n
+        if not self._checked:
+            if n < len(buffer):
+                raise self._ended()
+            self._compare()
         return n
 
     def drain(self) -> None:
@@ -79,20 +84,24 @@ class PipeStream:
         while at < known.n_bytes:
             n_read = self._read(piece[: min(PIECE_BYTES, known.n_bytes - at)])
             if not n_read:
-                raise self._differs(f"it ends at byte {at}, and {known.n_bytes} bytes had been read of it")
+                raise self._ended()
             kept += piece[max(0, self._start - at) : n_read]
             at += n_read
             self._compare()
         self._ahead, self._checked = memoryview(kept), True
 
     def _compare(self) -> None:
-        """InputError where the last whole chunk, or at the end the rest, is another one than it was."""
-        done, known = self._hash.digests, self._known
-        k = len(done) - 1
-        if k >= 0 and done[k] != known.digests[k]:
-            raise self._differs(f"its bytes {k * HASH_CHUNK_BYTES} to {(k + 1) * HASH_CHUNK_BYTES} are others")
-        if self._hash.n_bytes == known.n_bytes and self._hash.state() != known:
-            raise self._differs(f"its bytes {known.rest_at} to {known.n_bytes} are others")
+        """InputError where a chunk that was read, or at the end the rest, is another one than it was."""
+        known, end = self._known, self._hash.n_bytes
+        for k in range(self._n_compared, min(len(self._hash.digests), len(known.digests))):
+            if self._hash.digests[k] != known.digests[k]:
+                raise self._differs(f"its bytes {k * HASH_CHUNK_BYTES} to {(k + 1) * HASH_CHUNK_BYTES} are others")
+            self._n_compared = k + 1
+        if end == known.n_bytes and self._hash.state() != known:
+            raise self._differs(f"its bytes {known.rest_at} to {end} are others")
+
+    def _ended(self) -> InputError:
+        return self._differs(f"it ends at byte {self._hash.n_bytes}, and had {self._known.n_bytes} bytes or more")
 
     def _differs(self, how: str) -> InputError:
         return InputError(f"{self.name}: not what the earlier run was given: {how}; --overwrite starts again")
