@@ -14,6 +14,7 @@ from test_position import read_some
 
 import pyunitok
 from pyunitok.corpus import inputs, parquet
+from pyunitok.corpus.block import BadDocument
 from pyunitok.corpus.parquet import ParquetReader
 from pyunitok.corpus.position import BEGINNING
 from pyunitok.detokenize import detokenize
@@ -57,6 +58,33 @@ def read(file, key="text", block_bytes=1000, split=len, **options):
     assert reader.compressed_position() == (len(file.getvalue()) if n_rows else 0)
     reader.close()
     return docs
+
+
+def read_skipping(file, key, block_bytes, split):
+    """(row, text) for each document, and what was left out."""
+    reader = ParquetReader(io.BytesIO(file.getvalue()), "test", key, split, skip=True)
+    docs, bad = [], []
+    going_on = False
+    for block in fill_all(reader, block_bytes):
+        first = block.first_document
+        numbers = range(first, first + block.n_docs) if block.numbers is None else block.numbers.tolist()
+        for i, number in enumerate(numbers):
+            piece = block.data[block.offsets[i] : block.offsets[i + 1]].tobytes()
+            if i == 0 and going_on:
+                assert docs[-1][0] == number
+                docs[-1] = (number, docs[-1][1] + piece)
+            else:
+                docs.append((number, piece))
+        going_on = block.open_end
+        bad += block.bad
+    return docs, bad
+
+
+def fill_all(reader, block_bytes):
+    block = streams.Block(streams.np.zeros(block_bytes, streams.np.uint8))
+    while reader.fill(block):
+        yield block
+    yield block
 
 
 def want(file, key="text"):
@@ -116,11 +144,11 @@ def test_any(options, seed, block_bytes, batch_bytes, most_rows):
             if key != "text":
                 values = [None if gone else text for gone, text in zip(absent.to_pylist(), texts, strict=True)]
             rows = [(row, text.encode()) for row, text in enumerate(values) if text is not None]
-            nulls = {row: f"{key!r} is null" for row, text in enumerate(values) if text is None}
-            told = {}
-            docs = read(file, key, block_bytes, streams.split_sometimes(seed), on_bad=told.__setitem__)
-            assert docs == [text for _, text in rows]
-            assert told == nulls
+            nulls = [BadDocument(row + 1, f"{key!r} is null") for row, text in enumerate(values) if text is None]
+            docs, bad = read_skipping(file, key, block_bytes, streams.split_sometimes(seed))
+            assert docs == rows
+            assert bad == nulls
+            docs = [text for _, text in docs]
             if key == "text":
                 assert docs == want(file)
             if not nulls:
@@ -137,34 +165,27 @@ def check_interrupted(file, key, want_docs, chance, seed):
     assert docs == want_docs
 
 
-def fill_all(reader, block_bytes):
-    block = streams.Block(streams.np.zeros(block_bytes, streams.np.uint8))
-    while reader.fill(block):
-        yield block
-    yield block
-
-
 def test_position_counts_bad_rows(monkeypatch):
     """Nulls are told when the position is behind them, so that a run that goes on from there tells the others."""
     file = file_of(pa.table({"text": [None, "a", None, None, "b", None, "cc", "d", None]}))
     for first_rows in range(1, 10):
         monkeypatch.setattr(parquet, "FIRST_ROWS", first_rows)
-        told = []
-        reader = ParquetReader(file, "test", "text", len, on_bad=lambda row, _, told=told: told.append(row))
-        places = []
-        for block in fill_all(reader, 1):
+        told, places = [], []
+        for block in fill_all(ParquetReader(file, "test", "text", len, skip=True), 1):
+            told += [bad.line - 1 for bad in block.bad]
             places.append(block.after)
             assert told == [row for row in (0, 2, 3, 5, 8) if row < block.after.documents]
         assert places[-1].documents == 9
         for place in places:
-            rest = []
-            again = ParquetReader(file, "test", "text", len, place, lambda row, _, rest=rest: rest.append(row))
-            docs = streams.read_documents(again, 10)[0]
+            rest, text = [], b""
+            for block in fill_all(ParquetReader(file, "test", "text", len, place, skip=True), 10):
+                rest += [bad.line - 1 for bad in block.bad]
+                text += block.data[: block.offsets[block.n_docs]].tobytes()
             assert rest == [row for row in told if row >= place.documents]
-            assert b"".join(docs) == b"abccd"[place.bytes :]
+            assert text == b"abccd"[place.bytes :]
 
 
-def test_rows_and_other_columns(monkeypatch):
+def test_metadata(monkeypatch):
     """Of each document that ends in a block its row, and what else the row holds."""
     monkeypatch.setattr(parquet, "MAX_ROWS", 3)
     moment = datetime.datetime(2026, 11, 20, 1, 2, 3, tzinfo=datetime.timezone.utc)
@@ -179,14 +200,15 @@ def test_rows_and_other_columns(monkeypatch):
     inner = [{"text": f"text {k} " * k, "n": k} if k != 4 else None for k in range(8)]
     table = pa.table({**others, "a": pa.array(inner), "text": [None if k == 5 else "t" for k in range(8)]})
     for key, gone in (("a.text", 4), ("text", 5)):
-        reader = ParquetReader(file_of(table), "test", key, len, on_bad=lambda *_: None, metadata=True)
-        rows, found = [], []
+        reader = ParquetReader(file_of(table), "test", key, len, skip=True, metadata=True)
+        lines = []
         for block in fill_all(reader, 20):
-            assert len(reader.rows) == len(reader.others) == block.n_docs - block.open_end
-            rows += reader.rows
-            found += map(json.loads, reader.others)
-        assert rows == [row for row in range(8) if row != gone]
-        assert [item["id"] for item in found] == rows
+            assert len(block.metadata) == block.n_docs - block.open_end
+            lines += map(json.loads, block.metadata)
+        assert {line["file"] for line in lines} == {"test"}
+        assert [line["line"] for line in lines] == [row + 1 for row in range(8) if row != gone]
+        found = [line["metadata"] for line in lines]
+        assert [item["id"] for item in found] == [row for row in range(8) if row != gone]
         assert [item["a"] for item in found if item["id"] == 6] == [{"n": 6} if key == "a.text" else inner[6]]
         assert [item["a"] for item in found if item["id"] == 4] == ([None] if key == "text" else [])
         assert "text" not in found[0] if key == "text" else found[0]["text"] == "t"
@@ -202,7 +224,7 @@ def test_rows_and_other_columns(monkeypatch):
 
 def test_null_is_an_error():
     file = file_of(table_of(["a", "b", None, "c"]), row_group_size=2)
-    with pytest.raises(InputError, match=r"^test: row 2: 'text' is null"):
+    with pytest.raises(InputError, match=r"^test: row 3: 'text' is null"):
         read(file)
 
 

@@ -11,16 +11,17 @@ strings holds that is no UTF-8 is not refused.
 
 from __future__ import annotations
 
+import json
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from pyunitok.corpus.block import Block, Split
-from pyunitok.corpus.jsonl import key_path
+from pyunitok.corpus.block import BadDocument, Block, Split
+from pyunitok.corpus.json_text import key_path
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.corpus.waiting import Waiting
@@ -60,40 +61,31 @@ class ParquetReader:
 
     file      seekable, opened for reading in binary; close() closes it
     name      of it, for messages
-    text_key  the column: see jsonl.key_path; a.b is the field b of the struct a
+    text_key  the column: see json_text.key_path; a.b is the field b of the struct a
     split     where a piece of a document may end: see block.Split
     start     where to begin, by documents and inside; the beginning of the file by default
-    on_bad    is told row and reason of each null, which is then left out, once block.after is behind it; None makes
-              the first one an error
-    metadata  the other columns are wanted too
+    skip      nulls are left out and go to block.bad; else one is an InputError with file and row
+    metadata  each document's row number and other columns go to block.metadata
 
-    Each row is a document. Rows are counted from 0, over the whole file. InputError names the file and, as far as it
-    is known, the row: for a column that is missing or holds no text, a null, and whatever pyarrow refuses.
+    Each row is a document. Rows are counted from 1, like lines. InputError names the file and, as far as it is known,
+    the row: for a column that is missing or holds no text, a null, and whatever pyarrow refuses.
     Memory: a batch, and the pages and dictionaries that it comes from.
-
-    After fill(), of the documents that end in the block:
-
-    rows      their row numbers
-    others    with metadata, the other columns, each row's as a JSON object
     """
 
     ends_with_separator: bool | None = None
 
     def __init__(
-        self, file: BinaryIO, name: str, text_key: str, split: Split, start: Position = BEGINNING,
-        on_bad: Callable[[int, str], None] | None = None, metadata: bool = False,
+        self, file: BinaryIO, name: str, text_key: str, split: Split, start: Position = BEGINNING, *,
+        skip: bool = False, metadata: bool = False,
     ) -> None:  # fmt: skip
         self.name = name
         self.finished = False
-        self.rows: list[int] = []
-        self.others: list[bytes] = []
         self._file = file
         self._split = split
         self._key = text_key
         self._path = key_path(text_key)
-        self._on_bad = on_bad
-        self._bad: deque[int] = deque()  # rows to be told
-        self._metadata = metadata
+        self._skip, self._metadata = skip, metadata
+        self._bad: deque[int] = deque()  # rows left out that no block has accounted for; from 0, as everywhere within
         self._position = start
         self._inside = start.inside  # how much of the first document has gone out before
         self._batch = _Batch(_nothing(), np.empty(0, np.int64), start.documents, start.documents, [])
@@ -112,22 +104,23 @@ class ParquetReader:
         self._batches = self._read_batches(start.documents)
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`; False (and block.n_docs == 0) once there are none left."""
-        block.n_docs, block.open_end, block.source_bytes = 0, False, 0
-        block.offsets[0] = 0
+        """Put the next documents into `block`; False once there are none left."""
+        block.clear()
         if len(block.offsets) <= MAX_DOCS:
             block.offsets = np.zeros(MAX_DOCS + 1, np.int64)
-        self.rows, self.others = [], []
+        rows: list[int] = []
         while block.n_docs < MAX_DOCS:
             if self._batch.waiting:
-                if not self._put(block):
+                if not self._put(block, rows):
                     break
             elif not self._next_batch():
                 self.finished = True
                 break
         block.source_bytes = int(block.offsets[block.n_docs])
         self._advance(block)
-        return block.n_docs > 0
+        if rows != list(range(block.first_document, block.first_document + len(rows))):
+            block.numbers = np.array(rows, np.int64)
+        return block.n_docs > 0 or bool(block.bad)
 
     def compressed_position(self) -> int:
         return self._size_bytes * self._batch.end // max(int(self._parquet.metadata.num_rows), 1)
@@ -136,12 +129,12 @@ class ParquetReader:
         self._batches.close()
         self._file.close()
 
-    def _put(self, block: Block) -> bool:
-        """Put what fits; False if the block is complete."""
-        batch, first = self._batch, self._batch.waiting.next
+    def _put(self, block: Block, rows: list[int]) -> bool:
+        """Put what fits, and its rows at the end of `rows`; False if the block is complete."""
+        batch, first, n_before = self._batch, self._batch.waiting.next, block.n_docs
         more = batch.waiting.put(block, self._split)
-        self.rows += batch.rows[first : batch.waiting.next].tolist()
-        self.others += batch.others[first : batch.waiting.next]
+        rows += batch.rows[first : first + block.n_docs - n_before].tolist()
+        block.metadata += batch.others[first : batch.waiting.next]
         return more
 
     def _advance(self, block: Block) -> None:
@@ -151,24 +144,24 @@ class ParquetReader:
         block.after = self._position = replace(
             before, bytes=before.bytes + block.source_bytes, documents=n_rows, inside=self._batch.waiting.inside
         )
-        while self._on_bad and self._bad and self._bad[0] < n_rows:
-            self._on_bad(self._bad.popleft(), f"{self._key!r} is null")
+        while self._bad and self._bad[0] < n_rows:
+            block.bad.append(BadDocument(self._bad.popleft() + 1, f"{self._key!r} is null"))
 
     def _next_batch(self) -> bool:
         """Take the next batch; False at the end. It may have no documents."""
         begin = self._batch.end
-        with self._errors(f"row {begin}: cannot be read, here or further on"):
+        with self._errors(f"row {begin + 1}: cannot be read, here or further on"):
             batch = next(self._batches, None)
             if batch is None:
                 return False
             column = _column(batch, self._path)
             rows = np.arange(begin, begin + len(column))
-            others = _other_columns(batch, self._path) if self._metadata else []
+            others = self._metadata_of(batch, begin) if self._metadata else []
             if column.null_count:
                 is_null = column.is_null().to_numpy(zero_copy_only=False)
                 self._bad.extend(rows[is_null].tolist())
-                if self._on_bad is None:
-                    raise InputError(f"{self.name}: row {self._bad[0]}: {self._key!r} is null")
+                if not self._skip:
+                    raise InputError(f"{self.name}: row {self._bad[0] + 1}: {self._key!r} is null")
                 column, rows = column.drop_null(), rows[~is_null]
                 others = [other for other, null in zip(others, is_null, strict=False) if not null]
             data, ends = _packed(column)
@@ -176,6 +169,12 @@ class ParquetReader:
         self._inside -= inside
         self._batch = _Batch(Waiting(data, ends, inside), rows, begin, begin + len(batch), others)
         return True
+
+    def _metadata_of(self, batch: Any, begin: int) -> list[bytes]:
+        """A line for block.metadata for each row."""
+        file = json.dumps(self.name).encode()
+        others = enumerate(_other_columns(batch, self._path), begin + 1)
+        return [b'{"file":%b,"line":%d,"metadata":%b}' % (file, row, other) for row, other in others]
 
     def _read_batches(self, first_row: int) -> Generator[Any, None, None]:
         """Record batches from that row on.
@@ -197,7 +196,7 @@ class ParquetReader:
                         break
                 else:
                     if row != end:
-                        raise InputError(f"{self.name}: row {row}: row group {group} ends here, not at row {end}")
+                        raise InputError(f"{self.name}: row {row}: row group {group} ends with it, not with row {end}")
                 n_rows = fitting
             begin = end
 
