@@ -174,8 +174,10 @@ def tokenize_to(
 ) -> Manifest:
     """Like pipeline.tokenize, with plan.out = spool.out, and then spool.upload()."""
     with spool.locked():
-        manifest = spool.begin(Tally(plan).identity(), overwrite=plan.overwrite)
+        tally = Tally(plan)
+        manifest = spool.begin(tally.identity(), overwrite=plan.overwrite)
         if manifest is not None:
+            tally.check_pipes(manifest)
             if on_start:
                 on_start(Start(manifest.bytes, manifest.documents, complete=True))
             return manifest

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -194,6 +195,30 @@ def test_urls_that_cannot_be(tmp_path):
         Spool("unreliable://bucket/x", tmp_path)._size("")
     with pytest.raises(OutputError, match="must be local: fetch it"):
         pyunitok.open(URL)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+def test_a_pipe_is_compared_with_what_was_made_of_it(corpus):
+    """Nothing but its bytes tells whether it is the same; also where the run is finished and far away."""
+    fifo = corpus.folder / "fifo"
+    os.mkfifo(fifo)
+    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300)
+
+    def run(data):
+        writer = threading.Thread(target=fifo.write_bytes, args=(data,))
+        writer.start()
+        spool, starts = Spool(URL, corpus.folder / "spool"), []
+        plan = Plan(inputs.find([str(fifo)], input_format="text"), spool.out, tok, 300)
+        try:
+            tokenize_to(spool, plan, on_start=starts.append)
+        finally:
+            writer.join()
+        return starts[0].complete
+
+    assert run(b"text") is False
+    assert run(b"text") is True
+    with pytest.raises(InputError, match="not what the earlier run was given"):
+        run(b"test")
 
 
 def test_spools_are_apart_and_ones_own(tmp_path, monkeypatch):
