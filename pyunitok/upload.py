@@ -36,7 +36,6 @@ class Spool:
     """The place here of a token file that belongs behind a URL.
 
     out     the path here
-    urls    where OUT, OUT.ends and OUT.json go
     folder  its own folder, the same one for the same URL; in `parent`, by default in the system's temporary folder
     """
 
@@ -46,7 +45,6 @@ class Spool:
         if url.endswith("/") or not name:
             raise OutputError(f"{url} is a folder; name a file in it")
         self.url = url
-        self.urls = [url, f"{url}.ends", f"{url}.json"]
         self._fs, self._path = remote.file_system(url)
         key = hashlib.sha256(str(self._fs.unstrip_protocol(self._path)).encode()).hexdigest()[:16]
         self.folder = (parent or _own_temporary_folder()) / f"{name}.{key}"
@@ -163,6 +161,11 @@ class Spool:
             raise
         except Exception as error:
             raise OutputError(f"{self.url}: cannot be written: {remote.said(error)}") from error
+
+
+def own_urls(out: str) -> list[str]:
+    """Where OUT, OUT.ends and OUT.json go; none for an OUT that is no URL."""
+    return [out, f"{out}.ends", f"{out}.json"] if remote.is_url(out) else []
 
 
 def tokenize_to(

@@ -252,6 +252,11 @@ def test_command(tmp_path):
     assert "uploading memory://bucket/ids.u16.ends, 8 bytes" in done.stderr
     assert "uploading memory://bucket/ids.u16, 10 bytes" in done.stderr
     assert command("-o", "x.u16", "--spool", "spool").returncode == 2
+    done = command("-o", "memory://bucket/ids.u16", "--shard", "1/2", "--spool", "spool")
+    assert "uploading memory://bucket/ids.u16.1-of-2," in done.stderr
+    done = command("-o", "memory://bucket/ids.u16", "--spool", "spool", "--dry-run")
+    assert "would write memory://bucket/ids.u16, memory://bucket/ids.u16.ends, " in done.stdout
+    assert list((tmp_path / "spool").iterdir()) == []
     done = command("-o", f"file://{tmp_path}/y.u16")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "y.u16").stat().st_size == 10

@@ -10,6 +10,7 @@ import click
 from pyunitok.cli.detokenize import detokenize
 from pyunitok.cli.encode import decode, encode
 from pyunitok.cli.inspect import inspect
+from pyunitok.cli.merge import merge
 from pyunitok.cli.tokenize import tokenize
 
 EXIT_ERROR, EXIT_SIGINT, EXIT_SIGTERM = 1, 130, 143
@@ -27,7 +28,7 @@ def cli() -> None:
     """
 
 
-for _command in (tokenize, detokenize, encode, decode, inspect):
+for _command in (tokenize, merge, detokenize, encode, decode, inspect):
     cli.add_command(_command)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
-from pyunitok.cli.arguments import Size, load_model, model_option, parse_eod, parse_separator
-from pyunitok.cli.report import Meter, Resuming, report_formats
+from pyunitok.cli.arguments import ShardOf, Size, load_model, model_option, parse_eod, parse_separator
+from pyunitok.cli.report import Meter, Resuming, report_formats, report_survey
 
 
 @click.command()
@@ -33,14 +34,22 @@ from pyunitok.cli.report import Meter, Resuming, report_formats
 @click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
 @click.option("--block", type=Size(), default="1M", show_default=True, help="Text read at a time, for each thread.")
 @click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: the longest line accepted.")
-@click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
+@click.option(
+    "--shard", type=ShardOf(), metavar="I/N",
+    help="Only the I-th of N contiguous ranges of the inputs, of about equal sizes; I from 0 to N-1, as Slurm's array "
+    "jobs count by --array=0-7. OUT becomes OUT.I-of-N; `pyunitok merge` joins them.",
+)  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Start again, and replace OUT if it exists.")
 @click.option(
     "--spool", metavar="FOLDER", type=click.Path(file_okay=False),
     help="OUT is a URL: where it is made before it is uploaded; in the system's temporary folder by default.",
 )  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Say what would be read and written, and write nothing.")
+@click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input there.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
-    threads: int | None, block: int, max_line: int, overwrite: bool, spool: str | None,
+    threads: int | None, block: int, max_line: int, shard: tuple[int, int] | None, overwrite: bool, dry_run: bool,
+    stats_json: str | None, spool: str | None,
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw uint16 array.
 
@@ -48,22 +57,28 @@ def tokenize(
     or a URL of such a thing (s3://, gs://, hf://, https://, …); read in this order, directories by path. Hidden files
     in directories are left out.
 
+    The same command again goes on where an interrupted one stopped, to the same bytes.
+
     \b
     Example:
       pyunitok tokenize corpus.jsonl.zst -o ids.u16
       pyunitok tokenize 's3://bucket/wiki/*.parquet' --text-key text -o ids.u16
       pyunitok tokenize books/ --doc '\\n\\n' -o ids.u16 --threads 4
       zstdcat corpus.zst | pyunitok tokenize - -o ids.u16 --doc line
+      pyunitok tokenize corpus/ -o ids.u16 --shard $SLURM_ARRAY_TASK_ID/8
     """
     from pyunitok.batch import available_cores
     from pyunitok.corpus import inputs as corpus_inputs
     from pyunitok.inspect import is_token_file
     from pyunitok.journal import journal_path
-    from pyunitok.outfile import check_target, lock_path, partial_name
+    from pyunitok.outfile import check_target
+    from pyunitok.output import own_files
     from pyunitok.pipeline import Plan, tokenize
     from pyunitok.remote import is_url, without_file_scheme
+    from pyunitok.shard import shard_suffix, take
+    from pyunitok.tally import statistics
     from pyunitok.tokens import sidecars
-    from pyunitok.upload import Spool, tokenize_to
+    from pyunitok.upload import Spool, own_urls, tokenize_to
 
     if out == "-":
         raise click.UsageError("OUT is three files and cannot be stdout; name a file")
@@ -73,27 +88,40 @@ def tokenize(
     separator = parse_separator(doc)
     tokenizer = load_model(model)
     eod_id = parse_eod(eod, tokenizer)
-    place = Spool(out, Path(spool) if spool else None) if is_url(out) else None
-    local = place.out if place else Path(out)
-    own = [local, *sidecars(local)]
-    for path in own:
+    suffixes = [shard_suffix(index, shard[1]) for index in range(shard[1])] if shard else [""]
+    outs = [out + suffix for suffix in suffixes]
+    name = outs[shard[0] if shard else 0]
+    place = Spool(name, Path(spool) if spool else None) if is_url(name) else None
+    target = place.out if place else Path(name)
+    for path in (target, *sidecars(target)):
         check_target(path, overwrite=True)
-    unfinished = [journal_path(local), lock_path(local), *map(partial_name, own)]
+    # Of this run, and of the other shards of this run.
+    mine = own_files(target)
+    others = [path for other in outs if other != name for path in own_urls(other) or own_files(Path(other)).all]
     # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
-    earlier, others = (own, []) if is_token_file(str(local)) or journal_path(local).exists() else ([], own)
+    is_ours = is_token_file(target) or journal_path(target).exists()
     sources = corpus_inputs.find(
-        inputs, input_format=input_format, text_key=text_key, refuse=map(str, others),
-        exclude=[*map(str, unfinished + earlier), *(place.urls if place else ())],
+        inputs, input_format=input_format, text_key=text_key,
+        exclude=map(str, [*mine.unfinished, *others, *own_urls(name), *(mine.finished if is_ours else [])]),
+        refuse=map(str, [] if is_ours else mine.finished),
     )  # fmt: skip
+    part = None
+    if shard:
+        sources, part = take(sources, *shard)
     report_formats(sources)
     plan = Plan(
-        sources=sources, out=local, tokenizer=tokenizer, eod_id=eod_id, separator=separator,
+        sources=sources, out=target, tokenizer=tokenizer, eod_id=eod_id, separator=separator,
         text_key=text_key, threads=threads or available_cores(), block_bytes=block, max_line_bytes=max_line,
-        overwrite=overwrite,
+        overwrite=overwrite, shard=part,
     )  # fmt: skip
-    with Meter("tokenizing") as meter, Resuming(local, overwrite, place) as resuming:
+    if dry_run:
+        report_survey(plan, place)
+        return
+    with Meter("tokenizing") as meter, Resuming(target, overwrite, place) as resuming:
         if place:
             manifest = tokenize_to(place, plan, meter.show, resuming.on_start, resuming.on_file)
         else:
             manifest = tokenize(plan, meter.show, resuming.on_start)
     resuming.report_done(manifest, meter.seconds)
+    if stats_json:
+        Path(stats_json).write_text(json.dumps(statistics(manifest), indent=1) + "\n")
