@@ -25,7 +25,7 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.corpus import stream
 from pyunitok.corpus.ahead import Ahead, AheadStream
-from pyunitok.corpus.block import Block, ByteStream, DocumentReader
+from pyunitok.corpus.block import BadDocument, Block, ByteStream, DocumentReader
 from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
@@ -63,7 +63,8 @@ class Room:
         """LimitError if it is too little for so many threads and so large blocks."""
         block = max(plan.block_bytes, MIN_BLOCK_BYTES)
         ids = block * plan.dtype.itemsize
-        rest = plan.max_memory_bytes - plan.threads * (block + 16 * MAX_DOCS) - WRITING_BYTES
+        own = 3 * block if any(source.format == "jsonl" for source in plan.sources) else block  # lines, strings, texts
+        rest = plan.max_memory_bytes - plan.threads * (own + 16 * MAX_DOCS) - WRITING_BYTES
         least = (plan.threads + 1) * ids + MIN_AHEAD_BYTES
         if rest < least:
             needed = plan.max_memory_bytes - rest + least
@@ -101,6 +102,8 @@ class Encoded:
     ends        of the documents that end in it, in tokens from its start
     compressed  bytes of all files read when it was read, for progress
     after       where reading goes on once this block and all before it are written
+    bad         documents that were left out
+    metadata    where asked for, of each document that ends in it: see Block
     endings     inputs that ended with this block or after the block before
     """
 
@@ -111,6 +114,8 @@ class Encoded:
     source_bytes: int
     compressed: int
     after: Position
+    bad: list[BadDocument]
+    metadata: list[bytes]
     endings: list[Ending] = field(default_factory=list)
 
 
@@ -186,15 +191,21 @@ class Inputs:
         if source.format == "parquet":
             from pyunitok.corpus.parquet import ParquetReader
 
-            parquet = ParquetReader(stream.open_seekable(source), source.name, plan.text_key, split, start)
+            parquet = ParquetReader(
+                stream.open_seekable(source), source.name, plan.text_key, split, start,
+                skip=plan.skip_bad, metadata=plan.metadata,
+            )  # fmt: skip
             self._stream = self._reader = parquet
             return
         assert self._stream is not None
         stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
         if source.format == "jsonl":
-            self._reader = JsonlReader(self._stream, plan.text_key, split, plan.max_line_bytes, start)
+            self._reader = JsonlReader(
+                self._stream, plan.text_key, split, plan.max_line_bytes, start,
+                skip=plan.skip_bad, metadata=plan.metadata,
+            )  # fmt: skip
         else:
-            self._reader = TextReader(self._stream, plan.separator, split, start)
+            self._reader = TextReader(self._stream, plan.separator, split, start, metadata=plan.metadata)
 
     def _finish(self, unseen_bytes: int) -> None:
         assert self._reader is not None
@@ -325,4 +336,6 @@ class Workers:
         eod_id = -1 if self._plan.eod_id is None else self._plan.eod_id
         n_ids = scratch.encode_batch(block.data, offsets, ids, id_offsets, eod_id=eod_id, open_end=block.open_end)
         ends = id_offsets[1 : n_docs + 1 - block.open_end]
-        return Encoded(block.source, ids, n_ids, ends, block.source_bytes, compressed, block.after)
+        return Encoded(
+            block.source, ids, n_ids, ends, block.source_bytes, compressed, block.after, block.bad, block.metadata
+        )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import errno
+import functools
 import json
 import operator
 import os
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
+from pyunitok.metadata import Metadata, metadata_path
 from pyunitok.remote import is_url
 from pyunitok.tokenizer import Tokenizer
 
@@ -56,6 +58,7 @@ class InputRecord:
     ends_with_separator: bool | None = None
     seconds: float | None = None  # of wall time that went into it; None where an earlier run did a part
     xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
+    skipped: int = 0  # documents left out as bad
 
 
 @dataclass
@@ -189,6 +192,22 @@ class TokenArray:
     def text(self, index: int, errors: str = "strict") -> str:
         """text_bytes(index) as str."""
         return self.text_bytes(index).decode("utf-8", errors)
+
+    def metadata(self, index: int) -> dict[str, Any]:
+        """Where the document came from, and its other fields: see Metadata. OutputError if that was not kept."""
+        ret: dict[str, Any] = self.all_metadata[index]
+        return ret
+
+    @functools.cached_property
+    def all_metadata(self) -> Metadata:
+        """The same for all documents, as a sequence. Not for several threads at once."""
+        path = metadata_path(self.path)
+        if not path.exists():
+            raise OutputError(f"{self.path} has no metadata ({path.name}): tokenize --metadata keeps it")
+        ret = Metadata(path)
+        if len(ret) != len(self):
+            raise OutputError(f"{path} is of {len(ret)} documents, {self.path} has {len(self)}")
+        return ret
 
     def __repr__(self) -> str:
         return f"TokenArray({str(self.path)!r}, {len(self)} documents, {self.ids.dtype}[{len(self.ids)}])"

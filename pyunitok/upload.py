@@ -23,6 +23,7 @@ from pyunitok import remote
 from pyunitok.errors import OutputError, UnitokError
 from pyunitok.journal import Identity, run_of
 from pyunitok.outfile import OutputLock
+from pyunitok.output import own_files
 from pyunitok.pipeline import Plan, Start, tokenize
 from pyunitok.tally import Progress, Tally
 from pyunitok.tokens import Manifest, sidecars
@@ -164,8 +165,8 @@ class Spool:
 
 
 def own_urls(out: str) -> list[str]:
-    """Where OUT, OUT.ends and OUT.json go; none for an OUT that is no URL."""
-    return [out, f"{out}.ends", f"{out}.json"] if remote.is_url(out) else []
+    """Where OUT and what belongs to it go; none for an OUT that is no URL."""
+    return [out + path.name[1:] for path in own_files(Path("x")).finished] if remote.is_url(out) else []
 
 
 def tokenize_to(

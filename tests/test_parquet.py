@@ -8,6 +8,7 @@ import random
 
 import pytest
 import streams
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 from test_position import read_some
@@ -335,7 +336,8 @@ def test_other_columns_are_not_read():
     chance = random.Random(2)
     table = pa.table({"text": ["a"] * 100, "other": [chance.randbytes(100_000) for _ in range(100)]})
     file = Counting(file_of(table, row_group_size=25).getvalue())
-    assert len(streams.read_documents(ParquetReader(file, "test", "text", len), 1000)[0]) == 100
+    docs, _ = streams.read_documents(ParquetReader(file, "test", "text", len), 1000)
+    assert len(docs) == 100
     assert 0 < Counting.n_read < 1_000_000
 
 
@@ -398,3 +400,22 @@ def test_goes_on_after_an_interruption(tmp_path):
     assert n_runs > 5
     array = pyunitok.open(tmp_path / "ids", model=tok)
     assert [array.text(k) for k in range(300)] == texts
+
+
+def test_bad_rows_and_metadata_through_the_pipeline(tmp_path):
+    """--on-error skip and --metadata, as of JSON lines."""
+    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300)
+    path = tmp_path / "a.parquet"
+    path.write_bytes(file_of(pa.table({"text": ["a", None, "c"], "id": [1, 2, 3]})).getvalue())
+    out = tmp_path / "ids"
+    manifest = tokenize(Plan(inputs.find([str(path)]), out, tok, 300, skip_bad=True, metadata=True))
+    assert (manifest.documents, manifest.inputs[0].skipped) == (2, 1)
+    array = pyunitok.open(out, model=tok)
+    assert [array.text(k) for k in range(2)] == ["a", "c"]
+    lines = zstandard.ZstdDecompressor().stream_reader(
+        (tmp_path / "ids.meta.jsonl.zst").read_bytes(), read_across_frames=True
+    )
+    found = [json.loads(line) for line in lines.read().splitlines()]
+    assert [(item["line"], item["metadata"]) for item in found] == [(1, {"id": 1}), (3, {"id": 3})]
+    (bad,) = map(json.loads, (tmp_path / "ids.errors.jsonl").read_text().splitlines())
+    assert (bad["line"], "is null" in bad["error"]) == (2, True)

@@ -34,6 +34,12 @@ from pyunitok.cli.report import Meter, Resuming, report_formats, report_survey
 @click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
 @click.option("--block", type=Size(), default="1M", show_default=True, help="Text read at a time, for each thread.")
 @click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: the longest line accepted.")
+@click.option("--max-memory", type=Size(), default="1G", show_default=True, help="For blocks, frames and ids waiting.")
+@click.option(
+    "--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
+    help="A bad JSON line: stop; or leave it out, list it in OUT.errors.jsonl, exit with 3. Damaged files always stop.",
+)  # fmt: skip
+@click.option("--metadata", is_flag=True, help="Keep each document's file, line, JSON fields: OUT.meta.jsonl.zst.")
 @click.option(
     "--shard", type=ShardOf(), metavar="I/N",
     help="Only the I-th of N contiguous ranges of the inputs, of about equal sizes; I from 0 to N-1, as Slurm's array "
@@ -48,14 +54,15 @@ from pyunitok.cli.report import Meter, Resuming, report_formats, report_survey
 @click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input there.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
-    threads: int | None, block: int, max_line: int, shard: tuple[int, int] | None, overwrite: bool, dry_run: bool,
-    stats_json: str | None, spool: str | None,
+    threads: int | None, block: int, max_line: int, max_memory: int, on_error: str, metadata: bool,
+    shard: tuple[int, int] | None, overwrite: bool, dry_run: bool, stats_json: str | None, spool: str | None,
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw uint16 array.
 
     IN is a file (text or JSONL, plain or .zst, .gz, .bz2, .xz; or Parquet), a directory, a glob pattern, - for stdin,
     or a URL of such a thing (s3://, gs://, hf://, https://, …); read in this order, directories by path. Hidden files
-    in directories are left out.
+    in directories are left out. Files of many zstd frames are decompressed by all threads. Memory: --max-memory,
+    besides the model, the longest line, and the window of a zstd frame of more than 64M.
 
     The same command again goes on where an interrupted one stopped, to the same bytes.
 
@@ -71,13 +78,13 @@ def tokenize(
     from pyunitok.corpus import inputs as corpus_inputs
     from pyunitok.inspect import is_token_file
     from pyunitok.journal import journal_path
+    from pyunitok.metadata import errors_path
     from pyunitok.outfile import check_target
     from pyunitok.output import own_files
     from pyunitok.pipeline import Plan, tokenize
     from pyunitok.remote import is_url, without_file_scheme
     from pyunitok.shard import shard_suffix, take
     from pyunitok.tally import statistics
-    from pyunitok.tokens import sidecars
     from pyunitok.upload import Spool, own_urls, tokenize_to
 
     if out == "-":
@@ -93,10 +100,10 @@ def tokenize(
     name = outs[shard[0] if shard else 0]
     place = Spool(name, Path(spool) if spool else None) if is_url(name) else None
     target = place.out if place else Path(name)
-    for path in (target, *sidecars(target)):
+    mine = own_files(target)
+    for path in mine.finished:
         check_target(path, overwrite=True)
     # Of this run, and of the other shards of this run.
-    mine = own_files(target)
     others = [path for other in outs if other != name for path in own_urls(other) or own_files(Path(other)).all]
     # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
     is_ours = is_token_file(target) or journal_path(target).exists()
@@ -112,7 +119,7 @@ def tokenize(
     plan = Plan(
         sources=sources, out=target, tokenizer=tokenizer, eod_id=eod_id, separator=separator,
         text_key=text_key, threads=threads or available_cores(), block_bytes=block, max_line_bytes=max_line,
-        overwrite=overwrite, shard=part,
+        max_memory_bytes=max_memory, skip_bad=on_error == "skip", metadata=metadata, overwrite=overwrite, shard=part,
     )  # fmt: skip
     if dry_run:
         report_survey(plan, place)
@@ -125,3 +132,7 @@ def tokenize(
     resuming.report_done(manifest, meter.seconds)
     if stats_json:
         Path(stats_json).write_text(json.dumps(statistics(manifest), indent=1) + "\n")
+    n_skipped = sum(record.skipped for record in manifest.inputs)
+    if n_skipped:
+        click.echo(f"{n_skipped:,} bad lines were left out; {errors_path(target)} lists them", err=True)
+        click.get_current_context().exit(3)
