@@ -33,6 +33,7 @@ from pyunitok.corpus.text import MAX_DOCS, TextReader
 from pyunitok.errors import LimitError
 
 if TYPE_CHECKING:
+    from pyunitok.corpus.parquet import ParquetReader
     from pyunitok.pipeline import Plan
 
 # Text that may be encoded and not yet written, besides two blocks a thread, so that a slow write stops nobody.
@@ -128,7 +129,7 @@ class Inputs:
         self._plan = plan
         self._start = start or BEGINNING
         self._source = self._start.source - 1
-        self._stream: ByteStream | None = None
+        self._stream: ByteStream | ParquetReader | None = None
         self._reader: DocumentReader | None = None
         self._compressed_before = sum(source.size_bytes or 0 for source in plan.sources[: self._start.source])
         self._endings: list[Ending] = []
@@ -180,13 +181,22 @@ class Inputs:
 
     def _open_ahead(self, number: int) -> AheadStream | None:
         source = self._plan.sources[number]
-        if source.opened is not None:
+        if source.opened is not None or source.format == "parquet":
             return None
         return stream.open_ahead(source, self._start_of(number), self.ahead, self.room.max_frame_bytes)
 
     def _open(self, source: Source) -> None:
         plan, split, start = self._plan, self._plan.tokenizer.split, self._start_of(self._source)
         self._stream = self.ahead.take(self._source) or source.opened
+        if source.format == "parquet":
+            from pyunitok.corpus.parquet import ParquetReader
+
+            parquet = ParquetReader(
+                stream.open_seekable(source), source.name, plan.text_key, split, start,
+                skip=plan.skip_bad, metadata=plan.metadata,
+            )  # fmt: skip
+            self._stream = self._reader = parquet
+            return
         assert self._stream is not None
         stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
         if source.format == "jsonl":

@@ -13,15 +13,18 @@ from pyunitok.cli.report import Meter, Resuming, report_formats, report_survey
 
 @click.command()
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True)
-@click.option("-o", "--out", metavar="OUT", required=True, help="The token file; OUT.ends and OUT.json lie beside it.")
+@click.option(
+    "-o", "--out", metavar="OUT", required=True,
+    help="The token file; OUT.ends and OUT.json lie beside it. A URL is uploaded to when all is done: see --spool.",
+)  # fmt: skip
 @model_option
 @click.option(
-    "--input-format", type=click.Choice(["auto", "text", "jsonl"]), default="auto", show_default=True,
-    help="auto goes by the name, else takes JSONL if the first line is an object with the key.",
+    "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto", show_default=True,
+    help="auto goes by the name, else by the first bytes: Parquet's mark, or a JSON object with the key.",
 )  # fmt: skip
 @click.option(
     "--text-key", default="text", show_default=True,
-    help="JSONL: the field with the text; a.b is b inside a, a\\.b one name.",
+    help="JSONL, Parquet: the field or column with the text; a.b is b inside a, a\\.b one name.",
 )  # fmt: skip
 @click.option(
     "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR",
@@ -43,24 +46,30 @@ from pyunitok.cli.report import Meter, Resuming, report_formats, report_survey
     "jobs count by --array=0-7. OUT becomes OUT.I-of-N; `pyunitok merge` joins them.",
 )  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Start again, and replace OUT if it exists.")
+@click.option(
+    "--spool", metavar="FOLDER", type=click.Path(file_okay=False),
+    help="OUT is a URL: where it is made before it is uploaded; in the system's temporary folder by default.",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Say what would be read and written, and write nothing.")
 @click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input there.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
     threads: int | None, block: int, max_line: int, max_memory: int, on_error: str, metadata: bool,
-    shard: tuple[int, int] | None, overwrite: bool, dry_run: bool, stats_json: str | None,
+    shard: tuple[int, int] | None, overwrite: bool, dry_run: bool, stats_json: str | None, spool: str | None,
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw uint16 array.
 
-    IN is a file (.zst, .gz or plain; text or JSONL), a directory, a glob pattern, or - for stdin; read in this order,
-    directories by path. Hidden files in directories are left out. Files of many zstd frames are decompressed by all
-    threads. Memory: --max-memory, besides the model, the longest line, and the window of a zstd frame of more than 64M.
+    IN is a file (text or JSONL, plain or .zst, .gz, .bz2, .xz; or Parquet), a directory, a glob pattern, - for stdin,
+    or a URL of such a thing (s3://, gs://, hf://, https://, …); read in this order, directories by path. Hidden files
+    in directories are left out. Files of many zstd frames are decompressed by all threads. Memory: --max-memory,
+    besides the model, the longest line, and the window of a zstd frame of more than 64M.
 
     The same command again goes on where an interrupted one stopped, to the same bytes.
 
     \b
     Example:
       pyunitok tokenize corpus.jsonl.zst -o ids.u16
+      pyunitok tokenize 's3://bucket/wiki/*.parquet' --text-key text -o ids.u16
       pyunitok tokenize books/ --doc '\\n\\n' -o ids.u16 --threads 4
       zstdcat corpus.zst | pyunitok tokenize - -o ids.u16 --doc line
       pyunitok tokenize corpus/ -o ids.u16 --shard $SLURM_ARRAY_TASK_ID/8
@@ -73,26 +82,34 @@ def tokenize(
     from pyunitok.outfile import check_target
     from pyunitok.output import own_files
     from pyunitok.pipeline import Plan, tokenize
-    from pyunitok.shard import shard_name, take
+    from pyunitok.remote import is_url, without_file_scheme
+    from pyunitok.shard import shard_suffix, take
     from pyunitok.tally import statistics
+    from pyunitok.upload import Spool, own_urls, tokenize_to
 
     if out == "-":
         raise click.UsageError("OUT is three files and cannot be stdout; name a file")
+    out = without_file_scheme(out)
+    if spool and not is_url(out):
+        raise click.UsageError("--spool is for an OUT that is a URL")
     separator = parse_separator(doc)
     tokenizer = load_model(model)
     eod_id = parse_eod(eod, tokenizer)
-    target = shard_name(out, *shard) if shard else Path(out)
+    suffixes = [shard_suffix(index, shard[1]) for index in range(shard[1])] if shard else [""]
+    outs = [out + suffix for suffix in suffixes]
+    name = outs[shard[0] if shard else 0]
+    place = Spool(name, Path(spool) if spool else None) if is_url(name) else None
+    target = place.out if place else Path(name)
     mine = own_files(target)
     for path in mine.finished:
         check_target(path, overwrite=True)
     # Of this run, and of the other shards of this run.
-    outs = [shard_name(out, index, shard[1]) for index in range(shard[1])] if shard else [target]
-    others = [path for name in outs if name != target for path in own_files(name).all]
+    others = [path for other in outs if other != name for path in own_urls(other) or own_files(Path(other)).all]
     # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
     is_ours = is_token_file(target) or journal_path(target).exists()
     sources = corpus_inputs.find(
         inputs, input_format=input_format, text_key=text_key,
-        exclude=map(str, [*mine.unfinished, *others, *(mine.finished if is_ours else [])]),
+        exclude=map(str, [*mine.unfinished, *others, *own_urls(name), *(mine.finished if is_ours else [])]),
         refuse=map(str, [] if is_ours else mine.finished),
     )  # fmt: skip
     part = None
@@ -105,10 +122,13 @@ def tokenize(
         max_memory_bytes=max_memory, skip_bad=on_error == "skip", metadata=metadata, overwrite=overwrite, shard=part,
     )  # fmt: skip
     if dry_run:
-        report_survey(plan)
+        report_survey(plan, place)
         return
-    with Meter("tokenizing") as meter, Resuming(target, overwrite) as resuming:
-        manifest = tokenize(plan, meter.show, resuming.on_start)
+    with Meter("tokenizing") as meter, Resuming(target, overwrite, place) as resuming:
+        if place:
+            manifest = tokenize_to(place, plan, meter.show, resuming.on_start, resuming.on_file)
+        else:
+            manifest = tokenize(plan, meter.show, resuming.on_start)
     resuming.report_done(manifest, meter.seconds)
     if stats_json:
         Path(stats_json).write_text(json.dumps(statistics(manifest), indent=1) + "\n")
