@@ -9,6 +9,7 @@ import click
 
 from pyunitok.cli.detokenize import detokenize
 from pyunitok.cli.encode import decode, encode
+from pyunitok.cli.export import export
 from pyunitok.cli.inspect import inspect
 from pyunitok.cli.tokenize import tokenize
 
@@ -27,7 +28,7 @@ def cli() -> None:
     """
 
 
-for _command in (tokenize, detokenize, encode, decode, inspect):
+for _command in (tokenize, detokenize, export, encode, decode, inspect):
     cli.add_command(_command)
 
 
