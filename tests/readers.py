@@ -9,6 +9,7 @@ import csv
 import gzip
 import json
 import struct
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ def megatron(folder: Path, name: str) -> list[list[int]]:
     sequences = [np.frombuffer(tokens, dtype, k, at).tolist() for k, at in zip(lengths, pointers, strict=True)]
     assert sum(map(len, sequences)) * np.dtype(dtype).itemsize == len(tokens)
     assert ends[0] == 0 and ends[-1] == n
-    return [sum(sequences[a:b], []) for a, b in zip(ends, ends[1:], strict=False)]
+    return [list(chain.from_iterable(sequences[a:b])) for a, b in pairwise(ends)]
 
 
 def nanogpt(folder: Path) -> tuple[list[int], list[int]]:
@@ -61,7 +62,7 @@ def datatrove(folder: Path, name: str) -> tuple[list[list[int]], list[str]]:
     ids = np.fromfile(base, dtype).tolist()
     ends = np.fromfile(f"{base}.index", "<u8").tolist()
     assert not ids or ends[-1] == len(ids)
-    return [ids[a:b] for a, b in zip([0, *ends], ends, strict=False)], lines
+    return [ids[a:b] for a, b in pairwise([0, *ends])], lines
 
 
 def dolma(folder: Path, name: str, dtype: str) -> tuple[list[list[int]], list[list[str]]]:
@@ -79,13 +80,13 @@ def infini_gram(folder: Path, shards: int, dtype: str) -> tuple[list[list[int]],
     for k in range(shards):
         tokens = (folder / f"tokenized.{k}").read_bytes()
         starts = [*np.fromfile(folder / f"offset.{k}", "<u8").tolist(), len(tokens)]
-        for a, b in zip(starts, starts[1:], strict=False):
+        for a, b in pairwise(starts):
             doc = np.frombuffer(tokens[a:b], dtype).tolist()
             assert doc[0] == separator and separator not in doc[1:]
             docs.append(doc[1:])
         text = (folder / f"metadata.{k}").read_bytes()
         starts = [*np.fromfile(folder / f"metaoff.{k}", "<u8").tolist(), len(text)]
-        lines += [json.loads(text[a:b]) for a, b in zip(starts, starts[1:], strict=False)]
+        lines += [json.loads(text[a:b]) for a, b in pairwise(starts)]
     return docs, lines
 
 

@@ -12,6 +12,7 @@ from pyunitok.cli.encode import decode, encode
 from pyunitok.cli.export import export
 from pyunitok.cli.inspect import inspect
 from pyunitok.cli.tokenize import tokenize
+from pyunitok.cli.verify import verify
 
 EXIT_ERROR, EXIT_SIGINT, EXIT_SIGTERM = 1, 130, 143
 
@@ -28,7 +29,7 @@ def cli() -> None:
     """
 
 
-for _command in (tokenize, detokenize, export, encode, decode, inspect):
+for _command in (tokenize, detokenize, verify, export, encode, decode, inspect):
     cli.add_command(_command)
 
 

@@ -12,10 +12,15 @@ join terms by AND: an id of 65,280 or more before one whose low byte is FF looks
 
     id 65,283 = FF03   id 511 = 01FF      in the file   03 [FF  FF] 01
 
-and what spans it is not counted. We count such pairs and say so. With ids of four bytes there are none, ids stay what
-they are in queries, answers and documents, and 65,535 is an id like any other; tokenized.N is twice as large (an index
-9 bytes a token instead of 7). Renaming the ids from 65,280 on would keep two bytes, but then everybody who asks or
-reads must rename too, and whoever forgets gets wrong counts without a word; so that is not offered.
+and what spans it is not counted. We count such pairs and say so. Two options avoid them:
+
+--rename-ids swaps every id from 65,280 on that occurs with one below that does not. Nothing grows, but whoever asks the
+index or reads its answers must rename too: renamed.npy is the table, uint16[65536], the same both ways. Refused where
+too few ids are left over.
+
+--token-dtype uint32 writes every id in four bytes. Ids stay what they are, and 65,535 is one like any other; but
+tokenized.N is twice as large (9 bytes a token instead of 7 with the table), and infini-gram 2.6's indexing takes
+34 GB of memory for each of its --cpus, as it counts in 2^32 buckets.
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok.counting import count_ids
 from pyunitok.errors import OutputError
 from pyunitok.export.documents import CHUNK_DOCS, Separated, bounds
 from pyunitok.export.files import Folder
@@ -35,7 +41,8 @@ from pyunitok.export.options import Options
 from pyunitok.export.origins import json_lines
 from pyunitok.tokens import TokenArray
 
-TAKES = ("shards", "token_dtype")
+TAKES = ("shards", "token_dtype", "rename_ids")
+RENAMED = "renamed.npy"
 KINDS = ("tokenized", "offset", "metadata", "metaoff")
 WORDS = (*KINDS, "table", "unigram")  # infini-gram knows files by these, wherever they stand in a path
 
@@ -68,7 +75,8 @@ class Scan:
 
 
 def names(options: Options) -> list[str]:
-    return [f"{kind}.{k}" for k in range(options.shards) for kind in KINDS]
+    shards = [f"{kind}.{k}" for k in range(options.shards) for kind in KINDS]
+    return [RENAMED, *shards] if options.rename_ids else shards
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
@@ -78,10 +86,17 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
         raise OutputError(f"{array.path} has ids of four bytes; they cannot become two")
     folder.reserve(*names(options))
     folder.discard(_left_over(folder.path, options), "belongs to an index of other tokens")
-    stream, scan = Separated(array, int(np.iinfo(dtype).max)), Scan()
-    n_docs = len(array)
     for _ in bounds(array):
         pass
+    table = None
+    if options.rename_ids:
+        if dtype.itemsize != 2:
+            raise OutputError("--rename-ids is for ids of two bytes; those of four have no false separators")
+        table = renaming(array)
+        with folder.write(RENAMED) as file:
+            np.save(file, table)
+    stream, scan = Separated(array, int(np.iinfo(dtype).max)), Scan()
+    n_docs = len(array)
     targets = [len(array.ids) * k // options.shards for k in range(options.shards)]
     cuts = [int(np.searchsorted(array.ends, np.uint64(target))) for target in targets]
     for k, (first, stop) in enumerate(zip(cuts, [*cuts[1:], n_docs], strict=True)):
@@ -89,6 +104,8 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
         end = int(stream.starts(stop, stop + 1)[0]) if stop < n_docs else len(stream)
         with folder.write(f"tokenized.{k}") as file:
             for position, tokens, at in stream.chunks(begin, end, dtype):
+                if table is not None:
+                    tokens = table[tokens]
                 wrong = scan.add(tokens, at) if dtype.itemsize == 2 else _separators(tokens, at, stream.separator)
                 if wrong is not None:
                     _refuse(array, stream, position + wrong)
@@ -99,6 +116,21 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
                 file.write((starts * dtype.itemsize).astype("<u8"))
         _write_metadata(array, folder, k, first, stop)
     return list(_notes(folder.path, dtype, scan.n_false, options))
+
+
+def renaming(array: TokenArray) -> np.ndarray[Any, np.dtype[np.uint16]]:
+    """uint16[65536], its own inverse: ids from 0xFF00 on that occur change places with ids below that do not."""
+    used = count_ids(array.ids) > 0
+    high = np.flatnonzero(used[0xFF00:0xFFFF]) + 0xFF00
+    free = np.flatnonzero(~used[:0xFF00])[::-1]
+    if len(free) < len(high):
+        raise OutputError(
+            f"{array.path} has {len(high)} ids from 65280 on, and only {len(free)} below are left over for renaming; "
+            "--token-dtype uint32 needs none"
+        )
+    table = np.arange(65536, dtype="<u2")
+    table[high], table[free[: len(high)]] = free[: len(high)], high
+    return table
 
 
 def _separators(tokens: np.ndarray[Any, Any], at: np.ndarray[Any, Any], separator: int) -> int | None:
@@ -141,8 +173,10 @@ def _notes(folder: Path, dtype: np.dtype[Any], n_false: int, options: Options) -
     if n_false:
         yield (
             f"infini-gram takes {n_false:,} pairs of ids (65,280 or more, then one with the low byte FF) for separators"
-            " in AND queries, and misses hits that span them; --token-dtype uint32 avoids it, for 2 bytes a token more"
+            " in AND queries, and misses hits that span them; --rename-ids or --token-dtype uint32 avoids that"
         )
+    if options.rename_ids:
+        yield f"ids are renamed: ask for numpy.load({RENAMED!r})[ids], and read answers the same way"
     found = next((word for word in WORDS if word in str(folder.resolve().parent / folder.name)), None)
     if found:
         yield f"the folder's path contains {found!r}, by which infini-gram knows its files: move it before use"

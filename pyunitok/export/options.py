@@ -17,6 +17,7 @@ class Options:
     shard_tokens  llm.c: a file holds at most so many
     eot           llm.c: the id before each document, where the token file has no eod
     token_dtype   infini-gram: "uint32" writes every id in four bytes
+    rename_ids    infini-gram: no id from 65,280 on, by a table that is written too
     """
 
     name: str
@@ -25,6 +26,7 @@ class Options:
     shard_tokens: int = MAX_SHARD_TOKENS
     eot: int | None = None
     token_dtype: str | None = None
+    rename_ids: bool = False
 
     def check(self, taken: tuple[str, ...], to: str) -> None:
         """OutputError for one that is out of range, or that is given and not among `taken`."""

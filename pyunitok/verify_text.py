@@ -1,0 +1,327 @@
+"""verify_text(): whether a token file decodes to the very bytes of its inputs. Both sides are streams:
+
+    inputs ──▶ reader (a thread) ──▶ documents ──┐
+                                                 ├─▶ compared byte by byte, and where documents end
+    tokens ──▶ decoders (threads) ─▶ documents ──┘
+
+Neither knows of the other: what is read is cut where files and separators say, what is decoded where the ends say.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, Offsets
+from pyunitok.batch import available_cores
+from pyunitok.corpus.block import Block
+from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.stream import STDIN
+from pyunitok.errors import IdError, InputError, OutputError
+from pyunitok.pipeline import BLOCK_BYTES, Plan
+from pyunitok.reading import Inputs
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens import InputRecord, TokenArray
+
+BATCH_IDS = 1 << 19
+QUEUE_BLOCKS = 8
+SHOWN_BYTES = 12  # in messages
+MANIFEST = "the manifest says so"
+
+Reference = Callable[[bytes], bytes]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some bytes of one side: of whole documents, and perhaps of one that goes on.
+
+    ends  where in `data` documents end; nothing of it when `data` stands inside a document
+    """
+
+    data: Bytes
+    ends: Offsets
+
+
+def reference_of(tokenizer: Tokenizer) -> Reference | None:
+    """What decoding gives for a text: the text itself (None) where the model is lossless.
+
+    Else what is left of it: its normalized form where the model has one, or what a fresh encoding decodes to.
+    """
+    if tokenizer.lossless:
+        return None
+    return getattr(tokenizer, "reference", None) or (lambda text: tokenizer.decode_bytes(tokenizer.encode(text)))
+
+
+def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = None) -> list[Source]:
+    """The inputs of a manifest, to be read again as they were read: where they were, or those `found`, in order.
+
+    InputError where there are more or fewer, or one cannot be read again.
+    """
+    if found is None:
+        if any(record.path == STDIN for record in records):
+            raise InputError("an input was stdin, which cannot be read again: name the inputs")
+        return [Source(r.path, r.compression, r.format, MANIFEST, Path(r.path).stat().st_size) for r in records]
+    if len(found) != len(records):
+        raise InputError(f"{len(found)} inputs given; the manifest has {len(records)}")
+    return [replace(s, format=r.format, reason=MANIFEST) for s, r in zip(found, records, strict=True)]
+
+
+def verify_text(
+    array: TokenArray, tokenizer: Tokenizer, sources: Sequence[Source], *, threads: int | None = None,
+    on_bytes: Callable[[int], None] = lambda _: None,
+) -> str | None:  # fmt: skip
+    """The first difference between the inputs and what the tokens decode to, as a sentence; None: there is none.
+
+    sources   one for each input of the manifest, in its order
+    on_bytes  told how many bytes were compared
+
+    InputError where an input cannot be read; IdError where an id means nothing. Memory: some blocks and batches a
+    thread, and for models that are not lossless the longest document.
+    """
+    assert array.manifest is not None
+    records = array.manifest.inputs
+    threads = threads or available_cores()
+    first = 0
+    key = lambda k: (records[k].format, records[k].text_key, records[k].separator)  # noqa: E731
+    with ThreadPoolExecutor(threads) as pool:
+        for _, group in groupby(range(len(records)), key):
+            numbers = list(group)
+            stop = first + sum(records[k].documents for k in numbers)
+            plan = _plan(records[numbers[0]], [sources[k] for k in numbers], array, tokenizer, threads)
+            place = _Place(array, tokenizer, [records[k] for k in numbers], [sources[k].name for k in numbers], first)
+            with _Reading(plan) as read:
+                fault = _compare(_texts(read, tokenizer), _decoded(array, tokenizer, first, stop, pool, threads),
+                                 place, on_bytes)  # fmt: skip
+            if fault:
+                return fault
+            first = stop
+    return None
+
+
+def _plan(
+    record: InputRecord, sources: list[Source], array: TokenArray, tokenizer: Tokenizer, threads: int
+) -> Plan:
+    separator = None if record.separator is None else record.separator.encode("utf-8", "surrogateescape")
+    return Plan(sources, array.path, tokenizer, array.eod_id, separator, record.text_key or "text", threads)
+
+
+class _Reading:
+    """The documents of a plan's inputs, read by a thread of its own. A context; iterate once."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._queue: queue.Queue[Part | BaseException | None] = queue.Queue(QUEUE_BLOCKS)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> Iterator[Part]:
+        self._thread.start()
+        return self._parts()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        while self._thread.is_alive():
+            self._take(0.05)
+
+    def _take(self, seconds: float) -> Any:
+        try:
+            return self._queue.get(timeout=seconds)
+        except queue.Empty:
+            return None
+
+    def _parts(self) -> Iterator[Part]:
+        while (part := self._queue.get()) is not None:
+            if isinstance(part, BaseException):
+                raise part
+            yield part
+
+    def _read(self) -> None:
+        try:
+            inputs = Inputs(self._plan)
+            try:
+                block = Block(np.empty(BLOCK_BYTES, np.uint8))
+                while not self._stop.is_set() and inputs.fill(block):
+                    offsets = block.offsets[: block.n_docs + 1]
+                    ends = offsets[1 : len(offsets) - block.open_end].copy()
+                    self._queue.put(Part(block.data[: offsets[-1]].copy(), ends))
+            finally:
+                inputs.close()
+            self._queue.put(None)
+        except BaseException as error:
+            self._queue.put(error)
+
+
+def _texts(parts: Iterator[Part], tokenizer: Tokenizer) -> Iterator[Part]:
+    """What the documents that were read should decode to."""
+    reference = reference_of(tokenizer)
+    if reference is None:
+        yield from parts
+        return
+    begun: list[bytes] = []
+    for part in parts:
+        at, data = 0, part.data.tobytes()
+        for end in part.ends.tolist():
+            begun.append(data[at:end])
+            text = np.frombuffer(reference(b"".join(begun)), np.uint8)
+            yield Part(text, np.array([len(text)], np.int64))
+            begun, at = [], end
+        begun.append(data[at:])
+
+
+def _decoded(
+    array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, pool: ThreadPoolExecutor, threads: int
+) -> Iterator[Part]:
+    """Documents first..stop-1, decoded a few batches ahead."""
+    ahead: deque[Future[Part]] = deque()
+    for batch in _batches(array, first, stop, tokenizer.lossless):
+        ahead.append(pool.submit(_decode, array, tokenizer, *batch))
+        if len(ahead) > 2 * threads:
+            yield ahead.popleft().result()
+    while ahead:
+        yield ahead.popleft().result()
+
+
+def _batches(array: TokenArray, first: int, stop: int, divisible: bool) -> Iterator[tuple[Offsets, bool, bool]]:
+    """(bounds, goes on, has eods) of some BATCH_IDS; a longer document is divided if its ids decode one by one."""
+    eod = array.eod_id is not None
+    while first < stop:
+        start = int(array.ends[first - 1]) if first else 0
+        last = int(np.searchsorted(array.ends[first:stop], np.uint64(start + BATCH_IDS), "right")) + first
+        if last == first and divisible:
+            end = int(array.ends[first]) - eod
+            for at in range(start, end, BATCH_IDS):
+                to = min(at + BATCH_IDS, end)
+                yield np.array([at, to], np.int64), to < end, False
+            last = first + 1
+        else:
+            last = max(last, first + 1)
+            yield np.concatenate(([start], array.ends[first:last])).astype(np.int64), False, eod
+        first = last
+
+
+def _decode(array: TokenArray, tokenizer: Tokenizer, bounds: Offsets, open_end: bool, drop_last: bool) -> Part:
+    if np.any(bounds[1:] < bounds[:-1] + drop_last) or bounds[-1] > len(array.ids):
+        raise OutputError(f"{array.path}: the ends of documents near token {bounds[0]} do not fit: a damaged .ends")
+    ids = np.ascontiguousarray(array.ids[bounds[0] : bounds[-1]])
+    try:
+        data, offsets = tokenizer.model.decode_batch(ids, bounds - bounds[0], drop_last=drop_last)
+    except IdError as error:
+        at = int(bounds[0]) + int(getattr(error, "position", 0))
+        d = int(np.searchsorted(array.ends, np.uint64(at), "right"))
+        raise IdError(f"{array.path}: document {d}, token {at}: id {array.ids[at]} has no meaning") from error
+    return Part(data, offsets[1 : len(offsets) - open_end])
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What turns a byte of the decoded stream into words: the documents of some inputs, from `first` on."""
+
+    array: TokenArray
+    tokenizer: Tokenizer
+    records: Sequence[InputRecord]
+    names: Sequence[str]
+    first: int
+
+    def document(self, d: int) -> str:
+        """Of the d-th document of these inputs: its input, its number there, and in the token file."""
+        k = d
+        for record, name in zip(self.records, self.names, strict=True):
+            if k < record.documents:
+                return f"{name}: document {k} (document {self.first + d} of {self.array.path})"
+            k -= record.documents
+        return f"{self.names[-1]}: document {k + self.records[-1].documents} (more than {self.array.path} has)"
+
+    def token(self, d: int, byte: int) -> str:
+        """The token of that document which decodes to that byte."""
+        begin, end = self.array.bounds(self.first + d)
+        for at in range(begin, end, BATCH_IDS):
+            ids = np.ascontiguousarray(self.array.ids[at : min(at + BATCH_IDS, end)])
+            sizes = self.tokenizer.model.decode_batch(ids, np.arange(len(ids) + 1))[1]
+            if byte < sizes[-1]:
+                k = int(np.searchsorted(sizes, byte, "right")) - 1
+                return f"token {at + k} (id {ids[k]})"
+            byte -= int(sizes[-1])
+        return f"token {end}"
+
+
+class _Side:
+    """One stream of parts, taken a few bytes at a time.
+
+    data     bytes that come next; all of what the parts begun so far hold
+    n_bytes  taken before them
+    ends     where documents end in the stream, for the parts begun so far, those left out that were dropped
+    """
+
+    def __init__(self, parts: Iterator[Part]) -> None:
+        self._parts = parts
+        self.data = np.empty(0, np.uint8)
+        self.n_bytes = 0
+        self.ends = np.empty(0, np.int64)
+
+    def refill(self) -> bool:
+        """Make sure that there is a byte; False at the end of the stream."""
+        while not len(self.data):
+            part = next(self._parts, None)
+            if part is None:
+                return False
+            self.data = part.data
+            self.ends = np.concatenate((self.ends, part.ends + self.n_bytes))
+        return True
+
+    def end_after(self, at: int) -> int:
+        """Some bytes on from `at`, still in the document under way."""
+        return min(at + SHOWN_BYTES, *self.ends[:1].tolist(), self.n_bytes + len(self.data))
+
+
+def _compare(
+    texts: Iterator[Part], decoded: Iterator[Part], place: _Place, on_bytes: Callable[[int], None]
+) -> str | None:
+    """The first difference; see verify_text."""
+    text, own = _Side(texts), _Side(decoded)
+    d = start = 0  # the document under way, and where it began
+    while True:
+        more = text.refill(), own.refill()
+        n = min(len(text.data), len(own.data))
+        differs = text.data[:n] != own.data[:n]
+        same = not differs.any()
+        at = text.n_bytes + (n if same else int(differs.argmax()))
+        # Where byte b of a stream is there, so are all ends up to b.
+        known = at if same and all(more) else at + 1 if not same or any(more) else at + 2
+        k = _first_unequal(text.ends, own.ends)
+        if any(len(side.ends) > k and side.ends[k] < known for side in (text, own)):
+            start = int(text.ends[k - 1]) if k else start
+            after = [f"after {side.ends[k] - start} bytes" if len(side.ends) > k else "later" for side in (text, own)]
+            return f"{place.document(d + k)}: the text ends {after[0]}, the tokens {after[1]}"
+        passed = int(np.searchsorted(text.ends[:k], at, "right"))
+        if passed:
+            d, start = d + passed, int(text.ends[passed - 1])
+            text.ends, own.ends = text.ends[passed:], own.ends[passed:]
+        if not same:
+            shown = [side.data[at - side.n_bytes : side.end_after(at) - side.n_bytes].tobytes() for side in (text, own)]
+            return (
+                f"{place.document(d)}: byte {at - start}: the text goes on with {shown[0]!r}, "
+                f"{place.token(d, at - start)} with {shown[1]!r}"
+            )
+        if not all(more):
+            if not any(more):
+                return None
+            end = "the tokens end, and the text goes on" if more[0] else "the text ends, and the tokens go on"
+            return f"{place.document(d)}: byte {at - start}: {end}"
+        for side in (text, own):
+            side.data, side.n_bytes = side.data[n:], side.n_bytes + n
+        on_bytes(n)
+
+
+def _first_unequal(a: Offsets, b: Offsets) -> int:
+    n = min(len(a), len(b))
+    wrong = np.flatnonzero(a[:n] != b[:n])
+    return int(wrong[0]) if len(wrong) else n
