@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 UNWRITTEN_BYTES = 16 << 20
 AHEAD_BYTES = 32 << 20  # decompressed ahead at least, where there is room
 MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as so large
+MAX_FRAME_BYTES = 64 << 20  # decompressed whole, where there is room
 MIN_AHEAD_BYTES = 2 << 20
 WRITING_BYTES = 16 << 20  # the buffers of the output
 
@@ -73,7 +74,9 @@ class Room:
         n_unwritten = max(plan.threads + 1, min(n_unwritten, (rest - MIN_AHEAD_BYTES) // 2 // ids))
         ahead = rest - n_unwritten * ids
         # While the limit is not reached one more piece is begun: two frames of this size, compressed and not.
-        max_frame = ahead // (2 * plan.threads + 4)
+        max_frame = min(ahead // (2 * plan.threads + 4), MAX_FRAME_BYTES)
+        if plan.threads == 1:
+            max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # what nobody decompresses beside it is streamed
         return cls(n_unwritten, ahead - 2 * max_frame, max_frame)
 
 

@@ -45,12 +45,14 @@ class InputRecord:
     format: str  # "text" or "jsonl"
     compression: str  # "none", "gz" or "zst"
     size: int | None = None  # of the file as it lies there; None for stdin
+    mtime_ns: int | None = None  # when the file was last changed
     bytes: int = 0
     documents: int = 0
     tokens: int = 0
     text_key: str | None = None  # jsonl: the field that held the text
     separator: str | None = None  # text: what stood between documents (bytes that are no UTF-8 as surrogates)
     ends_with_separator: bool | None = None
+    xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
 
 
 @dataclass
@@ -68,6 +70,7 @@ class Manifest:
     algorithm: str = ALGORITHM
     created: str = ""
     pyunitok: str = ""
+    run: dict[str, Any] | None = None  # the options that decided the bytes, as journal.Identity has them
     format: str = FORMAT
     version: int = VERSION
 
@@ -103,8 +106,8 @@ class Manifest:
             raise ValueError("the inputs do not have as many documents as the file")
         if self.eod is not None and type(self.eod) is not int:
             raise ValueError("the eod is no id")
-        if not isinstance(self.model, dict) or not isinstance(self.hash, dict):
-            raise ValueError("model or hash is no object")
+        if not all(isinstance(item, dict) for item in (self.model, self.hash, self.run or {})):
+            raise ValueError("model, hash or run is no object")
         texts = [self.model.get("name"), self.model.get("path"), self.model.get("sha256"), self.algorithm, self.created]
         texts += [text for r in self.inputs for text in (r.path, r.format, r.text_key, r.separator)]
         if not all(text is None or isinstance(text, str) for text in texts):

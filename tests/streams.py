@@ -45,6 +45,9 @@ class OddFile:
         self.at += len(piece)
         return piece
 
+    def fileno(self) -> int:
+        raise OSError("no file")
+
     def readinto(self, buffer: memoryview) -> int:
         piece = self.read(len(buffer))
         buffer[: len(piece)] = piece

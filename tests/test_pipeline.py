@@ -182,9 +182,9 @@ def test_no_threads_are_left_behind(toy, tmp_path):
 def test_hashes_are_those_of_the_files(toy, tmp_path, monkeypatch):
     import xxhash
 
-    from pyunitok import outfile, pipeline
+    from pyunitok import hashing, output
 
-    for module in (outfile, pipeline):
+    for module in (hashing, output):
         monkeypatch.setattr(module, "HASH_CHUNK_BYTES", 1000)
     (tmp_path / "a.txt").write_bytes(b"the cat " * 3000)
     array = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b" ", block_bytes=500)

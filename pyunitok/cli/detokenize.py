@@ -29,7 +29,7 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     import pyunitok
     from pyunitok.detokenize import detokenize
     from pyunitok.outfile import OutFile, check_target, partial_name
-    from pyunitok.pipeline import Progress
+    from pyunitok.tally import Progress
     from pyunitok.tokens import sidecars
 
     target = Path(out)

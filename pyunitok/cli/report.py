@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,14 +19,37 @@ def report_formats(sources: list[Any]) -> None:
         click.echo(f"reading {paths[0]}{more} as {format_} ({reason})", err=True)
 
 
-def report_done(manifest: Any, seconds: float) -> None:
-    rate = manifest.bytes / max(seconds, 1e-9) / 1e6
-    ratio = manifest.bytes / manifest.tokens if manifest.tokens else 0.0
-    click.echo(
-        f"{manifest.documents:,} documents, {manifest.bytes:,} bytes, {manifest.tokens:,} tokens, "
-        f"{ratio:.3f} bytes/token, {rate:.0f} MB/s",
-        err=True,
-    )
+class Resuming:
+    """Says where a run goes on, how far it came, and how to go on with one that stops."""
+
+    def __init__(self, out: Path, overwrite: bool) -> None:
+        self._out, self._overwrite = out, overwrite
+        self._start: Any = None
+
+    def on_start(self, start: Any) -> None:
+        """For pipeline.tokenize."""
+        self._start = start
+        if start.bytes and not start.complete:
+            click.echo(f"going on after {start.documents:,} documents, {start.bytes:,} bytes", err=True)
+
+    def __enter__(self) -> Resuming:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        from pyunitok.journal import journal_path
+
+        if kind is not None and self._start is not None and journal_path(self._out).exists():
+            but = " without --overwrite" if self._overwrite else ""
+            click.echo(f"what is done is kept: the same command{but} goes on from there", err=True)
+
+    def report_done(self, manifest: Any, seconds: float) -> None:
+        counts = f"{manifest.documents:,} documents, {manifest.bytes:,} bytes, {manifest.tokens:,} tokens"
+        if self._start.complete:
+            click.echo(f"already complete: {self._out}, {counts}", err=True)
+            return
+        rate = (manifest.bytes - self._start.bytes) / max(seconds, 1e-9) / 1e6
+        ratio = manifest.bytes / manifest.tokens if manifest.tokens else 0.0
+        click.echo(f"{counts}, {ratio:.3f} bytes/token, {rate:.0f} MB/s", err=True)
 
 
 class Meter:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pyunitok.cli.arguments import Size, load_model, model_option, parse_eod, parse_separator
-from pyunitok.cli.report import Meter, report_done, report_formats
+from pyunitok.cli.report import Meter, Resuming, report_formats
 
 
 @click.command()
@@ -49,7 +49,8 @@ def tokenize(
     from pyunitok.batch import available_cores
     from pyunitok.corpus import inputs as corpus_inputs
     from pyunitok.inspect import is_token_file
-    from pyunitok.outfile import check_target, partial_name
+    from pyunitok.journal import journal_path
+    from pyunitok.outfile import check_target, lock_path, partial_name
     from pyunitok.pipeline import Plan, tokenize
     from pyunitok.tokens import sidecars
 
@@ -60,20 +61,20 @@ def tokenize(
     eod_id = parse_eod(eod, tokenizer)
     own = [Path(out), *sidecars(out)]
     for path in own:
-        check_target(path, overwrite=overwrite)
-    partials = [str(partial_name(path)) for path in own]
+        check_target(path, overwrite=True)
+    unfinished = [journal_path(Path(out)), lock_path(Path(out)), *map(partial_name, own)]
     # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
-    own_names = list(map(str, own))
-    earlier, others = (own_names, []) if is_token_file(out) else ([], own_names)
+    earlier, others = (own, []) if is_token_file(out) or journal_path(Path(out)).exists() else ([], own)
     sources = corpus_inputs.find(
-        inputs, input_format=input_format, text_key=text_key, exclude=partials + earlier, refuse=others
-    )
+        inputs, input_format=input_format, text_key=text_key, exclude=map(str, unfinished + earlier),
+        refuse=map(str, others),
+    )  # fmt: skip
     report_formats(sources)
     plan = Plan(
         sources=sources, out=Path(out), tokenizer=tokenizer, eod_id=eod_id, separator=separator,
         text_key=text_key, threads=threads or available_cores(), block_bytes=block, max_line_bytes=max_line,
         overwrite=overwrite,
     )  # fmt: skip
-    with Meter("tokenizing") as meter:
-        manifest = tokenize(plan, meter.show)
-    report_done(manifest, meter.seconds)
+    with Meter("tokenizing") as meter, Resuming(Path(out), overwrite) as resuming:
+        manifest = tokenize(plan, meter.show, resuming.on_start)
+    resuming.report_done(manifest, meter.seconds)

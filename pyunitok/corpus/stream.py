@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import stat
 import sys
 import zlib
 from typing import TYPE_CHECKING
@@ -48,6 +49,15 @@ class RawFile:
         # A parent process may have left a pipe non-blocking; "nothing yet" must not read as the end of the file.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(self._file.fileno(), True)
+
+    @property
+    def n_bytes(self) -> int | None:
+        """How long a regular file is."""
+        try:
+            status = os.fstat(self._file.fileno())
+        except OSError:
+            return None
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def begin_at(self, position: int) -> None:
         """Let the first byte read be this one; of files that are no pipes."""
