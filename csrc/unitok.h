@@ -170,6 +170,12 @@ int32_t unitok_decode_batch(const unitok_model *model, const uint16_t *ids, cons
 int64_t unitok_split_documents(uint8_t *text, int64_t n_bytes, const uint8_t *separator, int64_t n_separator_bytes,
                                int64_t *offsets, int64_t max_docs, int64_t *ret_n_consumed);
 
+/* Unescapes JSON strings (RFC 8259), each with its quotes, laid end to end and nothing between them: a packed list of the
+ * UTF-8 that they stand for. out has room for n_bytes, offsets for n_strings + 1; neither overlaps json.
+ * Returns n_strings, or the number of strings before the first that is not right: no string, unfinished, with a control
+ * character, an escape that is none, half a surrogate pair, or bytes that are no UTF-8. O(n_bytes). */
+int64_t unitok_json_unescape(const uint8_t *json, int64_t n_bytes, int64_t n_strings, uint8_t *out, int64_t *offsets);
+
 /* ---------------------------------------------------------------------------------------------- HAT-trie ---- */
 
 /* A growable ordered map from byte strings to int64: a burst trie over array hashes (Askitis and Sinha, "HAT-trie: a

@@ -246,3 +246,15 @@ def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offset
         len(offsets) - 1, consumed,
     )  # fmt: skip
     return int(n_docs), int(consumed[0])
+
+
+def json_unescape(json: bytes, n_strings: int, out: Bytes, offsets: Offsets) -> int:
+    """Unescape strings laid end to end into a packed list: how many before the first bad one; see csrc/unitok.h."""
+    if len(out) < len(json) or len(offsets) <= n_strings:
+        raise ValueError("a buffer is too small for these strings")
+    buffer = ffi.from_buffer("uint8_t[]", json)
+    return int(
+        lib.unitok_json_unescape(
+            buffer, len(json), n_strings, pointer(out, writable=True), pointer(offsets, writable=True)
+        )
+    )

@@ -139,9 +139,8 @@ class Inputs:
         while True:
             if self._reader is None:
                 if self._source + 1 >= len(self._plan.sources):
+                    block.clear()
                     block.source, block.after = self._source + 1, Position(self._source + 1)
-                    block.n_docs, block.open_end, block.source_bytes = 0, False, 0
-                    block.offsets[0] = 0
                     return False
                 self._source += 1
                 self._open(self._plan.sources[self._source])
@@ -305,6 +304,7 @@ class Workers:
                 task()
 
     def _encode(self, scratch: _ffi.Scratch, block: Block, compressed: int) -> Encoded:
+        block.finish()
         n_docs = block.n_docs
         offsets = block.offsets[: n_docs + 1]
         room = int(offsets[-1]) + n_docs + _ffi.ENCODE_SLACK

@@ -77,6 +77,7 @@ def read_documents(
     n_bytes = 0
     while True:
         more = reader.fill(block)
+        block.finish()
         n_bytes += block.source_bytes
         assert more == (block.n_docs > 0)
         if not more:

@@ -47,6 +47,7 @@ def read_some(reader, block_bytes, n_blocks, docs, position):
     for _ in range(n_blocks):
         if reader.finished or not reader.fill(block):
             break
+        block.finish()
         assert block.first_document == position.documents == len(docs) - (position.inside > 0)
         for i in range(block.n_docs):
             piece = block.data[block.offsets[i] : block.offsets[i + 1]].tobytes()

@@ -71,7 +71,7 @@ def find(
     """The files that `arguments` name.
 
     input_format  'text', 'jsonl', or 'auto' to go by each name, else by the first line
-    text_key      of JSON lines, with dots: see jsonl.key_path
+    text_key      of JSON lines, with dots: see json_text.key_path
     exclude       paths that are never read, existing or not
     refuse        paths that must not be among the files: the command is about to overwrite them
 
@@ -261,7 +261,7 @@ def _format_of(start: bytes, text_key: str) -> tuple[str, str]:
     A longer first line is JSON if it begins an object and the last name of the key is in sight as the name of
     a string; the rest of the object is taken on trust, and the reader will say so if that is wrong.
     """
-    from pyunitok.corpus.jsonl import BLANK, BOM, key_path, line_decoder  # only now: see decompressed()
+    from pyunitok.corpus.json_text import BLANK, BOM, TextField, key_path  # only now: see decompressed()
 
     line, newline, _ = start.removeprefix(BOM).lstrip(BLANK).partition(b"\n")
     if len(start) >= LOOK_BYTES and not newline:
@@ -270,7 +270,7 @@ def _format_of(start: bytes, text_key: str) -> tuple[str, str]:
             return "jsonl", f"its first line, of more than 1 MiB, begins an object with {text_key!r}"
         return "text", f"its first line, of more than 1 MiB, shows no {text_key!r} at its beginning"
     try:
-        line_decoder(text_key)(line)
+        TextField(text_key).of_line(line)
     except ValueError:
         return "text", f"its first line is no JSON object with a string under {text_key!r}"
     return "jsonl", f"its first line is a JSON object with {text_key!r}"

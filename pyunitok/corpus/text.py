@@ -68,8 +68,7 @@ class TextReader:
 
         Raises InputError from the stream.
         """
-        block.n_docs, block.open_end, block.source_bytes = 0, False, 0
-        block.offsets[0] = 0
+        block.clear()
         if self.finished:
             return False
         if self._separator is not None and len(block.offsets) <= MAX_DOCS:
