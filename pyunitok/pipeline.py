@@ -51,6 +51,7 @@ class Plan:
     max_line_bytes: int = MAX_LINE_BYTES
     max_memory_bytes: int = MAX_MEMORY_BYTES  # see reading.Room
     overwrite: bool = False
+    verify: bool = False  # decode each block and compare, before its ids are handed on
     dtype: np.dtype[Any] = UINT16  # of the ids
 
 

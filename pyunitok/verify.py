@@ -16,7 +16,7 @@ import xxhash
 
 from pyunitok.batch import available_cores
 from pyunitok.errors import OutputError
-from pyunitok.outfile import HASH_CHUNK_BYTES
+from pyunitok.hashing import HASH_CHUNK_BYTES
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import Manifest, TokenArray, sidecars
 

@@ -1,6 +1,6 @@
 """verify_text(): whether a token file decodes to the very bytes of its inputs. Both sides are streams:
 
-    inputs ──▶ reader (a thread) ──▶ documents ──┐
+    inputs ──▶ readers (threads) ──▶ documents ──┐
                                                  ├─▶ compared byte by byte, and where documents end
     tokens ──▶ decoders (threads) ─▶ documents ──┘
 
@@ -9,8 +9,6 @@ Neither knows of the other: what is read is cut where files and separators say, 
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,16 +26,14 @@ from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.stream import STDIN
 from pyunitok.errors import IdError, InputError, OutputError
 from pyunitok.pipeline import BLOCK_BYTES, Plan
-from pyunitok.reading import Inputs
+from pyunitok.reading import Encoded, Inputs, Workers
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import InputRecord, TokenArray
+from pyunitok.verify_block import reference_of
 
 BATCH_IDS = 1 << 19
-QUEUE_BLOCKS = 8
 SHOWN_BYTES = 12  # in messages
 MANIFEST = "the manifest says so"
-
-Reference = Callable[[bytes], bytes]
 
 
 @dataclass(frozen=True)
@@ -49,16 +45,6 @@ class Part:
 
     data: Bytes
     ends: Offsets
-
-
-def reference_of(tokenizer: Tokenizer) -> Reference | None:
-    """What decoding gives for a text: the text itself (None) where the model is lossless.
-
-    Else what is left of it: its normalized form where the model has one, or what a fresh encoding decodes to.
-    """
-    if tokenizer.lossless:
-        return None
-    return getattr(tokenizer, "reference", None) or (lambda text: tokenizer.decode_bytes(tokenizer.encode(text)))
 
 
 def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = None) -> list[Source]:
@@ -98,9 +84,9 @@ def verify_text(
             stop = first + sum(records[k].documents for k in numbers)
             plan = _plan(records[numbers[0]], [sources[k] for k in numbers], array, tokenizer, threads)
             place = _Place(array, tokenizer, [records[k] for k in numbers], [sources[k].name for k in numbers], first)
-            with _Reading(plan) as read:
-                fault = _compare(_texts(read, tokenizer), _decoded(array, tokenizer, first, stop, pool, threads),
-                                 place, on_bytes)  # fmt: skip
+            with _Readers(plan, Inputs(plan)) as readers:
+                texts = _texts(_documents(readers), tokenizer)
+                fault = _compare(texts, _decoded(array, tokenizer, first, stop, pool, threads), place, on_bytes)
             if fault:
                 return fault
             first = stop
@@ -111,53 +97,30 @@ def _plan(
     record: InputRecord, sources: list[Source], array: TokenArray, tokenizer: Tokenizer, threads: int
 ) -> Plan:
     separator = None if record.separator is None else record.separator.encode("utf-8", "surrogateescape")
-    return Plan(sources, array.path, tokenizer, array.eod_id, separator, record.text_key or "text", threads)
+    return Plan(
+        sources=sources, out=array.path, tokenizer=tokenizer, eod_id=array.eod_id, separator=separator,
+        text_key=record.text_key or "text", threads=threads, block_bytes=BLOCK_BYTES, dtype=np.dtype(np.uint8),
+    )  # fmt: skip
 
 
-class _Reading:
-    """The documents of a plan's inputs, read by a thread of its own. A context; iterate once."""
+class _Readers(Workers):
+    """Workers that read blocks as for encoding, and hand on the documents as they are."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._queue: queue.Queue[Part | BaseException | None] = queue.Queue(QUEUE_BLOCKS)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._read, daemon=True)
+    def _encode(self, scratch: Any, block: Block, compressed: int) -> Encoded:
+        block.finish()
+        offsets = block.offsets[: block.n_docs + 1]
+        n_bytes = int(offsets[-1])
+        data = self._idle.pop() if self._idle else np.empty(0, np.uint8)
+        if len(data) < n_bytes:
+            data = np.empty(n_bytes, np.uint8)
+        data[:n_bytes] = block.data[:n_bytes]
+        ends = offsets[1 : len(offsets) - block.open_end].copy()
+        return Encoded(block.source, data, n_bytes, ends, block.source_bytes, compressed, block.after)
 
-    def __enter__(self) -> Iterator[Part]:
-        self._thread.start()
-        return self._parts()
 
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        while self._thread.is_alive():
-            self._take(0.05)
-
-    def _take(self, seconds: float) -> Any:
-        try:
-            return self._queue.get(timeout=seconds)
-        except queue.Empty:
-            return None
-
-    def _parts(self) -> Iterator[Part]:
-        while (part := self._queue.get()) is not None:
-            if isinstance(part, BaseException):
-                raise part
-            yield part
-
-    def _read(self) -> None:
-        try:
-            inputs = Inputs(self._plan)
-            try:
-                block = Block(np.empty(BLOCK_BYTES, np.uint8))
-                while not self._stop.is_set() and inputs.fill(block):
-                    offsets = block.offsets[: block.n_docs + 1]
-                    ends = offsets[1 : len(offsets) - block.open_end].copy()
-                    self._queue.put(Part(block.data[: offsets[-1]].copy(), ends))
-            finally:
-                inputs.close()
-            self._queue.put(None)
-        except BaseException as error:
-            self._queue.put(error)
+def _documents(readers: Workers) -> Iterator[Part]:
+    """Each part is gone when the next one is asked for."""
+    return (Part(block.ids[: block.n_ids], block.ends) for block in readers.results())
 
 
 def _texts(parts: Iterator[Part], tokenizer: Tokenizer) -> Iterator[Part]:
@@ -279,7 +242,8 @@ class _Side:
 
     def end_after(self, at: int) -> int:
         """Some bytes on from `at`, still in the document under way."""
-        return min(at + SHOWN_BYTES, *self.ends[:1].tolist(), self.n_bytes + len(self.data))
+        end = min(at + SHOWN_BYTES, self.n_bytes + len(self.data))
+        return min(end, int(self.ends[0])) if len(self.ends) else end
 
 
 def _compare(

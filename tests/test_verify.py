@@ -13,9 +13,10 @@ from test_cli import pyunitok as command
 from test_pipeline import run
 
 import pyunitok
+from pyunitok import _ffi
 from pyunitok import verify_text as module
 from pyunitok.corpus import inputs
-from pyunitok.errors import IdError, InputError
+from pyunitok.errors import IdError, InputError, OutputError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.verify import verify
 from pyunitok.verify_text import sources_of, verify_text
@@ -252,3 +253,49 @@ def test_without_its_model(folder):
     done = command(folder, "verify", "ids")
     assert b"ids are not checked" in done.stderr and b"ids: whole" in done.stderr
     assert b"is not there; name it" in command(folder, "verify", "ids", "--inputs", code=1).stderr
+
+
+# ------------------------------------------------------------------------------------------------ while tokenizing
+
+
+@given(texts, st.sampled_from([None, b"|", b"aa"]), st.sampled_from([None, 300, 97]), st.integers(1, 60))
+def test_what_is_tokenized_is_verified(tmp_path_factory, toy, corpus, separator, eod, block_bytes):
+    folder = tmp_path_factory.mktemp("verify")
+    for k, text in enumerate(corpus):
+        (folder / f"{k}.txt").write_bytes(text)
+    options = {"separator": separator, "eod_id": eod, "block_bytes": block_bytes, "threads": 2}
+    array = run(toy, [folder], folder / "ids", verify=True, **options)
+    assert compare(array) is None
+
+
+@pytest.mark.parametrize("block_bytes", [64, 1 << 16])
+@pytest.mark.parametrize(("document", "byte"), [(0, 0), (0, 8000), (3, 5), (9, 0), (9, 2999)])
+@pytest.mark.parametrize("suffix", ["txt", "jsonl"])
+def test_an_encoder_that_errs_is_caught(tmp_path, toy, monkeypatch, block_bytes, document, byte, suffix):
+    docs = [b"the cat " * 1500, b"", b"dog", b"the end", *[b"x"] * 5, b"y" * 3000]
+    docs[document] = docs[document][:byte] + b"Q" + docs[document][byte + 1 :]
+    name = f"a.{suffix}"
+    lines = [json.dumps({"text": doc.decode()}).encode() for doc in docs]
+    (tmp_path / name).write_bytes(b"|".join(docs) if suffix == "txt" else b"\n".join(lines))
+    whole = _ffi.Scratch.encode_batch
+
+    def err(self, data, offsets, ids, id_offsets, **options):
+        n = whole(self, data, offsets, ids, id_offsets, **options)
+        ids[:n][ids[:n] == ord("Q")] = ord("#")
+        return n
+
+    monkeypatch.setattr(_ffi.Scratch, "encode_batch", err)
+    options = {"separator": b"|", "block_bytes": block_bytes}
+    with pytest.raises(OutputError) as raised:
+        run(toy, [tmp_path / name], tmp_path / "ids", verify=True, **options)
+    message = str(raised.value)
+    assert f"{name}: document {document}: byte {byte}: the text goes on with b'Q" in message
+    assert "its tokens decode to b'#" in message
+    assert not (tmp_path / "ids").exists()
+    run(toy, [tmp_path / name], tmp_path / "ids", **options)
+
+
+def test_verify_and_models_that_are_not_lossless(tmp_path):
+    lossy = Tokenizer.from_pieces(["the", " ", "a"], fallback="a", eod=9)
+    (tmp_path / "a.txt").write_bytes(b"the the|xa|the" * 99)
+    run(lossy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b"|", eod_id=9, verify=True, block_bytes=32)

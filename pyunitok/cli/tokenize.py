@@ -30,10 +30,11 @@ from pyunitok.cli.report import Meter, Resuming, report_formats
 @click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
 @click.option("--block", type=Size(), default="1M", show_default=True, help="Text read at a time, for each thread.")
 @click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: the longest line accepted.")
+@click.option("--verify", is_flag=True, help="Decode each block and compare it with its text.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
-    threads: int | None, block: int, max_line: int, overwrite: bool,
+    threads: int | None, block: int, max_line: int, verify: bool, overwrite: bool,
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw uint16 array.
 
@@ -73,7 +74,7 @@ def tokenize(
     plan = Plan(
         sources=sources, out=Path(out), tokenizer=tokenizer, eod_id=eod_id, separator=separator,
         text_key=text_key, threads=threads or available_cores(), block_bytes=block, max_line_bytes=max_line,
-        overwrite=overwrite,
+        overwrite=overwrite, verify=verify,
     )  # fmt: skip
     with Meter("tokenizing") as meter, Resuming(Path(out), overwrite) as resuming:
         manifest = tokenize(plan, meter.show, resuming.on_start)
