@@ -233,6 +233,7 @@ class JsonlReader:
         if text is None:
             self._advance(block, n_bytes, 1, 1)
             return
+        self.finished = False  # not before the last piece
         self._long, self._long_at, self._long_bytes = memoryview(text), self._inside, n_bytes
         self._inside = 0
         self._long_metadata = self._metadata_of(number, stripped) if self._metadata else b""
@@ -295,6 +296,7 @@ class JsonlReader:
         if self._metadata:
             block.metadata.append(self._long_metadata)
         self._long = None
+        self.finished = self._at_end and self._begin == self._end
         self._advance(block, self._long_bytes, 1, 1)
 
 
