@@ -20,6 +20,8 @@ import pyunitok
 from pyunitok.errors import OutputError
 from pyunitok.export import FORMATS, MODULES, Options, default_name, documents, export, files, infini_gram, module
 from pyunitok.export.datatrove import humanised
+from pyunitok.metadata import MetadataFile
+from pyunitok.outfile import OutFile
 
 IDS16 = st.one_of(st.integers(0, 3), st.integers(0xFEF0, 0xFFFE), st.sampled_from([0xFF, 0x1FF, 0xFEFF]))
 IDS32 = st.one_of(st.integers(0, 3), st.integers(0, (1 << 31) - 1))
@@ -179,6 +181,25 @@ def test_renaming_needs_ids_that_are_left_over(tmp_path):
     array = tokenfiles.write(tmp_path / "ids", [[1]], dtype="<u4")
     with pytest.raises(OutputError, match="for ids of two bytes"):
         export(array, "infini-gram", tmp_path / "to", Options("x", rename_ids=True))
+
+
+def test_metadata_that_were_kept(tmp_path):
+    array = tokenfiles.write(tmp_path / "ids", [[1, 2], [], [3]], eod=0)
+    fields = [{"id": 'a"1', "url": "x\ny"}, {}, {"id": 7}]
+    files_ = ["a,b.jsonl", "a,b.jsonl", "é.jsonl"]
+    kept = MetadataFile(OutFile(tmp_path / "ids.meta.jsonl.zst"))
+    of = [{"file": files_[d], "line": 2 * d + 1, "metadata": fields[d]} for d in range(3)]
+    kept.append([json.dumps(line).encode() for line in of])
+    kept.finish()
+    export(array, "dolma", tmp_path / "to")
+    rows = readers.dolma(tmp_path / "to", "ids", "<u2")[1]
+    assert [row[2:] for row in rows] == [['a"1', "a,b.jsonl", "1"], ["1", "a,b.jsonl", "3"], ["7", "é.jsonl", "5"]]
+    export(array, "infini-gram", tmp_path / "to", Options("x", shards=2))
+    lines = readers.infini_gram(tmp_path / "to", 2, "<u2")[1]
+    assert lines == [{"path": files_[d], "linenum": 2 * d, "metadata": fields[d]} for d in range(3)]
+    array = tokenfiles.write(tmp_path / "ids", [[1, 2]], eod=0)
+    with pytest.raises(OutputError, match="is of 3 documents"):
+        export(array, "dolma", tmp_path / "other")
 
 
 @given(token_files())
