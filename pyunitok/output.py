@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from pyunitok.outfile import (
     OutFile,
     OutputLock,
     check_target,
+    lock_path,
     partial_name,
     sync_folder,
     write_whole,
@@ -44,6 +46,71 @@ CHECKPOINT_SHARE = 50
 Clock = Callable[[], float]
 
 
+@dataclass(frozen=True)
+class OwnFiles:
+    """Every file that a run at this OUT may write."""
+
+    finished: list[Path]
+    unfinished: list[Path]
+
+    @property
+    def all(self) -> list[Path]:
+        return self.finished + self.unfinished
+
+
+def own_files(out: Path) -> OwnFiles:
+    finished = [out, *sidecars(out)]
+    journal = journal_path(out)
+    return OwnFiles(finished, [journal, partial_name(journal), lock_path(out), *map(partial_name, finished)])
+
+
+def find(
+    out: Path, run: Identity, *, overwrite: bool = False, differences: Callable[[Manifest], list[str]] | None = None
+) -> Journal | Manifest | None:
+    """What is there of this very run: its journal, the manifest of its finished OUT, or nothing. Writes nothing.
+
+    differences  what a finished OUT has otherwise than this run's would; by default what the runs have
+
+    OutputError where there is anything else that must not be replaced; it says what differs.
+    """
+    for target in (out, *sidecars(out)):
+        check_target(target, overwrite=True)
+    if overwrite:
+        return None
+    journal = Journal.read(journal_path(out))
+    if journal is not None:
+        _refuse(journal.run.differences(run), f"{out} is unfinished, and was begun by another command")
+    elif out.exists():
+        return _check_finished(out, differences or (lambda finished: _differences_of_runs(finished, run)))
+    if journal is None or not (journal.replaces or journal.manifest):
+        for target in (out, *sidecars(out)):
+            check_target(target, overwrite=False)
+    return journal
+
+
+def _differences_of_runs(finished: Manifest, run: Identity) -> list[str]:
+    return ["it does not say which"] if finished.run is None else run_of(finished).differences(run)
+
+
+def _refuse(differences: list[str], what: str) -> None:
+    if differences:
+        raise OutputError(f"{what} ({'; '.join(differences)}); --overwrite starts again")
+
+
+def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> Manifest:
+    """The manifest of OUT, which is there and whole and was made by this very run; else OutputError."""
+    ends, described = sidecars(out)
+    if not described.exists():
+        raise OutputError(f"{out} exists; --overwrite replaces it")
+    manifest = Manifest.read(described)
+    _refuse(differences(manifest), f"{out} exists, and was made by another command")
+    expected = {out: manifest.tokens * np.dtype(manifest.dtype).itemsize, ends: manifest.documents * 8}
+    for path, n_bytes in expected.items():
+        if not path.exists() or path.stat().st_size != n_bytes:
+            raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest; --overwrite starts again")
+    return manifest
+
+
 class Output:
     """The files of one run, locked against all others. A context: leaving it closes the files and keeps what is there.
 
@@ -53,11 +120,11 @@ class Output:
     safe_bytes  of text, that the last checkpoint accounts for
     """
 
-    def __init__(self, out: Path, run: Identity, *, overwrite: bool = False, clock: Clock = time.monotonic) -> None:
-        """Take the lock and find out what is there.
-
-        OutputError where it is another run's, or cannot be written; it says what differs.
-        """
+    def __init__(
+        self, out: Path, run: Identity, *, overwrite: bool = False,
+        differences: Callable[[Manifest], list[str]] | None = None, clock: Clock = time.monotonic,
+    ) -> None:  # fmt: skip
+        """Take the lock, and go on with what find() finds; OutputError from there, or where nothing can be written."""
         self.out = out
         self.finished: Manifest | None = None
         self.progress: dict[str, Any] | None = None
@@ -70,7 +137,7 @@ class Output:
         self._syncing: Future[None] | None = None
         self._lock = OutputLock(out)
         try:
-            self._start()
+            self._start(find(out, run, overwrite=overwrite, differences=differences))
         except BaseException:
             self.close()
             raise
@@ -91,56 +158,25 @@ class Output:
 
     # ------------------------------------------------------------------------------------------ what is there
 
-    def _start(self) -> None:
-        path = journal_path(self.out)
-        for target in (self.out, *sidecars(self.out)):
-            check_target(target, overwrite=True)
+    def _start(self, found: Journal | Manifest | None) -> None:
         if self._overwrite:
-            path.unlink(missing_ok=True)  # before anything it speaks of changes
-            sync_folder(path.parent)
-            return self._open({})
-        journal = Journal.read(path)
-        if journal is not None:
-            self._check_same(journal.run, f"{self.out} is unfinished, and was begun by another command")
-            self._overwrite = journal.replaces
-            if journal.manifest is not None:
-                return self._complete(journal)
-        elif self.out.exists():
-            self.finished = self._check_finished()
-            return None
-        if not self._overwrite:
-            for target in (self.out, *sidecars(self.out)):
-                check_target(target, overwrite=False)
-        if journal is None:
-            return self._open({})
-        self.progress, self.safe_bytes = journal.progress, journal.progress["bytes"]
-        return self._open(journal.files)
+            journal_path(self.out).unlink(missing_ok=True)  # before anything it speaks of changes
+            sync_folder(self.out.parent)
+        if isinstance(found, Manifest):
+            self.finished = found
+        elif isinstance(found, Journal):
+            self._overwrite = found.replaces
+            if found.manifest is not None:
+                self._complete(found)
+            else:
+                self.progress, self.safe_bytes = found.progress, found.progress["bytes"]
+                self._open(found.files)
+        else:
+            self._open({})
 
     def _open(self, states: dict[str, Hashed]) -> None:
         for suffix in ("", ".ends"):
             self.files[suffix] = OutFile(self._partial(suffix), states.get(suffix))
-
-    def _check_same(self, run: Identity, what: str) -> None:
-        differences = run.differences(self._run)
-        if differences:
-            raise OutputError(f"{what} ({'; '.join(differences)}); --overwrite starts again")
-
-    def _check_finished(self) -> Manifest:
-        """The manifest of OUT, which is there and whole and was made by this very run; else OutputError."""
-        described = sidecars(self.out)[1]
-        exists = f"{self.out} exists"
-        if not described.exists():
-            raise OutputError(f"{exists}; --overwrite replaces it")
-        manifest = Manifest.read(described)
-        if manifest.run is None:
-            raise OutputError(f"{exists}, and does not say what made it; --overwrite replaces it")
-        self._check_same(run_of(manifest), f"{exists}, and was made by another command")
-        expected = {"": manifest.tokens * np.dtype(manifest.dtype).itemsize, ".ends": manifest.documents * 8}
-        for suffix, n_bytes in expected.items():
-            path = self._final(suffix)
-            if not path.exists() or path.stat().st_size != n_bytes:
-                raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest; --overwrite starts again")
-        return manifest
 
     def _complete(self, journal: Journal) -> None:
         """Do what is left of a commit."""
@@ -204,12 +240,11 @@ class Output:
     # --------------------------------------------------------------------------------------------- the commit
 
     def commit(self, manifest: Manifest) -> None:
-        """Give everything its name; fills in manifest.hash and what tells this run from others."""
+        """Give everything its name; fills in manifest.hash."""
         self._wait()
         digests = {suffix: file.finish() for suffix, file in self.files.items()}
         manifest.hash = {"algorithm": "xxh64", "chunk_bytes": HASH_CHUNK_BYTES}
         manifest.hash |= {"tokens": digests[""], "ends": digests[".ends"]}
-        manifest.run = self._run.options
         states = {suffix: Hashed(file.n_bytes) for suffix, file in self.files.items()}
         text = manifest.to_json().decode()
         Journal(self._run, self._overwrite, states, {}, text).write(journal_path(self.out), self._run_json)

@@ -26,6 +26,7 @@ from pyunitok.errors import OutputError
 from pyunitok.interrupts import Interrupts
 from pyunitok.output import Output
 from pyunitok.reading import Inputs, Room, Workers
+from pyunitok.shard import Shard
 from pyunitok.tally import Progress, Tally
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import Manifest
@@ -53,6 +54,12 @@ class Plan:
     overwrite: bool = False
     verify: bool = False  # decode each block and compare, before its ids are handed on
     dtype: np.dtype[Any] = UINT16  # of the ids
+    shard: Shard | None = None  # the sources are this part of all
+
+    @property
+    def first_input(self) -> int:
+        """The number, in the whole run, of the first source here."""
+        return self.shard.first_input if self.shard else 0
 
 
 @dataclass(frozen=True)
@@ -146,4 +153,6 @@ def _manifest(plan: Plan, model: dict[str, Any], tally: Tally) -> Manifest:
         hash={},
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         pyunitok=pyunitok.__version__,
+        run=tally.identity().options,
+        shard=plan.shard.to_json() if plan.shard else None,
     )

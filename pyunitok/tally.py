@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -51,6 +52,8 @@ class Tally:
         total = None if None in sizes else sum(size for size in sizes if size is not None)
         self.progress = Progress(compressed_total=total)
         self.whole = True
+        self._seconds: list[float | None] = [0.0] * len(self._records)  # None: an earlier run had a part in it
+        self._added = time.monotonic()
 
     def identity(self) -> Identity:
         """What decides the output of this run."""
@@ -63,6 +66,7 @@ class Tally:
             "separator": None if plan.separator is None else plan.separator.decode("utf-8", "surrogateescape"),
             "text key": plan.text_key,
         }
+        options |= plan.shard.options() if plan.shard else {}
         return Identity(options, [InputIdentity.of(record) for record in self._records])
 
     @contextlib.contextmanager
@@ -76,6 +80,7 @@ class Tally:
             record.bytes += encoded.source_bytes
             record.tokens += encoded.n_ids
             record.documents += len(encoded.ends)
+            self._add_seconds(encoded.source)
         for ending in encoded.endings:
             self._records[ending.source].bytes += ending.source_bytes
             self._records[ending.source].ends_with_separator = ending.ends_with_separator
@@ -85,6 +90,13 @@ class Tally:
         progress.compressed = encoded.compressed
         self.position = encoded.after
         self.whole = True
+
+    def _add_seconds(self, number: int) -> None:
+        """The time since the last block goes to this one's input."""
+        now, seconds = time.monotonic(), self._seconds[number]
+        if seconds is not None:
+            self._seconds[number] = seconds + now - self._added
+        self._added = now
 
     def to_json(self) -> dict[str, Any]:
         """For restore(), of all that was added."""
@@ -105,6 +117,7 @@ class Tally:
             progress.bytes += record.bytes
             progress.documents += record.documents
             progress.tokens += record.tokens
+        self._seconds[: len(values["counts"])] = [None] * len(values["counts"])
         self._watch_pipes({int(k): to_hashed(hashed) for k, hashed in values["pipes"].items()})
         for k, pipe in self._pipes.items():
             if k < self.position.source:
@@ -118,6 +131,8 @@ class Tally:
 
     def finished_records(self) -> list[InputRecord]:
         """One for each input, all read."""
+        for record, seconds in zip(self._records, self._seconds, strict=True):
+            record.seconds = None if seconds is None else round(seconds, 3)
         for k, pipe in self._pipes.items():
             self._records[k].xxh64 = pipe.state().all_digests()
         return self._records
@@ -148,3 +163,24 @@ def _mtime_ns(path: str) -> int | None:
         return Path(path).stat().st_mtime_ns
     except OSError:  # gone: who opens it will say so
         return None
+
+
+def statistics(manifest: Manifest) -> dict[str, Any]:
+    """Of a finished token file, for --stats-json: the sums, and the same of each input.
+
+    bytes are of decompressed text; seconds are of wall time in which the blocks of an input were those waited for, None
+    where an earlier run did a part of it.
+    """
+
+    def row(counted: Manifest | InputRecord) -> dict[str, Any]:
+        ratio = counted.bytes / counted.tokens if counted.tokens else None
+        counts = {"bytes": counted.bytes, "documents": counted.documents, "tokens": counted.tokens}
+        return counts | {"bytes_per_token": ratio}
+
+    inputs = [
+        {"path": record.path, "format": record.format, "compression": record.compression, "file_bytes": record.size}
+        | row(record)
+        | {"seconds": record.seconds}
+        for record in manifest.inputs
+    ]
+    return row(manifest) | {"inputs": inputs}

@@ -52,6 +52,7 @@ class InputRecord:
     text_key: str | None = None  # jsonl: the field that held the text
     separator: str | None = None  # text: what stood between documents (bytes that are no UTF-8 as surrogates)
     ends_with_separator: bool | None = None
+    seconds: float | None = None  # of wall time that went into it; None where an earlier run did a part
     xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
 
 
@@ -71,6 +72,7 @@ class Manifest:
     created: str = ""
     pyunitok: str = ""
     run: dict[str, Any] | None = None  # the options that decided the bytes, as journal.Identity has them
+    shard: dict[str, Any] | None = None  # a shard.Shard, where this is one part of a run
     format: str = FORMAT
     version: int = VERSION
 
@@ -106,8 +108,10 @@ class Manifest:
             raise ValueError("the inputs do not have as many documents as the file")
         if self.eod is not None and type(self.eod) is not int:
             raise ValueError("the eod is no id")
-        if not all(isinstance(item, dict) for item in (self.model, self.hash, self.run or {})):
-            raise ValueError("model, hash or run is no object")
+        if not all(isinstance(item, dict) for item in (self.model, self.hash, self.run or {}, self.shard or {})):
+            raise ValueError("model, hash, run or shard is no object")
+        if self.shard and not all(type(self.shard.get(name)) is int for name in ("index", "count", "first_input")):
+            raise ValueError("the shard has no numbers")
         texts = [self.model.get("name"), self.model.get("path"), self.model.get("sha256"), self.algorithm, self.created]
         texts += [text for r in self.inputs for text in (r.path, r.format, r.text_key, r.separator)]
         if not all(text is None or isinstance(text, str) for text in texts):

@@ -11,6 +11,7 @@ from pyunitok.cli.detokenize import detokenize
 from pyunitok.cli.encode import decode, encode
 from pyunitok.cli.export import export
 from pyunitok.cli.inspect import inspect
+from pyunitok.cli.merge import merge
 from pyunitok.cli.stats import stats
 from pyunitok.cli.tokenize import tokenize
 from pyunitok.cli.verify import verify
@@ -30,7 +31,7 @@ def cli() -> None:
     """
 
 
-for _command in (tokenize, detokenize, verify, stats, export, encode, decode, inspect):
+for _command in (tokenize, merge, detokenize, verify, stats, export, encode, decode, inspect):
     cli.add_command(_command)
 
 

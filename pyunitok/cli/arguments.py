@@ -28,6 +28,22 @@ class Size(click.ParamType[int]):
         return int(digits) * factor
 
 
+class ShardOf(click.ParamType[tuple[int, int]]):
+    """I/N, with I from 0 to N - 1."""
+
+    name = "shard"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        index, slash, count = value.partition("/")
+        if not (slash and all(part.isascii() and part.isdecimal() for part in (index, count))):
+            self.fail(f"{value!r} is no shard; try 0/8, 1/8 ... 7/8", param, ctx)
+        if int(index) >= int(count):
+            self.fail(f"{value!r}: the first number goes from 0 to {int(count) - 1}", param, ctx)
+        return int(index), int(count)
+
+
 model_option = click.option(
     "-m", "--model", metavar="MODEL", help=f"A model file, or {DEFAULT_MODEL} (the default): the RWKV World vocabulary."
 )

@@ -19,6 +19,24 @@ def report_formats(sources: list[Any]) -> None:
         click.echo(f"reading {paths[0]}{more} as {format_} ({reason})", err=True)
 
 
+def report_survey(plan: Any) -> None:
+    """For --dry-run, to stdout: a line for each input, and what would come of them."""
+    from pyunitok.survey import survey
+    from pyunitok.tokens import sidecars
+
+    found = survey(plan)
+    for source in plan.sources:
+        size = "unknown" if source.size_bytes is None else f"{source.size_bytes:,}"
+        click.echo(f"{size:>18}  {source.format}, {source.compression}  {source.path}  ({source.reason})")
+    sizes = [source.size_bytes for source in plan.sources]
+    total = "of unknown size" if None in sizes else f"of {sum(sizes):,} bytes"
+    click.echo(f"would read {len(sizes):,} inputs {total}")
+    click.echo(f"would write {', '.join(map(str, (plan.out, *sidecars(plan.out))))}, beginning: {found.begins}")
+    if found.text_bytes is not None and found.tokens is not None:
+        n_bytes = found.tokens * plan.dtype.itemsize
+        click.echo(f"about {found.text_bytes:,} bytes of text, {found.tokens:,} tokens, {n_bytes:,} bytes of output")
+
+
 class Resuming:
     """Says where a run goes on, how far it came, and how to go on with one that stops."""
 
