@@ -2,6 +2,7 @@
 
     options     what one may ask for                    files       linking, reflinking, copying; whole or not at all
     documents   bounds; a separator before each         origins     where documents came from
+    direct      tokenize --format
     megatron nanogpt llmc datatrove dolma infini_gram tokengrams npy      one module a format: its bytes, and its writer
 
 Where a tool's file is our token file under another name, it is linked: no time, no space. Each module has
@@ -13,6 +14,8 @@ Where a tool's file is our token file under another name, it is linked: no time,
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -55,17 +58,18 @@ def module(to: str) -> Any:
 
 def default_name(out: Path) -> str:
     """What files are called that come from this token file: its name without the ending."""
-    return out.stem or out.name
+    return out.stem if re.fullmatch(r"\.[A-Za-z]\w{0,7}", out.suffix) else out.name
 
 
 def export(
     array: TokenArray, to: str, folder: Path, options: Options | None = None, *, copy: bool = False,
-    overwrite: bool = False,
+    overwrite: bool = False, before_commit: Callable[[], None] = lambda: None,
 ) -> Exported:  # fmt: skip
     """Write `array` into `folder` in the format `to`, one of FORMATS; all its files appear, or none.
 
-    copy       every file has blocks of its own; else tokens are linked, reflinked or copied, whatever comes first
-    overwrite  files that exist are replaced, else OutputError
+    copy           every file has blocks of its own; else tokens are linked, reflinked or copied, whatever comes first
+    overwrite      files that exist are replaced, else OutputError
+    before_commit  called when all files are complete and on the disk, and have only to be named
 
     OutputError too where the format cannot hold these documents; it names the document. Time and memory are
     proportional to the documents, where the tokens can be linked; else also to the tokens, and memory is a few MiB.
@@ -76,4 +80,5 @@ def export(
     keep = [array.path, *sidecars(array.path)]
     with Folder(folder, overwrite=overwrite, copy=copy, keep=keep) as target:
         notes = writer.export(array, target, options)
+        before_commit()
         return Exported(target.commit(), notes)
