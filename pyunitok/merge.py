@@ -21,7 +21,8 @@ import pyunitok
 from pyunitok.errors import OutputError
 from pyunitok.hashing import HASH_CHUNK_BYTES, ChunkHash
 from pyunitok.journal import Identity, InputIdentity, journal_path
-from pyunitok.output import Output
+from pyunitok.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, MetadataFile, errors_path, metadata_path
+from pyunitok.output import EXTRA, Output
 from pyunitok.shard import SHARD_OPTIONS
 from pyunitok.tally import Progress
 from pyunitok.tokens import Manifest, sidecars
@@ -35,6 +36,7 @@ class Part:
 
     path: Path
     manifest: Manifest
+    has_metadata: bool
 
     @property
     def n_bytes(self) -> int:
@@ -65,12 +67,17 @@ def merge(
     _check_shards(parts)
     merged = _combined([part.manifest for part in parts])
     run = Identity({"command": "merge"}, [_identity(part) for part in parts])
-    with Output(out, run, overwrite=overwrite, differences=lambda there: _differences(there, merged)) as output:
+    opened = Output(
+        out, run, overwrite=overwrite, extra=EXTRA if parts[0].has_metadata else [ERRORS_SUFFIX],
+        differences=lambda there: _differences(there, merged),
+    )  # fmt: skip
+    with opened as output:
         if output.finished is not None:
             return output.finished, True
         progress = Progress(compressed_total=sum(part.n_bytes for part in parts))
         for part in parts:
             _append(output, part, progress, on_progress or (lambda _: None))
+        _append_sidecars(output, parts)
         output.commit(merged)
     return merged, False
 
@@ -84,7 +91,7 @@ def _open(path: Path, out: Path) -> Part:
     described = sidecars(path)[1]
     if not path.exists() or not described.exists():
         raise OutputError(f"{path}: no finished token file; it and {described.name} must be there")
-    part = Part(path, Manifest.read(described))
+    part = Part(path, Manifest.read(described), metadata_path(path).exists())
     expected = {path: part.manifest.tokens * np.dtype(part.manifest.dtype).itemsize}
     expected[sidecars(path)[0]] = part.manifest.documents * 8
     for file, n_bytes in expected.items():
@@ -96,26 +103,27 @@ def _open(path: Path, out: Path) -> Part:
 
 
 # What parts must have in common, and how to call it.
-_FIT: dict[str, Callable[[Manifest], Any]] = {
-    "model sha256": lambda manifest: manifest.model.get("sha256"),
-    "algorithm": lambda manifest: manifest.algorithm,
-    "dtype": lambda manifest: manifest.dtype,
-    "eod": lambda manifest: manifest.eod,
-    "number of shards": lambda manifest: manifest.shard and manifest.shard["count"],
+_FIT: dict[str, Callable[[Part], Any]] = {
+    "model sha256": lambda part: part.manifest.model.get("sha256"),
+    "algorithm": lambda part: part.manifest.algorithm,
+    "dtype": lambda part: part.manifest.dtype,
+    "eod": lambda part: part.manifest.eod,
+    "metadata": lambda part: part.has_metadata,
+    "number of shards": lambda part: part.manifest.shard and part.manifest.shard["count"],
 }
 # What shards must have in common besides.
-_FIT_SHARDS: dict[str, Callable[[Manifest], Any]] = {
-    "options": lambda manifest: _whole_run(manifest),
-    "inputs of all shards": lambda manifest: manifest.shard and manifest.shard["all_inputs"],
+_FIT_SHARDS: dict[str, Callable[[Part], Any]] = {
+    "options": lambda part: _whole_run(part.manifest),
+    "inputs of all shards": lambda part: part.manifest.shard and part.manifest.shard["all_inputs"],
 }
 
 
 def _check_fit(first: Part, part: Part) -> None:
     common = _FIT | (_FIT_SHARDS if first.manifest.shard else {})
     differ = [
-        f"{name} {theirs(first.manifest)} there, {theirs(part.manifest)} here"
-        for name, theirs in common.items()
-        if theirs(first.manifest) != theirs(part.manifest)
+        f"{name} {value_of(first)} there, {value_of(part)} here"
+        for name, value_of in common.items()
+        if value_of(first) != value_of(part)
     ]
     if differ:
         raise OutputError(f"{part.path} does not fit {first.path}: {'; '.join(differ)}")
@@ -199,6 +207,18 @@ def _append(output: Output, part: Part, progress: Progress, on_progress: Callabl
         count(len(piece))
     if part.manifest.documents and last != part.manifest.tokens:
         raise OutputError(f"{ends_path}: the last document ends at {last}, not at {part.manifest.tokens}")
+
+
+def _append_sidecars(output: Output, parts: Sequence[Part]) -> None:
+    """The metadata and the lists of what was left out, where the parts have them."""
+    for part in parts:
+        if errors_path(part.path).exists():
+            output.files[ERRORS_SUFFIX].write(memoryview(errors_path(part.path).read_bytes()))
+    if parts[0].has_metadata:
+        metadata = MetadataFile(output.files[METADATA_SUFFIX])
+        for part in parts:
+            metadata.append_file(metadata_path(part.path))
+        metadata.end()
 
 
 def _pieces(path: Path, digests: list[str]) -> Iterator[memoryview]:

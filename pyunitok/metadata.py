@@ -32,14 +32,17 @@ _SKIPPABLE = 0x184D2A5D  # frames that zstd passes over
 _HEAD_BYTES = _FOOTER_BYTES = 16
 
 
+METADATA_SUFFIX, ERRORS_SUFFIX = ".meta.jsonl.zst", ".errors.jsonl"
+
+
 def metadata_path(out: str | os.PathLike[str]) -> Path:
     """Where the metadata of a token file lies, if it has any."""
-    return Path(f"{os.fspath(out)}.meta.jsonl.zst")
+    return Path(f"{os.fspath(out)}{METADATA_SUFFIX}")
 
 
 def errors_path(out: str | os.PathLike[str]) -> Path:
     """Where the documents that were left out are listed, if any were."""
-    return Path(f"{os.fspath(out)}.errors.jsonl")
+    return Path(f"{os.fspath(out)}{ERRORS_SUFFIX}")
 
 
 class MetadataFile:
@@ -96,39 +99,28 @@ class MetadataFile:
         self.n_documents += n_lines
 
     def finish(self) -> list[str]:
-        """Write the rest and the index, put it on the disk, close; the XXH64 of each chunk (see OutFile)."""
+        """end(), put it on the disk, close; the XXH64 of each chunk (see OutFile)."""
+        self.end()
+        return self._file.finish()
+
+    def end(self) -> None:
+        """Write the rest and the index; nothing may follow."""
         self.flush()
         index = np.array([*self._index, (self._file.n_bytes, self.n_documents)], "<u8")
         self._file.write(memoryview(_skippable(index.tobytes() + struct.pack("<Q", len(index)) + _MAGIC)))
-        return self._file.finish()
 
     def close(self) -> None:
         self._file.close()
 
 
 class ErrorsFile:
-    """OUT.errors.jsonl while it grows: append-only, whole lines, so its n_bytes is all there is to know of it."""
+    """OUT.errors.jsonl while it grows: whole lines, so that what was written up to a checkpoint is all there is."""
 
     def __init__(self, file: OutFile) -> None:
         self._file = file
-        self.n_documents = 0
 
     def append(self, file: str, line: int, error: str) -> None:
         self._file.write(memoryview(json.dumps({"file": file, "line": line, "error": error}).encode() + b"\n"))
-        self.n_documents += 1
-
-    @property
-    def n_bytes(self) -> int:
-        return self._file.n_bytes
-
-    def flush(self) -> None:
-        """Nothing waits here; what the OutFile holds, its own sync puts on the disk."""
-
-    def finish(self) -> list[str]:
-        return self._file.finish()
-
-    def close(self) -> None:
-        self._file.close()
 
 
 class Metadata(Sequence[dict[str, Any]]):

@@ -13,16 +13,15 @@ twice, so a run that finds such a journal does what is left.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pyunitok.errors import OutputError
 from pyunitok.hashing import HASH_CHUNK_BYTES, Hashed
 from pyunitok.journal import Identity, Journal, encode_run, journal_path, run_of
+from pyunitok.metadata import ERRORS_SUFFIX, METADATA_SUFFIX
 from pyunitok.outfile import (
     OutFile,
     OutputLock,
@@ -46,6 +45,13 @@ CHECKPOINT_SHARE = 50
 Clock = Callable[[], float]
 
 
+EXTRA = (METADATA_SUFFIX, ERRORS_SUFFIX)  # files that some runs write, besides OUT, .ends and .json
+
+
+def _named(out: Path, suffix: str) -> Path:
+    return out.with_name(out.name + suffix)
+
+
 @dataclass(frozen=True)
 class OwnFiles:
     """Every file that a run at this OUT may write."""
@@ -59,7 +65,7 @@ class OwnFiles:
 
 
 def own_files(out: Path) -> OwnFiles:
-    finished = [out, *sidecars(out)]
+    finished = [out, *sidecars(out), *(_named(out, suffix) for suffix in EXTRA)]
     journal = journal_path(out)
     return OwnFiles(finished, [journal, partial_name(journal), lock_path(out), *map(partial_name, finished)])
 
@@ -73,7 +79,7 @@ def find(
 
     OutputError where there is anything else that must not be replaced; it says what differs.
     """
-    for target in (out, *sidecars(out)):
+    for target in own_files(out).finished:
         check_target(target, overwrite=True)
     if overwrite:
         return None
@@ -83,7 +89,7 @@ def find(
     elif out.exists():
         return _check_finished(out, differences or (lambda finished: _differences_of_runs(finished, run)))
     if journal is None or not (journal.replaces or journal.manifest):
-        for target in (out, *sidecars(out)):
+        for target in own_files(out).finished:
             check_target(target, overwrite=False)
     return journal
 
@@ -104,8 +110,8 @@ def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> 
         raise OutputError(f"{out} exists; --overwrite replaces it")
     manifest = Manifest.read(described)
     _refuse(differences(manifest), f"{out} exists, and was made by another command")
-    expected = {out: manifest.tokens * np.dtype(manifest.dtype).itemsize, ends: manifest.documents * 8}
-    for path, n_bytes in expected.items():
+    sizes = manifest.sizes()
+    for path, n_bytes in ((out, sizes[""]), (ends, sizes[".ends"])):
         if not path.exists() or path.stat().st_size != n_bytes:
             raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest; --overwrite starts again")
     return manifest
@@ -121,16 +127,20 @@ class Output:
     """
 
     def __init__(
-        self, out: Path, run: Identity, *, overwrite: bool = False,
+        self, out: Path, run: Identity, *, overwrite: bool = False, extra: Sequence[str] = (),
         differences: Callable[[Manifest], list[str]] | None = None, clock: Clock = time.monotonic,
     ) -> None:  # fmt: skip
-        """Take the lock, and go on with what find() finds; OutputError from there, or where nothing can be written."""
+        """Take the lock, and go on with what find() finds; OutputError from there, or where nothing can be written.
+
+        extra  which of EXTRA the run writes; one that stays empty gets no name
+        """
         self.out = out
         self.finished: Manifest | None = None
         self.progress: dict[str, Any] | None = None
         self.files: dict[str, OutFile] = {}
         self._run, self._run_json = run, encode_run(run)
         self._overwrite = overwrite
+        self._suffixes = ("", ".ends", *extra)
         self._clock = clock
         self.safe_bytes, self._last, self._took = 0, clock(), 0.0  # of the last checkpoint
         self._pool: ThreadPoolExecutor | None = None
@@ -175,27 +185,24 @@ class Output:
             self._open({})
 
     def _open(self, states: dict[str, Hashed]) -> None:
-        for suffix in ("", ".ends"):
-            self.files[suffix] = OutFile(self._partial(suffix), states.get(suffix))
+        for suffix in self._suffixes:
+            self.files[suffix] = OutFile(self.partial(suffix), states.get(suffix))
 
     def _complete(self, journal: Journal) -> None:
         """Do what is left of a commit."""
         assert journal.manifest is not None
         for suffix, state in journal.files.items():
-            found = [path for path in (self._partial(suffix), self._final(suffix)) if path.exists()]
+            found = [path for path in (self.partial(suffix), _named(self.out, suffix)) if path.exists()]
             if not found or found[0].stat().st_size != state.n_bytes:
                 raise OutputError(
-                    f"{self._partial(suffix)} was whole, with {state.n_bytes} bytes, and is not any more; "
+                    f"{self.partial(suffix)} was whole, with {state.n_bytes} bytes, and is not any more; "
                     "--overwrite starts again"
                 )
         self._name(list(journal.files), journal.manifest)
         self.finished = Manifest.read(sidecars(self.out)[1])
 
-    def _partial(self, suffix: str) -> Path:
-        return partial_name(self._final(suffix))
-
-    def _final(self, suffix: str) -> Path:
-        return self.out.with_name(self.out.name + suffix)
+    def partial(self, suffix: str) -> Path:
+        return partial_name(_named(self.out, suffix))
 
     # --------------------------------------------------------------------------------------------- checkpoints
 
@@ -245,20 +252,24 @@ class Output:
         digests = {suffix: file.finish() for suffix, file in self.files.items()}
         manifest.hash = {"algorithm": "xxh64", "chunk_bytes": HASH_CHUNK_BYTES}
         manifest.hash |= {"tokens": digests[""], "ends": digests[".ends"]}
-        states = {suffix: Hashed(file.n_bytes) for suffix, file in self.files.items()}
+        # An extra file that stayed empty is not to be there.
+        states = {k: Hashed(file.n_bytes) for k, file in self.files.items() if file.n_bytes or k not in EXTRA}
         text = manifest.to_json().decode()
         Journal(self._run, self._overwrite, states, {}, text).write(journal_path(self.out), self._run_json)
-        self._name(list(self.files), text)
+        self._name(list(states), text)
 
     def _name(self, suffixes: list[str], manifest: str) -> None:
         """The commit's renames, all or those that are left; OUT is whole as soon as it is there."""
-        partial = self._partial("")
+        partial = self.partial("")
         if partial.exists() and self.out.exists():
             self.out.unlink()  # an older OUT must never stand beside new files
             sync_folder(self.out.parent)
-        for suffix in suffixes:
-            if suffix and self._partial(suffix).exists():
-                self._partial(suffix).replace(self._final(suffix))
+        for suffix in (".ends", *EXTRA):
+            if suffix not in suffixes:  # an older run's, or empty
+                self.partial(suffix).unlink(missing_ok=True)
+                _named(self.out, suffix).unlink(missing_ok=True)
+            elif self.partial(suffix).exists():
+                self.partial(suffix).replace(_named(self.out, suffix))
         write_whole(sidecars(self.out)[1], manifest.encode())
         sync_folder(self.out.parent)
         if partial.exists():

@@ -24,8 +24,9 @@ from pyunitok.batch import available_cores
 from pyunitok.corpus.inputs import Source
 from pyunitok.errors import OutputError
 from pyunitok.interrupts import Interrupts
+from pyunitok.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, ErrorsFile, MetadataFile
 from pyunitok.output import Output
-from pyunitok.reading import Inputs, Room, Workers
+from pyunitok.reading import Encoded, Inputs, Room, Workers
 from pyunitok.shard import Shard
 from pyunitok.tally import Progress, Tally
 from pyunitok.tokenizer import Tokenizer
@@ -52,6 +53,8 @@ class Plan:
     max_line_bytes: int = MAX_LINE_BYTES
     max_memory_bytes: int = MAX_MEMORY_BYTES  # see reading.Room
     overwrite: bool = False
+    skip_bad: bool = False  # leave out bad JSON lines and list them in OUT.errors.jsonl
+    metadata: bool = False  # write OUT.meta.jsonl.zst
     verify: bool = False  # decode each block and compare, before its ids are handed on
     dtype: np.dtype[Any] = UINT16  # of the ids
     shard: Shard | None = None  # the sources are this part of all
@@ -93,7 +96,9 @@ def tokenize(
     tally = Tally(plan)
     model = _describe_model(plan.tokenizer)
     on_start = on_start or (lambda _: None)
-    with Interrupts() as interrupts, Output(plan.out, tally.identity(), overwrite=plan.overwrite) as output:
+    extra = [METADATA_SUFFIX] * plan.metadata + [ERRORS_SUFFIX] * plan.skip_bad
+    opened = Output(plan.out, tally.identity(), overwrite=plan.overwrite, extra=extra)
+    with Interrupts() as interrupts, opened as output:
         if output.finished is not None:
             tally.check_pipes(output.finished)
             on_start(Start(output.finished.bytes, output.finished.documents, complete=True))
@@ -101,31 +106,68 @@ def tokenize(
         if output.progress is not None:
             tally.restore(output.progress)
         on_start(Start(tally.progress.bytes, tally.progress.documents))
+        writer = Writer(plan, tally, output)
         try:
-            _write_blocks(plan, tally, output, interrupts, on_progress)
+            _write_blocks(plan, writer, interrupts, on_progress)
         except Exception:
             raise
         except BaseException:  # Ctrl-C, SIGTERM: no fault of what was written so far
             if tally.whole and tally.progress.bytes > output.safe_bytes:
-                output.checkpoint(tally.to_json(), wait=True)
+                writer.checkpoint(wait=True)
             raise
+        writer.finish()
         manifest = _manifest(plan, model, tally)
         output.commit(manifest)
     return manifest
 
 
+class Writer:
+    """Blocks into the output's files, and checkpoints of them."""
+
+    def __init__(self, plan: Plan, tally: Tally, output: Output) -> None:
+        self._plan, self._output = plan, output
+        self.tally = tally
+        begun = output.partial(METADATA_SUFFIX) if output.progress else None
+        self._metadata = MetadataFile(output.files[METADATA_SUFFIX], begun) if plan.metadata else None
+        self._errors = ErrorsFile(output.files[ERRORS_SUFFIX]) if plan.skip_bad else None
+
+    def append(self, encoded: Encoded) -> None:
+        output, tally = self._output, self.tally
+        with tally.adding(encoded):
+            output.ids.write(encoded.ids[: encoded.n_ids].view(np.uint8).data)
+            output.ends.write((encoded.ends + tally.progress.tokens).view(np.uint8).data)
+            if self._metadata is not None:
+                self._metadata.append(encoded.metadata)
+            if self._errors is not None:
+                for bad in encoded.bad:
+                    self._errors.append(self._plan.sources[encoded.source].name, bad.line, bad.error)
+
+    def checkpoint_if_due(self) -> None:
+        if self._output.is_due(self.tally.progress.bytes):
+            self.checkpoint()
+
+    def checkpoint(self, *, wait: bool = False) -> None:
+        if self._metadata is not None:
+            self._metadata.flush()
+        self._output.checkpoint(self.tally.to_json(), wait=wait)
+
+    def finish(self) -> None:
+        """After the last block: what still waits."""
+        if self._metadata is not None:
+            self._metadata.end()
+
+
 def _write_blocks(
-    plan: Plan, tally: Tally, output: Output, interrupts: Interrupts, on_progress: Callable[[Progress], None] | None
+    plan: Plan, writer: Writer, interrupts: Interrupts, on_progress: Callable[[Progress], None] | None
 ) -> None:
-    """All blocks from tally.position on."""
+    """All blocks from the tally's position on."""
+    tally = writer.tally
     inputs = Inputs(replace(plan, sources=tally.sources), tally.position)
     with Workers(plan, inputs) as workers:
         for encoded in workers.results():
-            with interrupts.held(), tally.adding(encoded):
-                output.ids.write(encoded.ids[: encoded.n_ids].view(np.uint8).data)
-                output.ends.write((encoded.ends + tally.progress.tokens).view(np.uint8).data)
-            if output.is_due(tally.progress.bytes):
-                output.checkpoint(tally.to_json())
+            with interrupts.held():
+                writer.append(encoded)
+                writer.checkpoint_if_due()
             if on_progress:
                 on_progress(tally.progress)
 

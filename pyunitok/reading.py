@@ -25,7 +25,7 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.corpus import stream
 from pyunitok.corpus.ahead import Ahead, AheadStream
-from pyunitok.corpus.block import Block, ByteStream, DocumentReader
+from pyunitok.corpus.block import BadDocument, Block, ByteStream, DocumentReader
 from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
@@ -34,6 +34,7 @@ from pyunitok.errors import LimitError
 from pyunitok.verify_block import verify_block
 
 if TYPE_CHECKING:
+    from pyunitok.corpus.parquet import ParquetReader
     from pyunitok.pipeline import Plan
 
 # Text that may be encoded and not yet written, besides two blocks a thread, so that a slow write stops nobody.
@@ -63,7 +64,8 @@ class Room:
         """LimitError if it is too little for so many threads and so large blocks."""
         block = max(plan.block_bytes, MIN_BLOCK_BYTES)
         ids = block * plan.dtype.itemsize
-        rest = plan.max_memory_bytes - plan.threads * (block + 16 * MAX_DOCS) - WRITING_BYTES
+        own = 3 * block if any(source.format == "jsonl" for source in plan.sources) else block  # lines, strings, texts
+        rest = plan.max_memory_bytes - plan.threads * (own + 16 * MAX_DOCS) - WRITING_BYTES
         least = (plan.threads + 1) * ids + MIN_AHEAD_BYTES
         if rest < least:
             needed = plan.max_memory_bytes - rest + least
@@ -101,6 +103,8 @@ class Encoded:
     ends        of the documents that end in it, in tokens from its start
     compressed  bytes of all files read when it was read, for progress
     after       where reading goes on once this block and all before it are written
+    bad         documents that were left out
+    metadata    where asked for, of each document that ends in it: see Block
     endings     inputs that ended with this block or after the block before
     """
 
@@ -111,6 +115,8 @@ class Encoded:
     source_bytes: int
     compressed: int
     after: Position
+    bad: list[BadDocument]
+    metadata: list[bytes]
     endings: list[Ending] = field(default_factory=list)
 
 
@@ -124,7 +130,7 @@ class Inputs:
         self._plan = plan
         self._start = start or BEGINNING
         self._source = self._start.source - 1
-        self._stream: ByteStream | None = None
+        self._stream: ByteStream | ParquetReader | None = None
         self._reader: DocumentReader | None = None
         self._compressed_before = sum(source.size_bytes or 0 for source in plan.sources[: self._start.source])
         self._endings: list[Ending] = []
@@ -176,19 +182,31 @@ class Inputs:
 
     def _open_ahead(self, number: int) -> AheadStream | None:
         source = self._plan.sources[number]
-        if source.opened is not None:
+        if source.opened is not None or source.format == "parquet":
             return None
         return stream.open_ahead(source, self._start_of(number), self.ahead, self.room.max_frame_bytes)
 
     def _open(self, source: Source) -> None:
         plan, split, start = self._plan, self._plan.tokenizer.split, self._start_of(self._source)
         self._stream = self.ahead.take(self._source) or source.opened
+        if source.format == "parquet":
+            from pyunitok.corpus.parquet import ParquetReader
+
+            parquet = ParquetReader(
+                stream.open_seekable(source), source.name, plan.text_key, split, start,
+                skip=plan.skip_bad, metadata=plan.metadata,
+            )  # fmt: skip
+            self._stream = self._reader = parquet
+            return
         assert self._stream is not None
         stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
         if source.format == "jsonl":
-            self._reader = JsonlReader(self._stream, plan.text_key, split, plan.max_line_bytes, start)
+            self._reader = JsonlReader(
+                self._stream, plan.text_key, split, plan.max_line_bytes, start,
+                skip=plan.skip_bad, metadata=plan.metadata,
+            )  # fmt: skip
         else:
-            self._reader = TextReader(self._stream, plan.separator, split, start)
+            self._reader = TextReader(self._stream, plan.separator, split, start, metadata=plan.metadata)
 
     def _finish(self, unseen_bytes: int) -> None:
         assert self._reader is not None
@@ -322,4 +340,6 @@ class Workers:
             name = self._plan.sources[block.source].name
             verify_block(self._plan.tokenizer, block, ids, id_offsets, eod=eod_id >= 0, name=name)
         ends = id_offsets[1 : n_docs + 1 - block.open_end]
-        return Encoded(block.source, ids, n_ids, ends, block.source_bytes, compressed, block.after)
+        return Encoded(
+            block.source, ids, n_ids, ends, block.source_bytes, compressed, block.after, block.bad, block.metadata
+        )

@@ -66,6 +66,7 @@ def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
         block = Block(np.empty(plan.block_bytes, np.uint8))
         try:
             while sampled < SAMPLE_BYTES and inputs.fill(block):
+                block.finish()
                 documents = Packed(block.data, block.offsets[: block.n_docs + 1])
                 tokens += len(plan.tokenizer.encode_batch(documents, threads=1).data)
                 tokens += (block.n_docs - block.open_end) * (plan.eod_id is not None)

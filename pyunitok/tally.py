@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyunitok.corpus.inputs import Source
@@ -65,6 +64,9 @@ class Tally:
             "dtype": plan.dtype.str,
             "separator": None if plan.separator is None else plan.separator.decode("utf-8", "surrogateescape"),
             "text key": plan.text_key,
+            "metadata": plan.metadata,
+            "on error": "skip" if plan.skip_bad else "raise",
+            "longest line": plan.max_line_bytes if plan.skip_bad else None,  # longer ones are skipped
         }
         options |= plan.shard.options() if plan.shard else {}
         return Identity(options, [InputIdentity.of(record) for record in self._records])
@@ -80,6 +82,7 @@ class Tally:
             record.bytes += encoded.source_bytes
             record.tokens += encoded.n_ids
             record.documents += len(encoded.ends)
+            record.skipped += len(encoded.bad)
             self._add_seconds(encoded.source)
         for ending in encoded.endings:
             self._records[ending.source].bytes += ending.source_bytes
@@ -104,7 +107,7 @@ class Tally:
         return {
             "bytes": self.progress.bytes,
             "position": self.position.to_json(),
-            "counts": [[r.bytes, r.documents, r.tokens, r.ends_with_separator] for r in begun],
+            "counts": [[r.bytes, r.documents, r.tokens, r.skipped, r.ends_with_separator] for r in begun],
             "pipes": {str(k): asdict(pipe.state()) for k, pipe in self._pipes.items()},
         }
 
@@ -113,7 +116,7 @@ class Tally:
         self.position = Position.from_json(values["position"])
         progress = self.progress
         for record, counts in zip(self._records, values["counts"], strict=False):
-            record.bytes, record.documents, record.tokens, record.ends_with_separator = counts
+            record.bytes, record.documents, record.tokens, record.skipped, record.ends_with_separator = counts
             progress.bytes += record.bytes
             progress.documents += record.documents
             progress.tokens += record.tokens
@@ -149,20 +152,14 @@ class Tally:
 
 
 def _record(source: Source, plan: Plan) -> InputRecord:
-    mtime_ns = None if source.size_bytes is None else _mtime_ns(source.path)
-    record = InputRecord(source.path, source.format, source.compression, source.size_bytes, mtime_ns)
-    if source.format == "jsonl":
+    record = InputRecord(
+        source.path, source.format, source.compression, source.size_bytes, source.mtime_ns, source.etag
+    )
+    if source.format in ("jsonl", "parquet"):
         record.text_key = plan.text_key
     elif plan.separator is not None:
         record.separator = plan.separator.decode("utf-8", "surrogateescape")
     return record
-
-
-def _mtime_ns(path: str) -> int | None:
-    try:
-        return Path(path).stat().st_mtime_ns
-    except OSError:  # gone: who opens it will say so
-        return None
 
 
 def statistics(manifest: Manifest) -> dict[str, Any]:
@@ -180,7 +177,7 @@ def statistics(manifest: Manifest) -> dict[str, Any]:
     inputs = [
         {"path": record.path, "format": record.format, "compression": record.compression, "file_bytes": record.size}
         | row(record)
-        | {"seconds": record.seconds}
+        | {"skipped": record.skipped, "seconds": record.seconds}
         for record in manifest.inputs
     ]
     return row(manifest) | {"inputs": inputs}

@@ -27,6 +27,7 @@ from pyunitok.corpus.stream import STDIN
 from pyunitok.errors import IdError, InputError, OutputError
 from pyunitok.pipeline import BLOCK_BYTES, Plan
 from pyunitok.reading import Encoded, Inputs, Workers
+from pyunitok.remote import is_url
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import InputRecord, TokenArray
 from pyunitok.verify_block import reference_of
@@ -55,7 +56,8 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
     if found is None:
         if any(record.path == STDIN for record in records):
             raise InputError("an input was stdin, which cannot be read again: name the inputs")
-        return [Source(r.path, r.compression, r.format, MANIFEST, Path(r.path).stat().st_size) for r in records]
+        sizes = [r.size if is_url(r.path) else Path(r.path).stat().st_size for r in records]
+        return [Source(r.path, r.compression, r.format, MANIFEST, n) for r, n in zip(records, sizes, strict=True)]
     if len(found) != len(records):
         raise InputError(f"{len(found)} inputs given; the manifest has {len(records)}")
     return [replace(s, format=r.format, reason=MANIFEST) for s, r in zip(found, records, strict=True)]
@@ -82,8 +84,9 @@ def verify_text(
         for _, group in groupby(range(len(records)), key):
             numbers = list(group)
             stop = first + sum(records[k].documents for k in numbers)
-            plan = _plan(records[numbers[0]], [sources[k] for k in numbers], array, tokenizer, threads)
-            place = _Place(array, tokenizer, [records[k] for k in numbers], [sources[k].name for k in numbers], first)
+            read = [sources[k] for k in numbers]
+            plan = _plan([records[k] for k in numbers], read, array, tokenizer, threads)
+            place = _Place(array, tokenizer, [records[k] for k in numbers], [source.name for source in read], first)
             with _Readers(plan, Inputs(plan)) as readers:
                 texts = _texts(_documents(readers), tokenizer)
                 fault = _compare(texts, _decoded(array, tokenizer, first, stop, pool, threads), place, on_bytes)
@@ -94,12 +97,15 @@ def verify_text(
 
 
 def _plan(
-    record: InputRecord, sources: list[Source], array: TokenArray, tokenizer: Tokenizer, threads: int
+    records: list[InputRecord], sources: list[Source], array: TokenArray, tokenizer: Tokenizer, threads: int
 ) -> Plan:
+    """How inputs were read that were all read alike."""
+    record = records[0]
     separator = None if record.separator is None else record.separator.encode("utf-8", "surrogateescape")
     return Plan(
         sources=sources, out=array.path, tokenizer=tokenizer, eod_id=array.eod_id, separator=separator,
-        text_key=record.text_key or "text", threads=threads, block_bytes=BLOCK_BYTES, dtype=np.dtype(np.uint8),
+        text_key=record.text_key or "text", threads=threads, block_bytes=BLOCK_BYTES,
+        skip_bad=any(other.skipped for other in records), dtype=np.dtype(np.uint8),
     )  # fmt: skip
 
 
@@ -115,7 +121,7 @@ class _Readers(Workers):
             data = np.empty(n_bytes, np.uint8)
         data[:n_bytes] = block.data[:n_bytes]
         ends = offsets[1 : len(offsets) - block.open_end].copy()
-        return Encoded(block.source, data, n_bytes, ends, block.source_bytes, compressed, block.after)
+        return Encoded(block.source, data, n_bytes, ends, block.source_bytes, compressed, block.after, [], [])
 
 
 def _documents(readers: Workers) -> Iterator[Part]:

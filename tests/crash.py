@@ -23,9 +23,12 @@ import signal
 import sys
 from pathlib import Path
 
+from pyunitok.metadata import Metadata
+
 CALLS = [(os, "write"), (os, "fsync"), (os, "ftruncate"), (Path, "replace"), (Path, "unlink")]
 SHADOW = Path("shadow")
 OUTPUTS = ("ids", "ids.ends")
+FILES = ["ids", "ids.ends", "ids.json", "ids.meta.jsonl.zst"]
 
 
 class Disk:
@@ -139,8 +142,10 @@ def timeless(path: Path) -> dict:
 
 
 def outputs() -> list[bytes]:
-    manifest = timeless(Path("ids.json"))
-    return [Path(name).read_bytes() for name in OUTPUTS] + [json.dumps(manifest).encode()]
+    """What must be the same; of the metadata its lines, as its frames end where checkpoints were."""
+    metadata = Metadata(Path("ids.meta.jsonl.zst"))
+    lines = [metadata.line(k) for k in range(len(metadata))]
+    return [*(Path(name).read_bytes() for name in OUTPUTS), json.dumps(timeless(Path("ids.json"))).encode(), *lines]
 
 
 # A corpus of a megabyte has checkpoints, chunks and direct writes enough with these.
@@ -177,7 +182,7 @@ def main() -> None:
         resumed += Path("ids.journal.partial").exists()
         code = in_child(lambda: run(spec, None))
         left = sorted(path.name for path in Path().glob("ids*"))
-        if code or left != ["ids", "ids.ends", "ids.json"] or outputs() != whole:
+        if code or left != FILES or outputs() != whole:
             wrong.append([point, code, left])
         survived += 1
     print(json.dumps({"calls": n_calls, "survived": survived, "resumed": resumed, "wrong": wrong}))

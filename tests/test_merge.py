@@ -17,6 +17,7 @@ from pyunitok import shard as shards
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
 from pyunitok.merge import merge
+from pyunitok.metadata import errors_path
 from pyunitok.pipeline import Plan, tokenize
 from pyunitok.shard import shard_name
 from pyunitok.tokenizer import Tokenizer
@@ -105,6 +106,21 @@ def test_any_token_files(toy, corpus):
     merge([first, second], corpus / "ids", overwrite=True)
 
 
+def test_metadata_and_lists_of_bad_lines_are_joined(toy, corpus):
+    (corpus / "in/3.jsonl").write_bytes(b'{"text":"the","n":1}\n{"text":1}\n')
+    (corpus / "in/8.jsonl").write_bytes(b'no\n{"text":"cat","n":2}\n')
+    options = {"metadata": True, "skip_bad": True}
+    whole = pyunitok.open(make(toy, corpus, "whole", **options), model=toy)
+    merge([make(toy, corpus, "part", (k, 3), **options) for k in range(3)], corpus / "ids")
+    assert list(pyunitok.open(corpus / "ids", model=toy).all_metadata) == list(whole.all_metadata)
+    errors = errors_path(corpus / "ids").read_bytes()
+    assert errors == errors_path(corpus / "whole").read_bytes()
+    assert errors.count(b"\n") == 2
+    plain = make(toy, corpus, "plain", skip_bad=True)
+    with pytest.raises(OutputError, match=r"plain does not fit .*whole: metadata True there, False here"):
+        merge([corpus / "whole", plain], corpus / "x")
+
+
 def test_shards_that_are_no_run(toy, corpus):
     parts = [make(toy, corpus, "part", (k, 4)) for k in range(4)]
     ids = corpus / "ids"
@@ -170,7 +186,7 @@ def test_damaged_parts(toy, corpus):
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 @pytest.mark.parametrize("power", [False, True])
 def test_a_merge_stopped_at_any_call(toy, corpus, power):
-    tuned = json.dumps({"command": ["tokenize", "in", "-m", "toy", "-o", "x", "--doc", "line"]})
+    tuned = json.dumps({"command": ["tokenize", "in", "-m", "toy", "-o", "x", "--doc", "line", "--metadata"]})
     toy.save(corpus / "toy")
     for k in range(3):
         spec = tuned.replace('"x"', f'"part", "--shard", "{k}/3"')

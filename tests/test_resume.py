@@ -20,13 +20,14 @@ from hypothesis import settings
 from test_cli import ROOT, pyunitok
 
 from pyunitok.journal import Journal
+from pyunitok.metadata import Metadata, errors_path, metadata_path
 from pyunitok.tokenizer import Tokenizer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc, O_DIRECT")
 
 EXPENSIVE = settings().max_examples >= 1000
 CRASH = Path(crash.__file__)
-TOKENIZE = ["tokenize", "in", "-o", "ids", "-m", "toy", "--block", "8K", "--threads", "2", "--doc", "\\n"]
+TOKENIZE = ["tokenize", "in", "-o", "ids", "-m", "toy", "--block", "8K", "--threads", "2", "--doc", "\\n", "--metadata"]
 WORDS = ["the", "cat", " the", "である", "a", "aaaa", "\n", " ", '"', "x" * 50]
 
 
@@ -84,7 +85,9 @@ def finish(folder: Path, *command: str, code: int = 0, **options) -> str:
 
 def check_outputs(folder: Path) -> None:
     """They are those of the run that nothing stopped, and nothing else lies there."""
-    assert sorted(path.name for path in folder.glob("ids*")) == ["ids", "ids.ends", "ids.json"]
+    assert sorted(path.name for path in folder.glob("ids*")) == crash.FILES
+    ours, theirs = (Metadata(metadata_path(folder / name)) for name in ("ids", "whole"))
+    assert [ours.line(k) for k in range(len(ours))] == [theirs.line(k) for k in range(len(theirs))]
     for suffix in ("", ".ends"):
         assert (folder / f"ids{suffix}").read_bytes() == (folder / f"whole{suffix}").read_bytes(), suffix
     ids, whole = (crash.timeless(folder / f"{name}.json") for name in ("ids", "whole"))
@@ -196,9 +199,8 @@ def test_a_full_file_system(folder, tmp_path, kilobytes):
         assert "No space left on device" in said
         subprocess.run(["mount", "-o", "remount,size=20m", tmp_path], check=True)
         finish(folder, *command)
-        for suffix in ("", ".ends", ".json"):
-            (folder / f"ids{suffix}").write_bytes((tmp_path / f"ids{suffix}").read_bytes())
-        assert len(list(tmp_path.iterdir())) == 3
+        for path in tmp_path.iterdir():
+            (folder / path.name).write_bytes(path.read_bytes())
     finally:
         subprocess.run(["umount", tmp_path], check=True)
     check_outputs(folder)
@@ -206,7 +208,7 @@ def test_a_full_file_system(folder, tmp_path, kilobytes):
 
 def test_partial_files_that_were_cut_or_changed(folder):
     stop_half_way(folder)
-    for suffix in ("", ".ends"):
+    for suffix in ("", ".ends", ".meta.jsonl.zst"):
         partial = folder / f"ids{suffix}.partial"
         data = partial.read_bytes()
         for wrong in (data[:1], bytes(len(data)), None):
@@ -231,6 +233,25 @@ def test_bytes_written_after_the_last_checkpoint_do_not_matter(folder):
             file.write(os.urandom(100_000))
     finish(folder)
     check_outputs(folder)
+
+
+def test_what_was_left_out_is_listed_once(folder):
+    """Bad lines before and after the interruption; the list is the same to the byte."""
+    lines = [json.dumps({"text": "the cat " * 99} if k % 7 else {"text": k}) for k in range(700)]
+    (folder / "bad.jsonl").write_text("\n".join(lines))
+    command = ["tokenize", "bad.jsonl", *TOKENIZE[2:], "--on-error", "skip"]
+    pyunitok(folder, *command, code=3)
+    whole = {suffix: (folder / f"ids{suffix}").read_bytes() for suffix in ("", ".ends", ".errors.jsonl")}
+    assert whole[".errors.jsonl"].count(b"\n") == 100
+    for path in folder.glob("ids*"):
+        path.unlink()
+    stop_half_way(folder, command=command)
+    assert errors_path(folder / "ids").with_name("ids.errors.jsonl.partial").stat().st_size > 0
+    said = finish(folder, *command, code=3)
+    assert "going on after" in said
+    assert "100 bad lines" in said
+    assert {suffix: (folder / f"ids{suffix}").read_bytes() for suffix in whole} == whole
+    assert "already complete" in finish(folder, *command, code=3)
 
 
 def test_damaged_journals(folder):
@@ -348,8 +369,8 @@ def stdin_command(folder: Path) -> list[str]:
     (folder / "text").write_bytes((folder / "in/a.txt").read_bytes() + (folder / "in/c.txt").read_bytes())
     command = ["tokenize", "-", *TOKENIZE[2:], "--input-format", "text"]
     pyunitok(folder, *command, stdin=(folder / "text").read_bytes())
-    for suffix in ("", ".ends", ".json"):
-        (folder / f"ids{suffix}").rename(folder / f"piped{suffix}")
+    for path in folder.glob("ids*"):
+        path.rename(folder / path.name.replace("ids", "piped"))
     return command
 
 

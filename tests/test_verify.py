@@ -206,6 +206,25 @@ def test_long_documents_compressed(tmp_path, toy, monkeypatch):
     assert at == len(toy.decode_bytes(array.ids[:70000])) or array.ids[70000] == ord("#")
 
 
+def test_bad_lines_that_were_left_out(tmp_path, toy):
+    (tmp_path / "a.jsonl").write_text('{"text": "the"}\n{"text": 1}\n{"text": "dog"}\n')
+    array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", skip_bad=True)
+    assert len(array) == 2 and compare(array) is None
+    (tmp_path / "a.jsonl").write_text('{"text": "the"}\n{"text": "cat"}\n{"text": "dog"}\n')
+    assert "a.jsonl: document 1" in compare(array)
+
+
+def test_parquet(tmp_path, toy):
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(pyarrow.table({"text": ["the", "", "dog" * 99]}), tmp_path / "a.parquet")
+    array = run(toy, [tmp_path / "a.parquet"], tmp_path / "ids")
+    assert len(array) == 3 and compare(array) is None
+    parquet.write_table(pyarrow.table({"text": ["the", "", "dog" * 98]}), tmp_path / "a.parquet")
+    assert "a.parquet: document 2" in compare(array)
+
+
 def test_an_id_without_a_meaning(folder):
     change(folder / "ids", 1, 60000)
     array = pyunitok.open(folder / "ids")

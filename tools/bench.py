@@ -1,7 +1,8 @@
 """Benchmarks: python tools/bench.py COMMAND. Each verifies what it times, before it prints a figure.
 
-longest, trie, single and load measure the library in this process; start, tokenize and rss (bench_command.py) the
-command line from outside. The corpora are not part of the repository: without them there is the sample.
+longest, trie, single and load measure the library in this process; start, tokenize and rss (bench_command.py) and
+checkpoints (bench_resume.py) the command line from outside. The corpora are not part of the repository: without them
+there is the sample.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import bench_command
+import bench_resume
 import click
 import numpy as np
 from bench_timing import (
@@ -375,7 +377,7 @@ def load(n: int, clock: str, as_json: bool) -> None:
     report.show(as_json)
 
 
-for _command in (bench_command.start, bench_command.tokenize, bench_command.rss):
+for _command in (bench_command.start, bench_command.tokenize, bench_command.rss, bench_resume.checkpoints):
     cli.add_command(_command)
 
 if __name__ == "__main__":

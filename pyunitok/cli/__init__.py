@@ -44,7 +44,7 @@ def _on_sigterm(*_: object) -> None:
 
 
 def main() -> None:
-    """The entry point: 0 all was done, 1 error, 2 usage, 130 and 143 interrupted."""
+    """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted."""
     from pyunitok.errors import UnitokError
 
     signal.signal(signal.SIGTERM, _on_sigterm)
@@ -52,7 +52,9 @@ def main() -> None:
         click.echo("error: stdout is closed", err=True)
         sys.exit(EXIT_ERROR)
     try:
-        cli.main(standalone_mode=False)
+        code = cli.main(standalone_mode=False)  # of a command that called exit(); else what it returned
+        if code:
+            sys.exit(code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -15,7 +15,8 @@ FORMATS = ["megatron", "nanogpt", "llm.c", "datatrove", "dolma", "infini-gram", 
 def export_options(command: Any) -> Any:
     """What export takes, and tokenize with --format."""
     for option in reversed((
-        click.option("--name", help="What files are called where the format leaves it open; OUT's name by default."),
+        click.option("--name", "base",
+                     help="What files are called, where the format leaves it open; OUT's name by default."),
         click.option("--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0,
                      help="nanogpt: the share of the tokens, in the last documents, that becomes val.bin."),
         click.option("--shards", type=click.IntRange(1), default=1, help="infini-gram: parts of about as many tokens."),
@@ -39,7 +40,7 @@ def export_options(command: Any) -> Any:
 @export_options
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 def export(
-    tokens: str, to: str, folder: str, name: str | None, copy: bool, overwrite: bool, **options: Any
+    tokens: str, to: str, folder: str, base: str | None, copy: bool, overwrite: bool, **options: Any
 ) -> None:
     """Write a token file for another tool.
 
@@ -55,5 +56,5 @@ def export(
     from pyunitok.export import Options, default_name, export
 
     array = pyunitok.open(tokens)
-    chosen = Options(name or default_name(Path(tokens)), **options)
+    chosen = Options(base or default_name(Path(tokens)), **options)
     report_export(export(array, to, Path(folder), chosen, copy=copy, overwrite=overwrite))

@@ -74,7 +74,7 @@ class JsonlReader:
         Raises InputError.
         """
         block.clear()
-        block.first_document, block.inside = self._position.documents, self._position.inside
+        block.first_document = self._position.documents
         while self._long is None and not self.finished and block.work is None and not block.bad:
             n_bytes = self._load(block)
             ends = self._whole_lines(block.lines, n_bytes)
@@ -87,6 +87,9 @@ class JsonlReader:
             self._put_piece(block)
         block.after = self._position
         return block.work is not None or block.n_docs > 0 or bool(block.bad)
+
+    def _all_read(self) -> bool:
+        return self._at_end and self._begin == self._end
 
     def _advance(self, block: Block, n_bytes: int, n_lines: int, n_docs: int) -> None:
         """Step over lines."""
@@ -134,7 +137,7 @@ class JsonlReader:
         """The block gets these lines, unless all are blank."""
         end = int(ends[-1]) if len(ends) else 0
         self._save(block.lines[end:n_bytes])
-        self.finished = self._at_end and self._begin == self._end
+        self.finished = self._all_read()
         if end == 0:
             return
         if self._position.bytes == 0 and block.lines[: len(BOM)].tobytes() == BOM:
@@ -224,16 +227,16 @@ class JsonlReader:
         number = self._position.lines + 1
         if self._position.bytes == 0:
             line = line.removeprefix(BOM)
-        self.finished = self._at_end and self._begin == self._end
         stripped = line.strip(BLANK)
         if not stripped and n_bytes <= self._max_line_bytes:
             self._advance(block, n_bytes, 1, 0)
+            self.finished = self._all_read()
             return
         text = self._text_of(block, number, line, stripped)
         if text is None:
             self._advance(block, n_bytes, 1, 1)
+            self.finished = self._all_read()
             return
-        self.finished = False  # not before the last piece
         self._long, self._long_at, self._long_bytes = memoryview(text), self._inside, n_bytes
         self._inside = 0
         self._long_metadata = self._metadata_of(number, stripped) if self._metadata else b""
@@ -296,7 +299,7 @@ class JsonlReader:
         if self._metadata:
             block.metadata.append(self._long_metadata)
         self._long = None
-        self.finished = self._at_end and self._begin == self._end
+        self.finished = self._all_read()  # not before: there was more to go out
         self._advance(block, self._long_bytes, 1, 1)
 
 
