@@ -31,6 +31,7 @@ from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import MAX_DOCS, TextReader
 from pyunitok.errors import LimitError
+from pyunitok.verify_block import verify_block
 
 if TYPE_CHECKING:
     from pyunitok.corpus.parquet import ParquetReader
@@ -335,6 +336,9 @@ class Workers:
         id_offsets = np.empty(n_docs + 1, np.int64)
         eod_id = -1 if self._plan.eod_id is None else self._plan.eod_id
         n_ids = scratch.encode_batch(block.data, offsets, ids, id_offsets, eod_id=eod_id, open_end=block.open_end)
+        if self._plan.verify and n_docs:
+            name = self._plan.sources[block.source].name
+            verify_block(self._plan.tokenizer, block, ids, id_offsets, eod=eod_id >= 0, name=name)
         ends = id_offsets[1 : n_docs + 1 - block.open_end]
         return Encoded(
             block.source, ids, n_ids, ends, block.source_bytes, compressed, block.after, block.bad, block.metadata

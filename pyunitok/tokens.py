@@ -78,6 +78,7 @@ class Manifest:
     pyunitok: str = ""
     run: dict[str, Any] | None = None  # the options that decided the bytes, as journal.Identity has them
     shard: dict[str, Any] | None = None  # a shard.Shard, where this is one part of a run
+    exported: dict[str, Any] | None = None  # tokenize --format: see export/direct.py
     format: str = FORMAT
     version: int = VERSION
 

@@ -112,3 +112,11 @@ class Meter:
             text += f", {progress.bytes / progress.tokens:.2f} bytes/token"
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(progress.compressed - self._bar.n)
+
+
+def report_export(exported: Any) -> None:
+    """A line a file, and what the user should know."""
+    for written in exported.files:
+        click.echo(f"{written.path}: {written.how}, {written.n_bytes:,} bytes", err=True)
+    for note in exported.notes:
+        click.echo(f"note: {note}", err=True)

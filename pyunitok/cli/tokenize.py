@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from pyunitok.cli.arguments import ShardOf, Size, load_model, model_option, parse_eod, parse_separator
-from pyunitok.cli.report import Meter, Resuming, report_formats, report_survey
+from pyunitok.cli.export import FORMATS, export_options
+from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, report_survey
 
 
 @click.command()
@@ -45,6 +47,10 @@ from pyunitok.cli.report import Meter, Resuming, report_formats, report_survey
     help="Only the I-th of N contiguous ranges of the inputs, of about equal sizes; I from 0 to N-1, as Slurm's array "
     "jobs count by --array=0-7. OUT becomes OUT.I-of-N; `pyunitok merge` joins them.",
 )  # fmt: skip
+@click.option("--verify", is_flag=True, help="Decode each block and compare it with its text.")
+@click.option("--format", "to", type=click.Choice(FORMATS), help="Leave another tool's files, named after OUT.")
+@export_options
+@click.option("--keep-tokens", is_flag=True, help="With --format: leave OUT and OUT.ends too.")
 @click.option("--overwrite", is_flag=True, help="Start again, and replace OUT if it exists.")
 @click.option(
     "--spool", metavar="FOLDER", type=click.Path(file_okay=False),
@@ -54,8 +60,9 @@ from pyunitok.cli.report import Meter, Resuming, report_formats, report_survey
 @click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input there.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
-    threads: int | None, block: int, max_line: int, max_memory: int, on_error: str, metadata: bool,
+    threads: int | None, block: int, max_line: int, max_memory: int, on_error: str, metadata: bool, verify: bool,
     shard: tuple[int, int] | None, overwrite: bool, dry_run: bool, stats_json: str | None, spool: str | None,
+    to: str | None, base: str | None, copy: bool, keep_tokens: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw uint16 array.
 
@@ -66,6 +73,8 @@ def tokenize(
 
     The same command again goes on where an interrupted one stopped, to the same bytes.
 
+    With --format, OUT is exported as `pyunitok export` does, into its own folder, and then removed; OUT.json stays.
+
     \b
     Example:
       pyunitok tokenize corpus.jsonl.zst -o ids.u16
@@ -73,9 +82,11 @@ def tokenize(
       pyunitok tokenize books/ --doc '\\n\\n' -o ids.u16 --threads 4
       zstdcat corpus.zst | pyunitok tokenize - -o ids.u16 --doc line
       pyunitok tokenize corpus/ -o ids.u16 --shard $SLURM_ARRAY_TASK_ID/8
+      pyunitok tokenize corpus/ -o data/corpus --format megatron
     """
     from pyunitok.batch import available_cores
     from pyunitok.corpus import inputs as corpus_inputs
+    from pyunitok.export.direct import Direct, named
     from pyunitok.inspect import is_token_file
     from pyunitok.journal import journal_path
     from pyunitok.metadata import errors_path
@@ -84,7 +95,7 @@ def tokenize(
     from pyunitok.pipeline import Plan, tokenize
     from pyunitok.remote import is_url, without_file_scheme
     from pyunitok.shard import shard_suffix, take
-    from pyunitok.tally import statistics
+    from pyunitok.tally import Tally, statistics
     from pyunitok.upload import Spool, own_urls, tokenize_to
 
     if out == "-":
@@ -103,6 +114,15 @@ def tokenize(
     mine = own_files(target)
     for path in mine.finished:
         check_target(path, overwrite=True)
+    direct = None
+    chosen = named(target, base, **options)
+    if to:
+        if place:
+            raise click.UsageError("--format writes local files, and OUT is a URL")
+        direct = Direct(target, to, chosen, copy=copy, keep=keep_tokens, overwrite=overwrite)
+        direct.check()
+    elif chosen != named(target, None) or copy or keep_tokens:
+        raise click.UsageError("options of exports need --format")
     # Of this run, and of the other shards of this run.
     others = [path for other in outs if other != name for path in own_urls(other) or own_files(Path(other)).all]
     # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
@@ -119,17 +139,27 @@ def tokenize(
     plan = Plan(
         sources=sources, out=target, tokenizer=tokenizer, eod_id=eod_id, separator=separator,
         text_key=text_key, threads=threads or available_cores(), block_bytes=block, max_line_bytes=max_line,
-        max_memory_bytes=max_memory, skip_bad=on_error == "skip", metadata=metadata, overwrite=overwrite, shard=part,
+        max_memory_bytes=max_memory, skip_bad=on_error == "skip", metadata=metadata, verify=verify, overwrite=overwrite,
+        shard=part,
     )  # fmt: skip
     if dry_run:
         report_survey(plan, place)
         return
+    if direct:
+        tally = Tally(plan)
+        finished = direct.finished(tally.identity())
+        if finished:
+            tally.check_pipes(finished)
+            click.echo(f"already complete: {target} as {to}", err=True)
+            return
     with Meter("tokenizing") as meter, Resuming(target, overwrite, place) as resuming:
         if place:
             manifest = tokenize_to(place, plan, meter.show, resuming.on_start, resuming.on_file)
         else:
             manifest = tokenize(plan, meter.show, resuming.on_start)
     resuming.report_done(manifest, meter.seconds)
+    if direct:
+        report_export(direct.make())
     if stats_json:
         Path(stats_json).write_text(json.dumps(statistics(manifest), indent=1) + "\n")
     n_skipped = sum(record.skipped for record in manifest.inputs)
