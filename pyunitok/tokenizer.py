@@ -166,7 +166,7 @@ class Tokenizer:
             scratch = self._scratches.pop()
         except IndexError:
             scratch = self.new_scratch()
-        ids = scratch.encode(data)
+        ids: Ids = scratch.encode(data)
         self._scratches.append(scratch)
         return ids
 
@@ -205,10 +205,10 @@ class Tokenizer:
         return [self.id_to_piece(id_) if self.model.is_byte(id_) else part for id_, part in pairs]
 
     def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, Offsets]:
-        """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0]:spans[k, 1]].
+        """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0] : spans[k, 1]].
 
-        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has all of that
-        character in its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
+        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has all of it in
+        its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
         a character only the last has it. Slower than encode, and O(n) memory.
         """
         data = _as_bytes(text)

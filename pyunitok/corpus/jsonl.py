@@ -92,9 +92,6 @@ class JsonlReader:
         block.after = self._position
         return block.work is not None or block.n_docs > 0 or bool(block.bad)
 
-    def _all_read(self) -> bool:
-        return self._at_end and self._begin == self._end
-
     def _advance(self, block: Block, n_bytes: int, n_lines: int, n_docs: int) -> None:
         """Step over lines."""
         block.source_bytes += n_bytes
@@ -233,12 +230,10 @@ class JsonlReader:
         stripped = line.strip(BLANK)
         if not stripped and n_bytes <= self._max_line_bytes:
             self._advance(block, n_bytes, 1, 0)
-            self.finished = self._all_read()
             return
         text = self._text_of(block, number, line, stripped)
         if text is None:
             self._advance(block, n_bytes, 1, 1)
-            self.finished = self._all_read()
             return
         self._long, self._long_at, self._long_bytes = memoryview(text), self._inside, n_bytes
         self._inside = 0
@@ -302,7 +297,6 @@ class JsonlReader:
         if self._metadata:
             block.metadata.append(self._long_metadata)
         self._long = None
-        self.finished = self._all_read()  # not before: there was more to go out
         self._advance(block, self._long_bytes, 1, 1)
 
 
