@@ -89,11 +89,18 @@ INLINE void take_log(source *from, sampler_cell *to, uint64_t back, double score
     if (rng_unit(&from->stream) <= exp(x - to->sum)) to->u.back = back;
 }
 
+/* u < 1 / (1 + exp(-x)); mostly without the exp. 1 / (1 + exp(-3)) is 0.953, and exp(-40) less than a step of u. */
+INLINE int is_below_sigmoid(double u, double x)
+{
+    if (x > 3 && (u < 0.95 || x > 40)) return 1;
+    if (x < -3 && (u > 0.05 || x < -40)) return 0;
+    return u * (1 + exp(-x)) < 1;
+}
+
 INLINE void take_viterbi(source *from, sampler_cell *to, uint64_t back, double score)
 {
     double sum = from->sum + score, x = log_weight(from->alpha, sum - to->sum); /* the first edge: x is large */
-    double u = rng_unit(&from->stream);
-    if (x > 40 || (x > -40 && u * (1 + exp(-x)) < 1)) { /* exp(-40) is less than a step of u */
+    if (is_below_sigmoid(rng_unit(&from->stream), x)) {
         to->sum = sum;
         to->u.back = back;
     }
