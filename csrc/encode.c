@@ -187,6 +187,12 @@ static const char *check_batch(const unitok_model *m, const unitok_scratch *s, c
     return check_offsets(offsets, n_docs);
 }
 
+static uint64_t document_key(const unitok_sampling *sampling, int64_t k)
+{
+    uint64_t number = sampling->documents ? (uint64_t)sampling->documents[k] : sampling->document + (uint64_t)k;
+    return rng_document_key(sampling->seed, sampling->input, number);
+}
+
 /* unitok_encode_batch and, with `sampling`, unitok_sample_batch. */
 static int32_t encode_batch(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state,
@@ -205,7 +211,7 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s, const unit
             of_this = state ? state : &own;
             if (!opened || !state) memset(of_this, 0, sizeof *of_this);
         }
-        if (sampling) draw.key = rng_document_key(sampling->seed, sampling->input, sampling->document + (uint64_t)k);
+        if (sampling) draw.key = document_key(sampling, k);
         int64_t n = encode(m, s, sampling ? &draw : NULL, of_this, data + offsets[k], offsets[k + 1] - offsets[k],
                            offsets[n_docs] - offsets[k], last, flags & UNITOK_ENCODE_PLAIN, ids, done, capacity);
         if (n == ENCODE_NO_MEMORY) return fail_memory(error);

@@ -284,7 +284,9 @@ typedef struct unitok_sampling {
     int32_t method; /* an enum unitok_sample_method */
     int64_t n_best; /* 2..1024 */
     double alpha;
-    uint64_t seed, input, document; /* `document`: of the first one */
+    uint64_t seed, input;
+    uint64_t document;       /* the number of the first document; the others follow it ... */
+    const int64_t *documents; /* ... or this, their numbers, where it is not NULL */
 } unitok_sampling;
 
 /* Like unitok_encode_batch, with a sample of each document. UNITOK_ERROR_ARGUMENT where the model has no such method. NBEST

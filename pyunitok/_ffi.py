@@ -226,8 +226,18 @@ class State:
 
     __slots__ = ("handle",)
 
-    def __init__(self) -> None:
+    def __init__(self, hexadecimal: str = "") -> None:
+        """ValueError where these are not the bytes that hexadecimal() gave."""
         self.handle: Any = ffi.new("unitok_state *")
+        if hexadecimal:
+            data = bytes.fromhex(hexadecimal)
+            if len(data) != ffi.sizeof("unitok_state"):
+                raise ValueError("not the state of an encoder")
+            ffi.memmove(self.handle, data, len(data))
+
+    def hexadecimal(self) -> str:
+        """Its bytes, to be kept in a file."""
+        return bytes(ffi.buffer(self.handle)[:]).hex()
 
 
 Path = tuple[Offsets, float]  # int64[n, 4] as encode_spans, and the score
@@ -331,12 +341,13 @@ class Scratch:
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None,
-        plain: bool = False, sampling: Any = None,
+        plain: bool = False, sampling: Any = None, documents: Offsets | None = None,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
         ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough.
 
-        sampling  what sampling() made, to draw a sample of each document; its document is the first one's number
+        sampling   what sampling() made, to draw a sample of each document; its document is the first one's number
+        documents  with sampling: the number of each, int64[n], where they do not follow each other
         """
         n_docs = len(offsets) - 1
         if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
@@ -352,6 +363,7 @@ class Scratch:
         if sampling is None:
             check(lib.unitok_encode_batch(*head, *tail), error)
         else:
+            sampling.documents = ffi.NULL if documents is None else pointer(documents)
             check(lib.unitok_sample_batch(*head, sampling, *tail), error)
         return int(id_offsets[n_docs])
 

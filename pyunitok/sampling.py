@@ -1,9 +1,10 @@
-"""Sampling: n-best and random encodings, which Tokenizer inherits."""
+"""Sampling: n-best and random encodings, which Tokenizer inherits; Sample: what `tokenize --sample` asks for."""
 
 from __future__ import annotations
 
 import secrets
 from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,29 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok._ffi import Ids
 from pyunitok.packed import as_bytes
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How `tokenize --sample` draws: the arguments of Sampling.sample()."""
+
+    alpha: float
+    seed: int
+    nbest: int = -1
+    method: str | None = None
+
+    def of(self, tokenizer: Sampling, source: int, document: int) -> Any:
+        """What the encoder takes for documents of a source, from this number on. ValueError as sample()."""
+        return tokenizer.sampling(
+            self.alpha, self.seed, nbest=self.nbest, method=self.method, source=source, document=document
+        )
+
+    def needs_whole(self, tokenizer: Sampling) -> bool:
+        """Whether a sample is drawn of a whole document, and not part by part."""
+        return self.nbest > 1 or self.method == "dropout" or tokenizer.kind == "bpe"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 class Sampling:
