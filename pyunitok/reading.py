@@ -289,6 +289,7 @@ class Workers:
                 if not more:
                     self._stop = True
                     self._deliver(number + 1, None)
+                number = -1
         except BaseException as error:
             self._stop = True
             if number < 0:

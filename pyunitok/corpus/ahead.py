@@ -279,10 +279,10 @@ class AheadStream:
         piece: Piece | None
         try:
             piece = self._producer.produce(self._ahead.spare)
+            if piece is None:
+                self._producer.close()  # not when all is read: that is later, and many files may wait for it
         except BaseException as error:
             piece = Piece(0, data=b"", error=error)
-        if piece is None:
-            self._producer.close()  # not when all is read: that is later, and many files may wait for it
         with self._ahead.changed:
             self._producing = False
             self.ended |= piece is None or piece.error is not None
