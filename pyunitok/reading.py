@@ -307,6 +307,7 @@ class Workers:
                 if not more:
                     self._stop = True
                     self._deliver(number + 1, None)
+                number = -1
         except BaseException as error:
             self._stop = self._broken = True
             if number < 0:
