@@ -120,6 +120,22 @@ def test_chunks_of_64_mib(tmp_path):
     assert array.manifest is not None
 
 
+def test_kept_metadata(tmp_path, toy):
+    (tmp_path / "a.jsonl").write_text("".join(f'{{"text": "{k}", "id": {k}}}\n' for k in range(9000)))
+    array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", metadata=True)
+    assert verify(array, toy) == []
+    path = tmp_path / "ids.meta.jsonl.zst"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
+    assert any("ids.meta.jsonl.zst" in fault for fault in verify(array, toy))
+    path.write_bytes(whole[:-1])
+    assert any("no whole metadata file" in fault for fault in verify(array, toy))
+    path.write_bytes(whole)
+    array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "other")
+    path.rename(tmp_path / "other.meta.jsonl.zst")
+    assert verify(array, toy) == []
+
+
 def test_an_eod_that_the_model_does_not_have(tmp_path, toy):
     (tmp_path / "a.txt").write_bytes(b"the")
     array = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", eod_id=777)
