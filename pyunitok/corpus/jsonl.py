@@ -66,7 +66,11 @@ class JsonlReader:
         self._long_at = 0
         self._long_metadata = b""
         self._long_bytes = 0  # of the line
-        self.finished = False
+
+    @property
+    def finished(self) -> bool:
+        """Nothing is left."""
+        return self._at_end and self._begin == self._end and self._long is None
 
     def fill(self, block: Block) -> bool:
         """Put the next lines into `block`, to be made into documents by block.finish(); False once there are none left.
@@ -87,9 +91,6 @@ class JsonlReader:
             self._put_piece(block)
         block.after = self._position
         return block.work is not None or block.n_docs > 0 or bool(block.bad)
-
-    def _all_read(self) -> bool:
-        return self._at_end and self._begin == self._end
 
     def _advance(self, block: Block, n_bytes: int, n_lines: int, n_docs: int) -> None:
         """Step over lines."""
@@ -137,7 +138,6 @@ class JsonlReader:
         """The block gets these lines, unless all are blank."""
         end = int(ends[-1]) if len(ends) else 0
         self._save(block.lines[end:n_bytes])
-        self.finished = self._all_read()
         if end == 0:
             return
         if self._position.bytes == 0 and block.lines[: len(BOM)].tobytes() == BOM:
@@ -230,12 +230,10 @@ class JsonlReader:
         stripped = line.strip(BLANK)
         if not stripped and n_bytes <= self._max_line_bytes:
             self._advance(block, n_bytes, 1, 0)
-            self.finished = self._all_read()
             return
         text = self._text_of(block, number, line, stripped)
         if text is None:
             self._advance(block, n_bytes, 1, 1)
-            self.finished = self._all_read()
             return
         self._long, self._long_at, self._long_bytes = memoryview(text), self._inside, n_bytes
         self._inside = 0
@@ -299,7 +297,6 @@ class JsonlReader:
         if self._metadata:
             block.metadata.append(self._long_metadata)
         self._long = None
-        self.finished = self._all_read()  # not before: there was more to go out
         self._advance(block, self._long_bytes, 1, 1)
 
 
