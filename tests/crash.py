@@ -5,6 +5,7 @@
 SPEC is JSON:   command  the arguments of pyunitok, whose OUT is "ids"
                 points   the numbers of the calls before which it is stopped, negative ones from the end; null for all
                 power    whether what was not synced is lost as well
+                older    arguments that make an older output, there before each run; it is to stay whole or go
                 checkpoints   after how many of them it is killed (without "points")
 For each point the folder's outputs are removed, the command is run until there, and again to its end; "wrong" lists the
 points after which the outputs were not those of a run that nothing had stopped. Without "points" the command is run
@@ -39,6 +40,9 @@ class Disk:
         self.kept = []  # open, so that no other file gets the number of one that is gone
         shutil.rmtree(shadow, ignore_errors=True)
         shadow.mkdir()
+        for path in Path().glob("ids*"):  # what was there before is safe
+            self.on_fsync(os.open(path, os.O_RDONLY))
+        self.on_fsync(os.open(".", os.O_RDONLY))
 
     def on_fsync(self, fd: int) -> None:
         if Path(f"/proc/self/fd/{fd}").is_dir():
@@ -161,6 +165,21 @@ def clear() -> None:
         path.unlink()
 
 
+def make_older(spec: dict) -> list[bytes] | None:
+    """Remove all outputs, and make the older one if there is to be one."""
+    clear()
+    if not spec.get("older"):
+        return None
+    if not Path("older/ids").exists():
+        assert in_child(lambda: run(spec | {"command": spec["older"]}, None)) == 0, Path("log").read_text()
+        Path("older").mkdir()
+        for path in Path().glob("ids*"):
+            shutil.copy(path, "older")
+    for path in Path("older").iterdir():
+        shutil.copy(path, ".")
+    return outputs()
+
+
 def main() -> None:
     spec = json.loads(sys.argv[1])
     if "points" not in spec:
@@ -168,17 +187,19 @@ def main() -> None:
         return
     for module in ("pyunitok.cli", "pyunitok.pipeline", "pyunitok.journal", "concurrent.futures.thread", "zstandard"):
         importlib.import_module(module)
-    clear()
+    older = make_older(spec)
     assert in_child(lambda: run(spec, None, Path("count"))) == 0, Path("log").read_text()
     whole, n_calls = outputs(), int(Path("count").read_text())
     wrong, survived, resumed = [], 0, 0
     for point in spec["points"] if spec["points"] is not None else range(n_calls):
-        clear()
+        make_older(spec)
         stopped = in_child(lambda point=point: run(spec, point % n_calls))
         if stopped not in (0, -signal.SIGKILL):  # 0: threads made fewer calls this time
             wrong.append([point, "stopped", stopped])
         if spec.get("power"):
             lose_power(SHADOW)
+        if Path("ids").exists() and outputs() not in (whole, older):
+            wrong.append([point, "OUT and what lies beside it do not fit"])
         resumed += Path("ids.journal.partial").exists()
         code = in_child(lambda: run(spec, None))
         left = sorted(path.name for path in Path().glob("ids*"))

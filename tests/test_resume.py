@@ -108,11 +108,14 @@ def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **
 # ------------------------------------------------------------------------------------------------------ crashes
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("power", [False, True])
-def test_stopped_at_any_call_of_the_system(folder, power):
+def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
     """kill -9 between any two steps of checkpoints and of the commit, and the same with a loss of power."""
-    points = None if EXPENSIVE else [*range(-18, 0), *random.sample(range(80), 12)]
+    points = None if EXPENSIVE else [*range(-18, 0), *random.sample(range(80), 3 if overwrite else 12)]
     spec = {"command": TOKENIZE, "points": points, "power": power}
+    if overwrite:
+        spec |= {"command": [*TOKENIZE, "--overwrite"], "older": [*TOKENIZE, "--eod", "7"]}
     done = subprocess.run(
         [sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), capture_output=True
     )
