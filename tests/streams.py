@@ -110,6 +110,8 @@ def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=No
         if going_on and check_pieces:
             check_pieces(block)
         block.data[:] = 0x2A  # nothing may be kept there
+        if reader.finished:
+            break
     assert not going_on and not reader.fill(block)
     return ret
 

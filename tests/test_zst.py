@@ -86,7 +86,7 @@ def stream_of(data, compression, tmp_path=None, odd=None):
     """A stream over `data`, whose file gives odd pieces where odd is a seed."""
     if odd is not None:
         raw = RawFile.__new__(RawFile)
-        raw.name, raw.position, raw._ahead, raw._file = "test", 0, b"", streams.OddFile(data, odd)
+        raw.name, raw.position, raw._ahead, raw._end, raw._file = "test", 0, b"", None, streams.OddFile(data, odd)
     else:
         path = tmp_path / "test"
         path.write_bytes(data)

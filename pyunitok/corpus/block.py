@@ -89,8 +89,11 @@ class DocumentReader(Protocol):
     ends_with_separator  known when finished; None where there is no separator
     """
 
-    finished: bool
-    ends_with_separator: bool | None
+    @property
+    def finished(self) -> bool: ...
+
+    @property
+    def ends_with_separator(self) -> bool | None: ...
 
     def fill(self, block: Block) -> bool:
         """Put the next documents into `block`, to be completed by block.finish(); False once there are none left, and

@@ -66,7 +66,11 @@ class JsonlReader:
         self._long_at = 0
         self._long_metadata = b""
         self._long_bytes = 0  # of the line
-        self.finished = False
+
+    @property
+    def finished(self) -> bool:
+        """Nothing is left."""
+        return self._at_end and self._begin == self._end and self._long is None
 
     def fill(self, block: Block) -> bool:
         """Put the next lines into `block`, to be made into documents by block.finish(); False once there are none left.
@@ -134,7 +138,6 @@ class JsonlReader:
         """The block gets these lines, unless all are blank."""
         end = int(ends[-1]) if len(ends) else 0
         self._save(block.lines[end:n_bytes])
-        self.finished = self._at_end and self._begin == self._end
         if end == 0:
             return
         if self._position.bytes == 0 and block.lines[: len(BOM)].tobytes() == BOM:
@@ -224,7 +227,6 @@ class JsonlReader:
         number = self._position.lines + 1
         if self._position.bytes == 0:
             line = line.removeprefix(BOM)
-        self.finished = self._at_end and self._begin == self._end
         stripped = line.strip(BLANK)
         if not stripped and n_bytes <= self._max_line_bytes:
             self._advance(block, n_bytes, 1, 0)

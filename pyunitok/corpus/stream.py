@@ -35,6 +35,7 @@ class RawFile:
         self.name = STDIN_NAME if path == STDIN else path
         self.position = 0
         self._ahead = b""
+        self._end: int | None = None
         try:
             if path == STDIN:
                 if sys.stdin is None:
@@ -66,6 +67,10 @@ class RawFile:
         except OSError as error:
             raise self._failed(error) from error
 
+    def end_at(self, position: int | None) -> None:
+        """Take the file to end there."""
+        self._end = position
+
     def peek(self, n_bytes: int) -> bytes:
         """The next n_bytes, fewer only at the end of the file; they stay unread."""
         while len(self._ahead) < n_bytes:
@@ -77,6 +82,7 @@ class RawFile:
 
     def read(self, n_bytes: int) -> bytes:
         """At least 1 and at most n_bytes; none at the end of the file."""
+        n_bytes = self._up_to_end(n_bytes)
         if self._ahead:
             chunk, self._ahead = self._ahead[:n_bytes], self._ahead[n_bytes:]
         else:
@@ -86,6 +92,7 @@ class RawFile:
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill the buffer, short only at the end of the file."""
+        buffer = buffer[: self._up_to_end(len(buffer))]
         n = 0
         while self._ahead and n < len(buffer):
             chunk = self.read(len(buffer) - n)
@@ -105,6 +112,9 @@ class RawFile:
     def close(self) -> None:
         if self.name != STDIN_NAME:
             self._file.close()
+
+    def _up_to_end(self, n_bytes: int) -> int:
+        return n_bytes if self._end is None else min(n_bytes, self._end - self.position)
 
     def _read(self, n_bytes: int) -> bytes:
         try:
