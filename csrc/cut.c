@@ -156,7 +156,17 @@ static void build_kinds(cut_table *t)
             if (t->pair[a << 8 | b] != CUT_HERE) t->kind_before[kind_of(b)] |= (uint8_t)(1 << kind_of(a));
 }
 
-int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, cut_table *t)
+/* What the flags say, after the pieces. */
+static void force(cut_table *t, int32_t flags)
+{
+    for (int a = 0; a < 256; a++) {
+        for (int b = 0; b < 256 && flags & CUT_NOWHERE_ELSE; b++) t->pair[a << 8 | b] = CUT_NEVER;
+        if (flags & CUT_BEFORE_SPACE) t->pair[a << 8 | ' '] = CUT_HERE;
+        if (flags & CUT_AFTER_NEWLINE && a != '\n' && !continues((uint8_t)a)) t->pair['\n' << 8 | a] = CUT_HERE;
+    }
+}
+
+int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags, cut_table *t)
 {
     memset(t, 0, sizeof *t);
     for (int a = 0; a < 256; a++)
@@ -170,6 +180,7 @@ int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, cut
             n_windows[piece[i]] += mark(t, piece, i, n_bytes);
         }
     }
+    force(t, flags);
     build_kinds(t);
     if (!build_planes(t)) return 0;
     build_look(t, n_windows);

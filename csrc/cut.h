@@ -43,6 +43,7 @@ enum { LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
 enum { KIND_OTHER, KIND_LETTER, KIND_DIGIT, KIND_SPACE, KIND_CONTROL, KIND_QUOTE, KIND_HYPHEN, N_KINDS };
 
 #define CUT_WINDOW_BITS 19
+#define CUT_WINDOW_BYTES 3 /* how far a window reaches beyond a cut */
 
 /* As it lies in a native file: 8-byte aligned, no padding. */
 typedef struct cut_table {
@@ -62,8 +63,15 @@ typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t
 #define CUT_CHUNK_BYTES 4096
 #define CUT_READ_BEYOND 72
 
-/* Fills the table from the pieces; 0 when memory is short. O(bytes of pieces). */
-int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, cut_table *ret);
+/* Cuts that an encoder makes by itself, whatever the pieces hold. */
+enum {
+    CUT_BEFORE_SPACE = 1,  /* every space begins a segment */
+    CUT_AFTER_NEWLINE = 2, /* so does what follows a newline and is none */
+    CUT_NOWHERE_ELSE = 4   /* and nothing else does */
+};
+
+/* Fills the table from the pieces and flags; 0 when memory is short. O(bytes of pieces). */
+int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags, cut_table *ret);
 
 /* The scan for an instruction set that unitok_cpu_supported. */
 cut_scan cut_scan_for(int32_t cpu);

@@ -1,15 +1,16 @@
-/* memo.h - segments already met and their ids: two fixed-size tables in the caller's scratch
+/* memo.h - segments already met: the keys under which two fixed-size tables in the caller's scratch hold their ids
  *
  * A text repeats itself: of English segments some 97 % were met shortly before. A segment of up to 15 bytes is its own
  * key: the bytes, zero-padded, and their number in byte 15; up to 31 bytes likewise in the second table. The whole key
  * is compared, so a hit is exact. Direct-mapped, the last segment wins: sets of two ways were measured and lost.
  *
- *     short entry, 32 bytes     | 15 bytes of segment .......... n | 7 ids ......... count |
- *     long entry, 64 bytes      | 31 bytes of segment ........................................ n |
- *                               | 15 ids ................................................. count |
+ *     short entry    | 15 bytes of segment .......... n | 7 ids .................................. word |
+ *     long entry     | 31 bytes of segment ........................................ n |
+ *                    | 15 ids ........................................................ word |
  *
- * An empty entry has n = 0, which no segment has. Ids are copied whole, 7 or 15 and the count, and the output moves on
- * by the count: hence UNITOK_ENCODE_SLACK.
+ * The ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids, what stands above is the loop's
+ * (segments.h, which declares the entries). An empty entry has n = 0, which no segment has. Ids are copied whole, 7 or 15
+ * and the word, and the output moves on by the count: hence UNITOK_ENCODE_SLACK.
  */
 #pragma once
 
@@ -19,37 +20,20 @@
 #include <emmintrin.h>
 #endif
 
-#define MEMO_SHORT_BITS 16
-#define MEMO_LONG_BITS 15
 #define MEMO_SHORT_BYTES 15
 #define MEMO_LONG_BYTES 31
 #define MEMO_SHORT_IDS 7
 #define MEMO_LONG_IDS 15
-
-typedef struct memo_short {
-    uint64_t key[2];
-    uint16_t ids[MEMO_SHORT_IDS + 1]; /* the last is the count */
-} memo_short;
-
-typedef struct memo_long {
-    uint64_t key[4];
-    uint16_t ids[MEMO_LONG_IDS + 1];
-} memo_long;
-
-typedef struct memo {
-    memo_short shorts[1 << MEMO_SHORT_BITS];
-    memo_long longs[1 << MEMO_LONG_BITS];
-} memo;
 
 INLINE uint64_t mix(uint64_t a, uint64_t b)
 {
     return a * 0x9E3779B97F4A7C15u ^ b * 0xC2B2AE3D27D4EB4Fu;
 }
 
-INLINE memo_long *memo_long_slot(memo *m, const uint64_t key[4])
+INLINE uint64_t memo_long_hash(const uint64_t key[4])
 {
     uint64_t half = mix(key[0], key[1]), other = mix(key[2], key[3]);
-    return &m->longs[(half ^ other >> 1 ^ other << 63) >> (64 - MEMO_LONG_BITS)];
+    return half ^ other >> 1 ^ other << 63;
 }
 
 /* memo_masks[n] keeps the first n bytes of 16. */
@@ -80,15 +64,15 @@ INLINE memo_short_key memo_short_key_of(const uint8_t *segment, int64_t n_bytes)
     return _mm_or_si128(bytes, _mm_loadu_si128((const __m128i *)memo_tags[n_bytes]));
 }
 
-INLINE memo_short *memo_short_slot(memo *m, memo_short_key key)
+INLINE uint64_t memo_short_hash(memo_short_key key)
 {
-    uint64_t low = (uint64_t)_mm_cvtsi128_si64(key), high = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(key, key));
-    return &m->shorts[mix(low, high) >> (64 - MEMO_SHORT_BITS)];
+    return mix((uint64_t)_mm_cvtsi128_si64(key), (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(key, key)));
 }
 
-INLINE int memo_short_has(const memo_short *slot, memo_short_key key)
+/* Is this the key that an entry holds? */
+INLINE int memo_short_is(const uint64_t held[2], memo_short_key key)
 {
-    return _mm_movemask_epi8(_mm_cmpeq_epi8(key, _mm_loadu_si128((const __m128i *)slot->key))) == 0xFFFF;
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(key, _mm_loadu_si128((const __m128i *)held))) == 0xFFFF;
 }
 #else
 typedef struct memo_short_key {
@@ -103,14 +87,14 @@ INLINE memo_short_key memo_short_key_of(const uint8_t *segment, int64_t n_bytes)
     return key;
 }
 
-INLINE memo_short *memo_short_slot(memo *m, memo_short_key key)
+INLINE uint64_t memo_short_hash(memo_short_key key)
 {
-    return &m->shorts[mix(key.low, key.high) >> (64 - MEMO_SHORT_BITS)];
+    return mix(key.low, key.high);
 }
 
-INLINE int memo_short_has(const memo_short *slot, memo_short_key key)
+INLINE int memo_short_is(const uint64_t held[2], memo_short_key key)
 {
-    return ((slot->key[0] ^ key.low) | (slot->key[1] ^ key.high)) == 0;
+    return ((held[0] ^ key.low) | (held[1] ^ key.high)) == 0;
 }
 #endif
 

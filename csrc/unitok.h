@@ -1,7 +1,8 @@
 /* unitok.h - the whole public C API of the library under pyunitok
  *
  * cffi reads this file as it stands, so it includes nothing and defines only constants: include <stdint.h> first
- * (common.h does). Sections: Basics, Model, Encode, Decode, Documents, HAT-trie.
+ * (common.h does). Sections: Basics, Model, Normalize, Encode, Decode, Documents,
+ * HAT-trie.
  *
  * Conventions
  *   - The packed list. `data` + `offsets[0..n]`: item i is data[offsets[i]..offsets[i+1]). Documents, pieces and token
@@ -23,7 +24,8 @@ enum unitok_status {
     UNITOK_ERROR_VOCABULARY = 3, /* these pieces make no vocabulary; `item` is the piece at fault, or -1 */
     UNITOK_ERROR_FORMAT = 4,     /* these bytes are no native model; `position` is the byte at fault */
     UNITOK_ERROR_ID = 5,         /* an id has no piece; `item` is the id, `position` its index in the array */
-    UNITOK_ERROR_CPU = 6         /* this processor or this build lacks the instruction set asked for */
+    UNITOK_ERROR_CPU = 6,        /* this processor or this build lacks the instruction set asked for */
+    UNITOK_ERROR_ROOM = 7        /* the array for ids is too small; `item` is the document */
 };
 
 typedef struct unitok_error {
@@ -54,32 +56,88 @@ enum unitok_engine {
     UNITOK_ENGINE_HAT = 1           /* the growable HAT-trie that vocabularies are built in */
 };
 
+/* The largest id that fits a uint16 array, and the largest there can be. */
 #define UNITOK_ID_MAX 65535
+#define UNITOK_WIDE_ID_MAX 4194303
+
+/* How a model turns text into pieces. */
+enum unitok_kind {
+    UNITOK_KIND_LONGEST = 1, /* greedy longest prefix, over bytes (RWKV World) */
+    UNITOK_KIND_UNIGRAM = 2, /* the best path by score: Viterbi (SentencePiece, BytePiece, Hugging Face) */
+    UNITOK_KIND_BPE = 3,     /* the pair of best score merges first (SentencePiece, Hugging Face) */
+    UNITOK_KIND_CHAR = 4,    /* every character is a token (SentencePiece) */
+    UNITOK_KIND_WORD = 5     /* every word is a token (SentencePiece) */
+};
+
+/* What a piece is for; the numbers are SentencePiece's. */
+enum unitok_piece_type {
+    UNITOK_PIECE_NORMAL = 1,
+    UNITOK_PIECE_UNKNOWN = 2,      /* at most one: what a character becomes that nothing covers */
+    UNITOK_PIECE_CONTROL = 3,      /* never matches in a text; decodes to nothing */
+    UNITOK_PIECE_USER_DEFINED = 4, /* matches before everything, is never normalized or split */
+    UNITOK_PIECE_UNUSED = 5,       /* matches nothing */
+    UNITOK_PIECE_BYTE = 6          /* "<0x41>": one byte of a character that nothing covers */
+};
+
+enum unitok_model_flags {
+    UNITOK_ADD_DUMMY_PREFIX = 1,        /* a space before the text (after it, with WHITESPACE_AS_SUFFIX) */
+    UNITOK_REMOVE_EXTRA_WHITESPACES = 2,
+    UNITOK_ESCAPE_WHITESPACES = 4,      /* a space becomes U+2581 */
+    UNITOK_WHITESPACE_AS_SUFFIX = 8,
+    UNITOK_BYTE_FALLBACK = 16,          /* an unknown character becomes its bytes */
+    UNITOK_MERGE_UNKNOWN = 32,          /* adjacent unknown characters become one id */
+    UNITOK_FLOAT64 = 64,                /* Unigram sums scores in float64 (BytePiece, Hugging Face), else in float32 */
+    UNITOK_RESTART_AT_SPACE = 128,      /* every space begins a text of its own (Hugging Face's Metaspace) */
+    UNITOK_RESTART_AFTER_NEWLINE = 256, /* so does what follows a run of newlines (BytePiece) */
+    UNITOK_BYTES = 512,                 /* positions are bytes, not characters; nothing is normalized (BytePiece) */
+    UNITOK_BYTE_PIECES_MATCH = 1024     /* the text "<0x41>" is the byte piece of that name (Hugging Face) */
+};
+#define UNITOK_FLAGS_ALL 2047
+
+/* All that a model is made of. Pieces are data, offsets[0..n_pieces]; ids[k], scores[k], types[k] are those of piece k. */
+typedef struct unitok_spec {
+    int32_t kind;  /* an enum unitok_kind */
+    int32_t flags; /* of enum unitok_model_flags */
+    int64_t n_pieces;
+    const uint8_t *data;
+    const int64_t *offsets;
+    const int64_t *ids;
+    const double *scores;     /* NULL: all 0 */
+    const uint8_t *types;     /* enum unitok_piece_type; NULL: all NORMAL */
+    const uint8_t *charsmap;  /* SentencePiece's precompiled_charsmap; NULL: none */
+    int64_t n_charsmap_bytes;
+    const uint8_t *unknown_surface; /* what the unknown id decodes to; NULL: nothing */
+    int64_t n_unknown_surface_bytes;
+    int64_t eod_id;      /* -1, or an id: end of document */
+    int64_t fallback_id; /* LONGEST: -1, or what a byte becomes that no piece covers */
+} unitok_spec;
 
 typedef struct unitok_model unitok_model;
 
 typedef struct unitok_model_info {
-    int64_t n_pieces;        /* pieces that can match in a text */
+    int64_t n_pieces;        /* pieces of every type */
     int64_t n_ids;           /* 1 + the largest id, eod and fallback included */
     int64_t eod_id;          /* end of document, or -1 */
-    int64_t fallback_id;     /* what a byte becomes that no piece covers, or -1 where all 256 bytes are pieces */
+    int64_t fallback_id;     /* LONGEST: what a byte becomes that no piece covers, or -1 where all 256 bytes are pieces */
+    int64_t unknown_id;      /* what an unknown character becomes, or -1 */
     int64_t max_piece_bytes; /* the longest piece: the look-ahead that greedy needs */
     int64_t memory_bytes;    /* what the model holds, mapped bytes included */
     int64_t trie_bytes;      /* of these, the engine */
+    int32_t kind;            /* an enum unitok_kind */
+    int32_t flags;           /* of enum unitok_model_flags */
+    int32_t id_bytes;        /* 2: ids are uint16_t; 4: uint32_t, where the largest is over UNITOK_ID_MAX */
     int32_t engine;          /* an enum unitok_engine */
     int32_t cpu;             /* the enum unitok_cpu in use, never AUTO */
+    int32_t is_whole;        /* a document is one segment: nothing proves a cut in it, and its memory is O(n_bytes) */
 } unitok_model_info;
 
-/* Builds a greedy longest-prefix model.
- *   data, offsets[0..n_pieces]   the pieces, any bytes, none empty, none twice
- *   ids[0..n_pieces-1]           their ids, 0..UNITOK_ID_MAX, none twice
- *   eod_id, fallback_id          -1..UNITOK_ID_MAX; each may be a piece's id or one of its own
- *   engine, cpu                  enum unitok_engine, enum unitok_cpu
- * Fails with UNITOK_ERROR_VOCABULARY where a rule above is broken, or where a byte has no piece and fallback_id is -1.
- * Nothing passed in is kept. Cost: O(bytes of pieces); 65,529 pieces take some 30 ms. */
-int32_t unitok_model_new(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces,
-                         int64_t eod_id, int64_t fallback_id, int32_t engine, int32_t cpu, unitok_model **ret,
-                         unitok_error *error);
+/* Builds a model.
+ *   spec         its pieces: none empty, no id twice (0..UNITOK_WIDE_ID_MAX); no two the same bytes among those that match
+ *   engine, cpu  enum unitok_engine (LONGEST alone has the choice), enum unitok_cpu
+ * Fails with UNITOK_ERROR_VOCABULARY where a rule is broken, for LONGEST also where a byte has no piece and fallback_id is
+ * -1; with UNITOK_ERROR_FORMAT for a broken charsmap. Nothing passed in is kept. Cost: O(bytes of pieces); 65,529 pieces
+ * take some 30 ms. */
+int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret, unitok_error *error);
 
 /* Opens a native model that lies in memory, 8-byte aligned. `bytes[0..n_bytes-1]` must stay unchanged for the life of
  * the model, which reads its tables in place. Every index in the file is checked: hostile bytes give
@@ -102,11 +160,73 @@ void unitok_model_free(unitok_model *model);
 /* The bytes of piece `id`; *ret_n_bytes is -1 (and the result NULL) if that id has no piece. The memory is the model's. */
 const uint8_t *unitok_model_piece(const unitok_model *model, int64_t id, int64_t *ret_n_bytes);
 
+/* Like unitok_normalize by the model's own rules, in the verbatim form; the text itself where it has none. */
+int64_t unitok_model_normalize(const unitok_model *model, const uint8_t *text, int64_t n_bytes, uint8_t *out,
+                               int64_t *norm_to_orig, int64_t capacity);
+
+/* The enum unitok_piece_type of an id; 0 where it has no piece. */
+int32_t unitok_model_piece_type(const unitok_model *model, int64_t id);
+
 /* All pieces by id, in the model's memory: piece `id` is data[offsets[id]..offsets[id + 1]), id < n_ids; empty if none. */
 void unitok_model_pieces(const unitok_model *model, const uint8_t **ret_data, const uint32_t **ret_offsets);
 
-/* The id of exactly these bytes, or -1. */
+/* The id of exactly these bytes, or -1. LONGEST: one walk; the other kinds: O(n_ids). */
 int64_t unitok_model_find(const unitok_model *model, const uint8_t *piece, int64_t n_bytes);
+
+/* --------------------------------------------------------------------------------------------- Normalize ---- */
+
+/* SentencePiece's normalization, exactly as sentencepiece 0.2.3 has it: at every position the longest user-defined
+ * symbol, kept as it is; else the longest key of the charsmap, replaced; else one character, or U+FFFD for a byte
+ * that begins no whole character. Then the whitespace rules of enum unitok_model_flags. It has two forms:
+ *   verbatim   byte for byte what sentencepiece gives
+ *   compact    with UNITOK_ESCAPE_WHITESPACES, U+2581 as one byte, a space, wherever it came from: a space or a
+ *              U+2581 in the text. Else the same as verbatim. Replacements and symbols must be whole characters, or
+ *              it cannot be had.
+ * A normalizer is immutable and may be shared by any number of threads. */
+typedef struct unitok_normalizer unitok_normalizer;
+
+/* Builds one from kind, flags, charsmap and the USER_DEFINED pieces of `spec`, and keeps nothing of it.
+ * UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe. Some ms for a charsmap of 240
+ * KB. */
+int32_t unitok_normalizer_new(const unitok_spec *spec, unitok_normalizer **ret, unitok_error *error);
+void unitok_normalizer_free(unitok_normalizer *normalizer);
+int64_t unitok_normalizer_memory_bytes(const unitok_normalizer *normalizer);
+/* Whether it has the compact form. */
+int32_t unitok_normalizer_is_compact(const unitok_normalizer *normalizer);
+
+/* Normalizes a whole text and returns the size of the result, in the compact form if `compact` is not 0.
+ *   out, capacity   where the size is over capacity, only the first bytes are written, or fewer: call again with room
+ *   norm_to_orig    NULL, or room for capacity + 1: [i] is where in the text the replacement that gave byte i begins,
+ *                   and [result] where what follows the last begins. [0] is -1 where sentencepiece gives no offsets
+ *                   at all: the text is empty, or only spaces that are removed
+ * O(n_bytes). */
+int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes, int32_t compact,
+                         uint8_t *out, int64_t *norm_to_orig, int64_t capacity);
+
+/* Where a text stands that is normalized part by part. All zeros: at its start. */
+typedef struct unitok_normalize_state {
+    int64_t n_held_bytes; /* spaces that are removed if the text ends here */
+    int32_t is_verbatim;  /* set by the caller at the start: 1 for the verbatim form where both can be had */
+    int32_t is_started;   /* the dummy prefix is out */
+    int32_t is_after_space;
+    int32_t is_ended; /* `last` was given, and all is out */
+} unitok_normalize_state;
+
+/* Normalizes text[*io_consumed..n_bytes-1] into out[0..result-1], moves *io_consumed on, and returns when the text is
+ * used up or less than unitok_normalizer_step_bytes of room is left. n_bytes must be the end of the text (`last` 1:
+ * call until state->is_ended) or a point that unitok_normalize_split gave, for nothing behind it is looked at; the
+ * text before *io_consumed may be gone. The form is compact if that can be had and is_verbatim is 0. The fast way: no
+ * offsets. */
+int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state, const uint8_t *text,
+                              int64_t n_bytes, int64_t *io_consumed, int32_t last, uint8_t *out, int64_t capacity);
+
+/* The room that unitok_normalize_some must have to move on. */
+int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
+
+/* How much of an unfinished text can be normalized now: for the result k, text[0..k) and then the rest, in the same
+ * state, give the normalization of the whole, whatever follows text[n_bytes-1]: no key, symbol or character lies over
+ * k. 0 only if n_bytes is less than the longest key or symbol. Starts must be such points. */
+int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Encode ---- */
 
@@ -119,33 +239,52 @@ int64_t unitok_scratch_memory_bytes(const unitok_scratch *scratch);
 /* Forgets the segments met, as if new: for measurements. */
 void unitok_scratch_clear(unitok_scratch *scratch);
 
+/* How the next part of a document goes on: the running sum of scores, the spaces seen. All zero: a document begins. */
+typedef struct unitok_state {
+    double sum;
+    unitok_normalize_state normalize;
+    int32_t last_unknown;
+    int32_t last_byte;
+} unitok_state;
+
 enum unitok_encode_flags {
-    UNITOK_ENCODE_PLAIN = 1,   /* without cuts and memo: the same ids, slower; for tests and measurements */
-    UNITOK_ENCODE_OPEN_END = 2 /* the last document goes on after this batch: it gets no eod */
+    UNITOK_ENCODE_PLAIN = 1,     /* without cuts and memo: the same ids, slower; for tests and measurements */
+    UNITOK_ENCODE_OPEN_END = 2,  /* the last document goes on after this batch: it gets no eod */
+    UNITOK_ENCODE_OPEN_START = 4 /* the first document goes on from the batch before, at a point that unitok_split gave */
 };
 
-/* An array for ids must have room for every byte and every eod, and this many more. */
+/* What an array for ids needs beyond the ids it gets. For LONGEST and BytePiece, n_bytes + UNITOK_ENCODE_SLACK is enough for
+ * a text of n_bytes; others may need more where text grows by normalization or breaks down into bytes. */
 #define UNITOK_ENCODE_SLACK 16
 
-/* Encodes one document: ids[0..result-1]. Never fails. O(n_bytes) on any bytes.
- * ids must have room for n_bytes + UNITOK_ENCODE_SLACK. */
+/* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are; -1 when memory is short;
+ * -2 where `capacity` (in ids) may not be enough: try again with more. O(n_bytes) on any bytes; BPE O(n log n) within a
+ * segment. */
 int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
-                      uint16_t *ids);
-
-/* Like unitok_encode, and ends[k] is where token k ends, in bytes from the start of the text. Slower: no memo. */
-int64_t unitok_encode_ends(const unitok_model *model, const uint8_t *text, int64_t n_bytes, uint16_t *ids,
-                           int64_t *ends);
+                      void *ids, int64_t capacity);
 
 /* Encodes a packed list of documents into a packed list of ids: id_offsets[0..n_docs], id_offsets[0] = 0. Each document
- * is followed by eod_id unless that is -1. ids must have room for offsets[n_docs] - offsets[0] + UNITOK_ENCODE_SLACK, and
- * with an eod_id for n_docs more. Fails only on bad arguments. */
+ * is followed by eod_id unless that is -1. flags are enum unitok_encode_flags. `state`, NULL where all documents are
+ * whole: with OPEN_START read for the first, with OPEN_END filled by the last. UNITOK_ERROR_ROOM as -2 above. */
 int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, const uint8_t *data,
-                            const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, uint16_t *ids,
-                            int64_t *id_offsets, unitok_error *error);
+                            const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state,
+                            void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error);
 
-/* How much of an unfinished document can be encoded now: for the result k, encoding text[0..k) and then the rest, with
- * whatever follows it, gives the ids of the whole. k > 0 if n_bytes >= 2 * max_piece_bytes. Starts must be such points too
- * (0 is). Takes the last proven cut; where there is none, the last token boundary that more text cannot move. */
+/* A token and where it comes from. */
+typedef struct unitok_span {
+    int64_t id;
+    int64_t begin, end; /* in the text, in bytes; SentencePiece's offsets */
+    int64_t piece_end;  /* in the normalized text (unitok_normalize): the piece begins where the one before ends */
+} unitok_span;
+
+/* Encodes one document with the place of every token: spans[0..result-1]; -1 and -2 as unitok_encode. Slower: no memo, and
+ * O(n_bytes) memory. */
+int64_t unitok_encode_spans(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
+                            unitok_span *spans, int64_t capacity);
+
+/* How much of an unfinished document can be encoded now: for the result k, encoding text[0..k) and then the rest in the
+ * state left, with whatever follows, gives the ids of the whole. Starts must be such points too (0 is). 0 means: not yet.
+ * For LONGEST, k > 0 if n_bytes >= 2 * max_piece_bytes. */
 int64_t unitok_split(const unitok_model *model, const uint8_t *text, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Decode ---- */
@@ -154,9 +293,10 @@ int64_t unitok_split(const unitok_model *model, const uint8_t *text, int64_t n_b
  *   drop_last      1: the last id of each document is its eod, which is left out by position whatever its value
  *   separator      n_separator_bytes bytes that follow each document
  *   out, capacity  with capacity too small (0 to ask) nothing is written to out, and byte_offsets holds the sizes
- * byte_offsets[n_docs] is the size needed. An eod or fallback id without a piece decodes to nothing and to U+FFFD.
+ * byte_offsets[n_docs] is the size needed. An eod or fallback id without a piece decodes to nothing and to U+FFFD; with a
+ * normalizer, U+2581 to a space, byte pieces to their bytes and so on, as SentencePiece does, without its denormalization.
  * UNITOK_ERROR_ID names the first id that is out of range or has no piece. */
-int32_t unitok_decode_batch(const unitok_model *model, const uint16_t *ids, const int64_t *id_offsets, int64_t n_docs,
+int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const int64_t *id_offsets, int64_t n_docs,
                             int32_t drop_last, const uint8_t *separator, int64_t n_separator_bytes, uint8_t *out,
                             int64_t capacity, int64_t *byte_offsets, unitok_error *error);
 

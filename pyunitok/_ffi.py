@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,23 @@ except ModuleNotFoundError as error:
 from pyunitok.errors import CpuError, IdError, ModelFormatError, UnitokError, VocabularyError
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
-Ids = np.ndarray[Any, np.dtype[np.uint16]]
+Ids = np.ndarray[Any, np.dtype[np.uint16]] | np.ndarray[Any, np.dtype[np.uint32]]  # as wide as the model's largest id
 Offsets = np.ndarray[Any, np.dtype[np.int64]]
+Scores = np.ndarray[Any, np.dtype[np.float64]]
 
 CPUS = {"portable": 0, "sse2": 1, "avx2": 2, "avx512": 3, "neon": 4}
 ENGINES = {"double-array": 0, "hat": 1}
 ENCODE_SLACK: int = lib.UNITOK_ENCODE_SLACK
 ID_MAX: int = lib.UNITOK_ID_MAX
+WIDE_ID_MAX: int = lib.UNITOK_WIDE_ID_MAX
+KINDS = {"longest": 1, "unigram": 2, "bpe": 3, "char": 4, "word": 5}
+MODEL_FLAGS: dict[str, int] = {
+    name: getattr(lib, f"UNITOK_{name.upper()}")
+    for name in (
+        "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix", "byte_fallback",
+        "merge_unknown", "float64", "restart_at_space", "restart_after_newline", "bytes", "byte_pieces_match",
+    )
+}  # fmt: skip
 CHECKSUM_AT: int = lib.UNITOK_NATIVE_CHECKSUM_AT
 CHECKED_FROM: int = lib.UNITOK_NATIVE_CHECKED_FROM
 
@@ -50,13 +61,16 @@ def check(status: int, error: Any) -> None:
     raise exception
 
 
-_POINTERS = {np.dtype(np.uint8): "uint8_t[]", np.dtype(np.uint16): "uint16_t[]", np.dtype(np.int64): "int64_t[]"}
+_POINTERS = {
+    np.dtype(np.uint8): "uint8_t[]", np.dtype(np.uint16): "uint16_t[]", np.dtype(np.uint32): "uint32_t[]",
+    np.dtype(np.int64): "int64_t[]", np.dtype(np.float64): "double[]",
+}  # fmt: skip
 
 
 def pointer(array: np.ndarray[Any, Any], *, writable: bool = False) -> Any:
     """A C array over `array`, not copied: it must be one-dimensional, contiguous, and of a dtype that C here knows."""
     if array.ndim != 1 or not array.flags.c_contiguous or array.dtype not in _POINTERS:
-        raise ValueError(f"expected a contiguous uint8, uint16 or int64 vector, not {array.dtype}{array.shape}")
+        raise ValueError(f"expected a contiguous vector of numbers, not {array.dtype}{array.shape}")
     return ffi.from_buffer(_POINTERS[array.dtype], array, require_writable=writable)
 
 
@@ -77,30 +91,43 @@ def cpu_number(cpu: str | None) -> int:
 
 
 class Model:
-    """An immutable C model: shared by threads, freed with its last reference. `keep` is what the C side borrows."""
+    """An immutable C model: shared by threads, freed with its last reference. `keep` is what the C side borrows.
 
-    __slots__ = ("_keep", "handle", "info")
+    dtype  of its ids: uint16, or uint32 where the largest does not fit
+    """
+
+    __slots__ = ("_keep", "dtype", "handle", "info")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = ffi.new("unitok_model_info *")
         lib.unitok_model_get_info(handle, info)
         self.info: Any = info
+        self.dtype: np.dtype[Any] = np.dtype(np.uint16 if info.id_bytes == 2 else np.uint32)
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
         self._keep = keep
 
     @classmethod
     def new(
-        cls, data: Bytes, offsets: Offsets, ids: Offsets, *,
-        eod_id: int | None, fallback_id: int | None, engine: str, cpu: str | None,
+        cls, data: Bytes, offsets: Offsets, ids: Offsets, *, kind: str = "longest", flags: int = 0,
+        scores: Scores | None = None, types: Bytes | None = None, charsmap: bytes = b"", unknown_surface: bytes = b"",
+        eod_id: int | None, fallback_id: int | None = None, engine: str = "double-array", cpu: str | None = None,
     ) -> Model:  # fmt: skip
-        ret, error = ffi.new("unitok_model **"), ffi.new("unitok_error *")
+        """See unitok_spec and unitok_model_new in csrc/unitok.h."""
+        ret, error, spec = ffi.new("unitok_model **"), ffi.new("unitok_error *"), ffi.new("unitok_spec *")
         if len(offsets) != len(ids) + 1 or int(offsets[-1]) > len(data):
             raise ValueError("the pieces' offsets do not fit their ids or their bytes")
-        status = lib.unitok_model_new(
-            pointer(data), pointer(offsets), pointer(ids), len(ids), -1 if eod_id is None else eod_id,
-            -1 if fallback_id is None else fallback_id, engine_number(engine), cpu_number(cpu), ret, error,
-        )  # fmt: skip
-        check(status, error)
+        if any(array is not None and len(array) != len(ids) for array in (scores, types)):
+            raise ValueError("there are not as many scores or types as pieces")
+        spec.kind, spec.flags, spec.n_pieces = KINDS[kind], flags, len(ids)
+        map_, surface = ffi.from_buffer("uint8_t[]", charsmap), ffi.from_buffer("uint8_t[]", unknown_surface)
+        spec.data, spec.offsets, spec.ids = pointer(data), pointer(offsets), pointer(ids)
+        spec.charsmap, spec.n_charsmap_bytes = map_, len(charsmap)
+        spec.unknown_surface, spec.n_unknown_surface_bytes = surface, len(unknown_surface)
+        spec.scores = ffi.NULL if scores is None else pointer(scores)
+        spec.types = ffi.NULL if types is None else pointer(types)
+        spec.eod_id = -1 if eod_id is None else eod_id
+        spec.fallback_id = -1 if fallback_id is None else fallback_id
+        check(lib.unitok_model_new(spec, engine_number(engine), cpu_number(cpu), ret, error), error)
         return cls(ret[0])
 
     @classmethod
@@ -129,6 +156,20 @@ class Model:
         bounds = np.frombuffer(ffi.buffer(offsets[0], 4 * (self.info.n_ids + 1)), np.uint32).astype(np.int64)
         return np.frombuffer(ffi.buffer(data[0], int(bounds[-1]))[:], np.uint8), bounds
 
+    def normalize(self, text: bytes) -> bytes:
+        """The text as it is encoded, with U+2581 for spaces."""
+        room = len(text) + len(text) // 2 + 64
+        while True:
+            out = np.empty(room, np.uint8)
+            n = lib.unitok_model_normalize(self.handle, text, len(text), pointer(out), ffi.NULL, room)
+            if n <= room:
+                return out[:n].tobytes()
+            room = n
+
+    def is_byte(self, id_: int) -> bool:
+        """Whether the id is a byte piece."""
+        return bool(lib.unitok_model_piece_type(self.handle, id_) == lib.UNITOK_PIECE_BYTE)
+
     def find(self, piece: bytes) -> int:
         return int(lib.unitok_model_find(self.handle, piece, len(piece)))
 
@@ -136,17 +177,11 @@ class Model:
         buffer = ffi.from_buffer("uint8_t[]", text)
         return int(lib.unitok_split(self.handle, buffer, len(buffer)))
 
-    def encode_ends(self, text: bytes) -> tuple[Ids, Offsets]:
-        ids = np.empty(len(text) + ENCODE_SLACK, np.uint16)
-        ends = np.empty(len(text) + 1, np.int64)
-        n = lib.unitok_encode_ends(self.handle, text, len(text), pointer(ids), pointer(ends))
-        return ids[:n].copy(), ends[:n].copy()
-
     def decode_batch(
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
     ) -> tuple[Bytes, Offsets]:
-        if int(offsets[-1]) > len(ids):
-            raise ValueError("the offsets reach past the ids")
+        if int(offsets[-1]) > len(ids) or ids.dtype != self.dtype:
+            raise ValueError(f"the offsets reach past the ids, or these are not {self.dtype}")
         sizes = np.empty(len(offsets), np.int64)
         error = ffi.new("unitok_error *")
 
@@ -167,6 +202,23 @@ class Model:
 
 _encode = lib.unitok_encode
 _SMALL_BYTES = 4096  # texts up to here are encoded into a buffer that is used again
+_NO_MEMORY, _NO_ROOM = -1, -2
+
+
+class State:
+    """How the next part of a document goes on: see unitok_state in csrc/unitok.h. New ones stand at a beginning."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self) -> None:
+        self.handle: Any = ffi.new("unitok_state *")
+
+
+class RoomError(ValueError):
+    """The array for ids is too small for these documents."""
+
+
+_ERRORS[lib.UNITOK_ERROR_ROOM] = RoomError
 
 
 class Scratch:
@@ -181,59 +233,162 @@ class Scratch:
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
         self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
-        self._ids: Ids = np.empty(_SMALL_BYTES + ENCODE_SLACK, np.uint16)
+        self._ids: Ids = np.empty(2 * _SMALL_BYTES, model.dtype)
         self._ids_pointer: Any = pointer(self._ids)
 
     def clear(self) -> None:
         """Forget the segments met."""
         lib.unitok_scratch_clear(self.handle)
 
-    def encode(self, text: bytes) -> Ids:
-        """uint16[n]: the ids of one document."""
+    def encode(self, text: bytes) -> Any:
+        """ids[n]: of one document."""
         n_bytes = len(text)
         if n_bytes <= _SMALL_BYTES:
-            return np.array(self._ids[: _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer)])
-        ids = np.empty(n_bytes + ENCODE_SLACK, np.uint16)
-        n = _encode(self._model_handle, self.handle, text, n_bytes, pointer(ids))
-        ids.resize(n, refcheck=False)
-        return ids
+            n = _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer, len(self._ids))
+            if n >= 0:
+                return np.array(self._ids[:n])
+        return self._encode_large(text)
+
+    def _encode_large(self, text: bytes) -> Ids:
+        room = len(text) + len(text) // 8 + ENCODE_SLACK
+        while True:
+            ids: Ids = np.empty(room, self._model.dtype)
+            n = _encode(self._model_handle, self.handle, text, len(text), pointer(ids), room)
+            if n >= 0:
+                ids.resize(n, refcheck=False)
+                return ids
+            if n == _NO_MEMORY:
+                raise MemoryError("not enough memory to encode this text")
+            room *= 2
 
     def count(self, text: bytes) -> int:
-        ids = self._ids if len(text) <= _SMALL_BYTES else np.empty(len(text) + ENCODE_SLACK, np.uint16)
-        return int(_encode(self._model_handle, self.handle, text, len(text), pointer(ids)))
+        n = -1
+        if len(text) <= _SMALL_BYTES:
+            n = int(_encode(self._model_handle, self.handle, text, len(text), self._ids_pointer, len(self._ids)))
+        return n if n >= 0 else len(self._encode_large(text))
+
+    def encode_spans(self, text: bytes) -> Offsets:
+        """int64[n, 4]: id, begin and end in the text, end in the normalized text; see unitok_span."""
+        room = len(text) + ENCODE_SLACK
+        while True:
+            spans = np.empty((room, 4), np.int64)
+            buffer = ffi.cast("unitok_span *", ffi.from_buffer(spans))
+            n = lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), buffer, room)
+            if n >= 0:
+                found: Offsets = spans[:n].copy()
+                return found
+            if n == _NO_MEMORY:
+                raise MemoryError("not enough memory to encode this text")
+            room *= 2
 
     def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
         """Encode each text where it lies, one call a text, into `ids`; int64[n + 1]: their offsets there.
 
-        `ids` must have room for every byte and ENCODE_SLACK more.
+        RoomError where `ids` may be too small.
         """
-        if len(ids) < sum(map(len, texts)) + ENCODE_SLACK:
-            raise ValueError("a buffer is too small for these documents")
-        out, model, scratch = pointer(ids, writable=True), self._model_handle, self.handle
+        out, model, scratch, room = pointer(ids, writable=True), self._model_handle, self.handle, len(ids)
         done, offsets = 0, [0]
         for text in texts:
-            done += _encode(model, scratch, text, len(text), out + done)
+            n = _encode(model, scratch, text, len(text), out + done, room - done)
+            if n < 0:
+                raise RoomError("too small") if n == _NO_ROOM else MemoryError("not enough memory to encode this text")
+            done += n
             offsets.append(done)
         return np.array(offsets, np.int64)
 
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
-        eod_id: int = -1, open_end: bool = False, plain: bool = False,
+        eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None,
+        plain: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
-        ids. `ids` must have room for every byte, every eod and ENCODE_SLACK more."""
+        ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough."""
         n_docs = len(offsets) - 1
-        needed = int(offsets[-1] - offsets[0]) + n_docs * (eod_id >= 0) + ENCODE_SLACK
-        if int(offsets[-1]) > len(data) or len(ids) < needed or len(id_offsets) <= n_docs:
-            raise ValueError("a buffer is too small for these documents")
+        if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
+            raise ValueError("a buffer is too small for these documents, or of another dtype")
         flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain
+        flags |= lib.UNITOK_ENCODE_OPEN_START * open_start
         error = ffi.new("unitok_error *")
         status = lib.unitok_encode_batch(
             self._model_handle, self.handle, pointer(data), pointer(offsets), n_docs, eod_id, flags,
-            pointer(ids, writable=True), pointer(id_offsets, writable=True), error,
+            ffi.NULL if state is None else state.handle, pointer(ids, writable=True), len(ids),
+            pointer(id_offsets, writable=True), error,
         )  # fmt: skip
         check(status, error)
         return int(id_offsets[n_docs])
+
+
+class Normalizer:
+    """An immutable C normalizer: SentencePiece's normalization. See csrc/unitok.h."""
+
+    __slots__ = ("handle", "is_compact", "step_bytes")
+
+    def __init__(self, charsmap: bytes, symbols: Sequence[bytes], flags: int) -> None:
+        spec, ret, error = ffi.new("unitok_spec *"), ffi.new("unitok_normalizer **"), ffi.new("unitok_error *")
+        data = ffi.from_buffer("uint8_t[]", b"".join(symbols))
+        offsets = np.zeros(len(symbols) + 1, np.int64)
+        np.cumsum([len(symbol) for symbol in symbols], out=offsets[1:])
+        types = np.full(len(symbols), lib.UNITOK_PIECE_USER_DEFINED, np.uint8)
+        map_ = ffi.from_buffer("uint8_t[]", charsmap)
+        spec.flags, spec.n_pieces, spec.data, spec.offsets = flags, len(symbols), data, pointer(offsets)
+        spec.types, spec.charsmap, spec.n_charsmap_bytes = pointer(types), map_, len(charsmap)
+        check(lib.unitok_normalizer_new(spec, ret, error), error)
+        self.handle: Any = ffi.gc(
+            ret[0], lib.unitok_normalizer_free, int(lib.unitok_normalizer_memory_bytes(ret[0]))
+        )
+        self.is_compact = bool(lib.unitok_normalizer_is_compact(self.handle))
+        self.step_bytes = int(lib.unitok_normalizer_step_bytes(self.handle))
+
+    def normalize(self, text: bytes, *, compact: bool = False) -> bytes:
+        return self._normalize(text, compact, None)[0]
+
+    def normalize_with_offsets(self, text: bytes, *, compact: bool = False) -> tuple[bytes, Offsets]:
+        """The result, and int64[len(result) + 1]: where in the text each byte comes from; empty where sentencepiece
+        gives none (nothing but spaces that are removed)."""
+        out, offsets = self._normalize(text, compact, np.empty(2 * len(text) + 16, np.int64))
+        assert offsets is not None
+        return out, offsets[:0] if offsets[0] < 0 else offsets[: len(out) + 1].copy()
+
+    def _normalize(self, text: bytes, compact: bool, offsets: Offsets | None) -> tuple[bytes, Offsets | None]:
+        out = np.empty(2 * len(text) + 15, np.uint8)
+        while True:
+            n = lib.unitok_normalize(
+                self.handle, text, len(text), compact, pointer(out),
+                ffi.NULL if offsets is None else pointer(offsets), len(out),
+            )  # fmt: skip
+            if n <= len(out):
+                return out[:n].tobytes(), offsets
+            out, offsets = np.empty(n, np.uint8), None if offsets is None else np.empty(n + 1, np.int64)
+
+    def normalize_parts(
+        self, parts: Iterable[bytes], *, compact: bool = True, room: int = 1 << 16
+    ) -> Iterator[bytes]:
+        """The normalization of a text that comes in parts, in parts, each of at most `room` bytes over step_bytes.
+
+        What cannot be settled yet waits: never more than a part and the longest key or symbol.
+        """
+        state, consumed = ffi.new("unitok_normalize_state *"), ffi.new("int64_t *")
+        state.is_verbatim = not compact
+        out = np.empty(self.step_bytes + room, np.uint8)
+
+        def take(text: bytes, n_bytes: int, last: bool) -> Iterator[bytes]:
+            consumed[0] = 0
+            while consumed[0] < n_bytes or (last and not state.is_ended):
+                n = lib.unitok_normalize_some(
+                    self.handle, state, text, n_bytes, consumed, last, pointer(out), len(out)
+                )
+                yield out[:n].tobytes()
+
+        waiting = b""
+        for part in parts:
+            waiting += part
+            n_bytes = self.split(waiting)
+            yield from take(waiting, n_bytes, False)
+            waiting = waiting[n_bytes:]
+        yield from take(waiting, len(waiting), True)
+
+    def split(self, text: bytes) -> int:
+        return int(lib.unitok_normalize_split(self.handle, text, len(text)))
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:

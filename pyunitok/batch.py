@@ -99,7 +99,7 @@ def encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None
     starts = np.concatenate(([0], np.cumsum(sizes)))
     cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
     room = [int(starts[cut]) + part * _ffi.ENCODE_SLACK for part, cut in enumerate(cuts)]
-    ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, np.uint16)
+    ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, tokenizer.dtype)
 
     def encode_part(part: int) -> Offsets:
         with tokenizer.scratch() as scratch:

@@ -32,7 +32,7 @@ def model_rows(tokenizer: Tokenizer) -> Rows:
         ("file", tokenizer.path or "-"),
         ("kind", "greedy longest prefix, UTF-8 byte fallback"),
         ("pieces", f"{sum(1 for piece in pieces if len(piece)):,}, the longest of {tokenizer.max_piece_bytes} bytes"),
-        ("ids", f"0..{tokenizer.vocab_size - 1} (uint16)"),
+        ("ids", f"0..{tokenizer.vocab_size - 1} ({tokenizer.dtype})"),
         ("eod", eod),
         ("lossless", lossless),
         ("engine", f"{tokenizer.engine}, {tokenizer.cpu}"),

@@ -43,12 +43,13 @@ class InputIdentity:
     compression: str
     size: int | None  # in bytes; None for a pipe
     mtime_ns: int | None  # when it was last changed; None where nothing tells
+    etag: str | None = None  # behind a URL: what its store calls this version, if it does
 
     @classmethod
     def of(cls, record: InputRecord) -> InputIdentity:
         """What a manifest says of an input."""
         path = re.sub(r"^/(dev|proc/self)/fd/\d+$", "/dev/fd", record.path)  # of <(command): another number each time
-        return cls(path, record.format, record.compression, record.size, record.mtime_ns)
+        return cls(path, record.format, record.compression, record.size, record.mtime_ns, record.etag)
 
     def __str__(self) -> str:
         words = [self.path, f"({self.format}"]
@@ -57,6 +58,7 @@ class InputIdentity:
         if self.mtime_ns is not None:
             seconds, ns = divmod(self.mtime_ns, 10**9)
             words.append(f", changed {datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%d %H:%M:%S}.{ns:09} UTC")
+        words.append("" if self.etag is None else f", etag {self.etag}")
         return words[0] + " " + "".join(words[1:]) + ")"
 
 
@@ -146,7 +148,7 @@ def to_hashed(values: dict[str, Any]) -> Hashed:
 
 def encode_run(run: Identity) -> bytes:
     """Line 2 of the journal, with its end. It is long where there are many inputs, and never changes."""
-    inputs = [[item.path, item.format, item.compression, item.size, item.mtime_ns] for item in run.inputs]
+    inputs = [[item.path, item.format, item.compression, item.size, item.mtime_ns, item.etag] for item in run.inputs]
     return json.dumps({"options": run.options, "inputs": inputs}).encode() + b"\n"
 
 

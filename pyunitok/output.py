@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pyunitok.errors import OutputError
 from pyunitok.hashing import HASH_CHUNK_BYTES, Hashed
 from pyunitok.journal import Identity, Journal, encode_run, journal_path, run_of
@@ -110,8 +108,8 @@ def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> 
         raise OutputError(f"{out} exists; --overwrite replaces it")
     manifest = Manifest.read(described)
     _refuse(differences(manifest), f"{out} exists, and was made by another command")
-    expected = {out: manifest.tokens * np.dtype(manifest.dtype).itemsize, ends: manifest.documents * 8}
-    for path, n_bytes in expected.items():
+    sizes = manifest.sizes()
+    for path, n_bytes in ((out, sizes[""]), (ends, sizes[".ends"])):
         if not path.exists() or path.stat().st_size != n_bytes:
             raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest; --overwrite starts again")
     if manifest.run and manifest.run.get("metadata") and not _named(out, METADATA_SUFFIX).exists():

@@ -55,6 +55,7 @@ class Plan:
     overwrite: bool = False
     skip_bad: bool = False  # leave out bad JSON lines and list them in OUT.errors.jsonl
     metadata: bool = False  # write OUT.meta.jsonl.zst
+    verify: bool = False  # decode each block and compare, before its ids are handed on
     dtype: np.dtype[Any] = UINT16  # of the ids
     shard: Shard | None = None  # the sources are this part of all
 

@@ -31,8 +31,10 @@ from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import MAX_DOCS, TextReader
 from pyunitok.errors import LimitError
+from pyunitok.verify_block import verify_block
 
 if TYPE_CHECKING:
+    from pyunitok.corpus.parquet import ParquetReader
     from pyunitok.pipeline import Plan
 
 # Text that may be encoded and not yet written, besides two blocks a thread, so that a slow write stops nobody.
@@ -128,7 +130,7 @@ class Inputs:
         self._plan = plan
         self._start = start or BEGINNING
         self._source = self._start.source - 1
-        self._stream: ByteStream | None = None
+        self._stream: ByteStream | ParquetReader | None = None
         self._reader: DocumentReader | None = None
         self._compressed_before = sum(source.size_bytes or 0 for source in plan.sources[: self._start.source])
         self._endings: list[Ending] = []
@@ -180,13 +182,22 @@ class Inputs:
 
     def _open_ahead(self, number: int) -> AheadStream | None:
         source = self._plan.sources[number]
-        if source.opened is not None:
+        if source.opened is not None or source.format == "parquet":
             return None
         return stream.open_ahead(source, self._start_of(number), self.ahead, self.room.max_frame_bytes)
 
     def _open(self, source: Source) -> None:
         plan, split, start = self._plan, self._plan.tokenizer.split, self._start_of(self._source)
         self._stream = self.ahead.take(self._source) or source.opened
+        if source.format == "parquet":
+            from pyunitok.corpus.parquet import ParquetReader
+
+            parquet = ParquetReader(
+                stream.open_seekable(source), source.name, plan.text_key, split, start,
+                skip=plan.skip_bad, metadata=plan.metadata,
+            )  # fmt: skip
+            self._stream = self._reader = parquet
+            return
         assert self._stream is not None
         stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
         if source.format == "jsonl":
@@ -325,6 +336,9 @@ class Workers:
         id_offsets = np.empty(n_docs + 1, np.int64)
         eod_id = -1 if self._plan.eod_id is None else self._plan.eod_id
         n_ids = scratch.encode_batch(block.data, offsets, ids, id_offsets, eod_id=eod_id, open_end=block.open_end)
+        if self._plan.verify and n_docs:
+            name = self._plan.sources[block.source].name
+            verify_block(self._plan.tokenizer, block, ids, id_offsets, eod=eod_id >= 0, name=name)
         ends = id_offsets[1 : n_docs + 1 - block.open_end]
         return Encoded(
             block.source, ids, n_ids, ends, block.source_bytes, compressed, block.after, block.bad, block.metadata

@@ -75,5 +75,9 @@ def ranges(sizes: Sequence[int], count: int) -> list[tuple[int, int]]:
 
 
 def shard_name(out: str, index: int, count: int) -> Path:
-    """OUT.i-of-n, with zeros so that names sort as the shards do."""
-    return Path(f"{out}.{index:0{len(str(count - 1))}}-of-{count}")
+    return Path(out + shard_suffix(index, count))
+
+
+def shard_suffix(index: int, count: int) -> str:
+    """.i-of-n, behind OUT; with zeros so that names sort as the shards do."""
+    return f".{index:0{len(str(count - 1))}}-of-{count}"

@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyunitok.corpus.inputs import Source
@@ -153,20 +152,14 @@ class Tally:
 
 
 def _record(source: Source, plan: Plan) -> InputRecord:
-    mtime_ns = None if source.size_bytes is None else _mtime_ns(source.path)
-    record = InputRecord(source.path, source.format, source.compression, source.size_bytes, mtime_ns)
-    if source.format == "jsonl":
+    record = InputRecord(
+        source.path, source.format, source.compression, source.size_bytes, source.mtime_ns, source.etag
+    )
+    if source.format in ("jsonl", "parquet"):
         record.text_key = plan.text_key
     elif plan.separator is not None:
         record.separator = plan.separator.decode("utf-8", "surrogateescape")
     return record
-
-
-def _mtime_ns(path: str) -> int | None:
-    try:
-        return Path(path).stat().st_mtime_ns
-    except OSError:  # gone: who opens it will say so
-        return None
 
 
 def statistics(manifest: Manifest) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 import hashlib
+import json
 import operator
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +20,7 @@ from pyunitok import _ffi
 from pyunitok._ffi import Ids, Offsets
 from pyunitok.errors import IdError, VocabularyError
 from pyunitok.packed import Packed
+from pyunitok.vocab.vocabulary import About
 
 Engine = Literal["double-array", "hat"]
 
@@ -28,7 +31,16 @@ def _show_bytes(error: UnicodeError) -> tuple[str, int]:
     return "".join(f"<0x{byte:02X}>" for byte in error.object[error.start : error.end]), error.end
 
 
+def _replace_bytes(error: UnicodeError) -> tuple[str, int]:
+    """U+FFFD for each byte that is no valid UTF-8, as SentencePiece; "replace" makes one for several."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "\ufffd" * (error.end - error.start), error.end
+
+
 codecs.register_error("pyunitok.show", _show_bytes)
+codecs.register_error("pyunitok.replace", _replace_bytes)
+
+ALGORITHMS = {"longest": "longest-prefix", "unigram": "unigram", "bpe": "bpe", "char": "char", "word": "word"}
 
 
 class Tokenizer:
@@ -44,13 +56,14 @@ class Tokenizer:
     name   the vocabulary's; path: the file it came from, or None
     """
 
-    def __init__(self, model: _ffi.Model, *, name: str, eod_piece: str | None, path: str | None = None) -> None:
+    def __init__(self, model: _ffi.Model, about: About, *, path: str | None = None) -> None:
         """For from_file, from_pieces and default, which are how a Tokenizer is made."""
         self.model = model
+        self.about = about
         self._scratches: list[_ffi.Scratch] = []  # idle ones; append and pop are atomic
         self._sha256: str | None = None
-        self._eod_piece = eod_piece
-        self.name = name
+        self._denormalizer: _ffi.Normalizer | None = None
+        self.name = about.name
         self.path = path
 
     # ------------------------------------------------------------------------------------------------- making ---
@@ -59,9 +72,9 @@ class Tokenizer:
     def from_file(
         cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None
     ) -> Tokenizer:
-        """Open a model file, recognised by its content: native, RWKV World text or JSON.
+        """Open a model file, recognised by its content: native, RWKV World text or JSON, SentencePiece.
 
-        engine  "double-array" (the default) or "hat"; the same ids
+        engine  "double-array" (the default) or, for greedy longest prefix, "hat"; the same ids
         cpu     None for the best that this processor has, or "portable", "sse2", "avx2", "avx512", "neon"; the same ids
 
         Raises FileNotFoundError, VocabularyError or ModelFormatError (naming file and line or byte), CpuError.
@@ -69,8 +82,8 @@ class Tokenizer:
         """
         from pyunitok.vocab import open_model
 
-        model, name, eod_piece = open_model(Path(path), engine=engine, cpu=cpu)
-        return cls(model, name=name, eod_piece=eod_piece, path=os.fspath(path))
+        model, about = open_model(Path(path), engine=engine, cpu=cpu)
+        return cls(model, about, path=os.fspath(path))
 
     @classmethod
     def default(cls, *, engine: Engine = "double-array", cpu: str | None = None) -> Tokenizer:
@@ -99,7 +112,7 @@ class Tokenizer:
         fallback  what a byte becomes that no piece covers; needed only where one of the 256 bytes is no piece
 
         Raises VocabularyError, naming the piece, for an empty or repeated piece, an id that is repeated or not within
-        0..65535, and a byte without a piece.
+        0..4194303, and a byte without a piece.
         """
         from pyunitok.vocab.vocabulary import Vocabulary
 
@@ -108,14 +121,14 @@ class Tokenizer:
         try:
             ids = np.array([operator.index(number) for number in numbers], np.int64)
         except OverflowError:
-            raise VocabularyError(f"{name}: an id is not within 0..{_ffi.ID_MAX}") from None
+            raise VocabularyError(f"{name}: an id is not within 0..{_ffi.WIDE_ID_MAX}") from None
 
         def id_of(special: int | str | bytes | None, role: str) -> int | None:
             if special is None:
                 return None
             if not isinstance(special, str | bytes):
-                if not 0 <= operator.index(special) <= _ffi.ID_MAX:
-                    raise VocabularyError(f"{name}: the {role} {special} is not within 0..{_ffi.ID_MAX}")
+                if not 0 <= operator.index(special) <= _ffi.WIDE_ID_MAX:
+                    raise VocabularyError(f"{name}: the {role} {special} is not within 0..{_ffi.WIDE_ID_MAX}")
                 return operator.index(special)
             piece = _as_bytes(special)
             if piece not in items:
@@ -127,33 +140,33 @@ class Tokenizer:
         vocabulary = Vocabulary.pack(
             items, ids, eod_id=eod_id, eod_piece=eod_piece, fallback_id=fallback_id, name=name
         )
-        return cls(vocabulary.build(engine=engine, cpu=cpu), name=name, eod_piece=eod_piece)
+        return cls(vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(name))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the native form: it opens by memory-mapping, with nothing to rebuild."""
         from pyunitok.vocab import native
 
-        native.save(path, self.model, name=self.name, eod_piece=self._eod_piece)
+        native.save(path, self.model, self.about)
 
     def __reduce__(self) -> tuple[Any, ...]:
         from pyunitok.vocab import native
 
-        image = bytes(native.write(self.model, name=self.name, eod_piece=self._eod_piece))
+        image = bytes(native.write(self.model, self.about))
         return _unpickle, (image, self.path, self.engine)
 
     # ----------------------------------------------------------------------------------------------- encoding ---
 
     def encode(self, text: str | bytes) -> Ids:
-        """uint16[n]: the ids of one document. Any bytes encode; a str with a lone surrogate raises UnicodeEncodeError.
+        """dtype[n]: the ids of one document. Any bytes encode; a str with a lone surrogate raises UnicodeEncodeError.
 
-        Source of the method: RWKV's TRIE_TOKENIZER, the longest piece at every position. O(n).
+        The reference of the model's format decides them: RWKV's TRIE_TOKENIZER, sentencepiece. O(n).
         """
         data = text.encode() if text.__class__ is str else _as_bytes(text)
         try:  # self.scratch() spelled out: this path is measured in nanoseconds
             scratch = self._scratches.pop()
         except IndexError:
-            scratch = _ffi.Scratch(self.model)
-        ids = scratch.encode(data)
+            scratch = self.new_scratch()
+        ids: Ids = scratch.encode(data)
         self._scratches.append(scratch)
         return ids
 
@@ -163,7 +176,7 @@ class Tokenizer:
             return scratch.count(_as_bytes(text))
 
     def encode_batch(self, docs: Iterable[str | bytes] | Packed, threads: int | None = None) -> Packed:
-        """The ids of many documents: item i is uint16[...], what encode(docs[i]) gives.
+        """The ids of many documents: item i is dtype[...], what encode(docs[i]) gives.
 
         docs     str, bytes, or a Packed of uint8
         threads  at most so many; None: one for every MiB of text, up to the cores at hand
@@ -180,54 +193,86 @@ class Tokenizer:
         return batch.encode_batch(self, batch.documents_of(documents), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
-        """What id_to_piece gives for every id of encode(text)."""
-        return [self.id_to_piece(id_) for id_ in self.encode(text).tolist()]
+        """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself."""
+        data = _as_bytes(text)
+        if not self.normalizes:
+            return [self.id_to_piece(id_) for id_ in self.encode(data).tolist()]
+        with self.scratch() as scratch:
+            spans = scratch.encode_spans(data)
+        normalized, ends = self.model.normalize(data), spans[:, 3].tolist()
+        parts = [normalized[begin:end].decode("utf-8", "pyunitok.show") for begin, end in pairwise([0, *ends])]
+        pairs = zip(spans[:, 0].tolist(), parts, strict=True)
+        return [self.id_to_piece(id_) if self.model.is_byte(id_) else part for id_, part in pairs]
 
     def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, Offsets]:
-        """uint16[n] ids and int64[n, 2] spans: token k is text[spans[k, 0]:spans[k, 1]].
+        """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0] : spans[k, 1]].
 
-        Spans count bytes for bytes and characters for str; a token that begins or ends inside a character has the whole
-        character in its span. Slower than encode: it walks the trie for every token.
+        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has all of it in
+        its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
+        a character only the last has it. Slower than encode, and O(n) memory.
         """
         data = _as_bytes(text)
-        ids, ends = self.model.encode_ends(data)
-        spans = np.stack((np.concatenate((ends[:0], [0], ends[:-1]))[: len(ends)], ends), axis=1)
-        if isinstance(text, str) and len(ids):
-            begins_character = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80
-            character = np.cumsum(begins_character) - 1  # of each byte
-            spans = np.stack((character[spans[:, 0]], character[spans[:, 1] - 1] + 1), axis=1)
-        return ids, spans
+        with self.scratch() as scratch:
+            table = scratch.encode_spans(data)
+        spans = table[:, 1:3].copy()
+        if isinstance(text, str):
+            begun = np.zeros(len(data) + 2, np.int64)  # [i]: characters that begin before byte i
+            np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80, out=begun[1:-1])
+            empty = spans[:, 0] == spans[:, 1]
+            begins = np.where(empty, begun[spans[:, 0]], begun[spans[:, 0] + 1] - 1)
+            spans = np.stack((begins, begun[spans[:, 1]]), axis=1)
+        return table[:, 0].astype(self.dtype), spans
+
+    def normalize(self, text: str | bytes) -> str:
+        """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; other models have none."""
+        data = _as_bytes(text)
+        return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
 
     def split(self, text: bytes | bytearray | memoryview) -> int:
         """How much of an unfinished document can be encoded now, whatever follows: see unitok_split in csrc/unitok.h.
 
-        encode(text[:k]) followed by encode(text[k:] + more) is encode(text + more). 0 only for short texts.
+        Where the model keeps nothing from one part to the next (greedy longest prefix), encode(text[:k]) followed by
+        encode(text[k:] + more) is encode(text + more); others carry a _ffi.State. 0: not yet.
         """
         return self.model.split(text)
 
     # ----------------------------------------------------------------------------------------------- decoding ---
 
     def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
-        """The text of any sequence of ids. "strict" raises UnicodeDecodeError where its bytes are no UTF-8; IdError."""
-        return self.decode_bytes(ids).decode("utf-8", errors)
+        """The text of any sequence of ids. "strict" raises UnicodeDecodeError for bytes that are no UTF-8,
+        "replace" puts U+FFFD there (for SentencePiece models one a byte, as it does); IdError."""
+        handler = "pyunitok.replace" if errors == "replace" and self.normalizes else errors
+        return self.decode_bytes(ids).decode("utf-8", handler)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
 
-        An eod id without a piece decodes to nothing, a fallback id without one to U+FFFD.
+        An eod id without a piece decodes to nothing, a fallback id without one to U+FFFD. SentencePiece: the first
+        space goes if the model adds or removes such, byte pieces are their bytes, control symbols nothing.
         """
-        array = as_ids(ids)
+        array = as_ids(ids, self.dtype)
         data, _ = self.model.decode_batch(array, np.array([0, len(array)], np.int64))
-        return data.tobytes()
+        return self._denormalize(data.tobytes())
 
     def decode_batch(self, ids: Packed) -> Packed:
-        """Many sequences of ids (a Packed of uint16, offsets [n + 1]) to a Packed of uint8, offsets [n + 1].
+        """Many sequences of ids (a Packed of dtype, offsets [n + 1]) to a Packed of uint8, offsets [n + 1].
 
         IdError as decode_bytes; its position counts over all the ids.
         """
-        if not isinstance(ids, Packed) or ids.data.dtype != np.uint16:
-            raise TypeError("expected a Packed of uint16")
-        return Packed(*self.model.decode_batch(ids.data, ids.offsets))
+        if not isinstance(ids, Packed) or ids.data.dtype != self.dtype:
+            raise TypeError(f"expected a Packed of {self.dtype}")
+        decoded = Packed(*self.model.decode_batch(ids.data, ids.offsets))
+        if self.about.denormalization is None:
+            return decoded
+        return Packed.from_documents(self._denormalize(item.tobytes()) for item in decoded)
+
+    def _denormalize(self, data: bytes) -> bytes:
+        if self.about.denormalization is None:
+            return data
+        if self._denormalizer is None:
+            charsmap, flags = self.about.denormalization
+            self._denormalizer = _ffi.Normalizer(charsmap, [], flags)
+        return self._denormalizer.normalize(data)
 
     # ---------------------------------------------------------------------------------------------- vocabulary ---
 
@@ -250,9 +295,49 @@ class Tokenizer:
         return None if self.model.info.fallback_id < 0 else int(self.model.info.fallback_id)
 
     @property
+    def kind(self) -> str:
+        """How it encodes: "longest", "unigram", "bpe", "char" or "word"."""
+        return next(name for name, number in _ffi.KINDS.items() if number == self.model.info.kind)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its ids: uint16, or uint32 where the largest does not fit."""
+        return self.model.dtype
+
+    @property
+    def algorithm(self) -> str:
+        """What decides the ids, with a version: tokens made by another are not comparable."""
+        return f"{ALGORITHMS[self.kind]} 1"
+
+    @property
+    def normalizes(self) -> bool:
+        """Whether texts are normalized before they are encoded."""
+        return self.kind != "longest" and not self.model.info.flags & _ffi.MODEL_FLAGS["bytes"]
+
+    @property
     def lossless(self) -> bool:
-        """Whether decode_bytes(encode(x)) == x for every x."""
-        return all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
+        """Whether decode_bytes(encode(x)) == x for every x. No SentencePiece model is: U+2581 comes back as a space."""
+        return self.kind == "longest" and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
+
+    @property
+    def unk_id(self) -> int | None:
+        """What an unknown character becomes, or None."""
+        return self.about.special.get("unk")
+
+    @property
+    def bos_id(self) -> int | None:
+        """Beginning of sentence, or None."""
+        return self.about.special.get("bos")
+
+    @property
+    def eos_id(self) -> int | None:
+        """End of sentence, or None."""
+        return self.about.special.get("eos")
+
+    @property
+    def pad_id(self) -> int | None:
+        """Padding, or None."""
+        return self.about.special.get("pad")
 
     @property
     def engine(self) -> str:
@@ -282,11 +367,15 @@ class Tokenizer:
     def sha256(self) -> str:
         """Of the vocabulary itself (pieces, ids, special ids), whichever file it came from."""
         if self._sha256 is None:
-            data, offsets = self.model.pieces()
-            digest = hashlib.sha256(b"pyunitok longest 1\n")
-            digest.update(np.array([self.model.info.eod_id, self.model.info.fallback_id], "<i8").tobytes())
-            digest.update(offsets.astype("<i8").tobytes())
-            digest.update(data.tobytes())
+            digest = hashlib.sha256(f"pyunitok {self.kind} 1\n".encode())
+            if self.kind == "longest":
+                data, offsets = self.model.pieces()
+                digest.update(np.array([self.model.info.eod_id, self.model.info.fallback_id], "<i8").tobytes())
+                digest.update(offsets.astype("<i8").tobytes())
+                digest.update(data.tobytes())
+            else:
+                digest.update(memoryview(self.model.save())[_ffi.CHECKED_FROM :])
+                digest.update(json.dumps(self.about.to_json() | {"name": ""}, sort_keys=True).encode())
             self._sha256 = digest.hexdigest()
         return self._sha256
 
@@ -298,14 +387,14 @@ class Tokenizer:
     def id_to_piece(self, id_: int) -> str:
         """The piece as text; bytes that are no valid UTF-8 show as <0xE3>. IdError if the id has no meaning."""
         if id_ == self.eod_id and self.model.piece(id_) is None:
-            return self._eod_piece or "<eod>"
+            return self.about.eod_piece or "<eod>"
         return self.id_to_bytes(id_).decode("utf-8", "pyunitok.show")
 
     def piece_to_id(self, piece: str | bytes) -> int | None:
         """The id of exactly this piece, or None. A str may also be what id_to_piece shows: <0xE3>, the eod's name."""
         id_ = self.model.find(_as_bytes(piece))
         if id_ < 0 and isinstance(piece, str):
-            if piece == self._eod_piece:
+            if piece == self.about.eod_piece:
                 return self.eod_id
             id_ = self.model.find(_unshow(piece))
         return None if id_ < 0 else id_
@@ -313,32 +402,37 @@ class Tokenizer:
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, vocab_size={self.vocab_size}, engine={self.engine!r}, cpu={self.cpu!r})"
 
+    def new_scratch(self) -> _ffi.Scratch:
+        """What a thread needs to encode. For the rooms of this package."""
+        return _ffi.Scratch(self.model)
+
     @contextmanager
     def scratch(self) -> Iterator[_ffi.Scratch]:
         """What a thread needs to encode: an idle one, or new. For the rooms of this package."""
         try:
             scratch = self._scratches.pop()
         except IndexError:
-            scratch = _ffi.Scratch(self.model)
+            scratch = self.new_scratch()
         try:
             yield scratch
         finally:
             self._scratches.append(scratch)
 
 
-def as_ids(ids: Iterable[int]) -> Ids:
-    """uint16[n] from any sequence of integers; IdError names the first that does not fit, and its position."""
+def as_ids(ids: Iterable[int], dtype: np.dtype[Any]) -> Ids:
+    """dtype[n] from any sequence of integers; IdError names the first that does not fit, and its position."""
     array = ids if isinstance(ids, np.ndarray) else _array_of(ids)
-    if array.dtype == np.uint16 and array.ndim == 1:
+    if array.dtype == dtype and array.ndim == 1:
         return np.ascontiguousarray(array)
     if isinstance(ids, np.ndarray) and (array.dtype.kind == "O" or array.size == 0):
         array = _array_of(array.tolist())  # objects may be no integers; an empty array is float64 unless told otherwise
     if array.ndim != 1 or array.dtype.kind not in "iuO":
         raise TypeError(f"ids must be a sequence of integers, not {array.dtype}{list(array.shape)}")
-    wrong = np.flatnonzero((array < 0) | (array > _ffi.ID_MAX))
+    largest = np.iinfo(dtype).max
+    wrong = np.flatnonzero((array < 0) | (array > largest))
     if len(wrong):
-        raise IdError(f"id {array[wrong[0]]} at position {wrong[0]}: ids lie within 0..{_ffi.ID_MAX}")
-    return array.astype(np.uint16)
+        raise IdError(f"id {array[wrong[0]]} at position {wrong[0]}: ids lie within 0..{largest}")
+    return array.astype(dtype)
 
 
 def _array_of(ids: Iterable[int]) -> np.ndarray[Any, Any]:
@@ -372,4 +466,4 @@ def _unpickle(image: bytes, path: str | None, engine: str) -> Tokenizer:
 
     # The copy is aligned, which the bytes inside a pickle need not be.
     model, about = native.read(np.frombuffer(bytearray(image), np.uint8), "pickle", engine=engine, cpu=None)
-    return Tokenizer(model, name=about["name"], eod_piece=about["eod_piece"], path=path)
+    return Tokenizer(model, about, path=path)

@@ -19,6 +19,7 @@ from vocabularies import Case, cases
 
 from pyunitok import CpuError, IdError, ModelFormatError, Tokenizer, VocabularyError, _ffi
 from pyunitok.vocab import native
+from pyunitok.vocab.vocabulary import About
 
 BYTES = [bytes([b]) for b in range(256)]
 TEXT = "the cat 猫である aaaab \0".encode() * 3
@@ -30,7 +31,7 @@ def small(**how: Any) -> Tokenizer:
 
 
 def file_of(tok: Tokenizer) -> bytearray:
-    return native.write(tok.model, name=tok.name, eod_piece=tok._eod_piece)
+    return native.write(tok.model, tok.about)
 
 
 def sign(data: bytearray) -> bytearray:
@@ -39,7 +40,7 @@ def sign(data: bytearray) -> bytearray:
     return data
 
 
-def read(data: bytes, engine: str = "double-array") -> tuple[_ffi.Model, dict[str, Any]]:
+def read(data: bytes, engine: str = "double-array") -> tuple[_ffi.Model, About]:
     aligned = np.frombuffer(bytearray(data), np.uint8)
     return native.read(aligned, "file", engine=engine, cpu=None)
 
@@ -102,7 +103,7 @@ def hostile(data: bytearray) -> None:
             model, about = read(sign(data), engine)
         except ModelFormatError:
             continue
-        tok = Tokenizer(model, name=about["name"], eod_piece=about["eod_piece"])
+        tok = Tokenizer(model, about)
         for text in (TEXT, bytes(range(256))):
             ids = tok.encode(text)
             assert len(ids) <= len(text) and all(i < tok.vocab_size for i in ids.tolist())
@@ -183,13 +184,13 @@ def test_a_description_without_an_eod_piece() -> None:
     """It was a KeyError."""
     good = bytes(file_of(small()))
     image = int.from_bytes(good[24:32], "little")
-    assert read(sign(bytearray(good[:image] + b'{"name": "a", "more": 1}')))[1]["eod_piece"] is None
+    assert read(sign(bytearray(good[:image] + b'{"name": "a", "more": 1}')))[1].eod_piece is None
 
 
 def test_versions() -> None:
     for at, word in ((8, "version"), (12, "kind")):
         data = file_of(small())
-        data[at] = 2
+        data[at] = 9
         refused(sign(data), word, f"byte {at}")
 
 

@@ -103,6 +103,16 @@ def test_jsonl(lines, bom, sizes):
     assert docs == [text.encode() for text, _, _ in lines]
 
 
+def test_last_line_longer_than_a_block():
+    """Its reader is not finished before all pieces are out. (It was: the rest of the text was lost.)"""
+    data = b'{"text":"%b"}' % (b"ab" * 100)
+    reader = reader_at(data, "jsonl", None, BEGINNING, 1)
+    docs = []
+    read_some(reader, 10, 10**9, docs, BEGINNING)
+    assert docs == [b"ab" * 100]
+    assert reader.finished
+
+
 @given(SIZES)
 def test_bad_lines_keep_their_numbers(sizes):
     data = b'{"text":"a"}\n\n{"text":"bcdefghijklmnopqrstuvw"}\n' * 5 + b"no\n"

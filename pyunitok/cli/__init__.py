@@ -9,9 +9,12 @@ import click
 
 from pyunitok.cli.detokenize import detokenize
 from pyunitok.cli.encode import decode, encode
+from pyunitok.cli.export import export
 from pyunitok.cli.inspect import inspect
 from pyunitok.cli.merge import merge
+from pyunitok.cli.stats import stats
 from pyunitok.cli.tokenize import tokenize
+from pyunitok.cli.verify import verify
 
 EXIT_ERROR, EXIT_SIGINT, EXIT_SIGTERM = 1, 130, 143
 
@@ -28,7 +31,7 @@ def cli() -> None:
     """
 
 
-for _command in (tokenize, merge, detokenize, encode, decode, inspect):
+for _command in (tokenize, merge, detokenize, verify, stats, export, encode, decode, inspect):
     cli.add_command(_command)
 
 

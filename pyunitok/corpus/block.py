@@ -32,6 +32,7 @@ class Block:
     source_bytes    decompressed bytes of the input that this block accounts for, separators included
     source          which input, counting from 0
     first_document  the number, within its input, of the document that the first piece belongs to
+    inside          how many bytes of that document have gone out before
     numbers         int64[n_docs], the number of each, where some were left out; else they follow each other
     after           where the next block begins
     bad             what was left out
@@ -47,6 +48,7 @@ class Block:
     source_bytes: int = 0
     source: int = 0
     first_document: int = 0
+    inside: int = 0
     numbers: np.ndarray[Any, np.dtype[np.int64]] | None = None
     after: Position = BEGINNING
     bad: list[BadDocument] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Source → ByteStream: the decompressed bytes of a file. Plain and gzip here; zst.py does the same for zstd."""
+"""Source → ByteStream: the decompressed bytes of a file; zst.py and members.py (gz, bz2, xz) decompress."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import io
 import os
 import stat
 import sys
-import zlib
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
+from pyunitok import remote
 from pyunitok.corpus.ahead import Ahead, AheadStream, Producer, Streamed
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.position import Position
@@ -25,7 +26,7 @@ ALONE_FRAME_BYTES = 1 << 20  # a larger zstd frame is streamed where nobody help
 
 
 class RawFile:
-    """The bytes of a file as they lie there, or come out of a pipe. Errors are InputError naming the file.
+    """The bytes of a file as they lie there, come out of a pipe, or from a URL. Errors are InputError naming the file.
 
     name      the path as given, or '<stdin>'
     position  bytes handed out so far
@@ -36,12 +37,15 @@ class RawFile:
         self.position = 0
         self._ahead = b""
         self._end: int | None = None
+        self._file: io.RawIOBase
         try:
             if path == STDIN:
                 if sys.stdin is None:
                     raise InputError(f"{self.name}: closed")
                 # Not sys.stdin.buffer: a thread left waiting in it would hold a lock that Python's exit wants.
                 self._file = io.FileIO(sys.stdin.fileno(), closefd=False)
+            elif remote.is_url(path):
+                self._file = remote.open_file(path)
             else:
                 # Unbuffered: all reads are large, and readinto then puts the bytes where they belong.
                 self._file = io.FileIO(path)
@@ -143,83 +147,6 @@ class PlainStream:
         self._raw.close()
 
 
-class GzipStream:
-    """One gzip member or many (RFC 1952), each with its CRC and length verified by zlib.
-
-    Zero bytes behind a member are padding. Anything else there is an error: gzip too then exits with 2, and
-    it may be the damaged start of another member.
-    """
-
-    def __init__(self, raw: RawFile) -> None:
-        self.name = raw.name
-        self._raw = raw
-        self._chunk = b""  # read and not yet consumed
-        self._inflate: zlib._Decompress | None = None  # of the member under way
-        self._member_at = 0
-        self._n_members = 0
-
-    def readinto(self, buffer: memoryview) -> int:
-        n = 0
-        while n < len(buffer):
-            if self._inflate is None and not self._next_member():
-                break
-            piece = self._decompress(len(buffer) - n)
-            buffer[n : n + len(piece)] = piece
-            n += len(piece)
-        return n
-
-    def compressed_position(self) -> int:
-        return self._raw.position - len(self._chunk)
-
-    def close(self) -> None:
-        self._raw.close()
-
-    def _next_member(self) -> bool:
-        """Whether another member begins; padding before it is passed over."""
-        while True:
-            if self._n_members:
-                self._chunk = self._chunk.lstrip(b"\0")
-            if not self._chunk:
-                self._chunk = self._raw.read(CHUNK_BYTES)
-                if self._chunk:
-                    continue
-                if not self._n_members:
-                    raise InputError(f"{self.name}: byte 0: empty; a gzip file has at least one member")
-                return False
-            self._member_at = self.compressed_position()
-            self._n_members += 1
-            self._inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-            return True
-
-    def _decompress(self, max_bytes: int) -> bytes:
-        """Up to max_bytes of the member under way; none is no sign of its end."""
-        inflate = self._inflate
-        assert inflate is not None
-        if not self._chunk:
-            # zlib may hold output when it has taken all input, so the file's end alone is no error yet.
-            self._chunk = self._raw.read(CHUNK_BYTES)
-        at_end = not self._chunk
-        try:
-            piece = inflate.decompress(self._chunk, max_bytes)
-        except zlib.error as error:
-            where = self.compressed_position()
-            raise InputError(
-                f"{self.name}: byte {where}: corrupt gzip data, here or further on, in the member that"
-                f" begins at byte {self._member_at} ({error})"
-            ) from error
-        if inflate.eof:
-            self._chunk = inflate.unused_data
-            self._inflate = None
-        else:
-            self._chunk = inflate.unconsumed_tail
-            if at_end and not piece:
-                raise InputError(
-                    f"{self.name}: byte {self._raw.position}: the file ends inside the gzip member that"
-                    f" begins at byte {self._member_at}"
-                )
-        return piece
-
-
 class Lookahead:
     """A ByteStream some of whose bytes have been looked at already."""
 
@@ -252,10 +179,15 @@ class Lookahead:
 
 
 def decompressed(raw: RawFile, compression: str) -> ByteStream:
-    """The bytes of `raw` without its compression, 'zst', 'gz' or 'none'."""
+    """The bytes of `raw` without its compression: 'zst', 'gz', 'bz2', 'xz' or 'none'."""
+    if compression == "none":
+        return PlainStream(raw)
     if compression == "zst":
         return AheadStream(_frames(raw, ALONE_FRAME_BYTES), raw.name)
-    return GzipStream(raw) if compression == "gz" else PlainStream(raw)
+    from pyunitok.corpus import members
+
+    streams = {"gz": members.GzipStream, "bz2": members.Bz2Stream, "xz": members.XzStream}
+    return streams[compression](raw)
 
 
 def open(source: Source) -> ByteStream:
@@ -280,6 +212,20 @@ def open_ahead(source: Source, start: Position, ahead: Ahead, max_frame_bytes: i
     except BaseException:
         raw.close()
         raise
+
+
+def open_seekable(source: Source) -> BinaryIO:
+    """The file of a source as it lies there, to read anywhere in it."""
+    try:
+        if not remote.is_url(source.path):
+            return Path(source.path).open("rb")
+        file = remote.open_file(source.path)
+    except OSError as error:
+        raise InputError(f"{source.name}: cannot be opened: {error.strerror}") from error
+    if not file.seekable():
+        file.close()
+        raise InputError(f"{source.name}: its server gives no parts of files; download it first")
+    return io.BufferedReader(file, 1 << 16)
 
 
 def skip(stream: ByteStream, n_bytes: int, position: int) -> None:

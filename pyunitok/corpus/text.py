@@ -100,7 +100,7 @@ class TextReader:
     def _advance(self, block: Block) -> None:
         """Say where the block stands, and step over it."""
         before = self._position
-        block.first_document = before.documents
+        block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
             before,
             bytes=before.bytes + block.source_bytes,

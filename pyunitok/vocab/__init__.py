@@ -1,7 +1,8 @@
 """Vocabulary and model files: one module per format, each recognised by its content.
 
-    native   our own: mapped into memory, ready to use
-    rwkv     the RWKV World vocabulary, as text and as JSON
+    native         our own: mapped into memory, ready to use
+    rwkv           the RWKV World vocabulary, as text and as JSON
+    sentencepiece  .model files of SentencePiece: Unigram, BPE, char and word
 
 A reader gives a Vocabulary (vocabulary.py), which builds its model; a native file holds the model itself.
 """
@@ -16,20 +17,19 @@ from pyunitok.errors import ModelFormatError
 from pyunitok.vocab import native
 
 if TYPE_CHECKING:
-    from pyunitok.vocab.vocabulary import Vocabulary
+    from pyunitok.vocab.vocabulary import About, Vocabulary
 
 HEAD_BYTES = 4096  # enough to tell the formats apart
 
 
-def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, str, str | None]:
-    """(model, its name, how its eod is shown) of a file of any format; see Tokenizer.from_file for the errors."""
+def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, About]:
+    """The model in a file of any format, and what else is known of it; see Tokenizer.from_file for the errors."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if native.looks_native(head):
-        model, about = native.open_file(path, engine=engine, cpu=cpu)
-        return model, about["name"], about["eod_piece"]
+        return native.open_file(path, engine=engine, cpu=cpu)
     vocabulary = _read(path, head)
-    return vocabulary.build(engine=engine, cpu=cpu), path.stem, vocabulary.eod_piece
+    return vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(path.stem)
 
 
 def _read(path: Path, head: bytes) -> Vocabulary:
@@ -39,6 +39,11 @@ def _read(path: Path, head: bytes) -> Vocabulary:
         return rwkv.read_text(path.read_bytes(), str(path))
     if rwkv.looks_like_json(head):
         return rwkv.read_json(path.read_bytes(), str(path))
+    from pyunitok.vocab import sentencepiece
+
+    if sentencepiece.looks_like_model(head):
+        return sentencepiece.read(path.read_bytes(), str(path)).vocabulary()
     raise ModelFormatError(
-        f"{path}: not a model that this release reads (native, RWKV World text or JSON); it begins with {head[:16]!r}"
+        f"{path}: not a model that this release reads (native, RWKV World text or JSON, SentencePiece);"
+        f" it begins with {head[:16]!r}"
     )

@@ -1,7 +1,7 @@
 """The native model file: the C library's image, used in place, and a little JSON behind it.
 
-csrc/model.c draws the image. Behind it, to the end of the file: UTF-8 JSON {"name": str, "eod_piece": str | null}. The
-checksum in the header covers both.
+csrc/image.c and csrc/spec_image.c draw the image. Behind it, to the end of the file: UTF-8 JSON, an About
+(vocabulary.py). The checksum in the header covers both.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import xxhash
 from pyunitok import _ffi
 from pyunitok.errors import ModelFormatError
 from pyunitok.outfile import check_target, write_whole
+from pyunitok.vocab.vocabulary import About
 
 MAGIC = b"\x89UTK\r\n\x1a\n"
 _IMAGE_BYTES_AT = 24
@@ -26,23 +27,23 @@ def looks_native(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def write(model: _ffi.Model, *, name: str, eod_piece: str | None) -> bytearray:
+def write(model: _ffi.Model, about: About) -> bytearray:
     """The whole file as bytes."""
     image = model.save()
-    image += json.dumps({"name": name, "eod_piece": eod_piece}, ensure_ascii=False).encode()
+    image += json.dumps(about.to_json(), ensure_ascii=False).encode()
     checksum = xxhash.xxh64_intdigest(memoryview(image)[_ffi.CHECKED_FROM :])
     image[_ffi.CHECKSUM_AT : _ffi.CHECKSUM_AT + 8] = checksum.to_bytes(8, "little")
     return image
 
 
-def save(path: str | os.PathLike[str], model: _ffi.Model, *, name: str, eod_piece: str | None) -> None:
+def save(path: str | os.PathLike[str], model: _ffi.Model, about: About) -> None:
     """Write the file; it appears under its name only when complete."""
     target = Path(path)
     check_target(target, overwrite=True)
-    write_whole(target, write(model, name=name, eod_piece=eod_piece))
+    write_whole(target, write(model, about))
 
 
-def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, dict[str, Any]]:
+def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, About]:
     """The model in `data`, a buffer that must not change while the model lives, and the JSON behind it.
 
     ModelFormatError names the file and the byte where the file is damaged, cut short or of another version.
@@ -60,22 +61,14 @@ def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Mo
         raise ModelFormatError(f"{name}: {error}") from None
 
 
-def _read_about(data: bytes) -> dict[str, Any]:
-    """The JSON behind the image, checked, with both keys."""
+def _read_about(data: bytes) -> About:
     try:
-        about = json.loads(data)
-        if not isinstance(about, dict):
-            raise ValueError("no object")
-        about = {"name": about.get("name"), "eod_piece": about.get("eod_piece")}
-        if not isinstance(about["name"], str) or not isinstance(about["eod_piece"], str | None):
-            raise ValueError("the name or the eod piece is no string")
-        (about["name"] + (about["eod_piece"] or "")).encode()  # a lone surrogate could not be saved again
-    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or a number of thousands of digits
+        return About.from_json(json.loads(data))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:  # not JSON or UTF-8, or too large a number
         raise ModelFormatError(f"the description behind the image is wrong: {error}") from None
-    return about
 
 
-def open_file(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, dict[str, Any]]:
+def open_file(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, About]:
     """Map the file and read it in place: nothing is copied, processes share the pages."""
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -1,9 +1,11 @@
-"""What every vocabulary file is read into: packed pieces, their ids, and the special ids."""
+"""What every model file is read into: Vocabulary, the pieces and rules that C builds from, and About, the rest."""
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +13,63 @@ from pyunitok import _ffi
 from pyunitok.errors import VocabularyError
 
 
+@dataclass(frozen=True)
+class About:
+    """What Python knows of a model beside its C side; it lies as JSON behind a native image.
+
+    name             the vocabulary's
+    eod_piece        how its end of document is shown; None where it has none
+    special          ids by role, as far as there are any: "unk", "bos", "eos", "pad"
+    denormalization  (charsmap, flags) to be applied to decoded text; see csrc/normalize.h
+    prepare          what a text goes through before C sees it, for vocab/prepare.py; None: nothing
+    """
+
+    name: str
+    eod_piece: str | None = None
+    special: dict[str, int] = field(default_factory=dict)
+    denormalization: tuple[bytes, int] | None = None
+    prepare: dict[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        values: dict[str, Any] = {"name": self.name, "eod_piece": self.eod_piece}
+        if self.special:
+            values["special"] = self.special
+        if self.denormalization:
+            charsmap, flags = self.denormalization
+            values["denormalization"] = {"charsmap": b64encode(charsmap).decode(), "flags": flags}
+        if self.prepare:
+            values["prepare"] = self.prepare
+        return values
+
+    @classmethod
+    def from_json(cls, values: Any) -> About:
+        """ValueError where these are not the values of an About; keys that are not known are left out."""
+        if not isinstance(values, dict):
+            raise ValueError("no object")
+        name, eod_piece = values.get("name"), values.get("eod_piece")
+        if not isinstance(name, str) or not isinstance(eod_piece, str | None):
+            raise ValueError("the name or the eod piece is no string")
+        (name + (eod_piece or "")).encode()  # a lone surrogate could not be saved again
+        special, prepare = values.get("special", {}), values.get("prepare")
+        if not isinstance(special, dict) or not all(type(id_) is int for id_ in special.values()):
+            raise ValueError("a special id is no number")
+        if not isinstance(prepare, dict | None):
+            raise ValueError("prepare is no object")
+        rules = values.get("denormalization")
+        denormalization = None
+        if rules is not None:
+            if not isinstance(rules, dict) or type(rules.get("flags")) is not int:
+                raise ValueError("the denormalization is none")
+            denormalization = (b64decode(rules["charsmap"], validate=True), rules["flags"])
+        return cls(name, eod_piece, special, denormalization, prepare)
+
+
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """The pieces as a packed list: piece i is data[offsets[i]:offsets[i + 1]] and has the id ids[i]."""
+    """The pieces as a packed list: piece i is data[offsets[i]:offsets[i + 1]] and has the id ids[i].
+
+    What it means stands at unitok_spec in csrc/unitok.h.
+    """
 
     data: _ffi.Bytes
     offsets: _ffi.Offsets  # [n + 1]
@@ -22,6 +78,15 @@ class Vocabulary:
     eod_piece: str | None  # how it is shown
     fallback_id: int | None  # what a byte becomes that no piece covers; None if all 256 bytes are pieces
     name: str  # for messages: the file, mostly
+    kind: str = "longest"  # of _ffi.KINDS
+    flags: int = 0
+    scores: _ffi.Scores | None = None  # [n]
+    types: _ffi.Bytes | None = None  # [n]
+    charsmap: bytes = b""
+    unknown_surface: bytes = b""
+    special: dict[str, int] = field(default_factory=dict)
+    denormalization: tuple[bytes, int] | None = None
+    prepare: dict[str, Any] | None = None
 
     @classmethod
     def pack(
@@ -31,21 +96,26 @@ class Vocabulary:
         *,
         eod_id: int | None,
         eod_piece: str | None,
-        fallback_id: int | None,
         name: str,
+        fallback_id: int | None = None,
+        **more: Any,
     ) -> Vocabulary:
         """Packs the pieces, in their order. Checks nothing."""
         data = np.frombuffer(b"".join(pieces), np.uint8)
         offsets = np.zeros(len(pieces) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)), out=offsets[1:])
-        return cls(data, offsets, ids, eod_id, eod_piece, fallback_id, name)
+        return cls(data, offsets, ids, eod_id, eod_piece, fallback_id, name, **more)
+
+    def about(self, name: str) -> About:
+        return About(name, self.eod_piece, self.special, self.denormalization, self.prepare)
 
     def build(self, *, engine: str, cpu: str | None) -> _ffi.Model:
         """The model of these pieces. VocabularyError names the piece that breaks a rule (unitok_model_new's)."""
         try:
             return _ffi.Model.new(
-                self.data, self.offsets, self.ids,
-                eod_id=self.eod_id, fallback_id=self.fallback_id, engine=engine, cpu=cpu,
+                self.data, self.offsets, self.ids, kind=self.kind, flags=self.flags, scores=self.scores,
+                types=self.types, charsmap=self.charsmap, unknown_surface=self.unknown_surface, eod_id=self.eod_id,
+                fallback_id=self.fallback_id, engine=engine, cpu=cpu,
             )  # fmt: skip
         except VocabularyError as error:
             item = getattr(error, "item", -1)

@@ -1,7 +1,7 @@
 /* fuzz_encode.c - a libFuzzer target: the input is a vocabulary and a text; every way to encode must give the same ids
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_encode.c \
- *       csrc/[a-z]*.c -o fuzz_encode
+ *       csrc/[a-z]*.c -lm -o fuzz_encode
  *   ./fuzz_encode -max_len=2000 -max_total_time=300 [corpus folder]
  *
  * The input: u8 flags (1: all 256 bytes are pieces; 2: runs in the text; 4: the fallback is a piece's id), u8 where to
@@ -58,7 +58,7 @@ static void encode_one(const unitok_model *m, unitok_scratch *s, const uint8_t *
     uint8_t *copy = malloc(n_bytes + !n_bytes);
     uint16_t *ids = malloc((n_bytes + UNITOK_ENCODE_SLACK) * sizeof *ids);
     if (n_bytes) memcpy(copy, text + begin, n_bytes);
-    int64_t n = unitok_encode(m, s, copy, (int64_t)n_bytes, ids);
+    int64_t n = unitok_encode(m, s, copy, (int64_t)n_bytes, ids, (int64_t)n_bytes + UNITOK_ENCODE_SLACK);
     CHECK(n == n_wanted && !memcmp(ids, wanted, (size_t)n * sizeof *ids));
     free(ids);
     free(copy);
@@ -82,14 +82,15 @@ static void check_model(const unitok_model *m, const uint8_t *text, int64_t n_by
     uint16_t *ids = malloc((size_t)(n_bytes + 3 + UNITOK_ENCODE_SLACK) * sizeof *ids);
     int64_t *ends = malloc((size_t)(n_bytes + 1) * sizeof *ends);
     for (int flags = 0; flags < 4; flags++) {
-        CHECK(!unitok_encode_batch(m, s, text, offsets, 3, 65535, flags, ids, id_offsets, NULL));
+        CHECK(!unitok_encode_batch(m, s, text, offsets, 3, 65535, flags, NULL, ids, n_bytes + 3 + UNITOK_ENCODE_SLACK,
+                                   id_offsets, NULL));
         CHECK(id_offsets[1] == n_before + 1 && id_offsets[2] == n_before + 2);
         CHECK(id_offsets[3] == n + 2 + !(flags & UNITOK_ENCODE_OPEN_END));
         CHECK(ids[n_before] == 65535 && ids[n_before + 1] == 65535 && (flags & 2 || ids[n + 2] == 65535));
         CHECK(!memcmp(ids, expected, (size_t)n_before * sizeof *ids));
         CHECK(!memcmp(ids + n_before + 2, expected + n_before, (size_t)(n - n_before) * sizeof *ids));
     }
-    CHECK(unitok_encode_ends(m, text, n_bytes, ids, ends) == n && !memcmp(ids, expected, (size_t)n * sizeof *ids));
+    CHECK(encode_ends(m, s, text, n_bytes, ids, ends) == n && !memcmp(ids, expected, (size_t)n * sizeof *ids));
     CHECK(!memcmp(ends, expected_ends, (size_t)n * sizeof *ends));
     if (pieces.fallback_id < 0) { /* lossless */
         int64_t bounds[2] = {0, n}, sizes[2];
@@ -111,7 +112,7 @@ static void check_cuts(const uint8_t *text, int64_t n_bytes)
     if (n_bytes > 400) n_bytes = 400;
     uint8_t *copy = calloc(1, (size_t)n_bytes + CUT_READ_BEYOND);
     memcpy(copy, text, (size_t)n_bytes);
-    CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, &table));
+    CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, 0, &table));
     for (int cpu = 0; cpu <= UNITOK_CPU_NEON; cpu++) {
         if (!unitok_cpu_supported(cpu)) continue;
         int64_t n = cut_scan_for(cpu)(&table, copy, n_bytes, cuts);
@@ -134,8 +135,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     int64_t n = pieces_encode(&pieces, text_buffer, n_bytes, expected, expected_ends);
     uint8_t *text = malloc((size_t)n_bytes + !n_bytes);
     memcpy(text, text_buffer, (size_t)n_bytes);
-    CHECK(!unitok_model_new(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, pieces.fallback_id, 0,
-                            UNITOK_CPU_AUTO, &built, NULL));
+    unitok_spec spec = spec_of(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, pieces.fallback_id);
+    CHECK(!unitok_model_new(&spec, 0, UNITOK_CPU_AUTO, &built, NULL));
     int64_t n_image_bytes = unitok_model_save(built, NULL, 0);
     uint8_t *image = malloc((size_t)n_image_bytes);
     CHECK(unitok_model_save(built, image, n_image_bytes) == n_image_bytes);

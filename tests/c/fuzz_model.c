@@ -1,7 +1,7 @@
 /* fuzz_model.c - a libFuzzer target: native images with any bytes changed must be refused or work, and never crash
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_model.c \
- *       csrc/[a-z]*.c -o fuzz_model
+ *       csrc/[a-z]*.c -lm -o fuzz_model
  *   ./fuzz_model -max_len=400 -max_total_time=300 [corpus folder]
  *
  * Random bytes never get past the header, so the input is a list of changes to an image of a small vocabulary: u8
@@ -26,7 +26,8 @@ static void make_image(void)
     pieces_clear(&p);
     pieces_add_bytes(&p);
     for (int k = 0; k < 8; k++) pieces_add(&p, words[k], (int64_t)strlen(words[k]));
-    CHECK(!unitok_model_new(p.data, p.offsets, p.ids, p.n, 0, 4000, 0, 0, &m, NULL));
+    unitok_spec spec = spec_of(p.data, p.offsets, p.ids, p.n, 0, 4000);
+    CHECK(!unitok_model_new(&spec, 0, 0, &m, NULL));
     n_good = unitok_model_save(m, NULL, 0);
     good = malloc((size_t)n_good);
     unitok_model_save(m, good, n_good);
@@ -41,6 +42,11 @@ static void make_image(void)
     unitok_model_free(m);
 }
 
+static int64_t id_at(const unitok_model_info *info, const void *ids, int64_t k)
+{
+    return info->id_bytes == 2 ? ((const uint16_t *)ids)[k] : ((const uint32_t *)ids)[k];
+}
+
 /* Whatever the tables say, no id is out of range, no byte is skipped, nothing is read or written too far. */
 static void use(const unitok_model *m, const uint8_t *input, size_t n_input_bytes)
 {
@@ -51,15 +57,17 @@ static void use(const unitok_model *m, const uint8_t *input, size_t n_input_byte
     for (int pass = 0; pass < 2; pass++) {
         int64_t n_bytes = pass ? (int64_t)n_input_bytes : (int64_t)sizeof fixed;
         uint8_t *text = malloc((size_t)n_bytes + 1);
-        uint16_t *ids = malloc((size_t)(n_bytes + UNITOK_ENCODE_SLACK) * sizeof *ids);
-        int64_t *ends = malloc((size_t)(n_bytes + 1) * sizeof *ends);
+        int64_t room = n_bytes + UNITOK_ENCODE_SLACK;
+        void *ids = malloc((size_t)(room * info.id_bytes));
+        unitok_span *spans = malloc((size_t)(n_bytes + 1) * sizeof *spans);
         memcpy(text, pass ? (const void *)input : fixed, (size_t)n_bytes);
-        int64_t n = unitok_encode(m, s, text, n_bytes, ids);
-        CHECK(n <= n_bytes);
-        for (int64_t k = 0; k < n; k++) CHECK(ids[k] < info.n_ids);
-        n = unitok_encode_ends(m, text, n_bytes, ids, ends);
-        CHECK(n <= n_bytes && (n == 0 ? n_bytes == 0 : ends[n - 1] == n_bytes));
-        for (int64_t k = 0; k < n; k++) CHECK(ids[k] < info.n_ids && ends[k] > (k ? ends[k - 1] : 0));
+        int64_t n = unitok_encode(m, s, text, n_bytes, ids, room);
+        CHECK(n >= 0 && n <= n_bytes);
+        for (int64_t k = 0; k < n; k++) CHECK(id_at(&info, ids, k) < info.n_ids);
+        n = unitok_encode_spans(m, s, text, n_bytes, spans, n_bytes);
+        CHECK(n >= 0 && n <= n_bytes && (n == 0 ? n_bytes == 0 : spans[n - 1].end == n_bytes));
+        for (int64_t k = 0; k < n; k++)
+            CHECK(spans[k].id < info.n_ids && spans[k].begin == (k ? spans[k - 1].end : 0) && spans[k].end > spans[k].begin);
         int64_t split = unitok_split(m, text, n_bytes), bounds[2] = {0, n}, sizes[2], n_piece;
         CHECK(split >= 0 && split <= n_bytes);
         if (!unitok_decode_batch(m, ids, bounds, 1, 1, text, n_bytes ? 1 : 0, NULL, -1, sizes, NULL)) {
@@ -67,12 +75,13 @@ static void use(const unitok_model *m, const uint8_t *input, size_t n_input_byte
             CHECK(!unitok_decode_batch(m, ids, bounds, 1, 1, text, n_bytes ? 1 : 0, back, sizes[1], sizes, NULL));
             free(back);
         }
-        for (int64_t k = 0, begin = 0; k < n; begin = ends[k++]) unitok_model_find(m, text + begin, ends[k] - begin);
+        for (int64_t k = 0; k < n; k++)
+            unitok_model_find(m, text + spans[k].begin, spans[k].end - spans[k].begin);
         for (int64_t id = -1; id <= info.n_ids; id++) {
             const uint8_t *piece = unitok_model_piece(m, id, &n_piece);
             if (piece && n_piece < 64) CHECK(unitok_model_find(m, piece, n_piece) < info.n_ids);
         }
-        free(ends);
+        free(spans);
         free(ids);
         free(text);
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common.h"
 #include "random.h"
 
 #define PIECES_MAX 600
@@ -26,6 +27,22 @@ static inline void check(int is_true, const char *what, int line)
     if (is_true) return;
     fprintf(stderr, "%s: line %d: not true: %s\n", running, line, what);
     abort();
+}
+
+/* A spec of greedy longest prefix over these pieces. */
+static inline unitok_spec spec_of(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n,
+                                  int64_t eod_id, int64_t fallback_id)
+{
+    unitok_spec spec;
+    memset(&spec, 0, sizeof spec);
+    spec.kind = UNITOK_KIND_LONGEST;
+    spec.n_pieces = n;
+    spec.data = data;
+    spec.offsets = offsets;
+    spec.ids = ids;
+    spec.eod_id = eod_id;
+    spec.fallback_id = fallback_id;
+    return spec;
 }
 
 static inline void pieces_clear(struct pieces *p)
@@ -146,4 +163,19 @@ static inline void random_pieces(struct pieces *p, int set)
         random_symbols(set, piece, n_bytes);
         pieces_add(p, piece, n_bytes);
     }
+}
+
+/* Ids and ends of unitok_encode_spans; -1 if its spans are not those of text[0..n_bytes) piece by piece. */
+static inline int64_t encode_ends(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
+                                  uint16_t *ids, int64_t *ends)
+{
+    unitok_span *spans = malloc(((size_t)n_bytes + 1) * sizeof *spans);
+    int64_t n = unitok_encode_spans(m, s, text, n_bytes, spans, n_bytes);
+    for (int64_t k = 0; k < n; k++) {
+        if (spans[k].begin != (k ? spans[k - 1].end : 0) || spans[k].end != spans[k].piece_end) n = -1;
+        ids[k] = (uint16_t)spans[k].id;
+        ends[k] = spans[k].end;
+    }
+    free(spans);
+    return n;
 }

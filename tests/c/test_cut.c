@@ -5,7 +5,7 @@
  *   SEED=7 ./test_cut            another seed; the one in use is printed first
  *
  * NEON, on any machine (Debian: gcc-aarch64-linux-gnu, qemu-user):
- *   aarch64-linux-gnu-gcc -std=c11 -O2 -static -I csrc tests/c/test_cut.c csrc/[a-z]*.c -o test_cut_arm && \
+ *   aarch64-linux-gnu-gcc -std=c11 -O2 -static -I csrc tests/c/test_cut.c csrc/[a-z]*.c -lm -o test_cut_arm && \
  *       qemu-aarch64 ./test_cut_arm
  */
 #define _DEFAULT_SOURCE
@@ -68,7 +68,7 @@ static void test_random(int set)
     running = "random vocabularies";
     for (int round = 0; round < 25; round++) {
         random_pieces(&pieces, set);
-        CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, &table));
+        CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, 0, &table));
         for (int64_t n = 0; n < 140; n++) {
             int64_t n_beyond = random_below(2) ? 0 : random_below(CUT_READ_BEYOND + 1);
             random_symbols(random_below(4) ? set : N_SYMBOL_SETS - 1, text, n + n_beyond);
@@ -91,7 +91,7 @@ static void test_finds_cuts(void)
     running = "finds cuts";
     pieces_clear(&pieces);
     pieces_add_bytes(&pieces);
-    CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, &table));
+    CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, 0, &table));
     random_symbols(N_SYMBOL_SETS - 1, text, CUT_CHUNK_BYTES);
     for (int cpu = 0; cpu <= UNITOK_CPU_NEON; cpu++) {
         if (!unitok_cpu_supported(cpu)) continue;
@@ -116,7 +116,7 @@ static void test_every_pair(void)
             pieces_add(&pieces, piece + 2, 2);
             if (round & 1) pieces_add(&pieces, piece, 4);
         }
-        CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, &table));
+        CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, 0, &table));
         for (int a = 0; a < 256; a++) {
             for (int b = 0; b < 256; b++) {
                 text[2 * b] = (uint8_t)a;

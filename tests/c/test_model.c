@@ -1,7 +1,7 @@
 /* test_model.c - models and encoding between guard pages, with memory that runs out, and from damaged images
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
- *       tests/c/test_model.c csrc/[a-z]*.c -o test_model && ./test_model
+ *       tests/c/test_model.c csrc/[a-z]*.c -lm -o test_model && ./test_model
  *   SEED=7 ./test_model          another seed; the one in use is printed first
  *
  * NEON, on any machine: as test_cut.c says, with -DUNITOK_TEST_ALLOC.
@@ -23,8 +23,8 @@ static unitok_error error;
 static int32_t new_model(int engine, int cpu, unitok_model **ret)
 {
     error.message = NULL;
-    return unitok_model_new(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, pieces.fallback_id, engine, cpu, ret,
-                            &error);
+    unitok_spec spec = spec_of(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, pieces.fallback_id);
+    return unitok_model_new(&spec, engine, cpu, ret, &error);
 }
 
 static void small_vocabulary(void)
@@ -65,14 +65,14 @@ static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *
     uint16_t *ids = (uint16_t *)(void *)guard_copy(&ids_guard, NULL, room);
     int64_t *ends = (int64_t *)(void *)guard_copy(&ends_guard, NULL, (size_t)n_bytes * sizeof(int64_t));
     for (int pass = 0; pass < 2; pass++) { /* the second finds all in the memo */
-        CHECK(unitok_encode(m, s, at_end, n_bytes, ids) == n);
+        CHECK(unitok_encode(m, s, at_end, n_bytes, ids, n_bytes + UNITOK_ENCODE_SLACK) == n);
         CHECK(!memcmp(ids, expected, (size_t)n * sizeof *ids));
     }
     uint8_t *at_start = text_guard.start + sysconf(_SC_PAGESIZE); /* no byte before the text is read, either */
     memmove(at_start, text, (size_t)n_bytes);
-    CHECK(unitok_encode(m, s, at_start, n_bytes, ids) == n && !memcmp(ids, expected, (size_t)n * sizeof *ids));
+    CHECK(unitok_encode(m, s, at_start, n_bytes, ids, n_bytes + UNITOK_ENCODE_SLACK) == n && !memcmp(ids, expected, (size_t)n * sizeof *ids));
     at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
-    CHECK(unitok_encode_ends(m, at_end, n_bytes, ids, ends) == n);
+    CHECK(encode_ends(m, s, at_end, n_bytes, ids, ends) == n);
     CHECK(!memcmp(ids, expected, (size_t)n * sizeof *ids));
     CHECK(!memcmp(ends, expected_ends, (size_t)n * sizeof *ends));
     for (int k = 0; k < 4; k++) { /* what the start of a text settles is a boundary in the whole of it */
@@ -84,7 +84,7 @@ static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *
     guard_copy(&text_guard, text, (size_t)n_bytes);
 
     int64_t bounds[2] = {0, n_bytes}, id_bounds[2], sizes[2];
-    CHECK(!unitok_encode_batch(m, s, at_end, bounds, 1, -1, 0, ids, id_bounds, &error) && id_bounds[1] == n);
+    CHECK(!unitok_encode_batch(m, s, at_end, bounds, 1, -1, 0, NULL, ids, n_bytes + UNITOK_ENCODE_SLACK, id_bounds, &error) && id_bounds[1] == n);
     CHECK(!memcmp(ids, expected, (size_t)n * sizeof *ids));
     if (pieces.fallback_id >= 0) return;
     uint16_t *just_ids = (uint16_t *)(void *)guard_copy(&ids_guard, expected, (size_t)n * sizeof *ids);
@@ -102,7 +102,8 @@ static void check_batch(const unitok_model *m, unitok_scratch *s, const uint8_t 
     for (int flags = 0; flags < 4; flags++) {
         size_t room = (size_t)(n_bytes - 1 + 3 + UNITOK_ENCODE_SLACK) * sizeof(uint16_t);
         uint16_t *ids = (uint16_t *)(void *)guard_copy(&ids_guard, NULL, room);
-        CHECK(!unitok_encode_batch(m, s, at_end, offsets, 3, 9999, flags, ids, id_offsets, &error));
+        CHECK(!unitok_encode_batch(m, s, at_end, offsets, 3, 9999, flags, NULL, ids,
+                                   n_bytes - 1 + 3 + UNITOK_ENCODE_SLACK, id_offsets, &error));
         for (int k = 0; k < 3; k++) {
             static uint16_t expected[TEXT_MAX];
             static int64_t ends[TEXT_MAX];
@@ -210,7 +211,8 @@ static void expect(int32_t wanted, int64_t item, const int64_t *offsets, const i
         unitok_model *m = NULL;
         unitok_error *e = with_error ? &error : NULL;
         memset(&error, 0, sizeof error);
-        CHECK(unitok_model_new(data, offsets, ids, n, eod_id, fallback_id, engine, cpu, &m, e) == wanted && !m);
+        unitok_spec spec = spec_of(data, offsets, ids, n, eod_id, fallback_id);
+        CHECK(unitok_model_new(&spec, engine, cpu, &m, e) == wanted && !m);
         CHECK(!with_error || (error.status == wanted && error.message && error.item == item));
     }
 }
@@ -218,7 +220,7 @@ static void expect(int32_t wanted, int64_t item, const int64_t *offsets, const i
 static void test_rules(void)
 {
     int64_t good[4] = {0, 1, 2, 3}, empty[4] = {0, 1, 1, 3}, falling[4] = {0, 2, 1, 3}, twice[4] = {0, 2, 3, 5};
-    int64_t ids[3] = {5, 65535, 0}, same[3] = {5, 6, 5}, high[3] = {5, 65536, 1}, low[3] = {5, 1, -1};
+    int64_t ids[3] = {5, 65535, 0}, same[3] = {5, 6, 5}, high[3] = {5, 4194304, 1}, low[3] = {5, 1, -1};
     enum { V = UNITOK_ERROR_VOCABULARY, A = UNITOK_ERROR_ARGUMENT };
     running = "rules";
     expect(V, 1, empty, ids, 3, -1, 9, 0, -1);
@@ -227,9 +229,9 @@ static void test_rules(void)
     expect(V, 2, good, same, 3, -1, 9, 0, -1);
     expect(V, 1, good, high, 3, -1, 9, 0, -1);
     expect(V, 2, good, low, 3, -1, 9, 0, -1);
-    expect(V, -1, good, ids, 3, 65536, 9, 0, -1);
+    expect(V, -1, good, ids, 3, 4194304, 9, 0, -1);
     expect(V, -1, good, ids, 3, -2, 9, 0, -1);
-    expect(V, -1, good, ids, 3, -1, 65536, 0, -1);
+    expect(V, -1, good, ids, 3, -1, 4194304, 0, -1);
     expect(V, -1, good, ids, 3, -1, -2, 0, -1);
     expect(V, -1, good, ids, 3, -1, -1, 0, -1); /* 253 bytes have no piece */
     expect(A, -1, good, ids, -1, -1, 9, 0, -1);
@@ -248,9 +250,10 @@ static void test_no_pieces(void)
     uint16_t ids[3 + UNITOK_ENCODE_SLACK];
     running = "no pieces";
     for (int engine = 0; engine < 2; engine++) {
-        CHECK(!unitok_model_new(NULL, zero, NULL, 0, -1, 3, engine, -1, &m, &error));
+        unitok_spec spec = spec_of(NULL, zero, NULL, 0, -1, 3);
+        CHECK(!unitok_model_new(&spec, engine, -1, &m, &error));
         unitok_scratch *s = unitok_scratch_new(m);
-        CHECK(unitok_encode(m, s, (const uint8_t *)"abc", 3, ids) == 3 && ids[0] == 3 && ids[2] == 3);
+        CHECK(unitok_encode(m, s, (const uint8_t *)"abc", 3, ids, 3 + UNITOK_ENCODE_SLACK) == 3 && ids[0] == 3 && ids[2] == 3);
         CHECK(unitok_split(m, (const uint8_t *)"abc", 3) > 0);
         CHECK(unitok_model_find(m, (const uint8_t *)"a", 1) == -1 && unitok_model_find(m, NULL, 0) == -1);
         CHECK(!unitok_model_piece(m, 3, &n_bytes) && n_bytes == -1);
@@ -450,7 +453,8 @@ static void test_image_long_piece(void)
     running = "image with a long piece";
     memset(data, 'a', 2 * N);
     data[0] = 'b';
-    CHECK(!unitok_model_new(data, offsets, ids, 2, -1, 1, 0, -1, &m, &error));
+    unitok_spec spec = spec_of(data, offsets, ids, 2, -1, 1);
+    CHECK(!unitok_model_new(&spec, 0, -1, &m, &error));
     int64_t n_bytes = unitok_model_save(m, NULL, 0);
     uint8_t *image = malloc((size_t)n_bytes);
     unitok_model_save(m, image, n_bytes);

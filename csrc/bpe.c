@@ -1,0 +1,475 @@
+/* bpe.c - the merging of bpe.h: few symbols by looking at all of them, many through a heap */
+
+#include "alloc.h"
+#include "bpe_tables.h"
+#include "rng.h"
+
+/* Up to so many symbols, one bit of a word each, the best pair is found by looking at all: twice as fast as the heap at 64
+ * symbols, three times at 32. */
+#define SHORT_SYMBOLS 64
+
+#define NO_KEY UINT64_MAX
+
+/* Which merges first: the least. */
+INLINE uint64_t key_of(uint32_t merge, int64_t at)
+{
+    return (uint64_t)merge << 32 | (uint64_t)at;
+}
+
+/* ------------------------------------------------------------------------------------ Unused pieces ---------- */
+
+/* What an unused piece is split into again. */
+typedef struct split {
+    uint32_t left, right;
+    uint32_t call; /* in which this was seen */
+} split;
+
+/* As the reference limits it; deeper, an unused piece is taken as it is. */
+#define SPLIT_DEPTH_MAX 100
+
+typedef struct output {
+    const bpe *m;
+    const split *splits;
+    token *tokens;
+    int64_t n;
+    uint32_t end, call;
+} output;
+
+static void put_split(output *out, uint32_t symbol, int depth)
+{
+    const split *way = &out->splits[symbol];
+    int is_unused = out->m->is_unused[symbol];
+    if (depth <= SPLIT_DEPTH_MAX && is_unused && way->call == out->call) {
+        put_split(out, way->left, depth + 1);
+        put_split(out, way->right, depth + 1);
+        return;
+    }
+    token *t = &out->tokens[out->n++];
+    t->id = depth <= SPLIT_DEPTH_MAX && is_unused ? TOKEN_UNKNOWN : out->m->ids[symbol];
+    t->end = out->end += out->m->lengths[symbol];
+}
+
+INLINE void put_token(output *out, uint32_t symbol, uint32_t start, uint32_t end)
+{
+    if (UNLIKELY(out->m->is_unused != NULL) && out->m->is_unused[symbol]) {
+        out->end = start;
+        put_split(out, symbol, 0);
+        return;
+    }
+    token *t = &out->tokens[out->n++];
+    t->id = out->m->ids[symbol];
+    t->end = end;
+}
+
+/* Makes room for the splits of this call. 0 when memory is short. */
+static int begin_splits(const bpe *m, bpe_scratch *s)
+{
+    if (!s->splits || s->n_calls == UINT32_MAX) {
+        mem_free(s->splits);
+        s->splits = mem_zalloc(m->n_symbols, sizeof(split));
+        s->n_calls = 0;
+    }
+    s->n_calls++;
+    return s->splits != NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- Pairs -------- */
+
+/* The merge of two neighbours. The reference notes how an unused piece can be made whenever it looks a pair up that can
+ * merge, whether it does or not, so this must be called for the same pairs and in its order. */
+INLINE uint32_t look_up(const bpe *m, split *splits, uint32_t call, uint32_t left, uint32_t right)
+{
+    uint32_t merge = bpe_find_merge(m, left, right);
+    if (UNLIKELY(splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->made[merge].symbol]) {
+        split way = {left, right, call};
+        splits[m->made[merge].symbol] = way;
+    }
+    return merge;
+}
+
+INLINE int may_follow(const bpe_made *made, uint32_t left)
+{
+    return made->lefts >> (left & 31) & 1;
+}
+
+INLINE int may_precede(const bpe_made *made, uint32_t right)
+{
+    return made->rights >> (right & 31) & 1;
+}
+
+/* -------------------------------------------------------------------------------------- Few symbols ---------- */
+
+INLINE int highest_bit_of(uint64_t v)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return 63 - __builtin_clzll(v);
+#else
+    int n = 0;
+    while (v >>= 1) n++;
+    return n;
+#endif
+}
+
+typedef struct short_text {
+    uint32_t symbols[SHORT_SYMBOLS], starts[SHORT_SYMBOLS];
+    uint64_t keys[SHORT_SYMBOLS]; /* of the pair that begins here; NO_KEY where none may merge */
+} short_text;
+
+INLINE void set_key(const bpe *m, split *splits, uint32_t call, short_text *t, int left, int right)
+{
+    uint32_t merge = look_up(m, splits, call, t->symbols[left], t->symbols[right]);
+    t->keys[left] = merge == BPE_NO_MERGE ? NO_KEY : key_of(merge, left);
+}
+
+/* The least key where several merges may be equally good: then the leftmost of these. */
+static NOINLINE uint64_t least_of_tied(const bpe *m, const short_text *t, int n)
+{
+    uint64_t best = NO_KEY, best_key = NO_KEY;
+    for (int i = 0; i < n; i++) {
+        if (t->keys[i] == NO_KEY) continue;
+        uint64_t key = key_of(m->made[t->keys[i] >> 32].rank, i);
+        if (key < best) best_key = t->keys[i];
+        if (key < best) best = key;
+    }
+    return best_key;
+}
+
+INLINE uint64_t least_key(const bpe *m, const short_text *t, int n)
+{
+    uint64_t best = NO_KEY;
+    for (int i = 0; i < n; i++) best = t->keys[i] < best ? t->keys[i] : best;
+    if (UNLIKELY(best >> 32 >= m->tied_from) && best != NO_KEY) return least_of_tied(m, t, n);
+    return best;
+}
+
+/* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. */
+INLINE uint64_t merge_short(const bpe *m, bpe_scratch *s, short_text *t, int n, double dropout, uint64_t *stream)
+{
+    uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1, best;
+    split *splits = s->splits;
+    for (int i = 0; i + 1 < n; i++) set_key(m, splits, s->n_calls, t, i, i + 1);
+    t->keys[n - 1] = NO_KEY;
+    while ((best = least_key(m, t, n)) != NO_KEY) {
+        int at = (int)(best & 0xFF);
+        t->keys[at] = NO_KEY;
+        if (stream && rng_unit(stream) < dropout) continue;
+        uint64_t after = alive & (~UINT64_C(1) << at), before = alive & ((UINT64_C(1) << at) - 1);
+        int gone = lowest_bit(after);
+        alive ^= UINT64_C(1) << gone;
+        after &= after - 1;
+        const bpe_made *made = &m->made[best >> 32];
+        t->symbols[at] = made->symbol;
+        t->keys[gone] = NO_KEY;
+        if (before) {
+            int left = highest_bit_of(before);
+            t->keys[left] = NO_KEY;
+            if (may_follow(made, t->symbols[left])) set_key(m, splits, s->n_calls, t, left, at);
+        }
+        if (after && may_precede(made, t->symbols[lowest_bit(after)]))
+            set_key(m, splits, s->n_calls, t, at, lowest_bit(after));
+    }
+    return alive;
+}
+
+static int64_t merge_few(const bpe *m, bpe_scratch *s, short_text *t, int n, uint32_t n_bytes, double dropout,
+                         uint64_t *stream, token *tokens)
+{
+    output out = {m, s->splits, tokens, 0, 0, s->n_calls};
+    uint64_t alive = merge_short(m, s, t, n, dropout, stream);
+    while (alive) {
+        int at = lowest_bit(alive);
+        alive &= alive - 1;
+        put_token(&out, t->symbols[at], t->starts[at], alive ? t->starts[lowest_bit(alive)] : n_bytes);
+    }
+    return out.n;
+}
+
+/* ------------------------------------------------------------------------------------- Many symbols ---------- */
+
+/* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. One is void where its pair is no more of that
+ * rank: symbols only grow, so a pair that is gone never comes back, and among equal keys it does not matter which one
+ * merges. Of all keys at most 2 n are there at a time: a merge takes one out and puts two in. What Hugging Face's
+ * dropout skips stands at the other end of the heap's memory. */
+typedef struct long_text {
+    uint64_t *heap;     /* [0..2 n): the keys, the least first; children of k are 4 k + 1 .. 4 k + 4 */
+    uint32_t *symbols, *starts; /* [0..n) */
+    uint32_t *merges;           /* [0..n): of the pair that begins here; BPE_NO_MERGE where none may merge */
+    uint32_t *next, *before;    /* [0..n); n: none */
+    int64_t n, n_heap, n_skipped;
+} long_text;
+
+static void heap_sink(uint64_t *heap, int64_t n, int64_t at)
+{
+    uint64_t key = heap[at];
+    for (;;) {
+        int64_t child = 4 * at + 1, end = child + 4 < n ? child + 4 : n, best = child;
+        if (child >= n) break;
+        for (int64_t k = child + 1; k < end; k++)
+            if (heap[k] < heap[best]) best = k;
+        if (heap[best] >= key) break;
+        heap[at] = heap[best];
+        at = best;
+    }
+    heap[at] = key;
+}
+
+static void heap_push(long_text *t, uint64_t key)
+{
+    int64_t at = t->n_heap++;
+    while (at > 0 && t->heap[(at - 1) / 4] > key) {
+        t->heap[at] = t->heap[(at - 1) / 4];
+        at = (at - 1) / 4;
+    }
+    t->heap[at] = key;
+}
+
+static uint64_t heap_pop(long_text *t)
+{
+    uint64_t key = t->heap[0];
+    t->heap[0] = t->heap[--t->n_heap];
+    if (t->n_heap) heap_sink(t->heap, t->n_heap, 0);
+    return key;
+}
+
+static void heap_skip(long_text *t, uint64_t key)
+{
+    t->heap[2 * t->n - ++t->n_skipped] = key;
+}
+
+static void heap_take_skipped(long_text *t)
+{
+    while (t->n_skipped) heap_push(t, t->heap[2 * t->n - t->n_skipped--]);
+}
+
+/* Divides the work of a scratch into the arrays of a text of n symbols; 0 when memory is short. */
+static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
+{
+    size_t need = (size_t)n * (2 * sizeof *t->heap + 5 * sizeof *t->symbols);
+    if (need > s->n_work_bytes) {
+        mem_free(s->work);
+        s->n_work_bytes = 0;
+        s->work = mem_alloc(need);
+        if (!s->work) return 0;
+        s->n_work_bytes = need;
+    }
+    t->heap = s->work;
+    t->symbols = (uint32_t *)(void *)(t->heap + 2 * n);
+    t->starts = t->symbols + n;
+    t->merges = t->starts + n;
+    t->next = t->merges + n;
+    t->before = t->next + n;
+    t->n = n;
+    t->n_heap = t->n_skipped = 0;
+    return 1;
+}
+
+INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
+{
+    return merge < m->tied_from ? merge : merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->made[merge].rank;
+}
+
+static void set_merge(const bpe *m, const bpe_scratch *s, long_text *t, uint32_t left, uint32_t right)
+{
+    t->merges[left] = look_up(m, s->splits, s->n_calls, t->symbols[left], t->symbols[right]);
+}
+
+static void add_key(const bpe *m, const bpe_scratch *s, long_text *t, uint32_t left, uint32_t right)
+{
+    set_merge(m, s, t, left, right);
+    if (t->merges[left] != BPE_NO_MERGE) heap_push(t, key_of(rank_of(m, t->merges[left]), left));
+}
+
+static void fill_heap(const bpe *m, const bpe_scratch *s, long_text *t)
+{
+    uint32_t n = (uint32_t)t->n;
+    for (uint32_t i = 0; i < n; i++) {
+        t->before[i] = i ? i - 1 : n;
+        t->next[i] = i + 1;
+        t->merges[i] = BPE_NO_MERGE;
+        if (i + 1 < n) set_merge(m, s, t, i, i + 1);
+        if (t->merges[i] != BPE_NO_MERGE) t->heap[t->n_heap++] = key_of(rank_of(m, t->merges[i]), i);
+    }
+    for (int64_t k = (t->n_heap + 2) / 4 - 1; k >= 0; k--) heap_sink(t->heap, t->n_heap, k);
+}
+
+static void merge_long(const bpe *m, const bpe_scratch *s, long_text *t, double dropout, uint64_t *stream)
+{
+    int skips = stream && m->has_merges; /* Hugging Face's dropout */
+    uint32_t n = (uint32_t)t->n;
+    fill_heap(m, s, t);
+    while (t->n_heap) {
+        uint64_t key = heap_pop(t);
+        uint32_t at = (uint32_t)key, merge = t->merges[at];
+        if (skips && rng_unit(stream) < dropout) {
+            heap_skip(t, key);
+            continue;
+        }
+        if (skips) heap_take_skipped(t);
+        if (rank_of(m, merge) != key >> 32) continue;
+        t->merges[at] = BPE_NO_MERGE;
+        if (stream && !skips && rng_unit(stream) < dropout) continue;
+        uint32_t gone = t->next[at], after = t->next[gone], before = t->before[at];
+        t->symbols[at] = m->made[merge].symbol;
+        t->merges[gone] = BPE_NO_MERGE;
+        t->next[at] = after;
+        if (after < n) t->before[after] = at;
+        if (before < n) add_key(m, s, t, before, at);
+        if (after < n) add_key(m, s, t, at, after);
+    }
+}
+
+/* ---------------------------------------------------------------------------------- Text to symbols ---------- */
+
+/* Where symbols go: nowhere with `symbols` NULL, which counts them. */
+typedef struct cut_output {
+    uint32_t *symbols, *starts;
+    int64_t n;
+    uint32_t start;
+} cut_output;
+
+INLINE void put_symbol(cut_output *out, uint32_t symbol, int64_t n_bytes)
+{
+    if (out->symbols) {
+        out->symbols[out->n] = symbol;
+        out->starts[out->n] = out->start;
+    }
+    out->start += (uint32_t)n_bytes;
+    out->n++;
+}
+
+/* The bytes of a character of Hugging Face's text, if they all have symbols. */
+static int put_bytes(const bpe *m, cut_output *out, const uint8_t *character, int64_t n_bytes)
+{
+    static const uint8_t space[3] = {0xE2, 0x96, 0x81};
+    int is_space = (m->flags & BPE_COMPACT) && character[0] == SPACE_BYTE;
+    const uint8_t *bytes = is_space ? space : character;
+    int64_t n = is_space ? 3 : n_bytes;
+    for (int64_t i = 0; i < n; i++)
+        if (m->bytes[bytes[i]] == SYMBOL_NONE) return 0;
+    for (int64_t i = 0; i < n; i++) put_symbol(out, m->bytes[bytes[i]], is_space ? i == 0 : 1);
+    return 1;
+}
+
+/* As Hugging Face does it: an unknown character waits for the next known one, while bytes go past it. */
+static void cut_merges_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
+{
+    int64_t n, n_waiting = 0;
+    for (int64_t i = 0; i < n_bytes; i += n) {
+        uint32_t symbol;
+        n = symbols_next(&m->symbols, text + i, n_bytes - i, &symbol);
+        if (symbol == SYMBOL_NONE && put_bytes(m, out, text + i, n)) continue;
+        if (n_waiting && (symbol || !(m->flags & BPE_FUSE_UNKNOWN))) {
+            put_symbol(out, m->unknown, n_waiting);
+            n_waiting = 0;
+        }
+        if (symbol) put_symbol(out, symbol, n);
+        else if (m->unknown) n_waiting += n;
+    }
+    if (n_waiting) put_symbol(out, m->unknown, n_waiting);
+}
+
+static void cut_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
+{
+    int64_t n;
+    if (UNLIKELY(m->has_merges)) {
+        cut_merges_text(m, text, n_bytes, out);
+        return;
+    }
+    for (int64_t i = 0; i < n_bytes; i += n) {
+        uint32_t symbol;
+        n = symbols_next(&m->symbols, text + i, n_bytes - i, &symbol);
+        put_symbol(out, symbol, n);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- Segments ----------- */
+
+static NOINLINE int64_t encode_many(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n,
+                                    double dropout, uint64_t *stream, token *tokens)
+{
+    long_text t;
+    if (!begin_long(s, &t, n)) return -1;
+    cut_output cut = {t.symbols, t.starts, 0, 0};
+    cut_text(m, text, n_bytes, &cut);
+    merge_long(m, s, &t, dropout, stream);
+    output out = {m, s->splits, tokens, 0, 0, s->n_calls};
+    for (uint32_t i = 0; i < n; i = t.next[i])
+        put_token(&out, t.symbols[i], t.starts[i], t.next[i] < n ? t.starts[t.next[i]] : cut.start);
+    return out.n;
+}
+
+static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t n_bytes)
+{
+    cut_output cut = {NULL, NULL, 0, 0};
+    cut_text(m, text, n_bytes, &cut);
+    return cut.n;
+}
+
+INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, double dropout,
+                      uint64_t *stream, token *tokens)
+{
+    if (UNLIKELY(m->is_unused != NULL) && !begin_splits(m, s)) return -1;
+    int skips = stream && m->has_merges; /* see merge_long */
+    if (UNLIKELY(skips || n_bytes > ((m->flags & BPE_COMPACT) ? SHORT_SYMBOLS / 3 : SHORT_SYMBOLS))) {
+        int64_t n = count_symbols(m, text, n_bytes);
+        if (n && (skips || n > SHORT_SYMBOLS)) return encode_many(m, s, text, n_bytes, n, dropout, stream, tokens);
+    }
+    short_text t;
+    cut_output cut = {t.symbols, t.starts, 0, 0};
+    cut_text(m, text, n_bytes, &cut);
+    return cut.n ? merge_few(m, s, &t, (int)cut.n, cut.start, dropout, stream, tokens) : 0;
+}
+
+int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
+{
+    if (m->wholes && n_bytes - 1 < BPE_WHOLE_BYTES && n_bytes > 0) {
+        uint64_t high = bpe_find_whole(m, bpe_whole_key(text, n_bytes))->high;
+        if (high) {
+            tokens[0].id = (int32_t)(high >> 36);
+            tokens[0].end = (uint32_t)n_bytes;
+            return 1;
+        }
+    }
+    if (UNLIKELY(m->pieces.slots != NULL) && n_bytes) {
+        int64_t k = string_table_find(&m->pieces, text, n_bytes);
+        if (k >= 0) {
+            tokens[0].id = m->piece_ids[k];
+            tokens[0].end = (uint32_t)n_bytes;
+            return 1;
+        }
+    }
+    return encode(m, s, text, n_bytes, 0, NULL, tokens);
+}
+
+int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, double dropout,
+                            uint64_t *stream, token *tokens)
+{
+    if (!(dropout > 0)) return bpe_segment(m, s, text, n_bytes, tokens);
+    return encode(m, s, text, n_bytes, dropout, stream, tokens);
+}
+
+int32_t bpe_traits(const bpe *m)
+{
+    return m->traits;
+}
+
+int64_t bpe_memory_bytes(const bpe *m)
+{
+    size_t n_bytes = sizeof *m + (sizeof *m->pairs << m->pair_bits) + (sizeof(uint64_t) << m->symbols.n_bits);
+    n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
+    n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
+    if (m->wholes) n_bytes += sizeof *m->wholes << m->whole_bits;
+    return (int64_t)n_bytes;
+}
+
+int64_t bpe_scratch_memory_bytes(const bpe *m, const bpe_scratch *s)
+{
+    return (int64_t)s->n_work_bytes + (s->splits ? (int64_t)m->n_symbols * (int64_t)sizeof(split) : 0);
+}
+
+void bpe_scratch_free(bpe_scratch *s)
+{
+    mem_free(s->work);
+    mem_free(s->splits);
+    memset(s, 0, sizeof *s);
+}

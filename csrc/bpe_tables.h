@@ -1,0 +1,117 @@
+/* bpe_tables.h - what a BPE model holds; bpe_build.c makes it, bpe.c reads it */
+#pragma once
+
+#include "bpe.h"
+#include "string_table.h"
+#include "symbols.h"
+
+/* A pair that may merge, in 8 bytes, so that the table of a usual model fits the second cache:
+ *
+ *     63 .... 43 | 42 .... 22 | 21 .... 0
+ *     left       | right      | merge          all ones: a free slot
+ *
+ * Merges are numbered best first; what they make and how they rank stands in tables of their own. */
+#define BPE_SYMBOL_BITS 21
+#define BPE_MERGE_BITS 22
+#define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
+#define BPE_NO_MERGE ((UINT32_C(1) << BPE_MERGE_BITS) - 1)
+#define BPE_FREE UINT64_MAX
+
+/* What a merge makes, and who may stand beside that: most neighbours may not, and need not be looked up. */
+typedef struct bpe_made {
+    uint32_t symbol;
+    uint32_t rank;   /* the first merge that is as good */
+    uint32_t lefts;  /* bit s & 31 is set for every symbol s that may merge with this one to its right */
+    uint32_t rights; /* likewise for those to its right */
+} bpe_made;
+
+/* Symbols below this are characters of the best merges (build numbers them so): their pairs stand in a square, which for
+ * letters next to letters is a few lines of the first cache. */
+#define BPE_DENSE 256
+
+/* A piece of up to BPE_WHOLE_BYTES whose own text merges to just it: a segment that is one need not be merged.
+ *
+ *     low    the first 8 bytes, zero-padded
+ *     high   63 .... 36 | 35 .. 32 | 31 .... 0
+ *            id         | n_bytes  | bytes 8..11       0: a free slot */
+#define BPE_WHOLE_BYTES 12
+
+typedef struct bpe_whole {
+    uint64_t low, high;
+} bpe_whole;
+
+struct bpe {
+    symbols symbols;
+    uint64_t *pairs;     /* [0..1 << pair_bits), at most half taken */
+    int pair_bits;
+    uint32_t *dense;     /* [0..BPE_DENSE * BPE_DENSE): the merge of two symbols below BPE_DENSE */
+    uint32_t n_merges;
+    uint32_t tied_from;  /* merges below this have a rank of their own, which is their number */
+    bpe_made *made;      /* [0..n_merges) */
+    uint32_t n_symbols;
+    bpe_whole *wholes; /* [0..1 << whole_bits), at most half taken; NULL: none */
+    int whole_bits;
+    int32_t *ids;       /* [0..n_symbols): TOKEN_UNKNOWN for what is no piece */
+    uint32_t *lengths;  /* [0..n_symbols): bytes; NULL where there are no unused pieces */
+    uint8_t *is_unused; /* likewise */
+    int32_t traits;     /* of enum bpe_traits */
+    int has_merges;     /* made by bpe_new_merges */
+    int32_t flags;      /* of enum bpe_merges_flags */
+    uint32_t unknown;   /* the symbol of an unknown character; SYMBOL_NONE: it vanishes */
+    uint32_t bytes[256]; /* the symbols of bytes; SYMBOL_NONE where there is none */
+    uint8_t *data;       /* with BPE_IGNORE_MERGES, where that matters: all pieces, */
+    int64_t *offsets;    /* their bounds, */
+    int32_t *piece_ids;  /* their ids, */
+    string_table pieces;      /* and which is which */
+};
+
+INLINE uint64_t bpe_pair_key(uint32_t left, uint32_t right)
+{
+    return (uint64_t)left << BPE_SYMBOL_BITS | right;
+}
+
+INLINE uint32_t bpe_pair_hash(uint64_t key, int pair_bits)
+{
+    return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - pair_bits));
+}
+
+/* The merge of two neighbours, BPE_NO_MERGE if they have none. */
+INLINE uint32_t bpe_find_merge(const bpe *m, uint32_t left, uint32_t right)
+{
+    if ((left | right) < BPE_DENSE) return m->dense[left * BPE_DENSE + right];
+    uint64_t key = bpe_pair_key(left, right);
+    uint32_t mask = (UINT32_C(1) << m->pair_bits) - 1, at = bpe_pair_hash(key, m->pair_bits);
+    for (;; at = (at + 1) & mask) {
+        uint64_t slot = m->pairs[at];
+        if (slot >> BPE_MERGE_BITS == key || slot == BPE_FREE) return (uint32_t)slot & BPE_NO_MERGE;
+    }
+}
+
+#define BPE_WHOLE_KEY ((UINT64_C(1) << 36) - 1) /* of `high`: all but the id */
+
+/* The key of a segment of 1 to BPE_WHOLE_BYTES. */
+INLINE bpe_whole bpe_whole_key(const uint8_t *text, int64_t n_bytes)
+{
+    bpe_whole key = {0, (uint64_t)n_bytes << 32};
+    if (n_bytes >= 8) {
+        key.low = load_u64(text);
+        if (n_bytes > 8) key.high |= load_u64(text + n_bytes - 8) >> 8 * (16 - n_bytes);
+    } else if (n_bytes >= 4) {
+        key.low = load_u32(text) | (uint64_t)load_u32(text + n_bytes - 4) << 8 * (n_bytes - 4);
+    } else {
+        key.low = text[0] | (uint64_t)text[n_bytes >> 1] << 8 * (n_bytes >> 1);
+        key.low |= (uint64_t)text[n_bytes - 1] << 8 * (n_bytes - 1);
+    }
+    return key;
+}
+
+/* The slot of the key, or a free one. */
+INLINE bpe_whole *bpe_find_whole(const bpe *m, bpe_whole key)
+{
+    uint32_t mask = (UINT32_C(1) << m->whole_bits) - 1;
+    uint64_t hash = (key.low ^ key.high * UINT64_C(0xC2B2AE3D27D4EB4F)) * UINT64_C(0x9E3779B97F4A7C15);
+    for (uint32_t at = (uint32_t)(hash >> (64 - m->whole_bits));; at++) {
+        bpe_whole *slot = &m->wholes[at & mask];
+        if ((slot->low == key.low && (slot->high & BPE_WHOLE_KEY) == key.high) || slot->high == 0) return slot;
+    }
+}

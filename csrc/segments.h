@@ -1,0 +1,419 @@
+/* segments.h - the loop over segments: cut, look up, and ask the encoder below where the memo does not know
+ *
+ * A template, included by encode.c once for each loop_kind (model.h). Its parameters, which it undefines at the end:
+ *
+ *     NAME(x)      x with the instance's suffix
+ *     ID           uint16_t or uint32_t
+ *     SHORT_BITS   the short table has 2^SHORT_BITS entries, the long one half as many
+ *     SUM          the running sum's type, float or double; not defined where segments stand alone
+ *     SUM_SCORES   with SUM: what an id adds to it, a table of unigram.h
+ *     RESTARTS     with SUM: texts begin anew inside a document (UNITOK_RESTART_...)
+ *
+ * Unigram sums scores over a whole text and rounds at every step, so the path through a segment may depend on the sum S
+ * before it. Bits 4..15 of a memo entry's word therefore say for which S its path is sure: unigram_steps(S) below them
+ * (unigram_dp.h has the proof). Then the scores of its ids are added to S one by one, as the reference does; otherwise the
+ * segment is encoded anew from S. */
+
+typedef struct NAME(short_entry) {
+    uint64_t key[2];
+    ID ids[MEMO_SHORT_IDS + 1]; /* the last is the word */
+} NAME(short_entry);
+
+typedef struct NAME(long_entry) {
+    uint64_t key[4];
+    ID ids[MEMO_LONG_IDS + 1];
+} NAME(long_entry);
+
+typedef struct NAME(memo) {
+    NAME(short_entry) shorts[1 << SHORT_BITS];
+    NAME(long_entry) longs[1 << (SHORT_BITS - 1)];
+} NAME(memo);
+
+/* A run over one document. */
+typedef struct NAME(run) {
+    const unitok_model *m;
+    unitok_scratch *s;
+#ifdef SUM
+    SUM sum;
+#endif
+    int32_t last_unknown; /* the last id was the unknown one, which the next may join */
+    uint8_t last_byte;    /* before the next segment */
+    int failed;           /* memory was short */
+} NAME(run);
+
+/* The ids of a segment's tokens: unknown characters become byte pieces or the unknown id. */
+static int64_t NAME(emit)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n, ID *ids)
+{
+    ID *out = ids;
+    int64_t begin = 0;
+    for (int64_t k = 0; k < n; begin = tokens[k++].end) {
+        if (LIKELY(tokens[k].id != TOKEN_UNKNOWN)) *out++ = (ID)tokens[k].id;
+        else if (!(m->flags & UNITOK_BYTE_FALLBACK)) *out++ = (ID)m->unknown_id;
+        else {
+            for (int64_t i = begin; i < tokens[k].end; i++) {
+                if (segment[i] == SPACE_BYTE && m->compact) {
+                    for (int b = 0; b < 3; b++) *out++ = (ID)m->byte_ids[space_symbol[b]];
+                } else {
+                    *out++ = (ID)m->byte_ids[segment[i]];
+                }
+            }
+        }
+    }
+    return out - ids;
+}
+
+/* Makes one unknown id of each run of them; returns how many ids are left. */
+static int64_t NAME(merge_unknown)(NAME(run) *r, ID *ids, int64_t n)
+{
+    ID unknown = (ID)r->m->unknown_id;
+    int last = r->last_unknown, any = n > 0 && last && ids[0] == unknown;
+    for (int64_t k = 1; k < n; k++) any |= (ids[k] == unknown) & (ids[k - 1] == unknown);
+    if (n) r->last_unknown = ids[n - 1] == unknown;
+    if (!any) return n;
+    ID *out = ids;
+    for (int64_t k = 0; k < n; k++) {
+        int is_unknown = ids[k] == unknown;
+        if (!(is_unknown && last)) *out++ = ids[k];
+        last = is_unknown;
+    }
+    return out - ids;
+}
+
+#ifdef SUM
+/* May S go on by the ids instead of the tokens? Not where a byte piece stands for itself, or for a broken character. */
+static int NAME(ids_tell_scores)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n)
+{
+    int64_t begin = 0;
+    for (int64_t k = 0; k < n; begin = tokens[k++].end) {
+        if (tokens[k].id != TOKEN_UNKNOWN) {
+            if (m->types[tokens[k].id] == UNITOK_PIECE_BYTE) return 0;
+            continue;
+        }
+        if ((segment[begin] & 0xC0) == 0x80) return 0;
+        for (int64_t i = begin + 1; i < tokens[k].end; i++)
+            if ((segment[i] & 0xC0) != 0x80) return 0;
+    }
+    return 1;
+}
+#endif
+
+/* A segment of any length without the memo, from the running sum. */
+static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *ids)
+{
+    const unitok_model *m = r->m;
+#ifdef SUM
+    double sum = r->sum;
+    if (n_bytes <= UNIGRAM_SEGMENT_BYTES) {
+        token few[UNIGRAM_SEGMENT_BYTES];
+        int64_t n = unigram_segment(m->unigram, segment, n_bytes, &sum, few);
+        r->sum = (SUM)sum;
+        return NAME(emit)(m, segment, few, n, ids);
+    }
+    unigram_path *path = &r->s->path;
+    ID *out = ids;
+    int64_t given = 0; /* where the tokens given out so far end */
+    unigram_begin(path, sum);
+    for (int64_t done = 0; done < n_bytes;) {
+        int64_t taken = unigram_advance(m->unigram, path, segment + done, n_bytes - done, 1);
+        if (taken < 0) {
+            r->failed = 1;
+            return 0;
+        }
+        done += taken;
+        out += NAME(emit)(m, segment + given, path->tokens, path->n_tokens, out);
+        if (path->n_tokens) given += path->tokens[path->n_tokens - 1].end;
+    }
+    r->sum = (SUM)path->sum;
+    return out - ids;
+#else
+    if (m->kind == UNITOK_KIND_LONGEST) {
+        int64_t n = 0, token_bytes;
+        for (int64_t i = 0; i < n_bytes; i += token_bytes)
+            ids[n++] = (ID)longest_next(&m->longest, segment + i, n_bytes - i, &token_bytes);
+        return n;
+    }
+    token few[3 * MEMO_LONG_BYTES];
+    token *tokens = n_bytes <= MEMO_LONG_BYTES ? few : scratch_tokens(r->s, 3 * n_bytes);
+    int64_t n = tokens ? encode_alone(m, r->s, segment, n_bytes, tokens) : -1;
+    if (n < 0) r->failed = 1;
+    return n < 0 ? 0 : NAME(emit)(m, segment, tokens, n, ids);
+#endif
+}
+
+/* What a segment of up to MEMO_LONG_BYTES costs that the memo does not hold. Fills `held`, an entry's ids of which the last,
+ * held[max_ids], is the word, and *ret_holds tells whether it did. Out of line: the loop of hits must stay small. */
+static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *held, int64_t max_ids,
+                                   int *ret_holds, ID *ids)
+{
+#ifdef SUM
+    const unitok_model *m = r->m;
+    token tokens[UNIGRAM_SEGMENT_BYTES];
+    uint32_t limit;
+    int64_t n_tokens = unigram_exact(m->unigram, segment, n_bytes, tokens, &limit);
+    int64_t n = NAME(emit)(m, segment, tokens, n_tokens, ids);
+    if (!NAME(ids_tell_scores)(m, segment, tokens, n_tokens)) limit = 0;
+    uint32_t word = limit << 4;
+    int sure = unigram_steps(r->sum) < limit;
+#else
+    int64_t n = NAME(walk)(r, segment, n_bytes, ids);
+    uint32_t word = 0;
+#endif
+    *ret_holds = n <= max_ids && !r->failed;
+    if (*ret_holds) {
+        for (int64_t k = 0; k < max_ids; k++) held[k] = k < n ? ids[k] : (ID)r->m->idle_id;
+        held[max_ids] = (ID)(word | (uint32_t)n);
+    }
+#ifdef SUM
+    if (!sure) return NAME(walk)(r, segment, n_bytes, ids);
+    for (int64_t k = 0; k < n; k++) r->sum += m->unigram->SUM_SCORES[ids[k]];
+#endif
+    return n;
+}
+
+#ifdef SUM
+/* Does what an entry holds serve at this running sum? */
+INLINE int NAME(serves)(SUM sum, uint32_t word)
+{
+    uint32_t limit = word >> 4;
+    SUM size = sum < 0 ? -sum : sum;
+#ifdef RESTARTS
+    if (limit == UNIGRAM_LIMIT_ALWAYS) return size < UNIGRAM_SUM_MAX;
+#endif
+    return size < (SUM)(int32_t)(limit * UNIGRAM_LIMIT_STEP);
+}
+
+/* The running sum after the ids of a hit. There are mostly up to three; where there are fewer, ids that add nothing stand
+ * behind them, so that no branch hangs on their count: it could not be predicted. */
+INLINE SUM NAME(sum_after)(SUM sum, const SUM *scores, const ID *ids, uint32_t word)
+{
+    uint32_t n = word & 15;
+    sum = sum + scores[ids[0]] + scores[ids[1]] + scores[ids[2]];
+    if (UNLIKELY(n > 3))
+        for (uint32_t k = 3; k < n; k++) sum += scores[ids[k]];
+    return sum;
+}
+#endif
+
+static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment, int64_t n_bytes, ID *ids)
+{
+    if (n_bytes > MEMO_LONG_BYTES) return NAME(walk)(r, segment, n_bytes, ids);
+    uint64_t key[4];
+    memo_long_key(segment, n_bytes, key);
+    NAME(long_entry) *slot = &memo->longs[memo_long_hash(key) >> (65 - SHORT_BITS)];
+    if (LIKELY(memcmp(slot->key, key, sizeof key) == 0)) {
+        uint32_t word = slot->ids[MEMO_LONG_IDS];
+#ifdef SUM
+        if (!NAME(serves)(r->sum, word)) return NAME(walk)(r, segment, n_bytes, ids);
+        r->sum = NAME(sum_after)(r->sum, r->m->unigram->SUM_SCORES, slot->ids, word);
+#endif
+        memcpy(ids, slot->ids, sizeof slot->ids);
+        return word & 15;
+    }
+    int holds;
+    int64_t n = NAME(miss)(r, segment, n_bytes, slot->ids, MEMO_LONG_IDS, &holds, ids);
+    if (holds) memcpy(slot->key, key, sizeof key);
+    return n;
+}
+
+/* A segment of up to MEMO_SHORT_BYTES that its slot does not serve: not held there, or not for this running sum. */
+static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(short_entry) *slot, memo_short_key key,
+                                           const uint8_t *segment, int64_t n_bytes, ID *ids)
+{
+    if (memo_short_is(slot->key, key)) return NAME(walk)(r, segment, n_bytes, ids);
+    int holds;
+    int64_t n = NAME(miss)(r, segment, n_bytes, slot->ids, MEMO_SHORT_IDS, &holds, ids);
+    if (holds) memcpy(slot->key, &key, sizeof slot->key);
+    return n;
+}
+
+/* Encodes the segments between the cuts; text is readable 32 bytes beyond the last. The running sum stays in a register: in
+ * memory it would be the longest chain of the loop. */
+static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8_t *text, const uint16_t *cuts,
+                                     int64_t n_cuts, ID *ids)
+{
+    ID *out = ids;
+    int64_t begin = 0;
+#ifdef SUM
+    SUM sum = r->sum;
+    const SUM *scores = r->m->unigram->SUM_SCORES;
+#define TO_RUN() (r->sum = sum)
+#define FROM_RUN() (sum = r->sum)
+#else
+#define TO_RUN() ((void)0)
+#define FROM_RUN() ((void)0)
+#endif
+    for (int64_t k = 0; k < n_cuts; k++) {
+        const uint8_t *segment = text + begin;
+        int64_t n_bytes = cuts[k] - begin;
+#ifdef RESTARTS
+        if (restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0])) sum = 0;
+#endif
+        begin = cuts[k];
+        if (UNLIKELY(n_bytes > MEMO_SHORT_BYTES)) {
+            TO_RUN();
+            out += NAME(encode_long)(r, memo, segment, n_bytes, out);
+            FROM_RUN();
+            continue;
+        }
+        memo_short_key key = memo_short_key_of(segment, n_bytes);
+        NAME(short_entry) *slot = &memo->shorts[memo_short_hash(key) >> (64 - SHORT_BITS)];
+        uint32_t word = slot->ids[MEMO_SHORT_IDS];
+#ifdef SUM
+        if (LIKELY(memo_short_is(slot->key, key) && NAME(serves)(sum, word))) {
+            sum = NAME(sum_after)(sum, scores, slot->ids, word);
+#else
+        if (LIKELY(memo_short_is(slot->key, key))) {
+#endif
+            memcpy(out, slot->ids, sizeof slot->ids);
+            out += word & 15;
+        } else {
+            TO_RUN();
+            out += NAME(encode_short)(r, slot, key, segment, n_bytes, out);
+            FROM_RUN();
+        }
+    }
+    TO_RUN();
+#undef TO_RUN
+#undef FROM_RUN
+    r->last_byte = text[begin - 1];
+    return out - ids;
+}
+
+/* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1], chunk by chunk: find the
+ * cuts of the next CUT_CHUNK_BYTES, encode what lies between them, go on from the last cut. `closed`: the text's end is
+ * a cut too; else what follows the last cut stays. Returns how much was encoded. */
+INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable, int closed,
+                                ID *ids, int64_t *ret_n_ids)
+{
+    const unitok_model *m = r->m;
+    unitok_scratch *s = r->s;
+    int64_t done = 0, seen = closed ? n_bytes : n_bytes - CUT_WINDOW_BYTES;
+    ID *out = ids;
+    while (done < seen && !r->failed) {
+        int64_t n_chunk = seen - done < CUT_CHUNK_BYTES ? seen - done : CUT_CHUNK_BYTES;
+        const uint8_t *chunk = text + done;
+        if (n_readable - done < n_chunk + CUT_READ_BEYOND) {
+            /* With all that follows the chunk: the windows of its last characters reach there. */
+            memcpy(s->tail, chunk, (size_t)(n_readable - done));
+            chunk = s->tail;
+        }
+        int64_t n_cuts = m->scan(m->cuts, chunk, n_chunk, s->cuts);
+        if (closed && done + n_chunk == n_bytes) s->cuts[n_cuts++] = (uint16_t)n_chunk;
+        if (UNLIKELY(n_cuts == 0)) {
+            int64_t end = cut_next(m->cuts, text, done + n_chunk - 1, seen);
+            if (end == seen && !closed) break;
+#ifdef RESTARTS
+            if (restarts(m, r->last_byte, text[done])) r->sum = 0;
+#endif
+            out += NAME(walk)(r, text + done, end - done, out);
+            r->last_byte = text[end - 1];
+            done = end;
+            continue;
+        }
+        out += NAME(encode_segments)(r, (NAME(memo) *)s->memo, chunk, s->cuts, n_cuts, out);
+        done += s->cuts[n_cuts - 1];
+    }
+    *ret_n_ids = out - ids;
+    return done;
+}
+
+/* The same without cuts and memo, for texts that are one segment, and to be compared with. */
+static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, ID *ids)
+{
+    ID *out = ids;
+    for (int64_t begin = 0, end; begin < n_bytes && !r->failed; begin = end) {
+        end = n_bytes;
+#ifdef RESTARTS
+        if (restarts(r->m, r->last_byte, text[begin])) r->sum = 0;
+        for (end = begin + 1; end < n_bytes && !restarts(r->m, text[end - 1], text[end]); end++) continue;
+#endif
+        out += NAME(walk)(r, text + begin, end - begin, out);
+        r->last_byte = text[end - 1];
+    }
+    return out - ids;
+}
+
+/* A text that is encoded as it lies there. Its ids are at most as many as its bytes. */
+static int64_t NAME(encode_raw)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable, int plain, ID *ids)
+{
+    int64_t n;
+    if (plain) return NAME(encode_plain)(r, text, n_bytes, ids);
+    NAME(encode_run)(r, text, n_bytes, n_readable, 1, ids, &n);
+    return n;
+}
+
+/* A text that is normalized first, some kilobytes at a time, into the scratch's buffer:
+ *
+ *     text    ..... | next: normalize_some ─────┐
+ *     buffer  [ held: after the last cut | new ◀┘ ]  ── encode_run ──▶ ids, up to the last cut; the rest moves to the front
+ *
+ * A normalized byte gives at most 3 ids: U+2581 as byte pieces. */
+static int64_t NAME(encode_normalized)(NAME(run) *r, unitok_normalize_state *state, const uint8_t *text, int64_t n_bytes,
+                                       int last, int plain, ID *ids, int64_t capacity)
+{
+    unitok_scratch *s = r->s;
+    const unitok_normalizer *normalizer = r->m->normalizer;
+    int64_t consumed = 0, held = 0, n_ids = 0, n;
+    int closed;
+    do {
+        if (!scratch_buffer(s, normalizer, held)) return ENCODE_NO_MEMORY;
+        held += unitok_normalize_some(normalizer, state, text, n_bytes, &consumed, last, s->buffer + held,
+                                      s->buffer_bytes - held - CUT_READ_BEYOND);
+        closed = last ? state->is_ended : consumed == n_bytes;
+        if (capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
+        int64_t used = 0;
+        n = 0;
+        if (!plain) {
+            used = NAME(encode_run)(r, s->buffer, held, held + CUT_READ_BEYOND, closed, ids + n_ids, &n);
+        } else if (closed) {
+            n = NAME(encode_plain)(r, s->buffer, held, ids + n_ids);
+            used = held;
+        }
+        if (r->m->flags & UNITOK_MERGE_UNKNOWN) n = NAME(merge_unknown)(r, ids + n_ids, n);
+        n_ids += n;
+        held -= used;
+        memmove(s->buffer, s->buffer + used, (size_t)held);
+    } while (!closed && !r->failed);
+    return n_ids;
+}
+
+/* One document, or the next part of one: see unitok_encode_batch. Returns the number of ids, or an ENCODE_ code. */
+static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, unitok_state *state, const uint8_t *text,
+                            int64_t n_bytes, int64_t n_readable, int last, int plain, ID *ids, int64_t capacity)
+{
+    NAME(run) r;
+    memset(&r, 0, sizeof r);
+    r.m = m;
+    r.s = s;
+    plain |= m->whole;
+    if (state) {
+#ifdef SUM
+        r.sum = (SUM)state->sum;
+#endif
+        r.last_unknown = state->last_unknown;
+        r.last_byte = (uint8_t)state->last_byte;
+    }
+    int64_t n;
+    if (m->normalizer) {
+        unitok_normalize_state start = {0, 0, 0, 0, 0};
+        n = NAME(encode_normalized)(&r, state ? &state->normalize : &start, text, n_bytes, last, plain, ids, capacity);
+    } else {
+        if (capacity < n_bytes + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
+        n = NAME(encode_raw)(&r, text, n_bytes, n_readable, plain, ids);
+    }
+    if (state) {
+#ifdef SUM
+        state->sum = r.sum;
+#endif
+        state->last_unknown = r.last_unknown;
+        state->last_byte = r.last_byte;
+    }
+    return r.failed ? ENCODE_NO_MEMORY : n;
+}
+
+#undef NAME
+#undef ID
+#undef SHORT_BITS
+#undef SUM
+#undef SUM_SCORES
+#undef RESTARTS

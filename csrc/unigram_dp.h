@@ -1,0 +1,351 @@
+/* unigram_dp.h - template: Viterbi in one arithmetic; unigram.c includes it for float32 and for float64
+ *
+ *     SUM        float, double
+ *     NAME(x)    x with a suffix
+ *     SCORES     the member of unigram that holds the scores
+ *     FORESEEN   1: whether a candidate is the largest is left to the branch predictor: best where pieces are few
+ *                0: it is computed: best where many pieces begin everywhere (BytePiece, English prose: +20 %)
+ *     RESTARTS   1: sums begin anew where they pass RESTART_ABOVE (sentencepiece 0.2.3)
+ *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
+ *
+ * Which |S| leave the path alone (unigram_exact)
+ * ----------------------------------------------
+ * P is the best path in exact sums D from 0; p[0] = 0 < p[1] < ... are its positions. F are the reference's rounded
+ * sums from S. Suppose that every sum it forms is at most 2^e in size. Rounding then moves each by at most h = half
+ * the space between floats just below 2^e: 2^(e-25) for float32, 2^(e-54) for float64. Binades and the sign do not
+ * matter: floats nearer to 0 lie closer.
+ *
+ *   Claim: at every p[i] the reference takes P's own last piece, if for each other candidate there
+ *
+ *     (1)    X(start) + score + h  <  D(p[i]) - i h
+ *
+ *     where  X(p[j]) = D(p[j]) - j h                                  on P
+ *            X(s)    = the largest X(start) + score + h of all candidates at s    off P
+ *
+ * By induction over positions. Let f[i] be P's own pieces summed as the reference does; F(p[j]) = f[j] for all p[j]
+ * so far. Off P, X(s) = D(p[j]) - j h + Q where Q is the sum of a detour from some p[j] with an h for each of its
+ * pieces, so F(s) is at most the largest f[j] + Q there. On P, f[i] >= f[j] + D(p[i]) - D(p[j]) - (i - j) h for all
+ * j < i. A candidate from s is at most f[j] + Q + score + h for some j, which (1) puts below f[i]. So P's own
+ * candidate is strictly the largest: ties, and which candidate comes first, do not matter. Only pieces between two
+ * meetings with P count, two or three as a rule.
+ *
+ * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + what rounding adds (n h,
+ * far below the RESERVE of 2^e that is kept): a candidate is F(start) + score, and F(start) is S + D(start) but for
+ * rounding, since rounded addition is monotone. The sums are formed in double here: each is wrong by at most
+ * 2^(e-53) at worst, which the reserve in h covers (float64: h is taken eight times).
+ *
+ * The restart happens at the first position whose sum passes 100,000 in size, be it on P or not; |S| + B <= 100,000
+ * rules it out in the whole segment. Where it may happen the limit is passed and the reference's own arithmetic is
+ * used.
+ */
+
+typedef struct NAME(cell) {
+    SUM sum;        /* -INFINITY: no path ends here (scores are at most SCORE_MAX, so no sum gets there) */
+    uint32_t value; /* of the last piece; or VALUE_UNKNOWN + bytes of the character */
+} NAME(cell);
+
+INLINE void NAME(offer)(NAME(cell) * cell, SUM sum, uint32_t value)
+{
+#if FORESEEN
+    if (sum > cell->sum) {
+        cell->sum = sum;
+        cell->value = value;
+    }
+#else
+    SUM old = cell->sum;
+    cell->value ^= (cell->value ^ value) & (0 - (uint32_t)(sum > old));
+    cell->sum = sum > old ? sum : old;
+#endif
+}
+
+#if RESTARTS
+/* Begins the sum anew at cells[0]; cells[1..n_reach] may be open ends. */
+static NOINLINE void NAME(restart)(NAME(cell) * cells, int64_t n_reach)
+{
+    SUM offset = cells[0].sum;
+    for (int64_t i = 0; i <= n_reach; i++) cells[i].sum -= offset;
+}
+#endif
+
+/* Offers all pieces that begin text[0..n_bytes-1] to the cells they end at; cells[0] is where they start. Returns
+ * the bytes of the first character. *io_reach, counted from cells[0], grows to where the walk came. */
+INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(cell) * cells,
+                           int64_t *io_reach)
+{
+    const uint64_t *units = m->trie.units;
+    const SUM *scores = m->SCORES;
+    int64_t n_char = first_char_bytes(m, text, n_bytes), i = 1;
+#if RESTARTS
+    if (UNLIKELY(cells[0].sum > RESTART_ABOVE || cells[0].sum < -RESTART_ABOVE)) NAME(restart)(cells, *io_reach);
+#endif
+    SUM sum = cells[0].sum, unknown;
+    uint32_t value = m->trie.singles[text[0]];
+    if (!FORESEEN || value) NAME(offer)(&cells[1], scores[value] + sum, value);
+    if (n_bytes > 1) {
+        uint64_t head = m->trie.heads[text[0] | text[1] << 8];
+        uint32_t base = head_base(head);
+        value = head_length(head) == 2 ? head_value(head) : 0;
+        if (!FORESEEN || value) NAME(offer)(&cells[2], scores[value] + sum, value);
+        for (i = 2; i < n_bytes; i++) {
+            uint64_t unit = units[base ^ text[i]];
+            if (!unit_has_label(unit, text[i])) break;
+            base = unit_base(unit);
+            value = unit_value(unit);
+            if (!FORESEEN || value) NAME(offer)(&cells[i + 1], scores[value] + sum, value);
+        }
+    }
+    /* An unknown character is a candidate only where no piece is this character. Mostly it would lose anyway. */
+    unknown = (SUM)m->unknown_score + sum;
+    if (UNLIKELY(unknown > cells[n_char].sum) && (m->unknown_is_low || !is_piece(m, text, n_char)))
+        NAME(offer)(&cells[n_char], unknown, VALUE_UNKNOWN + (uint32_t)n_char);
+    if (i < n_char) i = n_char;
+    if (*io_reach < i) *io_reach = i;
+    return n_char;
+}
+
+/* The number of tokens on the path from cells[0] to cells[end]. */
+static int64_t NAME(count)(const unigram *m, const NAME(cell) * cells, int64_t end)
+{
+    int64_t n = 0;
+    for (; end > 0; end -= value_bytes(m, cells[end].value)) n++;
+    return n;
+}
+
+/* Writes those n_tokens tokens. */
+static void NAME(trace)(const unigram *m, const NAME(cell) * cells, int64_t end, token *tokens, int64_t n_tokens)
+{
+    for (; end > 0; end -= value_bytes(m, cells[end].value))
+        tokens[--n_tokens] = (token){value_id(m, cells[end].value), (uint32_t)end};
+    ASSERT(n_tokens == 0);
+}
+
+static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum, token *tokens)
+{
+    NAME(cell) cells[UNIGRAM_SEGMENT_BYTES + 1];
+    int64_t reach = 0;
+    for (int64_t i = 0; i <= n_bytes; i++) cells[i] = (NAME(cell)){-INFINITY, 0};
+    cells[0].sum = (SUM)*io_sum;
+    for (int64_t at = 0; at < n_bytes;) {
+        int64_t from_here = reach - at;
+        int64_t n_char = NAME(start)(m, text + at, n_bytes - at, cells + at, &from_here);
+        reach = at + from_here;
+        at += n_char;
+    }
+    *io_sum = (double)cells[n_bytes].sum;
+    int64_t n = NAME(count)(m, cells, n_bytes);
+    NAME(trace)(m, cells, n_bytes, tokens, n);
+    return n;
+}
+
+/* ------------------------------------------------------------------------------------------------ In parts ---- */
+
+/* Makes room for `n_cells` cells and marks those not yet used as such; 0 when memory is short. */
+static int NAME(reserve)(unigram_path *path, int64_t n_cells)
+{
+    if (n_cells > path->n_room) {
+        int64_t n_room = n_cells + n_cells / 4;
+        void *cells = mem_realloc(path->cells, (size_t)n_room * sizeof(NAME(cell)));
+        if (!cells) return 0;
+        path->cells = cells;
+        path->n_room = n_room;
+    }
+    NAME(cell) *cells = path->cells;
+    if (path->n_filled == 0) cells[path->n_filled++] = (NAME(cell)){(SUM)path->sum, 0};
+    while (path->n_filled < n_cells) cells[path->n_filled++] = (NAME(cell)){-INFINITY, 0};
+    return 1;
+}
+
+/* The last cell that every path which may still win passes. Those paths pass one of the cells that are set from `at`
+ * on. All are marked; the furthest mark moves to where its last piece begins, until one mark is left. */
+static int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, int64_t reach)
+{
+    int64_t n_marks = 0, i;
+    for (i = at; i <= reach; i++) {
+        if (cells[i].sum == -INFINITY) continue;
+        cells[i].value |= VALUE_MARK;
+        n_marks++;
+    }
+    for (i = reach; n_marks > 1; i--) {
+        if (!(cells[i].value & VALUE_MARK)) continue;
+        cells[i].value ^= VALUE_MARK;
+        NAME(cell) *before = &cells[i - value_bytes(m, cells[i].value)];
+        if (before->value & VALUE_MARK) n_marks--;
+        before->value |= VALUE_MARK;
+    }
+    while (!(cells[i].value & VALUE_MARK)) i--;
+    cells[i].value ^= VALUE_MARK;
+    return i;
+}
+
+/* Gives out the tokens up to cells[end] and makes that cells[0]; 0 when memory is short. */
+static int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
+{
+    NAME(cell) *cells = path->cells;
+    if (end == 0) return 1;
+    int64_t n = NAME(count)(m, cells, end);
+    if (!reserve_tokens(path, n)) return 0;
+    NAME(trace)(m, cells, end, path->tokens, n);
+    path->n_tokens = n;
+    memmove(cells, cells + end, (size_t)(path->n_filled - end) * sizeof *cells);
+    path->n_filled -= end;
+    path->at -= end;
+    path->reach -= end;
+    return 1;
+}
+
+/* The steps of one call. Looking for the meeting costs O(open cells), so it is done when their number has doubled:
+ * O(1) a byte, and at most twice the memory. */
+static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_last)
+{
+    int64_t max_reach = m->max_piece_bytes > CHAR_BYTES_MAX ? m->max_piece_bytes : CHAR_BYTES_MAX;
+    int64_t n_starts = is_last ? n_bytes : n_bytes - max_reach + 1, n = 0;
+    path->n_tokens = 0;
+    if (path->settle_at < PART_BYTES) path->settle_at = PART_BYTES;
+    if (n_starts <= 0) return 0;
+    if (n_starts > path->settle_at - path->at) n_starts = path->settle_at - path->at;
+    int64_t n_ahead = n_starts + CHAR_BYTES_MAX + max_reach;
+    if (!NAME(reserve)(path, path->at + (n_ahead < n_bytes ? n_ahead : n_bytes) + 1)) return -1;
+    NAME(cell) *cells = path->cells;
+    int64_t at = path->at, reach = path->reach;
+    while (n < n_starts) {
+        fetch_ahead(m, text + n, n_bytes - n);
+        int64_t from_here = reach - (at + n);
+        int64_t n_char = NAME(start)(m, text + n, n_bytes - n, cells + at + n, &from_here);
+        reach = at + n + from_here;
+        n += n_char;
+    }
+    path->at = at + n;
+    path->reach = reach;
+    if (is_last && n == n_bytes) {
+        path->sum = (double)cells[path->at].sum;
+        if (!NAME(give_out)(m, path, path->at)) return -1;
+        unigram_begin(path, path->sum);
+    } else if (path->at >= path->settle_at) {
+        if (!NAME(give_out)(m, path, NAME(meeting)(m, cells, path->at, path->reach))) return -1;
+        path->settle_at = path->at * 2;
+    }
+    return n;
+}
+
+/* --------------------------------------------------------------------------------------------------- Exact ---- */
+
+typedef struct NAME(arc) {
+    double score;
+    uint32_t value;
+    uint8_t start, end;
+} NAME(arc);
+
+/* The arcs of a segment, by ascending start, and the exact sums. */
+typedef struct NAME(lattice) {
+    double sums[UNIGRAM_SEGMENT_BYTES + 1];
+    uint32_t values[UNIGRAM_SEGMENT_BYTES + 1];
+    NAME(arc) arcs[UNIGRAM_ARCS_MAX];
+    int64_t n_arcs;
+    double size; /* B: the largest |sum| and the largest |score| */
+} NAME(lattice);
+
+INLINE void NAME(arc_add)(NAME(lattice) * l, int64_t start, int64_t end, double score, uint32_t value)
+{
+    double sum = l->sums[start] + score;
+    l->arcs[l->n_arcs++] = (NAME(arc)){score, value, (uint8_t)start, (uint8_t)end};
+    if (sum > l->sums[end]) {
+        l->sums[end] = sum;
+        l->values[end] = value;
+    }
+}
+
+/* As start() does it; returns the bytes of the first character. */
+INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes, NAME(lattice) * l)
+{
+    const SUM *scores = m->SCORES;
+    int64_t n_left = n_bytes - at, n_char = first_char_bytes(m, text + at, n_left);
+    uint32_t value = m->trie.singles[text[at]];
+    int has_single = value && n_char == 1;
+    if (value) NAME(arc_add)(l, at, at + 1, (double)scores[value], value);
+    if (n_left > 1) {
+        uint64_t head = m->trie.heads[text[at] | text[at + 1] << 8];
+        uint32_t base = head_base(head);
+        if (head_length(head) == 2) {
+            NAME(arc_add)(l, at, at + 2, (double)scores[head_value(head)], head_value(head));
+            has_single |= n_char == 2;
+        }
+        for (int64_t i = at + 2; i < n_bytes; i++) {
+            uint64_t unit = m->trie.units[base ^ text[i]];
+            if (!unit_has_label(unit, text[i])) break;
+            base = unit_base(unit);
+            value = unit_value(unit);
+            if (!value) continue;
+            NAME(arc_add)(l, at, i + 1, (double)scores[value], value);
+            has_single |= i + 1 - at == n_char;
+        }
+    }
+    if (!has_single) NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char);
+    return n_char;
+}
+
+static void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(lattice) * l)
+{
+    double largest_sum = 0, largest_score = 0;
+    l->n_arcs = 0;
+    l->sums[0] = 0;
+    for (int64_t i = 1; i <= n_bytes; i++) l->sums[i] = -INFINITY;
+    for (int64_t at = 0; at < n_bytes;) {
+        at += NAME(arcs_from)(m, text, at, n_bytes, l);
+        if (fabs(l->sums[at]) > largest_sum) largest_sum = fabs(l->sums[at]);
+    }
+    for (int64_t k = 0; k < l->n_arcs; k++)
+        if (fabs(l->arcs[k].score) > largest_score) largest_score = fabs(l->arcs[k].score);
+    l->size = largest_sum + largest_score;
+}
+
+/* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P. Values tell P's
+ * own piece from all others that end where it does, since a piece has one length. No branches: they would not be
+ * foreseen. */
+static int NAME(is_clear)(const NAME(lattice) * l, const int8_t *places, int64_t n_bytes, double h)
+{
+    double x[UNIGRAM_SEGMENT_BYTES + 1];
+    int is_beaten = 0;
+    for (int64_t i = 0; i <= n_bytes; i++) x[i] = places[i] < 0 ? -INFINITY : l->sums[i] - places[i] * h;
+    for (int64_t k = 0; k < l->n_arcs; k++) {
+        const NAME(arc) *arc = &l->arcs[k];
+        double sum = x[arc->start] + arc->score + h, old = x[arc->end];
+        int is_on_path = places[arc->end] >= 0, is_larger = sum >= old;
+        is_beaten |= is_on_path & is_larger & (l->values[arc->end] != arc->value);
+        x[arc->end] = (is_larger & !is_on_path) ? sum : old;
+    }
+    return !is_beaten;
+}
+
+/* The limit of P: the largest of the bounds 2^e for which (1) holds, less B. */
+static uint32_t NAME(limit_of)(const NAME(lattice) * l, const int8_t *places, int64_t n_bytes)
+{
+    static const double levels[] = LEVELS;
+    for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
+        double bound = levels[k] * (1 - RESERVE);
+        if (!NAME(is_clear)(l, places, n_bytes, levels[k] * ERROR_UNIT)) continue;
+#if RESTARTS
+        if (bound > RESTART_ABOVE * (1 - RESERVE)) bound = RESTART_ABOVE * (1 - RESERVE);
+#endif
+        bound -= l->size;
+        if (bound >= UNIGRAM_SUM_MAX) return UNIGRAM_LIMIT_ALWAYS;
+        if (bound >= (UNIGRAM_LIMIT_ALWAYS - 1) * UNIGRAM_LIMIT_STEP) return UNIGRAM_LIMIT_ALWAYS - 1;
+        return bound > 0 ? (uint32_t)bound / UNIGRAM_LIMIT_STEP : 0;
+    }
+    return 0;
+}
+
+static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens, uint32_t *ret_limit)
+{
+    NAME(lattice) l;
+    int8_t places[UNIGRAM_SEGMENT_BYTES + 1];
+    int64_t n = 0, end;
+    NAME(lattice_build)(m, text, n_bytes, &l);
+    memset(places, -1, sizeof places);
+    for (end = n_bytes; end > 0; end -= value_bytes(m, l.values[end]))
+        tokens[n_bytes - ++n] = (token){value_id(m, l.values[end]), (uint32_t)end};
+    memmove(tokens, tokens + n_bytes - n, (size_t)n * sizeof *tokens);
+    places[0] = 0;
+    for (int64_t k = 0; k < n; k++) places[tokens[k].end] = (int8_t)(k + 1);
+    *ret_limit = NAME(limit_of)(&l, places, n_bytes);
+    return n;
+}

@@ -1,0 +1,199 @@
+/* test_normalize.c - normalization between guard pages: part by part against the whole, damaged charsmaps, no memory
+ *
+ *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_normalize.c \
+ *       csrc/[a-z]*.c -o test_normalize && ./test_normalize
+ *   SEED=7 ./test_normalize      another seed; the one in use is printed first
+ *
+ * That the whole is right is for tests/test_normalize.py, which has the oracle.
+ */
+#define _DEFAULT_SOURCE
+
+#include "test_alloc.h"
+
+#include "charsmaps.h"
+#include "guard.h"
+#include "random.h"
+
+#define CHECK(condition) check(!!(condition), #condition, __LINE__)
+
+static void check(int is_true, const char *what, int line)
+{
+    if (is_true) return;
+    fprintf(stderr, "line %d: not true: %s\n", line, what);
+    abort();
+}
+
+static size_t random_below(size_t n)
+{
+    return (size_t)((random_u64() >> 33) % n);
+}
+
+#define TEXT_MAX 6000
+static const char *const ATOMS[] = {
+    "a", "b", " ", "  ", "\n", "hello world ", "the end", "\xE2\x96\x81", "\xE2\x96\x81\xE2\x96\x81", "\xC3\xA9",
+    "e\xCC\x81", "\xD1\x8F", "\xE3\x81\x8B\xE3\x82\x99", "\xE7\x8C\xAB", "\xF0\x9F\x98\x80", "\xE2", "\x96", "\x81",
+    "\xE2\x96", "\xFF", "\xED\xA0\x80", "\xC0\x80", "\xF4\x90\x80\x80", "\xE3\x80\x80",
+};
+
+static size_t random_string(uint8_t *ret, size_t n_atoms, size_t max_bytes)
+{
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < n_atoms; i++) {
+        const char *atom = ATOMS[random_below(sizeof ATOMS / sizeof *ATOMS)];
+        if (n_bytes + strlen(atom) > max_bytes) break;
+        memcpy(ret + n_bytes, atom, strlen(atom));
+        n_bytes += strlen(atom);
+    }
+    return n_bytes;
+}
+
+static uint8_t *random_charsmap(int64_t *ret_n_bytes)
+{
+    static struct charsmap_maker maker;
+    uint8_t key[64], to[64];
+    maker_start(&maker);
+    for (size_t k = random_below(8); k > 0; k--) {
+        size_t n_key = random_string(key, 1 + random_below(3), sizeof key);
+        size_t n_to = random_string(to, random_below(4), sizeof to);
+        maker_add(&maker, key, n_key, to, n_to);
+    }
+    return maker_finish(&maker, ret_n_bytes);
+}
+
+/* A specification with random user-defined pieces. */
+struct pieces {
+    uint8_t data[1024], types[8];
+    int64_t offsets[9];
+};
+
+static unitok_spec random_spec(struct pieces *p, const uint8_t *blob, int64_t n_blob_bytes)
+{
+    int64_t n = (int64_t)random_below(5);
+    p->offsets[0] = 0;
+    for (int64_t k = 0; k < n; k++) {
+        size_t n_bytes = random_string(p->data + p->offsets[k], 1 + random_below(3), 100);
+        p->offsets[k + 1] = p->offsets[k] + (int64_t)n_bytes;
+        p->types[k] = random_below(4) ? UNITOK_PIECE_USER_DEFINED : UNITOK_PIECE_NORMAL;
+    }
+    return (unitok_spec){.flags = (int32_t)random_below(16), .n_pieces = n, .data = p->data,
+                         .offsets = p->offsets, .types = p->types, .charsmap = blob, .n_charsmap_bytes = n_blob_bytes};
+}
+
+/* Normalizes text part by part: parts end at split points, and each call has little room. */
+static int64_t in_parts(const unitok_normalizer *n, const struct guard *in, const struct guard *room,
+                        const uint8_t *text, int64_t n_bytes, int is_verbatim, uint8_t *out, int64_t capacity)
+{
+    unitok_normalize_state state = {.is_verbatim = is_verbatim};
+    int64_t done = 0, seen = 0, n_out = 0;
+    while (!state.is_ended) {
+        int last = seen == n_bytes;
+        const uint8_t *part = guard_copy(in, text + done, (size_t)(seen - done));
+        int64_t end = last ? n_bytes - done : unitok_normalize_split(n, part, seen - done), consumed = 0;
+        CHECK(end >= 0 && end <= seen - done);
+        do {
+            int64_t n_room = unitok_normalizer_step_bytes(n) + (int64_t)random_below(40);
+            uint8_t *to = guard_copy(room, NULL, (size_t)n_room);
+            int64_t n_new = unitok_normalize_some(n, &state, part, end, &consumed, last, to, n_room);
+            CHECK(n_new >= 0 && n_new <= n_room && n_out + n_new <= capacity);
+            memcpy(out + n_out, to, (size_t)n_new);
+            n_out += n_new;
+        } while (consumed < end || (last && !state.is_ended));
+        done += end;
+        seen += (int64_t)random_below(600);
+        if (seen > n_bytes) seen = n_bytes;
+    }
+    return n_out;
+}
+
+static void check_text(const unitok_normalizer *n, const struct guard *guards, const uint8_t *text, int64_t n_bytes)
+{
+    static uint8_t parts[80 * TEXT_MAX];
+    for (int compact = 0; compact < 2; compact++) {
+        const uint8_t *in = guard_copy(&guards[0], text, (size_t)n_bytes);
+        int64_t n_out = unitok_normalize(n, in, n_bytes, compact, NULL, NULL, 0);
+        CHECK(n_out >= 0 && n_out <= (int64_t)sizeof parts);
+        uint8_t *whole = guard_copy(&guards[1], NULL, (size_t)n_out);
+        int64_t *offsets = malloc((size_t)(n_out + 1) * sizeof *offsets);
+        CHECK(unitok_normalize(n, in, n_bytes, compact, whole, offsets, n_out) == n_out);
+        for (int64_t i = 0; i < n_out; i++) CHECK(offsets[i] >= 0 && offsets[i] <= offsets[i + 1]);
+        CHECK(offsets[n_out] <= n_bytes);
+        free(offsets);
+        CHECK(in_parts(n, &guards[0], &guards[2], text, n_bytes, !compact, parts, sizeof parts) == n_out);
+        CHECK(!n_out || !memcmp(parts, whole, (size_t)n_out));
+    }
+}
+
+/* Some changed units: refused, or as safe as any. */
+static void damage(uint8_t *blob, int64_t n_bytes)
+{
+    for (size_t k = 1 + random_below(4); k > 0; k--) {
+        uint32_t at = (uint32_t)random_below((size_t)n_bytes / 4) * 4, unit;
+        memcpy(&unit, blob + at, 4);
+        unit ^= 1u << random_below(32);
+        if (random_below(4) == 0) unit = (uint32_t)random_u64();
+        if (at + 4 <= n_bytes) memcpy(blob + at, &unit, 4);
+    }
+}
+
+static void check_one(const struct guard *guards, int is_damaged)
+{
+    static uint8_t text[TEXT_MAX];
+    struct pieces pieces;
+    int64_t n_blob_bytes;
+    uint8_t *blob = random_charsmap(&n_blob_bytes);
+    if (is_damaged) damage(blob, n_blob_bytes);
+    const uint8_t *guarded = guard_copy(&guards[3], blob, (size_t)n_blob_bytes);
+    unitok_spec spec = random_spec(&pieces, guarded, random_below(8) ? n_blob_bytes : 0);
+    unitok_normalizer *n = NULL;
+    unitok_error error = {0};
+    int32_t status = unitok_normalizer_new(&spec, &n, &error);
+    CHECK(status == UNITOK_OK ? n != NULL : is_damaged && status == UNITOK_ERROR_VOCABULARY && error.message);
+    if (n) {
+        CHECK(unitok_normalizer_memory_bytes(n) <= alloc_live_bytes);
+        size_t n_bytes = random_string(text, random_below(60), sizeof text);
+        check_text(n, guards, text, (int64_t)n_bytes);
+        if (random_below(20) == 0) { /* many spaces held back, and let go or not */
+            n_bytes = random_string(text, 5, 100);
+            for (int i = 0; i < 500; i++, n_bytes += 3) memcpy(text + n_bytes, "\xE2\x96\x81", 3);
+            n_bytes += random_string(text + n_bytes, random_below(3), 100);
+            check_text(n, guards, text, (int64_t)n_bytes);
+        }
+    }
+    unitok_normalizer_free(n);
+    free(blob);
+    CHECK(alloc_live_blocks == 0);
+}
+
+/* Each allocation fails once. */
+static void check_memory(void)
+{
+    struct pieces pieces;
+    int64_t n_blob_bytes;
+    uint8_t *blob = random_charsmap(&n_blob_bytes);
+    unitok_spec spec = random_spec(&pieces, blob, n_blob_bytes);
+    for (int64_t k = 1;; k++) {
+        unitok_normalizer *n = NULL;
+        unitok_error error = {0};
+        int64_t before = alloc_failures;
+        alloc_fail_at = k;
+        int32_t status = unitok_normalizer_new(&spec, &n, &error);
+        alloc_fail_at = 0;
+        CHECK(status == (alloc_failures > before ? UNITOK_ERROR_MEMORY : UNITOK_OK));
+        CHECK((n != NULL) == (status == UNITOK_OK));
+        unitok_normalizer_free(n);
+        CHECK(alloc_live_blocks == 0);
+        if (status == UNITOK_OK) break;
+    }
+    free(blob);
+}
+
+int main(void)
+{
+    random_start(20240711);
+    struct guard guards[4] = {guard_new(TEXT_MAX), guard_new(80 * TEXT_MAX), guard_new(1 << 16), guard_new(1 << 20)};
+    for (int i = 0; i < 20000; i++) check_one(guards, i % 3 == 2);
+    for (int i = 0; i < 50; i++) check_memory();
+    for (int i = 0; i < 4; i++) guard_free(&guards[i]);
+    puts("ok");
+    return 0;
+}

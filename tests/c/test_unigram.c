@@ -1,0 +1,507 @@
+/* test_unigram.c - Viterbi by segments, in parts and from memory, against the plain definition over the whole
+ * document
+ *
+ *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
+ *       tests/c/test_unigram.c csrc/[a-z]*.c -o test_unigram && ./test_unigram
+ *   SEED=7 ROUNDS=100 ./test_unigram          another seed, a hundred times as long
+ */
+#define _DEFAULT_SOURCE
+
+#include "test_alloc.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "guard.h"
+
+#include "pieces.h"
+#include "unigram.h"
+
+enum { TEXT_MAX = 24000, SYMBOLS = N_SYMBOL_SETS };
+
+static struct pieces pieces;
+static uint8_t types[PIECES_MAX];
+static double scores[PIECES_MAX];
+static int32_t flags;
+static unitok_error error;
+static struct guard text_guard;
+
+static unitok_spec spec_of(void)
+{
+    unitok_spec spec = {UNITOK_KIND_UNIGRAM, flags, pieces.n, pieces.data, pieces.offsets, pieces.ids, scores, types,
+                        NULL, 0, -1, -1};
+    return spec;
+}
+
+/* ---------------------------------------------------------------------------------------------- Definition ---- */
+
+/* A cell as sentencepiece 0.2.3 has it: set or not, apart from its sum. Float sums are kept in doubles. */
+struct slow_cell {
+    double sum;
+    int64_t start; /* -1: not set */
+    int32_t id;
+};
+
+static struct slow_cell slow_cells[TEXT_MAX + 1];
+
+static double slow_add(double a, double b)
+{
+    return flags & UNITOK_FLOAT64 ? a + b : (double)((float)a + (float)b);
+}
+
+static double slow_score(int64_t k)
+{
+    double bonus = 0.1 * (double)(pieces.offsets[k + 1] - pieces.offsets[k] - 1);
+    double score = types[k] == UNITOK_PIECE_USER_DEFINED ? bonus : scores[k];
+    return flags & UNITOK_FLOAT64 ? score : (double)(float)score;
+}
+
+static double slow_unknown(void)
+{
+    double least = flags & UNITOK_FLOAT64 ? 1e30 : FLT_MAX;
+    if (flags & UNITOK_BYTES) return -1e200;
+    for (int64_t k = 0; k < pieces.n; k++)
+        if (scores[k] < least && (types[k] == UNITOK_PIECE_NORMAL || flags & UNITOK_FLOAT64)) least = scores[k];
+    return slow_add(least, -10);
+}
+
+static int64_t slow_char(const uint8_t *text, int64_t at, int64_t n_bytes)
+{
+    int64_t n = flags & UNITOK_BYTES ? 1 : char_bytes(text[at]);
+    return n < n_bytes - at ? n : n_bytes - at;
+}
+
+static void slow_offer(int64_t start, int64_t end, double score, int32_t id)
+{
+    struct slow_cell *cell = &slow_cells[end];
+    double sum = slow_add(score, slow_cells[start].sum);
+    if (cell->start >= 0 && !(sum > cell->sum)) return;
+    *cell = (struct slow_cell){sum, start, id};
+}
+
+/* Pieces of these tests hold no U+2581 and no space where spaces are escaped: escaping has a test of its own. */
+static int64_t slow_encode(const uint8_t *text, int64_t n_bytes, double *io_sum, token *tokens)
+{
+    double unknown = slow_unknown();
+    int64_t frontier = 0, n = 0;
+    for (int64_t i = 0; i <= n_bytes; i++) slow_cells[i] = (struct slow_cell){0, -1, -1};
+    slow_cells[0].sum = *io_sum;
+    for (int64_t at = 0; at < n_bytes; at += slow_char(text, at, n_bytes)) {
+        int64_t n_char = slow_char(text, at, n_bytes);
+        int has_single = 0;
+        double offset = slow_cells[at].sum;
+        if (!(flags & UNITOK_FLOAT64) && fabs(offset) > 100000)
+            for (int64_t i = at; i <= frontier; i++)
+                if (i == at || slow_cells[i].start >= 0) slow_cells[i].sum = slow_add(slow_cells[i].sum, -offset);
+        for (int64_t k = 0; k < pieces.n; k++) {
+            int64_t n_piece = pieces.offsets[k + 1] - pieces.offsets[k];
+            if (pieces.data[pieces.offsets[k]] != text[at]) continue;
+            if (types[k] != UNITOK_PIECE_NORMAL && types[k] != UNITOK_PIECE_USER_DEFINED) continue;
+            if (n_piece > n_bytes - at || memcmp(pieces.data + pieces.offsets[k], text + at, (size_t)n_piece)) continue;
+            slow_offer(at, at + n_piece, slow_score(k), (int32_t)pieces.ids[k]);
+            if (n_piece == n_char) has_single = 1;
+            if (at + n_piece > frontier) frontier = at + n_piece;
+        }
+        if (!has_single) {
+            slow_offer(at, at + n_char, unknown, TOKEN_UNKNOWN);
+            if (at + n_char > frontier) frontier = at + n_char;
+        }
+    }
+    *io_sum = slow_cells[n_bytes].sum;
+    for (int64_t end = n_bytes; end > 0; end = slow_cells[end].start) n++;
+    int64_t k = n;
+    for (int64_t end = n_bytes; end > 0; end = slow_cells[end].start)
+        tokens[--k] = (token){slow_cells[end].id, (uint32_t)end};
+    return n;
+}
+
+static int same(const token *a, int64_t n_a, const token *b, int64_t n_b)
+{
+    if (n_a != n_b) return 0;
+    for (int64_t i = 0; i < n_a; i++)
+        if (a[i].id != b[i].id || a[i].end != b[i].end) return 0;
+    return 1;
+}
+
+/* -------------------------------------------------------------------------------------------- Random models ---- */
+
+static double random_unit(void)
+{
+    return (double)(random_u64() >> 11) / 9007199254740992.0;
+}
+
+/* Made to tie: equal scores, small whole numbers, tiny ones beside large ones, sums near the restart. */
+static double random_score(int style)
+{
+    switch (style) {
+    case 0: return -1;
+    case 1: return -(double)(1 + random_below(4));
+    case 2: return -1e-3 * (double)random_below(9);
+    case 3: return -2 - 10 * random_unit();
+    case 4: return (random_unit() - 0.7) * 150000;
+    case 5: return 0;
+    case 6: return -ldexp(1, (int)random_below(25) - 20);
+    case 7: return 3 * random_unit();
+    case 8: return -3 - ldexp((double)random_below(8), -20);
+    case 9: return -1000 - (double)random_below(3);
+    case 10: return -0.1 * (double)(1 + random_below(20));
+    case 11: return -3 - ldexp((double)random_below(64), -26);
+    default: return -(random_unit() < 0.1 ? 1e29 : 7) * random_unit();
+    }
+}
+
+/* Returns the symbols for texts. */
+static int random_model(unigram **ret)
+{
+    int set = (int)random_below(SYMBOLS), style = (int)random_below(13);
+    int n_kinds = (int)random_below(3) ? 1 : 7;
+    random_pieces(&pieces, set);
+    flags = random_below(3) ? 0 : UNITOK_FLOAT64 | (random_below(2) ? UNITOK_BYTES : 0);
+    for (int64_t k = 0; k < pieces.n; k++) {
+        static const uint8_t kinds[] = {UNITOK_PIECE_NORMAL, UNITOK_PIECE_USER_DEFINED, UNITOK_PIECE_UNUSED,
+                                        UNITOK_PIECE_NORMAL, UNITOK_PIECE_CONTROL,      UNITOK_PIECE_USER_DEFINED,
+                                        UNITOK_PIECE_BYTE};
+        types[k] = kinds[random_below(n_kinds)];
+        scores[k] = random_score(style);
+        if (!(flags & UNITOK_FLOAT64)) scores[k] = (double)(float)scores[k];
+    }
+    if (pieces.n && random_below(40) == 0) memset(types, UNITOK_PIECE_USER_DEFINED, sizeof types); /* none is NORMAL */
+    unitok_spec spec = spec_of();
+    error.message = NULL;
+    CHECK(unigram_new(&spec, ret, &error) == UNITOK_OK);
+    return set;
+}
+
+static double random_sum(void)
+{
+    static const double sizes[] = {0, 1, 100, 5000, 70000, 99990, 101000};
+    double sum = sizes[random_below(7)] * (random_below(2) ? -random_unit() : random_unit() - 0.2);
+    if (random_below(4) == 0) sum = ldexp(random_below(2) ? 1 : -1, (int)random_below(18)) + random_unit() - 0.5;
+    return flags & UNITOK_FLOAT64 ? sum * (random_below(2) ? 1 : 60000) : (double)(float)sum;
+}
+
+/* --------------------------------------------------------------------------------------------------- Tests ---- */
+
+static int64_t n_kept, n_redone; /* paths of unigram_exact that held, and those that had to be found again */
+
+/* What the engine does with a segment that it remembers. */
+static int64_t from_memory(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum, token *tokens)
+{
+    uint32_t limit;
+    int64_t n = unigram_exact(m, text, n_bytes, tokens, &limit);
+    CHECK(limit <= UNIGRAM_LIMIT_ALWAYS);
+    if (unigram_steps(*io_sum) >= limit) {
+        n_redone++;
+        return unigram_segment(m, text, n_bytes, io_sum, tokens);
+    }
+    n_kept++;
+    for (int64_t i = 0; i < n; i++) {
+        double score = m->unknown_score;
+        if (tokens[i].id >= 0)
+            score = m->is_float64 ? m->id_scores64[tokens[i].id] : (double)m->id_scores32[tokens[i].id];
+        *io_sum = slow_add(*io_sum, score);
+    }
+    return n;
+}
+
+static void test_segments(int64_t rounds)
+{
+    token expected[UNIGRAM_SEGMENT_BYTES], tokens[UNIGRAM_SEGMENT_BYTES];
+    uint8_t bytes[UNIGRAM_SEGMENT_BYTES];
+    running = "segments";
+    for (int64_t round = 0; round < rounds; round++) {
+        unigram *m = NULL;
+        int set = random_model(&m);
+        for (int k = 0; k < 60; k++) {
+            int64_t n_bytes = 1 + random_below(UNIGRAM_SEGMENT_BYTES);
+            random_symbols(set, bytes, n_bytes);
+            const uint8_t *text = guard_copy(&text_guard, bytes, (size_t)n_bytes);
+            double start = random_sum(), sum = start, sum_here = start, sum_kept = start;
+            int64_t n = slow_encode(text, n_bytes, &sum, expected);
+            CHECK(same(expected, n, tokens, unigram_segment(m, text, n_bytes, &sum_here, tokens)));
+            CHECK(sum_here == sum);
+            CHECK(same(expected, n, tokens, from_memory(m, text, n_bytes, &sum_kept, tokens)));
+            CHECK(sum_kept == sum);
+        }
+        unigram_free(m);
+    }
+}
+
+/* Encodes what `path` stands before, in parts of random size; tokens with ends from the text's start. */
+static int64_t in_parts(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, token *tokens)
+{
+    int64_t at = 0, known = 0, n = 0, settled = 0;
+    while (at < n_bytes) {
+        known += random_below(3) ? n_bytes - known : random_below(n_bytes - known + 1);
+        const uint8_t *part = guard_copy(&text_guard, text + at, (size_t)(known - at));
+        int64_t used = known > at ? unigram_advance(m, path, part, known - at, known == n_bytes) : 0;
+        CHECK(used >= 0 && used <= known - at);
+        at += used;
+        if (known == at && at == 0) continue;
+        int64_t base = settled;
+        for (int64_t i = 0; used && i < path->n_tokens; i++) {
+            settled = base + path->tokens[i].end;
+            tokens[n++] = (token){path->tokens[i].id, (uint32_t)settled};
+        }
+    }
+    CHECK(settled == n_bytes);
+    return n;
+}
+
+/* Cuts where no piece lies across, and encodes what is between them as the engine does. */
+static int64_t by_cuts(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, token *tokens)
+{
+    int64_t begin = 0, n = 0, clear = 0;
+    double sum = 0;
+    for (int64_t at = 0; at < n_bytes;) {
+        for (int64_t k = 0; k < pieces.n; k++) {
+            int64_t n_piece = pieces.offsets[k + 1] - pieces.offsets[k];
+            if (pieces.data[pieces.offsets[k]] != text[at]) continue;
+            if (n_piece > n_bytes - at || memcmp(pieces.data + pieces.offsets[k], text + at, (size_t)n_piece)) continue;
+            if (at + n_piece > clear) clear = at + n_piece;
+        }
+        at += slow_char(text, at, n_bytes);
+        if (at < clear || (at < n_bytes && random_below(8) == 0)) continue;
+        int64_t n_segment = at - begin, n_here;
+        if (n_segment <= UNIGRAM_SEGMENT_BYTES) {
+            n_here = from_memory(m, text + begin, n_segment, &sum, tokens + n);
+        } else {
+            unigram_begin(path, sum);
+            n_here = in_parts(m, path, text + begin, n_segment, tokens + n);
+            sum = path->sum;
+        }
+        for (int64_t i = 0; i < n_here; i++) tokens[n + i].end += (uint32_t)begin;
+        n += n_here;
+        begin = at;
+    }
+    return n;
+}
+
+static void test_documents(int64_t rounds)
+{
+    static uint8_t text[TEXT_MAX];
+    static token expected[TEXT_MAX], tokens[TEXT_MAX];
+    unigram_path path = {0};
+    running = "documents";
+    for (int64_t round = 0; round < rounds; round++) {
+        unigram *m = NULL;
+        int set = random_model(&m);
+        for (int k = 0; k < 6; k++) {
+            int64_t n_bytes = 1 + random_below(k == 5 && round % 50 == 0 ? TEXT_MAX : 300);
+            double sum = 0;
+            random_symbols(set, text, n_bytes);
+            if (random_below(8) == 0) memset(text, text[0], (size_t)n_bytes);
+            int64_t n = slow_encode(text, n_bytes, &sum, expected);
+            unigram_begin(&path, 0);
+            CHECK(same(expected, n, tokens, in_parts(m, &path, text, n_bytes, tokens)));
+            CHECK(path.sum == sum);
+            CHECK(same(expected, n, tokens, by_cuts(m, &path, text, n_bytes, tokens)));
+        }
+        unigram_path_free(&path);
+        unigram_free(m);
+    }
+}
+
+/* Paths that meet nowhere but at the end: two tilings of one long text, and what decides comes last. */
+static void test_never_meeting(void)
+{
+    static uint8_t text[TEXT_MAX];
+    static token expected[TEXT_MAX], tokens[TEXT_MAX];
+    unigram_path path = {0};
+    running = "paths that do not meet";
+    flags = UNITOK_FLOAT64;
+    pieces_clear(&pieces);
+    pieces_add(&pieces, "aa", 2);
+    pieces_add(&pieces, "b", 1);
+    pieces_add(&pieces, "ba", 2);
+    memset(types, UNITOK_PIECE_NORMAL, sizeof types);
+    scores[0] = scores[1] = scores[2] = -1;
+    unitok_spec spec = spec_of();
+    unigram *m = NULL;
+    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
+    for (int64_t n_bytes = TEXT_MAX - 5; n_bytes < TEXT_MAX; n_bytes++) {
+        double sum = 0;
+        memset(text, 'a', (size_t)n_bytes);
+        text[0] = 'b';
+        int64_t n = slow_encode(text, n_bytes, &sum, expected);
+        unigram_begin(&path, 0);
+        CHECK(same(expected, n, tokens, in_parts(m, &path, text, n_bytes, tokens)) && path.sum == sum);
+    }
+    unigram_path_free(&path);
+    unigram_free(m);
+}
+
+/* Takes a text to its end and returns the number of tokens. */
+static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes)
+{
+    int64_t n = 0;
+    unigram_begin(path, 0);
+    for (int64_t at = 0, used; at < n_bytes; at += used) {
+        used = unigram_advance(m, path, text + at, n_bytes - at, 1);
+        CHECK(used > 0);
+        n += path->n_tokens;
+    }
+    return n;
+}
+
+/* 4 MB in a few thousand cells where paths meet. Those of one long run of a character do not, if which piece is
+ * shorter than the others makes no difference: the first is, and the end decides how short. */
+static void test_memory(void)
+{
+    enum { N_BYTES = 1 << 22 };
+    uint8_t *text = malloc(N_BYTES);
+    unigram_path path = {0};
+    running = "memory";
+    memset(text, 'a', N_BYTES);
+    flags = 0;
+    pieces_clear(&pieces);
+    for (int64_t n_piece = 1; n_piece < 8; n_piece++) {
+        scores[pieces.n] = -1 - 0.5 * (double)n_piece;
+        pieces_add(&pieces, text, n_piece);
+    }
+    pieces_add(&pieces, "b", 1);
+    memset(types, UNITOK_PIECE_NORMAL, sizeof types);
+    unitok_spec spec = spec_of();
+    unigram *m = NULL;
+    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
+    CHECK(unigram_memory_bytes(m) <= alloc_live_bytes && unigram_memory_bytes(m) > alloc_live_bytes / 2);
+    for (int64_t i = 100; i < N_BYTES; i += 1 + random_below(200)) text[i] = 'b';
+    count_tokens(m, &path, text, N_BYTES);
+    CHECK(path.n_room < 20000 && path.tokens_room < 20000);
+    memset(text, 'a', N_BYTES);
+    CHECK(count_tokens(m, &path, text, N_BYTES) == (N_BYTES + 6) / 7);
+    unigram_path_free(&path);
+    unigram_free(m);
+    free(text);
+}
+
+/* Spaces that are escaped are one byte in pieces and text, and three in the bonus of a user-defined piece. */
+static void test_escaped_spaces(void)
+{
+    const uint8_t text[] = "a b a";
+    token tokens[5];
+    unigram *m = NULL;
+    double sum = 0;
+    running = "escaped spaces";
+    flags = UNITOK_ESCAPE_WHITESPACES;
+    pieces_clear(&pieces);
+    pieces_add(&pieces, "a", 1);
+    pieces_add(&pieces, "\xe2\x96\x81" "b\xe2\x96\x81", 7);
+    pieces_add(&pieces, " ", 1); /* matches nothing */
+    pieces_add(&pieces, "<0x20>", 6);
+    pieces_add(&pieces, "<0xE2>", 6);
+    pieces_add(&pieces, "<0x96>", 6);
+    memset(types, UNITOK_PIECE_NORMAL, sizeof types);
+    types[1] = UNITOK_PIECE_USER_DEFINED;
+    types[3] = types[4] = types[5] = UNITOK_PIECE_BYTE;
+    for (int k = 0; k < 6; k++) scores[k] = -2;
+    unitok_spec spec = spec_of();
+    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
+    CHECK(m->n_pieces == 2 && m->max_piece_bytes == 3);
+    CHECK(unigram_segment(m, text, 5, &sum, tokens) == 3 && tokens[1].end == 4 && tokens[1].id == pieces.ids[1]);
+    CHECK(sum == (double)(-2.0f + (float)(0.1 * 6) + -2.0f));
+    CHECK(unigram_segment(m, text + 1, 1, &sum, tokens) == 1 && tokens[0].id == TOKEN_UNKNOWN);
+    CHECK(m->id_scores32[pieces.ids[3]] == -12 && m->id_scores32[pieces.ids[4]] == -12);
+    CHECK(m->id_scores32[pieces.ids[5]] == 0);
+    unigram_free(m);
+}
+
+static void check_refused(int64_t item)
+{
+    unitok_spec spec = spec_of();
+    unigram *m = NULL;
+    error.message = NULL;
+    CHECK(unigram_new(&spec, &m, &error) == UNITOK_ERROR_VOCABULARY && !m && error.message && error.item == item);
+}
+
+static void test_refused(void)
+{
+    running = "refused";
+    flags = 0;
+    pieces_clear(&pieces);
+    pieces_add(&pieces, "ab", 2);
+    pieces_add(&pieces, "cd", 2);
+    memset(types, UNITOK_PIECE_NORMAL, sizeof types);
+    scores[0] = -1;
+    scores[1] = NAN;
+    check_refused(1);
+    scores[1] = -INFINITY;
+    check_refused(1);
+    scores[1] = -2e30;
+    check_refused(1);
+    scores[1] = -1;
+    pieces.ids[0] = UNITOK_WIDE_ID_MAX + 1;
+    check_refused(0);
+    pieces.ids[0] = -1;
+    check_refused(0);
+    pieces.ids[0] = 7;
+    memcpy(pieces.data + 2, "ab", 2);
+    check_refused(1);
+    pieces.offsets[1] = 0;
+    check_refused(0);
+}
+
+static void test_failing_memory(int64_t rounds)
+{
+    static uint8_t text[9000];
+    static token expected[9000], tokens[9000];
+    running = "failing memory";
+    int64_t live = alloc_live_blocks;
+    for (int64_t round = 0; round < rounds; round++) {
+        unigram *m = NULL;
+        int set = random_model(&m);
+        unigram_free(m);
+        unitok_spec spec = spec_of();
+        for (int64_t k = 1, status = UNITOK_ERROR_MEMORY; status != UNITOK_OK; k++) {
+            m = NULL;
+            alloc_fail_at = k;
+            status = unigram_new(&spec, &m, &error);
+            CHECK(status == UNITOK_OK || (status == UNITOK_ERROR_MEMORY && !m && alloc_live_blocks == live));
+        }
+        alloc_fail_at = 0;
+        random_symbols(set, text, sizeof text);
+        double sum = 0;
+        int64_t n = slow_encode(text, sizeof text, &sum, expected), n_failed = 0;
+        unigram_path path = {0};
+        for (int64_t at = 0, n_here = 0, settled = 0; at < (int64_t)sizeof text;) {
+            if (at == 0) unigram_begin(&path, 0);
+            alloc_fail_every = n_failed < 20 ? 2 : 0;
+            int64_t used = unigram_advance(m, &path, text + at, (int64_t)sizeof text - at, 1);
+            alloc_fail_every = 0;
+            if (used < 0) {
+                n_failed++;
+                at = n_here = settled = 0;
+                continue;
+            }
+            at += used;
+            for (int64_t i = 0, base = settled; i < path.n_tokens; i++) {
+                settled = base + path.tokens[i].end;
+                tokens[n_here++] = (token){path.tokens[i].id, (uint32_t)settled};
+            }
+            if (at == (int64_t)sizeof text) CHECK(same(expected, n, tokens, n_here));
+        }
+        unigram_path_free(&path);
+        unigram_free(m);
+        CHECK(alloc_live_blocks == live);
+    }
+}
+
+int main(void)
+{
+    const char *factor = getenv("ROUNDS");
+    int64_t rounds = factor ? strtoll(factor, NULL, 10) : 1;
+    random_start(20261120);
+    text_guard = guard_new(TEXT_MAX);
+    test_refused();
+    test_escaped_spaces();
+    test_never_meeting();
+    test_memory();
+    test_segments(2000 * rounds);
+    CHECK(n_kept > n_redone && n_redone > 1000);
+    test_documents(300 * rounds);
+    test_failing_memory(20 * rounds);
+    CHECK(alloc_live_blocks == 0);
+    guard_free(&text_guard);
+    printf("paths kept %lld, found again %lld: ok\n", (long long)n_kept, (long long)n_redone);
+    return 0;
+}

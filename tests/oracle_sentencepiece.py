@@ -1,0 +1,149 @@
+"""The definition of what SentencePiece does, slow and obvious: normalization, and the text of ids."""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Iterable
+
+import numpy as np
+
+SPACE_SYMBOL = "\u2581".encode()
+REPLACEMENT = "\ufffd".encode()
+MAX_KEYS, MAX_SYMBOLS = 32, 64  # of the keys (symbols) that match, so many are looked at, the shortest
+
+
+@functools.cache
+def charsmap_rules(blob: bytes) -> dict[bytes, bytes]:
+    """Every key of a precompiled charsmap, and what replaces it."""
+    if not blob:
+        return {}
+    (n_trie_bytes,) = struct.unpack_from("<I", blob)
+    units = np.frombuffer(blob, "<u4", n_trie_bytes // 4, 4)
+    labels, replacements = units & 0x800000FF, blob[4 + n_trie_bytes :]
+    every = np.arange(256)
+    rules, stack = {}, [(0, b"")]
+    while stack:
+        at, key = stack.pop()
+        unit = int(units[at])
+        base = at ^ (unit >> 10) << ((unit & 0x200) >> 6)
+        if unit >> 8 & 1:
+            begin = int(units[base]) & 0x7FFFFFFF
+            rules[key] = replacements[begin : replacements.index(b"\0", begin)]
+        block = labels[base & ~0xFF : (base | 0xFF) + 1]
+        children = np.flatnonzero(block[every ^ base & 0xFF] == every).tolist()
+        stack += [(base ^ c, key + bytes([c])) for c in children]
+    return rules
+
+
+class _Keys:
+    """Keys to match at a position: the longest of the `limit` shortest that stand there."""
+
+    def __init__(self, keys: Iterable[bytes], limit: int) -> None:
+        self.keys, self.limit = set(keys), limit
+        self.longest: dict[int, int] = {}  # by first byte
+        for key in self.keys:
+            self.longest[key[0]] = max(len(key), self.longest.get(key[0], 0))
+
+    def match(self, text: bytes, at: int) -> bytes | None:
+        longest = min(self.longest.get(text[at], 0), len(text) - at)
+        found = [text[at : at + n] for n in range(1, longest + 1) if text[at : at + n] in self.keys]
+        return found[: self.limit][-1] if found else None
+
+
+class Normalizer:
+    """rules: key to replacement; symbols: kept as they are."""
+
+    def __init__(
+        self, rules: dict[bytes, bytes], symbols: Iterable[bytes] = (), *, dummy_prefix: bool = True,
+        remove_extra: bool = True, escape: bool = True, suffix: bool = False,
+    ) -> None:  # fmt: skip
+        self.rules = rules
+        self.keys, self.symbols = _Keys(rules, MAX_KEYS), _Keys(symbols, MAX_SYMBOLS)
+        self.dummy_prefix, self.remove_extra, self.escape, self.suffix = dummy_prefix, remove_extra, escape, suffix
+
+    def item(self, text: bytes, at: int) -> tuple[bytes, int]:
+        """(what stands for the next bytes, how many they are)."""
+        if (symbol := self.symbols.match(text, at)) is not None:
+            return symbol, len(symbol)
+        if (key := self.keys.match(text, at)) is not None:
+            return self.rules[key], len(key)
+        for n_bytes in range(1, 5):
+            try:
+                text[at : at + n_bytes].decode()
+            except UnicodeDecodeError:
+                continue
+            return text[at : at + n_bytes], n_bytes
+        return REPLACEMENT, 1
+
+    def normalize(self, text: bytes) -> tuple[bytes, list[int]]:
+        """(the normalized text, where each of its bytes comes from, and at last where the text ends)."""
+        at = 0
+        while self.remove_extra and at < len(text):
+            replacement, n_bytes = self.item(text, at)
+            if replacement != b" ":
+                break
+            at += n_bytes
+        if at == len(text):
+            return b"", []
+        symbol = SPACE_SYMBOL if self.escape else b" "
+        out, offsets = bytearray(), []
+
+        def put(bytes_: bytes) -> None:
+            out.extend(bytes_)
+            offsets.extend([at] * len(bytes_))
+
+        if self.dummy_prefix and not self.suffix:
+            put(symbol)
+        after_space = self.remove_extra
+        while at < len(text):
+            replacement, n_bytes = self.item(text, at)
+            if after_space:
+                replacement = replacement.lstrip(b" ")
+            put(replacement.replace(b" ", symbol))
+            if replacement:
+                after_space = self.remove_extra and replacement.endswith(b" ")
+            at += n_bytes
+        while self.remove_extra and out.endswith(symbol):
+            del out[-len(symbol) :]
+            at = offsets[len(out)]
+            del offsets[len(out) :]
+        if self.dummy_prefix and self.suffix:
+            put(symbol)
+        return bytes(out), [*offsets, at]
+
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+
+
+def decode(
+    pieces: list[bytes], types: list[int], ids: list[int], *, dummy_prefix: bool, remove_extra: bool,
+    unknown_surface: bytes = " \u2047 ".encode(), raw: bool = False,
+) -> bytes:  # fmt: skip
+    """The text of `ids`; `raw`: byte pieces give their bytes, whatever they spell."""
+    out, spelled, at_start = b"", b"", True
+    for id_ in ids:
+        if types[id_] == BYTE:
+            spelled += bytes([int(pieces[id_][3:5], 16)])
+            continue
+        out, spelled = out + spell(spelled, raw), b""
+        at_start = at_start and not out
+        if types[id_] == CONTROL:
+            continue
+        piece, is_stripped = pieces[id_], False
+        if at_start and (dummy_prefix or remove_extra) and piece.startswith(SPACE_SYMBOL):
+            piece, is_stripped = piece[len(SPACE_SYMBOL) :], True
+        out += unknown_surface if types[id_] == UNKNOWN else piece.replace(SPACE_SYMBOL, b" ")
+        at_start = not out and not (is_stripped and not remove_extra) and at_start
+    return out + spell(spelled, raw)
+
+
+def spell(spelled: bytes, raw: bool) -> bytes:
+    """Whole characters, and U+FFFD for every byte that belongs to none."""
+    if raw:
+        return spelled
+    out, at = b"", 0
+    while at < len(spelled):
+        character, n_bytes = Normalizer({}).item(spelled, at)
+        out, at = out + character, at + n_bytes
+    return out

@@ -1,0 +1,61 @@
+"""SentencePiece models to test with: those of the shared data, and small ones made here."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from conftest import SHARED
+
+from pyunitok.vocab import sentencepiece_proto
+
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
+REFUSALS = (RuntimeError, ValueError)  # how sentencepiece refuses; the latter where its message quotes no UTF-8, too
+SPACE = "\u2581".encode()
+
+
+def shared_paths() -> list[Path]:
+    """Every SentencePiece model of the shared data; none where that is absent."""
+    folders = [SHARED / "data/models/spm", SHARED / "data/models/spm-trained"]
+    return sorted(path for folder in folders for path in folder.glob("*.model"))
+
+
+def make(
+    pieces: Iterable[tuple[bytes, float, int]] = (), *, usual: bool = True, model_type: int = UNIGRAM, **trainer: Any
+) -> Any:
+    """A ModelProto of (piece, score, type); `usual` puts <unk>, <s> and </s> before them."""
+    proto = sentencepiece_proto.message("ModelProto")()
+    first = [(b"<unk>", 0.0, UNKNOWN), (b"<s>", 0.0, CONTROL), (b"</s>", 0.0, CONTROL)] if usual else []
+    if trainer.get("byte_fallback"):
+        first += [(b"<0x%02X>" % byte, 0.0, BYTE) for byte in range(256)]
+    for piece, score, type_ in [*first, *pieces]:
+        proto.pieces.add(piece=piece, score=score, type=type_)
+    proto.trainer_spec.model_type = model_type
+    for name, value in trainer.items():
+        setattr(proto.trainer_spec, name, value)
+    return proto
+
+
+def charsmap(rules: Mapping[bytes, bytes]) -> bytes:
+    """A precompiled charsmap of any keys without NUL: a double array with a block of 256 units for each node."""
+    if not rules:
+        return b""
+    nodes: dict[bytes, int] = {b"": 1}  # a prefix of a key, and the block of its children
+    for key in sorted(rules):
+        for n_bytes in range(1, len(key) + 1):
+            nodes.setdefault(key[:n_bytes], len(nodes) + 1)
+    replacements = b"".join(value + b"\0" for value in rules.values())
+    starts = dict(zip(rules, accumulate((len(value) + 1 for value in rules.values()), initial=0), strict=False))
+    units = [0] * (256 * (len(nodes) + 1))
+    for i in range(1, len(units)):
+        units[i] = i & 0xFF ^ 0xFF  # a label that does not fit, and an offset of 0, which stays inside
+    for prefix, block in nodes.items():
+        at = 256 * nodes[prefix[:-1]] ^ prefix[-1] if prefix else 0
+        units[at] = (at ^ 256 * block) << 10 | (prefix in rules) << 8 | (prefix[-1] if prefix else 0)
+        if prefix in rules:
+            units[256 * block] = 1 << 31 | starts[prefix]
+    return struct.pack(f"<I{len(units)}I", 4 * len(units), *units) + replacements

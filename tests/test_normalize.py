@@ -1,0 +1,331 @@
+"""SentencePiece's normalization in C, against the oracle and against sentencepiece itself."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from conftest import fewer, find_shared
+from hypothesis import example, given
+from hypothesis import strategies as st
+from oracle_sentencepiece import Normalizer as Oracle
+from oracle_sentencepiece import charsmap_rules
+from sentencepieces import CHAR, REFUSALS, USER_DEFINED, charsmap, make, shared_paths
+
+from pyunitok import _ffi
+from pyunitok.errors import VocabularyError
+from pyunitok.vocab import sentencepiece
+
+SPACE = "\u2581".encode()
+# What keys, replacements, symbols and texts are made of: they share it, or nothing would match. NUL comes last.
+ATOMS = [
+    *(c.encode() for c in " abAe\n\t猫かgéян한각\u0301\u3099\u0308\u093cन\u2581\u2581\u3000\ufffd😀𐐀"),
+    b"  ", b"\xe2", b"\x96", b"\x81", b"\xe2\x96", b"\x96\x81", b"\xe3", b"\xff", b"\xed\xa0\x80", b"\xf0\x9f",
+    b"\xc0\x80", b"\xf4\x90\x80\x80", b"hello", b"word ", b"\0",
+]  # fmt: skip
+STRINGS = st.lists(st.sampled_from(ATOMS[:-1]), min_size=1, max_size=4).map(b"".join)
+WHOLE = st.text(st.sampled_from(" abe\n猫かé\u0301\u3099\u2581\u3000😀"), min_size=1, max_size=4).map(str.encode)
+TEXTS = st.lists(st.one_of(st.sampled_from(ATOMS), STRINGS), max_size=40).map(b"".join)
+NAMES = ["add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix"]
+
+
+@dataclass
+class Case:
+    rules: dict[bytes, bytes]
+    symbols: list[bytes]
+    flags: dict[str, bool]
+
+    def build(self) -> _ffi.Normalizer:
+        flags = sum(_ffi.MODEL_FLAGS[name] for name, is_set in self.flags.items() if is_set)
+        return _ffi.Normalizer(charsmap(self.rules), self.symbols, flags)
+
+    def oracle(self) -> Oracle:
+        return oracle_of(self.rules, self.symbols, self.flags)
+
+    def reference(self) -> Any:
+        """sentencepiece with these rules; None where it is not installed."""
+        try:
+            import sentencepiece as spm
+        except ImportError:
+            return None
+        pieces = [(symbol, 0.0, USER_DEFINED) for symbol in dict.fromkeys(self.symbols)]
+        proto = make(pieces, model_type=CHAR, treat_whitespace_as_suffix=self.flags["whitespace_as_suffix"])
+        for name in NAMES[:3]:
+            setattr(proto.normalizer_spec, name, self.flags[name])
+        proto.normalizer_spec.precompiled_charsmap = charsmap(self.rules)
+        return spm.SentencePieceProcessor(model_proto=proto.SerializeToString())
+
+
+def oracle_of(rules: dict[bytes, bytes], symbols: list[bytes], flags: dict[str, bool]) -> Oracle:
+    prefix, remove, escape, suffix = (flags[name] for name in NAMES)
+    return Oracle(rules, symbols, dummy_prefix=prefix, remove_extra=remove, escape=escape, suffix=suffix)
+
+
+def cases(strings: st.SearchStrategy[bytes]) -> st.SearchStrategy[Case]:
+    replacements = st.one_of(strings, st.sampled_from([b"", b" ", b"  ", SPACE, SPACE + b" "]))
+    flags = st.fixed_dictionaries({name: st.booleans() for name in NAMES})
+    return st.builds(
+        Case, st.dictionaries(strings, replacements, max_size=8), st.lists(strings, max_size=5), flags
+    )
+
+
+CASES = st.one_of(cases(STRINGS), cases(WHOLE))
+
+
+def flag_set(*names: str) -> dict[str, bool]:
+    return {name: name in names for name in NAMES}
+
+
+def compact(verbatim: bytes, escape: bool) -> bytes:
+    return verbatim.replace(SPACE, b" ") if escape else verbatim
+
+
+@given(CASES, TEXTS)
+@example(Case({b"\x01": b""}, [], flag_set(*NAMES[:3])), b"\x01")  # only the dummy prefix, which is removed
+@example(Case({}, [], flag_set(*NAMES[:3])), b" \xe2\x96\x81 a " + 3 * SPACE)
+@example(Case({b"x": b"\xe2\x96", b"y": b"\x81"}, [], flag_set(*NAMES[:3])), b"axyxyx" + SPACE)
+@example(Case({b"x": b"\xe2\x96", b"y": b"\x81"}, [], flag_set(*NAMES[:3])), b"axyxy")
+@example(Case({b"a" * k: b"%d" % k for k in range(1, 41)}, [], flag_set()), b"a" * 100)
+@example(Case({}, [b"a" * k for k in range(1, 80, 1)], flag_set()), b"a" * 200 + b"b")
+def test_against_oracle_and_reference(case: Case, text: bytes) -> None:
+    normalizer = case.build()
+    expected, offsets = case.oracle().normalize(text)
+    out, found = normalizer.normalize_with_offsets(text)
+    assert (out, found.tolist()) == (expected, offsets)
+    assert normalizer.normalize(text) == expected
+    reference = case.reference()
+    if reference is not None:
+        assert reference.normalize(text, with_offsets=True) == (expected, offsets)
+
+
+@given(CASES, TEXTS)
+def test_compact_form(case: Case, text: bytes) -> None:
+    normalizer, escape = case.build(), case.flags["escape_whitespaces"]
+    whole = all(map(is_whole, [*case.rules.values(), *case.symbols]))
+    assert normalizer.is_compact == (whole or not escape)
+    expected = normalizer.normalize(text)
+    if normalizer.is_compact:
+        assert normalizer.normalize(text, compact=True) == compact(expected, escape)
+        out, offsets = normalizer.normalize_with_offsets(text, compact=True)
+        assert out == compact(expected, escape)
+        longer, theirs = normalizer.normalize_with_offsets(text)
+        if len(offsets):
+            assert offsets.tolist() == [theirs[i] for i in character_starts(longer, escape)]
+    else:
+        assert normalizer.normalize(text, compact=True) == expected
+
+
+def is_whole(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def character_starts(text: bytes, escape: bool) -> list[int]:
+    """Where each byte of the compact form stands in the verbatim form, and the end."""
+    ret, i = [], 0
+    while i < len(text):
+        ret.append(i)
+        i += 3 if escape and text.startswith(SPACE, i) else 1
+    return [*ret, len(text)]
+
+
+@given(CASES, TEXTS, st.lists(st.integers(0, 200)), st.sampled_from([0, 0, 1, 7, 1000]), st.booleans())
+@example(Case({}, [], flag_set(*NAMES[:3])), b"a" + SPACE * 400 + b"b" + SPACE * 300, [], 0, False)
+@example(Case({}, [], flag_set(*NAMES[:3])), b"a" + SPACE * 400 + b"b" + SPACE * 300, [], 0, True)
+@example(Case({b"x": b"\xe2", b"y": b"\x96\x81"}, [], flag_set(*NAMES[:3])), b"a" + b"xy" * 200 + b"x", [], 0, False)
+def test_part_by_part(case: Case, text: bytes, cuts: list[int], room: int, verbatim: bool) -> None:
+    normalizer = case.build()
+    bounds = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    parts = [text[i:j] for i, j in pairwise(bounds)]
+    expected = normalizer.normalize(text, compact=not verbatim)
+    for feed in (parts, [bytes([byte]) for byte in text], [text]):
+        assert b"".join(normalizer.normalize_parts(feed, compact=not verbatim, room=room)) == expected
+
+
+@given(CASES, TEXTS)
+def test_split_points(case: Case, text: bytes) -> None:
+    """No item lies over a split point, whatever follows."""
+    normalizer, oracle = case.build(), case.oracle()
+    k = normalizer.split(text)
+    longest = max([4, *map(len, case.rules), *map(len, case.symbols)])
+    assert 0 <= k <= len(text)
+    assert k > 0 or len(text) < longest or len(text) == 1
+    for more in (b"", b"\x81", *case.rules, *case.symbols):
+        at = 0
+        while at < k:
+            at += oracle.item(text + more, at)[1]
+        assert at == k
+
+
+SLICES = [0, 3_000_000]
+
+
+def slices_of(path: Path) -> list[bytes]:
+    text = zstandard.ZstdDecompressor().stream_reader(path.read_bytes(), read_across_frames=True).read(6_000_000)
+    whole = [text[at : at + 40_000] for at in SLICES]
+    return [*whole, *b"".join(whole).splitlines(keepends=True)[:1000]]
+
+
+def shared_case(path: Path) -> tuple[_ffi.Normalizer, sentencepiece.SentencePieceModel, list[bytes]]:
+    model = sentencepiece.read(path.read_bytes(), str(path))
+    symbols = [piece for piece, type_ in zip(model.pieces, model.types, strict=True) if type_ == USER_DEFINED]
+    return _ffi.Normalizer(model.normalization.charsmap, symbols, model.flags), model, symbols
+
+
+@pytest.mark.parametrize("path", shared_paths(), ids=lambda path: path.stem)
+def test_corpora_against_the_reference(path: Path) -> None:
+    """Every model on a part of every corpus: lines, and longer texts cut inside characters."""
+    spm = pytest.importorskip("sentencepiece")
+    normalizer, model, _ = shared_case(path)
+    reference = spm.SentencePieceProcessor(model_proto=path.read_bytes())
+    escape = bool(model.flags & _ffi.MODEL_FLAGS["escape_whitespaces"])
+    for corpus in sorted(find_shared("corpora").glob("*.txt.zst")):
+        for i, text in enumerate(slices_of(corpus)):
+            expected = reference.normalize(text)
+            assert normalizer.normalize(text) == expected, corpus
+            assert b"".join(normalizer.normalize_parts([text], room=1000)) == compact(expected, escape), corpus
+            if i % 50 < 2:
+                ours = normalizer.normalize_with_offsets(text)
+                assert (ours[0], ours[1].tolist()) == reference.normalize(text, with_offsets=True), corpus
+
+
+@pytest.mark.parametrize("name", ["spm/t5_base", "spm/marian_nmt_joint", "spm-trained/en_uni_nmt_nfkc_cf_user"])
+def test_shared_charsmaps(name: str) -> None:
+    """Many keys of real charsmaps, between others."""
+    normalizer, model, symbols = shared_case(find_shared(f"models/{name}.model"))
+    rules = charsmap_rules(model.normalization.charsmap)
+    keys = sorted(rules)[:: 1 + len(rules) // 5000]
+    text = b"".join(key + b"a e" + other for key, other in zip(keys, reversed(keys), strict=True))
+    is_set = {name: bool(model.flags & _ffi.MODEL_FLAGS[name]) for name in NAMES}
+    expected, offsets = oracle_of(rules, symbols, is_set).normalize(text)
+    out, found = normalizer.normalize_with_offsets(text)
+    assert (out, found.tolist()) == (expected, offsets)
+    assert b"".join(normalizer.normalize_parts([text], compact=False)) == expected
+
+
+@pytest.mark.parametrize("name", ["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "nfc", "identity"])
+def test_named_rules(name: str) -> None:
+    """Every character below U+20000, before a combining one and alone."""
+    spm = pytest.importorskip("sentencepiece")
+    try:
+        reference = spm.SentencePieceNormalizer(rule_name=name)
+    except REFUSALS:
+        pytest.skip(f"this sentencepiece has no rules {name}")
+    spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")()
+    spec.ParseFromString(reference.serialized_normalizer_spec())
+    normalization = sentencepiece.read_normalization(spec, name)
+    normalizer = _ffi.Normalizer(normalization.charsmap, [], normalization.flags)
+    characters = [chr(c) for c in range(0x20000) if not 0xD800 <= c < 0xE000]
+    for between in ("", "\u0301", "\u3099", " ", "\u2581"):
+        text = between.join(characters).encode()
+        expected = reference.normalize(text)
+        assert normalizer.normalize(text) == expected
+        assert b"".join(normalizer.normalize_parts([text], compact=False)) == expected
+
+
+@given(cases(WHOLE), TEXTS)
+@fewer(4)
+def test_rules_compiled_by_the_reference(case: Case, text: bytes) -> None:
+    """Its compiler shares branches and packs units; charsmap() here does neither."""
+    spm = pytest.importorskip("sentencepiece")
+    try:
+        reference = spm.SentencePieceNormalizer(norm_map=list(case.rules.items()))
+    except REFUSALS:
+        return  # it refuses rules that other rules undo
+    spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")()
+    spec.ParseFromString(reference.serialized_normalizer_spec())
+    normalization = sentencepiece.read_normalization(spec, "rules")
+    normalizer = _ffi.Normalizer(normalization.charsmap, [], normalization.flags)
+    out, offsets = normalizer.normalize_with_offsets(text)
+    assert (out, offsets.tolist()) == reference.normalize(text, with_offsets=True)
+
+
+# ----------------------------------------------------------------------------------------- Broken charsmaps ----
+
+GOOD = charsmap({b"a": b"b", b"ab": b"  "})
+BROKEN = [
+    ("cut short", GOOD[:4]),
+    ("larger than the charsmap", struct.pack("<I", len(GOOD)) + GOOD[4:]),
+    ("no multiple of 1024", struct.pack("<I", 1028) + GOOD[4:]),
+    ("has no end", GOOD + b"x"),
+    ("root is wrong", GOOD[:4] + b"\1" + GOOD[5:]),
+    ("root is wrong", GOOD[:4] + bytes(4) + GOOD[8:]),
+    ("leads outside", GOOD[:8] + struct.pack("<I", (1 << 20) << 10 | 5) + GOOD[12:]),
+    ("lies outside", GOOD[:8] + struct.pack("<I", 1 << 31 | 100) + GOOD[12:]),
+    ("has no replacement", GOOD[:8] + struct.pack("<I", 1 << 8 | 5) + GOOD[12:]),
+]
+
+
+def load_reference(blob: bytes) -> Any:
+    spm = pytest.importorskip("sentencepiece")
+    spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")(precompiled_charsmap=blob)
+    try:
+        return spm.SentencePieceNormalizer(normalizer_spec=spec.SerializeToString())
+    except REFUSALS:
+        return None
+
+
+@pytest.mark.parametrize(("problem", "blob"), BROKEN)
+def test_broken_charsmap(problem: str, blob: bytes) -> None:
+    proto = make([(b"a", 0.0, USER_DEFINED)])
+    proto.normalizer_spec.precompiled_charsmap = blob
+    with pytest.raises(VocabularyError, match=rf"toy\.model: .*{problem}"):
+        sentencepiece.read(proto.SerializeToString(), "toy.model")
+    proto.normalizer_spec.precompiled_charsmap = b""
+    proto.denormalizer_spec.precompiled_charsmap = blob
+    with pytest.raises(VocabularyError, match=rf"toy\.model: .*{problem}"):
+        sentencepiece.read(proto.SerializeToString(), "toy.model")
+
+
+def test_circle_is_refused() -> None:
+    """sentencepiece walks round it as long as the text goes on; here every key must have an end."""
+    at = 256 + ord("a")
+    blob = bytearray(GOOD)
+    struct.pack_into("<I", blob, 4 + 4 * at, (at ^ 256) << 10 | ord("a"))
+    with pytest.raises(VocabularyError, match="circle"):
+        _ffi.Normalizer(bytes(blob), [], 0)
+
+
+@given(CASES, TEXTS, st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=3))
+def test_damaged_charsmap(case: Case, text: bytes, changes: list[tuple[int, int]]) -> None:
+    blob = bytearray(charsmap(case.rules))
+    for at, value in changes:
+        if blob:
+            blob[at % len(blob)] = value
+    reference = load_reference(bytes(blob))
+    flags = _ffi.MODEL_FLAGS
+    try:
+        normalizer = _ffi.Normalizer(bytes(blob), [], sum(flags[name] for name in NAMES[:3]))
+    except VocabularyError as error:
+        assert "circle" in str(error) or expects_refusal(reference, text)
+        return
+    expected, offsets = reference.normalize(text, with_offsets=True)
+    out, found = normalizer.normalize_with_offsets(text)
+    assert (out, found.tolist()) == (expected, offsets)
+    assert b"".join(normalizer.normalize_parts([text], compact=False, room=1)) == expected
+
+
+def expects_refusal(reference: Any, text: bytes) -> bool:
+    if reference is None:
+        return True
+    try:
+        reference.normalize(text or b"a")
+    except REFUSALS:
+        return True
+    return False
+
+
+def test_all_bytes() -> None:
+    text = bytes(range(256)) * 2
+    for flags in range(16):
+        is_set = {name: bool(flags >> i & 1) for i, name in enumerate(NAMES)}
+        case = Case({b"a": b" ", b"\xc3\xa9": b"e"}, [b"b"], is_set)
+        assert case.build().normalize(text) == case.oracle().normalize(text)[0]
