@@ -256,8 +256,8 @@ class Tokenizer(Sampling):
         return self._denormalize(data.tobytes())
 
     def reference(self, text: bytes) -> bytes:
-        """What decode_bytes(encode(text)) must give: the text itself or, where the model is not lossless, its normalized
-        form with spaces for U+2581. Where unknown characters are lost, what encoding leaves of it. To verify by."""
+        """What decode_bytes(encode(text)) must give, to verify by: the text or, where the model is not lossless, its
+        normalized form with spaces for U+2581; where unknown characters are lost, what encoding leaves of it."""
         if self.lossless:
             return text
         flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
