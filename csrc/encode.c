@@ -44,6 +44,7 @@ static int begins_word(const unitok_model *m, const uint8_t *text, int64_t n_byt
 
 int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes, token *tokens)
 {
+    if (n_bytes > TEXT_BYTES_MAX) return -1;
     if (m->kind == UNITOK_KIND_BPE) return bpe_segment(m->bpe, &s->bpe, segment, n_bytes, tokens);
     if (m->kind == UNITOK_KIND_CHAR) return characters_segment(&m->characters, segment, n_bytes, tokens);
     int64_t n = 0;
