@@ -102,11 +102,11 @@ class Scratch(_ffi.Scratch):
 
 def split(text: bytes | bytearray | memoryview) -> int:
     """How much of an unfinished text can be put in form and encoded now: up to the last run of newlines that something
-    follows. A newline joins nothing and stays, so NFC of the whole is that of both sides; and BytePiece begins anew
+    follows (no byte that continues a character). A newline joins nothing and stays, so NFC of the whole is that of both sides; and BytePiece begins anew
     there. 0 where there is none: the text must be held until there is, or whole."""
     view = np.frombuffer(text, np.uint8)
     is_newline = view == _NEWLINE
-    places = np.flatnonzero(is_newline[:-1] & ~is_newline[1:])
+    places = np.flatnonzero(is_newline[:-1] & ~is_newline[1:] & (view[1:] & 0xC0 != 0x80))
     return int(places[-1]) + 1 if len(places) else 0
 
 
