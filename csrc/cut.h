@@ -3,7 +3,7 @@
  * If no piece contains x[i-1] directly followed by x[i], then no token can span position i, whatever stands around it:
  * greedy, Viterbi and merges all encode the two sides independently, and exactly. The table is computed from the pieces
  * of any vocabulary. Calling a position joined that is not is always safe (it only makes segments longer); the other way
- * round never happens, by construction.
+ * round never happens, by construction. Cuts that flags force are in every layer, exactly.
  *
  * Three layers, each exact or erring to "joined":
  *

@@ -19,14 +19,15 @@ from typing import Any
 import numpy as np
 
 import pyunitok
-from pyunitok import _ffi
 from pyunitok.batch import available_cores
+from pyunitok.corpus.block import Split
 from pyunitok.corpus.inputs import Source
 from pyunitok.errors import OutputError
 from pyunitok.interrupts import Interrupts
 from pyunitok.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, ErrorsFile, MetadataFile
 from pyunitok.output import Output
 from pyunitok.reading import Encoded, Inputs, Room, Workers
+from pyunitok.sampling import Sample
 from pyunitok.shard import Shard
 from pyunitok.tally import Progress, Tally
 from pyunitok.tokenizer import Tokenizer
@@ -56,8 +57,25 @@ class Plan:
     skip_bad: bool = False  # leave out bad JSON lines and list them in OUT.errors.jsonl
     metadata: bool = False  # write OUT.meta.jsonl.zst
     verify: bool = False  # decode each block and compare, before its ids are handed on
-    dtype: np.dtype[Any] = UINT16  # of the ids
+    dtype: np.dtype[Any] = UINT16  # of the ids in the file
+    sample: Sample | None = None  # draw a sample of each document instead of encoding it
     shard: Shard | None = None  # the sources are this part of all
+
+    @property
+    def carries_state(self) -> bool:
+        """Whether the encoder carries anything from one part of a document to the next."""
+        return self.tokenizer.kind != "longest"
+
+    @property
+    def split(self) -> Split:
+        """Where a document may be divided."""
+        is_whole = self.sample is not None and self.sample.needs_whole(self.tokenizer)
+        is_whole |= self.verify and not self.tokenizer.lossless  # a part decodes otherwise than the whole
+        return (lambda _: 0) if is_whole else self.tokenizer.split
+
+    def sampling_of(self, source: int, document: int) -> Any:
+        """What the encoder needs to sample documents of a source, from this number on; None to encode them."""
+        return self.sample and self.sample.of(self.tokenizer, self.first_input + source, document)
 
     @property
     def first_input(self) -> int:
@@ -90,8 +108,7 @@ def tokenize(
     until then stays in OUT.partial. OutputError if OUT exists or is another run's, and says what differs; or if it
     cannot be written. LimitError if the plan's memory is too little.
     """
-    if plan.eod_id is not None and not 0 <= plan.eod_id <= _ffi.ID_MAX:
-        raise OutputError(f"the eod id {plan.eod_id} is not within 0..{_ffi.ID_MAX}")
+    _check_ids(plan)
     Room.of(plan)  # before anything is written
     tally = Tally(plan)
     model = _describe_model(plan.tokenizer)
@@ -119,6 +136,18 @@ def tokenize(
         manifest = _manifest(plan, model, tally)
         output.commit(manifest)
     return manifest
+
+
+def _check_ids(plan: Plan) -> None:
+    """Every id must fit the file, the eod's too."""
+    largest = int(np.iinfo(plan.dtype).max)
+    if plan.tokenizer.vocab_size - 1 > largest:
+        raise OutputError(
+            f"the ids of {plan.tokenizer.name} go up to {plan.tokenizer.vocab_size - 1} and do not fit {plan.dtype};"
+            " --dtype uint32 writes a file that they fit"
+        )
+    if plan.eod_id is not None and not 0 <= plan.eod_id <= min(largest, int(np.iinfo(plan.tokenizer.dtype).max)):
+        raise OutputError(f"the eod id {plan.eod_id} is not within the ids of the model and of the file")
 
 
 class Writer:
@@ -195,6 +224,9 @@ def _manifest(plan: Plan, model: dict[str, Any], tally: Tally) -> Manifest:
         hash={},
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         pyunitok=pyunitok.__version__,
+        dtype=plan.dtype.str,
+        algorithm=plan.tokenizer.algorithm,
+        sample=plan.sample.to_json() if plan.sample else None,
         run=tally.identity().options,
         shard=plan.shard.to_json() if plan.shard else None,
     )

@@ -14,7 +14,7 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.hashing import Hashed
 from pyunitok.journal import Identity, InputIdentity, to_hashed
 from pyunitok.reading import Encoded
-from pyunitok.tokens import ALGORITHM, InputRecord, Manifest
+from pyunitok.tokens import InputRecord, Manifest
 
 if TYPE_CHECKING:
     from pyunitok.pipeline import Plan
@@ -59,7 +59,7 @@ class Tally:
         plan = self._plan
         options = {
             "model sha256": plan.tokenizer.sha256,
-            "algorithm": ALGORITHM,
+            "algorithm": plan.tokenizer.algorithm,
             "eod": plan.eod_id,
             "dtype": plan.dtype.str,
             "separator": None if plan.separator is None else plan.separator.decode("utf-8", "surrogateescape"),
@@ -68,6 +68,7 @@ class Tally:
             "on error": "skip" if plan.skip_bad else "raise",
             "longest line": plan.max_line_bytes if plan.skip_bad else None,  # longer ones are skipped
         }
+        options |= {"sample": plan.sample.to_json()} if plan.sample else {}
         options |= plan.shard.options() if plan.shard else {}
         return Identity(options, [InputIdentity.of(record) for record in self._records])
 

@@ -19,7 +19,8 @@ import numpy as np
 from pyunitok import _ffi, nfc
 from pyunitok._ffi import Ids, Offsets
 from pyunitok.errors import IdError, ModelFormatError, VocabularyError
-from pyunitok.packed import Packed
+from pyunitok.packed import Packed, as_bytes
+from pyunitok.sampling import Sampling
 from pyunitok.vocab.vocabulary import About
 
 Engine = Literal["double-array", "hat"]
@@ -43,7 +44,7 @@ codecs.register_error("pyunitok.replace", _replace_bytes)
 ALGORITHMS = {"longest": "longest-prefix", "unigram": "unigram", "bpe": "bpe", "char": "char", "word": "word"}
 
 
-class Tokenizer:
+class Tokenizer(Sampling):
     """A model and what is needed to use it. Immutable: shared by threads, survives fork, pickles by content.
 
     >>> tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["th", "the"])
@@ -119,7 +120,7 @@ class Tokenizer:
         """
         from pyunitok.vocab.vocabulary import Vocabulary
 
-        items = [_as_bytes(piece) for piece in pieces]
+        items = [as_bytes(piece) for piece in pieces]
         numbers = pieces.values() if isinstance(pieces, Mapping) else range(len(items))
         try:
             ids = np.array([operator.index(number) for number in numbers], np.int64)
@@ -133,7 +134,7 @@ class Tokenizer:
                 if not 0 <= operator.index(special) <= _ffi.WIDE_ID_MAX:
                     raise VocabularyError(f"{name}: the {role} {special} is not within 0..{_ffi.WIDE_ID_MAX}")
                 return operator.index(special)
-            piece = _as_bytes(special)
+            piece = as_bytes(special)
             if piece not in items:
                 raise VocabularyError(f"{name}: the {role} {special!r} is none of the pieces")
             return int(ids[items.index(piece)])
@@ -164,7 +165,7 @@ class Tokenizer:
 
         The reference of the model's format decides them: RWKV's TRIE_TOKENIZER, sentencepiece, bytepiece. O(n).
         """
-        data = text.encode() if text.__class__ is str else _as_bytes(text)
+        data = text.encode() if text.__class__ is str else as_bytes(text)
         try:  # self.scratch() spelled out: this path is measured in nanoseconds
             scratch = self._scratches.pop()
         except IndexError:
@@ -176,7 +177,7 @@ class Tokenizer:
     def count(self, text: str | bytes) -> int:
         """len(encode(text)), without making the array. Raises as encode."""
         with self.scratch() as scratch:
-            return scratch.count(_as_bytes(text))
+            return scratch.count(as_bytes(text))
 
     def encode_batch(self, docs: Iterable[str | bytes] | Packed, threads: int | None = None) -> Packed:
         """The ids of many documents: item i is dtype[...], what encode(docs[i]) gives.
@@ -192,12 +193,12 @@ class Tokenizer:
             raise TypeError("encode_batch takes many documents; for one, use encode")
         from pyunitok import batch
 
-        documents = docs if isinstance(docs, Packed) else map(_as_bytes, docs)
+        documents = docs if isinstance(docs, Packed) else map(as_bytes, docs)
         return batch.encode_batch(self, batch.documents_of(documents), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
         """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself."""
-        data = _as_bytes(text)
+        data = as_bytes(text)
         if not self.normalizes:
             return [self.id_to_piece(id_) for id_ in self.encode(data).tolist()]
         with self.scratch() as scratch:
@@ -214,7 +215,7 @@ class Tokenizer:
         its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
         a character only the last has it. Slower than encode, and O(n) memory.
         """
-        data = _as_bytes(text)
+        data = as_bytes(text)
         with self.scratch() as scratch:
             table = scratch.encode_spans(data)
         spans = table[:, 1:3].copy()
@@ -229,7 +230,7 @@ class Tokenizer:
     def normalize(self, text: str | bytes) -> str:
         """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; BytePiece's NFC; RWKV's as it
         is."""
-        data = _as_bytes(text)
+        data = as_bytes(text)
         if self.about.prepare:
             data = nfc.normalize(data)
         return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
@@ -399,7 +400,7 @@ class Tokenizer:
 
     def piece_to_id(self, piece: str | bytes) -> int | None:
         """The id of exactly this piece, or None. A str may also be what id_to_piece shows: <0xE3>, the eod's name."""
-        id_ = self.model.find(_as_bytes(piece))
+        id_ = self.model.find(as_bytes(piece))
         if id_ < 0 and isinstance(piece, str):
             if piece == self.about.eod_piece:
                 return self.eod_id
@@ -448,18 +449,6 @@ def _array_of(ids: Iterable[int]) -> np.ndarray[Any, Any]:
         if not isinstance(item, int | np.integer):
             raise TypeError(f"ids must be integers; position {position} holds {type(item).__name__}")
     return np.array(items, object)
-
-
-def _as_bytes(text: str | bytes) -> bytes:
-    if isinstance(text, str):
-        return text.encode()
-    if isinstance(text, bytes):
-        return text
-    if isinstance(text, np.ndarray) and text.dtype != np.uint8:
-        raise TypeError(f"expected str, bytes or an array of uint8, not of {text.dtype}")
-    if isinstance(text, bytearray | memoryview | np.ndarray):
-        return bytes(text)
-    raise TypeError(f"expected str or bytes, not {type(text).__name__}")
 
 
 def _unshow(piece: str) -> bytes:

@@ -74,6 +74,7 @@ class Manifest:
     hash: dict[str, Any]
     dtype: str = "<u2"
     algorithm: str = ALGORITHM
+    sample: dict[str, Any] | None = None  # of a sampled file: alpha, seed, nbest, method
     created: str = ""
     pyunitok: str = ""
     run: dict[str, Any] | None = None  # the options that decided the bytes, as journal.Identity has them

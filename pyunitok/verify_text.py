@@ -112,8 +112,7 @@ def _plan(
 class _Readers(Workers):
     """Workers that read blocks as for encoding, and hand on the documents as they are."""
 
-    def _encode(self, scratch: Any, block: Block, compressed: int) -> Encoded:
-        block.finish()
+    def _encode(self, scratch: Any, block: Block, number: int, compressed: int) -> Encoded:
         offsets = block.offsets[: block.n_docs + 1]
         n_bytes = int(offsets[-1])
         data = self._idle.pop() if self._idle else np.empty(0, np.uint8)

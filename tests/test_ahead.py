@@ -3,6 +3,7 @@
 import gzip
 import random
 import threading
+from pathlib import Path
 
 import pytest
 import streams
@@ -23,7 +24,7 @@ MAX_FRAME = 3000
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    for module in (ahead_module, zst):
+    for module in (ahead_module, stream_module, zst):
         monkeypatch.setattr(module, "STREAM_BYTES", 700)
     monkeypatch.setattr(ahead_module, "ENOUGH_PIECES", 1)
     monkeypatch.setattr(zst, "GROUP_BYTES", 500)
@@ -213,8 +214,12 @@ def test_the_next_files_are_opened_before_they_are_needed(tmp_path):
     for path in paths:
         path.write_bytes(frame(TEXT[:100]))
     ahead = opened(paths)
+    open_files = Path("/proc/self/fd")
+    n_open = len(list(open_files.iterdir())) if open_files.exists() else 0
     while do_one(ahead):
         pass
+    if n_open:  # what has been made into pieces is closed
+        assert len(list(open_files.iterdir())) <= n_open
     for path in paths:
         path.unlink()
     assert read(ahead, 5, 1000) == [TEXT[:100]] * 5

@@ -318,3 +318,16 @@ def test_frames_of_any_size_with_any_threads(toy, tmp_path, frame_bytes, kind):
             array = run(toy, paths, tmp_path / "ids", separator=b"\n", **options)
             assert array.ids.tolist() == expected
             assert len(array) == 3 * len(docs)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_failures_beside_the_blocks_reach_the_caller(toy, tmp_path, monkeypatch, threads):
+    from pyunitok.corpus.zst import ZstdFrames
+
+    def fail(_):
+        raise OSError("cannot be closed")
+
+    (tmp_path / "a.txt.zst").write_bytes(zstandard.compress(b"the cat " * 1000) * 50)
+    monkeypatch.setattr(ZstdFrames, "close", fail)
+    with pytest.raises(OSError, match="cannot be closed"):
+        run(toy, [tmp_path / "a.txt.zst"] * 3, tmp_path / "ids", threads=threads, block_bytes=1000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -44,6 +44,31 @@ class ShardOf(click.ParamType[tuple[int, int]]):
         return int(index), int(count)
 
 
+class SampleOf(click.ParamType[Any]):
+    """alpha=A,seed=S[,nbest=N][,method=NAME]: a sampling.Sample."""
+
+    name = "sample"
+    KINDS: ClassVar[dict[str, type]] = {"alpha": float, "seed": int, "nbest": int, "method": str}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from pyunitok.sampling import Sample
+
+        if isinstance(value, Sample):
+            return value
+        values: dict[str, Any] = {}
+        for part in value.split(","):
+            name, _, text = part.partition("=")
+            if name not in self.KINDS or name in values:
+                self.fail(f"{part!r} is none of alpha=, seed=, nbest=, method=, or there twice", param, ctx)
+            try:
+                values[name] = self.KINDS[name](text)
+            except ValueError:
+                self.fail(f"{text!r} is no value for {name}", param, ctx)
+        if "alpha" not in values or "seed" not in values:
+            self.fail("alpha and seed are needed: alpha=0.1,seed=1", param, ctx)
+        return Sample(**values)
+
+
 model_option = click.option(
     "-m", "--model", metavar="MODEL", help=f"A model file, or {DEFAULT_MODEL} (the default): the RWKV World vocabulary."
 )
@@ -74,8 +99,9 @@ def parse_eod(eod: str | None, tokenizer: Any) -> int | None:
         if tokenizer.eod_id is None:
             raise click.UsageError("this model has no eod id; name one (--eod ID) or say --eod none")
         return int(tokenizer.eod_id)
-    if not (eod.isascii() and eod.isdecimal()) or int(eod) > 65535:
-        raise click.UsageError(f"--eod takes an id within 0..65535 or none, not {eod!r}")
+    largest = 65535 if tokenizer.dtype.itemsize == 2 else 4194303
+    if not (eod.isascii() and eod.isdecimal()) or int(eod) > largest:
+        raise click.UsageError(f"--eod takes an id within 0..{largest} or none, not {eod!r}")
     return int(eod)
 
 

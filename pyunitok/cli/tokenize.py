@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pyunitok.cli.arguments import ShardOf, Size, load_model, model_option, parse_eod, parse_separator
+from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_option, parse_eod, parse_separator
 from pyunitok.cli.export import FORMATS, export_options
 from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, report_survey
 
@@ -33,6 +33,14 @@ from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, 
     help="Text: what a document is. A separator may be written with \\n, \\t, \\0, \\xHH and \\\\.",
 )  # fmt: skip
 @click.option("--eod", metavar="ID|none", help="The id after each document; the model's own by default.")
+@click.option(
+    "--dtype", type=click.Choice(["uint16", "uint32"]), default="uint16", show_default=True,
+    help="Of the ids in OUT. A model with larger ids than fit is refused.",
+)  # fmt: skip
+@click.option(
+    "--sample", type=SampleOf(), metavar="alpha=A,seed=S",
+    help="Draw one of the ways to cut each document: alpha=0.1,seed=1[,nbest=N][,method=lattice|viterbi|dropout].",
+)  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
 @click.option("--block", type=Size(), default="1M", show_default=True, help="Text read at a time, for each thread.")
 @click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: the longest line accepted.")
@@ -60,11 +68,12 @@ from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, 
 @click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input there.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
-    threads: int | None, block: int, max_line: int, max_memory: int, on_error: str, metadata: bool, verify: bool,
+    dtype: str, sample: Any, threads: int | None, block: int, max_line: int, max_memory: int, on_error: str,
+    metadata: bool, verify: bool,
     shard: tuple[int, int] | None, overwrite: bool, dry_run: bool, stats_json: str | None, spool: str | None,
     to: str | None, base: str | None, copy: bool, keep_tokens: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Tokenize files into OUT, a raw uint16 array.
+    """Tokenize files into OUT, a raw array of ids.
 
     IN is a file (text or JSONL, plain or .zst, .gz, .bz2, .xz; or Parquet), a directory, a glob pattern, - for stdin,
     or a URL of such a thing (s3://, gs://, hf://, https://, …); read in this order, directories by path. Hidden files
@@ -81,9 +90,12 @@ def tokenize(
       pyunitok tokenize 's3://bucket/wiki/*.parquet' --text-key text -o ids.u16
       pyunitok tokenize books/ --doc '\\n\\n' -o ids.u16 --threads 4
       zstdcat corpus.zst | pyunitok tokenize - -o ids.u16 --doc line
+      pyunitok tokenize books/ -o ids.u16 -m t5.model --sample alpha=0.1,seed=1
       pyunitok tokenize corpus/ -o ids.u16 --shard $SLURM_ARRAY_TASK_ID/8
       pyunitok tokenize corpus/ -o data/corpus --format megatron
     """
+    import numpy as np
+
     from pyunitok.batch import available_cores
     from pyunitok.corpus import inputs as corpus_inputs
     from pyunitok.export.direct import Direct, named
@@ -140,7 +152,7 @@ def tokenize(
         sources=sources, out=target, tokenizer=tokenizer, eod_id=eod_id, separator=separator,
         text_key=text_key, threads=threads or available_cores(), block_bytes=block, max_line_bytes=max_line,
         max_memory_bytes=max_memory, skip_bad=on_error == "skip", metadata=metadata, verify=verify, overwrite=overwrite,
-        shard=part,
+        shard=part, dtype=np.dtype(dtype), sample=sample,
     )  # fmt: skip
     if dry_run:
         report_survey(plan, place)

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from pyunitok.corpus.block import ByteStream
 from pyunitok.errors import InputError
 
 Task = Callable[[], None]
@@ -66,7 +65,8 @@ class Producer(Protocol):
 
     def compressed_position(self) -> int: ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Perhaps again."""
 
 
 class Ahead:
@@ -279,12 +279,13 @@ class AheadStream:
         piece: Piece | None
         try:
             piece = self._producer.produce(self._ahead.spare)
+            if piece is None:
+                self._producer.close()  # not when all is read: that is later, and many files may wait for it
         except BaseException as error:
             piece = Piece(0, data=b"", error=error)
         with self._ahead.changed:
             self._producing = False
-            if piece is None or piece.error is not None:
-                self.ended = True
+            self.ended |= piece is None or piece.error is not None
             if piece is not None:
                 piece.cost = max(piece.cost, MIN_PIECE_COST)
                 self._ahead.held += piece.cost
@@ -354,31 +355,6 @@ def spare_buffer(spare: list[bytearray]) -> bytearray:
         return spare.pop()
     except IndexError:
         return bytearray(STREAM_BYTES)
-
-
-class Streamed:
-    """A producer over any ByteStream: its bytes in the order in which they come."""
-
-    def __init__(self, stream: ByteStream, *, any_place: bool = False) -> None:
-        self._stream = stream
-        self._any_place = any_place
-
-    def produce(self, spare: list[bytearray]) -> Piece | None:
-        buffer = spare_buffer(spare)
-        n = self._stream.readinto(memoryview(buffer))
-        return Piece(STREAM_BYTES, data=memoryview(buffer)[:n], buffer=buffer) if n else None
-
-    def stream_into(self, buffer: memoryview) -> int | None:
-        return self._stream.readinto(buffer)
-
-    def place(self, n_bytes: int) -> tuple[int, int] | None:
-        return (n_bytes, n_bytes) if self._any_place else None
-
-    def compressed_position(self) -> int:
-        return self._stream.compressed_position()
-
-    def close(self) -> None:
-        self._stream.close()
 
 
 class _Failed:

@@ -55,6 +55,7 @@ class JsonlReader:
         self._field = TextField(text_key)
         self._skip, self._metadata = skip, metadata
         self._name = stream.name
+        self._file = json.dumps(stream.name).encode()
         # The file's bytes _carry[_begin:_end] come before the rest of the stream.
         self._carry: Bytes = np.empty(0, np.uint8)
         self._begin = self._end = 0
@@ -216,8 +217,8 @@ class JsonlReader:
         return f"longer than {self._max_line_bytes} bytes; raise the limit (--max-line) if that is no mistake"
 
     def _metadata_of(self, number: int, line: bytes) -> bytes:
-        file = json.dumps(self._name).encode()
-        return b'{"file":%b,"line":%d,"metadata":%b}' % (file, number, self._field.rest_of_line(line.strip(BLANK)))
+        rest = self._field.rest_of_line(line.strip(BLANK))
+        return b'{"file":%b,"line":%d,"metadata":%b}' % (self._file, number, rest)
 
     # ------------------------------------------------------------------------------------ a line longer than a block
 

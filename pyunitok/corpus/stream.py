@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from pyunitok import remote
-from pyunitok.corpus.ahead import Ahead, AheadStream, Producer, Streamed
+from pyunitok.corpus.ahead import STREAM_BYTES, Ahead, AheadStream, Piece, Producer, spare_buffer
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.position import Position
 from pyunitok.errors import InputError
@@ -170,6 +170,31 @@ class Lookahead:
         buffer[:n] = self._ahead[:n]
         self._ahead = self._ahead[n:]
         return n + self._stream.readinto(buffer[n:]) if n < len(buffer) else n
+
+    def compressed_position(self) -> int:
+        return self._stream.compressed_position()
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class Streamed:
+    """A producer over any ByteStream: its bytes in the order in which they come."""
+
+    def __init__(self, stream: ByteStream, *, any_place: bool = False) -> None:
+        self._stream = stream
+        self._any_place = any_place
+
+    def produce(self, spare: list[bytearray]) -> Piece | None:
+        buffer = spare_buffer(spare)
+        n = self._stream.readinto(memoryview(buffer))
+        return Piece(STREAM_BYTES, data=memoryview(buffer)[:n], buffer=buffer) if n else None
+
+    def stream_into(self, buffer: memoryview) -> int | None:
+        return self._stream.readinto(buffer)
+
+    def place(self, n_bytes: int) -> tuple[int, int] | None:
+        return (n_bytes, n_bytes) if self._any_place else None
 
     def compressed_position(self) -> int:
         return self._stream.compressed_position()
