@@ -8,7 +8,7 @@ it passes over; a piece that is there twice, of which the last counts; a piece w
 never matches. Refused are files that it loads but cannot use:
 
     an id that two pieces share, or one of 0, 1, 2     such ids cannot be decoded
-    no piece, or a count that is not above 0, for one of the 256 bytes     texts that need it send it round in circles for ever
+    no piece, or no count above 0, for one of the 256 bytes     texts that need it send it round in circles for ever
     an empty piece                                     it stands for nothing
 """
 
@@ -71,7 +71,7 @@ def parse(values: Any, name: str) -> Entries:
             if not piece:
                 raise ValueError("the piece is empty")
         except (ValueError, binascii.Error) as error:
-            raise VocabularyError(f"{name}: piece {ascii(key[:64])}: {error}") from None
+            raise VocabularyError(f"{name}: piece {key[:64]!a}: {error}") from None
     return entries
 
 
@@ -88,7 +88,7 @@ def _parse_value(value: object) -> tuple[int, Count]:
     return id_, count
 
 
-def vocabulary_of(entries: Entries, name: str) -> Vocabulary:
+def vocabulary_of(entries: Entries, name: str, flags: int = FLAGS) -> Vocabulary:
     """The pieces with their scores, <pad>, <bos> and <eos> before them."""
     ids = [id_ for id_, _ in entries.values()]
     _check_ids(entries, name)
@@ -105,7 +105,7 @@ def vocabulary_of(entries: Entries, name: str) -> Vocabulary:
     n_special = len(SPECIAL_PIECES)
     return Vocabulary.pack(
         [*(piece.encode() for piece in SPECIAL_PIECES), *entries], np.array([*SPECIAL.values(), *ids], np.int64),
-        eod_id=SPECIAL["eos"], eod_piece=SPECIAL_PIECES[2], name=name, kind="unigram", flags=FLAGS,
+        eod_id=SPECIAL["eos"], eod_piece=SPECIAL_PIECES[2], name=name, kind="unigram", flags=flags,
         scores=np.concatenate((np.zeros(n_special), scores)),
         types=np.concatenate((np.full(n_special, _CONTROL), np.where(unused, _UNUSED, _NORMAL))).astype(np.uint8),
         special=SPECIAL, prepare=PREPARE, count_total=total,
@@ -155,9 +155,14 @@ def counted(vocabulary: Vocabulary) -> Entries:
     return dict(zip(pieces, zip(vocabulary.ids.tolist()[n_special:], counts, strict=True), strict=True))
 
 
-def write(entries: Entries) -> bytes:
-    """A .model file as bytepiece's Trainer.save writes it, but for the order of pieces, which is theirs here."""
-    values = {
-        b64encode(piece).decode(): [id_, piece.decode(errors="ignore"), count] for piece, (id_, count) in entries.items()
+def to_json(entries: Entries) -> dict[str, list[Any]]:
+    """What a .model file holds."""
+    return {
+        b64encode(piece).decode(): [id_, piece.decode(errors="ignore"), count]
+        for piece, (id_, count) in entries.items()
     }
-    return json.dumps(values, indent=4, ensure_ascii=False).encode()
+
+
+def write(entries: Entries) -> bytes:
+    """A .model file as bytepiece writes it."""
+    return json.dumps(to_json(entries), indent=4, ensure_ascii=False).encode()
