@@ -164,6 +164,9 @@ const uint8_t *unitok_model_piece(const unitok_model *model, int64_t id, int64_t
 int64_t unitok_model_normalize(const unitok_model *model, const uint8_t *text, int64_t n_bytes, uint8_t *out,
                                int64_t *norm_to_orig, int64_t capacity);
 
+/* What the model was built from, in its memory; NULL for LONGEST. */
+const unitok_spec *unitok_model_spec(const unitok_model *model);
+
 /* The enum unitok_piece_type of an id; 0 where it has no piece. */
 int32_t unitok_model_piece_type(const unitok_model *model, int64_t id);
 
@@ -227,6 +230,10 @@ int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
  * state, give the normalization of the whole, whatever follows text[n_bytes-1]: no key, symbol or character lies over
  * k. 0 only if n_bytes is less than the longest key or symbol. Starts must be such points. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes);
+
+/* 1 if Unicode's form NFC surely leaves the text as it is, by the tables of any Unicode version from 13 on; 0: it may
+ * change it, or something in it is no UTF-8. Exact but for rare characters: see nfc.c. O(n_bytes). */
+int32_t unitok_nfc_is_sure(const uint8_t *text, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Encode ---- */
 

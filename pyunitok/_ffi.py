@@ -166,6 +166,25 @@ class Model:
                 return out[:n].tobytes()
             room = n
 
+    def spec(self) -> dict[str, Any]:
+        """Copies of what it was built from, in the terms of Model.new; not for greedy longest prefix."""
+        spec = lib.unitok_model_spec(self.handle)
+        n = int(spec.n_pieces)
+        offsets = np.frombuffer(ffi.buffer(spec.offsets, 8 * (n + 1))[:], np.int64)
+
+        def bytes_of(data: Any, n_bytes: int) -> bytes:
+            return ffi.buffer(data, n_bytes)[:] if n_bytes else b""
+
+        return {
+            "data": np.frombuffer(bytes_of(spec.data, int(offsets[-1])), np.uint8),
+            "offsets": offsets,
+            "ids": np.frombuffer(ffi.buffer(spec.ids, 8 * n)[:], np.int64),
+            "scores": np.frombuffer(ffi.buffer(spec.scores, 8 * n)[:], np.float64),
+            "types": np.frombuffer(ffi.buffer(spec.types, n)[:], np.uint8),
+            "charsmap": bytes_of(spec.charsmap, spec.n_charsmap_bytes),
+            "unknown_surface": bytes_of(spec.unknown_surface, spec.n_unknown_surface_bytes),
+        }
+
     def is_byte(self, id_: int) -> bool:
         """Whether the id is a byte piece."""
         return bool(lib.unitok_model_piece_type(self.handle, id_) == lib.UNITOK_PIECE_BYTE)
@@ -460,6 +479,12 @@ class Normalizer:
 
     def split(self, text: bytes) -> int:
         return int(lib.unitok_normalize_split(self.handle, text, len(text)))
+
+
+def nfc_is_sure(text: Any) -> bool:
+    """Whether Unicode's form NFC surely leaves these bytes (any buffer) as they are: see csrc/unitok.h."""
+    buffer = text if text.__class__ is bytes else ffi.from_buffer("uint8_t[]", text)
+    return bool(lib.unitok_nfc_is_sure(buffer, len(buffer)))
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:

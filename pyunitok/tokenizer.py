@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok import _ffi, nfc
 from pyunitok._ffi import Ids, Offsets
-from pyunitok.errors import IdError, VocabularyError
+from pyunitok.errors import IdError, ModelFormatError, VocabularyError
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.sampling import Sampling
 from pyunitok.vocab.vocabulary import About
@@ -59,6 +59,8 @@ class Tokenizer(Sampling):
 
     def __init__(self, model: _ffi.Model, about: About, *, path: str | None = None) -> None:
         """For from_file, from_pieces and default, which are how a Tokenizer is made."""
+        if about.prepare not in (None, nfc.PREPARE):
+            raise ModelFormatError(f"{about.name}: this release cannot prepare texts by {about.prepare}")
         self.model = model
         self.about = about
         self._scratches: list[_ffi.Scratch] = []  # idle ones; append and pop are atomic
@@ -73,7 +75,8 @@ class Tokenizer(Sampling):
     def from_file(
         cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None
     ) -> Tokenizer:
-        """Open a model file, recognised by its content: native, RWKV World text or JSON, SentencePiece.
+        """Open a model file, recognised by its content: native, RWKV World text or JSON, SentencePiece,
+        BytePiece.
 
         engine  "double-array" (the default) or, for greedy longest prefix, "hat"; the same ids
         cpu     None for the best that this processor has, or "portable", "sse2", "avx2", "avx512", "neon"; the same ids
@@ -160,7 +163,7 @@ class Tokenizer(Sampling):
     def encode(self, text: str | bytes) -> Ids:
         """dtype[n]: the ids of one document. Any bytes encode; a str with a lone surrogate raises UnicodeEncodeError.
 
-        The reference of the model's format decides them: RWKV's TRIE_TOKENIZER, sentencepiece. O(n).
+        The reference of the model's format decides them: RWKV's TRIE_TOKENIZER, sentencepiece, bytepiece. O(n).
         """
         data = text.encode() if text.__class__ is str else as_bytes(text)
         try:  # self.scratch() spelled out: this path is measured in nanoseconds
@@ -225,8 +228,11 @@ class Tokenizer(Sampling):
         return table[:, 0].astype(self.dtype), spans
 
     def normalize(self, text: str | bytes) -> str:
-        """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; other models have none."""
+        """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; BytePiece's NFC; RWKV's as it
+        is."""
         data = as_bytes(text)
+        if self.about.prepare:
+            data = nfc.normalize(data)
         return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
 
     def split(self, text: bytes | bytearray | memoryview) -> int:
@@ -235,7 +241,7 @@ class Tokenizer(Sampling):
         Where the model keeps nothing from one part to the next (greedy longest prefix), encode(text[:k]) followed by
         encode(text[k:] + more) is encode(text + more); others carry a _ffi.State. 0: not yet.
         """
-        return self.model.split(text)
+        return self.model.split(text) if self.about.prepare is None else nfc.split(text)
 
     # ----------------------------------------------------------------------------------------------- decoding ---
 
@@ -332,7 +338,8 @@ class Tokenizer(Sampling):
 
     @property
     def lossless(self) -> bool:
-        """Whether decode_bytes(encode(x)) == x for every x. No SentencePiece model is: U+2581 comes back as a space."""
+        """Whether decode_bytes(encode(x)) == x for every x. No SentencePiece model is: U+2581 comes back
+        as a space; nor BytePiece: what comes back is in Unicode's form NFC."""
         return self.kind == "longest" and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
 
     @property
@@ -420,7 +427,7 @@ class Tokenizer(Sampling):
 
     def new_scratch(self) -> _ffi.Scratch:
         """What a thread needs to encode. For the rooms of this package."""
-        return _ffi.Scratch(self.model)
+        return _ffi.Scratch(self.model) if self.about.prepare is None else nfc.Scratch(self.model)
 
     @contextmanager
     def scratch(self) -> Iterator[_ffi.Scratch]:
