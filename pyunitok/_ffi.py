@@ -174,6 +174,10 @@ class Model:
         """Whether the id is a byte piece."""
         return bool(lib.unitok_model_piece_type(self.handle, id_) == lib.UNITOK_PIECE_BYTE)
 
+    def is_text(self, id_: int) -> bool:
+        """Whether the id has a piece that is no control symbol."""
+        return int(lib.unitok_model_piece_type(self.handle, id_)) not in (0, lib.UNITOK_PIECE_CONTROL)
+
     def scores(self) -> tuple[Offsets, Scores]:
         """Copies of int64[n] ids and float64[n] scores, piece by piece; not for greedy longest prefix."""
         spec = lib.unitok_model_spec(self.handle)

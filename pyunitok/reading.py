@@ -262,7 +262,7 @@ class Workers:
     def _work(self) -> None:
         number = -1
         try:
-            scratch = _ffi.Scratch(self._plan.tokenizer.model)
+            scratch = self._plan.tokenizer.new_scratch()
             block = Block(np.empty(self._plan.block_bytes, np.uint8))
             while (turn := self._take_turn()) is not None:
                 number = turn
