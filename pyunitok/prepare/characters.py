@@ -19,6 +19,22 @@ def members(table: str) -> str:
     return "".join(parts)
 
 
+def bmp(table: str) -> str:
+    """The part of a table below U+10000. Classes with ranges above are searched from range to range: slow."""
+    items = [item.partition("-") for item in table.split()]
+    kept = [(a, min(int(b or a, 16), 0xFFFF)) for a, _, b in items if int(a, 16) < 0x10000]
+    return " ".join(f"{a}-{b:x}" for a, b in kept)
+
+
+ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+def remover(table: str) -> Callable[[str], str]:
+    """What takes out the characters of a table."""
+    low, all_ = re.compile(f"[{members(bmp(table))}]+"), re.compile(f"[{members(table)}]+")
+    return lambda text: text if text.isascii() else (all_ if ASTRAL.search(text) else low).sub("", text)
+
+
 def members_of(characters: Iterable[str]) -> str:
     """The same for these characters."""
     return "".join(f"\\U{ord(c):08x}" for c in sorted(characters))
@@ -43,8 +59,11 @@ def is_word(character: str) -> bool:
 
 
 @lru_cache(None)
-def _inert() -> re.Pattern[str]:
-    return re.compile(f"([{members(tables.INERT)}])")
+def _inert(table: str) -> re.Pattern[str]:
+    return re.compile(f"([{members(table)}])")
+
+
+_INERT_BMP = bmp(tables.INERT)
 
 
 def normal_form(form: str) -> Callable[[str], str]:
@@ -53,7 +72,7 @@ def normal_form(form: str) -> Callable[[str], str]:
     def normalize(text: str) -> str:
         if text.isascii():
             return text
-        parts = _inert().split(text)
+        parts = _inert(tables.INERT if ASTRAL.search(text) else _INERT_BMP).split(text)
         if len(parts) == 1:
             return unicodedata.normalize(form, text)  # type: ignore[arg-type]
         return "".join(p if k % 2 else unicodedata.normalize(form, p) for k, p in enumerate(parts))  # type: ignore[arg-type]
@@ -65,7 +84,8 @@ def normal_form(form: str) -> Callable[[str], str]:
 def _newer_lower() -> tuple[re.Pattern[str], dict[str, str]]:
     pairs = [item.split(":") for item in tables.LOWER.split()]
     lower = {chr(int(c, 16)): chr(int(to, 16)) for c, to in pairs}
-    return re.compile(f"[{members_of(lower)}]"), lower
+    low = members_of(c for c in lower if c < "\U00010000")
+    return re.compile(f"[{low}\U00010000-\U0010ffff]"), lower
 
 
 def lowercase(text: str) -> str:
@@ -73,5 +93,4 @@ def lowercase(text: str) -> str:
     if text.isascii():
         return text.lower()
     pattern, lower = _newer_lower()
-    text = pattern.sub(lambda match: lower[match[0]], text.replace("Σ", "σ"))
-    return text.lower()
+    return pattern.sub(lambda match: lower.get(match[0], match[0]), text.replace("Σ", "σ")).lower()

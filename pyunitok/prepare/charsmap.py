@@ -6,7 +6,6 @@ begins with a key does. Of several keys the shortest counts. (sentencepiece take
 
 from __future__ import annotations
 
-import binascii
 import re
 from base64 import b64decode
 from functools import lru_cache
@@ -15,58 +14,71 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.errors import VocabularyError
 from pyunitok.prepare import unicode_tables as tables
-from pyunitok.prepare.characters import members
+from pyunitok.prepare.characters import ASTRAL, bmp, members, members_of
+from pyunitok.prepare.fields import Fields
 
 KEY_BYTES_MAX = 5  # longer ones never match here; sentencepiece has no such bound
 _DEPTH_MAX = 64
-_NODES_MAX = 1 << 20
+_NODES_MAX = 1 << 18
 _JAMO_L, _JAMO_V, _JAMO_T = "1100-115f a960-a97c", "1160-11a7 d7b0-d7c6 16d63 16d67-16d6a", "11a8-11ff d7cb-d7fb"
 _HANGUL = f"{_JAMO_L} {_JAMO_V} {_JAMO_T} ac00-d7a3"
 
 
 @lru_cache(None)
-def cluster_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _cluster_patterns(up_to: int) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """(what joins characters into clusters short enough to matter, stretches that hold all clusters of more than one
-    character, a cluster)."""
-    extend, prepend, control = members(tables.EXTEND), members(tables.PREPEND), members(tables.CONTROL + " 0")
-    l, v, t = members(_JAMO_L), members(_JAMO_V), members(_JAMO_T)
-    lv = members(" ".join(f"{c:x}" for c in range(0xAC00, 0xD7A4, 28)))
-    syllable = members("ac00-d7a3")
-    hangul = f"[{l}]*(?:[{v}]+|[{lv}][{v}]*|[{syllable}])[{t}]*|[{l}]+|[{t}]+"
-    between = members(tables.CONJUNCT_EXTEND) + members(tables.LINKER)
-    consonant = f"[{members(tables.CONSONANT)}]"
-    conjunct = f"{consonant}(?:[{between}]*[{members(tables.LINKER)}][{between}]*{consonant})*"
-    picture = f"[{members(tables.PICTOGRAPHIC)}]"
-    pictures = f"{picture}(?:[{members(tables.PICTOGRAPHIC_EXTEND)}]*\u200d{picture})*"
+    character, a cluster), for texts of characters up to U+FFFF or up to the last."""
+
+    def inside(table: str) -> str:
+        return members(table if up_to > 0xFFFF else bmp(table))
+
+    extend, prepend, control = inside(tables.EXTEND), inside(tables.PREPEND), inside(tables.CONTROL + " 0")
+    lead, vowel, tail = inside(_JAMO_L), inside(_JAMO_V), inside(_JAMO_T)
+    open_syllable = members(" ".join(f"{c:x}" for c in range(0xAC00, 0xD7A4, 28)))
+    syllable = f"[{vowel}]+|[{open_syllable}][{vowel}]*|[{members('ac00-d7a3')}]"
+    hangul = f"[{lead}]*(?:{syllable})[{tail}]*|[{lead}]+|[{tail}]+"
+    linker = inside(tables.LINKER)
+    between = inside(tables.CONJUNCT_EXTEND) + linker
+    consonant = f"[{inside(tables.CONSONANT)}]"
+    conjunct = f"{consonant}(?:[{between}]*[{linker}][{between}]*{consonant})*"
+    picture = f"[{inside(tables.PICTOGRAPHIC)}]"
+    pictures = f"{picture}(?:[{inside(tables.PICTOGRAPHIC_EXTEND)}]*\u200d{picture})*"
     core = f"{hangul}|{conjunct}|{pictures}|[^{control}{prepend}]"
     cluster = f"\r\n|[{prepend}]*(?:{core})[{extend}]*|[{prepend}]+[{extend}]*|[\\s\\S]"
-    joining = f"[{extend}{prepend}]|\r\n"
-    special = f"{extend}{prepend}{members(_HANGUL)}\r"
+    special = f"{extend}{prepend}{inside(_HANGUL)}\r"
     stretch = f"(?:[{special}]|[^{special}](?=[{special}])|(?<=[{prepend}\r])[^{special}])+"
-    return re.compile(joining), re.compile(stretch), re.compile(cluster)
+    return re.compile(f"[{extend}{prepend}]|\r\n"), re.compile(stretch), re.compile(cluster)
+
+
+def read(fields: Fields) -> Charsmap:
+    """That of a normalizer Precompiled."""
+    try:
+        return _charsmap(fields.string("precompiled_charsmap"))
+    except ValueError as error:  # of base64 and of UTF-8, too
+        fields.refuse(f"the charsmap is broken: {error}", "precompiled_charsmap")
+
+
+@lru_cache(4)
+def _charsmap(text: str) -> Charsmap:
+    return Charsmap(b64decode(text, validate=True))
 
 
 class Charsmap:
-    """Keys of up to KEY_BYTES_MAX bytes and their replacements; VocabularyError says what is wrong with the blob."""
+    """Keys of up to KEY_BYTES_MAX bytes and their replacements; ValueError says what is wrong with the blob."""
 
-    def __init__(self, text: str, where: str) -> None:
-        try:
-            self.blob = b64decode(text, validate=True)
-        except (binascii.Error, ValueError):
-            raise VocabularyError(f"{where}: this is not base64") from None
-        n_bytes = int.from_bytes(self.blob[:4], "little")
-        if len(self.blob) < 8 or n_bytes % 4 or n_bytes < 4 or n_bytes > len(self.blob) - 4:
-            raise VocabularyError(f"{where}: the charsmap is cut short")
-        try:
-            self.all_keys = _keys(np.frombuffer(self.blob, "<u4", n_bytes // 4, 4), self.blob[4 + n_bytes :])
-        except ValueError as error:
-            raise VocabularyError(f"{where}: the charsmap is broken: {error}") from None
+    def __init__(self, blob: bytes) -> None:
+        self.blob = blob
+        n_bytes = int.from_bytes(blob[:4], "little")
+        if len(blob) < 8 or n_bytes % 4 or n_bytes < 4 or n_bytes > len(blob) - 4:
+            raise ValueError("it is cut short")
+        self.all_keys = _keys(np.frombuffer(blob, "<u4", n_bytes // 4, 4), blob[4 + n_bytes :])
         self.keys = {key: value for key, value in self.all_keys.items() if len(key) <= KEY_BYTES_MAX}
         self.characters = {key.decode(): value for key, value in self.keys.items() if _is_character(key)}
         self.has_parts = any(not _is_text(key) for key in self.keys)  # keys that are no whole characters: only made up
-        body = "".join(f"\\U{ord(c):08x}" for c in self.characters)
+        low = members_of(c for c in self.characters if c < "\U00010000")
+        high = any(c > "\uffff" for c in self.characters)
+        body = low + ("\U00010000-\U0010ffff" if high else "")
         self._changed = re.compile("[\\s\\S]" if self.has_parts else f"[{body}]" if body else r"(?!)")
 
     def transform(self, part: str) -> str | None:
@@ -81,7 +93,7 @@ class Charsmap:
 
     def _change(self, match: re.Match[str]) -> str:
         character = match[0]
-        value = self.transform(character) if self.has_parts else self.characters[character]
+        value = self.transform(character) if self.has_parts else self.characters.get(character)
         return character if value is None else value
 
     def _characters(self, text: str) -> str:
@@ -95,8 +107,8 @@ class Charsmap:
         return self._characters(cluster)
 
     def normalize(self, text: str) -> str:
-        joining, stretch, cluster = cluster_patterns()
-        if joining.search(text) is None:
+        joining, stretch, cluster = _cluster_patterns(0x10FFFF if ASTRAL.search(text) else 0xFFFF)
+        if text.isascii() and "\r\n" not in text or joining.search(text) is None:
             return self._characters(text)
         parts, done = [], 0
         for match in stretch.finditer(text):
@@ -119,39 +131,45 @@ def _is_character(key: bytes) -> bool:
 
 
 def _keys(units: np.ndarray[Any, np.dtype[np.uint32]], replacements: bytes) -> dict[bytes, str]:
-    """All keys of a darts double array, level by level."""
+    """All keys of a darts double array, level by level. Unit i can only be the child of a node at i ^ its label."""
+    labels = (units & 0x800000FF).astype(np.int64)
+    children = np.flatnonzero((labels > 0) & (labels < 256))
+    parents = children ^ labels[children]
+    order = np.argsort(parents, kind="stable")
+    children, parents = children[order], parents[order]
+    nodes = [(_place(0, int(units[0])), b"")]  # keys that end alike may share nodes
     found: dict[bytes, str] = {}
-    names = [b""]
-    places = np.array([_offset(units[:1])[0]], np.int64)
-    labels = np.arange(1, 256)
     for _ in range(_DEPTH_MAX):
-        children = places[:, None] ^ labels[None, :]
-        inside = children < len(units)
-        unit = units[np.where(inside, children, 0)]
-        rows, columns = np.nonzero(inside & ((unit & 0x800000FF) == labels[None, :]))
-        if len(rows) > _NODES_MAX:
-            raise ValueError("there are too many keys")
-        at = children[rows, columns]
-        names = [names[row] + bytes([labels[column]]) for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
-        places = at ^ _offset(units[at])
-        leaves = np.flatnonzero(units[at] >> np.uint32(8) & np.uint32(1))
-        for k in leaves.tolist():
-            if places[k] >= len(units):
-                raise ValueError(f"the value of key {names[k]!r} lies outside")
-            begin = int(units[places[k]] & 0x7FFFFFFF)
-            end = replacements.find(b"\0", begin)
-            if begin > len(replacements):
-                raise ValueError(f"the replacement of key {names[k]!r} lies outside")
-            found[names[k]] = replacements[begin : end if end >= 0 else len(replacements)].decode()
-        if not len(rows):
+        places = np.array([place for place, _ in nodes], np.int64)
+        firsts = np.searchsorted(parents, places).tolist()
+        lasts = np.searchsorted(parents, places, "right").tolist()
+        below: list[tuple[int, bytes]] = []
+        for (_, name), first, last in zip(nodes, firsts, lasts, strict=True):
+            if len(below) > _NODES_MAX:
+                raise ValueError("there are too many keys")
+            for at in children[first:last].tolist():
+                unit = int(units[at])
+                key, place = name + bytes([unit & 0xFF]), _place(at, unit)
+                if unit >> 8 & 1:
+                    found[key] = _replacement(units, place, key, replacements)
+                below.append((place, key))
+        if not below:
             return found
+        nodes = below
     raise ValueError("keys have no end")
 
 
-def _offset(unit: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    wide = unit.astype(np.int64)
-    ret: np.ndarray[Any, np.dtype[np.int64]] = (wide >> 10) << ((wide & 1 << 9) >> 6)
-    return ret
+def _replacement(units: np.ndarray[Any, np.dtype[np.uint32]], place: int, key: bytes, replacements: bytes) -> str:
+    begin = int(units[place] & 0x7FFFFFFF) if place < len(units) else -1
+    if not 0 <= begin <= len(replacements):
+        raise ValueError(f"the replacement of key {key!r} lies outside")
+    end = replacements.find(b"\0", begin)
+    return replacements[begin : end if end >= 0 else len(replacements)].decode()
+
+
+def _place(at: int, unit: int) -> int:
+    """Where the children of unit `at` begin."""
+    return at ^ (unit >> 10 << ((unit & 1 << 9) >> 6))
 
 
 def seconds_of(keys: dict[bytes, str]) -> set[str]:

@@ -20,8 +20,8 @@ from pyunitok._ffi import MODEL_FLAGS, Bytes, Offsets
 from pyunitok.prepare import patterns
 from pyunitok.prepare import unicode_tables as tables
 from pyunitok.prepare.added import AddedToken
-from pyunitok.prepare.characters import WHITESPACE, members, members_of
-from pyunitok.prepare.charsmap import Charsmap, seconds_of
+from pyunitok.prepare.characters import WHITESPACE, bmp, members, members_of
+from pyunitok.prepare.charsmap import Charsmap, read, seconds_of
 from pyunitok.prepare.fields import Fields, flatten, optional
 from pyunitok.prepare.normalizers import FORMS
 from pyunitok.prepare.pretokenizers import SPACE, Metaspace, read_metaspace
@@ -104,8 +104,7 @@ def _normalize_in_c(plan: Plan, normalizers: list[Fields]) -> bool:
         elif kind == "Replace" and patterns.literal(part):
             plan.strings.append(patterns.literal(part) or "")
         elif kind == "Precompiled" and k == len(normalizers) - 1:
-            where = part.path("precompiled_charsmap")
-            plan.charsmap = Charsmap(part.string("precompiled_charsmap"), where)
+            plan.charsmap = read(part)
             if plan.charsmap.has_parts:
                 return False
         else:
@@ -141,7 +140,9 @@ class Guard:
         if charsmap:
             bad |= seconds_of(charsmap.all_keys)
         newline = self._newline(charsmap, removes_spaces)
-        body = members_of(bad) + (members(tables.EXTEND + " " + tables.PREPEND) if charsmap else "")
+        body = members_of(c for c in bad if c < "\U00010000")
+        if charsmap:  # characters above U+FFFF take the other way: see characters.bmp
+            body += members(bmp(tables.EXTEND + " " + tables.PREPEND)) + "\U00010000-\U0010ffff"
         self._characters = re.compile(f"[{body}]" + ("" if newline else "|\r\n"))
         low = "".join(f"\\x{ord(c):02x}" for c in bad if c.isascii())
         self._ascii = re.compile(f"[{low}]".encode() + (b"" if newline else b"|\r\n"))

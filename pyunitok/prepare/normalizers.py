@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from pyunitok.prepare import patterns
+from pyunitok.prepare import charsmap, patterns
 from pyunitok.prepare import unicode_tables as tables
-from pyunitok.prepare.characters import WHITESPACE, lowercase, members, normal_form
-from pyunitok.prepare.charsmap import Charsmap
+from pyunitok.prepare.characters import WHITESPACE, lowercase, normal_form, remover
 from pyunitok.prepare.fields import Fields, flatten
 
 Normalizer = Callable[[str], str]
@@ -37,10 +35,9 @@ def _read_one(fields: Fields) -> Normalizer:
     if kind == "Replace":
         return _replace(fields)
     if kind == "Precompiled":
-        return Charsmap(fields.string("precompiled_charsmap"), fields.path("precompiled_charsmap")).normalize
+        return charsmap.read(fields).normalize
     if kind == "StripAccents":
-        marks = re.compile(f"[{members(tables.MARKS)}]+")
-        return lambda text: text if text.isascii() else marks.sub("", text)
+        return remover(tables.MARKS)
     if kind == "Lowercase":
         return lowercase
     if kind == "Strip":

@@ -19,7 +19,7 @@ from pyunitok.prepare.fields import Fields, optional
 from pyunitok.prepare.preparation import FORMAT
 from pyunitok.vocab.vocabulary import Vocabulary
 
-_NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
+_NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
 _SCORE_MAX = 1e30
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _KEYS = (*_PARTS, "version", "truncation", "padding", "added_tokens", "model")
@@ -56,7 +56,7 @@ class _Model(NamedTuple):
 def read(data: bytes, name: str) -> Vocabulary:
     """The model in a file's bytes. ModelFormatError: no such file; VocabularyError names file and field."""
     try:
-        values = json.loads(data)
+        values = json.loads(data, parse_float=serde_float)
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError, too
         raise ModelFormatError(f"{name}: not a tokenizer.json, or damaged: {error}") from None
     document = Fields(values, f"{name}: ")
@@ -122,6 +122,9 @@ def _pack(model: _Model, more: list[tuple[str, int]], name: str, *, eod_id: int 
     if model.scores is not None:
         least = min(model.scores)  # which an unknown character's score is counted from: it must be among those of C
         scores = [model.scores[k] for k in keep] + [least] * len(more)
+    if model.flags & _ffi.MODEL_FLAGS["byte_pieces_match"]:
+        types = [_BYTE if re.fullmatch(rb"<0x[0-9A-F]{2}>", piece) and type_ == _NORMAL else type_
+                 for piece, type_ in zip(pieces, types, strict=True)]  # fmt: skip
     for k, id_ in enumerate(ids):
         if id_ == model.unknown:
             types[k] = _UNKNOWN
@@ -138,6 +141,31 @@ def _pack(model: _Model, more: list[tuple[str, int]], name: str, *, eod_id: int 
 
 
 # -------------------------------------------------------------------------------------------------- Unigram ----
+
+
+_FLOAT = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
+
+
+def serde_float(text: str) -> float:
+    """A number of JSON as serde_json reads it, which tokenizers is built on: its digits as an integer, rounded, then one
+    multiplication or division by a power of ten. Some scores of real models come out one unit beside the nearest."""
+    match = _FLOAT.fullmatch(text)
+    assert match is not None
+    digits, exponent = match[2] + (match[3] or ""), int((match[4] or "0")[:9]) - len(match[3] or "")
+    significand = int(digits[:20])
+    n_digits = 20
+    while significand > 0xFFFFFFFFFFFFFFFF or n_digits > len(digits):  # digits that no longer fit are left out
+        n_digits -= 1
+        significand = int(digits[:n_digits])
+    exponent += len(digits) - n_digits
+    value = float(significand)
+    while exponent < -308 and value:
+        value, exponent = value / 1e308, exponent + 308
+    if value and exponent > 308:
+        raise ValueError(f"the number {text[:40]} is out of range")
+    if value:
+        value = value * float(f"1e{exponent}") if exponent >= 0 else value / float(f"1e{-exponent}")
+    return -value if match[1] else value
 
 
 def _read_unigram(fields: Fields) -> _Model:
