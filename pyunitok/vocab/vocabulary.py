@@ -91,6 +91,7 @@ class Vocabulary:
     types: _ffi.Bytes | None = None  # [n]
     charsmap: bytes = b""
     unknown_surface: bytes = b""
+    merges: _ffi.Offsets | None = None  # [3 * n_merges]: left sides, right sides, what they become; with listed_merges
     special: dict[str, int] = field(default_factory=dict)
     denormalization: tuple[bytes, int] | None = None
     prepare: dict[str, Any] | None = None
@@ -125,7 +126,7 @@ class Vocabulary:
             return _ffi.Model.new(
                 self.data, self.offsets, self.ids, kind=self.kind, flags=self.flags, scores=self.scores,
                 types=self.types, charsmap=self.charsmap, unknown_surface=self.unknown_surface, eod_id=self.eod_id,
-                fallback_id=self.fallback_id, engine=engine, cpu=cpu,
+                fallback_id=self.fallback_id, merges=self.merges, engine=engine, cpu=cpu,
             )  # fmt: skip
         except VocabularyError as error:
             item = getattr(error, "item", -1)
