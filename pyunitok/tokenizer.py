@@ -252,7 +252,7 @@ class Tokenizer:
         """
         array = as_ids(ids, self.dtype)
         data, _ = self.model.decode_batch(array, np.array([0, len(array)], np.int64))
-        return self._denormalize(data.tobytes())
+        return self.denormalize(data.tobytes())
 
     def decode_batch(self, ids: Packed) -> Packed:
         """Many sequences of ids (a Packed of dtype, offsets [n + 1]) to a Packed of uint8, offsets [n + 1].
@@ -264,9 +264,9 @@ class Tokenizer:
         decoded = Packed(*self.model.decode_batch(ids.data, ids.offsets))
         if self.about.denormalization is None:
             return decoded
-        return Packed.from_documents(self._denormalize(item.tobytes()) for item in decoded)
+        return Packed.from_documents(self.denormalize(item.tobytes()) for item in decoded)
 
-    def _denormalize(self, data: bytes) -> bytes:
+    def denormalize(self, data: bytes) -> bytes:
         if self.about.denormalization is None:
             return data
         if self._denormalizer is None:
