@@ -151,7 +151,10 @@ static int32_t build_encoder(unitok_model *m, unitok_error *error)
 {
     unitok_spec spec = m->spec;
     if (!m->compact) spec.flags &= ~UNITOK_ESCAPE_WHITESPACES;
-    if (m->kind == UNITOK_KIND_UNIGRAM) return unigram_new(&spec, &m->unigram, error);
+    if (m->kind == UNITOK_KIND_UNIGRAM) {
+        int32_t made = unigram_new(&spec, &m->unigram, error);
+        return made ? made : lattice_model_init(m->unigram, &spec, &m->lattice, error);
+    }
     text_pieces pieces;
     int32_t status = text_pieces_of(m, 0, &pieces) ? UNITOK_OK : fail_memory(error);
     spec.data = pieces.data;
@@ -224,6 +227,7 @@ void build_free(unitok_model *m)
     words_free(&m->words);
     characters_free(&m->characters);
     bpe_free(m->bpe);
+    lattice_model_free(&m->lattice);
     unigram_free(m->unigram);
     unitok_normalizer_free(m->normalizer);
     mem_free(m->byte_of_id);

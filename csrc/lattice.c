@@ -6,8 +6,8 @@
 
 /* ------------------------------------------------------------------------------------------------- Tables ---- */
 
-/* Finds piece k as the unigram has it, with U+2581 as one byte where spaces are escaped: its value, or 0 if it can never
- * match; its characters, and whether the last one is whole. */
+/* Finds piece k as the unigram has it, with U+2581 as one byte where spaces are escaped: its value, or 0 if it can
+ * never match; its characters, and whether the last one is whole. */
 static uint32_t find_piece(const trie *t, const unitok_spec *spec, int64_t k, int64_t *ret_n_chars, int *ret_is_whole)
 {
     int is_escaped = (spec->flags & UNITOK_ESCAPE_WHITESPACES) != 0;
@@ -76,7 +76,8 @@ void lattice_model_free(lattice_model *model)
 /* -------------------------------------------------------------------------------------------------- Edges ---- */
 
 /* Walks the trie byte by byte and knows at each where its character ends: what ends inside it ends there. */
-int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at, lattice_edge *edges)
+int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at,
+                      lattice_edge *edges)
 {
     int64_t first_end = at + lattice_char(model, text, n_bytes, at), char_end = first_end, n_edges = 0;
     uint32_t base = TRIE_ROOT_BASE;

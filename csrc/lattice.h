@@ -6,9 +6,9 @@
  *              ├──────"pi"─────┤       │
  *              │       └──────"ie"─────┤           path: "p" "ie"; its score is the sum of its edges'
  *
- * The text is normalized and compact (token.h). Edges leave a position in order of length, and a character that no piece
- * covers alone gets an unknown edge after them, as in SentencePiece. A piece that ends inside a character (broken UTF-8 in
- * the model: a "ragged" model) ends with that character, as there.
+ * The text is normalized and compact (token.h). Edges leave a position in order of length, and a character that no
+ * piece covers alone gets an unknown edge after them, as in SentencePiece. A piece that ends inside a character (broken
+ * UTF-8 in the model: a "ragged" model) ends with that character, as there.
  */
 #pragma once
 
@@ -27,9 +27,9 @@ typedef struct lattice_model {
     int32_t has_unknown;     /* there can be unknown characters */
 } lattice_model;
 
-/* Fills *ret for a unigram and the spec that it was made of. Scores are the unigram's, but for user-defined pieces: these
- * have SentencePiece's 0.1 * (length - 1), in characters in its lattice and in bytes in its Viterbi. The unigram is kept,
- * the spec is not. */
+/* Fills *ret for a unigram and the spec that it was made of. Scores are the unigram's, but for user-defined pieces:
+ * these have SentencePiece's 0.1 * (length - 1), in characters in its lattice and in bytes in its Viterbi. The unigram
+ * is kept, the spec is not. */
 int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_model *ret, unitok_error *error);
 void lattice_model_free(lattice_model *model);
 
@@ -39,7 +39,8 @@ typedef struct lattice_edge {
 } lattice_edge;
 
 /* The edges that leave position `at` < n_bytes: edges[0..result-1], at least one. Room: max_edge_bytes. */
-int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at, lattice_edge *edges);
+int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at,
+                      lattice_edge *edges);
 
 /* The bytes of the character at `at`: a cut-off one ends with the text. */
 INLINE int64_t lattice_char(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at)
@@ -60,7 +61,8 @@ INLINE int32_t lattice_id(const lattice_model *model, uint32_t value)
     return value ? model->ids[value] : TOKEN_UNKNOWN;
 }
 
-/* Tokens of paths as a packed list: path k is tokens[offsets[k]..offsets[k + 1]), its score scores[k]. Starts zeroed. */
+/* Tokens of paths as a packed list: path k is tokens[offsets[k]..offsets[k + 1]), its score scores[k]. Starts
+ * zeroed. */
 typedef struct lattice_paths {
     token *tokens;
     int64_t *offsets; /* NULL until there is room for one path */

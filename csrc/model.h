@@ -5,6 +5,8 @@
 #include "cpu.h"
 #include "cut.h"
 #include "longest.h"
+#include "nbest.h"
+#include "sampler.h"
 #include "token.h"
 #include "unigram.h"
 #include "words.h"
@@ -38,6 +40,7 @@ struct unitok_model {
     unitok_spec spec;
     unitok_normalizer *normalizer; /* NULL: texts are encoded as they are */
     unigram *unigram;
+    lattice_model lattice; /* of the unigram */
     bpe *bpe;
     characters characters; /* CHAR */
     words words;           /* WORD */
@@ -67,6 +70,9 @@ struct unitok_scratch {
     int64_t tokens_room;
     unigram_path path;
     bpe_scratch bpe;
+    sampler sampler;
+    nbest nbest;
+    lattice_paths paths;
 };
 
 /* Does a text of its own begin between these two bytes? */
@@ -82,3 +88,20 @@ token *scratch_tokens(unitok_scratch *s, int64_t n);
 /* The tokens of a segment of a kind whose segments stand alone (not LONGEST); -1 when memory is short. There may be three
  * for a byte. */
 int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes, token *tokens);
+
+/* What NAME(encode) of segments.h returns instead of a number of ids. */
+enum { ENCODE_NO_MEMORY = -1, ENCODE_NO_ROOM = -2 };
+
+/* Draws the tokens of a text, or of a part between two cuts that begins at `position` of the normalized document: their
+ * number, -1 when memory is short. */
+int64_t sample_tokens(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
+                      const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens);
+
+/* Does the method need a document whole? */
+INLINE int sample_is_whole(const unitok_sampling *sampling)
+{
+    return sampling->method == UNITOK_SAMPLE_NBEST || sampling->method == UNITOK_SAMPLE_DROPOUT;
+}
+
+/* NULL, or why this model cannot sample so. Makes the scratch ready. */
+int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, unitok_error *error);

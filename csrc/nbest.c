@@ -64,12 +64,13 @@ static int sort_nodes(nbest *s, int64_t n_bytes)
     memset(first, 0, (size_t)(n_bytes + 3) * sizeof *first);
     for (int64_t k = 0; k < n; k++) first[s->nodes[k].end + 2]++;
     for (int64_t e = 2; e < n_bytes + 3; e++) first[e] += first[e - 1];
-    for (int64_t k = 0; k < n; k++) s->ending[first[s->nodes[k].end + 1]++] = (int32_t)k; /* and first[e + 1] moves to the end of e */
+    for (int64_t k = 0; k < n; k++) /* first[e + 1] moves from the first of e to the end of e */
+        s->ending[first[s->nodes[k].end + 1]++] = (int32_t)k;
     return 1;
 }
 
-/* The best path to every node. Each asks all nodes that end where it begins, and the first of equal sums stays: rounding can
- * make sums equal that were not, so asking for the best of a position only would give other paths. */
+/* The best path to every node. Each asks all nodes that end where it begins, and the first of equal sums stays:
+ * rounding can make sums equal that were not, so asking for the best of a position only would give other paths. */
 static void find_best(nbest *s, const lattice_model *m)
 {
     for (int64_t k = 1; k < s->n_nodes; k++) {
@@ -285,9 +286,10 @@ static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
     return 1;
 }
 
-/* The search, after build and, with noise, sum_paths. Random paths have their priorities for scores. The limits that end in
- * the Viterbi path hold for the best only: random paths need no more hypotheses than they have tokens and edges there, and
- * are exact after a shrink, since of the n + 1 best paths each lies under one of the n + 1 best hypotheses. */
+/* The search, after build and, with noise, sum_paths. Random paths have their priorities for scores. The limits that
+ * end in the Viterbi path hold for the best only: random paths need no more hypotheses than they have tokens and edges
+ * there, and are exact after a shrink, since of the n + 1 best paths each lies under one of the n + 1 best
+ * hypotheses. */
 static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, lattice_paths *ret)
 {
     int64_t n_least = n * 10 < MIN_AGENDA ? n * 10 : MIN_AGENDA, n_total = 1, n_allowed = MAX_HYPOTHESES, n_shrinks = 0;
@@ -377,8 +379,8 @@ static void take_out_double(lattice_paths *paths, int64_t n)
     if (paths->n_paths == n) paths->n_paths--;
 }
 
-/* log(1 - exp(-exp(x))): the logarithm of the probability that noise lifts x = log p - threshold above 0. A series where y is
- * too small for the difference. */
+/* log(1 - exp(-exp(x))): the logarithm of the probability that noise lifts x = log p - threshold above 0. A series
+ * where y is too small for the difference. */
 static double log_inclusion(double x)
 {
     double y = exp(x);

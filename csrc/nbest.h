@@ -1,16 +1,19 @@
 /* nbest.h - the n best paths through a lattice, and n random ones that differ, by the same search
  *
- * The search runs backwards from the end of the text. A hypothesis is the end of a path, and its priority that of the best
- * path that ends so; the best hypothesis is taken from a heap and prolonged by every edge that ends where it begins.
+ * The search runs backwards from the end of the text. A hypothesis is the end of a path, and its priority that of the
+ * best path that ends so; the best hypothesis is taken from a heap and prolonged by every edge that ends where it
+ * begins.
  *
  *     best:     priority = the hypothesis' own score + the best score from the start to it (Viterbi has told it)
- *     random:   priority = the best of the scores of its paths, each perturbed by Gumbel noise, drawn top-down (Kool, van
- *               Hoof, Welling, "Stochastic beams and where to find them", 2019): the first n are n samples without replacement
+ *     random:   priority = the best of the scores of its paths, each perturbed by Gumbel noise, drawn top-down (Kool,
+ *               van Hoof, Welling, "Stochastic beams and where to find them", 2019): the first n are n samples
+ *               without replacement
  *
- * "Best" is sentencepiece 0.2.3's NBestEncode to the last bit and tie: float32 sums (unless the model is a float64 one) in
- * its order, the heap of libstdc++, and its limits: from MAX_AGENDA hypotheses in the heap, or MAX_HYPOTHESES more in memory,
- * only the best few are kept; after MAX_SHRINKS of these, or MAX_TOTAL hypotheses, the Viterbi path alone is the answer.
- * Its unigram model answers n = 1 by Viterbi over bytes, not over this lattice: for its very ids take the encoder there.
+ * "Best" is sentencepiece 0.2.3's NBestEncode to the last bit and tie: float32 sums (unless the model is a float64 one)
+ * in its order, the heap of libstdc++, and its limits: from MAX_AGENDA hypotheses in the heap, or MAX_HYPOTHESES more
+ * in memory, only the best few are kept; after MAX_SHRINKS of these, or MAX_TOTAL hypotheses, the Viterbi path alone is
+ * the answer. Its unigram model answers n = 1 by Viterbi over bytes, not over this lattice: for its very ids take the
+ * encoder there.
  */
 #pragma once
 
@@ -34,7 +37,8 @@ typedef struct nbest_hypothesis {
     int32_t next; /* the hypothesis it prolongs; -1 at the end of the text */
 } nbest_hypothesis;
 
-/* What a thread needs; starts zeroed. Belongs to one call at a time. Memory O(nodes), and MAX_TOTAL hypotheses at most. */
+/* What a thread needs; starts zeroed. Belongs to one call at a time. Memory O(nodes), and some
+ * MAX_TOTAL hypotheses at most for the n best. */
 typedef struct nbest {
     nbest_node *nodes;
     int32_t *ending;       /* nodes by their ends, in order of creation: ending[first_ending[e]..first_ending[e + 1]) */
@@ -51,17 +55,19 @@ typedef struct nbest {
 
 void nbest_free(nbest *s);
 
-/* The n best paths of text[0..n_bytes-1], best first, with their scores; fewer if there are fewer. n_bytes < 2^30. An empty
- * text has one path, empty, of score 0. Returns 0 when memory is short. O(n_bytes) nodes, O(log) a hypothesis. */
+/* The n best paths of text[0..n_bytes-1], best first, with their scores; fewer if there are fewer. n_bytes < 2^30. An
+ * empty text has one path, empty, of score 0. Returns 0 when memory is short. O(n_bytes) nodes, O(log) a hypothesis. */
 int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
                lattice_paths *ret);
 
-/* Which of the paths to take, p(path) ~ exp(alpha * its score): the index. SentencePiece's SampleEncode with nbest_size > 1. */
+/* Which of the paths to take, p(path) ~ exp(alpha * its score): the index. SentencePiece's SampleEncode with nbest_size
+ * > 1. */
 int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key);
 
-/* n different random paths, drawn one after the other with p(path) ~ exp(alpha * score) among those left; fewer if there are
- * fewer. scores[k] is the logarithm of the probability that path k is among those drawn, given the threshold that the first
- * one not drawn sets (SentencePiece 0.1.9x's SampleEncodeAndScore(wor=true)); 0 when all paths were drawn. With include_best
- * the first is the best path, its score 0, and the others are drawn as above. Returns 0 when memory is short. */
+/* n different random paths, drawn one after the other with p(path) ~ exp(alpha * score) among those left; fewer if
+ * there are fewer. scores[k] is the logarithm of the probability that path k is among those drawn, given the threshold
+ * that the first one not drawn sets (SentencePiece 0.1.9x's SampleEncodeAndScore(wor=true)); 0 when all paths were
+ * drawn. With include_best the first is the best path, its score 0, and the others are drawn as above. Returns 0 when
+ * memory is short. */
 int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
                         double alpha, int include_best, uint64_t key, lattice_paths *ret);

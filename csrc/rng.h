@@ -1,8 +1,8 @@
 /* rng.h - random numbers that depend on what they are for and nothing else: a keyed hash of a counter
  *
- * A sample must not depend on threads, blocks or batches, so no generator is carried along. A document has a key, made of
- * (seed, input ordinal, document number); everything drawn there is a function of the key and of a counter, which is the
- * position in the normalized text where the decision falls:
+ * A sample must not depend on threads, blocks or batches, so no generator is carried along. A document has a key, made
+ * of (seed, input ordinal, document number); everything drawn there is a function of the key and of a counter, which is
+ * the position in the normalized text where the decision falls:
  *
  *     key      of a document: mixed from (seed, input ordinal, document number), one after the other
  *     stream   of a counter: SplitMix64's state there, key + (counter + 1) * gamma, half mixed
@@ -10,7 +10,8 @@
  *
  * SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014, with the finalizer "Mix13" of
  * Stafford. The multiplier: Steele, Vigna, "Computationally easy, spectrally good multipliers for congruential
- * pseudorandom number generators", 2021. A stream gives the few draws of one position; its low bits are weak and unused.
+ * pseudorandom number generators", 2021. A stream gives the few draws of one position; its low bits are weak and
+ * unused.
  *
  * These numbers never change: tests/c/test_lattice.c holds some of them.
  */

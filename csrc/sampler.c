@@ -18,13 +18,13 @@ enum {
 /* Why a pass over a window stopped. */
 enum { GO_ON, AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
 
-/* Tokens are given out at the first cut after this many bytes, so that cells stay in the nearest cache: 16 KiB of them. */
+/* Tokens are given out at the first cut after this many bytes, so that cells stay in the nearest cache: 16 KiB. */
 #define WINDOW_BYTES 1024
 
-/* Edges leave a position whose sum lies in 2^-400..2^400, or is scaled to 1, with all that is pending. With weights from
- * 2^-500 on, each brings 2^-900 or more: nothing is lost. A weight of less than 2^-1074 is 0 as a double; what such an edge
- * would have brought, less than 2^-674, is nothing beside a sum of 2^-400, but would be missed if pending sums were scaled: so
- * with a weight below 2^-500 in the model nothing is scaled. */
+/* Edges leave a position whose sum lies in 2^-400..2^400, or is scaled to 1, with all that is pending. With weights
+ * from 2^-500 on, each brings 2^-900 or more: nothing is lost. A weight of less than 2^-1074 is 0 as a double; what
+ * such an edge would have brought, less than 2^-674, is nothing beside a sum of 2^-400, but would be missed if pending
+ * sums were scaled: so with a weight below 2^-500 in the model nothing is scaled. */
 #define SUM_EXPONENT_MAX 400
 #define SCALABLE_EXPONENT_MAX 600
 #define PENDING_EXPONENT_MIN (-900)
@@ -89,17 +89,25 @@ INLINE void take_log(source *from, sampler_cell *to, uint64_t back, double score
     if (rng_unit(&from->stream) <= exp(x - to->sum)) to->u.back = back;
 }
 
+/* u < 1 / (1 + exp(-x)); mostly without the exp. 1 / (1 + exp(-3)) is 0.953, and exp(-40) less than a step of u. */
+INLINE int is_below_sigmoid(double u, double x)
+{
+    if (x > 3 && (u < 0.95 || x > 40)) return 1;
+    if (x < -3 && (u > 0.05 || x < -40)) return 0;
+    return u * (1 + exp(-x)) < 1;
+}
+
 INLINE void take_viterbi(source *from, sampler_cell *to, uint64_t back, double score)
 {
     double sum = from->sum + score, x = log_weight(from->alpha, sum - to->sum); /* the first edge: x is large */
-    double u = rng_unit(&from->stream);
-    if (x > 40 || (x > -40 && u * (1 + exp(-x)) < 1)) { /* exp(-40) is less than a step of u */
+    if (is_below_sigmoid(rng_unit(&from->stream), x)) {
         to->sum = sum;
         to->u.back = back;
     }
 }
 
-/* Two sets of paths with p and 1 - p of the weight: the entropy of both is p h1 + (1 - p) h2 - p log p - (1-p) log (1-p). */
+/* Two sets of paths with p and 1 - p of the weight: the entropy of both is
+ * p h1 + (1 - p) h2 - p log p - (1 - p) log (1 - p). */
 INLINE void take_entropy(source *from, sampler_cell *to, double score)
 {
     double x = from->sum + log_weight(from->alpha, score), sum = log_add(to->sum, x);
@@ -128,9 +136,9 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
 
 /* -------------------------------------------------------------------------------------------- A position ---- */
 
-/* Takes the edges of a model without ragged pieces. Returns where the first character ends; *ret_last is the furthest end.
- * Begins as trie_longest: a piece of one byte, one of two, then byte by byte. In a longer character no piece ends early, so
- * its first bytes are walked without asking. */
+/* Takes the edges of a model without ragged pieces. Returns where the first character ends; *ret_last is the furthest
+ * end. Begins as trie_longest: a piece of one byte, one of two, then byte by byte. In a longer character no piece ends
+ * early, so its first bytes are walked without asking. */
 INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
 {
     const uint64_t *units = from->trie.units;
@@ -166,7 +174,8 @@ INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
 }
 
 /* The same for any model, by the definition. */
-INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last, const lattice_model *model, lattice_edge *edges)
+INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last, const lattice_model *model,
+                               lattice_edge *edges)
 {
     int64_t n_edges = lattice_edges(model, from->text, from->n_bytes, from->at, edges);
     int64_t char_end = from->at + lattice_char(model, from->text, from->n_bytes, from->at), last = char_end;
@@ -203,8 +212,8 @@ INLINE double one_if(int condition, double x)
     return x;
 }
 
-/* Scales the sum of `at` to 1..2 if it is out of range, and with it the pending ones, cells[at + 1..frontier]. Returns that
- * sum, which is for the caller to enter; 0 if this cannot be done without loss. */
+/* Scales the sum of `at` to 1..2 if it is out of range, and with it the pending ones, cells[at + 1..frontier]. Returns
+ * that sum, which is for the caller to enter; 0 if this cannot be done without loss. */
 static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t frontier)
 {
     sampler_cell *cells = s->cells;
@@ -232,7 +241,8 @@ static NOINLINE int reason_to_stop(const window *w, int64_t at, int64_t frontier
 INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
 {
     source from = {.trie = s->model->trie, .text = w->text, .n_bytes = w->n_bytes, .cells = s->cells, .alpha = s->alpha,
-                   .weights = mode == LINEAR ? s->weights : s->model->scores, .n_leads = s->model->is_bytes ? 256 : 0xC0};
+                   .weights = mode == LINEAR ? s->weights : s->model->scores,
+                   .n_leads = s->model->is_bytes ? 256 : 0xC0};
     int64_t at = w->at, frontier = w->frontier, cut = w->cut, last;
     int64_t n_starts = s->n_cells - s->model->max_edge_bytes; /* from these on an edge could leave the cells */
     int64_t look_at = n_starts < w->stop_at ? n_starts : w->stop_at;
@@ -317,8 +327,8 @@ static void clear_cells(sampler *s, int64_t first, int64_t frontier)
 }
 
 /* Runs to the end of the text or a cut where the window stops, with room made as needed; what could not be done with
- * weights is done with logarithms: then the window ends where that began, or at the first cut behind it, and *io_mode is
- * the mode of the next window. 0 when memory is short. */
+ * weights is done with logarithms: then the window ends where that began, or at the first cut behind it, and *io_mode
+ * is the mode of the next window. 0 when memory is short. */
 static int run_window(sampler *s, window *w, int *io_mode)
 {
     int reason, mode = *io_mode;

@@ -205,13 +205,55 @@ _SMALL_BYTES = 4096  # texts up to here are encoded into a buffer that is used a
 _NO_MEMORY, _NO_ROOM = -1, -2
 
 
+METHODS = {"lattice": 0, "nbest": 1, "viterbi": 2, "dropout": 3}
+
+
+def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: int = 0, document: int = 0) -> Any:
+    """A unitok_sampling: see csrc/unitok.h."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"a seed is within 0..2**64 - 1, not {seed}")
+    ret = ffi.new("unitok_sampling *")
+    ret.method, ret.n_best, ret.alpha, ret.seed, ret.input, ret.document = (
+        METHODS[method], n_best, alpha, seed, source, document
+    )  # fmt: skip
+    return ret
+
+
 class State:
     """How the next part of a document goes on: see unitok_state in csrc/unitok.h. New ones stand at a beginning."""
 
     __slots__ = ("handle",)
 
-    def __init__(self) -> None:
+    def __init__(self, hexadecimal: str = "") -> None:
+        """ValueError where these are not the bytes that hexadecimal() gave."""
         self.handle: Any = ffi.new("unitok_state *")
+        if hexadecimal:
+            data = bytes.fromhex(hexadecimal)
+            if len(data) != ffi.sizeof("unitok_state"):
+                raise ValueError("not the state of an encoder")
+            ffi.memmove(self.handle, data, len(data))
+
+    def hexadecimal(self) -> str:
+        """Its bytes, to be kept in a file."""
+        return bytes(ffi.buffer(self.handle)[:]).hex()
+
+
+Path = tuple[Offsets, float]  # int64[n, 4] as encode_spans, and the score
+
+
+def _take_paths(handle: Any) -> list[Path]:
+    """Copies of all paths of a unitok_paths, which is freed."""
+    spans, score, paths = ffi.new("unitok_span **"), ffi.new("double *"), []
+    try:
+        for k in range(lib.unitok_paths_count(handle)):
+            n = lib.unitok_paths_get(handle, k, spans, score)
+            table = np.frombuffer(ffi.buffer(spans[0], 32 * n)[:], np.int64).reshape(n, 4)
+            paths.append((table, float(score[0])))
+    finally:
+        lib.unitok_paths_free(handle)
+    return paths
 
 
 class RoomError(ValueError):
@@ -299,23 +341,52 @@ class Scratch:
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None,
-        plain: bool = False,
+        plain: bool = False, sampling: Any = None, documents: Offsets | None = None,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
-        ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough."""
+        ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough.
+
+        sampling   what sampling() made, to draw a sample of each document; its document is the first one's number
+        documents  with sampling: the number of each, int64[n], where they do not follow each other
+        """
         n_docs = len(offsets) - 1
         if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
             raise ValueError("a buffer is too small for these documents, or of another dtype")
         flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain
         flags |= lib.UNITOK_ENCODE_OPEN_START * open_start
         error = ffi.new("unitok_error *")
-        status = lib.unitok_encode_batch(
-            self._model_handle, self.handle, pointer(data), pointer(offsets), n_docs, eod_id, flags,
-            ffi.NULL if state is None else state.handle, pointer(ids, writable=True), len(ids),
-            pointer(id_offsets, writable=True), error,
+        head = (self._model_handle, self.handle)
+        tail = (
+            pointer(data), pointer(offsets), n_docs, eod_id, flags, ffi.NULL if state is None else state.handle,
+            pointer(ids, writable=True), len(ids), pointer(id_offsets, writable=True), error,
         )  # fmt: skip
-        check(status, error)
+        if sampling is None:
+            check(lib.unitok_encode_batch(*head, *tail), error)
+        else:
+            sampling.documents = ffi.NULL if documents is None else pointer(documents)
+            check(lib.unitok_sample_batch(*head, sampling, *tail), error)
         return int(id_offsets[n_docs])
+
+    def nbest(self, text: bytes, n: int) -> list[Path]:
+        """The n best, best first."""
+        ret, error = ffi.new("unitok_paths **"), ffi.new("unitok_error *")
+        check(lib.unitok_nbest(self._model_handle, self.handle, text, len(text), n, ret, error), error)
+        return _take_paths(ret[0])
+
+    def sample_paths(self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool) -> list[Path]:
+        """n samples with the logarithms of their probabilities."""
+        ret, error = ffi.new("unitok_paths **"), ffi.new("unitok_error *")
+        flags = lib.UNITOK_SAMPLE_DISTINCT * distinct | lib.UNITOK_SAMPLE_INCLUDE_BEST * include_best
+        status = lib.unitok_sample_paths(
+            self._model_handle, self.handle, sampling, text, len(text), n, flags, ret, error
+        )
+        check(status, error)
+        return _take_paths(ret[0])
+
+    def entropy(self, text: bytes, alpha: float) -> float:
+        ret, error = ffi.new("double *"), ffi.new("unitok_error *")
+        check(lib.unitok_entropy(self._model_handle, self.handle, text, len(text), alpha, ret, error), error)
+        return float(ret[0])
 
 
 class Normalizer:
@@ -401,3 +472,15 @@ def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offset
         len(offsets) - 1, consumed,
     )  # fmt: skip
     return int(n_docs), int(consumed[0])
+
+
+def json_unescape(json: bytes, n_strings: int, out: Bytes, offsets: Offsets) -> int:
+    """Unescape strings laid end to end into a packed list: how many before the first bad one; see csrc/unitok.h."""
+    if len(out) < len(json) or len(offsets) <= n_strings:
+        raise ValueError("a buffer is too small for these strings")
+    buffer = ffi.from_buffer("uint8_t[]", json)
+    return int(
+        lib.unitok_json_unescape(
+            buffer, len(json), n_strings, pointer(out, writable=True), pointer(offsets, writable=True)
+        )
+    )

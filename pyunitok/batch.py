@@ -92,14 +92,25 @@ def _encode_groups(
 
 def encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None) -> Packed:
     """See Tokenizer.encode_batch."""
+    growth = 1
+    while True:
+        try:
+            return _encode_into(tokenizer, documents, threads, growth)
+        except _ffi.RoomError:  # normalization made text longer, or characters became bytes
+            growth *= 2
+
+
+def _encode_into(tokenizer: Tokenizer, documents: Documents, threads: int | None, growth: int) -> Packed:
+    """With room for `growth` ids a byte; RoomError where that may not be enough."""
     sizes = documents.sizes
     n_docs, n_bytes = len(sizes), int(sizes.sum())
     wanted = min(available_cores(), n_bytes // THREAD_BYTES) if threads is None else threads
     n_parts = max(1, min(wanted, n_docs))
     starts = np.concatenate(([0], np.cumsum(sizes)))
     cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
-    room = [int(starts[cut]) + part * _ffi.ENCODE_SLACK for part, cut in enumerate(cuts)]
-    ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, tokenizer.dtype)
+    slack = _ffi.ENCODE_SLACK * (1 if growth == 1 else n_docs)
+    room = [growth * int(starts[cut]) + part * slack for part, cut in enumerate(cuts)]
+    ids = np.empty(room[-1] + slack, tokenizer.dtype)
 
     def encode_part(part: int) -> Offsets:
         with tokenizer.scratch() as scratch:

@@ -56,6 +56,8 @@ def token_rows(path: str | os.PathLike[str]) -> Rows:
         ("model sha256", manifest.model["sha256"]),
         ("made", f"{manifest.created} by pyunitok {manifest.pyunitok}, {manifest.algorithm}"),
     ]
+    if manifest.shard:
+        rows.append(("shard", f"{manifest.shard['index']}/{manifest.shard['count']}"))
     shown = manifest.inputs[:10]
     rows += [("input", f"{r.path} ({r.format}, {r.documents:,} documents, {r.bytes:,} bytes)") for r in shown]
     if len(manifest.inputs) > len(shown):

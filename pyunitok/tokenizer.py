@@ -19,7 +19,8 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok._ffi import Ids, Offsets
 from pyunitok.errors import IdError, VocabularyError
-from pyunitok.packed import Packed
+from pyunitok.packed import Packed, as_bytes
+from pyunitok.sampling import Sampling
 from pyunitok.vocab.vocabulary import About
 
 Engine = Literal["double-array", "hat"]
@@ -43,7 +44,7 @@ codecs.register_error("pyunitok.replace", _replace_bytes)
 ALGORITHMS = {"longest": "longest-prefix", "unigram": "unigram", "bpe": "bpe", "char": "char", "word": "word"}
 
 
-class Tokenizer:
+class Tokenizer(Sampling):
     """A model and what is needed to use it. Immutable: shared by threads, survives fork, pickles by content.
 
     >>> tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["th", "the"])
@@ -116,7 +117,7 @@ class Tokenizer:
         """
         from pyunitok.vocab.vocabulary import Vocabulary
 
-        items = [_as_bytes(piece) for piece in pieces]
+        items = [as_bytes(piece) for piece in pieces]
         numbers = pieces.values() if isinstance(pieces, Mapping) else range(len(items))
         try:
             ids = np.array([operator.index(number) for number in numbers], np.int64)
@@ -130,7 +131,7 @@ class Tokenizer:
                 if not 0 <= operator.index(special) <= _ffi.WIDE_ID_MAX:
                     raise VocabularyError(f"{name}: the {role} {special} is not within 0..{_ffi.WIDE_ID_MAX}")
                 return operator.index(special)
-            piece = _as_bytes(special)
+            piece = as_bytes(special)
             if piece not in items:
                 raise VocabularyError(f"{name}: the {role} {special!r} is none of the pieces")
             return int(ids[items.index(piece)])
@@ -161,19 +162,19 @@ class Tokenizer:
 
         The reference of the model's format decides them: RWKV's TRIE_TOKENIZER, sentencepiece. O(n).
         """
-        data = text.encode() if text.__class__ is str else _as_bytes(text)
+        data = text.encode() if text.__class__ is str else as_bytes(text)
         try:  # self.scratch() spelled out: this path is measured in nanoseconds
             scratch = self._scratches.pop()
         except IndexError:
             scratch = self.new_scratch()
-        ids = scratch.encode(data)
+        ids: Ids = scratch.encode(data)
         self._scratches.append(scratch)
         return ids
 
     def count(self, text: str | bytes) -> int:
         """len(encode(text)), without making the array. Raises as encode."""
         with self.scratch() as scratch:
-            return scratch.count(_as_bytes(text))
+            return scratch.count(as_bytes(text))
 
     def encode_batch(self, docs: Iterable[str | bytes] | Packed, threads: int | None = None) -> Packed:
         """The ids of many documents: item i is dtype[...], what encode(docs[i]) gives.
@@ -189,12 +190,12 @@ class Tokenizer:
             raise TypeError("encode_batch takes many documents; for one, use encode")
         from pyunitok import batch
 
-        documents = docs if isinstance(docs, Packed) else map(_as_bytes, docs)
+        documents = docs if isinstance(docs, Packed) else map(as_bytes, docs)
         return batch.encode_batch(self, batch.documents_of(documents), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
         """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself."""
-        data = _as_bytes(text)
+        data = as_bytes(text)
         if not self.normalizes:
             return [self.id_to_piece(id_) for id_ in self.encode(data).tolist()]
         with self.scratch() as scratch:
@@ -205,13 +206,13 @@ class Tokenizer:
         return [self.id_to_piece(id_) if self.model.is_byte(id_) else part for id_, part in pairs]
 
     def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, Offsets]:
-        """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0]:spans[k, 1]].
+        """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0] : spans[k, 1]].
 
-        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has all of that
-        character in its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
+        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has all of it in
+        its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
         a character only the last has it. Slower than encode, and O(n) memory.
         """
-        data = _as_bytes(text)
+        data = as_bytes(text)
         with self.scratch() as scratch:
             table = scratch.encode_spans(data)
         spans = table[:, 1:3].copy()
@@ -225,7 +226,7 @@ class Tokenizer:
 
     def normalize(self, text: str | bytes) -> str:
         """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; other models have none."""
-        data = _as_bytes(text)
+        data = as_bytes(text)
         return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
 
     def split(self, text: bytes | bytearray | memoryview) -> int:
@@ -392,7 +393,7 @@ class Tokenizer:
 
     def piece_to_id(self, piece: str | bytes) -> int | None:
         """The id of exactly this piece, or None. A str may also be what id_to_piece shows: <0xE3>, the eod's name."""
-        id_ = self.model.find(_as_bytes(piece))
+        id_ = self.model.find(as_bytes(piece))
         if id_ < 0 and isinstance(piece, str):
             if piece == self.about.eod_piece:
                 return self.eod_id
@@ -441,18 +442,6 @@ def _array_of(ids: Iterable[int]) -> np.ndarray[Any, Any]:
         if not isinstance(item, int | np.integer):
             raise TypeError(f"ids must be integers; position {position} holds {type(item).__name__}")
     return np.array(items, object)
-
-
-def _as_bytes(text: str | bytes) -> bytes:
-    if isinstance(text, str):
-        return text.encode()
-    if isinstance(text, bytes):
-        return text
-    if isinstance(text, np.ndarray) and text.dtype != np.uint8:
-        raise TypeError(f"expected str, bytes or an array of uint8, not of {text.dtype}")
-    if isinstance(text, bytearray | memoryview | np.ndarray):
-        return bytes(text)
-    raise TypeError(f"expected str or bytes, not {type(text).__name__}")
 
 
 def _unshow(piece: str) -> bytes:

@@ -41,3 +41,8 @@ def test_single() -> None:
     report = bench("single")
     assert [row["strings"] for row in report["rows"]] == ["sample", "sample, one string"]
     assert "0 different" in report["notes"][0]
+
+
+def test_reading() -> None:
+    rows = bench("reading", "--gigabytes", "0.001", "--files", "7")["rows"]
+    assert len(rows) == 10 and {row["threads"] for row in rows} == {1, 2}

@@ -1,7 +1,9 @@
 """Benchmarks: python tools/bench.py COMMAND. Each verifies what it times, before it prints a figure.
 
-longest, trie, single and load measure the library in this process; start, tokenize and rss (bench_command.py) the
-command line from outside. The corpora are not part of the repository: without them there is the sample.
+longest, trie, single and load measure the library in this process; start, tokenize and rss (bench_command.py) and
+checkpoints (bench_resume.py) and reading (bench_reading.py) the command line from outside. The corpora are not part of
+the repository: without them
+there is the sample.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import bench_command
+import bench_reading
+import bench_resume
 import click
 import numpy as np
 from bench_timing import (
@@ -375,7 +379,9 @@ def load(n: int, clock: str, as_json: bool) -> None:
     report.show(as_json)
 
 
-for _command in (bench_command.start, bench_command.tokenize, bench_command.rss):
+for _command in (
+    bench_command.start, bench_command.tokenize, bench_command.rss, bench_reading.reading, bench_resume.checkpoints,
+):  # fmt: skip
     cli.add_command(_command)
 
 if __name__ == "__main__":

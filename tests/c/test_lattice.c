@@ -4,8 +4,8 @@
  *       -I csrc tests/c/test_lattice.c csrc/[a-z]*.c -lm -o test_lattice && ./test_lattice
  *   SEED=7 ./test_lattice            another seed; the one in use is printed first
  *
- * Distributions are compared by chi-square. The bound is six standard deviations and more, far outside what chance does, so
- * that any seed passes.
+ * Distributions are compared by chi-square. The bound is six standard deviations and more, far outside what chance
+ * does, so that any seed passes.
  */
 #define _DEFAULT_SOURCE
 
@@ -187,8 +187,8 @@ static void forget_model(void)
 
 static unitok_spec spec_of(void)
 {
-    unitok_spec spec = {UNITOK_KIND_UNIGRAM, flags, pieces.n, pieces.data, pieces.offsets, pieces.ids, scores, types, NULL,
-                        0, -1, -1};
+    unitok_spec spec = {UNITOK_KIND_UNIGRAM, flags, pieces.n, pieces.data, pieces.offsets, pieces.ids, scores, types,
+                        NULL, 0, -1, -1};
     return spec;
 }
 
@@ -274,7 +274,8 @@ static void test_uniform(void)
     check_counts(across, p, 64, 64000);
 }
 
-/* But for rounding: the search sums from both ends, so near-equal paths can come in either order, as in the reference. */
+/* But for rounding: the search sums from both ends, so near-equal paths can come in either order, as in the reference.
+ * */
 static int is_no_more(double a, double b)
 {
     return a <= b + 1e-5 * (1 + fabs(b));
@@ -389,7 +390,8 @@ static void test_out_of_range(void)
         /* Every path gets 7 times the offset: pieces by their bytes. */
         for (int64_t k = 0; k < pieces.n; k++) {
             types[k] = UNITOK_PIECE_NORMAL;
-            scores[k] = offsets[round] * (double)(pieces.offsets[k + 1] - pieces.offsets[k]) - (double)random_below(8) / 4;
+            double n_bytes = (double)(pieces.offsets[k + 1] - pieces.offsets[k]);
+            scores[k] = offsets[round] * n_bytes - (double)random_below(8) / 4;
         }
         build_model();
         text = guard_copy(&text_guard, text, 7);
@@ -620,8 +622,8 @@ static void test_parts(void)
     }
 }
 
-/* A run of one letter, pieces "a" and "aa": no cut at all, sums that grow or shrink without end. The number of tokens has a
- * known mean and variance, from a recurrence in the same lattice. */
+/* A run of one letter, pieces "a" and "aa": no cut at all, sums that grow or shrink without end. The number of tokens
+ * has a known mean and variance, from a recurrence in the same lattice. */
 static void test_run(double one, double two, int64_t n_bytes)
 {
     enum { N = 60 };
@@ -649,7 +651,8 @@ static void test_run(double one, double two, int64_t n_bytes)
         square[e] = p * (square[e - 1] + 2 * mean[e - 1]) + q * (square[e - 2] + 2 * mean[e - 2]) + 1;
     }
     double sum = 0;
-    for (uint64_t i = 0; i < N; i++) sum += (double)sampler_draw(&draws, text, n_bytes, rng_document_key(5, 5, i), 0, tokens);
+    for (uint64_t i = 0; i < N; i++)
+        sum += (double)sampler_draw(&draws, text, n_bytes, rng_document_key(5, 5, i), 0, tokens);
     double deviation = sqrt((square[n_bytes] - mean[n_bytes] * mean[n_bytes]) / N);
     CHECK(fabs(sum / N - mean[n_bytes]) < 6 * deviation + 1e-6);
 }
@@ -742,7 +745,8 @@ static void test_memory(void)
         alloc_fail_at = 0;
         CHECK(ok == is_done);
         if (draws.model) {
-            CHECK(sampler_draw(&draws, text, N, 1, 0, again) == n && !memcmp(tokens, again, (size_t)n * sizeof *tokens));
+            CHECK(sampler_draw(&draws, text, N, 1, 0, again) == n);
+            CHECK(!memcmp(tokens, again, (size_t)n * sizeof *tokens));
         }
         forget_model();
         if (is_done) return;

@@ -21,7 +21,7 @@ from pyunitok.compat.sentencepiece.immutable import (
     ImmutableSentencePieceText,
     ImmutableSentencePieceText_ImmutableSentencePiece,
 )
-from pyunitok.compat.sentencepiece.normalizer import SentencePieceNormalizer
+from pyunitok.compat.sentencepiece.normalizer import SentencePieceNormalizer, set_data_dir
 from pyunitok.compat.sentencepiece.threads import ThreadPool
 
 __version__ = "0.2.3"
@@ -32,9 +32,11 @@ __all__ = [
     "SentencePieceNormalizer",
     "SentencePieceProcessor",
     "SentencePieceTrainer",
+    "SetDataDir",
     "SetMinLogLevel",
     "SetRandomGeneratorSeed",
     "ThreadPool",
+    "set_data_dir",
     "set_min_log_level",
     "set_random_generator_seed",
 ]
@@ -53,6 +55,7 @@ def set_min_log_level(level: int) -> None:
 
 
 SetRandomGeneratorSeed = set_random_generator_seed
+SetDataDir = set_data_dir
 SetMinLogLevel = set_min_log_level
 
 
@@ -63,7 +66,7 @@ class SentencePieceTrainer:
     def train(arg: Any = None, logstream: Any = None, **kwargs: Any) -> None:
         """NotImplementedError."""
         raise NotImplementedError(
-            "pyunitok.compat.sentencepiece does not train: train with the package sentencepiece, and load the model here"
+            "pyunitok.compat.sentencepiece does not train: do that with sentencepiece, and load the model here"
         )
 
     Train = train

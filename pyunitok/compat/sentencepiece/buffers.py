@@ -18,4 +18,4 @@ class VectorBuffer(bytes):
 
 def as_array(ids: Sequence[int]) -> np.ndarray[Any, np.dtype[np.int32]]:
     """int32[n], read-only."""
-    return np.frombuffer(VectorBuffer(np.array(ids, np.int32).tobytes()), np.int32)
+    return np.frombuffer(memoryview(VectorBuffer(np.array(ids, np.int32).tobytes())), np.int32)

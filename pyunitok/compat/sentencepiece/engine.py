@@ -13,6 +13,7 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok._ffi import Offsets
 from pyunitok.compat.sentencepiece import decoding
+from pyunitok.compat.sentencepiece.alignment import align
 from pyunitok.compat.sentencepiece.text import EncodedText, Token
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
@@ -86,7 +87,7 @@ class Engine:
     def ids(self, texts: Sequence[bytes], threads: int, sampling: Sampling | None = None) -> list[list[int]]:
         """Of many texts, over threads; below 0: as many as are worth it."""
         if sampling is not None:
-            return [self._sample(self.tokenizer.sample, text, sampling).tolist() for text in texts]
+            return [self._sample_ids(text, sampling) for text in texts]
         if len(texts) == 1:
             return [self.tokenizer.encode(texts[0]).tolist()]
         packed = self.tokenizer.encode_batch(texts, None if threads < 0 else max(1, threads))
@@ -96,7 +97,7 @@ class Engine:
     def encoded(self, texts: Iterable[bytes], sampling: Sampling | None = None) -> list[EncodedText]:
         """Texts with their tokens and the places of these."""
         if sampling is not None:
-            return [self._place(text, self._sample(self.tokenizer.sample_spans, text, sampling)) for text in texts]
+            return [self._sample(text, sampling) for text in texts]
         with self.tokenizer.scratch() as scratch:
             return [self._place(text, scratch.encode_spans(text)) for text in texts]
 
@@ -138,17 +139,37 @@ class Engine:
 
     # ---------------------------------------------------------------------------------- n-best and sampling ------
 
-    def _sample(self, draw: Any, text: bytes, sampling: Sampling) -> Any:
+    def _check_sampling(self, sampling: Sampling) -> None:
         if not np.isfinite(sampling.alpha) or sampling.alpha < 0:
             raise RuntimeError(f"alpha must be finite and at least 0, not {sampling.alpha}")
         if sampling.nbest > NBEST_MAX:
             raise RuntimeError(f"nbest_size must be at most {NBEST_MAX}, not {sampling.nbest}")
-        seed = seeds.getrandbits(63)
-        if self.model.kind == "unigram":
-            return draw(text, alpha=sampling.alpha, seed=seed, nbest=sampling.nbest)
+        if self.model.kind not in ("unigram", "bpe"):
+            raise RuntimeError(f"SampleEncode is not available for the current model: it is of type {self.model.kind}")
+
+    def _sample_ids(self, text: bytes, sampling: Sampling) -> list[int]:
+        self._check_sampling(sampling)
+        nbest = sampling.nbest if self.model.kind == "unigram" else -1
+        ids: list[int] = self.tokenizer.sample(
+            text, alpha=sampling.alpha, seed=seeds.getrandbits(63), nbest=nbest
+        ).tolist()
+        return ids
+
+    def _sample(self, text: bytes, sampling: Sampling) -> EncodedText:
+        """Drawn from what _sample_ids draws from."""
+        self._check_sampling(sampling)
         if self.model.kind == "bpe":
-            return draw(text, alpha=sampling.alpha, seed=seed, method="dropout")
-        raise RuntimeError(f"SampleEncode is not available for the current model: it is of type {self.model.kind}")
+            normalized, offsets = self.normalize_with_offsets(text)
+            return self._place(text, align(self.model, self._sample_ids(text, sampling), normalized, offsets))
+        if sampling.nbest in (0, 1):
+            return self.encoded([text])[0]
+        if sampling.nbest < 0:
+            seed = seeds.getrandbits(63)
+            return self._place(text, self.tokenizer.sample_spans(text, 1, alpha=sampling.alpha, seed=seed)[0][0])
+        paths = self.tokenizer.nbest_spans(text, sampling.nbest)
+        scores = np.array([score for _, score in paths]) * sampling.alpha
+        (chosen,) = seeds.choices(paths, np.exp(scores - scores.max()).tolist())
+        return self._place(text, chosen[0])
 
     def check_lattice(self, what: str) -> None:
         """RuntimeError for models other than Unigram, whose texts have no lattice."""
@@ -167,15 +188,14 @@ class Engine:
     def nbest(self, text: bytes, n: int) -> list[EncodedText]:
         """Best first, with scores; a single one has the score 0, as in sentencepiece."""
         self._check_nbest(n)
-        found = self.tokenizer.nbest_spans(text, n, scores=True)
-        return [self._place(text, spans, score if n > 1 else 0.0) for spans, score in found]
+        return [self._place(text, spans, score if n > 1 else 0.0) for spans, score in self.tokenizer.nbest_spans(text, n)]
 
     def sample_and_score(
         self, text: bytes, n: int, alpha: float, *, replacement: bool, include_best: bool
     ) -> list[EncodedText]:
         """Samples with the logarithms of their probabilities as scores."""
         self.check_lattice("SampleEncodeAndScore")
-        found = self.tokenizer.sample_and_score_spans(
+        found = self.tokenizer.sample_spans(
             text, n, alpha=alpha, seed=seeds.getrandbits(63), replacement=replacement, include_best=include_best
         )
         return [self._place(text, spans, score) for spans, score in found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from pyunitok.errors import VocabularyError
 from pyunitok.vocab import sentencepiece_proto
 from pyunitok.vocab.sentencepiece import read_normalization
 
+_data_dir: Path | None = None
+
 
 @in_both_spellings
 class SentencePieceNormalizer:
     """One of: model_file, model_proto, normalizer_spec (messages or their bytes), rule_tsv (a file: code points in hex,
-    a tab, those that replace them), rule_name ("identity"), norm_map (pairs of str). The flags change what it has.
+    a tab, those that replace them), rule_name (see set_data_dir), norm_map (pairs of str). The flags change what it has.
     """
 
     def __init__(
@@ -122,14 +125,32 @@ def _new_spec(charsmap: bytes) -> Any:
 def _named(name: Any) -> Any:
     if not isinstance(name, str):
         raise TypeError(f"rule_name must be str, not {type(name).__name__}")
-    if name != "identity":
-        raise FileError(
-            f"rule_name={name!r}: of the rules with names only identity is here; take others from a model that has"
-            " them, model_file=…, or give them as rule_tsv=… or norm_map=…"
-        )
-    spec = _new_spec(b"")
+    spec = _new_spec(b"" if name == "identity" else _charsmap_of(name))
     spec.name = name.encode()
     return spec
+
+
+def _charsmap_of(name: str) -> bytes:
+    """NAME.bin in the folder set by SetDataDir, or else in the installed distribution sentencepiece, not imported."""
+    file = f"{name}.bin"
+    if _data_dir is not None:
+        return read_file(_data_dir / file)
+    try:
+        paths = [Path(str(item.locate())) for item in metadata.files("sentencepiece") or [] if item.name == file]
+    except metadata.PackageNotFoundError:
+        paths = []
+    if not paths:
+        raise FileError(
+            f"{file}: the rules of rule_name={name!r} come with sentencepiece, which is not installed; set_data_dir"
+            " names another folder, and model_file=… takes the rules of a model"
+        )
+    return read_file(paths[0])
+
+
+def set_data_dir(data_dir: Any) -> None:
+    """Where the rules that have names lie, compiled: nfkc.bin, nmt_nfkc.bin, nfkc_cf.bin, nmt_nfkc_cf.bin."""
+    global _data_dir
+    _data_dir = Path(os.fsdecode(data_dir))
 
 
 def _rules_of(norm_map: Any) -> dict[str, str]:
