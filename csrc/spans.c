@@ -70,12 +70,19 @@ static int put_span(sink *s, int64_t id, int64_t begin, int64_t end, int64_t pie
     return 1;
 }
 
-/* An unknown character as byte pieces: all but the last are empty, as SentencePiece has them. */
-static int put_bytes(sink *s, const uint8_t *piece, int64_t n_bytes, int64_t piece_at)
+/* An unknown character, or word, as byte pieces: all but the last are empty, as SentencePiece has them. It ends at
+ * s->piece_at; in compact text a space stands for the three bytes of its symbol. */
+static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piece_at)
 {
-    int64_t begin = source_of(s, piece_at), end = source_of(s, piece_at + n_bytes);
-    for (int64_t i = 0; i < n_bytes; i++)
-        if (!put_span(s, s->m->byte_ids[piece[i]], begin, i == n_bytes - 1 ? end : begin, piece_at + i + 1)) return 0;
+    int64_t begin = source_of(s, piece_at), end = source_of(s, s->piece_at);
+    for (int64_t i = 0; i < n_bytes; i++) {
+        int is_space = s->m->compact && text[i] == SPACE_BYTE;
+        const uint8_t *bytes = is_space ? space_symbol : text + i;
+        for (int k = 0; k < (is_space ? 3 : 1); k++) {
+            piece_at++;
+            if (!put_span(s, s->m->byte_ids[bytes[k]], begin, piece_at == s->piece_at ? end : begin, piece_at)) return 0;
+        }
+    }
     return 1;
 }
 
@@ -84,14 +91,13 @@ static int put_token(sink *s, int32_t id, int64_t n_bytes)
 {
     const uint8_t *text = s->d->text + s->at;
     int64_t begin = s->piece_at;
-    int is_space = s->m->compact && n_bytes == 1 && text[0] == SPACE_BYTE;
     s->at += n_bytes;
     s->piece_at += n_bytes;
     for (int64_t i = 0; i < n_bytes && s->m->compact; i++) s->piece_at += text[i] == SPACE_BYTE ? 2 : 0;
     int is_unknown = id == TOKEN_UNKNOWN, was_unknown = s->last_unknown;
     s->last_unknown = is_unknown;
     if (is_unknown && s->m->flags & UNITOK_BYTE_FALLBACK)
-        return put_bytes(s, is_space ? space_symbol : text, s->piece_at - begin, begin);
+        return put_bytes(s, text, n_bytes, begin);
     if (is_unknown && was_unknown && s->m->flags & UNITOK_MERGE_UNKNOWN) {
         s->spans[s->n - 1].end = source_of(s, s->piece_at);
         s->spans[s->n - 1].piece_end = s->piece_at;

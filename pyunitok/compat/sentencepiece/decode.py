@@ -42,23 +42,21 @@ def decode_sequences(
         raise RuntimeError("Model is not initialized: load one first")
     first = next((item for item in sequences if len(item)), [""])
     are_bytes = are_pieces and isinstance(first[0], bytes)
-    bos, eos = engine.model.bos_id, engine.model.eos_id
-    if kind not in (str, bytes):
-        named = pieces if are_pieces else [[engine.model.pieces[id_] for id_ in item] for item in ids]
-        pairs = [[(piece, engine.find(piece)) for piece in item] for item in named]
-        ends = [(engine.model.pieces[id_], id_) for id_ in (bos, eos)]
-        encoded = [engine.decode_text(_apply(options, item, *ends)) for item in pairs]
-        return [as_kind(item, kind, as_bytes=as_bytes or are_bytes, with_text=True) for item in encoded]
+    model = engine.model
     if are_pieces:
-        ends_ = engine.model.pieces[bos], engine.model.pieces[eos]
-        texts = [engine.decode_pieces(_apply(options, item, *ends_)) for item in pieces]
+        pieces = [_apply_to_pieces(options, engine, item) for item in pieces]
     else:
-        texts = engine.decode_ids([np.array(_apply(options, item.tolist(), bos, eos), np.int64) for item in ids])
+        ids = [np.array(_apply(options, item.tolist(), model.bos_id, model.eos_id), np.int64) for item in ids]
+    if kind not in (str, bytes):
+        named = pieces if are_pieces else [[model.pieces[id_] for id_ in item] for item in ids]
+        encoded = [engine.decode_text([(piece, engine.find(piece)) for piece in item]) for item in named]
+        return [as_kind(item, kind, as_bytes=as_bytes or are_bytes, with_text=True) for item in encoded]
+    texts = [engine.decode_pieces(item) for item in pieces] if are_pieces else engine.decode_ids(ids)
     return texts if kind is bytes or are_bytes else [item.decode() for item in texts]
 
 
 def _apply(options: tuple[str, ...], items: list[_Item], bos: _Item, eos: _Item) -> list[_Item]:
-    """What SetDecodeExtraOptions asked for, done to ids or pieces; "unk" does nothing here."""
+    """What SetDecodeExtraOptions asked for, done to ids or pieces."""
     for option in options:
         if option == "reverse":
             items = items[::-1]
@@ -67,6 +65,13 @@ def _apply(options: tuple[str, ...], items: list[_Item], bos: _Item, eos: _Item)
         elif option == "eos":
             items = [*items, eos]
     return items
+
+
+def _apply_to_pieces(options: tuple[str, ...], engine: Engine, pieces: list[bytes]) -> list[bytes]:
+    if "unk" in options:
+        pieces = [engine.unknown_piece if engine.is_unknown(engine.find(piece)) else piece for piece in pieces]
+    model = engine.model
+    return _apply(options, pieces, model.pieces[model.bos_id], model.pieces[model.eos_id])
 
 
 @dataclass

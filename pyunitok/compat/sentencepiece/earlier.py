@@ -55,7 +55,7 @@ class SentencePieceProcessor(CurrentProcessor):
         return self._retype(lambda piece, type_: NORMAL if type_ == UNUSED and piece != b"\0" else type_)
 
     def load_vocabulary(self, filename: Any, threshold: int) -> bool:
-        """set_vocabulary of the pieces in a file, one a line, after a tab how often it was seen: `threshold` or more."""
+        """set_vocabulary of the pieces in a file, one a line; after a tab how often it was seen, `threshold` or more."""
         valid = []
         for line in read_file(filename).decode("utf-8", "surrogateescape").splitlines():
             piece, _, frequency = line.partition("\t")
@@ -101,11 +101,13 @@ class SentencePieceProcessor(CurrentProcessor):
 
     def set_encode_extra_options(self, extra_option: str) -> bool:
         """What is done to all tokens from now on: "bos", "eos", "reverse", "unk", several with ":" between them."""
+        self._encode_options = ()
         self._encode_options = parse_options(extra_option, self._loaded)
         return True
 
     def set_decode_extra_options(self, extra_option: str) -> bool:
         """As set_encode_extra_options, done to what is given to decode."""
+        self._decode_options = ()
         self._decode_options = parse_options(extra_option, self._loaded)
         return True
 

@@ -66,6 +66,12 @@ class Engine:
         return id_ == self.model.unk_id or self.type_of(id_) == UNKNOWN
 
     @property
+    def unknown_piece(self) -> bytes:
+        """What the model calls unknown characters; it need not be a piece."""
+        name: bytes = self.model.proto.trainer_spec.unk_piece or b"<unk>"
+        return name
+
+    @property
     def pieces(self) -> list[str]:
         """By id. UnicodeDecodeError where one is no UTF-8."""
         if self._strings is None:
@@ -188,7 +194,8 @@ class Engine:
     def nbest(self, text: bytes, n: int) -> list[EncodedText]:
         """Best first, with scores; a single one has the score 0, as in sentencepiece."""
         self._check_nbest(n)
-        return [self._place(text, spans, score if n > 1 else 0.0) for spans, score in self.tokenizer.nbest_spans(text, n)]
+        found = self.tokenizer.nbest_spans(text, n)
+        return [self._place(text, spans, score if n > 1 else 0.0) for spans, score in found]
 
     def sample_and_score(
         self, text: bytes, n: int, alpha: float, *, replacement: bool, include_best: bool

@@ -22,8 +22,12 @@ _data_dir: Path | None = None
 
 @in_both_spellings
 class SentencePieceNormalizer:
-    """One of: model_file, model_proto, normalizer_spec (messages or their bytes), rule_tsv (a file: code points in hex,
-    a tab, those that replace them), rule_name (see set_data_dir), norm_map (pairs of str). The flags change what it has.
+    """Made of one of these; the flags change what is in it.
+
+    model_file, model_proto, normalizer_spec  messages, or their bytes
+    rule_tsv   a file: code points in hexadecimal, a tab, those that replace them
+    rule_name  "identity", or the name of a file: see set_data_dir
+    norm_map   pairs of str
     """
 
     def __init__(

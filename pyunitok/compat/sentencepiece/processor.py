@@ -74,7 +74,7 @@ class CurrentProcessor:
         return cls(**kwargs)
 
     def load(self, model_file: Any = None, model_proto: Any = None) -> bool:
-        """Load one or the other. True; FileError, which is OSError and RuntimeError; ModelError, a RuntimeError, too."""
+        """Load one or the other, and return True. FileError (an OSError and RuntimeError), ModelError (RuntimeError)."""
         if model_file and model_proto:
             raise ValueError("model_file and model_proto must be exclusive.")
         if model_proto:
@@ -132,8 +132,8 @@ class CurrentProcessor:
     ) -> Any:  # fmt: skip
         """The tokens of a text (str or bytes), or of a list of texts.
 
-        return_type      int: ids; str, bytes: pieces; "numpy": int32[n]; "proto", "serialized_proto": SentencePieceText;
-                         "offset_mapping": a dict of ids, pieces and offsets. out_type: its older name
+        return_type      int: ids; str, bytes: pieces; "numpy": int32[n]; "proto", "serialized_proto": a
+                         SentencePieceText; "offset_mapping": a dict of ids, pieces and offsets. out_type: the same
         add_bos, add_eos, reverse, emit_unk_piece   what is done to the tokens, none of it to protos and mappings
         enable_sampling  draw one of the nbest_size best tokenizations, or of all where that is below 0, with
                          probabilities ~ exp(alpha * score); BPE: leave merges out with probability alpha
@@ -149,11 +149,12 @@ class CurrentProcessor:
         alpha = self._alpha if alpha is None else alpha
         if enable_sampling is True and (nbest_size in (None, 0, 1) or alpha is None):
             raise ValueError("enable_sampling takes nbest_size > 1 or nbest_size = -1 (all tokenizations), and alpha")
-        threads = threads_of(self._num_threads if num_threads is None else num_threads, thread_pool)
+        is_batch = isinstance(input, list)
+        num_threads = self._num_threads if num_threads is None else num_threads
+        threads = threads_of(num_threads, thread_pool if is_batch else None)
         nbest, alpha = arguments.number(nbest_size, "nbest_size"), arguments.float32_of(alpha, "alpha")
         if kind in WITH_PLACES:
             rewriting.check_text()
-        is_batch = isinstance(input, list)
         texts = arguments.texts_of(input) if is_batch else [arguments.text_of(input)]
         if return_bytes is None:
             return_bytes = isinstance(input[0] if is_batch and input else input, bytes)
@@ -199,9 +200,9 @@ class CurrentProcessor:
         is_batch = isinstance(input, list)
         if kind == "offset_mapping" and not (is_batch and not input):
             raise ValueError(f"unknown return_type={kind}")
-        if kind in WITH_PLACES and input != []:
-            rewriting.check_text()
         texts = [arguments.text_of(item) for item in (input if is_batch else [input])]
+        if not texts:
+            return []
         ret = convert(OfTexts(rewriting.engine, texts, threads), rewriting, kind)
         return ret if is_batch else ret[0]
 

@@ -60,7 +60,7 @@ class Rewriting:
             elif option == "bos":
                 pieces = [self._piece(self.engine.model.bos_id), *pieces]
             else:
-                pieces = [self._unknown if self.engine.is_unknown(self.engine.find(p)) else p for p in pieces]
+                pieces = [self.engine.unknown_piece if self.engine.is_unknown(self.engine.find(p)) else p for p in pieces]
         if not (self.add_bos or self.add_eos or self.reverse or self.emit_unk_piece):
             return pieces
         self._check()
@@ -89,14 +89,8 @@ class Rewriting:
             elif option == "bos":
                 tokens = [Token(self._piece(model.bos_id), model.bos_id, 0, 0, None), *tokens]
             else:
-                tokens = [t._replace(piece=self._unknown) if self.engine.is_unknown(t.id) else t for t in tokens]
+                tokens = [t._replace(piece=self.engine.unknown_piece) if self.engine.is_unknown(t.id) else t for t in tokens]
         return EncodedText(encoded.text, tokens, encoded.score)
-
-    @property
-    def _unknown(self) -> bytes:
-        """The name of the unknown piece."""
-        name: bytes = self.engine.model.proto.trainer_spec.unk_piece or b"<unk>"
-        return name
 
     def _piece(self, id_: int) -> bytes:
         return self.engine.model.pieces[id_]

@@ -22,11 +22,12 @@ class ThreadPool:
 
 
 def threads_of(num_threads: Any, thread_pool: Any) -> int:
-    """How many threads to use; below 0: as many as are worth it. TypeError where the arguments are of another type."""
+    """How many threads to use; below 0: as many as are worth it. TypeError for another number, RuntimeError for
+    another pool."""
     if not isinstance(num_threads, int):
         raise TypeError("num_threads must be int")
     if thread_pool is None:
-        return num_threads
+        return int(num_threads)
     if not isinstance(thread_pool, ThreadPool):
-        raise TypeError(f"thread_pool must be a ThreadPool, not {type(thread_pool).__name__}")
+        raise RuntimeError(f"thread_pool must be a ThreadPool, not {type(thread_pool).__name__}")
     return thread_pool.num_threads()
