@@ -1,4 +1,4 @@
-"""pyunitok.compat.sentencepiece against sentencepiece itself: every method, results and exceptions."""
+"""pyunitok.compat.sentencepiece against sentencepiece 0.2.3: every method, results and exceptions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import copy
 import math
 import pickle
 import random
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,94 +16,15 @@ import toy_models
 from conftest import fewer
 from hypothesis import given
 from hypothesis import strategies as st
-from sentencepieces import (
-    BPE,
-    CHAR,
-    CONTROL,
-    NORMAL,
-    UNIGRAM,
-    UNUSED,
-    USER_DEFINED,
-    WORD,
-    charsmap,
-    make,
-    shared_paths,
-)  # fmt: skip
+from sentencepiece_pairs import INPUTS, KINDS, MAYBE, PAIRS, TOYS, WORDS, agree, outcome, reference
+from sentencepieces import shared_paths
 
 import pyunitok.compat.sentencepiece as spm
-from pyunitok.compat.sentencepiece import charsmap as charsmaps
 from pyunitok.compat.sentencepiece import sentencepiece_model_pb2, sentencepiece_pb2
 
-reference = pytest.importorskip("sentencepiece")
-reference_messages = pytest.importorskip("sentencepiece.sentencepiece_pb2")
-
-KINDS = {"unigram": UNIGRAM, "bpe": BPE, "word": WORD, "char": CHAR}
 ODD = [None, 5, 3.0, "\ud800", bytearray(b"ab"), memoryview(b"ab"), ("a",), ["a", 5], [b"a", "b"], {"a": 1}, True]
 FLAGS = ["add_bos", "add_eos", "reverse", "emit_unk_piece"]
 TEXT_TYPES = [int, str, bytes, "numpy", "serialized_proto", "proto", "offset_mapping", "immutable_proto", "nonsense"]
-WORDS = st.sampled_from(
-    ["a", "ab", " ", "  ", "ba ", "▁", "é", "日", "😀", "Z", "<s>", "<unk>", "ｘ", "\n", "u!", "</s>"]
-)
-STRINGS = st.lists(WORDS, max_size=12).map("".join)
-BYTES = st.lists(st.one_of(WORDS.map(str.encode), st.binary(max_size=2)), max_size=8).map(b"".join)
-TEXTS = st.one_of(STRINGS, BYTES)
-INPUTS = st.one_of(TEXTS, st.lists(STRINGS, max_size=4), st.lists(TEXTS, max_size=4))
-MAYBE = st.sampled_from([None, None, False, True])
-
-
-def toy_proto(kind: str, **trainer: Any) -> Any:
-    """A model of all types of pieces, with rules of normalization."""
-    texts = ["▁", "a", "b", "ab", "▁a", "▁ab", "é", "aba", "x", "▁b", "日", "b▁", "abab"]
-    pieces = [(text.encode(), -0.3 * i - 1, NORMAL) for i, text in enumerate(texts)]
-    pieces += [(b"u!", 0.0, USER_DEFINED), (b"ba", -2.0, UNUSED), (b"<pad>", 0.0, CONTROL)]
-    proto = make(pieces, model_type=KINDS[kind], **trainer)
-    proto.normalizer_spec.precompiled_charsmap = charsmap({"ｘ".encode(): b"x", b"\n": b" ", "㍻".encode(): b"abab"})
-    return proto
-
-
-def toy(kind: str, variant: int) -> bytes:
-    proto = toy_proto(kind, **[{}, {"byte_fallback": True}, {"treat_whitespace_as_suffix": True}, {}][variant])
-    if variant == 3:
-        proto.normalizer_spec.add_dummy_prefix = False
-        proto.normalizer_spec.remove_extra_whitespaces = False
-        proto.denormalizer_spec.precompiled_charsmap = charsmap({b"x": "ｘ".encode(), b"aba": b"!"})
-        proto.trainer_spec.unk_surface = b"??"
-        del proto.pieces[2]  # </s>
-    data: bytes = proto.SerializeToString()
-    return data
-
-
-TOYS = {f"{kind}-{variant}": toy(kind, variant) for kind in KINDS for variant in range(4)}
-PAIRS = {
-    name: (spm.SentencePieceProcessor(model_proto=data), reference.SentencePieceProcessor(model_proto=data))
-    for name, data in TOYS.items()
-}
-
-
-def plain(value: Any) -> Any:
-    """A value to compare: messages as their bytes, arrays as their type and items."""
-    if hasattr(value, "SerializeToString"):
-        return type(value).__name__, value.SerializeToString()
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.flags.writeable, value.tolist()
-    if isinstance(value, list | tuple):
-        return type(value), [plain(item) for item in value]
-    return type(value), value
-
-
-def outcome(call: Any) -> Any:
-    try:
-        return plain(call())
-    except Exception as error:
-        return error
-
-
-def agree(pair: tuple[Any, Any], method: str, *args: Any, **kwargs: Any) -> None:
-    ours, theirs = (outcome(lambda p=p: getattr(p, method)(*args, **kwargs)) for p in pair)
-    if isinstance(theirs, Exception):
-        assert isinstance(ours, type(theirs)), (method, args, kwargs, ours, theirs)
-    else:
-        assert ours == theirs, (method, args, kwargs)
 
 
 @st.composite
@@ -172,7 +92,8 @@ def test_vocabulary(name: str) -> None:
     agree(pair, "serialized_model_proto")
     odd = [3, np.int64(3), True, -1, n, 2**40, [1, 2], (1, 2), {1}, range(3), [], [n], [True], [np.int64(1)], [2**40],
            np.array([1, 2], np.int64), np.array([1, 2], np.uint8), np.array([2**40]), np.array([1.0]), np.array([[1]]),
-           np.array(1), np.array([2**63], np.uint64), np.array([True]), [1.0], ["a"], "a", 3.0, None, {1: 2}, bytearray(b"\1"),
+           np.array(1), np.array([2**63], np.uint64), np.array([True]), [1.0], ["a"], "a", 3.0, None, {1: 2},
+           bytearray(b"\1"),
            memoryview(b"\1"), [[1]]]  # fmt: skip
     for method in [
         "id_to_piece",
@@ -236,7 +157,8 @@ def test_every_public_name_is_here() -> None:
         "SampleEncodeAndScoreAsIds", "SampleEncodeAndScoreAsSerializedProto", "SampleEncodeAndScoreAsImmutableProto",
         "EncodeAsSerializedProto", "EncodeAsImmutableProto", "NBestEncodeAsSerializedProto",
         "NBestEncodeAsImmutableProto", "SampleEncodeAsSerializedProto", "SampleEncodeAsImmutableProto",
-        "DecodeIdsAsSerializedProto", "DecodePiecesAsImmutableProto", "set_vocabulary", "nbest_encode_as_immutable_proto",
+        "DecodeIdsAsSerializedProto", "DecodePiecesAsImmutableProto", "set_vocabulary",
+        "nbest_encode_as_immutable_proto",
     ]  # fmt: skip
     assert [name for name in earlier if not hasattr(spm.SentencePieceProcessor, name)] == []
 
@@ -344,7 +266,8 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
     (tmp_path / "broken.model").write_bytes(b"no model")
     for kwargs in [
         {"model_file": str(tmp_path / "missing")}, {"model_file": str(tmp_path)}, {"model_proto": b"no model"},
-        {"model_file": str(tmp_path / "broken.model")}, {"model_proto": "text"}, {"model_file": "a", "model_proto": b"b"},
+        {"model_file": str(tmp_path / "broken.model")}, {"model_proto": "text"},
+        {"model_file": "a", "model_proto": b"b"},
     ]:  # fmt: skip
         ours, theirs = (outcome(lambda m=m: m.SentencePieceProcessor(**kwargs)) for m in (spm, reference))  # noqa: B023
         assert isinstance(theirs, Exception) and isinstance(ours, type(theirs)), kwargs
@@ -401,275 +324,11 @@ def test_messages_are_declared_as_in_the_reference() -> None:
         return fields, nested, enums, descriptor.extension_ranges
 
     from sentencepiece import sentencepiece_model_pb2 as their_models
+    from sentencepiece import sentencepiece_pb2 as their_texts
 
     for ours, theirs, names in [
         (sentencepiece_model_pb2, their_models, ["ModelProto", "TrainerSpec", "NormalizerSpec"]),
-        (sentencepiece_pb2, reference_messages, ["SentencePieceText", "NBestSentencePieceText"]),
+        (sentencepiece_pb2, their_texts, ["SentencePieceText", "NBestSentencePieceText"]),
     ]:
         for name in names:
             assert describe(getattr(ours, name).DESCRIPTOR) == describe(getattr(theirs, name).DESCRIPTOR)
-
-
-# ------------------------------------------------------------------------------------------------- samples ----
-
-
-def paths_of(sp: Any, text: str, alpha: float) -> dict[tuple[int, ...], float]:
-    """The probabilities of all tokenizations of a short text."""
-    message = spm.sentencepiece_pb2.NBestSentencePieceText.FromString(
-        sp.nbest_encode(text, nbest_size=512, return_type="serialized_proto")
-    )
-    weights = {tuple(p.id for p in nbest.pieces): math.exp(alpha * nbest.score) for nbest in message.nbests}
-    return {ids: weight / sum(weights.values()) for ids, weight in weights.items()}
-
-
-@pytest.mark.parametrize("kind", [int, str, "serialized_proto"])
-@pytest.mark.parametrize("nbest_size", [-1, 4])
-def test_samples_have_their_probabilities(kind: Any, nbest_size: int) -> None:
-    sp, n = PAIRS["unigram-0"][0], 2000
-    spm.set_random_generator_seed(7)
-    every = paths_of(sp, "abab a", 0.5)
-    best = dict(sorted(every.items(), key=lambda item: -item[1])[: nbest_size if nbest_size > 0 else None])
-    drawn: Counter[Any] = Counter()
-    for _ in range(n):
-        sample = sp.encode("abab a", return_type=kind, enable_sampling=True, nbest_size=nbest_size, alpha=0.5)
-        if kind == "serialized_proto":
-            sample = [piece.id for piece in sentencepiece_pb2.SentencePieceText.FromString(sample).pieces]
-        drawn[tuple(sp.piece_to_id(sample) if kind is str else sample)] += 1
-    assert set(drawn) <= set(best)
-    for ids, weight in best.items():
-        p = weight / sum(best.values())
-        assert abs(drawn[ids] - n * p) < 5 * math.sqrt(n * p * (1 - p)) + 1
-
-
-@pytest.mark.parametrize("name", ["unigram-0", "unigram-1", "bpe-0", "bpe-1", "bpe-2", "bpe-3"])
-@given(text=TEXTS, alpha=st.sampled_from([0.0, 0.1, 0.5, 1.0]), nbest_size=st.sampled_from([-1, 2, 8]))
-def test_samples_are_tokenizations(name: str, text: str | bytes, alpha: float, nbest_size: int) -> None:
-    """Whatever is drawn stands in the normalized text, piece after piece, and its places follow each other."""
-    sp, kwargs = PAIRS[name][0], {"enable_sampling": True, "alpha": alpha, "nbest_size": nbest_size}
-    found = sp.encode(text, return_type="offset_mapping", return_bytes=True, **kwargs)
-    normalized = sp.normalize(text.encode() if isinstance(text, str) else text)
-    spelled = [
-        bytes([int(p[3:5], 16)]) if sp.is_byte(i) else p for i, p in zip(found["ids"], found["pieces"], strict=True)
-    ]
-    assert b"".join(spelled) == normalized
-    for id_, piece in zip(found["ids"], found["pieces"], strict=True):
-        assert sp.is_unknown(id_) or sp.piece_to_id(piece) == id_
-    ends = [0, *(end for _, end in found["offsets"])]
-    assert ends == sorted(ends)
-    if alpha == 0 and name.startswith("bpe"):  # nothing is left out
-        assert found == PAIRS[name][1].encode(text, return_type="offset_mapping", return_bytes=True)
-
-
-def test_seeds_repeat_samples() -> None:
-    sp = PAIRS["unigram-0"][0]
-
-    def draw() -> Any:
-        spm.SetRandomGeneratorSeed(3)
-        return [sp.sample_encode_as_ids("abab abab", -1, 0.1) for _ in range(20)]
-
-    first = draw()
-    assert first == draw() and len({tuple(ids) for ids in first}) > 1
-    for seed in (-1, 2**40, "a"):
-        with pytest.raises(TypeError):
-            spm.set_random_generator_seed(seed)
-
-
-def test_sample_encode_and_score() -> None:
-    sp, every = PAIRS["unigram-0"][0], paths_of(PAIRS["unigram-0"][0], "abab", 0.5)
-    for ids, score in sp.sample_encode_and_score("abab", num_samples=20, alpha=0.5, out_type=int):
-        assert math.isclose(math.exp(score), every[tuple(ids)], rel_tol=1e-4)
-    found = sp.SampleEncodeAndScoreAsPieces("abab", 4, 0.5, wor=True, include_best=True)
-    assert found[0][0] == sp.encode("abab", out_type=str) and len({tuple(pieces) for pieces, _ in found}) == 4
-    message = sp.sample_encode_and_score_as_immutable_proto(["abab"], 3)[0]
-    assert len(message.nbests) == 3 and all(text.text == "abab" for text in message.nbests)
-    with pytest.raises(RuntimeError):
-        sp.sample_encode_and_score("abab", num_samples=0)
-    with pytest.raises(RuntimeError):
-        sp.sample_encode_and_score("abab", include_best=True)
-    with pytest.raises(RuntimeError):
-        PAIRS["bpe-0"][0].sample_encode_and_score("abab")
-
-
-def test_entropy() -> None:
-    sp = PAIRS["unigram-0"][0]
-    expected = -sum(p * math.log(p) for p in paths_of(sp, "abab a", 0.7).values())
-    assert math.isclose(sp.calculate_entropy("abab a", 0.7), expected, rel_tol=1e-4)
-    assert sp.CalculateEntropy(["abab a", "abab a"], 0.7, num_threads=2) == [sp.calculate_entropy("abab a", 0.7)] * 2
-
-
-# ----------------------------------------------------------------------------------- what 0.2.3 dropped ----
-
-
-@pytest.mark.parametrize("kind", ["unigram", "bpe"])
-@given(
-    valid=st.lists(st.sampled_from(["ab", "▁ab", "aba", "▁a", "é", "u!", "日"]), max_size=4),
-    texts=st.lists(STRINGS, max_size=3),
-)
-def test_set_vocabulary(kind: str, valid: list[str], texts: list[str]) -> None:
-    """As sentencepiece with a model whose other pieces are UNUSED."""
-    proto = toy_proto(kind)
-    sp = spm.SentencePieceProcessor(model_proto=proto.SerializeToString())
-    assert sp.set_vocabulary(valid)
-    for piece in proto.pieces:
-        if piece.type in (NORMAL, UNUSED):
-            is_kept = piece.piece.decode() in valid or len(piece.piece.decode()) == 1
-            piece.type = NORMAL if is_kept else UNUSED
-    agree((sp, reference.SentencePieceProcessor(model_proto=proto.SerializeToString())), "encode", texts)
-    assert sp.reset_vocabulary()
-    for piece in proto.pieces:
-        piece.type = NORMAL if piece.type == UNUSED else piece.type
-    agree((sp, reference.SentencePieceProcessor(model_proto=proto.SerializeToString())), "encode", texts)
-
-
-def test_load_vocabulary(tmp_path: Path) -> None:
-    path = tmp_path / "vocabulary.tsv"
-    path.write_text("▁ab\t10\nabab\t3\naba\n", encoding="utf-8")
-    sp = spm.SentencePieceProcessor(model_proto=toy("unigram", 0))
-    assert sp.load_vocabulary(str(path), 3)
-    assert [sp.is_unused(sp.piece_to_id(piece)) for piece in ("▁ab", "abab", "aba", "a")] == [
-        False,
-        False,
-        True,
-        False,
-    ]
-    path.write_text("▁ab\tmany\n", encoding="utf-8")
-    with pytest.raises(RuntimeError, match="many|▁ab"):
-        sp.load_vocabulary(str(path), 3)
-    with pytest.raises(OSError):
-        sp.load_vocabulary(str(tmp_path / "missing"), 0)
-    with pytest.raises(RuntimeError):
-        spm.SentencePieceProcessor(model_proto=toy("char", 0)).set_vocabulary(["a"])
-
-
-def test_override_normalizer_spec() -> None:
-    sp = spm.SentencePieceProcessor(model_proto=toy("unigram", 0))
-    assert sp.normalize(" a  b") == "▁a▁b"
-    assert sp.override_normalizer_spec(add_dummy_prefix=False, remove_extra_whitespaces="false")
-    assert sp.normalize(" a  b") == "▁a▁▁b"
-    assert sp.OverrideNormalizerSpec(escape_whitespaces=0) and sp.normalize("a b") == "a b"
-    for wrong in [{"nonsense": 1}, {"add_dummy_prefix": "maybe"}]:
-        with pytest.raises(RuntimeError):
-            sp.override_normalizer_spec(**wrong)
-
-
-def test_extra_options() -> None:
-    sp = spm.SentencePieceProcessor(model_proto=toy("unigram", 0))
-    assert sp.encode("a日Z", out_type=str) == ["▁a", "日", "Z"]
-    assert sp.set_encode_extra_options("bos:reverse:eos:unk")
-    assert sp.encode("a日Z", out_type=str) == ["<unk>", "日", "▁a", "<s>", "</s>"]
-    assert sp.encode(["a日Z"]) == [[0, sp["日"], sp["▁a"], 1, 2]]
-    tokens = sp.encode_as_proto("a日Z").pieces
-    assert [(token.piece, token.begin, token.end) for token in tokens][2:] == [
-        ("▁a", 0, 1),
-        ("<s>", 0, 0),
-        ("</s>", 5, 5),
-    ]
-    assert sp.set_decode_extra_options("reverse") and sp.decode([sp["a"], sp["b"]]) == "ba"
-    assert sp.decode(["b", "Q"], return_type="offset_mapping")["text"] == "Qb"
-    assert sp.set_encode_extra_options("") and sp.encode("a", out_type=str) == ["▁a"]
-    with pytest.raises(RuntimeError):
-        sp.set_encode_extra_options("nonsense")
-    with pytest.raises(RuntimeError):
-        spm.SentencePieceProcessor(model_proto=toy("unigram", 3)).set_encode_extra_options("eos")
-
-
-def test_immutable_protos() -> None:
-    sp = PAIRS["unigram-1"][0]
-    text = sp.encode_as_immutable_proto("日a é")
-    assert [(p.piece, p.surface, p.begin, p.end) for p in text.pieces] == [
-        ("▁", "", 0, 0), ("日", "日", 0, 1), ("a", "a", 1, 2), ("▁", " ", 2, 3), ("é", "é", 3, 4)
-    ]  # fmt: skip
-    assert text.text == "日a é" and text.text_as_bytes == "日a é".encode() and text.score == 0
-    assert text == sp.EncodeAsImmutableProto(["日a é"])[0] and hash(text) == hash(
-        sp.encode_as_immutable_proto("日a é")
-    )
-    assert (
-        len(text.pieces) == 5
-        and text.pieces[-1].id == sp["é"]
-        and [p.id for p in text.pieces[3:]] == sp.encode("a é")[1:]
-    )
-    with pytest.raises(IndexError):
-        text.pieces[5]
-    assert str(text.pieces[1]) == f'piece: "日"\nid: {sp["日"]}\nsurface: "日"\nbegin: 0\nend: 1\n'
-    nbest = sp.nbest_encode_as_immutable_proto("ab", nbest_size=2)
-    assert [[p.id for p in item.pieces] for item in nbest.nbests] == sp.nbest_encode("ab", nbest_size=2)
-    assert nbest.nbests[0].score > nbest.nbests[1].score and "nbests {" in str(nbest)
-    decoded = sp.decode_ids_as_immutable_proto(sp.encode("日a"))
-    assert decoded.text == "日a" and decoded == sp.decode_pieces_as_immutable_proto(sp.encode("日a", out_type=str))
-    with pytest.raises(RuntimeError):
-        sp.encode_as_immutable_proto("a", add_bos=True)
-    assert sp.sample_encode_as_immutable_proto("ab", -1, 0.5).text == "ab"
-    assert len(spm.ImmutableSentencePieceText().pieces) == len(spm.ImmutableNBestSentencePieceText().nbests) == 0
-
-
-def test_training_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="sentencepiece"):
-        spm.SentencePieceTrainer.train(input="a", model_prefix="b")
-
-
-# --------------------------------------------------------------------------------------------- normalizers ----
-
-RULES = st.dictionaries(
-    st.text("ab日😀 x", min_size=1, max_size=3), st.text("ab日😀 y", max_size=3), min_size=1, max_size=6
-).map(lambda rules: {key: value for key, value in rules.items() if key != value})
-
-
-@given(
-    rules=RULES.filter(bool),
-    texts=st.lists(st.text("ab日😀 xy", max_size=9), max_size=3),
-    flags=st.lists(MAYBE, min_size=3, max_size=3),
-)
-def test_normalizer_of_rules(rules: dict[str, str], texts: list[str], flags: list[bool | None]) -> None:
-    names = ["add_dummy_prefix", "escape_whitespaces", "remove_extra_whitespaces"]
-    kwargs = {name: flag for name, flag in zip(names, flags, strict=True) if flag is not None}
-    pair = tuple(m.SentencePieceNormalizer(norm_map=list(rules.items()), **kwargs) for m in (spm, reference))
-    for with_offsets in (False, True):
-        agree(pair, "normalize", texts, with_offsets=with_offsets)
-    agree(pair, "decompile")
-    assert pair[0].decompile() == sorted(rules.items())
-    # Each reads what the other wrote.
-    crossed = (
-        spm.SentencePieceNormalizer(model_proto=pair[1].serialized_model_proto()),
-        reference.SentencePieceNormalizer(normalizer_spec=pair[0].serialized_normalizer_spec()),
-    )
-    agree(crossed, "normalize", texts)
-    agree((pickle.loads(pickle.dumps(pair[0])), pair[1]), "normalize", texts)
-
-
-@pytest.mark.parametrize("kwargs", [
-    {}, {"model_file": "/missing"}, {"model_proto": b"x"}, {"rule_name": "nonsense"}, {"rule_tsv": "/missing"},
-    {"normalizer_spec": b"\n"}, {"norm_map": {"a": "b"}}, {"norm_map": [("a",)]}, {"norm_map": [(1, 2)]},
-    {"norm_map": 5}, {"norm_map": [("a", "a")]}, {"norm_map": [("", "a")]}, {"norm_map": [(b"\xff", b"a")]},
-    {"norm_map": [("a", "b"), (b"a", b"c")]},
-], ids=repr)  # fmt: skip
-def test_normalizers_that_are_refused(kwargs: dict[str, Any]) -> None:
-    ours, theirs = (outcome(lambda m=m: m.SentencePieceNormalizer(**kwargs)) for m in (spm, reference))
-    assert isinstance(theirs, Exception) and isinstance(ours, type(theirs))
-
-
-@pytest.mark.parametrize("name", ["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"])
-def test_named_rules(name: str) -> None:
-    pair = tuple(m.SentencePieceNormalizer(rule_name=name) for m in (spm, reference))
-    agree(pair, "normalize", ["ＡＢＣ　①", "㍻ﾊﾟ\u200b x", "  É  "], with_offsets=True)
-    agree(pair, "serialized_normalizer_spec")
-
-
-def test_rules_in_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "rules.tsv"
-    path.write_text("0041\t0042\t# A\nU+61 62\t\n1F600\t78 79\n", encoding="utf-8")
-    pair = tuple(m.SentencePieceNormalizer(rule_tsv=str(path)) for m in (spm, reference))
-    agree(pair, "normalize", ["A ab a😀", "aab"])
-    agree(pair, "decompile")
-    path.write_text("zz\t0042\n", encoding="utf-8")
-    with pytest.raises(RuntimeError, match=r"rules\.tsv:1"):
-        spm.SentencePieceNormalizer(rule_tsv=str(path))
-
-
-def test_too_many_rules_that_begin_alike() -> None:
-    rules = {"a" * n: "b" for n in range(1, 40)}
-    with pytest.raises(RuntimeError):
-        charsmaps.compile_rules(rules)
-    with pytest.raises(RuntimeError):
-        reference.SentencePieceNormalizer(norm_map=list(rules.items()))
-    most = dict(list(rules.items())[: charsmaps.KEYS_MAX])
-    assert spm.SentencePieceNormalizer(norm_map=list(most.items()), add_dummy_prefix=False).normalize("a" * 31) == "b"

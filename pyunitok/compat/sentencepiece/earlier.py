@@ -55,7 +55,7 @@ class SentencePieceProcessor(CurrentProcessor):
         return self._retype(lambda piece, type_: NORMAL if type_ == UNUSED and piece != b"\0" else type_)
 
     def load_vocabulary(self, filename: Any, threshold: int) -> bool:
-        """set_vocabulary of the pieces in a file, one a line; after a tab how often it was seen, `threshold` or more."""
+        """set_vocabulary of the pieces in a file, one a line, a tab and how often it was seen: `threshold` or more."""
         valid = []
         for line in read_file(filename).decode("utf-8", "surrogateescape").splitlines():
             piece, _, frequency = line.partition("\t")

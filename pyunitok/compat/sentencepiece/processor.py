@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from pyunitok.compat.sentencepiece import arguments
 from pyunitok.compat.sentencepiece.decode import Binding, decode_any
@@ -26,12 +23,12 @@ from pyunitok.compat.sentencepiece.rewriting import Rewriting
 from pyunitok.compat.sentencepiece.spelling import in_both_spellings
 from pyunitok.compat.sentencepiece.text import normalized_as
 from pyunitok.compat.sentencepiece.threads import threads_of
+from pyunitok.compat.sentencepiece.vocabulary import Vocabulary
 from pyunitok.errors import ModelFormatError, VocabularyError
-from pyunitok.vocab.sentencepiece import BYTE, CONTROL, UNUSED
 
 
 @in_both_spellings
-class CurrentProcessor:
+class CurrentProcessor(Vocabulary):
     """See SentencePieceProcessor in earlier.py, which adds what there was before."""
 
     def __init__(
@@ -39,7 +36,7 @@ class CurrentProcessor:
         add_eos: bool = False, reverse: bool = False, emit_unk_piece: bool = False, enable_sampling: bool = False,
         nbest_size: int = -1, alpha: float = 0.1, num_threads: int = -1, return_type: Any = None,
     ) -> None:  # fmt: skip
-        self._engine: Engine | None = None
+        self._engine = None
         self._return_type = self._resolve(return_type, out_type, int)
         self._add_bos, self._add_eos, self._reverse = add_bos, add_eos, reverse
         self._emit_unk_piece, self._enable_sampling = emit_unk_piece, enable_sampling
@@ -74,7 +71,7 @@ class CurrentProcessor:
         return cls(**kwargs)
 
     def load(self, model_file: Any = None, model_proto: Any = None) -> bool:
-        """Load one or the other, and return True. FileError (an OSError and RuntimeError), ModelError (RuntimeError)."""
+        """Load one or the other, and return True. FileError (OSError and RuntimeError), ModelError (RuntimeError)."""
         if model_file and model_proto:
             raise ValueError("model_file and model_proto must be exclusive.")
         if model_proto:
@@ -316,72 +313,7 @@ class CurrentProcessor:
 
         return [normalize(item) for item in input] if isinstance(input, list) else normalize(input)
 
-    # --------------------------------------------------------------------------------------------- vocabulary ---
-
-    def get_piece_size(self) -> int:
-        """The number of ids; 0 where no model is loaded."""
-        return self._engine.n_pieces if self._engine else 0
-
-    piece_size = vocab_size = __len__ = get_piece_size
-
-    def piece_to_id(self, piece: Any) -> Any:
-        """The id of a piece, or of each of a sequence; of what is no piece that of the unknown one."""
-        if isinstance(piece, str | bytes | bytearray):
-            (data,) = arguments.pieces_of([piece], "Sequence elements must be str or bytes")
-            return self._engine.find(data) if self._engine else 0
-        if not arguments.is_sequence(piece) or not hasattr(piece, "__getitem__") or isinstance(piece, dict):
-            raise TypeError(f"expected a piece, str or bytes, or a sequence of them, not {type(piece).__name__}")
-        items = arguments.pieces_of(piece, "Sequence elements must be str or bytes")
-        return [self._engine.find(item) if self._engine else 0 for item in items]
-
-    __getitem__ = piece_to_id
-
-    def id_to_piece(self, id: Any) -> Any:
-        """The piece of an id, or of each of a sequence. IndexError; these five likewise."""
-        return self._of_ids(id, lambda engine, id_: engine.pieces[id_])
-
-    def get_score(self, id: Any) -> Any:
-        return self._of_ids(id, lambda engine, id_: float(engine.model.scores[id_]))
-
-    def is_unknown(self, id: Any) -> Any:
-        return self._of_ids(id, lambda engine, id_: engine.is_unknown(id_))
-
-    def is_control(self, id: Any) -> Any:
-        return self._of_ids(id, lambda engine, id_: engine.type_of(id_) == CONTROL)
-
-    def is_unused(self, id: Any) -> Any:
-        return self._of_ids(id, lambda engine, id_: engine.type_of(id_) == UNUSED)
-
-    def is_byte(self, id: Any) -> Any:
-        return self._of_ids(id, lambda engine, id_: engine.type_of(id_) == BYTE)
-
-    def _of_ids(self, id_: Any, value_of: Callable[[Engine, int], Any]) -> Any:
-        is_one = hasattr(id_, "__index__") and not (isinstance(id_, np.ndarray) and id_.ndim)
-        ids = arguments.ids_of([id_] if is_one else id_)
-        arguments.check_ids(ids, self.get_piece_size())
-        ret = [value_of(self._loaded, id_) for id_ in ids.tolist()]
-        return ret[0] if is_one else ret
-
-    def unk_id(self) -> int:
-        """Of the unknown piece; -1 where the model has none, or none is loaded. These three likewise."""
-        return self._engine.model.unk_id if self._engine else -1
-
-    def bos_id(self) -> int:
-        return self._engine.model.bos_id if self._engine else -1
-
-    def eos_id(self) -> int:
-        return self._engine.model.eos_id if self._engine else -1
-
-    def pad_id(self) -> int:
-        return self._engine.model.pad_id if self._engine else -1
-
     # ------------------------------------------------------------------------------------------------- common ---
-
-    @property
-    def _loaded(self) -> Engine:
-        if self._engine is None:
-            raise RuntimeError("Model is not initialized: load one first")
-        return self._engine
 
     @property
     def _processor(self) -> Binding:

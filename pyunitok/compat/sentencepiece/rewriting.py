@@ -60,7 +60,8 @@ class Rewriting:
             elif option == "bos":
                 pieces = [self._piece(self.engine.model.bos_id), *pieces]
             else:
-                pieces = [self.engine.unknown_piece if self.engine.is_unknown(self.engine.find(p)) else p for p in pieces]
+                find, unknown = self.engine.find, self.engine.unknown_piece
+                pieces = [unknown if self.engine.is_unknown(find(piece)) else piece for piece in pieces]
         if not (self.add_bos or self.add_eos or self.reverse or self.emit_unk_piece):
             return pieces
         self._check()
@@ -89,7 +90,8 @@ class Rewriting:
             elif option == "bos":
                 tokens = [Token(self._piece(model.bos_id), model.bos_id, 0, 0, None), *tokens]
             else:
-                tokens = [t._replace(piece=self.engine.unknown_piece) if self.engine.is_unknown(t.id) else t for t in tokens]
+                unknown = self.engine.unknown_piece
+                tokens = [t._replace(piece=unknown) if self.engine.is_unknown(t.id) else t for t in tokens]
         return EncodedText(encoded.text, tokens, encoded.score)
 
     def _piece(self, id_: int) -> bytes:
