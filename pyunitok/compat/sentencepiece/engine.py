@@ -110,28 +110,32 @@ class Engine:
     def pieces_of(self, texts: Sequence[bytes], threads: int, sampling: Sampling | None = None) -> list[list[bytes]]:
         if sampling is not None:
             return [[token.piece for token in item.tokens] for item in self.encoded(texts, sampling)]
-        table, unknown = self.model.pieces, self.model.unknown_id
-        ret = []
-        for text, ids in zip(texts, self.ids(texts, threads), strict=True):
-            if unknown in ids:  # only an unknown piece is not what the vocabulary has for its id
-                ret.append([token.piece for token in self.encoded([text])[0].tokens])
-            else:
-                ret.append([table[id_] for id_ in ids])
+        all_ids = self.ids(texts, threads)
+        return [self._pieces_of(text, ids) for text, ids in zip(texts, all_ids, strict=True)]
+
+    def _pieces_of(self, text: bytes, ids: list[int]) -> list[bytes]:
+        """Only an unknown piece is not what the vocabulary has for its id, but what it stands for."""
+        table = self.model.pieces
+        ret = [table[id_] for id_ in ids]
+        if self.model.unknown_id in ids:
+            with self.tokenizer.scratch() as scratch:
+                spans = scratch.encode_spans(text)
+            normalized = self.tokenizer.model.normalize(text)
+            for k in np.flatnonzero(spans[:, 0] == self.model.unknown_id).tolist():
+                ret[k] = normalized[spans[k - 1, 3] if k else 0 : spans[k, 3]]
         return ret
 
     def _place(self, text: bytes, spans: Offsets, score: float | None = None) -> EncodedText:
         normalized = self.tokenizer.model.normalize(text)
-        tokens, begun = [], 0
-        for id_, begin, end, piece_end in spans.tolist():
-            piece, surface = normalized[begun:piece_end], text[begin:end]
-            if self._types[id_] == BYTE:
-                is_inner = len(piece) == 1 and begin == end and self._is_inside(normalized, piece_end)
-                piece = self.model.pieces[id_]
-                tokens.append(Token(piece, id_, begin, end, None if is_inner else surface))
-            else:
-                tokens.append(Token(piece, id_, begin, end, surface))
-            begun = piece_end
-        return EncodedText(text, tokens, score)
+        ids, begins, ends, piece_ends = spans.T.tolist()
+        pieces = [normalized[begin:end] for begin, end in pairwise([0, *piece_ends])]
+        surfaces: list[bytes | None] = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        for k in np.flatnonzero(self.model.types[spans[:, 0]] == BYTE).tolist():
+            if len(pieces[k]) == 1 and begins[k] == ends[k] and self._is_inside(normalized, piece_ends[k]):
+                surfaces[k] = None
+            pieces[k] = self.model.pieces[ids[k]]
+        tokens = map(Token._make, zip(pieces, ids, begins, ends, surfaces, strict=True))
+        return EncodedText(text, list(tokens), score)
 
     def _is_inside(self, normalized: bytes, at: int) -> bool:
         """Whether byte pieces that end here do not end what they spell: a character, in word models a word."""
@@ -263,4 +267,4 @@ def _is_utf8(data: bytes) -> bool:
 
 def _whole(text: bytes) -> bytes:
     """U+FFFD for every byte that is no UTF-8: what byte pieces spell may be broken."""
-    return text if _is_utf8(text) else text.decode("utf-8", "pyunitok.replace").encode()
+    return text if text.isascii() or _is_utf8(text) else text.decode("utf-8", "pyunitok.replace").encode()

@@ -10,7 +10,7 @@ from pyunitok.compat.sentencepiece.buffers import as_array
 from pyunitok.compat.sentencepiece.engine import Engine, Sampling
 from pyunitok.compat.sentencepiece.immutable import ImmutableNBestSentencePieceText, ImmutableSentencePieceText
 from pyunitok.compat.sentencepiece.rewriting import Rewriting
-from pyunitok.compat.sentencepiece.text import EncodedText, serialize_nbest, to_nbest_proto, to_proto
+from pyunitok.compat.sentencepiece.text import EncodedText, serialize_nbest, strings, to_nbest_proto, to_proto
 
 RETURN_TYPES = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
 IMMUTABLE = object()  # one more, for the methods that are named after it
@@ -92,7 +92,7 @@ def convert(found: Found, rewriting: Rewriting, kind: Any, *, as_bytes: bool = F
         return ids if kind is int else [as_array(item) for item in ids]
     if kind in (str, bytes):
         pieces = [rewriting.pieces(item) for item in found.pieces()]
-        return pieces if kind is bytes else [[piece.decode() for piece in item] for item in pieces]
+        return pieces if kind is bytes else [strings(item) for item in pieces]
     return [as_kind(item, kind, as_bytes=as_bytes, with_text=False) for item in with_places(found, rewriting)]
 
 

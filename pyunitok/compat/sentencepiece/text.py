@@ -33,10 +33,9 @@ class EncodedText:
         """A SentencePieceText whose strings are bytes."""
         ret = messages.text_message("SentencePieceText", "bytes")()
         ret.text = self.text
-        for token in self.tokens:
-            piece = ret.pieces.add(piece=token.piece, id=token.id, begin=token.begin, end=token.end)
-            if token.surface is not None:
-                piece.surface = token.surface
+        add = ret.pieces.add
+        for piece, id_, begin, end, surface in self.tokens:
+            add(piece=piece, id=id_, begin=begin, end=end, surface=surface)  # None: the field stays unset
         if self.score is not None:
             ret.score = self.score
         return ret
@@ -48,17 +47,15 @@ class EncodedText:
     def offset_mapping(self, *, as_bytes: bool, with_text: bool) -> dict[str, Any]:
         """ids, pieces and offsets, and maybe the text; in bytes, or in characters."""
         ret: dict[str, Any] = {"text": self.text if as_bytes else self.text.decode()} if with_text else {}
-        ret["ids"] = [token.id for token in self.tokens]
+        ret["ids"] = [id_ for _, id_, _, _, _ in self.tokens]
+        pieces = [piece for piece, _, _, _, _ in self.tokens]
+        offsets = [(begin, end) for _, _, begin, end, _ in self.tokens]
         if as_bytes:
-            ret["pieces"] = [token.piece for token in self.tokens]
-            ret["offsets"] = [(token.begin, token.end) for token in self.tokens]
-            return ret
-        ret["pieces"] = [token.piece.decode() for token in self.tokens]
+            return ret | {"pieces": pieces, "offsets": offsets}
         at = character_offsets(self.text)
-        if any(token.end >= len(at) or token.begin >= len(at) for token in self.tokens):
+        if any(begin >= len(at) or end >= len(at) for begin, end in offsets):
             raise ValueError("Invalid piece offsets in SentencePieceText")
-        ret["offsets"] = [(at[token.begin], at[token.end]) for token in self.tokens]
-        return ret
+        return ret | {"pieces": strings(pieces), "offsets": [(at[begin], at[end]) for begin, end in offsets]}
 
     def in_characters(self) -> EncodedText:
         """The same with begin and end in characters."""
@@ -66,6 +63,14 @@ class EncodedText:
         last = len(at) - 1
         tokens = [t._replace(begin=at[min(t.begin, last)], end=at[min(t.end, last)]) for t in self.tokens]
         return EncodedText(self.text, tokens, self.score)
+
+
+def strings(pieces: list[bytes]) -> list[str]:
+    """Each as str, at once. UnicodeDecodeError where one is no UTF-8."""
+    joined = b"\0".join(pieces)
+    if joined.count(b"\0") + 1 != len(pieces):  # there are none, or one holds a NUL
+        return [piece.decode() for piece in pieces]
+    return joined.decode().split("\0")
 
 
 def to_proto(encoded: EncodedText) -> Any:
