@@ -43,9 +43,9 @@ def decode_sequences(
     first = next((item for item in sequences if len(item)), [""])
     are_bytes = are_pieces and isinstance(first[0], bytes)
     model = engine.model
-    if are_pieces:
+    if options and are_pieces:
         pieces = [_apply_to_pieces(options, engine, item) for item in pieces]
-    else:
+    elif options:
         ids = [np.array(_apply(options, item.tolist(), model.bos_id, model.eos_id), np.int64) for item in ids]
     if kind not in (str, bytes):
         named = pieces if are_pieces else [[model.pieces[id_] for id_ in item] for item in ids]
