@@ -67,21 +67,21 @@ int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *se
 
 #define NAME(x) x##_float_16
 #define ID uint16_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM float
 #define SUM_SCORES id_scores32
 #include "segments.h"
 
 #define NAME(x) x##_float_32
 #define ID uint32_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM float
 #define SUM_SCORES id_scores32
 #include "segments.h"
 
 #define NAME(x) x##_double_16
 #define ID uint16_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM double
 #define SUM_SCORES id_scores64
 #define RESTARTS 1
@@ -89,7 +89,7 @@ int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *se
 
 #define NAME(x) x##_double_32
 #define ID uint32_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM double
 #define SUM_SCORES id_scores64
 #define RESTARTS 1
