@@ -306,7 +306,7 @@ class Tokenizer(Sampling):
             return self._decode_prepared(ids, True, None).encode("utf-8", "pyunitok.bytes")
         array = as_ids(ids, self.dtype)
         data, _ = self.model.decode_batch(array, np.array([0, len(array)], np.int64))
-        return self._denormalize(data.tobytes())
+        return self.denormalize(data.tobytes())
 
     def reference(self, text: bytes) -> bytes:
         """What decode_bytes(encode(text)) must give, to verify by: the text or, where the model is not lossless, its
@@ -321,7 +321,7 @@ class Tokenizer(Sampling):
             spaced = spaced.lstrip(b" ")
         elif flags & known["add_dummy_prefix"]:
             spaced = spaced.removeprefix(b" ")
-        return self._denormalize(spaced)
+        return self.denormalize(spaced)
 
     def decode_batch(self, ids: Packed) -> Packed:
         """Many sequences of ids (a Packed of dtype, offsets [n + 1]) to a Packed of uint8, offsets [n + 1].
@@ -335,7 +335,7 @@ class Tokenizer(Sampling):
         decoded = Packed(*self.model.decode_batch(ids.data, ids.offsets))
         if self.about.denormalization is None:
             return decoded
-        return Packed.from_documents(self._denormalize(item.tobytes()) for item in decoded)
+        return Packed.from_documents(self.denormalize(item.tobytes()) for item in decoded)
 
     def _decode_prepared(self, ids: Iterable[int], skip_special: bool, broken: str | None) -> str:
         """With `broken` for each byte that is part of no character; None: as a lone surrogate."""
@@ -345,7 +345,7 @@ class Tokenizer(Sampling):
         text = self._preparation.decode(array.tolist(), skip_special)
         return text if broken is None else re.sub("[\udc00-\udcff]", broken, text)
 
-    def _denormalize(self, data: bytes) -> bytes:
+    def denormalize(self, data: bytes) -> bytes:
         if self.about.denormalization is None:
             return data
         if self._denormalizer is None:
