@@ -127,6 +127,7 @@ def tokenize_in_parts(
             _remove(folder)
         return finished
     finally:
+        shutil.rmtree(folder / "attempts", ignore_errors=True)  # whatever is still there, nobody waits for it
         lock.release()
 
 
@@ -164,7 +165,6 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int,
             raise OutputError(
                 f"{folder} was begun by another command ({'; '.join(differences)}); --overwrite starts again"
             )
-        shutil.rmtree(folder / "attempts", ignore_errors=True)
     else:
         units = plan_units(plan, unit_bytes, each)
         try:

@@ -3,8 +3,8 @@
     driver: plan ──▶ tasks, a unit each (units.py) ──▶ parts on a file system that all machines see ──▶ driver: merge
                       └ model and options once in the object store, opened once by each worker process
 
-A task whose machine is lost is given to another one. The driver holds the plan and counts; what it does at the beginning
-and at the end, and how a run goes on whose driver was killed, parts.py says.
+A task whose machine is lost is given to another one. The driver holds the plan and counts; what it does before and
+after the tasks, and how a run goes on whose driver was killed, parts.py says.
 
 Needs `pip install 'pyunitok[ray]'`, here and on all machines of the cluster.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +31,7 @@ from pyunitok.tokens import Manifest
 RETRIES = 10  # of a unit whose worker or machine is lost
 TASKS_PER_CORE = 2  # handed to the cluster at a time, so that no core waits for the driver
 WAIT_SECONDS = 0.5
+CONNECT_SECONDS = 10
 MAX_DONE = 1000  # results taken at a time
 
 Item = TypeVar("Item")
@@ -79,7 +81,7 @@ def run(
     on_start: Callable[[Start], None] | None = None,
     on_merge: Callable[[Progress], None] | None = None,
 ) -> Manifest:  # fmt: skip
-    """parts.tokenize_in_parts() on the cluster at `address`. A Ray that runs already in this process is used as it is."""
+    """parts.tokenize_in_parts() on the cluster at `address`. Where this process is connected to one, that is taken."""
     with _connected(address):
         return tokenize_in_parts(
             plan, _Cluster(plan.threads), unit_bytes=unit_bytes, keep_parts=keep_parts,
@@ -90,7 +92,7 @@ def run(
 class TokenizeBatch:
     """For ray.data.Dataset.map_batches: the column `column`, of texts, gives a column `ids` of arrays.
 
-    Opens the model once an actor. Documents that are null are an error; give eod=True to end each with the model's eod.
+    Opens the model once an actor. With eod=True each document ends with the model's eod. TypeError for a null.
 
         ds = ray.data.read_parquet("/shared/corpus/")
         ds = ds.map_batches(pyunitok.ray.TokenizeBatch, fn_constructor_kwargs={"model": "m.model"}, concurrency=8)
@@ -99,13 +101,13 @@ class TokenizeBatch:
     def __init__(self, model: Model = None, column: str = "text", ids: str = "ids", *, eod: bool = False) -> None:
         self._tokenizer = _tokenizer(model)
         self._column, self._ids = column, ids
-        self._eod = [self._tokenizer.eod_id] if eod else []
+        self._eod = np.array([self._tokenizer.eod_id] if eod else [], self._tokenizer.dtype)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         packed = self._tokenizer.encode_batch(list(batch[self._column]), threads=1)
         rows = np.empty(len(packed), object)
         for k in range(len(packed)):
-            rows[k] = np.append(packed[k], self._eod).astype(packed.data.dtype)
+            rows[k] = np.concatenate((packed[k], self._eod))
         return {**batch, self._ids: rows}
 
 
@@ -130,13 +132,21 @@ def _connected(address: str) -> Iterator[None]:
         yield
         return
     try:
+        _knock(address)
         ray.init(address, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise UnitokError(f"no Ray cluster answers at {address}: {error}; --ray local starts one here") from error
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """OSError if nobody is there: Ray itself asks again for minutes."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
 class _Cluster:
@@ -168,7 +178,7 @@ class _Cluster:
                     yield under_way.pop(ref), self._result(ref)
         finally:
             for ref in under_way:
-                ray.cancel(ref, force=True)
+                ray.cancel(ref)
 
     @staticmethod
     def _result(ref: Any) -> Any:

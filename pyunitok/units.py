@@ -134,9 +134,9 @@ def _ranges(plan: Plan, n_bytes: int, each: Each) -> dict[int, list[tuple[Range,
         counts = [(plan.sources[number], part, separator_of(plan.sources[number], plan.separator))
                   for number, part in pairs]  # fmt: skip
         found = dict(each(_counted, str(Path.cwd()), counts))
-        starts = [BEGINNING]
-        for k, (_, part) in enumerate(pairs[1:]):
-            starts.append(followed_by(starts[-1], found[k]) if part.begin else BEGINNING)
+        starts = list[Position]()
+        for k, (_, part) in enumerate(pairs):
+            starts.append(followed_by(starts[-1], found[k - 1]) if part.begin else BEGINNING)
     divided: dict[int, list[tuple[Range, Position]]] = {}
     for (number, part), start in zip(pairs, starts, strict=True):
         divided.setdefault(number, []).append((part, start))

@@ -28,6 +28,7 @@ from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.stream import CHUNK_BYTES, RawFile, decompressed
+from pyunitok.corpus.stream import open as open_stream
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import InputError
 
@@ -96,8 +97,7 @@ UNCOUNTED = Position(bytes=1, documents=1, lines=1, file_bytes=1)
 
 def counted(source: Source, part: Range, separator: bytes | None) -> Position:
     """What is in a range: its bytes, documents and lines, bad lines among them. InputError. Reads it all once."""
-    stream = open_range(source, part, separator).opened
-    assert stream is not None
+    stream = open_stream(open_range(source, part, separator))
     try:
         at = BEGINNING if part.begin == 0 else UNCOUNTED
         reader: JsonlReader | TextReader
