@@ -44,6 +44,7 @@ static int begins_word(const unitok_model *m, const uint8_t *text, int64_t n_byt
 
 int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes, token *tokens)
 {
+    if (n_bytes > TEXT_BYTES_MAX) return -1;
     if (m->kind == UNITOK_KIND_BPE) return bpe_segment(m->bpe, &s->bpe, segment, n_bytes, tokens);
     if (m->kind == UNITOK_KIND_CHAR) return characters_segment(&m->characters, segment, n_bytes, tokens);
     int64_t n = 0;
@@ -67,21 +68,21 @@ int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *se
 
 #define NAME(x) x##_float_16
 #define ID uint16_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM float
 #define SUM_SCORES id_scores32
 #include "segments.h"
 
 #define NAME(x) x##_float_32
 #define ID uint32_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM float
 #define SUM_SCORES id_scores32
 #include "segments.h"
 
 #define NAME(x) x##_double_16
 #define ID uint16_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM double
 #define SUM_SCORES id_scores64
 #define RESTARTS 1
@@ -89,7 +90,7 @@ int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *se
 
 #define NAME(x) x##_double_32
 #define ID uint32_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM double
 #define SUM_SCORES id_scores64
 #define RESTARTS 1
@@ -149,11 +150,12 @@ int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
 
 /* One document, or the next part of one, into ids[at..]; the number of ids, or an ENCODE_ code. `draw`: NULL, or how to
  * sample this document. */
-static int64_t encode(const unitok_model *m, unitok_scratch *s, const draw *draw, unitok_state *state, const uint8_t *text,
-                      int64_t n_bytes, int64_t n_readable, int last, int plain, void *ids, int64_t at, int64_t capacity)
+static int64_t encode(const unitok_model *m, unitok_scratch *s, const draw *draw, unitok_state *state,
+                      const uint8_t *text, int64_t n_bytes, int64_t n_readable, int last, int32_t flags, void *ids,
+                      int64_t at, int64_t capacity)
 {
 #define ENCODE(instance, ID) \
-    encode_##instance(m, s, draw, state, text, n_bytes, n_readable, last, plain, (ID *)ids + at, capacity - at)
+    encode_##instance(m, s, draw, state, text, n_bytes, n_readable, last, flags, (ID *)ids + at, capacity - at)
     ASSERT(s->model == m);
     switch (m->loop) {
     case LOOP_16: return ENCODE(16, uint16_t);
@@ -213,7 +215,7 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s, const unit
         }
         if (sampling) draw.key = document_key(sampling, k);
         int64_t n = encode(m, s, sampling ? &draw : NULL, of_this, data + offsets[k], offsets[k + 1] - offsets[k],
-                           offsets[n_docs] - offsets[k], last, flags & UNITOK_ENCODE_PLAIN, ids, done, capacity);
+                           offsets[n_docs] - offsets[k], last, flags, ids, done, capacity);
         if (n == ENCODE_NO_MEMORY) return fail_memory(error);
         int with_eod = eod_id >= 0 && last;
         if (n == ENCODE_NO_ROOM || done + n + with_eod > capacity)

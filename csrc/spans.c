@@ -31,8 +31,10 @@ int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, d
     memset(d, 0, sizeof *d);
     d->text = text;
     d->n_bytes = n_bytes;
+    if (n_bytes > TEXT_BYTES_MAX) return 0;
     if (!m->normalizer) return 1;
     int64_t n = unitok_normalize(m->normalizer, text, n_bytes, 0, NULL, NULL, 0);
+    if (n > TEXT_BYTES_MAX) return 0;
     d->normalized = mem_alloc((size_t)n + 1);
     d->to_source = mem_alloc(((size_t)n + 1) * sizeof *d->to_source);
     if (!d->normalized || !d->to_source) {

@@ -31,6 +31,7 @@ MODEL_FLAGS: dict[str, int] = {
     for name in (
         "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix", "byte_fallback",
         "merge_unknown", "float64", "restart_at_space", "restart_after_newline", "bytes", "byte_pieces_match",
+        "listed_merges", "ignore_merges",
     )
 }  # fmt: skip
 CHECKSUM_AT: int = lib.UNITOK_NATIVE_CHECKSUM_AT
@@ -110,7 +111,8 @@ class Model:
     def new(
         cls, data: Bytes, offsets: Offsets, ids: Offsets, *, kind: str = "longest", flags: int = 0,
         scores: Scores | None = None, types: Bytes | None = None, charsmap: bytes = b"", unknown_surface: bytes = b"",
-        eod_id: int | None, fallback_id: int | None = None, engine: str = "double-array", cpu: str | None = None,
+        eod_id: int | None, fallback_id: int | None = None, merges: Offsets | None = None,
+        engine: str = "double-array", cpu: str | None = None,
     ) -> Model:  # fmt: skip
         """See unitok_spec and unitok_model_new in csrc/unitok.h."""
         ret, error, spec = ffi.new("unitok_model **"), ffi.new("unitok_error *"), ffi.new("unitok_spec *")
@@ -125,6 +127,8 @@ class Model:
         spec.unknown_surface, spec.n_unknown_surface_bytes = surface, len(unknown_surface)
         spec.scores = ffi.NULL if scores is None else pointer(scores)
         spec.types = ffi.NULL if types is None else pointer(types)
+        if merges is not None:
+            spec.merges, spec.n_merges = pointer(merges), len(merges) // 3
         spec.eod_id = -1 if eod_id is None else eod_id
         spec.fallback_id = -1 if fallback_id is None else fallback_id
         check(lib.unitok_model_new(spec, engine_number(engine), cpu_number(cpu), ret, error), error)
@@ -166,9 +170,38 @@ class Model:
                 return out[:n].tobytes()
             room = n
 
+    def spec(self) -> dict[str, Any]:
+        """Copies of what it was built from, in the terms of Model.new; not for greedy longest prefix."""
+        spec = lib.unitok_model_spec(self.handle)
+        n = int(spec.n_pieces)
+        offsets = np.frombuffer(ffi.buffer(spec.offsets, 8 * (n + 1))[:], np.int64)
+
+        def bytes_of(data: Any, n_bytes: int) -> bytes:
+            return ffi.buffer(data, n_bytes)[:] if n_bytes else b""
+
+        return {
+            "data": np.frombuffer(bytes_of(spec.data, int(offsets[-1])), np.uint8),
+            "offsets": offsets,
+            "ids": np.frombuffer(ffi.buffer(spec.ids, 8 * n)[:], np.int64),
+            "scores": np.frombuffer(ffi.buffer(spec.scores, 8 * n)[:], np.float64),
+            "types": np.frombuffer(ffi.buffer(spec.types, n)[:], np.uint8),
+            "charsmap": bytes_of(spec.charsmap, spec.n_charsmap_bytes),
+            "unknown_surface": bytes_of(spec.unknown_surface, spec.n_unknown_surface_bytes),
+        }
+
     def is_byte(self, id_: int) -> bool:
         """Whether the id is a byte piece."""
         return bool(lib.unitok_model_piece_type(self.handle, id_) == lib.UNITOK_PIECE_BYTE)
+
+    def is_text(self, id_: int) -> bool:
+        """Whether the id has a piece that is no control symbol."""
+        return int(lib.unitok_model_piece_type(self.handle, id_)) not in (0, lib.UNITOK_PIECE_CONTROL)
+
+    def scores(self) -> tuple[Offsets, Scores]:
+        """Copies of int64[n] ids and float64[n] scores, piece by piece; not for greedy longest prefix."""
+        spec = lib.unitok_model_spec(self.handle)
+        ids = np.frombuffer(ffi.buffer(spec.ids, 8 * spec.n_pieces)[:], np.int64)
+        return ids, np.frombuffer(ffi.buffer(spec.scores, 8 * spec.n_pieces)[:], np.float64)
 
     def find(self, piece: bytes) -> int:
         return int(lib.unitok_model_find(self.handle, piece, len(piece)))
@@ -341,19 +374,20 @@ class Scratch:
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None,
-        plain: bool = False, sampling: Any = None, documents: Offsets | None = None,
+        plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
         ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough.
 
         sampling   what sampling() made, to draw a sample of each document; its document is the first one's number
         documents  with sampling: the number of each, int64[n], where they do not follow each other
+        prepared   the documents are normalized already, see UNITOK_ENCODE_PREPARED
         """
         n_docs = len(offsets) - 1
         if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
             raise ValueError("a buffer is too small for these documents, or of another dtype")
         flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain
-        flags |= lib.UNITOK_ENCODE_OPEN_START * open_start
+        flags |= lib.UNITOK_ENCODE_OPEN_START * open_start | lib.UNITOK_ENCODE_PREPARED * prepared
         error = ffi.new("unitok_error *")
         head = (self._model_handle, self.handle)
         tail = (
@@ -460,6 +494,12 @@ class Normalizer:
 
     def split(self, text: bytes) -> int:
         return int(lib.unitok_normalize_split(self.handle, text, len(text)))
+
+
+def nfc_is_sure(text: Any) -> bool:
+    """Whether Unicode's form NFC surely leaves these bytes (any buffer) as they are: see csrc/unitok.h."""
+    buffer = text if text.__class__ is bytes else ffi.from_buffer("uint8_t[]", text)
+    return bool(lib.unitok_nfc_is_sure(buffer, len(buffer)))
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
