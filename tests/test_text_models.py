@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import zstandard
-from conftest import CPUS, SHARED, find_shared, settings
-from hypothesis import given
+from conftest import CPUS, SHARED, fewer, find_shared
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, make, shared_paths
+from sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_paths
 from text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
 
 from pyunitok import Packed, Tokenizer
@@ -24,7 +24,6 @@ pytest.importorskip("google.protobuf")
 EXPENSIVE = settings().max_examples >= 1000
 CORPORA = sorted((SHARED / "data/corpora").glob("*.zst"))
 MODELS = shared_paths()
-ALL_PATHS = 12  # of n-best: texts of at most so many characters
 
 
 def surfaces(pieces: Any) -> list[str]:
@@ -57,7 +56,11 @@ def spm_normalize(want: Any, text: bytes) -> bytes:
 
 
 def decodes(tok: Tokenizer, want: Any, ids: Sequence[int]) -> None:
-    assert tok.decode(ids, errors="replace") == want.decode(list(ids))
+    try:
+        expected = want.decode(list(ids))
+    except UnicodeDecodeError:  # a piece that is half a character
+        return
+    assert tok.decode(ids, errors="replace") == expected
 
 
 def same_nbest(tok: Tokenizer, want: Any, text: bytes, n: int) -> None:
@@ -109,7 +112,8 @@ def test_shared_models_decode_any_ids(path: Path) -> None:
     want, tok = spm.SentencePieceProcessor(model_file=str(path)), Tokenizer.from_file(path)
     rng = random.Random(path.stem)
     for _ in range(200):
-        decodes(tok, want, [rng.randrange(rng.choice([10, 300, tok.vocab_size])) for _ in range(rng.randrange(12))])
+        limits = [min(n, tok.vocab_size) for n in (10, 300, tok.vocab_size)]
+        decodes(tok, want, [rng.randrange(rng.choice(limits)) for _ in range(rng.randrange(12))])
     some = range(0, tok.vocab_size, 7)
     assert [tok.id_to_piece(id_) for id_ in some] == [want.id_to_piece(id_) for id_ in some]
 
@@ -130,7 +134,7 @@ def test_known_pieces() -> None:
     xlnet = Tokenizer.from_file(find_shared("models/spm/xlnet_base_cased.model"))
     assert xlnet.encode_as_pieces("Sesquipedalophobia") == ["▁Se", "s", "qui", "ped", "alo", "phobia"]
     t5 = Tokenizer.from_file(find_shared("models/spm/t5_base.model"))
-    assert t5.encode_as_pieces("ｔｈｅ") == ["▁the"]  # noqa: RUF001
+    assert t5.encode_as_pieces("ｔｈｅ") == ["▁the"]
     word = tokenizer(make([(SPACE + b"the", -1.0, NORMAL)], model_type=WORD))
     assert word.encode("the@x the").tolist() == [word.unk_id, 3]
 
@@ -139,6 +143,7 @@ def test_known_pieces() -> None:
 
 
 @given(st.integers(0, 1 << 48), st.sampled_from(list(KINDS)))
+@fewer(3)
 def test_toy_models(seed: int, kind: str) -> None:
     """All flags, scores and pieces; every way to encode gives the reference's ids."""
     rng = random.Random(seed)
@@ -179,6 +184,7 @@ def test_toy_models_nbest(seed: int) -> None:
 
 
 @given(st.integers(0, 1 << 48), st.sampled_from(list(KINDS)), st.booleans())
+@fewer(3)
 def test_holes_between_ids(seed: int, kind: str, wide: bool) -> None:
     """Other ids than 0, 1, 2, … are the same pieces by other names."""
     rng = random.Random(seed)
@@ -208,11 +214,12 @@ def test_holes_between_ids(seed: int, kind: str, wide: bool) -> None:
 def test_sums_that_tie(score: float, n_bytes: int) -> None:
     """Equal scores: which of two paths wins is the rounding of the sum before them, and where it begins anew."""
     pieces = [(b"a", score, NORMAL), (b"b", score, NORMAL), (b"ab", 2 * score, NORMAL), (b"ba", 2 * score, NORMAL),
-              (b"aba", 3 * score, NORMAL), (SPACE, score / 3, NORMAL), (SPACE + b"a", score / 3 + score, NORMAL)]  # fmt: skip
+              (b"aba", 3 * score, NORMAL), (SPACE, score / 3, NORMAL), (SPACE + b"a", score / 3 + score, NORMAL),
+              ]  # fmt: skip
     proto = make(pieces, model_type=UNIGRAM)
     want, tok = reference(proto), tokenizer(proto)
     rng = random.Random(n_bytes)
-    texts = [(b"ab" * n_bytes)[:n_bytes], bytes(rng.choices(b"ab ", k=n_bytes)), bytes(rng.choices(b"abZ  ", k=n_bytes))]
+    texts = [(b"ab" * n_bytes)[:n_bytes], *(bytes(rng.choices(letters, k=n_bytes)) for letters in (b"ab ", b"abZ  "))]
     for text in texts:
         ids = want.encode(text)
         assert tok.encode(text).tolist() == tok.encode(text).tolist() == ids
@@ -230,7 +237,7 @@ def test_a_sum_that_cannot_stay() -> None:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_words_that_nobody_knows_become_bytes(kind: str) -> None:
-    """encode_with_offsets of a word model wrote the first bytes that follow instead of U+2581's, and read past the text."""
+    """encode_with_offsets of a word model took other bytes for those of U+2581, and read past the text."""
     proto = make([(b"q", -1.0, NORMAL)], model_type=KINDS[kind], byte_fallback=True)
     want, tok = reference(proto), tokenizer(proto)
     for text in (b"x", b"xy z", " é日 ".encode(), b"  ", b"q \xff"):
@@ -238,9 +245,7 @@ def test_words_that_nobody_knows_become_bytes(kind: str) -> None:
 
 
 def test_splitting_costs_no_square() -> None:
-    """Where any byte may lie inside a rule's key, only the end of the text is looked at (a second for a megabyte, before)."""
-    from sentencepieces import charsmap
-
+    """Where any byte may lie inside a rule's key, only the end of the text is looked at."""
     proto = make([(b"a", -1.0, NORMAL), (b"aa", -2.5, NORMAL)], model_type=UNIGRAM)
     proto.normalizer_spec.precompiled_charsmap = charsmap({b"aaa": b"a", b"ba": b"b"})
     tok = tokenizer(proto)
