@@ -165,8 +165,8 @@ def test_ids_over_65535(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
     command(tmp_path, "verify", "ids", "-m", "toy.model")
     command(tmp_path, "detokenize", "ids", "-m", "toy.model", "-o", "back.txt")
     assert (tmp_path / "back.txt").read_bytes() == b"".join(tok.decode_bytes(tok.encode(doc)) for doc in docs)
-    command(tmp_path, "export", "npy", "ids", "--out", "ids.npy")
-    exported = np.load(tmp_path / "ids.npy")
+    command(tmp_path, "export", "ids", "--to", "npy", "-o", "exported")
+    exported = np.load(tmp_path / "exported/ids.npy")
     assert exported.dtype == np.uint32 and exported.tolist() == array.ids.tolist()
 
 
