@@ -10,6 +10,7 @@ Before a figure of a model and corpus is taken, ids are compared on every docume
 from __future__ import annotations
 
 import functools
+import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -140,15 +141,21 @@ def chosen(models: Iterable[Model], settings: Settings) -> list[Model]:
     """Those that are asked for, each with the path of its file."""
     folder = Corpora.find(settings.shared, None).folder.parent / "models"
     known = {model.name: replace(model, path=str(folder / model.path)) for model in models}
-    first = next(iter(known.values()))
     found: list[Model] = []
     for name in settings.models or known:
         if name not in known and not Path(name).exists():
             raise click.ClickException(f"no model {name}; there are {', '.join(known)}, or give a file")
-        # a file of one's own is measured beside the first peer of the command, a JSON beside tokenizers
-        peer = "tokenizers" if name.endswith(".json") else next(iter(first.peers))
-        found.append(known.get(name) or Model(name, {peer: {}}))
+        found.append(known.get(name) or Model(name, {peer_of(Path(name)): {}}))
     return found
+
+
+def peer_of(path: Path) -> str:
+    """Whose a model file is: BytePiece's begins with an object of lists, tokenizers' is another JSON."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    if not head.startswith(b"{"):
+        return "sentencepiece"
+    return "bytepiece" if re.match(rb'\{\s*"[^"]*"\s*:\s*\[', head) else "tokenizers"
 
 
 def opened(model: Model, report: Report) -> tuple[Tokenizer, list[Peer]] | None:

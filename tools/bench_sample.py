@@ -151,14 +151,14 @@ def measure(work: Work, peer: Peer, alpha: float, target: float | None, report: 
     n_bytes = n_bytes_of(work.timed)
     per = {name: per_byte(taken, n_bytes_of(texts) if name == "peer" else n_bytes) for name, taken in seconds.items()}
     times, of_viterbi = ratio(per["peer"], per["ours"]), ratio(per["viterbi"], per["batch"])
+    viterbi_target = None if tokenizer.kind == "bpe" else VITERBI_TARGET
     report.add(
         model=work.model.name, corpus=work.corpus, method="dropout" if tokenizer.kind == "bpe" else "lattice",
         alpha=alpha, sample_MBps=speed(per["ours"]), peer=peer.name, peer_MBps=speed(per["peer"]), x=times,
         x_of_minima=min(per["peer"]) / min(per["ours"]), target=target, verdict=met(times, target),
         ids_of_peers=n_ours / n_theirs, batch_MBps=speed(per["batch"]), x_batch=ratio(per["peer"], per["batch"]),
-        viterbi_MBps=speed(per["viterbi"]),
-        of_viterbi=of_viterbi, viterbi_target=None if tokenizer.kind == "bpe" else VITERBI_TARGET,
-        viterbi_verdict=None if tokenizer.kind == "bpe" else met(of_viterbi, VITERBI_TARGET),
+        viterbi_MBps=speed(per["viterbi"]), of_viterbi=of_viterbi, viterbi_target=viterbi_target,
+        viterbi_verdict=met(of_viterbi, viterbi_target),
     )  # fmt: skip
 
 
