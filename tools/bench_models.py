@@ -98,6 +98,7 @@ class Settings:
     doc_bytes: int
     megabytes: float
     share: int
+    same: bool
     clock: str
     as_json: bool
 
@@ -128,6 +129,7 @@ def model_options(command: Callable[[Settings], None]) -> Callable[..., None]:
         click.option("--megabytes", type=float, default=8.0, show_default=True, help="At most so much of a corpus."),
         click.option("--share", type=click.IntRange(1), default=8, show_default=True,
                      help="Slow peers are timed on every so-manieth document."),
+        click.option("--same", is_flag=True, help="Warm up on the very documents that are timed, not on those before."),
         clock_option,
         json_option,
     )  # fmt: skip
@@ -197,13 +199,14 @@ def check_ids(where: str, first: int, step: int, ours: Iterable[Any], theirs: It
 
 @dataclass(frozen=True)
 class Work:
-    """One model on one corpus: what is encoded before (warm) and what is timed."""
+    """One model on one corpus: what is encoded before (warm), and what is timed, from document `first` on."""
 
     model: Model
     corpus: str
     tokenizer: Tokenizer
     before: list[bytes]
     timed: list[bytes]
+    first: int
     share: int
 
     @classmethod
@@ -211,7 +214,8 @@ class Work:
         n_docs = max(2, int(settings.megabytes * 1e6) // settings.doc_bytes)
         docs = documents(text, settings.doc_bytes)[:n_docs]
         half = len(docs) // 2
-        return cls(model, corpus, tokenizer, docs[:half], docs[half:], settings.share)
+        timed = docs[half:]
+        return cls(model, corpus, tokenizer, timed if settings.same else docs[:half], timed, half, settings.share)
 
     @property
     def where(self) -> str:
@@ -226,11 +230,11 @@ class Work:
         first, *others = peer.calls.values()
         expected = first(texts)
         for packed in ours:
-            check_ids(self.where, len(self.before), 1, packed, expected, peer.name)
+            check_ids(self.where, self.first, 1, packed, expected, peer.name)
         step = self.share if peer.is_slow else 1
         for call in others:
             there = f"{peer.name}'s other call"
-            check_ids(self.where, len(self.before), step, expected[::step], call(texts[::step]), there)
+            check_ids(self.where, self.first, step, expected[::step], call(texts[::step]), there)
 
 
 def n_bytes_of(texts: Iterable[str | bytes]) -> int:
@@ -303,7 +307,8 @@ def _encode(title: str, models: Iterable[Model], names: Sequence[str], settings:
                 n_documents += len(work.timed)
         measured += 1
     report.notes.insert(0, f"ids: {n_documents:,} documents of {measured} models, 0 different from the peers'")
-    report.notes.append("`warm`: the memo has met the first half of a corpus, as has that of a peer; `cold`: nothing")
+    met_before = "these very documents" if settings.same else "the first half of a corpus"
+    report.notes.append(f"`warm`: the memo has met {met_before}, as has that of a peer; `cold`: nothing")
     show(report, settings)
 
 

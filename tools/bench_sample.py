@@ -98,7 +98,7 @@ def _check_cuts(work: Work, docs: Iterable[bytes], ids: Iterable[Any], step: int
     by_id = surfaces(work.tokenizer)
     for k, (doc, sample) in enumerate(zip(docs, ids, strict=True)):
         if not is_cut_of(work.tokenizer.normalize(doc).encode(), np.asarray(sample).tolist(), by_id):
-            number = len(work.before) + k * step
+            number = work.first + k * step
             raise fail(f"{work.where}, document {number}: a sample of {who} is no cut of the text, from position 0 on")
 
 
@@ -135,10 +135,10 @@ def measure(work: Work, peer: Peer, alpha: float, target: float | None, report: 
     if sample is None:
         raise fail(f"{peer.name} does not sample")
     batch.run(plain=True)
-    check_ids(work.where, len(work.before), 1, batch.ids(), tokenizer.encode_batch(work.timed, threads=1), "encode")
+    check_ids(work.where, work.first, 1, batch.ids(), tokenizer.encode_batch(work.timed, threads=1), "encode")
     batch.run(sampling=how)
     ours, theirs = samples(), list(sample(texts, alpha))
-    check_ids(f"{work.where}, alpha {alpha}", len(work.before), 1, batch.ids(), ours, "Tokenizer.sample")
+    check_ids(f"{work.where}, alpha {alpha}", work.first, 1, batch.ids(), ours, "Tokenizer.sample")
     _check_cuts(work, work.timed, ours, 1, "ours")
     _check_cuts(work, work.timed[:: work.share], theirs, work.share, peer.name)
     n_ours, n_theirs = (sum(map(len, rows)) for rows in (ours[:: work.share], theirs))
