@@ -84,6 +84,7 @@ BYTEPIECE_MODELS = (
     Model("bytepiece/bytepiece_80k.model", {"bytepiece": BYTEPIECE}),
     Model("bytepiece/bytepiece.plus.40k.model", {"bytepiece": BYTEPIECE}),
 )
+
 # -------------------------------------------------------------------------------------------------- options ---
 
 
@@ -128,7 +129,7 @@ def model_options(command: Callable[[Settings], None]) -> Callable[..., None]:
         click.option("--doc-bytes", type=click.IntRange(1), default=8192, show_default=True, help="Size of documents."),
         click.option("--megabytes", type=float, default=8.0, show_default=True, help="At most so much of a corpus."),
         click.option("--share", type=click.IntRange(1), default=8, show_default=True,
-                     help="Slow peers are timed on every so-manieth document."),
+                     help="Slow peers are timed on 1 document in so many."),
         click.option("--same", is_flag=True, help="Warm up on the very documents that are timed, not on those before."),
         clock_option,
         json_option,
