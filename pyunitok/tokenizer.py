@@ -268,7 +268,7 @@ class Tokenizer(Sampling):
             spaced = spaced.lstrip(b" ")
         elif flags & known["add_dummy_prefix"]:
             spaced = spaced.removeprefix(b" ")
-        return self._denormalize(spaced)
+        return self.denormalize(spaced)
 
     def decode_batch(self, ids: Packed) -> Packed:
         """Many sequences of ids (a Packed of dtype, offsets [n + 1]) to a Packed of uint8, offsets [n + 1].
