@@ -1,7 +1,7 @@
 """encode_batch: many documents, over threads, into one packed list of ids.
 
     documents   | d0 d1 d2 d3 | d4 d5 | d6 … |      each thread takes a run of about as many bytes
-    one array   | ids ···     | ids ··| ids · |     and writes into its own region: an id takes at least a byte of text
+    one array   | ids ···     | ids ··| ids · |     and writes into its own region: an id mostly takes a byte of text
                 | ids | ids | ids |                 at the end the gaps are closed and what is left over is given back
 """
 
@@ -92,13 +92,22 @@ def _encode_groups(
 
 def encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None) -> Packed:
     """See Tokenizer.encode_batch."""
+    ids_per_byte = 1
+    while True:
+        try:
+            return _encode_batch(tokenizer, documents, threads, ids_per_byte)
+        except _ffi.RoomError:  # normalization made texts grow
+            ids_per_byte *= 2
+
+
+def _encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None, ids_per_byte: int) -> Packed:
     sizes = documents.sizes
     n_docs, n_bytes = len(sizes), int(sizes.sum())
     wanted = min(available_cores(), n_bytes // THREAD_BYTES) if threads is None else threads
     n_parts = max(1, min(wanted, n_docs))
     starts = np.concatenate(([0], np.cumsum(sizes)))
     cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
-    room = [int(starts[cut]) + part * _ffi.ENCODE_SLACK for part, cut in enumerate(cuts)]
+    room = [ids_per_byte * int(starts[cut]) + part * _ffi.ENCODE_SLACK for part, cut in enumerate(cuts)]
     ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, tokenizer.dtype)
 
     def encode_part(part: int) -> Offsets:

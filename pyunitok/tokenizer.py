@@ -228,8 +228,8 @@ class Tokenizer(Sampling):
         return table[:, 0].astype(self.dtype), spans
 
     def normalize(self, text: str | bytes) -> str:
-        """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; BytePiece's NFC; RWKV's as it
-        is."""
+        """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; BytePiece's NFC; RWKV has
+        none."""
         data = as_bytes(text)
         if self.about.prepare:
             data = nfc.normalize(data)
