@@ -206,6 +206,9 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     status = build_encoder(m, error);
     if (status) return status;
     if (m->unigram) find_idle_id(m);
+    if (m->unigram) m->info.memory_bytes += unigram_memory_bytes(m->unigram);
+    if (m->bpe) m->info.memory_bytes += bpe_memory_bytes(m->bpe);
+    if (m->normalizer) m->info.memory_bytes += unitok_normalizer_memory_bytes(m->normalizer);
     int wide = m->info.id_bytes == 4;
     m->loop = !m->unigram ? LOOP_16 + wide : m->flags & UNITOK_FLOAT64 ? LOOP_DOUBLE_16 + wide : LOOP_FLOAT_16 + wide;
     m->info.unknown_id = m->unknown_id;

@@ -333,7 +333,7 @@ static int64_t NAME(sample_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
             end = cut ? done + cut : cut_next(m->cuts, text, done + n_near - 1, seen);
             if (end == seen && !closed) break;
         }
-        token *tokens = scratch_tokens(r->s, 3 * (end - done));
+        token *tokens = end - done <= TEXT_BYTES_MAX ? scratch_tokens(r->s, 3 * (end - done)) : NULL;
         int64_t n = tokens ? sample_tokens(m, r->s, r->draw->sampling, r->draw->key, text + done, end - done, r->position,
                                            tokens) : -1;
         if (n < 0) r->failed = 1;
@@ -350,7 +350,7 @@ static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_b
 {
     ID *out = ids;
     if (r->draw) {
-        token *tokens = scratch_tokens(r->s, 3 * n_bytes + 1);
+        token *tokens = n_bytes <= TEXT_BYTES_MAX ? scratch_tokens(r->s, 3 * n_bytes + 1) : NULL;
         int64_t n = tokens ? sample_tokens(r->m, r->s, r->draw->sampling, r->draw->key, text, n_bytes, r->position, tokens) : -1;
         r->failed = n < 0;
         return n < 0 ? 0 : NAME(emit)(r->m, text, tokens, n, ids);

@@ -265,9 +265,9 @@ enum unitok_encode_flags {
  * a text of n_bytes; others may need more where text grows by normalization or breaks down into bytes. */
 #define UNITOK_ENCODE_SLACK 16
 
-/* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are; -1 when memory is short;
- * -2 where `capacity` (in ids) may not be enough: try again with more. O(n_bytes) on any bytes; BPE O(n log n) within a
- * segment. */
+/* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are; -1 when memory is
+ * short, or where BPE or a sample would have to take 2^29 bytes at once; -2 where `capacity` (in ids) may not be enough:
+ * try again with more. O(n_bytes) on any bytes; BPE O(n log n) within a segment. */
 int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                       void *ids, int64_t capacity);
 

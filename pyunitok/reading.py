@@ -332,7 +332,7 @@ class Workers:
 
     def _state_before(self, number: int, block: Block) -> _ffi.State | None:
         """What goes on into this block, when the one before is encoded; None: the run has stopped."""
-        if not block.inside or not self._plan.carries_state:
+        if not (block.n_docs and block.inside and self._plan.carries_state):
             return _ffi.State()
         with self._changed:
             self._changed.wait_for(lambda: number in self._states or self._broken)

@@ -261,6 +261,21 @@ class Tokenizer(Sampling):
         data, _ = self.model.decode_batch(array, np.array([0, len(array)], np.int64))
         return self._denormalize(data.tobytes())
 
+    def reference(self, text: bytes) -> bytes:
+        """What decode_bytes(encode(text)) must give, to verify by: the text or, where the model is not lossless, its
+        normalized form with spaces for U+2581; where unknown characters are lost, what encoding leaves of it."""
+        if self.lossless:
+            return text
+        flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
+        if not self.normalizes or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
+            return self.decode_bytes(self.encode(text))
+        spaced = self.model.normalize(text).replace("\u2581".encode(), b" ")
+        if flags & known["remove_extra_whitespaces"]:
+            spaced = spaced.lstrip(b" ")
+        elif flags & known["add_dummy_prefix"]:
+            spaced = spaced.removeprefix(b" ")
+        return self._denormalize(spaced)
+
     def decode_batch(self, ids: Packed) -> Packed:
         """Many sequences of ids (a Packed of dtype, offsets [n + 1]) to a Packed of uint8, offsets [n + 1].
 

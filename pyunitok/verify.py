@@ -1,4 +1,4 @@
-"""verify(): whether a token file is what its manifest says: hashes, ends, ids, eods, counts. Everything, in parallel.
+"""verify(): whether a token file is what its manifest says: hashes, ends, ids, eods, counts, metadata. All in parallel.
 
 Whether it decodes to its inputs, verify_text.py finds out.
 """
@@ -17,6 +17,7 @@ import xxhash
 from pyunitok.batch import available_cores
 from pyunitok.errors import OutputError
 from pyunitok.hashing import HASH_CHUNK_BYTES
+from pyunitok.metadata import Metadata, metadata_path
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import Manifest, TokenArray, sidecars
 
@@ -50,6 +51,7 @@ def verify(
     faults = list(_consistency(array, manifest))
     tasks = [*_hashes(array.path, array.ids, manifest.hash.get("tokens"), _id_check(array, tokenizer))]
     tasks += _hashes(sidecars(array.path)[0], array.ends, manifest.hash.get("ends"), None)
+    tasks.append(_Task(0, lambda: _metadata(array)))
     tasks += [_Task(0, lambda d=d: _ends(array, d)) for d in range(0, len(array), CHUNK_DOCS)]  # type: ignore[misc]
 
     def work(task: _Task) -> list[str]:
@@ -137,6 +139,23 @@ def _id_check(array: TokenArray, tokenizer: Tokenizer | None) -> Callable[[int, 
                 yield f"{array.path}: document {d}, token {at + k}: id {part[k]} has no meaning in {tokenizer.name}"
 
     return check
+
+
+def _metadata(array: TokenArray) -> Iterator[str]:
+    """Of the sidecar, where there is one: a line of JSON for each document, in frames whose checksums are right."""
+    path = metadata_path(array.path)
+    if not path.exists():
+        return
+    try:
+        kept = Metadata(path)
+        if len(kept) != len(array):
+            yield f"{path} is of {len(kept)} documents, {array.path} has {len(array)}"
+        first = 0
+        for _, n_lines in kept.frames():
+            kept.line(first)  # decompresses the frame, which checks it
+            first += n_lines
+    except OutputError as error:
+        yield str(error)
 
 
 def _ends(array: TokenArray, first: int) -> Iterator[str]:

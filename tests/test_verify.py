@@ -120,6 +120,22 @@ def test_chunks_of_64_mib(tmp_path):
     assert array.manifest is not None
 
 
+def test_kept_metadata(tmp_path, toy):
+    (tmp_path / "a.jsonl").write_text("".join(f'{{"text": "{k}", "id": {k}}}\n' for k in range(9000)))
+    array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", metadata=True)
+    assert verify(array, toy) == []
+    path = tmp_path / "ids.meta.jsonl.zst"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
+    assert any("ids.meta.jsonl.zst" in fault for fault in verify(array, toy))
+    path.write_bytes(whole[:-1])
+    assert any("no whole metadata file" in fault for fault in verify(array, toy))
+    path.write_bytes(whole)
+    array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "other")
+    path.rename(tmp_path / "other.meta.jsonl.zst")
+    assert verify(array, toy) == []
+
+
 def test_an_eod_that_the_model_does_not_have(tmp_path, toy):
     (tmp_path / "a.txt").write_bytes(b"the")
     array = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", eod_id=777)
@@ -289,13 +305,17 @@ def test_what_is_tokenized_is_verified(tmp_path_factory, toy, corpus, separator,
 
 @pytest.mark.parametrize("block_bytes", [64, 1 << 16])
 @pytest.mark.parametrize(("document", "byte"), [(0, 0), (0, 8000), (3, 5), (9, 0), (9, 2999)])
-@pytest.mark.parametrize("suffix", ["txt", "jsonl"])
+@pytest.mark.parametrize("suffix", ["txt", "jsonl", "parquet"])
 def test_an_encoder_that_errs_is_caught(tmp_path, toy, monkeypatch, block_bytes, document, byte, suffix):
     docs = [b"the cat " * 1500, b"", b"dog", b"the end", *[b"x"] * 5, b"y" * 3000]
     docs[document] = docs[document][:byte] + b"Q" + docs[document][byte + 1 :]
     name = f"a.{suffix}"
     lines = [json.dumps({"text": doc.decode()}).encode() for doc in docs]
-    (tmp_path / name).write_bytes(b"|".join(docs) if suffix == "txt" else b"\n".join(lines))
+    if suffix == "parquet":
+        table = pytest.importorskip("pyarrow").table({"text": [doc.decode() for doc in docs]})
+        pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / name)
+    else:
+        (tmp_path / name).write_bytes(b"|".join(docs) if suffix == "txt" else b"\n".join(lines))
     whole = _ffi.Scratch.encode_batch
 
     def err(self, data, offsets, ids, id_offsets, **options):

@@ -1,9 +1,8 @@
 """Benchmarks: python tools/bench.py COMMAND. Each verifies what it times, before it prints a figure.
 
-longest, trie, single and load measure the library in this process; start, tokenize and rss (bench_command.py) and
-checkpoints (bench_resume.py) and reading (bench_reading.py) the command line from outside. The corpora are not part of
-the repository: without them
-there is the sample.
+longest, trie, single and load measure the library in this process; start, tokenize and rss (bench_command.py),
+reading (bench_reading.py) and checkpoints (bench_resume.py) the command line from outside. The corpora are not part of
+the repository: without them there is the sample.
 """
 
 from __future__ import annotations

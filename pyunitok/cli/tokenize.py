@@ -49,7 +49,7 @@ from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, 
     "--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
     help="A bad JSON line: stop; or leave it out, list it in OUT.errors.jsonl, exit with 3. Damaged files always stop.",
 )  # fmt: skip
-@click.option("--metadata", is_flag=True, help="Keep each document's file, line, JSON fields: OUT.meta.jsonl.zst.")
+@click.option("--metadata", is_flag=True, help="Keep file, line and JSON fields of documents: OUT.meta.jsonl.zst.")
 @click.option(
     "--shard", type=ShardOf(), metavar="I/N",
     help="Only the I-th of N contiguous ranges of the inputs, of about equal sizes; I from 0 to N-1, as Slurm's array "

@@ -79,7 +79,7 @@ class JsonlReader:
         Raises InputError.
         """
         block.clear()
-        block.first_document = self._position.documents
+        block.first_document, block.inside = self._position.documents, self._position.inside
         while self._long is None and not self.finished and block.work is None and not block.bad:
             n_bytes = self._load(block)
             ends = self._whole_lines(block.lines, n_bytes)

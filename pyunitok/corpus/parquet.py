@@ -140,7 +140,7 @@ class ParquetReader:
     def _advance(self, block: Block) -> None:
         """Say where the block stands, and step over it."""
         before, n_rows = self._position, self._batch.n_rows_out
-        block.first_document = before.documents
+        block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
             before, bytes=before.bytes + block.source_bytes, documents=n_rows, inside=self._batch.waiting.inside
         )
