@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 import oracle_unigram
 import pytest
+from click.testing import CliRunner
 from conftest import CPUS, fewer, find_shared
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pyunitok import Tokenizer, _ffi, nfc
+from pyunitok.cli import cli
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.packed import Packed
 from pyunitok.vocab import bytepiece, rwkv
@@ -370,6 +372,22 @@ def test_text_that_grows_finds_room() -> None:
     text = "\u0958" * 3000
     assert tokenizer.count(text) == 18000 == len(tokenizer.encode(text))
     assert len(tokenizer.encode_batch([text, text], 2).data) == 36000
+
+
+def test_a_corpus_is_the_same_for_any_block(tmp_path: Path) -> None:
+    """Documents are divided after newlines; what is verified is their form NFC; texts that grow find room."""
+    path, model = tmp_path / "corpus.txt", tmp_path / "toy.model"
+    model.write_text(json.dumps(toy(2)))
+    text = "".join(random.Random(4).choices(["ab", " ", "\n", "e\u0301", "\u0958", "猫", "a\n\n"], k=40_000))
+    path.write_text(text)
+    for out, options in (("a", []), ("b", ["--block", "64K", "--threads", "3"]), ("c", ["--block", "64K", "--verify"])):
+        arguments = ["tokenize", str(path), "-m", str(model), "-o", str(tmp_path / out), "--doc", "file", *options]
+        result = CliRunner().invoke(cli, arguments)
+        assert result.exit_code == 0, result.output
+    expected = [*Tokenizer.from_file(model).encode(text).tolist(), 2]
+    for out in "abc":
+        assert np.fromfile(tmp_path / out, "<u2").tolist() == expected
+    assert CliRunner().invoke(cli, ["verify", str(tmp_path / "b"), str(path)]).exit_code == 0
 
 
 @fewer(2)
