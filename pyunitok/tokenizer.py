@@ -313,6 +313,8 @@ class Tokenizer(Sampling):
         normalized form with spaces for U+2581; where unknown characters are lost, what encoding leaves of it."""
         if self.lossless:
             return text
+        if self.about.prepare:
+            return nfc.normalize(text)
         flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
         if not self.normalizes or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
             return self.decode_bytes(self.encode(text))
