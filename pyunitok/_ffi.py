@@ -97,7 +97,7 @@ class Model:
     dtype  of its ids: uint16, or uint32 where the largest does not fit
     """
 
-    __slots__ = ("_keep", "dtype", "handle", "info")
+    __slots__ = ("_keep", "_types", "dtype", "handle", "info")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = ffi.new("unitok_model_info *")
@@ -106,6 +106,7 @@ class Model:
         self.dtype: np.dtype[Any] = np.dtype(np.uint16 if info.id_bytes == 2 else np.uint32)
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
         self._keep = keep
+        self._types: Bytes | None = None  # of every id
 
     @classmethod
     def new(
@@ -202,6 +203,18 @@ class Model:
         spec = lib.unitok_model_spec(self.handle)
         ids = np.frombuffer(ffi.buffer(spec.ids, 8 * spec.n_pieces)[:], np.int64)
         return ids, np.frombuffer(ffi.buffer(spec.scores, 8 * spec.n_pieces)[:], np.float64)
+
+    def bounds_of_runs(self, ids: Ids) -> Offsets:
+        """Where `ids` are to be parted so that no byte pieces with a control symbol between them meet."""
+        cuts: list[int] = []
+        if self.info.flags & lib.UNITOK_BYTE_FALLBACK:
+            if self._types is None:  # made when first asked for: one call an id
+                every = range(self.info.n_ids)
+                self._types = np.array([lib.unitok_model_piece_type(self.handle, id_) for id_ in every], np.uint8)
+            types = self._types[np.minimum(ids, len(self._types) - 1)]
+            is_cut = (types[:-1] == lib.UNITOK_PIECE_CONTROL) & (types[1:] == lib.UNITOK_PIECE_BYTE)
+            cuts = (np.flatnonzero(is_cut) + 1).tolist()
+        return np.array([0, *cuts, len(ids)], np.int64)
 
     def find(self, piece: bytes) -> int:
         return int(lib.unitok_model_find(self.handle, piece, len(piece)))

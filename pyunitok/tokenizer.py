@@ -292,8 +292,12 @@ class Tokenizer(Sampling):
             return self._decode_prepared(ids, skip_special, "\ufffd")
         if self._preparation is not None:
             return self._decode_prepared(ids, skip_special, None).encode("utf-8", "pyunitok.bytes").decode()
-        handler = "pyunitok.replace" if errors == "replace" and self.normalizes else errors
-        return self.decode_bytes(ids).decode("utf-8", handler)
+        if errors == "replace" and self.normalizes:
+            array = as_ids(ids, self.dtype)
+            parts = self.model.decode_batch(array, self.model.bounds_of_runs(array))
+            spelled = "".join(part.tobytes().decode("utf-8", "pyunitok.replace") for part in Packed(*parts))
+            return self.denormalize(spelled.encode()).decode()
+        return self.decode_bytes(ids).decode("utf-8", errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
