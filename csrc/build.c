@@ -9,18 +9,20 @@
 /* Pieces in the form that texts have inside: with U+2581 as a space where texts are compact. */
 typedef struct text_pieces {
     uint8_t *data, *types;
-    int64_t *offsets, n;
+    int64_t *offsets, *ids, n;
 } text_pieces;
 
 static void text_pieces_free(text_pieces *p)
 {
     mem_free(p->types);
+    mem_free(p->ids);
     mem_free(p->offsets);
     mem_free(p->data);
 }
 
 static int can_match(uint8_t type, int32_t flags)
 {
+    if (flags & UNITOK_LISTED_MERGES) return type != UNITOK_PIECE_CONTROL;
     if (type == UNITOK_PIECE_BYTE) return (flags & UNITOK_BYTE_PIECES_MATCH) != 0;
     return type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED || type == UNITOK_PIECE_UNUSED;
 }
@@ -50,12 +52,14 @@ static int text_pieces_of(const unitok_model *m, int only_matching, text_pieces 
     ret->data = mem_alloc((size_t)spec->offsets[spec->n_pieces] + 1);
     ret->types = mem_alloc((size_t)spec->n_pieces + 1);
     ret->offsets = mem_zalloc((size_t)spec->n_pieces + 1, sizeof(int64_t));
-    if (!ret->data || !ret->types || !ret->offsets) return 0;
+    ret->ids = mem_alloc(((size_t)spec->n_pieces + 1) * sizeof(int64_t));
+    if (!ret->data || !ret->types || !ret->offsets || !ret->ids) return 0;
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         int impossible;
         int64_t end = ret->offsets[ret->n], n_bytes = spec->offsets[k + 1] - spec->offsets[k];
         n_bytes = put_text_piece(m, spec->data + spec->offsets[k], n_bytes, ret->data + end, &impossible);
         if (only_matching && (impossible || !can_match(spec->types[k], m->flags))) continue;
+        ret->ids[ret->n] = spec->ids[k];
         ret->types[ret->n] = impossible ? UNITOK_PIECE_CONTROL : spec->types[k];
         ret->offsets[++ret->n] = end + n_bytes;
     }
@@ -125,7 +129,7 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
         if (m->byte_ids[byte] < 0) m->byte_ids[byte] = (int32_t)spec->ids[k];
     }
     if (!(m->flags & UNITOK_BYTE_FALLBACK)) {
-        if (m->unknown_id < 0 && !(m->flags & UNITOK_BYTES))
+        if (m->unknown_id < 0 && !(m->flags & (UNITOK_BYTES | UNITOK_LISTED_MERGES)))
             return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "there is no unknown piece and no byte fallback");
         return UNITOK_OK;
     }
@@ -146,6 +150,25 @@ static void find_idle_id(unitok_model *m)
     m->whole |= id == UNITOK_ID_MAX + 1;
 }
 
+/* Hugging Face's BPE. Its encoder does byte fallback itself; it fuses unknown characters within a segment, and what is left
+ * at the cuts does merge_unknown, unless texts can reach the unknown piece by merges, which is not fused. */
+static int32_t build_merges(unitok_model *m, const unitok_spec *spec, unitok_error *error)
+{
+    int32_t flags = 0;
+    int64_t n = spec->n_merges;
+    if (m->spec.flags & UNITOK_BYTE_FALLBACK) flags |= BPE_BYTE_FALLBACK;
+    if (m->flags & UNITOK_MERGE_UNKNOWN) flags |= BPE_FUSE_UNKNOWN;
+    if (m->flags & UNITOK_IGNORE_MERGES) flags |= BPE_IGNORE_MERGES;
+    if (m->compact) flags |= BPE_COMPACT;
+    int32_t status = bpe_new_merges(spec, spec->merges, spec->merges + n, spec->merges + 2 * n, n, m->unknown_id, flags,
+                                    &m->bpe, error);
+    if (status) return status;
+    m->whole = (bpe_traits(m->bpe) & BPE_WHOLE) != 0;
+    for (int64_t k = 0; k < n; k++) m->whole |= spec->merges[2 * n + k] == m->unknown_id;
+    if (m->whole) m->flags &= ~UNITOK_MERGE_UNKNOWN;
+    return UNITOK_OK;
+}
+
 /* Unigram finds the form that texts have by itself; the others get their pieces in it. */
 static int32_t build_encoder(unitok_model *m, unitok_error *error)
 {
@@ -156,11 +179,15 @@ static int32_t build_encoder(unitok_model *m, unitok_error *error)
         return made ? made : lattice_model_init(m->unigram, &spec, &m->lattice, error);
     }
     text_pieces pieces;
-    int32_t status = text_pieces_of(m, 0, &pieces) ? UNITOK_OK : fail_memory(error);
+    int32_t status = text_pieces_of(m, m->flags & UNITOK_LISTED_MERGES, &pieces) ? UNITOK_OK : fail_memory(error);
+    spec.n_pieces = pieces.n;
     spec.data = pieces.data;
     spec.offsets = pieces.offsets;
+    spec.ids = pieces.ids;
     spec.types = pieces.types;
-    if (!status && m->kind == UNITOK_KIND_BPE) {
+    if (!status && m->flags & UNITOK_LISTED_MERGES) {
+        status = build_merges(m, &spec, error);
+    } else if (!status && m->kind == UNITOK_KIND_BPE) {
         status = bpe_new(&spec, &m->bpe, error);
         m->whole = !status && bpe_traits(m->bpe) & BPE_WHOLE;
     } else if (!status && m->kind == UNITOK_KIND_CHAR) {
@@ -177,7 +204,7 @@ static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, i
 {
     unitok_model_info *info = &m->info;
     info->kind = m->kind;
-    info->flags = m->flags;
+    info->flags = m->spec.flags;
     info->n_pieces = m->spec.n_pieces;
     info->n_ids = n_ids;
     info->id_bytes = n_ids > UNITOK_ID_MAX + 1 ? 4 : 2;
@@ -193,6 +220,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     int64_t n_ids, max_piece_bytes;
     m->kind = m->spec.kind;
     m->flags = m->spec.flags;
+    if (m->flags & UNITOK_LISTED_MERGES) m->flags &= ~UNITOK_BYTE_FALLBACK; /* see build_merges */
     int32_t status = vocabulary_check(&m->spec, &n_ids, &max_piece_bytes, error);
     if (status) return status;
     fill_info(m, n_ids, max_piece_bytes, cpu);
@@ -206,9 +234,13 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     status = build_encoder(m, error);
     if (status) return status;
     if (m->unigram) find_idle_id(m);
+    if (m->unigram) m->info.memory_bytes += unigram_memory_bytes(m->unigram);
+    if (m->bpe) m->info.memory_bytes += bpe_memory_bytes(m->bpe);
+    if (m->normalizer) m->info.memory_bytes += unitok_normalizer_memory_bytes(m->normalizer);
     int wide = m->info.id_bytes == 4;
     m->loop = !m->unigram ? LOOP_16 + wide : m->flags & UNITOK_FLOAT64 ? LOOP_DOUBLE_16 + wide : LOOP_FLOAT_16 + wide;
     m->info.unknown_id = m->unknown_id;
+    m->info.is_compact = m->compact;
     m->info.is_whole = m->whole;
     return UNITOK_OK;
 }

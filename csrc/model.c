@@ -81,6 +81,11 @@ const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *re
     return m->pieces + m->piece_offsets[id];
 }
 
+const unitok_spec *unitok_model_spec(const unitok_model *m)
+{
+    return m->kind == UNITOK_KIND_LONGEST ? NULL : &m->spec;
+}
+
 int32_t unitok_model_piece_type(const unitok_model *m, int64_t id)
 {
     int64_t n_bytes;

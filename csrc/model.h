@@ -79,7 +79,8 @@ struct unitok_scratch {
 INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
 {
     if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;
-    return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n';
+    int continues = (first & 0xC0) == 0x80; /* only where a text is no UTF-8 */
+    return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n' && !continues;
 }
 
 /* Room for n tokens; NULL when memory is short. */

@@ -333,7 +333,7 @@ static int64_t NAME(sample_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
             end = cut ? done + cut : cut_next(m->cuts, text, done + n_near - 1, seen);
             if (end == seen && !closed) break;
         }
-        token *tokens = scratch_tokens(r->s, 3 * (end - done));
+        token *tokens = end - done <= TEXT_BYTES_MAX ? scratch_tokens(r->s, 3 * (end - done)) : NULL;
         int64_t n = tokens ? sample_tokens(m, r->s, r->draw->sampling, r->draw->key, text + done, end - done, r->position,
                                            tokens) : -1;
         if (n < 0) r->failed = 1;
@@ -350,7 +350,7 @@ static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_b
 {
     ID *out = ids;
     if (r->draw) {
-        token *tokens = scratch_tokens(r->s, 3 * n_bytes + 1);
+        token *tokens = n_bytes <= TEXT_BYTES_MAX ? scratch_tokens(r->s, 3 * n_bytes + 1) : NULL;
         int64_t n = tokens ? sample_tokens(r->m, r->s, r->draw->sampling, r->draw->key, text, n_bytes, r->position, tokens) : -1;
         r->failed = n < 0;
         return n < 0 ? 0 : NAME(emit)(r->m, text, tokens, n, ids);
@@ -367,7 +367,7 @@ static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_b
     return out - ids;
 }
 
-/* A text that is encoded as it lies there. Its ids are at most as many as its bytes. */
+/* A text that is encoded as it lies there. Its ids are at most as many as its bytes, or three times as many if compact. */
 static int64_t NAME(encode_raw)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable, int plain, ID *ids)
 {
     int64_t n;
@@ -416,7 +416,7 @@ static int64_t NAME(encode_normalized)(NAME(run) *r, unitok_normalize_state *sta
 
 /* One document, or the next part of one: see unitok_encode_batch. Returns the number of ids, or an ENCODE_ code. */
 static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const draw *draw, unitok_state *state,
-                            const uint8_t *text, int64_t n_bytes, int64_t n_readable, int last, int plain, ID *ids,
+                            const uint8_t *text, int64_t n_bytes, int64_t n_readable, int last, int32_t flags, ID *ids,
                             int64_t capacity)
 {
     NAME(run) r;
@@ -424,7 +424,7 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const draw
     r.m = m;
     r.s = s;
     r.draw = draw;
-    plain |= m->whole || (draw && sample_is_whole(draw->sampling));
+    int plain = (flags & UNITOK_ENCODE_PLAIN) != 0 || m->whole || (draw && sample_is_whole(draw->sampling));
     if (state) {
 #ifdef SUM
         r.sum = (SUM)state->sum;
@@ -434,12 +434,13 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const draw
         r.last_byte = (uint8_t)state->last_byte;
     }
     int64_t n;
-    if (m->normalizer) {
+    if (m->normalizer && !(flags & UNITOK_ENCODE_PREPARED)) {
         unitok_normalize_state start = {0, 0, 0, 0, 0};
         n = NAME(encode_normalized)(&r, state ? &state->normalize : &start, text, n_bytes, last, plain, ids, capacity);
     } else {
-        if (capacity < n_bytes + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
+        if (capacity < (m->compact ? 3 : 1) * n_bytes + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
         n = NAME(encode_raw)(&r, text, n_bytes, n_readable, plain, ids);
+        if (m->flags & UNITOK_MERGE_UNKNOWN) n = NAME(merge_unknown)(&r, ids, n);
     }
     if (state) {
 #ifdef SUM

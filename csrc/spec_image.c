@@ -6,14 +6,15 @@
  *      8  u32 version = 1     12  u32 kind (enum unitok_kind, not 1)
  *     16  u64 checksum        24  u64 image_bytes
  *     32  u32 flags           36  u32 n_pieces       40  u32 eod_id, or FFFFFFFF     44  u32 surface_bytes
- *     48  u64 piece_bytes     56  u64 charsmap_bytes
- *     64  i64[n_pieces + 1]   where each piece begins
+ *     48  u64 piece_bytes     56  u64 charsmap_bytes  64  u64 n_merges
+ *     72  i64[n_pieces + 1]   where each piece begins
  *         i64[n_pieces]       its id
  *         f64[n_pieces]       its score
  *         u8[n_pieces]        its type (padded to 8)
  *         u8[piece_bytes]     the pieces (padded to 8)
  *         u8[charsmap_bytes]  the normalization rules (padded to 8)
  *         u8[surface_bytes]   what the unknown id decodes to (padded to 8)
+ *         i64[3][n_merges]    ids: left sides, right sides, what they become
  */
 
 #include "image.h"
@@ -25,17 +26,18 @@
 
 #define CHARSMAP_BYTES_MAX (1 << 28)
 #define SURFACE_BYTES_MAX (1 << 16)
+#define MERGES_MAX (1 << 24)
 
 typedef struct spec_header {
     uint8_t magic[8];
     uint32_t version, kind;
     uint64_t checksum, image_bytes;
     uint32_t flags, n_pieces, eod_id, surface_bytes;
-    uint64_t piece_bytes, charsmap_bytes;
+    uint64_t piece_bytes, charsmap_bytes, n_merges;
 } spec_header;
 
 typedef struct spec_layout {
-    uint64_t offsets, ids, scores, types, pieces, charsmap, surface, end;
+    uint64_t offsets, ids, scores, types, pieces, charsmap, surface, merges, end;
 } spec_layout;
 
 static spec_layout lay_out(const spec_header *h)
@@ -48,7 +50,8 @@ static spec_layout lay_out(const spec_header *h)
     at.pieces = at.types + ((uint64_t)h->n_pieces + 7) / 8 * 8;
     at.charsmap = at.pieces + (h->piece_bytes + 7) / 8 * 8;
     at.surface = at.charsmap + (h->charsmap_bytes + 7) / 8 * 8;
-    at.end = at.surface + ((uint64_t)h->surface_bytes + 7) / 8 * 8;
+    at.merges = at.surface + ((uint64_t)h->surface_bytes + 7) / 8 * 8;
+    at.end = at.merges + h->n_merges * 3 * 8;
     return at;
 }
 
@@ -63,6 +66,10 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the size of the charsmap is out of range");
     if (spec->n_unknown_surface_bytes < 0 || spec->n_unknown_surface_bytes > SURFACE_BYTES_MAX)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the size of the unknown surface is out of range");
+    if (spec->n_merges < 0 || spec->n_merges > MERGES_MAX || (spec->n_merges && !(spec->flags & UNITOK_LISTED_MERGES)))
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the number of merges is out of range");
+    if (spec->flags & UNITOK_LISTED_MERGES && spec->kind != UNITOK_KIND_BPE)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "only BPE has merges");
     spec_header h;
     memset(&h, 0, sizeof h);
     memcpy(h.magic, image_magic, sizeof image_magic);
@@ -74,6 +81,7 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
     h.piece_bytes = n ? (uint64_t)(spec->offsets[n] - spec->offsets[0]) : 0;
     h.charsmap_bytes = spec->charsmap ? (uint64_t)spec->n_charsmap_bytes : 0;
     h.surface_bytes = spec->unknown_surface ? (uint32_t)spec->n_unknown_surface_bytes : 0;
+    h.n_merges = (uint64_t)spec->n_merges;
     spec_layout at = lay_out(&h);
     h.image_bytes = at.end;
     uint8_t *image = mem_zalloc(1, at.end);
@@ -89,6 +97,7 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
     if (h.piece_bytes) memcpy(image + at.pieces, spec->data + spec->offsets[0], h.piece_bytes);
     if (h.charsmap_bytes) memcpy(image + at.charsmap, spec->charsmap, h.charsmap_bytes);
     if (h.surface_bytes) memcpy(image + at.surface, spec->unknown_surface, h.surface_bytes);
+    if (h.n_merges) memcpy(image + at.merges, spec->merges, h.n_merges * 3 * sizeof *spec->merges);
     *ret = image;
     *ret_n_bytes = (int64_t)at.end;
     return UNITOK_OK;
@@ -113,6 +122,10 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
     *position = 48;
     if (h->piece_bytes > PIECE_BYTES_MAX || h->charsmap_bytes > CHARSMAP_BYTES_MAX || h->surface_bytes > SURFACE_BYTES_MAX)
         return "the size of the pieces or of the charsmap is out of range";
+    *position = 64;
+    if (h->n_merges > MERGES_MAX || (h->n_merges && !(h->flags & UNITOK_LISTED_MERGES)))
+        return "the number of merges is out of range";
+    if (h->flags & UNITOK_LISTED_MERGES && h->kind != UNITOK_KIND_BPE) return "only BPE has merges";
     *position = 24;
     if (h->image_bytes != lay_out(h).end) return "the size in the header does not fit the sections";
     if (h->image_bytes > (uint64_t)n_bytes) return "the file is cut short";
@@ -159,6 +172,8 @@ int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t cpu, unit
     spec->n_unknown_surface_bytes = h->surface_bytes;
     spec->eod_id = h->eod_id == NO_ID ? -1 : (int64_t)h->eod_id;
     spec->fallback_id = -1;
+    spec->merges = (const int64_t *)(bytes + at.merges);
+    spec->n_merges = (int64_t)h->n_merges;
     m->image = bytes;
     m->image_bytes = (int64_t)h->image_bytes;
     wrong = check_sections(h, spec, bytes, &position);

@@ -176,6 +176,7 @@ static int64_t compact(const unitok_spec *spec, int64_t k, uint8_t *out)
     const uint8_t *piece = spec->data + spec->offsets[k];
     int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k], n = 0;
     int type = piece_type(spec, k);
+    if (type == UNITOK_PIECE_BYTE && spec->flags & UNITOK_BYTE_PIECES_MATCH) type = UNITOK_PIECE_NORMAL;
     if (type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) return 0;
     for (int64_t i = 0; i < n_bytes; i++) {
         if (spec->flags & UNITOK_ESCAPE_WHITESPACES) {

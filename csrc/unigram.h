@@ -54,7 +54,7 @@ typedef struct unigram {
     uint32_t *singles;
 } unigram;
 
-/* Keeps what can match: NORMAL and USER_DEFINED pieces, those with a space only where spaces are not escaped.
+/* Keeps what can match: NORMAL and USER_DEFINED pieces, BYTE with UNITOK_BYTE_PIECES_MATCH; those with a space only where spaces are not escaped.
  * Refuses with UNITOK_ERROR_VOCABULARY an empty piece, one that is there twice, an id out of range, and a score that
  * is not a number or beyond 1e30. Nothing of `spec` is kept. */
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error);

@@ -90,9 +90,13 @@ enum unitok_model_flags {
     UNITOK_RESTART_AT_SPACE = 128,      /* every space begins a text of its own (Hugging Face's Metaspace) */
     UNITOK_RESTART_AFTER_NEWLINE = 256, /* so does what follows a run of newlines (BytePiece) */
     UNITOK_BYTES = 512,                 /* positions are bytes, not characters; nothing is normalized (BytePiece) */
-    UNITOK_BYTE_PIECES_MATCH = 1024     /* the text "<0x41>" is the byte piece of that name (Hugging Face) */
+    UNITOK_BYTE_PIECES_MATCH = 1024,    /* the text "<0x41>" is the byte piece of that name (Hugging Face) */
+    /* BPE by the merges listed (Hugging Face): all pieces but CONTROL match, BYTE_FALLBACK needs not all 256 pieces, and
+     * without an unknown piece unknown characters vanish. MERGE_UNKNOWN is its fuse_unk. */
+    UNITOK_LISTED_MERGES = 2048,
+    UNITOK_IGNORE_MERGES = 4096         /* with LISTED_MERGES: a text that is a piece is taken at once */
 };
-#define UNITOK_FLAGS_ALL 2047
+#define UNITOK_FLAGS_ALL 8191
 
 /* All that a model is made of. Pieces are data, offsets[0..n_pieces]; ids[k], scores[k], types[k] are those of piece k. */
 typedef struct unitok_spec {
@@ -110,6 +114,8 @@ typedef struct unitok_spec {
     int64_t n_unknown_surface_bytes;
     int64_t eod_id;      /* -1, or an id: end of document */
     int64_t fallback_id; /* LONGEST: -1, or what a byte becomes that no piece covers */
+    const int64_t *merges; /* LISTED_MERGES, ids: merge k joins merges[k] and merges[n + k] to merges[2 * n + k] */
+    int64_t n_merges;      /* n; merge k has the rank k */
 } unitok_spec;
 
 typedef struct unitok_model unitok_model;
@@ -128,6 +134,7 @@ typedef struct unitok_model_info {
     int32_t id_bytes;        /* 2: ids are uint16_t; 4: uint32_t, where the largest is over UNITOK_ID_MAX */
     int32_t engine;          /* an enum unitok_engine */
     int32_t cpu;             /* the enum unitok_cpu in use, never AUTO */
+    int32_t is_compact;      /* normalized text has U+2581 as one byte, a space: the form of UNITOK_ENCODE_PREPARED */
     int32_t is_whole;        /* a document is one segment: nothing proves a cut in it, and its memory is O(n_bytes) */
 } unitok_model_info;
 
@@ -163,6 +170,9 @@ const uint8_t *unitok_model_piece(const unitok_model *model, int64_t id, int64_t
 /* Like unitok_normalize by the model's own rules, in the verbatim form; the text itself where it has none. */
 int64_t unitok_model_normalize(const unitok_model *model, const uint8_t *text, int64_t n_bytes, uint8_t *out,
                                int64_t *norm_to_orig, int64_t capacity);
+
+/* What the model was built from, in its memory; NULL for LONGEST. */
+const unitok_spec *unitok_model_spec(const unitok_model *model);
 
 /* The enum unitok_piece_type of an id; 0 where it has no piece. */
 int32_t unitok_model_piece_type(const unitok_model *model, int64_t id);
@@ -228,6 +238,10 @@ int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
  * k. 0 only if n_bytes is less than the longest key or symbol. Starts must be such points. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes);
 
+/* 1 if Unicode's form NFC surely leaves the text as it is, by the tables of any Unicode version from 13 on; 0: it may
+ * change it, or something in it is no UTF-8. Exact but for rare characters: see nfc.c. O(n_bytes). */
+int32_t unitok_nfc_is_sure(const uint8_t *text, int64_t n_bytes);
+
 /* ------------------------------------------------------------------------------------------------ Encode ---- */
 
 /* What a thread needs to encode: the memo of segments already met, and buffers. Belongs to the model it was made for
@@ -251,16 +265,18 @@ typedef struct unitok_state {
 enum unitok_encode_flags {
     UNITOK_ENCODE_PLAIN = 1,     /* without cuts and memo: the same ids, slower; for tests and measurements */
     UNITOK_ENCODE_OPEN_END = 2,  /* the last document goes on after this batch: it gets no eod */
-    UNITOK_ENCODE_OPEN_START = 4 /* the first document goes on from the batch before, at a point that unitok_split gave */
+    UNITOK_ENCODE_OPEN_START = 4, /* the first document goes on from the batch before, at a point that unitok_split gave */
+    UNITOK_ENCODE_PREPARED = 8   /* documents are normalized already, and compact where the model is (info.is_compact): they
+                                  * must be UTF-8. Takes room for 3 ids a byte where the model is compact. */
 };
 
 /* What an array for ids needs beyond the ids it gets. For LONGEST and BytePiece, n_bytes + UNITOK_ENCODE_SLACK is enough for
  * a text of n_bytes; others may need more where text grows by normalization or breaks down into bytes. */
 #define UNITOK_ENCODE_SLACK 16
 
-/* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are; -1 when memory is short;
- * -2 where `capacity` (in ids) may not be enough: try again with more. O(n_bytes) on any bytes; BPE O(n log n) within a
- * segment. */
+/* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are; -1 when memory is
+ * short, or where BPE or a sample would have to take 2^29 bytes at once; -2 where `capacity` (in ids) may not be enough:
+ * try again with more. O(n_bytes) on any bytes; BPE O(n log n) within a segment. */
 int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                       void *ids, int64_t capacity);
 

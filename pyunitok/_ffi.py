@@ -31,6 +31,7 @@ MODEL_FLAGS: dict[str, int] = {
     for name in (
         "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix", "byte_fallback",
         "merge_unknown", "float64", "restart_at_space", "restart_after_newline", "bytes", "byte_pieces_match",
+        "listed_merges", "ignore_merges",
     )
 }  # fmt: skip
 CHECKSUM_AT: int = lib.UNITOK_NATIVE_CHECKSUM_AT
@@ -96,7 +97,7 @@ class Model:
     dtype  of its ids: uint16, or uint32 where the largest does not fit
     """
 
-    __slots__ = ("_keep", "dtype", "handle", "info")
+    __slots__ = ("_keep", "_types", "dtype", "handle", "info")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = ffi.new("unitok_model_info *")
@@ -105,12 +106,14 @@ class Model:
         self.dtype: np.dtype[Any] = np.dtype(np.uint16 if info.id_bytes == 2 else np.uint32)
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
         self._keep = keep
+        self._types: Bytes | None = None  # of every id
 
     @classmethod
     def new(
         cls, data: Bytes, offsets: Offsets, ids: Offsets, *, kind: str = "longest", flags: int = 0,
         scores: Scores | None = None, types: Bytes | None = None, charsmap: bytes = b"", unknown_surface: bytes = b"",
-        eod_id: int | None, fallback_id: int | None = None, engine: str = "double-array", cpu: str | None = None,
+        eod_id: int | None, fallback_id: int | None = None, merges: Offsets | None = None,
+        engine: str = "double-array", cpu: str | None = None,
     ) -> Model:  # fmt: skip
         """See unitok_spec and unitok_model_new in csrc/unitok.h."""
         ret, error, spec = ffi.new("unitok_model **"), ffi.new("unitok_error *"), ffi.new("unitok_spec *")
@@ -125,6 +128,8 @@ class Model:
         spec.unknown_surface, spec.n_unknown_surface_bytes = surface, len(unknown_surface)
         spec.scores = ffi.NULL if scores is None else pointer(scores)
         spec.types = ffi.NULL if types is None else pointer(types)
+        if merges is not None:
+            spec.merges, spec.n_merges = pointer(merges), len(merges) // 3
         spec.eod_id = -1 if eod_id is None else eod_id
         spec.fallback_id = -1 if fallback_id is None else fallback_id
         check(lib.unitok_model_new(spec, engine_number(engine), cpu_number(cpu), ret, error), error)
@@ -166,9 +171,50 @@ class Model:
                 return out[:n].tobytes()
             room = n
 
+    def spec(self) -> dict[str, Any]:
+        """Copies of what it was built from, in the terms of Model.new; not for greedy longest prefix."""
+        spec = lib.unitok_model_spec(self.handle)
+        n = int(spec.n_pieces)
+        offsets = np.frombuffer(ffi.buffer(spec.offsets, 8 * (n + 1))[:], np.int64)
+
+        def bytes_of(data: Any, n_bytes: int) -> bytes:
+            return ffi.buffer(data, n_bytes)[:] if n_bytes else b""
+
+        return {
+            "data": np.frombuffer(bytes_of(spec.data, int(offsets[-1])), np.uint8),
+            "offsets": offsets,
+            "ids": np.frombuffer(ffi.buffer(spec.ids, 8 * n)[:], np.int64),
+            "scores": np.frombuffer(ffi.buffer(spec.scores, 8 * n)[:], np.float64),
+            "types": np.frombuffer(ffi.buffer(spec.types, n)[:], np.uint8),
+            "charsmap": bytes_of(spec.charsmap, spec.n_charsmap_bytes),
+            "unknown_surface": bytes_of(spec.unknown_surface, spec.n_unknown_surface_bytes),
+        }
+
     def is_byte(self, id_: int) -> bool:
         """Whether the id is a byte piece."""
         return bool(lib.unitok_model_piece_type(self.handle, id_) == lib.UNITOK_PIECE_BYTE)
+
+    def is_text(self, id_: int) -> bool:
+        """Whether the id has a piece that is no control symbol."""
+        return int(lib.unitok_model_piece_type(self.handle, id_)) not in (0, lib.UNITOK_PIECE_CONTROL)
+
+    def scores(self) -> tuple[Offsets, Scores]:
+        """Copies of int64[n] ids and float64[n] scores, piece by piece; not for greedy longest prefix."""
+        spec = lib.unitok_model_spec(self.handle)
+        ids = np.frombuffer(ffi.buffer(spec.ids, 8 * spec.n_pieces)[:], np.int64)
+        return ids, np.frombuffer(ffi.buffer(spec.scores, 8 * spec.n_pieces)[:], np.float64)
+
+    def bounds_of_runs(self, ids: Ids) -> Offsets:
+        """Where `ids` are to be parted so that no byte pieces with a control symbol between them meet."""
+        cuts: list[int] = []
+        if self.info.flags & lib.UNITOK_BYTE_FALLBACK:
+            if self._types is None:  # made when first asked for: one call an id
+                every = range(self.info.n_ids)
+                self._types = np.array([lib.unitok_model_piece_type(self.handle, id_) for id_ in every], np.uint8)
+            types = self._types[np.minimum(ids, len(self._types) - 1)]
+            is_cut = (types[:-1] == lib.UNITOK_PIECE_CONTROL) & (types[1:] == lib.UNITOK_PIECE_BYTE)
+            cuts = (np.flatnonzero(is_cut) + 1).tolist()
+        return np.array([0, *cuts, len(ids)], np.int64)
 
     def find(self, piece: bytes) -> int:
         return int(lib.unitok_model_find(self.handle, piece, len(piece)))
@@ -198,6 +244,12 @@ class Model:
         if int(sizes[-1]) != len(out):
             raise ValueError("the ids changed while they were decoded")
         return out, sizes
+
+
+def room_for(n_bytes: int) -> int:
+    """Ids that are enough for most texts of so many bytes: the encoder goes on while it has three for each byte of the
+    next 8 KiB. Exactly enough for models that normalize nothing."""
+    return n_bytes + n_bytes // 8 + 3 * min(n_bytes, 9000) + ENCODE_SLACK
 
 
 _encode = lib.unitok_encode
@@ -275,7 +327,7 @@ class Scratch:
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
         self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
-        self._ids: Ids = np.empty(2 * _SMALL_BYTES, model.dtype)
+        self._ids: Ids = np.empty(room_for(_SMALL_BYTES), model.dtype)
         self._ids_pointer: Any = pointer(self._ids)
 
     def clear(self) -> None:
@@ -292,7 +344,7 @@ class Scratch:
         return self._encode_large(text)
 
     def _encode_large(self, text: bytes) -> Ids:
-        room = len(text) + len(text) // 8 + ENCODE_SLACK
+        room = room_for(len(text))
         while True:
             ids: Ids = np.empty(room, self._model.dtype)
             n = _encode(self._model_handle, self.handle, text, len(text), pointer(ids), room)
@@ -341,19 +393,20 @@ class Scratch:
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None,
-        plain: bool = False, sampling: Any = None, documents: Offsets | None = None,
+        plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
         ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough.
 
         sampling   what sampling() made, to draw a sample of each document; its document is the first one's number
         documents  with sampling: the number of each, int64[n], where they do not follow each other
+        prepared   the documents are normalized already, see UNITOK_ENCODE_PREPARED
         """
         n_docs = len(offsets) - 1
         if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
             raise ValueError("a buffer is too small for these documents, or of another dtype")
         flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain
-        flags |= lib.UNITOK_ENCODE_OPEN_START * open_start
+        flags |= lib.UNITOK_ENCODE_OPEN_START * open_start | lib.UNITOK_ENCODE_PREPARED * prepared
         error = ffi.new("unitok_error *")
         head = (self._model_handle, self.handle)
         tail = (
@@ -460,6 +513,12 @@ class Normalizer:
 
     def split(self, text: bytes) -> int:
         return int(lib.unitok_normalize_split(self.handle, text, len(text)))
+
+
+def nfc_is_sure(text: Any) -> bool:
+    """Whether Unicode's form NFC surely leaves these bytes (any buffer) as they are: see csrc/unitok.h."""
+    buffer = text if text.__class__ is bytes else ffi.from_buffer("uint8_t[]", text)
+    return bool(lib.unitok_nfc_is_sure(buffer, len(buffer)))
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:

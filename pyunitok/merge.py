@@ -25,7 +25,7 @@ from pyunitok.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, MetadataFile, erro
 from pyunitok.output import EXTRA, Output
 from pyunitok.shard import SHARD_OPTIONS
 from pyunitok.tally import Progress
-from pyunitok.tokens import Manifest, sidecars
+from pyunitok.tokens import InputRecord, Manifest, sidecars
 
 PIECE_BYTES = 4 << 20
 
@@ -59,13 +59,8 @@ def merge(
 
     Memory: a few pieces of 4 MiB. An interrupted merge is done again; an interrupted commit is completed.
     """
-    if not paths:
-        raise OutputError("there are no parts to merge")
-    parts = [_open(path, out) for path in paths]
-    for part in parts[1:]:
-        _check_fit(parts[0], part)
-    _check_shards(parts)
-    merged = _combined([part.manifest for part in parts])
+    parts = open_parts(paths, out)
+    merged = combined([part.manifest for part in parts])
     run = Identity({"command": "merge"}, [_identity(part) for part in parts])
     opened = Output(
         out, run, overwrite=overwrite, extra=EXTRA if parts[0].has_metadata else [ERRORS_SUFFIX],
@@ -74,12 +69,28 @@ def merge(
     with opened as output:
         if output.finished is not None:
             return output.finished, True
-        progress = Progress(compressed_total=sum(part.n_bytes for part in parts))
-        for part in parts:
-            _append(output, part, progress, on_progress or (lambda _: None))
-        _append_sidecars(output, parts)
+        append(output, parts, on_progress)
         output.commit(merged)
     return merged, False
+
+
+def open_parts(paths: Sequence[Path], out: Path) -> list[Part]:
+    """Parts that can be joined in this order; OutputError as merge() says."""
+    if not paths:
+        raise OutputError("there are no parts to merge")
+    parts = [_open(path, out) for path in paths]
+    for part in parts[1:]:
+        _check_fit(parts[0], part)
+    _check_shards(parts)
+    return parts
+
+
+def append(output: Output, parts: Sequence[Part], on_progress: Callable[[Progress], None] | None = None) -> None:
+    """Write all parts, verified as they are read, into an output that is still empty."""
+    progress = Progress(compressed_total=sum(part.n_bytes for part in parts))
+    for part in parts:
+        _append(output, part, progress, on_progress or (lambda _: None))
+    _append_sidecars(output, parts)
 
 
 def _open(path: Path, out: Path) -> Part:
@@ -157,20 +168,42 @@ def _whole_run(manifest: Manifest) -> dict[str, Any] | None:
     return options or None
 
 
-def _combined(manifests: Sequence[Manifest]) -> Manifest:
+def combined(manifests: Sequence[Manifest]) -> Manifest:
     """The manifest of all, without hashes."""
     return replace(
         manifests[0],
         tokens=sum(manifest.tokens for manifest in manifests),
         documents=sum(manifest.documents for manifest in manifests),
         bytes=sum(manifest.bytes for manifest in manifests),
-        inputs=[record for manifest in manifests for record in manifest.inputs],
+        inputs=_records(manifests),
         hash={},
         shard=None,
         run=_whole_run(manifests[0]) if manifests[0].shard else None,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         pyunitok=pyunitok.__version__,
     )
+
+
+def _records(manifests: Sequence[Manifest]) -> list[InputRecord]:
+    """Of all inputs; ranges of one file are one again."""
+    records: list[InputRecord] = []
+    for manifest in manifests:
+        part = (manifest.shard or {}).get("range")
+        if part and part[0]:
+            records[-1] = _joined(records[-1], *manifest.inputs)
+        else:
+            records += manifest.inputs
+    return records
+
+
+def _joined(begin: InputRecord, rest: InputRecord) -> InputRecord:
+    """The record of a file's beginning and of the range behind it, which may hold nothing and tell nothing then."""
+    added = {name: getattr(begin, name) + getattr(rest, name)
+             for name in ("size", "bytes", "documents", "tokens", "skipped")}  # fmt: skip
+    if rest.bytes:
+        added["ends_with_separator"] = rest.ends_with_separator
+    known = begin.seconds is not None and rest.seconds is not None
+    return replace(begin, **added, seconds=round((begin.seconds or 0) + (rest.seconds or 0), 3) if known else None)
 
 
 def _identity(part: Part) -> InputIdentity:

@@ -43,8 +43,6 @@ CHECKPOINT_SECONDS = 30.0
 CHECKPOINT_SHARE = 50
 
 Clock = Callable[[], float]
-
-
 EXTRA = (METADATA_SUFFIX, ERRORS_SUFFIX)  # files that some runs write, besides OUT, .ends and .json
 
 
@@ -114,6 +112,8 @@ def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> 
     for path, n_bytes in ((out, sizes[""]), (ends, sizes[".ends"])):
         if not path.exists() or path.stat().st_size != n_bytes:
             raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest; --overwrite starts again")
+    if manifest.run and manifest.run.get("metadata") and not _named(out, METADATA_SUFFIX).exists():
+        raise OutputError(f"{_named(out, METADATA_SUFFIX)} is gone; --overwrite starts again")
     return manifest
 
 

@@ -22,6 +22,7 @@ import pyunitok
 from pyunitok.batch import available_cores
 from pyunitok.corpus.block import Split
 from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.errors import OutputError
 from pyunitok.interrupts import Interrupts
 from pyunitok.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, ErrorsFile, MetadataFile
@@ -60,6 +61,8 @@ class Plan:
     dtype: np.dtype[Any] = UINT16  # of the ids in the file
     sample: Sample | None = None  # draw a sample of each document instead of encoding it
     shard: Shard | None = None  # the sources are this part of all
+    before: Position = BEGINNING  # where the first source starts, if it is a range of its file
+    model: dict[str, Any] | None = None  # what the manifest says of the model, where the tokenizer came from elsewhere
 
     @property
     def carries_state(self) -> bool:
@@ -108,10 +111,10 @@ def tokenize(
     until then stays in OUT.partial. OutputError if OUT exists or is another run's, and says what differs; or if it
     cannot be written. LimitError if the plan's memory is too little.
     """
-    _check_ids(plan)
+    check_ids(plan)
     Room.of(plan)  # before anything is written
     tally = Tally(plan)
-    model = _describe_model(plan.tokenizer)
+    model = plan.model or describe_model(plan.tokenizer)
     on_start = on_start or (lambda _: None)
     extra = [METADATA_SUFFIX] * plan.metadata + [ERRORS_SUFFIX] * plan.skip_bad
     opened = Output(plan.out, tally.identity(), overwrite=plan.overwrite, extra=extra)
@@ -138,7 +141,7 @@ def tokenize(
     return manifest
 
 
-def _check_ids(plan: Plan) -> None:
+def check_ids(plan: Plan) -> None:
     """Every id must fit the file, the eod's too."""
     largest = int(np.iinfo(plan.dtype).max)
     if plan.tokenizer.vocab_size - 1 > largest:
@@ -201,7 +204,7 @@ def _write_blocks(
                 on_progress(tally.progress)
 
 
-def _describe_model(tokenizer: Tokenizer) -> dict[str, Any]:
+def describe_model(tokenizer: Tokenizer) -> dict[str, Any]:
     """What the manifest says of the model; read before the run, which may take days."""
     file_sha256 = hashlib.sha256(Path(tokenizer.path).read_bytes()).hexdigest() if tokenizer.path else None
     return {

@@ -28,12 +28,14 @@ class Shard:
     index        from 0
     first_input  the number, in the whole run, of this part's first input
     all_inputs   XXH64 of the paths and sizes of all the run's inputs: shards with others do not fit together
+    range        where this part's only input is a range of its file: the bytes at which it begins and ends
     """
 
     index: int
     count: int
     first_input: int
     all_inputs: str
+    range: tuple[int, int | None] | None = None
 
     def __str__(self) -> str:
         return f"{self.index}/{self.count}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.pipe import PipeStream
-from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.position import Position
 from pyunitok.hashing import Hashed
 from pyunitok.journal import Identity, InputIdentity, to_hashed
 from pyunitok.reading import Encoded
@@ -43,7 +43,7 @@ class Tally:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._records = [_record(source, plan) for source in plan.sources]
-        self.position = BEGINNING
+        self.position = plan.before
         self.sources: Sequence[Source] = plan.sources
         self._pipes: dict[int, PipeStream] = {}
         self._watch_pipes({})
@@ -145,7 +145,7 @@ class Tally:
         """Put a PipeStream around every input that can be read only once."""
         sources = list(self._plan.sources)
         for k, source in enumerate(sources):
-            if source.opened is not None:
+            if source.opened is not None and not source.is_range:
                 start = self.position.bytes if k == self.position.source else 0
                 self._pipes[k] = PipeStream(source.opened, known.get(k), start)
                 sources[k] = replace(source, opened=self._pipes[k])

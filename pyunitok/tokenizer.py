@@ -12,16 +12,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok import _ffi, nfc
 from pyunitok._ffi import Ids, Offsets
 from pyunitok.errors import IdError, VocabularyError
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.sampling import Sampling
 from pyunitok.vocab.vocabulary import About
+
+if TYPE_CHECKING:
+    from pyunitok.prepare.preparation import Preparation
 
 Engine = Literal["double-array", "hat"]
 
@@ -38,7 +41,14 @@ def _replace_bytes(error: UnicodeError) -> tuple[str, int]:
     return "\ufffd" * (error.end - error.start), error.end
 
 
+def _bytes_of(error: UnicodeError) -> tuple[bytes, int]:
+    """The bytes that lone surrogates stand for, U+DC00 + byte: see prepare/decoders.py."""
+    assert isinstance(error, UnicodeEncodeError)
+    return bytes(ord(c) & 0xFF for c in error.object[error.start : error.end]), error.end
+
+
 codecs.register_error("pyunitok.show", _show_bytes)
+codecs.register_error("pyunitok.bytes", _bytes_of)
 codecs.register_error("pyunitok.replace", _replace_bytes)
 
 ALGORITHMS = {"longest": "longest-prefix", "unigram": "unigram", "bpe": "bpe", "char": "char", "word": "word"}
@@ -64,6 +74,12 @@ class Tokenizer(Sampling):
         self._scratches: list[_ffi.Scratch] = []  # idle ones; append and pop are atomic
         self._sha256: str | None = None
         self._denormalizer: _ffi.Normalizer | None = None
+        self._preparation: Preparation | None = None
+        self._is_nfc = about.prepare == nfc.PREPARE
+        if about.prepare is not None and not self._is_nfc:
+            from pyunitok.prepare import preparation  # models of Hugging Face only: it takes a while to import
+
+            self._preparation = preparation.Preparation(about, model)
         self.name = about.name
         self.path = path
 
@@ -73,7 +89,8 @@ class Tokenizer(Sampling):
     def from_file(
         cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None
     ) -> Tokenizer:
-        """Open a model file, recognised by its content: native, RWKV World text or JSON, SentencePiece.
+        """Open a model file, recognised by its content: native, RWKV World text or JSON, SentencePiece,
+        BytePiece, Hugging Face's tokenizer.json.
 
         engine  "double-array" (the default) or, for greedy longest prefix, "hat"; the same ids
         cpu     None for the best that this processor has, or "portable", "sse2", "avx2", "avx512", "neon"; the same ids
@@ -157,11 +174,16 @@ class Tokenizer(Sampling):
 
     # ----------------------------------------------------------------------------------------------- encoding ---
 
-    def encode(self, text: str | bytes) -> Ids:
+    def encode(self, text: str | bytes, *, special: bool = True, add_special: bool = False) -> Ids:
         """dtype[n]: the ids of one document. Any bytes encode; a str with a lone surrogate raises UnicodeEncodeError.
 
-        The reference of the model's format decides them: RWKV's TRIE_TOKENIZER, sentencepiece. O(n).
+        The reference of the model's format decides them: RWKV's TRIE_TOKENIZER, sentencepiece, bytepiece, tokenizers.
+        O(n). For models of Hugging Face, which alone have such tokens and a template:
+            special      False: special tokens in the text are text (encode_special_tokens of tokenizers)
+            add_special  True: the ids of the file's template around those of the text
         """
+        if not special or add_special:
+            return self._encode_special(text, special, add_special)
         data = text.encode() if text.__class__ is str else as_bytes(text)
         try:  # self.scratch() spelled out: this path is measured in nanoseconds
             scratch = self._scratches.pop()
@@ -170,6 +192,17 @@ class Tokenizer(Sampling):
         ids: Ids = scratch.encode(data)
         self._scratches.append(scratch)
         return ids
+
+    def _encode_special(self, text: str | bytes, special: bool, add_special: bool) -> Ids:
+        if self._preparation is None:
+            return self.encode(text)
+        with self.scratch() as scratch:
+            ids: Ids = scratch.encode_text(as_bytes(text), special=special)
+        if not add_special:
+            return ids
+        template = self._preparation.template
+        around = [np.array(side, self.dtype) for side in (template.before, template.after)]
+        return np.concatenate((around[0], ids, around[1]))
 
     def count(self, text: str | bytes) -> int:
         """len(encode(text)), without making the array. Raises as encode."""
@@ -194,9 +227,10 @@ class Tokenizer(Sampling):
         return batch.encode_batch(self, batch.documents_of(documents), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
-        """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself."""
+        """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself, with
+        models of Hugging Face as the unknown piece."""
         data = as_bytes(text)
-        if not self.normalizes:
+        if not self.normalizes or self._preparation is not None:
             return [self.id_to_piece(id_) for id_ in self.encode(data).tolist()]
         with self.scratch() as scratch:
             spans = scratch.encode_spans(data)
@@ -225,8 +259,13 @@ class Tokenizer(Sampling):
         return table[:, 0].astype(self.dtype), spans
 
     def normalize(self, text: str | bytes) -> str:
-        """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; other models have none."""
+        """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; BytePiece's NFC; that of a
+        tokenizer.json, as for a text without added tokens; RWKV's as it is."""
         data = as_bytes(text)
+        if self._preparation is not None:
+            return self._preparation.normalize(data.decode("utf-8", "pyunitok.replace"))
+        if self._is_nfc:
+            data = nfc.normalize(data)
         return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
 
     def split(self, text: bytes | bytearray | memoryview) -> int:
@@ -235,25 +274,60 @@ class Tokenizer(Sampling):
         Where the model keeps nothing from one part to the next (greedy longest prefix), encode(text[:k]) followed by
         encode(text[k:] + more) is encode(text + more); others carry a _ffi.State. 0: not yet.
         """
-        return self.model.split(text)
+        if self._preparation is not None:
+            return 0
+        return nfc.split(text) if self._is_nfc else self.model.split(text)
 
     # ----------------------------------------------------------------------------------------------- decoding ---
 
-    def decode(self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict") -> str:
+    def decode(
+        self, ids: Iterable[int], errors: Literal["strict", "replace"] = "strict", *, skip_special: bool = True
+    ) -> str:
         """The text of any sequence of ids. "strict" raises UnicodeDecodeError for bytes that are no UTF-8,
-        "replace" puts U+FFFD there (for SentencePiece models one a byte, as it does); IdError."""
-        handler = "pyunitok.replace" if errors == "replace" and self.normalizes else errors
-        return self.decode_bytes(ids).decode("utf-8", handler)
+        "replace" puts U+FFFD there (for SentencePiece models one a byte, as it does); IdError.
+
+        skip_special  models of Hugging Face: special tokens decode to nothing (skip_special_tokens of tokenizers)
+        """
+        if self._preparation is not None and errors == "replace":
+            return self._decode_prepared(ids, skip_special, "\ufffd")
+        if self._preparation is not None:
+            return self._decode_prepared(ids, skip_special, None).encode("utf-8", "pyunitok.bytes").decode()
+        if errors == "replace" and self.normalizes:
+            array = as_ids(ids, self.dtype)
+            parts = self.model.decode_batch(array, self.model.bounds_of_runs(array))
+            spelled = "".join(part.tobytes().decode("utf-8", "pyunitok.replace") for part in Packed(*parts))
+            return self.denormalize(spelled.encode()).decode()
+        return self.decode_bytes(ids).decode("utf-8", errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
 
         An eod id without a piece decodes to nothing, a fallback id without one to U+FFFD. SentencePiece: the first
-        space goes if the model adds or removes such, byte pieces are their bytes, control symbols nothing.
+        space goes if the model adds or removes such, byte pieces are their bytes, control symbols nothing. Hugging
+        Face: what the file's decoders make of them, without special tokens.
         """
+        if self._preparation is not None:
+            return self._decode_prepared(ids, True, None).encode("utf-8", "pyunitok.bytes")
         array = as_ids(ids, self.dtype)
         data, _ = self.model.decode_batch(array, np.array([0, len(array)], np.int64))
-        return self._denormalize(data.tobytes())
+        return self.denormalize(data.tobytes())
+
+    def reference(self, text: bytes) -> bytes:
+        """What decode_bytes(encode(text)) must give, to verify by: the text or, where the model is not lossless, its
+        normalized form with spaces for U+2581; where unknown characters are lost, what encoding leaves of it."""
+        if self.lossless:
+            return text
+        if self.about.prepare:
+            return nfc.normalize(text)
+        flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
+        if not self.normalizes or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
+            return self.decode_bytes(self.encode(text))
+        spaced = self.model.normalize(text).replace("\u2581".encode(), b" ")
+        if flags & known["remove_extra_whitespaces"]:
+            spaced = spaced.lstrip(b" ")
+        elif flags & known["add_dummy_prefix"]:
+            spaced = spaced.removeprefix(b" ")
+        return self.denormalize(spaced)
 
     def decode_batch(self, ids: Packed) -> Packed:
         """Many sequences of ids (a Packed of dtype, offsets [n + 1]) to a Packed of uint8, offsets [n + 1].
@@ -262,12 +336,22 @@ class Tokenizer(Sampling):
         """
         if not isinstance(ids, Packed) or ids.data.dtype != self.dtype:
             raise TypeError(f"expected a Packed of {self.dtype}")
+        if self._preparation is not None:
+            return Packed.from_documents(self.decode_bytes(item) for item in ids)
         decoded = Packed(*self.model.decode_batch(ids.data, ids.offsets))
         if self.about.denormalization is None:
             return decoded
-        return Packed.from_documents(self._denormalize(item.tobytes()) for item in decoded)
+        return Packed.from_documents(self.denormalize(item.tobytes()) for item in decoded)
 
-    def _denormalize(self, data: bytes) -> bytes:
+    def _decode_prepared(self, ids: Iterable[int], skip_special: bool, broken: str | None) -> str:
+        """With `broken` for each byte that is part of no character; None: as a lone surrogate."""
+        assert self._preparation is not None
+        array = as_ids(ids, self.dtype)
+        self.model.decode_batch(array, np.array([0, len(array)], np.int64))  # names an id without a meaning
+        text = self._preparation.decode(array.tolist(), skip_special)
+        return text if broken is None else re.sub("[\udc00-\udcff]", broken, text)
+
+    def denormalize(self, data: bytes) -> bytes:
         if self.about.denormalization is None:
             return data
         if self._denormalizer is None:
@@ -317,7 +401,8 @@ class Tokenizer(Sampling):
 
     @property
     def lossless(self) -> bool:
-        """Whether decode_bytes(encode(x)) == x for every x. No SentencePiece model is: U+2581 comes back as a space."""
+        """Whether decode_bytes(encode(x)) == x for every x. No SentencePiece model is: U+2581 comes back
+        as a space; nor BytePiece: what comes back is in Unicode's form NFC."""
         return self.kind == "longest" and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
 
     @property
@@ -352,7 +437,7 @@ class Tokenizer(Sampling):
 
     @property
     def memory_bytes(self) -> int:
-        """What the model holds; each thread that encodes holds some 4 MiB more."""
+        """What the model holds; each thread that encodes holds some 4 MiB more, for Unigram 16 MiB."""
         return int(self.model.info.memory_bytes)
 
     @property
@@ -405,7 +490,11 @@ class Tokenizer(Sampling):
 
     def new_scratch(self) -> _ffi.Scratch:
         """What a thread needs to encode. For the rooms of this package."""
-        return _ffi.Scratch(self.model)
+        if self._preparation is not None:
+            from pyunitok.prepare import preparation
+
+            return preparation.Scratch(self.model, self._preparation)
+        return nfc.Scratch(self.model) if self._is_nfc else _ffi.Scratch(self.model)
 
     @contextmanager
     def scratch(self) -> Iterator[_ffi.Scratch]:

@@ -17,13 +17,8 @@ Reference = Callable[[bytes], bytes]
 
 
 def reference_of(tokenizer: Tokenizer) -> Reference | None:
-    """What decoding must give for a text: the text itself (None) where the model is lossless.
-
-    Else what is left of it: tokenizer.reference(text) where the model has one, or what encode(text) decodes to.
-    """
-    if tokenizer.lossless:
-        return None
-    return getattr(tokenizer, "reference", None) or (lambda text: tokenizer.decode_bytes(tokenizer.encode(text)))
+    """What decoding must give for a text: the text itself (None) where the model is lossless, else its reference()."""
+    return None if tokenizer.lossless else tokenizer.reference
 
 
 def verify_block(

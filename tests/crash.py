@@ -5,6 +5,8 @@
 SPEC is JSON:   command  the arguments of pyunitok, whose OUT is "ids"
                 points   the numbers of the calls before which it is stopped, negative ones from the end; null for all
                 power    whether what was not synced is lost as well
+                kills    instead of points: so many SIGKILLs at random times, each run going on from the one before
+                older    arguments that make an older output, there before each run; it is to stay whole or go
                 checkpoints   after how many of them it is killed (without "points")
 For each point the folder's outputs are removed, the command is run until there, and again to its end; "wrong" lists the
 points after which the outputs were not those of a run that nothing had stopped. Without "points" the command is run
@@ -18,9 +20,11 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import random
 import shutil
 import signal
 import sys
+import time
 from pathlib import Path
 
 from pyunitok.metadata import Metadata
@@ -39,6 +43,9 @@ class Disk:
         self.kept = []  # open, so that no other file gets the number of one that is gone
         shutil.rmtree(shadow, ignore_errors=True)
         shadow.mkdir()
+        for path in Path().glob("ids*"):  # what was there before is safe
+            self.on_fsync(os.open(path, os.O_RDONLY))
+        self.on_fsync(os.open(".", os.O_RDONLY))
 
     def on_fsync(self, fd: int) -> None:
         if Path(f"/proc/self/fd/{fd}").is_dir():
@@ -64,6 +71,10 @@ def lose_power(shadow: Path) -> None:
 
 def in_child(work) -> int:
     """The exit code of work() in a forked child; minus the signal that ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(fork(work), 0)[1])
+
+
+def fork(work) -> int:
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -73,7 +84,7 @@ def in_child(work) -> int:
             code = error.code or 0
         finally:
             os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return pid
 
 
 def run(spec: dict, stop_at: int | None, count_file: Path | None = None) -> None:
@@ -103,7 +114,7 @@ def run(spec: dict, stop_at: int | None, count_file: Path | None = None) -> None
     for module, values in TUNE.items():
         for name, value in values.items():
             setattr(importlib.import_module(module), name, value)
-    if "points" in spec:
+    if spec.keys() & {"points", "kills"}:
         with Path("log").open("ab") as log:
             os.dup2(log.fileno(), 1)
             os.dup2(log.fileno(), 2)
@@ -161,24 +172,67 @@ def clear() -> None:
         path.unlink()
 
 
+def make_older(spec: dict) -> list[bytes] | None:
+    """Remove all outputs, and make the older one if there is to be one."""
+    clear()
+    if not spec.get("older"):
+        return None
+    if not Path("older/ids").exists():
+        assert in_child(lambda: run(spec | {"command": spec["older"]}, None)) == 0, Path("log").read_text()
+        Path("older").mkdir()
+        for path in Path().glob("ids*"):
+            shutil.copy(path, "older")
+    for path in Path("older").iterdir():
+        shutil.copy(path, ".")
+    return outputs()
+
+
+def kill_at_random(spec: dict, whole: list[bytes]) -> dict:
+    """How many runs were killed, began from a journal, made whole outputs, and wrong ones."""
+    result = {"killed": 0, "resumed": 0, "whole": 0, "wrong": 0}
+    clear()
+    began = time.monotonic()
+    in_child(lambda: run(spec, None))
+    seconds = time.monotonic() - began
+    clear()
+    while result["killed"] < spec["kills"]:
+        result["resumed"] += Path("ids.journal.partial").exists()
+        pid = fork(lambda: run(spec, None))
+        time.sleep(random.uniform(0, seconds))
+        os.kill(pid, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        result["killed"] += code == -signal.SIGKILL
+        if code == 0 or result["killed"] == spec["kills"]:
+            code = in_child(lambda: run(spec, None))
+            result["whole"] += 1
+            result["wrong"] += code != 0 or outputs() != whole
+            clear()
+    return result
+
+
 def main() -> None:
     spec = json.loads(sys.argv[1])
-    if "points" not in spec:
+    if not spec.keys() & {"points", "kills"}:
         run(spec, None)
         return
     for module in ("pyunitok.cli", "pyunitok.pipeline", "pyunitok.journal", "concurrent.futures.thread", "zstandard"):
         importlib.import_module(module)
-    clear()
+    older = make_older(spec)
     assert in_child(lambda: run(spec, None, Path("count"))) == 0, Path("log").read_text()
     whole, n_calls = outputs(), int(Path("count").read_text())
+    if "kills" in spec:
+        print(json.dumps(kill_at_random(spec, whole)))
+        return
     wrong, survived, resumed = [], 0, 0
     for point in spec["points"] if spec["points"] is not None else range(n_calls):
-        clear()
+        make_older(spec)
         stopped = in_child(lambda point=point: run(spec, point % n_calls))
         if stopped not in (0, -signal.SIGKILL):  # 0: threads made fewer calls this time
             wrong.append([point, "stopped", stopped])
         if spec.get("power"):
             lose_power(SHADOW)
+        if Path("ids").exists() and outputs() not in (whole, older):
+            wrong.append([point, "OUT and what lies beside it do not fit"])
         resumed += Path("ids.journal.partial").exists()
         code = in_child(lambda: run(spec, None))
         left = sorted(path.name for path in Path().glob("ids*"))

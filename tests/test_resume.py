@@ -108,11 +108,14 @@ def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **
 # ------------------------------------------------------------------------------------------------------ crashes
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("power", [False, True])
-def test_stopped_at_any_call_of_the_system(folder, power):
+def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
     """kill -9 between any two steps of checkpoints and of the commit, and the same with a loss of power."""
-    points = None if EXPENSIVE else [*range(-18, 0), *random.sample(range(80), 12)]
+    points = None if EXPENSIVE else [*range(-18, 0), *random.sample(range(80), 3 if overwrite else 12)]
     spec = {"command": TOKENIZE, "points": points, "power": power}
+    if overwrite:
+        spec |= {"command": [*TOKENIZE, "--overwrite"], "older": [*TOKENIZE, "--eod", "7"]}
     done = subprocess.run(
         [sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), capture_output=True
     )
@@ -124,23 +127,15 @@ def test_stopped_at_any_call_of_the_system(folder, power):
 
 
 def test_killed_at_any_time(folder):
-    began = time.monotonic()
-    finish(folder)
-    seconds = time.monotonic() - began
-    n_killed = n_wanted = 200 if EXPENSIVE else 10
-    while n_wanted:
-        if (folder / "ids").exists():
-            check_outputs(folder)
-            for path in folder.glob("ids*"):
-                path.unlink()
-        process = start(folder)
-        time.sleep(random.uniform(0.4, 1.0) * seconds)
-        process.kill()
-        process.communicate()
-        n_wanted -= 1
-    finish(folder)
-    check_outputs(folder)
-    assert n_killed
+    spec = {"command": TOKENIZE, "kills": 200 if EXPENSIVE else 20}
+    done = subprocess.run(
+        [sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), capture_output=True
+    )
+    assert not done.returncode, done.stderr.decode()
+    result = json.loads(done.stdout)
+    assert (result["wrong"], result["killed"]) == (0, spec["kills"])
+    assert result["whole"] >= 1
+    assert result["resumed"] >= (20 if EXPENSIVE else 0)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from pyunitok.cli.convert import convert
 from pyunitok.cli.detokenize import detokenize
 from pyunitok.cli.encode import decode, encode
 from pyunitok.cli.export import export
@@ -31,7 +32,7 @@ def cli() -> None:
     """
 
 
-for _command in (tokenize, merge, detokenize, verify, stats, export, encode, decode, inspect):
+for _command in (tokenize, merge, detokenize, verify, stats, export, encode, decode, inspect, convert):
     cli.add_command(_command)
 
 

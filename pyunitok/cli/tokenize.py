@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_option, parse_eod, parse_separator
+from pyunitok.cli.cluster import check_ray, tokenize_on_ray
 from pyunitok.cli.export import FORMATS, export_options
 from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, report_survey
 
@@ -49,12 +50,18 @@ from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, 
     "--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
     help="A bad JSON line: stop; or leave it out, list it in OUT.errors.jsonl, exit with 3. Damaged files always stop.",
 )  # fmt: skip
-@click.option("--metadata", is_flag=True, help="Keep each document's file, line, JSON fields: OUT.meta.jsonl.zst.")
+@click.option("--metadata", is_flag=True, help="Keep file, line and JSON fields of documents: OUT.meta.jsonl.zst.")
 @click.option(
     "--shard", type=ShardOf(), metavar="I/N",
     help="Only the I-th of N contiguous ranges of the inputs, of about equal sizes; I from 0 to N-1, as Slurm's array "
     "jobs count by --array=0-7. OUT becomes OUT.I-of-N; `pyunitok merge` joins them.",
 )  # fmt: skip
+@click.option(
+    "--ray", "address", metavar="ADDRESS|auto|local",
+    help="Divide the work among the machines of a Ray cluster; --threads is of each task then, 1 by default.",
+)  # fmt: skip
+@click.option("--unit", type=Size(), help="With --ray: of the inputs for each task; by their sizes by default.")
+@click.option("--keep-parts", is_flag=True, help="With --ray: leave the parts in OUT.parts, for `pyunitok merge`.")
 @click.option("--verify", is_flag=True, help="Decode each block and compare it with its text.")
 @click.option("--format", "to", type=click.Choice(FORMATS), help="Leave another tool's files, named after OUT.")
 @export_options
@@ -70,8 +77,9 @@ def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
     dtype: str, sample: Any, threads: int | None, block: int, max_line: int, max_memory: int, on_error: str,
     metadata: bool, verify: bool,
-    shard: tuple[int, int] | None, overwrite: bool, dry_run: bool, stats_json: str | None, spool: str | None,
-    to: str | None, base: str | None, copy: bool, keep_tokens: bool, **options: Any,
+    shard: tuple[int, int] | None, address: str | None, unit: int | None, keep_parts: bool, overwrite: bool,
+    dry_run: bool, stats_json: str | None, spool: str | None, to: str | None, base: str | None, copy: bool,
+    keep_tokens: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw array of ids.
 
@@ -81,6 +89,9 @@ def tokenize(
     besides the model, the longest line, and the window of a zstd frame of more than 64M.
 
     The same command again goes on where an interrupted one stopped, to the same bytes.
+
+    With --ray, all machines of the cluster must see IN and OUT by these paths; the parts lie in OUT.parts until they
+    are joined. The bytes of OUT are the same.
 
     With --format, OUT is exported as `pyunitok export` does, into its own folder, and then removed; OUT.json stays.
 
@@ -93,6 +104,7 @@ def tokenize(
       pyunitok tokenize books/ -o ids.u16 -m t5.model --sample alpha=0.1,seed=1
       pyunitok tokenize corpus/ -o ids.u16 --shard $SLURM_ARRAY_TASK_ID/8
       pyunitok tokenize corpus/ -o data/corpus --format megatron
+      pyunitok tokenize /shared/corpus/ -o /shared/ids.u16 --ray auto
     """
     import numpy as np
 
@@ -104,6 +116,7 @@ def tokenize(
     from pyunitok.metadata import errors_path
     from pyunitok.outfile import check_target
     from pyunitok.output import own_files
+    from pyunitok.parts import files_of_parts
     from pyunitok.pipeline import Plan, tokenize
     from pyunitok.remote import is_url, without_file_scheme
     from pyunitok.shard import shard_suffix, take
@@ -115,6 +128,7 @@ def tokenize(
     out = without_file_scheme(out)
     if spool and not is_url(out):
         raise click.UsageError("--spool is for an OUT that is a URL")
+    check_ray(address, out, shard, unit, keep_parts, to)
     separator = parse_separator(doc)
     tokenizer = load_model(model)
     eod_id = parse_eod(eod, tokenizer)
@@ -141,16 +155,19 @@ def tokenize(
     is_ours = is_token_file(target) or journal_path(target).exists()
     sources = corpus_inputs.find(
         inputs, input_format=input_format, text_key=text_key,
-        exclude=map(str, [*mine.unfinished, *others, *own_urls(name), *(mine.finished if is_ours else [])]),
+        exclude=map(str, [
+            *mine.unfinished, *files_of_parts(target), *others, *own_urls(name), *(mine.finished if is_ours else []),
+        ]),
         refuse=map(str, [] if is_ours else mine.finished),
     )  # fmt: skip
     part = None
     if shard:
         sources, part = take(sources, *shard)
     report_formats(sources)
+    threads = threads or (1 if address else available_cores())
     plan = Plan(
         sources=sources, out=target, tokenizer=tokenizer, eod_id=eod_id, separator=separator,
-        text_key=text_key, threads=threads or available_cores(), block_bytes=block, max_line_bytes=max_line,
+        text_key=text_key, threads=threads, block_bytes=block, max_line_bytes=max_line,
         max_memory_bytes=max_memory, skip_bad=on_error == "skip", metadata=metadata, verify=verify, overwrite=overwrite,
         shard=part, dtype=np.dtype(dtype), sample=sample,
     )  # fmt: skip
@@ -167,6 +184,8 @@ def tokenize(
     with Meter("tokenizing") as meter, Resuming(target, overwrite, place) as resuming:
         if place:
             manifest = tokenize_to(place, plan, meter.show, resuming.on_start, resuming.on_file)
+        elif address:
+            manifest = tokenize_on_ray(plan, address, unit, keep_parts, meter, resuming)
         else:
             manifest = tokenize(plan, meter.show, resuming.on_start)
     resuming.report_done(manifest, meter.seconds)

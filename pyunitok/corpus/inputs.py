@@ -50,7 +50,8 @@ class Source:
     size_bytes   of the file as it lies there; None for pipes and where a server does not say
     mtime_ns     when the file was last changed, in nanoseconds since 1970; None where nothing tells
     etag         what a store calls this version of the file; None for local files
-    opened       the stream, where finding out had to open something that can be opened only once
+    opened       the stream, where finding out had to open something that can be opened only once; or a range's
+    is_range     this is a range of the file (see ranges.py): opened is read once, and the file can be opened again
     """
 
     path: str
@@ -61,6 +62,7 @@ class Source:
     mtime_ns: int | None = None
     etag: str | None = None
     opened: ByteStream | None = field(default=None, compare=False, repr=False)
+    is_range: bool = False
 
     @property
     def name(self) -> str:

@@ -19,10 +19,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from pyunitok.corpus.block import ByteStream
+import numpy as np
+
+from pyunitok import remote
+from pyunitok.corpus.block import Block, ByteStream
 from pyunitok.corpus.frames import FrameError, FrameScanner, header_size, parse_header
 from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.jsonl import JsonlReader
+from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.stream import CHUNK_BYTES, RawFile, decompressed
+from pyunitok.corpus.stream import open as open_stream
+from pyunitok.corpus.text import TextReader
 from pyunitok.errors import InputError
 
 _TABLE_MAGIC = 0x8F92EAB1
@@ -48,9 +55,14 @@ def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[R
     separator  between the documents: of text as in TextReader, of JSON lines a newline. None: the file is one document,
                and one range.
 
-    A gzip file, a pipe and a file of one frame are one range too. Raises InputError. Cost: a few bytes of each frame.
+    A gzip file, a pipe and a file of one frame are one range too, and a .zst file behind a URL, where looking for
+    frames would fetch most of it. InputError. Cost: a few bytes of each frame; of files of up to n_bytes, nothing.
     """
     if separator is None or source.size_bytes is None or source.compression not in ("zst", "none"):
+        return [Range()]
+    if source.format == "parquet" or source.size_bytes <= n_bytes:
+        return [Range()]
+    if source.compression == "zst" and remote.is_url(source.path):
         return [Range()]
     begins = [0]
     if source.compression == "none":
@@ -63,13 +75,52 @@ def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[R
 
 
 def open_range(source: Source, part: Range, separator: bytes | None) -> Source:
-    """A source with the documents of this range alone. It can be read once. Lines are counted from its beginning."""
+    """A source with the documents of this range alone. It can be read once. A reader counts its lines from where it is
+    told that they start: counted() says where, UNCOUNTED leaves it open."""
     if part == Range():
         return source
     assert separator is not None
-    stream = _RangeStream(source, part, separator)
+    return replace(described_range(source, part), opened=_RangeStream(source, part, separator))
+
+
+def described_range(source: Source, part: Range) -> Source:
+    """Like open_range, but not opened."""
+    if part == Range():
+        return source
     size = (source.size_bytes if part.end is None else part.end) or 0
-    return replace(source, opened=stream, size_bytes=size - part.begin)
+    return replace(source, size_bytes=size - part.begin, is_range=True)
+
+
+# Where a range starts whose lines, documents and bytes before it nobody has counted: not at a file's beginning.
+UNCOUNTED = Position(bytes=1, documents=1, lines=1, file_bytes=1)
+
+
+def counted(source: Source, part: Range, separator: bytes | None) -> Position:
+    """What is in a range: its bytes, documents and lines, bad lines among them. InputError. Reads it all once."""
+    stream = open_stream(open_range(source, part, separator))
+    try:
+        at = BEGINNING if part.begin == 0 else UNCOUNTED
+        reader: JsonlReader | TextReader
+        if source.format == "jsonl":
+            reader = JsonlReader(stream, "text", len, CHUNK_BYTES, at, skip=True)
+        else:
+            reader = TextReader(stream, separator, len, at)
+        block = Block(np.empty(1 << 20, np.uint8), after=at)
+        while reader.fill(block):
+            pass
+    finally:
+        stream.close()
+    after = block.after
+    n_documents, n_lines = after.documents - at.documents, after.lines - at.lines
+    return Position(bytes=after.bytes - at.bytes, documents=n_documents, lines=n_lines)
+
+
+def followed_by(before: Position, more: Position) -> Position:
+    """Where a range starts that comes after `more`, which starts at `before`."""
+    n_bytes = before.bytes + more.bytes
+    return Position(
+        bytes=n_bytes, documents=before.documents + more.documents, lines=before.lines + more.lines, file_bytes=n_bytes
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- frames
@@ -161,7 +212,7 @@ class _RangeStream:
     """A ByteStream of a range's documents: from the first separator that counts to the one behind its end."""
 
     def __init__(self, source: Source, part: Range, separator: bytes) -> None:
-        self.name = f"{source.path} from byte {part.begin}"
+        self.name = source.name
         self._part = part
         self._separator = separator
         self._inside = _open(source, part)
