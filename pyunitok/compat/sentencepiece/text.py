@@ -35,8 +35,9 @@ class EncodedText:
 
     @classmethod
     def of(cls, text: bytes, tokens: list[Token], score: float | None = None) -> EncodedText:
-        columns: Any = map(list, zip(*tokens, strict=True)) if tokens else ([] for _ in Token._fields)
-        return cls(text, *columns, score=score)
+        columns: list[Any] = [list(column) for column in zip(*tokens, strict=True)] or [[] for _ in Token._fields]
+        pieces, ids, begins, ends, surfaces = columns
+        return cls(text, pieces, ids, begins, ends, surfaces, score)
 
     @property
     def tokens(self) -> list[Token]:
