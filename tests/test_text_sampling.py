@@ -177,7 +177,7 @@ def test_dropout(text: str, alpha: float) -> None:
     )
 
 
-# ---------------------------------------------------------------------------------- what a sample does not depend on ---
+# ------------------------------------------------------------------------------- what a sample does not depend on ---
 
 
 def corpus_of(rng: random.Random) -> list[bytes]:

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from conftest import CPUS
 from sentencepieces import (
     BPE,
     CHAR,
