@@ -85,7 +85,7 @@ def _read_one(fields: Fields) -> PreTokenizer:
         finder = patterns.read(fields).find
         invert = fields.boolean("invert")
         return _splitter(finder, fields.choice("behavior", _BEHAVIORS), invert)
-    fields.refuse(f"the pre-tokenizer {kind[:40]!r} is not done here", "type")
+    return fields.refuse(f"the pre-tokenizer {kind[:40]!r} is not done here", "type")
 
 
 def whitespace_split(piece: str) -> list[str]:
