@@ -197,12 +197,11 @@ class Tokenizer(Sampling):
         if self._preparation is None:
             return self.encode(text)
         with self.scratch() as scratch:
-            ids: Ids = scratch.encode_text(as_bytes(text), special=special)
-        if not add_special:
-            return ids
+            ids: Any = self._preparation.encode(scratch, as_bytes(text), special=special)
         template = self._preparation.template
-        around = [np.array(side, self.dtype) for side in (template.before, template.after)]
-        return np.concatenate((around[0], ids, around[1]))
+        sides = (template.before, template.after) if add_special else ((), ())
+        ret: Ids = np.concatenate((np.array(sides[0], self.dtype), ids, np.array(sides[1], self.dtype)))
+        return ret
 
     def count(self, text: str | bytes) -> int:
         """len(encode(text)), without making the array. Raises as encode."""

@@ -49,7 +49,7 @@ def _read_one(fields: Fields) -> Normalizer:
         return _strip(fields)
     if kind == "Nmt":
         return lambda text: text.translate(_NMT)
-    fields.refuse(f"the normalizer {kind[:40]!r} is not done here", "type")
+    return fields.refuse(f"the normalizer {kind[:40]!r} is not done here", "type")
 
 
 def _replace(fields: Fields) -> Normalizer:
