@@ -1,8 +1,8 @@
 """Benchmarks: python tools/bench.py COMMAND. Each verifies what it times, before it prints a figure.
 
-longest, trie, single and load measure the library in this process; start, tokenize and rss (bench_command.py),
-reading (bench_reading.py) and checkpoints (bench_resume.py) the command line from outside. The corpora are not part of
-the repository: without them there is the sample.
+longest, trie, single and load measure the library in this process; start, tokenize and rss (bench_command.py), stream
+(bench_stream.py), pipelines (bench_pipelines.py), reading (bench_reading.py) and checkpoints (bench_resume.py) the
+command line from outside. The corpora are not part of the repository: without them there is the sample.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import bench_command
+import bench_pipelines
 import bench_reading
 import bench_resume
+import bench_stream
 import click
 import numpy as np
 from bench_timing import (
@@ -379,7 +381,8 @@ def load(n: int, clock: str, as_json: bool) -> None:
 
 
 for _command in (
-    bench_command.start, bench_command.tokenize, bench_command.rss, bench_reading.reading, bench_resume.checkpoints,
+    bench_command.start, bench_command.tokenize, bench_command.rss, bench_stream.stream, bench_pipelines.pipelines,
+    bench_reading.reading, bench_resume.checkpoints,
 ):  # fmt: skip
     cli.add_command(_command)
 
