@@ -1,9 +1,11 @@
 """Benchmarks: python tools/bench.py COMMAND. Each verifies what it times, before it prints a figure.
 
-longest, trie, single and load measure the library in this process, and so do unigram, bpe and bytepiece
-(bench_models.py) and sample (bench_sample.py); start, tokenize and rss (bench_command.py), checkpoints
-(bench_resume.py) and reading (bench_reading.py) the command line from outside. The corpora are not part of the
-repository: without them there is the sample.
+import bench_models
+import bench_pipelines
+import bench_reading
+import bench_resume
+import bench_sample
+import bench_stream
 """
 
 from __future__ import annotations
@@ -18,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import bench_command
-import bench_models
-import bench_reading
-import bench_resume
-import bench_sample
+    bench_models.unigram, bench_models.bpe, bench_models.bytepiece, bench_sample.sample, bench_command.start,
+    bench_command.tokenize, bench_command.rss, bench_stream.stream, bench_pipelines.pipelines, bench_reading.reading,
+    bench_resume.checkpoints,
 import click
 import numpy as np
 from bench_timing import (
@@ -375,8 +376,9 @@ def load(n: int, clock: str, as_json: bool) -> None:
 
 
 for _command in (
-    bench_models.unigram, bench_models.bpe, bench_models.bytepiece, bench_sample.sample,
-    bench_command.start, bench_command.tokenize, bench_command.rss, bench_reading.reading, bench_resume.checkpoints,
+    bench_models.unigram, bench_models.bpe, bench_models.bytepiece, bench_sample.sample, bench_command.start,
+    bench_command.tokenize, bench_command.rss, bench_stream.stream, bench_pipelines.pipelines, bench_reading.reading,
+    bench_resume.checkpoints,
 ):  # fmt: skip
     cli.add_command(_command)
 
