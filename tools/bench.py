@@ -1,11 +1,9 @@
 """Benchmarks: python tools/bench.py COMMAND. Each verifies what it times, before it prints a figure.
 
-import bench_models
-import bench_pipelines
-import bench_reading
-import bench_resume
-import bench_sample
-import bench_stream
+longest, trie, single and load measure the library in this process, and so do unigram, bpe and bytepiece
+(bench_models.py) and sample (bench_sample.py); start, tokenize and rss (bench_command.py), stream (bench_stream.py),
+pipelines (bench_pipelines.py), checkpoints (bench_resume.py) and reading (bench_reading.py) the command line from
+outside. The corpora are not part of the repository: without them there is the sample.
 """
 
 from __future__ import annotations
@@ -20,9 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import bench_command
-    bench_models.unigram, bench_models.bpe, bench_models.bytepiece, bench_sample.sample, bench_command.start,
-    bench_command.tokenize, bench_command.rss, bench_stream.stream, bench_pipelines.pipelines, bench_reading.reading,
-    bench_resume.checkpoints,
+import bench_models
+import bench_pipelines
+import bench_reading
+import bench_resume
+import bench_sample
+import bench_stream
 import click
 import numpy as np
 from bench_timing import (
