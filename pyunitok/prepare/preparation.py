@@ -214,8 +214,10 @@ class Scratch(_ffi.Scratch):
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: _ffi.State | None = None,
-        plain: bool = False, prepared: bool = False,
+        plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
+        if sampling is not None:
+            raise UnitokError("this tokenizer.json prepares texts in parts, which are not sampled here")
         if open_start or open_end:
             raise ValueError("documents must be whole for this model")
         if prepared or self._preparation.guard.allows_all(data, offsets):
