@@ -174,7 +174,10 @@ static int32_t build_encoder(unitok_model *m, unitok_error *error)
 {
     unitok_spec spec = m->spec;
     if (!m->compact) spec.flags &= ~UNITOK_ESCAPE_WHITESPACES;
-    if (m->kind == UNITOK_KIND_UNIGRAM) return unigram_new(&spec, &m->unigram, error);
+    if (m->kind == UNITOK_KIND_UNIGRAM) {
+        int32_t made = unigram_new(&spec, &m->unigram, error);
+        return made ? made : lattice_model_init(m->unigram, &spec, &m->lattice, error);
+    }
     text_pieces pieces;
     int32_t status = text_pieces_of(m, m->flags & UNITOK_LISTED_MERGES, &pieces) ? UNITOK_OK : fail_memory(error);
     spec.n_pieces = pieces.n;
@@ -231,6 +234,9 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     status = build_encoder(m, error);
     if (status) return status;
     if (m->unigram) find_idle_id(m);
+    if (m->unigram) m->info.memory_bytes += unigram_memory_bytes(m->unigram);
+    if (m->bpe) m->info.memory_bytes += bpe_memory_bytes(m->bpe);
+    if (m->normalizer) m->info.memory_bytes += unitok_normalizer_memory_bytes(m->normalizer);
     int wide = m->info.id_bytes == 4;
     m->loop = !m->unigram ? LOOP_16 + wide : m->flags & UNITOK_FLOAT64 ? LOOP_DOUBLE_16 + wide : LOOP_FLOAT_16 + wide;
     m->info.unknown_id = m->unknown_id;
@@ -253,6 +259,7 @@ void build_free(unitok_model *m)
     words_free(&m->words);
     characters_free(&m->characters);
     bpe_free(m->bpe);
+    lattice_model_free(&m->lattice);
     unigram_free(m->unigram);
     unitok_normalizer_free(m->normalizer);
     mem_free(m->byte_of_id);

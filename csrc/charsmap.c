@@ -31,8 +31,8 @@ static int32_t take_apart(const uint8_t *blob, int64_t n_bytes, charsmap *ret, u
     return UNITOK_OK;
 }
 
-/* Every offset leads inside, and what is marked as a leaf is one. Units that no walk meets are checked too: sentencepiece
- * refuses them. */
+/* Every offset leads inside, and what is marked as a leaf is one. Units that no walk meets are checked too:
+ * sentencepiece refuses them. */
 static int32_t check_units(const charsmap *m, unitok_error *error)
 {
     uint32_t root = m->units[0];
@@ -98,8 +98,8 @@ static int measure_heights(const charsmap *m, frame *stack, int32_t *heights, ui
     return 1;
 }
 
-/* Measures the replacements that keys lead to: lengths[i] is that of the string at i, from the back so that no overlap of
- * strings costs more than once; negative (-1 - length) where it is not whole characters. */
+/* Measures the replacements that keys lead to: lengths[i] is that of the string at i, from the back so that no
+ * overlap of strings costs more than once; negative (-1 - length) where it is not whole characters. */
 static void measure_replacements(charsmap *m, const int32_t *heights, int32_t *lengths)
 {
     for (int64_t i = m->n_replacement_bytes - 1; i >= 0; i--) {

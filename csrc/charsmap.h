@@ -8,15 +8,17 @@
  *             0   offset                 offset<<8 leaf   label c
  *             1   where the replacement begins
  *
- * From the unit at `i`, the unit of the next byte c stands at i XOR offset XOR c, if the label there is c; with `leaf`, a
- * key ends here and its replacement stands at i XOR offset. The root is unit 0. Equal branches may be shared, so the units
- * are a graph. charsmap_open proves that every step stays inside and that every walk ends (no unit is below itself).
+ * From the unit at `i`, the unit of the next byte c stands at i XOR offset XOR c, if the label there is c; with
+ * `leaf`, a key ends here and its replacement stands at i XOR offset. The root is unit 0. Equal branches may be
+ * shared, so the units are a graph. charsmap_open proves that every step stays inside and that every walk ends (no
+ * unit is below itself).
  */
 #pragma once
 
 #include "common.h"
 
-/* A walk meets no more keys than this: sentencepiece looks at the 32 shortest that match, and takes the longest of them. */
+/* A walk meets no more keys than this: sentencepiece looks at the 32 shortest that match, and takes the longest of
+ * them. */
 #define CHARSMAP_KEYS_MAX 32
 
 typedef struct charsmap {
@@ -63,10 +65,10 @@ INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_
     return length;
 }
 
-/* Checks blob[0..n_bytes-1], 4-byte aligned, which must outlive *ret, and measures it. UNITOK_ERROR_VOCABULARY says what is
- * wrong with it.
- *   heights[0..n_bytes / 4]   filled for charsmap_open's caller: the longest walk down from each unit, in units, itself
- *                             included; 0 where no walk comes
+/* Checks blob[0..n_bytes-1], 4-byte aligned, which must outlive *ret, and measures it. UNITOK_ERROR_VOCABULARY says
+ * what is wrong with it.
+ *   heights[0..n_bytes / 4]   filled for charsmap_open's caller: the longest walk down from each unit, in units,
+ *                             itself included; 0 where no walk comes
  *   inner[0..255]             set to 1 for each byte that some key has after its first
  * O(n_bytes), times 256 at worst. */
 int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, int32_t *heights, uint8_t *inner, charsmap *ret,

@@ -54,6 +54,13 @@ INLINE uint32_t load_u32(const uint8_t *p)
     return v;
 }
 
+INLINE uint16_t load_u16(const uint8_t *p)
+{
+    uint16_t v;
+    memcpy(&v, p, 2);
+    return v;
+}
+
 /* The index of the lowest set bit; v != 0. */
 INLINE int lowest_bit(uint64_t v)
 {

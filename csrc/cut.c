@@ -39,9 +39,16 @@ typedef struct row {
     int32_t n_before;
 } row;
 
-/* How many pairs that are in no piece a merge of two rows would call joined. */
-static uint32_t merge_cost(const row *a, const row *b)
+INLINE int is_of_newline(const row *r)
 {
+    return (int)(r->before['\n' >> 6] >> ('\n' & 63)) & 1;
+}
+
+/* How many pairs that are in no piece a merge of two rows would call joined. Cuts that are forced after a newline must not
+ * be lost: that row stays alone. */
+static uint32_t merge_cost(const row *a, const row *b, int32_t flags)
+{
+    if (flags & CUT_AFTER_NEWLINE && (is_of_newline(a) || is_of_newline(b))) return UINT32_MAX;
     int a_gains = 0, b_gains = 0;
     for (int w = 0; w < 4; w++) {
         a_gains += count_bits(b->after[w] & ~a->after[w]);
@@ -72,10 +79,10 @@ static int plane_rows(const cut_table *t, int plane, row *rows)
 }
 
 /* Merges the cheapest two rows until 8 are left. costs[i * 256 + j], j < i, is kept up to date: O(n^2) a merge. */
-static int merge_rows(row *rows, int n, uint32_t *costs)
+static int merge_rows(row *rows, int n, uint32_t *costs, int32_t flags)
 {
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++) costs[i * 256 + j] = merge_cost(&rows[i], &rows[j]);
+        for (int j = 0; j < i; j++) costs[i * 256 + j] = merge_cost(&rows[i], &rows[j], flags);
     while (n > 8) {
         int keep = 0, drop = 1;
         for (int i = 1; i < n; i++)
@@ -88,10 +95,10 @@ static int merge_rows(row *rows, int n, uint32_t *costs)
         rows[keep].n_before += rows[drop].n_before;
         rows[drop] = rows[--n];
         for (int k = 0; k < n; k++) { /* the rows at `keep` and `drop` are new */
-            if (k > keep) costs[k * 256 + keep] = merge_cost(&rows[k], &rows[keep]);
-            if (k < keep) costs[keep * 256 + k] = merge_cost(&rows[k], &rows[keep]);
-            if (drop < n && k > drop) costs[k * 256 + drop] = merge_cost(&rows[k], &rows[drop]);
-            if (drop < n && k < drop) costs[drop * 256 + k] = merge_cost(&rows[k], &rows[drop]);
+            if (k > keep) costs[k * 256 + keep] = merge_cost(&rows[k], &rows[keep], flags);
+            if (k < keep) costs[keep * 256 + k] = merge_cost(&rows[k], &rows[keep], flags);
+            if (drop < n && k > drop) costs[k * 256 + drop] = merge_cost(&rows[k], &rows[drop], flags);
+            if (drop < n && k < drop) costs[drop * 256 + k] = merge_cost(&rows[k], &rows[drop], flags);
         }
     }
     return n;
@@ -107,13 +114,13 @@ static void write_plane(cut_table *t, int plane, const row *rows, int n)
     }
 }
 
-static int build_planes(cut_table *t)
+static int build_planes(cut_table *t, int32_t flags)
 {
     row *rows = mem_alloc(256 * sizeof(row));
     uint32_t *costs = mem_alloc((size_t)256 * 256 * sizeof(uint32_t));
     int ok = rows && costs;
     for (int plane = 0; ok && plane < CUT_PLANES; plane++)
-        write_plane(t, plane, rows, merge_rows(rows, plane_rows(t, plane, rows), costs));
+        write_plane(t, plane, rows, merge_rows(rows, plane_rows(t, plane, rows), costs, flags));
     mem_free(costs);
     mem_free(rows);
     return ok;
@@ -159,6 +166,7 @@ static void build_kinds(cut_table *t)
 /* What the flags say, after the pieces. */
 static void force(cut_table *t, int32_t flags)
 {
+    t->kind_before[AFTER_NEWLINE_AT] = (flags & CUT_AFTER_NEWLINE) != 0;
     for (int a = 0; a < 256; a++) {
         for (int b = 0; b < 256 && flags & CUT_NOWHERE_ELSE; b++) t->pair[a << 8 | b] = CUT_NEVER;
         if (flags & CUT_BEFORE_SPACE) t->pair[a << 8 | ' '] = CUT_HERE;
@@ -182,7 +190,7 @@ int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int
     }
     force(t, flags);
     build_kinds(t);
-    if (!build_planes(t)) return 0;
+    if (!build_planes(t, flags)) return 0;
     build_look(t, n_windows);
     return 1;
 }

@@ -3,7 +3,7 @@
  * If no piece contains x[i-1] directly followed by x[i], then no token can span position i, whatever stands around it:
  * greedy, Viterbi and merges all encode the two sides independently, and exactly. The table is computed from the pieces
  * of any vocabulary. Calling a position joined that is not is always safe (it only makes segments longer); the other way
- * round never happens, by construction.
+ * round never happens, by construction. Cuts that flags force are in every layer, exactly.
  *
  * Three layers, each exact or erring to "joined":
  *
@@ -41,6 +41,7 @@ enum { LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
 
 /* Kinds of ASCII bytes; kind k is bit k. */
 enum { KIND_OTHER, KIND_LETTER, KIND_DIGIT, KIND_SPACE, KIND_CONTROL, KIND_QUOTE, KIND_HYPHEN, N_KINDS };
+#define AFTER_NEWLINE_AT 7 /* what no kind needs in kind_before: 1 with CUT_AFTER_NEWLINE */
 
 #define CUT_WINDOW_BITS 19
 #define CUT_WINDOW_BYTES 3 /* how far a window reaches beyond a cut */
@@ -66,7 +67,7 @@ typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t
 /* Cuts that an encoder makes by itself, whatever the pieces hold. */
 enum {
     CUT_BEFORE_SPACE = 1,  /* every space begins a segment */
-    CUT_AFTER_NEWLINE = 2, /* so does what follows a newline and is none */
+    CUT_AFTER_NEWLINE = 2, /* so does what follows a newline, is none, and continues no character */
     CUT_NOWHERE_ELSE = 4   /* and nothing else does */
 };
 

@@ -14,7 +14,11 @@ INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int
 {
     uint64_t bits = 0;
     candidates &= low_bits(n_bytes - i);
-    if (i < 3) candidates &= ~3ULL; /* their windows begin before the text */
+    if (i < 3) { /* the windows of these begin before the text */
+        for (int k = 0; k < 2; k++)
+            if (candidates >> k & 1) bits |= (uint64_t)!joined(t, text, i + k, n_bytes) << k;
+        candidates &= ~3ULL;
+    }
     for (; candidates; candidates &= candidates - 1) {
         int k = lowest_bit(candidates);
         bits |= (uint64_t)!joined_inside(t, text, i + k) << k;

@@ -48,6 +48,7 @@ int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
         own[k] = _mm_set1_epi8((char)(1 << k ^ base_own));
         before[k] = _mm_set1_epi8((char)(t->kind_before[k] ^ base_before));
     }
+    __m128i newline = _mm_set1_epi8('\n'), forced = _mm_set1_epi8((char)-t->kind_before[AFTER_NEWLINE_AT]);
     uint16_t *out = cuts;
     for (int64_t i = 1; i < n_bytes; i += 64) {
         uint64_t bits = 0, high = 0, continued = 0;
@@ -56,6 +57,8 @@ int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
             __m128i prev = _mm_loadu_si128((const __m128i *)(text + i + part - 1));
             kinds_sse2 kx = kinds_of_sse2(x, own, before), kp = kinds_of_sse2(prev, own, before);
             __m128i joins = _mm_and_si128(kp.own, kx.before);
+            __m128i after_newline = _mm_andnot_si128(_mm_cmpeq_epi8(x, newline), _mm_cmpeq_epi8(prev, newline));
+            joins = _mm_andnot_si128(_mm_and_si128(after_newline, forced), joins);
             bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(joins, _mm_setzero_si128())) << part;
             high |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_or_si128(x, prev)) << part;
             continued |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmplt_epi8(x, _mm_set1_epi8(-64))) << part;

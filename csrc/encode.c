@@ -5,9 +5,13 @@
 #include "memo.h"
 #include "model.h"
 #include "packed.h"
+#include "rng.h"
 
-/* What NAME(encode) returns instead of a number of ids. */
-enum { ENCODE_NO_MEMORY = -1, ENCODE_NO_ROOM = -2 };
+/* How one document is sampled. */
+typedef struct draw {
+    const unitok_sampling *sampling;
+    uint64_t key; /* the document's: rng.h */
+} draw;
 
 /* Room for `held` bytes of normalized text and at least as many more; 0 when memory is short. */
 static int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held)
@@ -40,6 +44,7 @@ static int begins_word(const unitok_model *m, const uint8_t *text, int64_t n_byt
 
 int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes, token *tokens)
 {
+    if (n_bytes > TEXT_BYTES_MAX) return -1;
     if (m->kind == UNITOK_KIND_BPE) return bpe_segment(m->bpe, &s->bpe, segment, n_bytes, tokens);
     if (m->kind == UNITOK_KIND_CHAR) return characters_segment(&m->characters, segment, n_bytes, tokens);
     int64_t n = 0;
@@ -63,21 +68,21 @@ int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *se
 
 #define NAME(x) x##_float_16
 #define ID uint16_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM float
 #define SUM_SCORES id_scores32
 #include "segments.h"
 
 #define NAME(x) x##_float_32
 #define ID uint32_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM float
 #define SUM_SCORES id_scores32
 #include "segments.h"
 
 #define NAME(x) x##_double_16
 #define ID uint16_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM double
 #define SUM_SCORES id_scores64
 #define RESTARTS 1
@@ -85,7 +90,7 @@ int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *se
 
 #define NAME(x) x##_double_32
 #define ID uint32_t
-#define SHORT_BITS 17
+#define SHORT_BITS 18
 #define SUM double
 #define SUM_SCORES id_scores64
 #define RESTARTS 1
@@ -125,6 +130,9 @@ void unitok_scratch_clear(unitok_scratch *s)
 void unitok_scratch_free(unitok_scratch *s)
 {
     if (!s) return;
+    lattice_paths_free(&s->paths);
+    nbest_free(&s->nbest);
+    sampler_free(&s->sampler);
     bpe_scratch_free(&s->bpe);
     unigram_path_free(&s->path);
     mem_free(s->tokens);
@@ -140,12 +148,14 @@ int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
 
 /* ------------------------------------------------------------------------------------------------ encoding ---- */
 
-/* One document, or the next part of one, into ids[at..]; the number of ids, or an ENCODE_ code. */
-static int64_t encode(const unitok_model *m, unitok_scratch *s, unitok_state *state, const uint8_t *text, int64_t n_bytes,
-                      int64_t n_readable, int last, int32_t flags, void *ids, int64_t at, int64_t capacity)
+/* One document, or the next part of one, into ids[at..]; the number of ids, or an ENCODE_ code. `draw`: NULL, or how to
+ * sample this document. */
+static int64_t encode(const unitok_model *m, unitok_scratch *s, const draw *draw, unitok_state *state,
+                      const uint8_t *text, int64_t n_bytes, int64_t n_readable, int last, int32_t flags, void *ids,
+                      int64_t at, int64_t capacity)
 {
 #define ENCODE(instance, ID) \
-    encode_##instance(m, s, state, text, n_bytes, n_readable, last, flags, (ID *)ids + at, capacity - at)
+    encode_##instance(m, s, draw, state, text, n_bytes, n_readable, last, flags, (ID *)ids + at, capacity - at)
     ASSERT(s->model == m);
     switch (m->loop) {
     case LOOP_16: return ENCODE(16, uint16_t);
@@ -161,7 +171,7 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, unitok_state *st
 int64_t unitok_encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, void *ids,
                       int64_t capacity)
 {
-    return encode(m, s, NULL, text, n_bytes, n_bytes, 1, 0, ids, 0, capacity);
+    return encode(m, s, NULL, NULL, text, n_bytes, n_bytes, 1, 0, ids, 0, capacity);
 }
 
 static void put_id(const unitok_model *m, void *ids, int64_t at, int64_t id)
@@ -179,13 +189,21 @@ static const char *check_batch(const unitok_model *m, const unitok_scratch *s, c
     return check_offsets(offsets, n_docs);
 }
 
-int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint8_t *data, const int64_t *offsets,
-                            int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state, void *ids,
-                            int64_t capacity, int64_t *id_offsets, unitok_error *error)
+static uint64_t document_key(const unitok_sampling *sampling, int64_t k)
+{
+    uint64_t number = sampling->documents ? (uint64_t)sampling->documents[k] : sampling->document + (uint64_t)k;
+    return rng_document_key(sampling->seed, sampling->input, number);
+}
+
+/* unitok_encode_batch and, with `sampling`, unitok_sample_batch. */
+static int32_t encode_batch(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, const uint8_t *data,
+                            const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state,
+                            void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error)
 {
     const char *wrong = check_batch(m, s, offsets, n_docs, eod_id);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
     unitok_state own;
+    draw draw = {sampling, 0};
     int64_t done = 0;
     id_offsets[0] = 0;
     for (int64_t k = 0; k < n_docs; k++) {
@@ -195,8 +213,9 @@ int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint
             of_this = state ? state : &own;
             if (!opened || !state) memset(of_this, 0, sizeof *of_this);
         }
-        int64_t n = encode(m, s, of_this, data + offsets[k], offsets[k + 1] - offsets[k], offsets[n_docs] - offsets[k], last,
-                           flags, ids, done, capacity);
+        if (sampling) draw.key = document_key(sampling, k);
+        int64_t n = encode(m, s, sampling ? &draw : NULL, of_this, data + offsets[k], offsets[k + 1] - offsets[k],
+                           offsets[n_docs] - offsets[k], last, flags, ids, done, capacity);
         if (n == ENCODE_NO_MEMORY) return fail_memory(error);
         int with_eod = eod_id >= 0 && last;
         if (n == ENCODE_NO_ROOM || done + n + with_eod > capacity)
@@ -208,11 +227,30 @@ int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint
     return UNITOK_OK;
 }
 
+int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint8_t *data, const int64_t *offsets,
+                            int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state, void *ids,
+                            int64_t capacity, int64_t *id_offsets, unitok_error *error)
+{
+    return encode_batch(m, s, NULL, data, offsets, n_docs, eod_id, flags, state, ids, capacity, id_offsets, error);
+}
+
+int32_t unitok_sample_batch(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
+                            const uint8_t *data, const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
+                            unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error)
+{
+    if (sample_is_whole(sampling) && flags & (UNITOK_ENCODE_OPEN_START | UNITOK_ENCODE_OPEN_END))
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "this method samples whole documents");
+    int32_t status = sample_prepare(m, s, sampling, error);
+    if (status) return status;
+    return encode_batch(m, s, sampling, data, offsets, n_docs, eod_id, flags, state, ids, capacity, id_offsets, error);
+}
+
 /* ------------------------------------------------------------------------------------------------ dividing ---- */
 
 #define CONTEXT_BYTES 64 /* of the text on either side that decides whether it can be divided */
 #define ROOM_BYTES 4096
 #define SPLIT_TRIES 256
+#define SPLIT_BYTES 2048 /* how far from the end a point is looked for */
 
 /* Is there a cut between the normalized text[begin..at) and what text[at..end) becomes? All three are points that nothing
  * reaches across. A space right before `at` might have to go: no. */
@@ -226,16 +264,20 @@ static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin
     return n_right > 0 && cut_next(m->cuts, out, n_left - 1, n_left + n_right) == n_left;
 }
 
-/* The last point, from behind, where normalization and encoder both can be divided. */
+/* The last point, from behind, where normalization and encoder both can be divided. Where nothing marks the beginning of
+ * an item, unitok_normalize_split goes through the text from its start: so it gets the end of the text alone. */
 static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
-    if (unitok_normalizer_step_bytes(m->normalizer) > ROOM_BYTES / 4) return 0;
-    int64_t end = unitok_normalize_split(m->normalizer, text, n_bytes), at = end;
+    const unitok_normalizer *n = m->normalizer;
+    if (unitok_normalizer_step_bytes(n) > ROOM_BYTES / 4) return 0;
+    int64_t start = n_bytes > SPLIT_BYTES ? unitok_normalize_split(n, text, n_bytes - SPLIT_BYTES) : 0;
+    text += start;
+    int64_t end = unitok_normalize_split(n, text, n_bytes - start), at = end;
     for (int tries = 0; tries < SPLIT_TRIES && at > 0; tries++) {
-        int64_t begin = at > CONTEXT_BYTES ? unitok_normalize_split(m->normalizer, text, at - CONTEXT_BYTES) : 0;
-        int64_t context_end = end - at > CONTEXT_BYTES ? unitok_normalize_split(m->normalizer, text, at + CONTEXT_BYTES) : end;
-        if (context_end > at && cut_between(m, text, begin, at, context_end)) return at;
-        at = unitok_normalize_split(m->normalizer, text, at - 1);
+        int64_t begin = at > CONTEXT_BYTES ? unitok_normalize_split(n, text, at - CONTEXT_BYTES) : 0;
+        int64_t context_end = end - at > CONTEXT_BYTES ? unitok_normalize_split(n, text, at + CONTEXT_BYTES) : end;
+        if (context_end > at && cut_between(m, text, begin, at, context_end)) return start + at;
+        at = unitok_normalize_split(n, text, at - 1);
     }
     return 0;
 }

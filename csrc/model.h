@@ -5,6 +5,8 @@
 #include "cpu.h"
 #include "cut.h"
 #include "longest.h"
+#include "nbest.h"
+#include "sampler.h"
 #include "token.h"
 #include "unigram.h"
 #include "words.h"
@@ -38,6 +40,7 @@ struct unitok_model {
     unitok_spec spec;
     unitok_normalizer *normalizer; /* NULL: texts are encoded as they are */
     unigram *unigram;
+    lattice_model lattice; /* of the unigram */
     bpe *bpe;
     characters characters; /* CHAR */
     words words;           /* WORD */
@@ -67,13 +70,17 @@ struct unitok_scratch {
     int64_t tokens_room;
     unigram_path path;
     bpe_scratch bpe;
+    sampler sampler;
+    nbest nbest;
+    lattice_paths paths;
 };
 
 /* Does a text of its own begin between these two bytes? */
 INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
 {
     if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;
-    return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n';
+    int continues = (first & 0xC0) == 0x80; /* only where a text is no UTF-8 */
+    return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n' && !continues;
 }
 
 /* Room for n tokens; NULL when memory is short. */
@@ -82,3 +89,20 @@ token *scratch_tokens(unitok_scratch *s, int64_t n);
 /* The tokens of a segment of a kind whose segments stand alone (not LONGEST); -1 when memory is short. There may be three
  * for a byte. */
 int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes, token *tokens);
+
+/* What NAME(encode) of segments.h returns instead of a number of ids. */
+enum { ENCODE_NO_MEMORY = -1, ENCODE_NO_ROOM = -2 };
+
+/* Draws the tokens of a text, or of a part between two cuts that begins at `position` of the normalized document: their
+ * number, -1 when memory is short. */
+int64_t sample_tokens(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
+                      const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens);
+
+/* Does the method need a document whole? */
+INLINE int sample_is_whole(const unitok_sampling *sampling)
+{
+    return sampling->method == UNITOK_SAMPLE_NBEST || sampling->method == UNITOK_SAMPLE_DROPOUT;
+}
+
+/* NULL, or why this model cannot sample so. Makes the scratch ready. */
+int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, unitok_error *error);

@@ -1,12 +1,12 @@
 /* normalize.c - SentencePiece's normalization: a whole text with offsets, or part by part and fast
  *
- * Text is taken in items: a symbol, a key of the charsmap, a character, or a byte that begins none. Each gives bytes, and
- * the whitespace rules look at nothing else:
+ * Text is taken in items: a symbol, a key of the charsmap, a character, or a byte that begins none. Each gives bytes,
+ * and the whitespace rules look at nothing else:
  *
  *   1. With REMOVE_EXTRA_WHITESPACES, items that give exactly one space are dropped until another comes.
  *   2. If an item is left, the dummy prefix comes before it.
- *   3. Spaces at the beginning of what an item gives are dropped after an item that gave a space last; an item that gives
- *      nothing (any more) changes nothing. With the rule of 1 only.
+ *   3. Spaces at the beginning of what an item gives are dropped after an item that gave a space last; an item that
+ *      gives nothing (any more) changes nothing. With the rule of 1 only.
  *   4. A space becomes the space symbol: U+2581, or a space where spaces are not escaped.
  *   5. At the end, with the rule of 1, all space symbols are dropped: a U+2581 of the text and the dummy prefix too.
  *   6. The dummy suffix.
@@ -98,7 +98,8 @@ static void hold(sink *s, uint8_t byte, int64_t from)
     s->n_held_bytes++;
 }
 
-/* One byte; `from` is its offset. The symbol's bytes are all different, so one that does not go on may only begin anew. */
+/* One byte; `from` is its offset. The symbol's bytes are all different, so one that does not go on may only begin
+ * anew. */
 INLINE void put(sink *s, uint8_t byte, int64_t from)
 {
     if (s->removes) {
@@ -253,8 +254,8 @@ INLINE int scan_any(scan *c)
     return scan_take(c, length < 4 ? c->n->classes[code_point] : c->n->class_blocks[CLASS_BLOCK(code_point)], length);
 }
 
-/* Words of ASCII that need no look. The first character before them that could matter is checked once: those inside words
- * that need no look begin nothing with a second character of ASCII. */
+/* Words of ASCII that need no look. The first character before them that could matter is checked once: those inside
+ * words that need no look begin nothing with a second character of ASCII. */
 INLINE void scan_words(scan *c, int removes)
 {
     const uint8_t *p = c->p, *end = c->end;
@@ -318,8 +319,8 @@ static void copy_run(sink *s, const uint8_t *run, int64_t n_bytes)
     s->is_after_space = 0; /* no run ends with a space where that matters */
 }
 
-/* Where much is held that is to be put out: puts out what there is room for, in whole symbols, so that the rest begins with
- * one. Returns whether there is room for a step now. */
+/* Where much is held that is to be put out: puts out what there is room for, in whole symbols, so that the rest
+ * begins with one. Returns whether there is room for a step now. */
 static int drain(const unitok_normalizer *n, sink *s)
 {
     int64_t n_bytes = s->n_held_bytes, room = s->capacity - s->n_bytes;
@@ -340,8 +341,8 @@ static int64_t step(const unitok_normalizer *n, sink *s, const uint8_t *text, in
     return it.n_taken;
 }
 
-/* What ends most runs, faster than by steps: newlines and spaces, capital letters to be folded, up to the first character
- * that begins another run; each gives at most one byte. Returns the bytes taken, perhaps 0. */
+/* What ends most runs, faster than by steps: newlines and spaces, capital letters to be folded, up to the first
+ * character that begins another run; each gives at most one byte. Returns the bytes taken, perhaps 0. */
 static int64_t ascii_steps(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
     int64_t i = 0;
@@ -374,7 +375,7 @@ static int64_t advance(const unitok_normalizer *n, sink *s, const uint8_t *text,
         }
         return step(n, s, text, n_bytes);
     }
-    if (s->n_held_bytes > HELD_BYTES_MAX) return drain(n, s) ? 0 : -1; /* the run is cut anew, to the room that is left */
+    if (s->n_held_bytes > HELD_BYTES_MAX) return drain(n, s) ? 0 : -1; /* the run is cut anew, to the room left */
     copy_run(s, text, n_run);
     return n_run;
 }
@@ -417,8 +418,8 @@ int32_t unitok_normalizer_is_compact(const unitok_normalizer *normalizer)
     return normalizer->is_compact;
 }
 
-/* A byte that no key or symbol has after its first, and that is no continuation, begins an item wherever it stands. Where
- * there is none, the items are taken from the start, as long as what follows cannot change them. */
+/* A byte that no key or symbol has after its first, and that is no continuation, begins an item wherever it stands.
+ * Where there is none, the items are taken from the start, as long as what follows cannot change them. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_normalizer *n = normalizer;

@@ -1,7 +1,7 @@
 /* normalize.h - a normalizer from inside: what it looks up, and how it knows what it need not look up
  *
- * Most text normalizes to itself. classes[] says of every character below U+10000, and class_blocks[] of every 64 characters
- * above, whether that is so without a look at charsmap or symbols:
+ * Most text normalizes to itself. classes[] says of every character below U+10000, and class_blocks[] of every 64
+ * characters above, whether that is so without a look at charsmap or symbols:
  *
  *     0          it begins no key and no symbol that is longer: it stands for itself
  *     STOP       look it up
@@ -9,8 +9,8 @@
  *     SECOND     it is the second character of some key or symbol; alone it means nothing
  *     SPACE      a space, where a space after a space is removed: each is the other's first and second
  *
- * So text is plain as long as no character is STOP, and no MORE is followed by a SECOND: CLASS_CLASH finds both in one AND.
- * A key or symbol that begins or ends inside a character makes all characters concerned STOP.
+ * So text is plain as long as no character is STOP, and no MORE is followed by a SECOND: CLASS_CLASH finds both in
+ * one AND. A key or symbol that begins or ends inside a character makes all characters concerned STOP.
  */
 #pragma once
 
@@ -46,7 +46,7 @@ typedef struct unitok_normalizer {
     uint64_t *symbols;    /* units of trie.h, values all 1; NULL: no user-defined symbols */
     int64_t n_symbol_units;
     int64_t max_match_bytes; /* of keys, symbols and characters */
-    int64_t max_step_bytes;  /* what one key, symbol or character can add to the output, and the spaces held before it */
+    int64_t max_step_bytes;  /* of output, for one key, symbol or character and what is held before it */
     uint8_t is_inner[256];   /* some key or symbol has this byte after its first */
     uint8_t is_slow[256];    /* not ASCII, or STOP, or begins a key or symbol with a second character of ASCII */
     uint8_t ascii_items[128]; /* what a character of ASCII gives, whatever follows it; ITEM_NOTHING, ITEM_OTHER */

@@ -65,8 +65,8 @@ static void class_seconds(key_walk *w, uint32_t first, uint32_t at, int n_bytes)
     }
 }
 
-/* Keys with a second character are looked through for so many first characters (real charsmaps have 1,500); the others are
- * STOP, so that no charsmap takes long to open. */
+/* Keys with a second character are looked through for so many first characters (real charsmaps have 1,500); the
+ * others are STOP, so that no charsmap takes long to open. */
 #define MORE_CHARACTERS_MAX 8192
 
 /* Classes the characters that begin with bytes[0..n_bytes-1], whose unit is `at`. */
@@ -181,8 +181,8 @@ static int begins_with(const symbol_list *s, int64_t k, int64_t prefix)
     return memcmp(s->data + s->offsets[k], s->data + s->offsets[prefix], (size_t)n_bytes) == 0;
 }
 
-/* Takes out the symbols that can never match. In byte order a symbol's beginnings lie before it, each a beginning of the
- * next: a stack holds them. */
+/* Takes out the symbols that can never match. In byte order a symbol's beginnings lie before it, each a beginning of
+ * the next: a stack holds them. */
 static void drop_unmatched(symbol_list *s)
 {
     int64_t stack[SYMBOL_PREFIXES_MAX], depth = 0, n_kept = 0, end = 0;
@@ -245,15 +245,16 @@ static int32_t add_charsmap(unitok_normalizer *n, const unitok_spec *spec, unito
     return status;
 }
 
-/* Where the compact form can be had. Encoders step by the lead byte of each character, and a model's pieces are compared
- * with U+2581 made a space too. Both give what they give on the verbatim form if all of it is whole characters: then a step
- * always ends where a character ends, and the bytes of U+2581 are found nowhere but in that character. What is taken from
- * the text itself is whole, U+FFFD is; so every replacement that a key leads to, and every symbol, must be. (Where spaces
- * are not escaped the two forms are the same bytes, and there is nothing to prove.) */
+/* Where the compact form can be had. Encoders step by the lead byte of each character, and a model's pieces are
+ * compared with U+2581 made a space too. Both give what they give on the verbatim form if all of it is whole
+ * characters: then a step always ends where a character ends, and the bytes of U+2581 are found nowhere but in that
+ * character. What is taken from the text itself is whole, U+FFFD is; so every replacement that a key leads to, and
+ * every symbol, must be. (Where spaces are not escaped the two forms are the same bytes, and there is nothing to
+ * prove.) */
 static void settle_form(unitok_normalizer *n)
 {
     if (!(n->flags & UNITOK_ESCAPE_WHITESPACES)) n->is_compact = 1;
-    /* The verbatim form makes three bytes of each space; a replaced byte is 3 of U+FFFD. What may be held back: normalize.c */
+    /* The verbatim form makes three bytes of each space, U+FFFD three of a byte. 64: the prefix, and what is held. */
     int64_t longest = n->max_match_bytes;
     if (longest < n->map.max_replacement_bytes) longest = n->map.max_replacement_bytes;
     n->max_step_bytes = 3 * longest + 64;

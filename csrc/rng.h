@@ -1,8 +1,8 @@
 /* rng.h - random numbers that depend on what they are for and nothing else: a keyed hash of a counter
  *
- * A sample must not depend on threads, blocks or batches, so no generator is carried along. A document has a key, made of
- * (seed, input ordinal, document number); everything drawn there is a function of the key and of a counter, which is the
- * position in the normalized text where the decision falls:
+ * A sample must not depend on threads, blocks or batches, so no generator is carried along. A document has a key, made
+ * of (seed, input ordinal, document number); everything drawn there is a function of the key and of a counter, which is
+ * the position in the normalized text where the decision falls:
  *
  *     key      of a document: mixed from (seed, input ordinal, document number), one after the other
  *     stream   of a counter: SplitMix64's state there, key + (counter + 1) * gamma, half mixed
@@ -10,7 +10,8 @@
  *
  * SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014, with the finalizer "Mix13" of
  * Stafford. The multiplier: Steele, Vigna, "Computationally easy, spectrally good multipliers for congruential
- * pseudorandom number generators", 2021. A stream gives the few draws of one position; its low bits are weak and unused.
+ * pseudorandom number generators", 2021. A stream gives the few draws of one position; its low bits are weak and
+ * unused.
  *
  * These numbers never change: tests/c/test_lattice.c holds some of them.
  */
@@ -40,11 +41,22 @@ INLINE uint64_t rng_document_key(uint64_t seed, uint64_t input_ordinal, uint64_t
     return rng_key(rng_key(rng_key(0, seed), input_ordinal), document);
 }
 
-INLINE uint64_t rng_stream(uint64_t key, uint64_t counter)
+/* For loops: rng_stream(key, first + i) is rng_stream_from(rng_origin(key, first), i). */
+INLINE uint64_t rng_origin(uint64_t key, uint64_t first)
 {
-    uint64_t z = key + (counter + 1) * RNG_GAMMA;
+    return key + (first + 1) * RNG_GAMMA;
+}
+
+INLINE uint64_t rng_stream_from(uint64_t origin, uint64_t i)
+{
+    uint64_t z = origin + i * RNG_GAMMA;
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     return z ^ (z >> 27); /* the first draw multiplies once more */
+}
+
+INLINE uint64_t rng_stream(uint64_t key, uint64_t counter)
+{
+    return rng_stream_from(rng_origin(key, counter), 0);
 }
 
 /* The next draw: 53 random bits, 0 <= result < 2^53. */

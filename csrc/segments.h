@@ -33,6 +33,8 @@ typedef struct NAME(memo) {
 typedef struct NAME(run) {
     const unitok_model *m;
     unitok_scratch *s;
+    const draw *draw; /* NULL: no sample */
+    int64_t position; /* with `draw`: of what comes next, in the normalized document */
 #ifdef SUM
     SUM sum;
 #endif
@@ -317,10 +319,42 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
     return done;
 }
 
+/* A sample of text[0..n_bytes-1], in parts between cuts. As encode_run, but without a memo. */
+static int64_t NAME(sample_run)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int closed, ID *ids, int64_t *ret_n_ids)
+{
+    const unitok_model *m = r->m;
+    int64_t done = 0, seen = closed ? n_bytes : n_bytes - CUT_WINDOW_BYTES;
+    ID *out = ids;
+    while (done < seen && !r->failed) {
+        int64_t end = seen;
+        if (seen - done > 2 * CUT_CHUNK_BYTES || !closed) {
+            int64_t n_near = seen - done < 2 * CUT_CHUNK_BYTES ? seen - done : 2 * CUT_CHUNK_BYTES;
+            int64_t cut = cut_last(m->cuts, text + done, n_near);
+            end = cut ? done + cut : cut_next(m->cuts, text, done + n_near - 1, seen);
+            if (end == seen && !closed) break;
+        }
+        token *tokens = end - done <= TEXT_BYTES_MAX ? scratch_tokens(r->s, 3 * (end - done)) : NULL;
+        int64_t n = tokens ? sample_tokens(m, r->s, r->draw->sampling, r->draw->key, text + done, end - done, r->position,
+                                           tokens) : -1;
+        if (n < 0) r->failed = 1;
+        else out += NAME(emit)(m, text + done, tokens, n, out);
+        r->position += end - done;
+        done = end;
+    }
+    *ret_n_ids = out - ids;
+    return done;
+}
+
 /* The same without cuts and memo, for texts that are one segment, and to be compared with. */
 static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, ID *ids)
 {
     ID *out = ids;
+    if (r->draw) {
+        token *tokens = n_bytes <= TEXT_BYTES_MAX ? scratch_tokens(r->s, 3 * n_bytes + 1) : NULL;
+        int64_t n = tokens ? sample_tokens(r->m, r->s, r->draw->sampling, r->draw->key, text, n_bytes, r->position, tokens) : -1;
+        r->failed = n < 0;
+        return n < 0 ? 0 : NAME(emit)(r->m, text, tokens, n, ids);
+    }
     for (int64_t begin = 0, end; begin < n_bytes && !r->failed; begin = end) {
         end = n_bytes;
 #ifdef RESTARTS
@@ -338,7 +372,8 @@ static int64_t NAME(encode_raw)(NAME(run) *r, const uint8_t *text, int64_t n_byt
 {
     int64_t n;
     if (plain) return NAME(encode_plain)(r, text, n_bytes, ids);
-    NAME(encode_run)(r, text, n_bytes, n_readable, 1, ids, &n);
+    if (r->draw) NAME(sample_run)(r, text, n_bytes, 1, ids, &n);
+    else NAME(encode_run)(r, text, n_bytes, n_readable, 1, ids, &n);
     return n;
 }
 
@@ -363,7 +398,9 @@ static int64_t NAME(encode_normalized)(NAME(run) *r, unitok_normalize_state *sta
         if (capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
         int64_t used = 0;
         n = 0;
-        if (!plain) {
+        if (!plain && r->draw) {
+            used = NAME(sample_run)(r, s->buffer, held, closed, ids + n_ids, &n);
+        } else if (!plain) {
             used = NAME(encode_run)(r, s->buffer, held, held + CUT_READ_BEYOND, closed, ids + n_ids, &n);
         } else if (closed) {
             n = NAME(encode_plain)(r, s->buffer, held, ids + n_ids);
@@ -378,18 +415,21 @@ static int64_t NAME(encode_normalized)(NAME(run) *r, unitok_normalize_state *sta
 }
 
 /* One document, or the next part of one: see unitok_encode_batch. Returns the number of ids, or an ENCODE_ code. */
-static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, unitok_state *state, const uint8_t *text,
-                            int64_t n_bytes, int64_t n_readable, int last, int32_t flags, ID *ids, int64_t capacity)
+static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const draw *draw, unitok_state *state,
+                            const uint8_t *text, int64_t n_bytes, int64_t n_readable, int last, int32_t flags, ID *ids,
+                            int64_t capacity)
 {
     NAME(run) r;
     memset(&r, 0, sizeof r);
     r.m = m;
     r.s = s;
-    int plain = (flags & UNITOK_ENCODE_PLAIN) != 0 || m->whole;
+    r.draw = draw;
+    int plain = (flags & UNITOK_ENCODE_PLAIN) != 0 || m->whole || (draw && sample_is_whole(draw->sampling));
     if (state) {
 #ifdef SUM
         r.sum = (SUM)state->sum;
 #endif
+        r.position = state->position;
         r.last_unknown = state->last_unknown;
         r.last_byte = (uint8_t)state->last_byte;
     }
@@ -406,6 +446,7 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, unitok_sta
 #ifdef SUM
         state->sum = r.sum;
 #endif
+        state->position = r.position;
         state->last_unknown = r.last_unknown;
         state->last_byte = r.last_byte;
     }

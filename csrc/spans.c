@@ -31,8 +31,10 @@ int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, d
     memset(d, 0, sizeof *d);
     d->text = text;
     d->n_bytes = n_bytes;
+    if (n_bytes > TEXT_BYTES_MAX) return 0;
     if (!m->normalizer) return 1;
     int64_t n = unitok_normalize(m->normalizer, text, n_bytes, 0, NULL, NULL, 0);
+    if (n > TEXT_BYTES_MAX) return 0;
     d->normalized = mem_alloc((size_t)n + 1);
     d->to_source = mem_alloc(((size_t)n + 1) * sizeof *d->to_source);
     if (!d->normalized || !d->to_source) {
@@ -70,12 +72,19 @@ static int put_span(sink *s, int64_t id, int64_t begin, int64_t end, int64_t pie
     return 1;
 }
 
-/* An unknown character as byte pieces: all but the last are empty, as SentencePiece has them. */
-static int put_bytes(sink *s, const uint8_t *piece, int64_t n_bytes, int64_t piece_at)
+/* The next n_bytes of the document, unknown, as byte pieces up to s->piece_at: all but the last are empty, as SentencePiece
+ * has them. */
+static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piece_at)
 {
-    int64_t begin = source_of(s, piece_at), end = source_of(s, piece_at + n_bytes);
-    for (int64_t i = 0; i < n_bytes; i++)
-        if (!put_span(s, s->m->byte_ids[piece[i]], begin, i == n_bytes - 1 ? end : begin, piece_at + i + 1)) return 0;
+    int64_t begin = source_of(s, piece_at), end = source_of(s, s->piece_at);
+    for (int64_t i = 0; i < n_bytes; i++) {
+        int is_space = s->m->compact && text[i] == SPACE_BYTE;
+        for (int b = 0; b < (is_space ? 3 : 1); b++) {
+            int32_t id = s->m->byte_ids[is_space ? space_symbol[b] : text[i]];
+            piece_at++;
+            if (!put_span(s, id, begin, piece_at == s->piece_at ? end : begin, piece_at)) return 0;
+        }
+    }
     return 1;
 }
 
@@ -84,14 +93,13 @@ static int put_token(sink *s, int32_t id, int64_t n_bytes)
 {
     const uint8_t *text = s->d->text + s->at;
     int64_t begin = s->piece_at;
-    int is_space = s->m->compact && n_bytes == 1 && text[0] == SPACE_BYTE;
     s->at += n_bytes;
     s->piece_at += n_bytes;
     for (int64_t i = 0; i < n_bytes && s->m->compact; i++) s->piece_at += text[i] == SPACE_BYTE ? 2 : 0;
     int is_unknown = id == TOKEN_UNKNOWN, was_unknown = s->last_unknown;
     s->last_unknown = is_unknown;
     if (is_unknown && s->m->flags & UNITOK_BYTE_FALLBACK)
-        return put_bytes(s, is_space ? space_symbol : text, s->piece_at - begin, begin);
+        return put_bytes(s, text, n_bytes, begin);
     if (is_unknown && was_unknown && s->m->flags & UNITOK_MERGE_UNKNOWN) {
         s->spans[s->n - 1].end = source_of(s, s->piece_at);
         s->spans[s->n - 1].piece_end = s->piece_at;

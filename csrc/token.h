@@ -11,6 +11,9 @@ typedef struct token {
 
 #define TOKEN_UNKNOWN (-1)
 
+/* Longer texts are not taken where all tokens of one are held at once. */
+#define TEXT_BYTES_MAX (1 << 29)
+
 /* In normalized text inside the library a U+2581 is one byte, a space: so pieces are shorter and cuts are found by the
  * same tables as in raw text. Normalized text has no other spaces when they are escaped, so nothing is lost; where they
  * are not escaped, U+2581 is a character like any other. */

@@ -72,10 +72,11 @@ static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_by
 static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 {
     if (n_tokens <= path->tokens_room) return 1;
-    token *tokens = mem_realloc(path->tokens, (size_t)n_tokens * 2 * sizeof *tokens);
+    int64_t n_room = n_tokens + n_tokens / 4;
+    token *tokens = mem_realloc(path->tokens, (size_t)n_room * sizeof *tokens);
     if (!tokens) return 0;
     path->tokens = tokens;
-    path->tokens_room = n_tokens * 2;
+    path->tokens_room = n_room;
     return 1;
 }
 

@@ -81,7 +81,8 @@ int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, 
 
 /* The state of a text that is encoded part by part. Starts zeroed; belongs to one text at a time, and to one model
  * unless freed in between. Memory is O(what no later text has settled yet): some thousand bytes, unless paths never
- * meet. */
+ * meet, as in a long run of one character that pieces of many lengths tile equally well: 10 to 20 bytes a byte there
+ * (sentencepiece: 12 in every text). */
 typedef struct unigram_path {
     void *cells; /* cells[0] is where the last token given out ended */
     int64_t n_room, n_filled;

@@ -103,18 +103,20 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
     return n_char;
 }
 
-/* Tokens of the path that ends at cells[end], down to cells[0], to tokens[0..n_room-1] by their place from behind:
- * fills the last of them and returns how many. */
-static int64_t NAME(trace)(const unigram *m, const NAME(cell) * cells, int64_t end, token *tokens, int64_t n_room)
+/* The number of tokens on the path from cells[0] to cells[end]. */
+static int64_t NAME(count)(const unigram *m, const NAME(cell) * cells, int64_t end)
 {
     int64_t n = 0;
-    while (end > 0) {
-        uint32_t value = cells[end].value;
-        ASSERT(n < n_room);
-        tokens[n_room - ++n] = (token){value_id(m, value), (uint32_t)end};
-        end -= value_bytes(m, value);
-    }
+    for (; end > 0; end -= value_bytes(m, cells[end].value)) n++;
     return n;
+}
+
+/* Writes those n_tokens tokens. */
+static void NAME(trace)(const unigram *m, const NAME(cell) * cells, int64_t end, token *tokens, int64_t n_tokens)
+{
+    for (; end > 0; end -= value_bytes(m, cells[end].value))
+        tokens[--n_tokens] = (token){value_id(m, cells[end].value), (uint32_t)end};
+    ASSERT(n_tokens == 0);
 }
 
 static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum, token *tokens)
@@ -130,8 +132,8 @@ static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_by
         at += n_char;
     }
     *io_sum = (double)cells[n_bytes].sum;
-    int64_t n = NAME(trace)(m, cells, n_bytes, tokens, n_bytes);
-    memmove(tokens, tokens + n_bytes - n, (size_t)n * sizeof *tokens);
+    int64_t n = NAME(count)(m, cells, n_bytes);
+    NAME(trace)(m, cells, n_bytes, tokens, n);
     return n;
 }
 
@@ -141,10 +143,11 @@ static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_by
 static int NAME(reserve)(unigram_path *path, int64_t n_cells)
 {
     if (n_cells > path->n_room) {
-        void *cells = mem_realloc(path->cells, (size_t)n_cells * 2 * sizeof(NAME(cell)));
+        int64_t n_room = n_cells + n_cells / 4;
+        void *cells = mem_realloc(path->cells, (size_t)n_room * sizeof(NAME(cell)));
         if (!cells) return 0;
         path->cells = cells;
-        path->n_room = n_cells * 2;
+        path->n_room = n_room;
     }
     NAME(cell) *cells = path->cells;
     if (path->n_filled == 0) cells[path->n_filled++] = (NAME(cell)){(SUM)path->sum, 0};
@@ -179,9 +182,9 @@ static int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
 {
     NAME(cell) *cells = path->cells;
     if (end == 0) return 1;
-    if (!reserve_tokens(path, end)) return 0;
-    int64_t n = NAME(trace)(m, cells, end, path->tokens, end);
-    memmove(path->tokens, path->tokens + end - n, (size_t)n * sizeof *path->tokens);
+    int64_t n = NAME(count)(m, cells, end);
+    if (!reserve_tokens(path, n)) return 0;
+    NAME(trace)(m, cells, end, path->tokens, n);
     path->n_tokens = n;
     memmove(cells, cells + end, (size_t)(path->n_filled - end) * sizeof *cells);
     path->n_filled -= end;
@@ -308,7 +311,7 @@ static int NAME(is_clear)(const NAME(lattice) * l, const int8_t *places, int64_t
         double sum = x[arc->start] + arc->score + h, old = x[arc->end];
         int is_on_path = places[arc->end] >= 0, is_larger = sum >= old;
         is_beaten |= is_on_path & is_larger & (l->values[arc->end] != arc->value);
-        x[arc->end] = is_larger & !is_on_path ? sum : old;
+        x[arc->end] = (is_larger & !is_on_path) ? sum : old;
     }
     return !is_beaten;
 }

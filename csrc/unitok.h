@@ -238,6 +238,10 @@ int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
  * k. 0 only if n_bytes is less than the longest key or symbol. Starts must be such points. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes);
 
+/* 1 if Unicode's form NFC surely leaves the text as it is, by the tables of any Unicode version from 13 on; 0: it may
+ * change it, or something in it is no UTF-8. Exact but for rare characters: see nfc.c. O(n_bytes). */
+int32_t unitok_nfc_is_sure(const uint8_t *text, int64_t n_bytes);
+
 /* ------------------------------------------------------------------------------------------------ Encode ---- */
 
 /* What a thread needs to encode: the memo of segments already met, and buffers. Belongs to the model it was made for
@@ -252,6 +256,7 @@ void unitok_scratch_clear(unitok_scratch *scratch);
 /* How the next part of a document goes on: the running sum of scores, the spaces seen. All zero: a document begins. */
 typedef struct unitok_state {
     double sum;
+    int64_t position; /* in the normalized text: samples depend on it */
     unitok_normalize_state normalize;
     int32_t last_unknown;
     int32_t last_byte;
@@ -269,9 +274,9 @@ enum unitok_encode_flags {
  * a text of n_bytes; others may need more where text grows by normalization or breaks down into bytes. */
 #define UNITOK_ENCODE_SLACK 16
 
-/* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are; -1 when memory is short;
- * -2 where `capacity` (in ids) may not be enough: try again with more. O(n_bytes) on any bytes; BPE O(n log n) within a
- * segment. */
+/* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are; -1 when memory is
+ * short, or where BPE or a sample would have to take 2^29 bytes at once; -2 where `capacity` (in ids) may not be enough:
+ * try again with more. O(n_bytes) on any bytes; BPE O(n log n) within a segment. */
 int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                       void *ids, int64_t capacity);
 
@@ -281,6 +286,30 @@ int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const 
 int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state,
                             void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error);
+
+/* How to draw one of the ways to cut a text into pieces. Unigram models have the first three, BPE the last. */
+enum unitok_sample_method {
+    UNITOK_SAMPLE_LATTICE = 0, /* any path, p ~ exp(alpha * score): SentencePiece's subword regularization */
+    UNITOK_SAMPLE_NBEST = 1,   /* one of the n_best best, p ~ exp(alpha * score) */
+    UNITOK_SAMPLE_VITERBI = 2, /* BytePiece's Viterbi Sampling as first published; alpha > 0 */
+    UNITOK_SAMPLE_DROPOUT = 3  /* BPE-dropout: a merge is left out with probability alpha, 0..1 */
+};
+
+/* A sample depends on the seed, the ordinal of the input and the number of the document in it, on nothing else. */
+typedef struct unitok_sampling {
+    int32_t method; /* an enum unitok_sample_method */
+    int64_t n_best; /* 2..1024 */
+    double alpha;
+    uint64_t seed, input;
+    uint64_t document;       /* the number of the first document; the others follow it ... */
+    const int64_t *documents; /* ... or this, their numbers, where it is not NULL */
+} unitok_sampling;
+
+/* Like unitok_encode_batch, with a sample of each document. UNITOK_ERROR_ARGUMENT where the model has no such method. NBEST
+ * and DROPOUT need whole documents. O(n_bytes * pieces that match at a position); NBEST see nbest.h. */
+int32_t unitok_sample_batch(const unitok_model *model, unitok_scratch *scratch, const unitok_sampling *sampling,
+                            const uint8_t *data, const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
+                            unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error);
 
 /* A token and where it comes from. */
 typedef struct unitok_span {
@@ -293,6 +322,33 @@ typedef struct unitok_span {
  * O(n_bytes) memory. */
 int64_t unitok_encode_spans(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                             unitok_span *spans, int64_t capacity);
+
+/* Several ways to encode one document. */
+typedef struct unitok_paths unitok_paths;
+void unitok_paths_free(unitok_paths *paths);
+int64_t unitok_paths_count(const unitok_paths *paths);
+/* Path k, 0 <= k < count: its spans, which are the list's, their number, and its score. */
+int64_t unitok_paths_get(const unitok_paths *paths, int64_t k, const unitok_span **ret_spans, double *ret_score);
+
+/* The n best of a Unigram model, 1 <= n <= 1024, best first, fewer if there are fewer; as sentencepiece, ties and scores
+ * included (it gives 0 as the score of n = 1). UNITOK_ERROR_ARGUMENT for other kinds. */
+int32_t unitok_nbest(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes, int64_t n,
+                     unitok_paths **ret, unitok_error *error);
+
+enum unitok_sample_flags {
+    UNITOK_SAMPLE_DISTINCT = 1,    /* without replacement: fewer if there are fewer */
+    UNITOK_SAMPLE_INCLUDE_BEST = 2 /* the first is the best path, of score 0; with DISTINCT only */
+};
+
+/* n samples of p ~ exp(alpha * score) of a Unigram model. With replacement a score is the logarithm of p; without, that of
+ * the chance to be among those drawn (sampler.h, nbest.h). The method of `sampling` is not read. */
+int32_t unitok_sample_paths(const unitok_model *model, unitok_scratch *scratch, const unitok_sampling *sampling,
+                            const uint8_t *text, int64_t n_bytes, int64_t n, int32_t flags, unitok_paths **ret,
+                            unitok_error *error);
+
+/* The entropy of p ~ exp(alpha * score) over all paths of a Unigram model, in nats. */
+int32_t unitok_entropy(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
+                       double alpha, double *ret, unitok_error *error);
 
 /* How much of an unfinished document can be encoded now: for the result k, encoding text[0..k) and then the rest in the
  * state left, with whatever follows, gives the ids of the whole. Starts must be such points too (0 is). 0 means: not yet.
@@ -321,6 +377,12 @@ int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const in
  * Returns the number of documents, at least 1; max_docs >= 2, n_separator_bytes >= 1. O(n_bytes) for any separator. */
 int64_t unitok_split_documents(uint8_t *text, int64_t n_bytes, const uint8_t *separator, int64_t n_separator_bytes,
                                int64_t *offsets, int64_t max_docs, int64_t *ret_n_consumed);
+
+/* Unescapes JSON strings (RFC 8259), each with its quotes, laid end to end and nothing between them: a packed list of the
+ * UTF-8 that they stand for. out has room for n_bytes, offsets for n_strings + 1; neither overlaps json.
+ * Returns n_strings, or the number of strings before the first that is not right: no string, unfinished, with a control
+ * character, an escape that is none, half a surrogate pair, or bytes that are no UTF-8. O(n_bytes). */
+int64_t unitok_json_unescape(const uint8_t *json, int64_t n_bytes, int64_t n_strings, uint8_t *out, int64_t *offsets);
 
 /* ---------------------------------------------------------------------------------------------- HAT-trie ---- */
 

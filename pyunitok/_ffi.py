@@ -97,7 +97,7 @@ class Model:
     dtype  of its ids: uint16, or uint32 where the largest does not fit
     """
 
-    __slots__ = ("_keep", "dtype", "handle", "info")
+    __slots__ = ("_keep", "_types", "dtype", "handle", "info")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = ffi.new("unitok_model_info *")
@@ -106,6 +106,7 @@ class Model:
         self.dtype: np.dtype[Any] = np.dtype(np.uint16 if info.id_bytes == 2 else np.uint32)
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
         self._keep = keep
+        self._types: Bytes | None = None  # of every id
 
     @classmethod
     def new(
@@ -170,6 +171,25 @@ class Model:
                 return out[:n].tobytes()
             room = n
 
+    def spec(self) -> dict[str, Any]:
+        """Copies of what it was built from, in the terms of Model.new; not for greedy longest prefix."""
+        spec = lib.unitok_model_spec(self.handle)
+        n = int(spec.n_pieces)
+        offsets = np.frombuffer(ffi.buffer(spec.offsets, 8 * (n + 1))[:], np.int64)
+
+        def bytes_of(data: Any, n_bytes: int) -> bytes:
+            return ffi.buffer(data, n_bytes)[:] if n_bytes else b""
+
+        return {
+            "data": np.frombuffer(bytes_of(spec.data, int(offsets[-1])), np.uint8),
+            "offsets": offsets,
+            "ids": np.frombuffer(ffi.buffer(spec.ids, 8 * n)[:], np.int64),
+            "scores": np.frombuffer(ffi.buffer(spec.scores, 8 * n)[:], np.float64),
+            "types": np.frombuffer(ffi.buffer(spec.types, n)[:], np.uint8),
+            "charsmap": bytes_of(spec.charsmap, spec.n_charsmap_bytes),
+            "unknown_surface": bytes_of(spec.unknown_surface, spec.n_unknown_surface_bytes),
+        }
+
     def is_byte(self, id_: int) -> bool:
         """Whether the id is a byte piece."""
         return bool(lib.unitok_model_piece_type(self.handle, id_) == lib.UNITOK_PIECE_BYTE)
@@ -183,6 +203,18 @@ class Model:
         spec = lib.unitok_model_spec(self.handle)
         ids = np.frombuffer(ffi.buffer(spec.ids, 8 * spec.n_pieces)[:], np.int64)
         return ids, np.frombuffer(ffi.buffer(spec.scores, 8 * spec.n_pieces)[:], np.float64)
+
+    def bounds_of_runs(self, ids: Ids) -> Offsets:
+        """Where `ids` are to be parted so that no byte pieces with a control symbol between them meet."""
+        cuts: list[int] = []
+        if self.info.flags & lib.UNITOK_BYTE_FALLBACK:
+            if self._types is None:  # made when first asked for: one call an id
+                every = range(self.info.n_ids)
+                self._types = np.array([lib.unitok_model_piece_type(self.handle, id_) for id_ in every], np.uint8)
+            types = self._types[np.minimum(ids, len(self._types) - 1)]
+            is_cut = (types[:-1] == lib.UNITOK_PIECE_CONTROL) & (types[1:] == lib.UNITOK_PIECE_BYTE)
+            cuts = (np.flatnonzero(is_cut) + 1).tolist()
+        return np.array([0, *cuts, len(ids)], np.int64)
 
     def find(self, piece: bytes) -> int:
         return int(lib.unitok_model_find(self.handle, piece, len(piece)))
@@ -214,9 +246,31 @@ class Model:
         return out, sizes
 
 
+def room_for(n_bytes: int) -> int:
+    """Ids that are enough for most texts of so many bytes: the encoder goes on while it has three for each byte of the
+    next 8 KiB. Exactly enough for models that normalize nothing."""
+    return n_bytes + n_bytes // 8 + 3 * min(n_bytes, 9000) + ENCODE_SLACK
+
+
 _encode = lib.unitok_encode
 _SMALL_BYTES = 4096  # texts up to here are encoded into a buffer that is used again
 _NO_MEMORY, _NO_ROOM = -1, -2
+
+
+METHODS = {"lattice": 0, "nbest": 1, "viterbi": 2, "dropout": 3}
+
+
+def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: int = 0, document: int = 0) -> Any:
+    """A unitok_sampling: see csrc/unitok.h."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"a seed is within 0..2**64 - 1, not {seed}")
+    ret = ffi.new("unitok_sampling *")
+    ret.method, ret.n_best, ret.alpha, ret.seed, ret.input, ret.document = (
+        METHODS[method], n_best, alpha, seed, source, document
+    )  # fmt: skip
+    return ret
 
 
 class State:
@@ -224,8 +278,34 @@ class State:
 
     __slots__ = ("handle",)
 
-    def __init__(self) -> None:
+    def __init__(self, hexadecimal: str = "") -> None:
+        """ValueError where these are not the bytes that hexadecimal() gave."""
         self.handle: Any = ffi.new("unitok_state *")
+        if hexadecimal:
+            data = bytes.fromhex(hexadecimal)
+            if len(data) != ffi.sizeof("unitok_state"):
+                raise ValueError("not the state of an encoder")
+            ffi.memmove(self.handle, data, len(data))
+
+    def hexadecimal(self) -> str:
+        """Its bytes, to be kept in a file."""
+        return bytes(ffi.buffer(self.handle)[:]).hex()
+
+
+Path = tuple[Offsets, float]  # int64[n, 4] as encode_spans, and the score
+
+
+def _take_paths(handle: Any) -> list[Path]:
+    """Copies of all paths of a unitok_paths, which is freed."""
+    spans, score, paths = ffi.new("unitok_span **"), ffi.new("double *"), []
+    try:
+        for k in range(lib.unitok_paths_count(handle)):
+            n = lib.unitok_paths_get(handle, k, spans, score)
+            table = np.frombuffer(ffi.buffer(spans[0], 32 * n)[:], np.int64).reshape(n, 4)
+            paths.append((table, float(score[0])))
+    finally:
+        lib.unitok_paths_free(handle)
+    return paths
 
 
 class RoomError(ValueError):
@@ -247,7 +327,7 @@ class Scratch:
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
         self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
-        self._ids: Ids = np.empty(2 * _SMALL_BYTES, model.dtype)
+        self._ids: Ids = np.empty(room_for(_SMALL_BYTES), model.dtype)
         self._ids_pointer: Any = pointer(self._ids)
 
     def clear(self) -> None:
@@ -264,7 +344,7 @@ class Scratch:
         return self._encode_large(text)
 
     def _encode_large(self, text: bytes) -> Ids:
-        room = len(text) + len(text) // 8 + ENCODE_SLACK
+        room = room_for(len(text))
         while True:
             ids: Ids = np.empty(room, self._model.dtype)
             n = _encode(self._model_handle, self.handle, text, len(text), pointer(ids), room)
@@ -313,24 +393,53 @@ class Scratch:
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None,
-        plain: bool = False, prepared: bool = False,
+        plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
         ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough.
-        prepared: they are normalized already, see UNITOK_ENCODE_PREPARED."""
+
+        sampling   what sampling() made, to draw a sample of each document; its document is the first one's number
+        documents  with sampling: the number of each, int64[n], where they do not follow each other
+        prepared   the documents are normalized already, see UNITOK_ENCODE_PREPARED
+        """
         n_docs = len(offsets) - 1
         if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
             raise ValueError("a buffer is too small for these documents, or of another dtype")
         flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain
         flags |= lib.UNITOK_ENCODE_OPEN_START * open_start | lib.UNITOK_ENCODE_PREPARED * prepared
         error = ffi.new("unitok_error *")
-        status = lib.unitok_encode_batch(
-            self._model_handle, self.handle, pointer(data), pointer(offsets), n_docs, eod_id, flags,
-            ffi.NULL if state is None else state.handle, pointer(ids, writable=True), len(ids),
-            pointer(id_offsets, writable=True), error,
+        head = (self._model_handle, self.handle)
+        tail = (
+            pointer(data), pointer(offsets), n_docs, eod_id, flags, ffi.NULL if state is None else state.handle,
+            pointer(ids, writable=True), len(ids), pointer(id_offsets, writable=True), error,
         )  # fmt: skip
-        check(status, error)
+        if sampling is None:
+            check(lib.unitok_encode_batch(*head, *tail), error)
+        else:
+            sampling.documents = ffi.NULL if documents is None else pointer(documents)
+            check(lib.unitok_sample_batch(*head, sampling, *tail), error)
         return int(id_offsets[n_docs])
+
+    def nbest(self, text: bytes, n: int) -> list[Path]:
+        """The n best, best first."""
+        ret, error = ffi.new("unitok_paths **"), ffi.new("unitok_error *")
+        check(lib.unitok_nbest(self._model_handle, self.handle, text, len(text), n, ret, error), error)
+        return _take_paths(ret[0])
+
+    def sample_paths(self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool) -> list[Path]:
+        """n samples with the logarithms of their probabilities."""
+        ret, error = ffi.new("unitok_paths **"), ffi.new("unitok_error *")
+        flags = lib.UNITOK_SAMPLE_DISTINCT * distinct | lib.UNITOK_SAMPLE_INCLUDE_BEST * include_best
+        status = lib.unitok_sample_paths(
+            self._model_handle, self.handle, sampling, text, len(text), n, flags, ret, error
+        )
+        check(status, error)
+        return _take_paths(ret[0])
+
+    def entropy(self, text: bytes, alpha: float) -> float:
+        ret, error = ffi.new("double *"), ffi.new("unitok_error *")
+        check(lib.unitok_entropy(self._model_handle, self.handle, text, len(text), alpha, ret, error), error)
+        return float(ret[0])
 
 
 class Normalizer:
@@ -406,6 +515,12 @@ class Normalizer:
         return int(lib.unitok_normalize_split(self.handle, text, len(text)))
 
 
+def nfc_is_sure(text: Any) -> bool:
+    """Whether Unicode's form NFC surely leaves these bytes (any buffer) as they are: see csrc/unitok.h."""
+    buffer = text if text.__class__ is bytes else ffi.from_buffer("uint8_t[]", text)
+    return bool(lib.unitok_nfc_is_sure(buffer, len(buffer)))
+
+
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
     """Cut text[:n_bytes] at `separator` in place: (documents, bytes consumed); see csrc/unitok.h."""
     if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3:
@@ -416,3 +531,15 @@ def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offset
         len(offsets) - 1, consumed,
     )  # fmt: skip
     return int(n_docs), int(consumed[0])
+
+
+def json_unescape(json: bytes, n_strings: int, out: Bytes, offsets: Offsets) -> int:
+    """Unescape strings laid end to end into a packed list: how many before the first bad one; see csrc/unitok.h."""
+    if len(out) < len(json) or len(offsets) <= n_strings:
+        raise ValueError("a buffer is too small for these strings")
+    buffer = ffi.from_buffer("uint8_t[]", json)
+    return int(
+        lib.unitok_json_unescape(
+            buffer, len(json), n_strings, pointer(out, writable=True), pointer(offsets, writable=True)
+        )
+    )

@@ -1,7 +1,7 @@
 """encode_batch: many documents, over threads, into one packed list of ids.
 
     documents   | d0 d1 d2 d3 | d4 d5 | d6 … |      each thread takes a run of about as many bytes
-    one array   | ids ···     | ids ··| ids · |     and writes into its own region: an id takes at least a byte of text
+    one array   | ids ···     | ids ··| ids · |     and into its own region: an id takes a byte of text, or more
                 | ids | ids | ids |                 at the end the gaps are closed and what is left over is given back
 """
 
@@ -98,14 +98,22 @@ def encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None
     n_parts = max(1, min(wanted, n_docs))
     starts = np.concatenate(([0], np.cumsum(sizes)))
     cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
-    room = [int(starts[cut]) + part * _ffi.ENCODE_SLACK for part, cut in enumerate(cuts)]
+    bounds = [int(starts[cut]) for cut in cuts]
+    encode = _into_one_array if tokenizer.kind == "longest" else _into_several
+    return encode(tokenizer, documents, cuts, bounds)
+
+
+def _into_one_array(tokenizer: Tokenizer, documents: Documents, cuts: list[int], bounds: list[int]) -> Packed:
+    """Ids of a text are at most as many as its bytes: so every part has its place in one array before it is encoded."""
+    room = [bound + part * _ffi.ENCODE_SLACK for part, bound in enumerate(bounds)]
     ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, tokenizer.dtype)
 
     def encode_part(part: int) -> Offsets:
         with tokenizer.scratch() as scratch:
-            return documents.encode(scratch, cuts[part], cuts[part + 1], ids[room[part] :])
+            return documents.encode(scratch, cuts[part], cuts[part + 1], ids[room[part] : room[part + 1]])
 
-    parts = _map(encode_part, n_parts)
+    room[-1] += _ffi.ENCODE_SLACK  # behind the last part, too
+    parts = _map(encode_part, len(cuts) - 1)
     end = 0
     for part, ends in enumerate(parts):
         count = int(ends[-1])
@@ -115,6 +123,28 @@ def encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None
         end += count
     ids.resize(end, refcheck=False)
     return Packed(ids, np.concatenate([parts[0][:1], *(ends[1:] for ends in parts)]))
+
+
+def _into_several(tokenizer: Tokenizer, documents: Documents, cuts: list[int], bounds: list[int]) -> Packed:
+    """Nobody knows before how many ids a text becomes: every part has an array that grows until they fit."""
+
+    def encode_part(part: int) -> tuple[Ids, Offsets]:
+        room = _ffi.room_for(bounds[part + 1] - bounds[part])
+        with tokenizer.scratch() as scratch:
+            while True:
+                ids: Ids = np.empty(room, tokenizer.dtype)
+                try:
+                    ends = documents.encode(scratch, cuts[part], cuts[part + 1], ids)
+                    return ids[: ends[-1]], ends
+                except _ffi.RoomError:
+                    room *= 2
+
+    parts = _map(encode_part, len(cuts) - 1)
+    offsets, end = [np.zeros(1, np.int64)], 0
+    for ids, ends in parts:
+        offsets.append(ends[1:] + end)
+        end += len(ids)
+    return Packed(np.concatenate([ids for ids, _ in parts]), np.concatenate(offsets))
 
 
 def _map(function: Any, n: int) -> list[Any]:

@@ -26,8 +26,9 @@ def detokenize(array: TokenArray, tokenizer: Tokenizer, out: Sink, on_bytes: Cal
     """Write the inputs, one after another, as the manifest describes them; returns how many bytes.
 
     Text inputs come back byte for byte, separators included. A JSONL input comes back as one object a line that holds
-    the text under its key, escaped as JSON asks; its other fields are not in the token file. A file without a
-    manifest is one text. The eod of each document is left out by its position. on_bytes is told after each batch.
+    the text under its key, escaped as JSON asks; its other fields are not in the token file. A Parquet input comes
+    back the same way, bytes that are no UTF-8 replaced. A file without a manifest is one text. The eod of each document
+    is left out by its position. on_bytes is told after each batch.
     """
     if array.manifest is None:
         records = [InputRecord("", "text", "none", documents=len(array))]
@@ -50,7 +51,7 @@ def detokenize(array: TokenArray, tokenizer: Tokenizer, out: Sink, on_bytes: Cal
 def _input_parts(array: TokenArray, tokenizer: Tokenizer, record: InputRecord, first: int) -> Iterator[Any]:
     """The bytes of one input, whose documents begin at `first`."""
     end = first + record.documents
-    if record.format == "jsonl":
+    if record.format in ("jsonl", "parquet"):
         for begin, stop in _batches(array, first, end):
             yield _json_lines(array, tokenizer, "text" if record.text_key is None else record.text_key, begin, stop)
         return

@@ -6,6 +6,7 @@ import json
 import os
 
 import pyunitok
+from pyunitok import _ffi
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import FORMAT, sidecars
 
@@ -20,21 +21,51 @@ def is_token_file(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+KINDS = {
+    "longest": "greedy longest prefix, UTF-8 byte fallback",
+    "unigram": "Unigram: the best path by score",
+    "bpe": "BPE: the best pair merges first",
+    "char": "every character a token",
+    "word": "every word a token",
+}
+
+
+def _lossless(tokenizer: Tokenizer) -> str:
+    if tokenizer.lossless:
+        return "yes: any bytes come back exactly"
+    if tokenizer.about.prepare:
+        return "no: text comes back in Unicode's form NFC"
+    if not tokenizer.normalizes:
+        return f"no: bytes without a piece become id {tokenizer.fallback_id}" if tokenizer.kind == "longest" else "no"
+    if tokenizer.model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"]:
+        return "no: text comes back as it is normalized, U+2581 as a space, bytes that are no UTF-8 as U+FFFD"
+    return f"no: text comes back as it is normalized, and unknown characters become id {tokenizer.unk_id}"
+
+
+def _rules(tokenizer: Tokenizer) -> str:
+    """What is done to a text before it is encoded."""
+    flags = [name for name, bit in _ffi.MODEL_FLAGS.items() if tokenizer.model.info.flags & bit]
+    return ", ".join(flags).replace("_", " ") or "none"
+
+
 def model_rows(tokenizer: Tokenizer) -> Rows:
     """A model: what it holds and what it promises."""
     pieces = tokenizer.pieces()
     eod = "none" if tokenizer.eod_id is None else f"{tokenizer.eod_id} ({tokenizer.id_to_piece(tokenizer.eod_id)})"
-    lossless = "yes: any bytes come back exactly"
-    if not tokenizer.lossless:
-        lossless = f"no: bytes without a piece become id {tokenizer.fallback_id}"
-    return [
+    rows = [
         ("model", tokenizer.name),
         ("file", tokenizer.path or "-"),
-        ("kind", "greedy longest prefix, UTF-8 byte fallback"),
+        ("kind", KINDS[tokenizer.kind]),
         ("pieces", f"{sum(1 for piece in pieces if len(piece)):,}, the longest of {tokenizer.max_piece_bytes} bytes"),
         ("ids", f"0..{tokenizer.vocab_size - 1} ({tokenizer.dtype})"),
         ("eod", eod),
-        ("lossless", lossless),
+    ]
+    if tokenizer.kind != "longest":
+        special = ", ".join(f"{role} {id_}" for role, id_ in tokenizer.about.special.items())
+        rows += [("special", special or "none"), ("rules", _rules(tokenizer))]
+    return [
+        *rows,
+        ("lossless", _lossless(tokenizer)),
         ("engine", f"{tokenizer.engine}, {tokenizer.cpu}"),
         ("memory", f"{tokenizer.memory_bytes:,} bytes"),
         ("sha256", tokenizer.sha256),
@@ -56,6 +87,8 @@ def token_rows(path: str | os.PathLike[str]) -> Rows:
         ("model sha256", manifest.model["sha256"]),
         ("made", f"{manifest.created} by pyunitok {manifest.pyunitok}, {manifest.algorithm}"),
     ]
+    if manifest.shard:
+        rows.append(("shard", f"{manifest.shard['index']}/{manifest.shard['count']}"))
     shown = manifest.inputs[:10]
     rows += [("input", f"{r.path} ({r.format}, {r.documents:,} documents, {r.bytes:,} bytes)") for r in shown]
     if len(manifest.inputs) > len(shown):

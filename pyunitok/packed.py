@@ -58,3 +58,16 @@ class Packed:
 
     def __repr__(self) -> str:
         return f"Packed({len(self)} items, {self.data.dtype}[{self.offsets[-1] - self.offsets[0]}])"
+
+
+def as_bytes(text: str | bytes) -> bytes:
+    """A text as bytes: str as UTF-8 (UnicodeEncodeError for a lone surrogate). TypeError for what is no text."""
+    if isinstance(text, str):
+        return text.encode()
+    if isinstance(text, bytes):
+        return text
+    if isinstance(text, np.ndarray) and text.dtype != np.uint8:
+        raise TypeError(f"expected str, bytes or an array of uint8, not of {text.dtype}")
+    if isinstance(text, bytearray | memoryview | np.ndarray):
+        return bytes(text)
+    raise TypeError(f"expected str or bytes, not {type(text).__name__}")

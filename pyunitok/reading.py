@@ -25,20 +25,23 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.corpus import stream
 from pyunitok.corpus.ahead import Ahead, AheadStream
-from pyunitok.corpus.block import Block, ByteStream, DocumentReader
+from pyunitok.corpus.block import BadDocument, Block, ByteStream, DocumentReader
 from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import MAX_DOCS, TextReader
 from pyunitok.errors import LimitError
+from pyunitok.verify_block import verify_block
 
 if TYPE_CHECKING:
+    from pyunitok.corpus.parquet import ParquetReader
     from pyunitok.pipeline import Plan
 
 # Text that may be encoded and not yet written, besides two blocks a thread, so that a slow write stops nobody.
 UNWRITTEN_BYTES = 16 << 20
 AHEAD_BYTES = 32 << 20  # decompressed ahead at least, where there is room
 MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as so large
+MAX_FRAME_BYTES = 64 << 20  # decompressed whole, where there is room
 MIN_AHEAD_BYTES = 2 << 20
 WRITING_BYTES = 16 << 20  # the buffers of the output
 
@@ -61,7 +64,8 @@ class Room:
         """LimitError if it is too little for so many threads and so large blocks."""
         block = max(plan.block_bytes, MIN_BLOCK_BYTES)
         ids = block * plan.dtype.itemsize
-        rest = plan.max_memory_bytes - plan.threads * (block + 16 * MAX_DOCS) - WRITING_BYTES
+        own = 3 * block if any(source.format == "jsonl" for source in plan.sources) else block  # lines, strings, texts
+        rest = plan.max_memory_bytes - plan.threads * (own + 16 * MAX_DOCS) - WRITING_BYTES
         least = (plan.threads + 1) * ids + MIN_AHEAD_BYTES
         if rest < least:
             needed = plan.max_memory_bytes - rest + least
@@ -73,7 +77,9 @@ class Room:
         n_unwritten = max(plan.threads + 1, min(n_unwritten, (rest - MIN_AHEAD_BYTES) // 2 // ids))
         ahead = rest - n_unwritten * ids
         # While the limit is not reached one more piece is begun: two frames of this size, compressed and not.
-        max_frame = ahead // (2 * plan.threads + 4)
+        max_frame = min(ahead // (2 * plan.threads + 4), MAX_FRAME_BYTES)
+        if plan.threads == 1:
+            max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # what nobody decompresses beside it is streamed
         return cls(n_unwritten, ahead - 2 * max_frame, max_frame)
 
 
@@ -97,6 +103,8 @@ class Encoded:
     ends        of the documents that end in it, in tokens from its start
     compressed  bytes of all files read when it was read, for progress
     after       where reading goes on once this block and all before it are written
+    bad         documents that were left out
+    metadata    where asked for, of each document that ends in it: see Block
     endings     inputs that ended with this block or after the block before
     """
 
@@ -107,6 +115,8 @@ class Encoded:
     source_bytes: int
     compressed: int
     after: Position
+    bad: list[BadDocument]
+    metadata: list[bytes]
     endings: list[Ending] = field(default_factory=list)
 
 
@@ -118,15 +128,15 @@ class Inputs:
 
     def __init__(self, plan: Plan, start: Position | None = None) -> None:
         self._plan = plan
-        self._start = start or BEGINNING
-        self._source = self._start.source - 1
-        self._stream: ByteStream | None = None
+        self.start = start or BEGINNING
+        self._source = self.start.source - 1
+        self._stream: ByteStream | ParquetReader | None = None
         self._reader: DocumentReader | None = None
-        self._compressed_before = sum(source.size_bytes or 0 for source in plan.sources[: self._start.source])
+        self._compressed_before = sum(source.size_bytes or 0 for source in plan.sources[: self.start.source])
         self._endings: list[Ending] = []
         self.room = Room.of(plan)
         self.ahead = Ahead(self.room.ahead_bytes, AHEAD_BYTES, len(plan.sources), self._open_ahead)
-        self.ahead.begin(self._start.source)
+        self.ahead.begin(self.start.source)
 
     def fill(self, block: Block) -> bool:
         """Fill the block from the next input that has anything left; False when all are read.
@@ -136,9 +146,8 @@ class Inputs:
         while True:
             if self._reader is None:
                 if self._source + 1 >= len(self._plan.sources):
+                    block.clear()
                     block.source, block.after = self._source + 1, Position(self._source + 1)
-                    block.n_docs, block.open_end, block.source_bytes = 0, False, 0
-                    block.offsets[0] = 0
                     return False
                 self._source += 1
                 self._open(self._plan.sources[self._source])
@@ -169,23 +178,35 @@ class Inputs:
         self.ahead.close()
 
     def _start_of(self, number: int) -> Position:
-        return self._start if number == self._start.source else Position(number)
+        return self.start if number == self.start.source else Position(number)
 
     def _open_ahead(self, number: int) -> AheadStream | None:
         source = self._plan.sources[number]
-        if source.opened is not None:
+        if source.opened is not None or source.format == "parquet":
             return None
         return stream.open_ahead(source, self._start_of(number), self.ahead, self.room.max_frame_bytes)
 
     def _open(self, source: Source) -> None:
-        plan, split, start = self._plan, self._plan.tokenizer.split, self._start_of(self._source)
+        plan, split, start = self._plan, self._plan.split, self._start_of(self._source)
         self._stream = self.ahead.take(self._source) or source.opened
+        if source.format == "parquet":
+            from pyunitok.corpus.parquet import ParquetReader
+
+            parquet = ParquetReader(
+                stream.open_seekable(source), source.name, plan.text_key, split, start,
+                skip=plan.skip_bad, metadata=plan.metadata,
+            )  # fmt: skip
+            self._stream = self._reader = parquet
+            return
         assert self._stream is not None
         stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
         if source.format == "jsonl":
-            self._reader = JsonlReader(self._stream, plan.text_key, split, plan.max_line_bytes, start)
+            self._reader = JsonlReader(
+                self._stream, plan.text_key, split, plan.max_line_bytes, start,
+                skip=plan.skip_bad, metadata=plan.metadata,
+            )  # fmt: skip
         else:
-            self._reader = TextReader(self._stream, plan.separator, split, start)
+            self._reader = TextReader(self._stream, plan.separator, split, start, metadata=plan.metadata)
 
     def _finish(self, unseen_bytes: int) -> None:
         assert self._reader is not None
@@ -204,13 +225,17 @@ class Workers:
 
     def __init__(self, plan: Plan, inputs: Inputs) -> None:
         self._plan, self._inputs = plan, inputs
+        start = inputs.start
         self._changed = inputs.ahead.changed
         self._turn_taken = False
         self._results: dict[int, Encoded | BaseException | None] = {}
         self._failure: BaseException | None = None  # of a worker that held no block
         self._n_filled = self._n_taken = 0
-        self._stop = False
+        self._stop = False  # nothing more is to be read
+        self._broken = False  # nor to be encoded
         self._idle: list[np.ndarray[Any, Any]] = []
+        # What the encoder carries on into block n, where a document goes on there: it waits for the block before.
+        self._states: dict[int, str] = {0: start.state}
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(plan.threads)]
 
     def __enter__(self) -> Workers:
@@ -224,7 +249,7 @@ class Workers:
 
     def __exit__(self, failure: object, *_: object) -> None:
         with self._changed:
-            self._stop = True
+            self._stop = self._broken = True
             self._changed.notify_all()
         deadline = time.monotonic() + 1.0
         started = [thread for thread in self._threads if thread.ident is not None]
@@ -273,14 +298,18 @@ class Workers:
                     with self._changed:
                         self._turn_taken = False
                         self._changed.notify_all()
-                encoded = self._encode(scratch, block, compressed)
+                block.finish()
+                encoded = self._encode(scratch, block, number, compressed)
+                if encoded is None:
+                    return
                 encoded.endings = endings
                 self._deliver(number, encoded)
                 if not more:
                     self._stop = True
                     self._deliver(number + 1, None)
+                number = -1
         except BaseException as error:
-            self._stop = True
+            self._stop = self._broken = True
             if number < 0:
                 self._failure = error
             self._deliver(number, error)
@@ -301,18 +330,58 @@ class Workers:
             if task is not None:
                 task()
 
-    def _encode(self, scratch: _ffi.Scratch, block: Block, compressed: int) -> Encoded:
-        n_docs = block.n_docs
+    def _state_before(self, number: int, block: Block) -> _ffi.State | None:
+        """What goes on into this block, when the one before is encoded; None: the run has stopped."""
+        if not (block.n_docs and block.inside and self._plan.carries_state):
+            return _ffi.State()
+        with self._changed:
+            self._changed.wait_for(lambda: number in self._states or self._broken)
+            return _ffi.State(self._states.pop(number)) if number in self._states else None
+
+    def _encode(self, scratch: _ffi.Scratch, block: Block, number: int, compressed: int) -> Encoded | None:
+        state = self._state_before(number, block)
+        if state is None:
+            return None
+        ids, id_offsets, n_ids = self._encode_into(scratch, block, state)
+        after = block.after
+        if self._plan.carries_state and block.open_end:
+            after = replace(after, state=state.hexadecimal())
+            with self._changed:
+                self._states[number + 1] = after.state
+                self._changed.notify_all()
+        plan, has_eod = self._plan, self._plan.eod_id is not None
+        if plan.verify and block.n_docs:
+            verify_block(plan.tokenizer, block, ids, id_offsets, eod=has_eod, name=plan.sources[block.source].name)
+        ends = id_offsets[1 : block.n_docs + 1 - block.open_end]
+        if ids.dtype != plan.dtype:
+            ids = ids[:n_ids].astype(plan.dtype)
+        return Encoded(
+            block.source, ids, n_ids, ends, block.source_bytes, compressed, after, block.bad, block.metadata
+        )
+
+    def _encode_into(
+        self, scratch: _ffi.Scratch, block: Block, state: _ffi.State
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, np.dtype[np.int64]], int]:
+        """The block's ids, in an array that is used again; where each document's begin; and how many there are."""
+        plan, n_docs = self._plan, block.n_docs
         offsets = block.offsets[: n_docs + 1]
         room = int(offsets[-1]) + n_docs + _ffi.ENCODE_SLACK
+        dtype = plan.tokenizer.dtype
         try:
             ids = self._idle.pop()
         except IndexError:
-            ids = np.empty(0, self._plan.dtype)
-        if len(ids) < room:
-            ids = np.empty(max(room, self._plan.block_bytes + 4096), self._plan.dtype)
+            ids = np.empty(0, dtype)
         id_offsets = np.empty(n_docs + 1, np.int64)
-        eod_id = -1 if self._plan.eod_id is None else self._plan.eod_id
-        n_ids = scratch.encode_batch(block.data, offsets, ids, id_offsets, eod_id=eod_id, open_end=block.open_end)
-        ends = id_offsets[1 : n_docs + 1 - block.open_end]
-        return Encoded(block.source, ids, n_ids, ends, block.source_bytes, compressed, block.after)
+        eod_id = -1 if plan.eod_id is None else plan.eod_id
+        sampling = plan.sampling_of(block.source, block.first_document)
+        while True:
+            if len(ids) < room or ids.dtype != dtype:
+                ids = np.empty(max(room, plan.block_bytes + 4096), dtype)
+            try:
+                n_ids = scratch.encode_batch(
+                    block.data, offsets, ids, id_offsets, eod_id=eod_id, open_start=block.inside > 0,
+                    open_end=block.open_end, state=state, sampling=sampling, documents=block.numbers,
+                )  # fmt: skip
+                return ids, id_offsets, n_ids
+            except _ffi.RoomError:
+                room = 2 * len(ids)

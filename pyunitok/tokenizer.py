@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok import _ffi, nfc
 from pyunitok._ffi import Ids, Offsets
 from pyunitok.errors import IdError, VocabularyError
-from pyunitok.packed import Packed
+from pyunitok.packed import Packed, as_bytes
+from pyunitok.sampling import Sampling
 from pyunitok.vocab.vocabulary import About
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ codecs.register_error("pyunitok.replace", _replace_bytes)
 ALGORITHMS = {"longest": "longest-prefix", "unigram": "unigram", "bpe": "bpe", "char": "char", "word": "word"}
 
 
-class Tokenizer:
+class Tokenizer(Sampling):
     """A model and what is needed to use it. Immutable: shared by threads, survives fork, pickles by content.
 
     >>> tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["th", "the"])
@@ -74,7 +75,8 @@ class Tokenizer:
         self._sha256: str | None = None
         self._denormalizer: _ffi.Normalizer | None = None
         self._preparation: Preparation | None = None
-        if about.prepare is not None:
+        self._is_nfc = about.prepare == nfc.PREPARE
+        if about.prepare is not None and not self._is_nfc:
             from pyunitok.prepare import preparation  # models of Hugging Face only: it takes a while to import
 
             self._preparation = preparation.Preparation(about, model)
@@ -88,7 +90,7 @@ class Tokenizer:
         cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None
     ) -> Tokenizer:
         """Open a model file, recognised by its content: native, RWKV World text or JSON, SentencePiece,
-        Hugging Face's tokenizer.json.
+        BytePiece, Hugging Face's tokenizer.json.
 
         engine  "double-array" (the default) or, for greedy longest prefix, "hat"; the same ids
         cpu     None for the best that this processor has, or "portable", "sse2", "avx2", "avx512", "neon"; the same ids
@@ -132,7 +134,7 @@ class Tokenizer:
         """
         from pyunitok.vocab.vocabulary import Vocabulary
 
-        items = [_as_bytes(piece) for piece in pieces]
+        items = [as_bytes(piece) for piece in pieces]
         numbers = pieces.values() if isinstance(pieces, Mapping) else range(len(items))
         try:
             ids = np.array([operator.index(number) for number in numbers], np.int64)
@@ -146,7 +148,7 @@ class Tokenizer:
                 if not 0 <= operator.index(special) <= _ffi.WIDE_ID_MAX:
                     raise VocabularyError(f"{name}: the {role} {special} is not within 0..{_ffi.WIDE_ID_MAX}")
                 return operator.index(special)
-            piece = _as_bytes(special)
+            piece = as_bytes(special)
             if piece not in items:
                 raise VocabularyError(f"{name}: the {role} {special!r} is none of the pieces")
             return int(ids[items.index(piece)])
@@ -175,19 +177,19 @@ class Tokenizer:
     def encode(self, text: str | bytes, *, special: bool = True, add_special: bool = False) -> Ids:
         """dtype[n]: the ids of one document. Any bytes encode; a str with a lone surrogate raises UnicodeEncodeError.
 
-        The reference of the model's format decides them: RWKV's TRIE_TOKENIZER, sentencepiece, tokenizers. O(n).
-        For models of Hugging Face, which alone have such tokens and a template:
+        The reference of the model's format decides them: RWKV's TRIE_TOKENIZER, sentencepiece, bytepiece, tokenizers.
+        O(n). For models of Hugging Face, which alone have such tokens and a template:
             special      False: special tokens in the text are text (encode_special_tokens of tokenizers)
             add_special  True: the ids of the file's template around those of the text
         """
         if not special or add_special:
             return self._encode_special(text, special, add_special)
-        data = text.encode() if text.__class__ is str else _as_bytes(text)
+        data = text.encode() if text.__class__ is str else as_bytes(text)
         try:  # self.scratch() spelled out: this path is measured in nanoseconds
             scratch = self._scratches.pop()
         except IndexError:
             scratch = self.new_scratch()
-        ids = scratch.encode(data)
+        ids: Ids = scratch.encode(data)
         self._scratches.append(scratch)
         return ids
 
@@ -195,7 +197,7 @@ class Tokenizer:
         if self._preparation is None:
             return self.encode(text)
         with self.scratch() as scratch:
-            ids: Any = self._preparation.encode(scratch, _as_bytes(text), special=special)
+            ids: Any = self._preparation.encode(scratch, as_bytes(text), special=special)
         template = self._preparation.template
         sides = (template.before, template.after) if add_special else ((), ())
         ret: Ids = np.concatenate((np.array(sides[0], self.dtype), ids, np.array(sides[1], self.dtype)))
@@ -204,7 +206,7 @@ class Tokenizer:
     def count(self, text: str | bytes) -> int:
         """len(encode(text)), without making the array. Raises as encode."""
         with self.scratch() as scratch:
-            return scratch.count(_as_bytes(text))
+            return scratch.count(as_bytes(text))
 
     def encode_batch(self, docs: Iterable[str | bytes] | Packed, threads: int | None = None) -> Packed:
         """The ids of many documents: item i is dtype[...], what encode(docs[i]) gives.
@@ -220,13 +222,13 @@ class Tokenizer:
             raise TypeError("encode_batch takes many documents; for one, use encode")
         from pyunitok import batch
 
-        documents = docs if isinstance(docs, Packed) else map(_as_bytes, docs)
+        documents = docs if isinstance(docs, Packed) else map(as_bytes, docs)
         return batch.encode_batch(self, batch.documents_of(documents), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
         """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself, with
         models of Hugging Face as the unknown piece."""
-        data = _as_bytes(text)
+        data = as_bytes(text)
         if not self.normalizes or self._preparation is not None:
             return [self.id_to_piece(id_) for id_ in self.encode(data).tolist()]
         with self.scratch() as scratch:
@@ -237,13 +239,13 @@ class Tokenizer:
         return [self.id_to_piece(id_) if self.model.is_byte(id_) else part for id_, part in pairs]
 
     def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, Offsets]:
-        """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0]:spans[k, 1]].
+        """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0] : spans[k, 1]].
 
-        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has all of that
-        character in its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
+        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has all of it in
+        its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
         a character only the last has it. Slower than encode, and O(n) memory.
         """
-        data = _as_bytes(text)
+        data = as_bytes(text)
         with self.scratch() as scratch:
             table = scratch.encode_spans(data)
         spans = table[:, 1:3].copy()
@@ -256,11 +258,13 @@ class Tokenizer:
         return table[:, 0].astype(self.dtype), spans
 
     def normalize(self, text: str | bytes) -> str:
-        """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces, or that of a tokenizer.json,
-        as for a text without added tokens; other models have none."""
-        data = _as_bytes(text)
+        """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; BytePiece's NFC; that of a
+        tokenizer.json, as for a text without added tokens; RWKV's as it is."""
+        data = as_bytes(text)
         if self._preparation is not None:
             return self._preparation.normalize(data.decode("utf-8", "pyunitok.replace"))
+        if self._is_nfc:
+            data = nfc.normalize(data)
         return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
 
     def split(self, text: bytes | bytearray | memoryview) -> int:
@@ -269,7 +273,9 @@ class Tokenizer:
         Where the model keeps nothing from one part to the next (greedy longest prefix), encode(text[:k]) followed by
         encode(text[k:] + more) is encode(text + more); others carry a _ffi.State. 0: not yet.
         """
-        return 0 if self._preparation is not None else self.model.split(text)
+        if self._preparation is not None:
+            return 0
+        return nfc.split(text) if self._is_nfc else self.model.split(text)
 
     # ----------------------------------------------------------------------------------------------- decoding ---
 
@@ -285,8 +291,12 @@ class Tokenizer:
             return self._decode_prepared(ids, skip_special, "\ufffd")
         if self._preparation is not None:
             return self._decode_prepared(ids, skip_special, None).encode("utf-8", "pyunitok.bytes").decode()
-        handler = "pyunitok.replace" if errors == "replace" and self.normalizes else errors
-        return self.decode_bytes(ids).decode("utf-8", handler)
+        if errors == "replace" and self.normalizes:
+            array = as_ids(ids, self.dtype)
+            parts = self.model.decode_batch(array, self.model.bounds_of_runs(array))
+            spelled = "".join(part.tobytes().decode("utf-8", "pyunitok.replace") for part in Packed(*parts))
+            return self.denormalize(spelled.encode()).decode()
+        return self.decode_bytes(ids).decode("utf-8", errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
@@ -299,7 +309,24 @@ class Tokenizer:
             return self._decode_prepared(ids, True, None).encode("utf-8", "pyunitok.bytes")
         array = as_ids(ids, self.dtype)
         data, _ = self.model.decode_batch(array, np.array([0, len(array)], np.int64))
-        return self._denormalize(data.tobytes())
+        return self.denormalize(data.tobytes())
+
+    def reference(self, text: bytes) -> bytes:
+        """What decode_bytes(encode(text)) must give, to verify by: the text or, where the model is not lossless, its
+        normalized form with spaces for U+2581; where unknown characters are lost, what encoding leaves of it."""
+        if self.lossless:
+            return text
+        if self.about.prepare:
+            return nfc.normalize(text)
+        flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
+        if not self.normalizes or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
+            return self.decode_bytes(self.encode(text))
+        spaced = self.model.normalize(text).replace("\u2581".encode(), b" ")
+        if flags & known["remove_extra_whitespaces"]:
+            spaced = spaced.lstrip(b" ")
+        elif flags & known["add_dummy_prefix"]:
+            spaced = spaced.removeprefix(b" ")
+        return self.denormalize(spaced)
 
     def decode_batch(self, ids: Packed) -> Packed:
         """Many sequences of ids (a Packed of dtype, offsets [n + 1]) to a Packed of uint8, offsets [n + 1].
@@ -313,7 +340,7 @@ class Tokenizer:
         decoded = Packed(*self.model.decode_batch(ids.data, ids.offsets))
         if self.about.denormalization is None:
             return decoded
-        return Packed.from_documents(self._denormalize(item.tobytes()) for item in decoded)
+        return Packed.from_documents(self.denormalize(item.tobytes()) for item in decoded)
 
     def _decode_prepared(self, ids: Iterable[int], skip_special: bool, broken: str | None) -> str:
         """With `broken` for each byte that is part of no character; None: as a lone surrogate."""
@@ -323,7 +350,7 @@ class Tokenizer:
         text = self._preparation.decode(array.tolist(), skip_special)
         return text if broken is None else re.sub("[\udc00-\udcff]", broken, text)
 
-    def _denormalize(self, data: bytes) -> bytes:
+    def denormalize(self, data: bytes) -> bytes:
         if self.about.denormalization is None:
             return data
         if self._denormalizer is None:
@@ -373,7 +400,8 @@ class Tokenizer:
 
     @property
     def lossless(self) -> bool:
-        """Whether decode_bytes(encode(x)) == x for every x. No SentencePiece model is: U+2581 comes back as a space."""
+        """Whether decode_bytes(encode(x)) == x for every x. No SentencePiece model is: U+2581 comes back
+        as a space; nor BytePiece: what comes back is in Unicode's form NFC."""
         return self.kind == "longest" and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
 
     @property
@@ -408,7 +436,7 @@ class Tokenizer:
 
     @property
     def memory_bytes(self) -> int:
-        """What the model holds; each thread that encodes holds some 4 MiB more."""
+        """What the model holds; each thread that encodes holds some 4 MiB more, for Unigram 16 MiB."""
         return int(self.model.info.memory_bytes)
 
     @property
@@ -449,7 +477,7 @@ class Tokenizer:
 
     def piece_to_id(self, piece: str | bytes) -> int | None:
         """The id of exactly this piece, or None. A str may also be what id_to_piece shows: <0xE3>, the eod's name."""
-        id_ = self.model.find(_as_bytes(piece))
+        id_ = self.model.find(as_bytes(piece))
         if id_ < 0 and isinstance(piece, str):
             if piece == self.about.eod_piece:
                 return self.eod_id
@@ -465,7 +493,7 @@ class Tokenizer:
             from pyunitok.prepare import preparation
 
             return preparation.Scratch(self.model, self._preparation)
-        return _ffi.Scratch(self.model)
+        return nfc.Scratch(self.model) if self._is_nfc else _ffi.Scratch(self.model)
 
     @contextmanager
     def scratch(self) -> Iterator[_ffi.Scratch]:
@@ -502,18 +530,6 @@ def _array_of(ids: Iterable[int]) -> np.ndarray[Any, Any]:
         if not isinstance(item, int | np.integer):
             raise TypeError(f"ids must be integers; position {position} holds {type(item).__name__}")
     return np.array(items, object)
-
-
-def _as_bytes(text: str | bytes) -> bytes:
-    if isinstance(text, str):
-        return text.encode()
-    if isinstance(text, bytes):
-        return text
-    if isinstance(text, np.ndarray) and text.dtype != np.uint8:
-        raise TypeError(f"expected str, bytes or an array of uint8, not of {text.dtype}")
-    if isinstance(text, bytearray | memoryview | np.ndarray):
-        return bytes(text)
-    raise TypeError(f"expected str or bytes, not {type(text).__name__}")
 
 
 def _unshow(piece: str) -> bytes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import errno
+import functools
 import json
 import operator
 import os
@@ -22,6 +23,8 @@ from typing import Any
 import numpy as np
 
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
+from pyunitok.metadata import Metadata, metadata_path
+from pyunitok.remote import is_url
 from pyunitok.tokenizer import Tokenizer
 
 FORMAT = "pyunitok tokens"
@@ -42,15 +45,20 @@ class InputRecord:
     """One input in the manifest; sizes in bytes, of the decompressed text unless said."""
 
     path: str
-    format: str  # "text" or "jsonl"
-    compression: str  # "none", "gz" or "zst"
+    format: str  # "text", "jsonl" or "parquet"
+    compression: str  # "none", "zst", "gz", "bz2" or "xz"
     size: int | None = None  # of the file as it lies there; None for stdin
+    mtime_ns: int | None = None  # when the file was last changed
+    etag: str | None = None  # what a store calls this version of the file
     bytes: int = 0
     documents: int = 0
     tokens: int = 0
-    text_key: str | None = None  # jsonl: the field that held the text
+    text_key: str | None = None  # jsonl, parquet: the field that held the text
     separator: str | None = None  # text: what stood between documents (bytes that are no UTF-8 as surrogates)
     ends_with_separator: bool | None = None
+    seconds: float | None = None  # of wall time that went into it; None where an earlier run did a part
+    xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
+    skipped: int = 0  # documents left out as bad
 
 
 @dataclass
@@ -66,8 +74,12 @@ class Manifest:
     hash: dict[str, Any]
     dtype: str = "<u2"
     algorithm: str = ALGORITHM
+    sample: dict[str, Any] | None = None  # of a sampled file: alpha, seed, nbest, method
     created: str = ""
     pyunitok: str = ""
+    run: dict[str, Any] | None = None  # the options that decided the bytes, as journal.Identity has them
+    shard: dict[str, Any] | None = None  # a shard.Shard, where this is one part of a run
+    exported: dict[str, Any] | None = None  # tokenize --format: see export/direct.py
     format: str = FORMAT
     version: int = VERSION
 
@@ -77,10 +89,15 @@ class Manifest:
     @classmethod
     def read(cls, path: Path) -> Manifest:
         """OutputError where the file is no manifest, or a newer one."""
+        return cls.parse(path.read_bytes(), str(path))
+
+    @classmethod
+    def parse(cls, data: builtins.bytes, name: str) -> Manifest:
+        """Like read, of a file called `name` that holds `data`."""
         try:
-            values = json.loads(path.read_bytes())
+            values = json.loads(data)
             if values["format"] != FORMAT or values["version"] > VERSION:
-                raise OutputError(f"{path}: not a manifest that this release reads")
+                raise OutputError(f"{name}: not a manifest that this release reads")
             known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
             known["inputs"] = [InputRecord(**record) for record in values["inputs"]]
             manifest = cls(**known)
@@ -89,7 +106,11 @@ class Manifest:
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, OutputError):
                 raise
-            raise OutputError(f"{path}: not a manifest of a token file ({error})") from None
+            raise OutputError(f"{name}: not a manifest of a token file ({error})") from None
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of OUT and of OUT.ends, by the end of their names."""
+        return {"": self.tokens * np.dtype(self.dtype).itemsize, ".ends": self.documents * 8}
 
     def _check(self) -> None:
         """ValueError where a field that others rely on is not what it should be."""
@@ -103,8 +124,10 @@ class Manifest:
             raise ValueError("the inputs do not have as many documents as the file")
         if self.eod is not None and type(self.eod) is not int:
             raise ValueError("the eod is no id")
-        if not isinstance(self.model, dict) or not isinstance(self.hash, dict):
-            raise ValueError("model or hash is no object")
+        if not all(isinstance(item, dict) for item in (self.model, self.hash, self.run or {}, self.shard or {})):
+            raise ValueError("model, hash, run or shard is no object")
+        if self.shard and not all(type(self.shard.get(name)) is int for name in ("index", "count", "first_input")):
+            raise ValueError("the shard has no numbers")
         texts = [self.model.get("name"), self.model.get("path"), self.model.get("sha256"), self.algorithm, self.created]
         texts += [text for r in self.inputs for text in (r.path, r.format, r.text_key, r.separator)]
         if not all(text is None or isinstance(text, str) for text in texts):
@@ -172,6 +195,22 @@ class TokenArray:
         """text_bytes(index) as str."""
         return self.text_bytes(index).decode("utf-8", errors)
 
+    def metadata(self, index: int) -> dict[str, Any]:
+        """Where the document came from, and its other fields: see Metadata. OutputError if that was not kept."""
+        ret: dict[str, Any] = self.all_metadata[index]
+        return ret
+
+    @functools.cached_property
+    def all_metadata(self) -> Metadata:
+        """The same for all documents, as a sequence. Not for several threads at once."""
+        path = metadata_path(self.path)
+        if not path.exists():
+            raise OutputError(f"{self.path} has no metadata ({path.name}): tokenize --metadata keeps it")
+        ret = Metadata(path)
+        if len(ret) != len(self):
+            raise OutputError(f"{path} is of {len(ret)} documents, {self.path} has {len(self)}")
+        return ret
+
     def __repr__(self) -> str:
         return f"TokenArray({str(self.path)!r}, {len(self)} documents, {self.ids.dtype}[{len(self.ids)}])"
 
@@ -182,8 +221,13 @@ def open(path: StrPath, *, dtype: str | np.dtype[Any] | None = None, model: Any 
     dtype  of a bare file without sidecars ("uint16", "uint32"); it counts as one document
     model  a Tokenizer or the path of its file, instead of the one that the manifest names
 
-    OutputError if the sidecars do not fit the file; FileNotFoundError.
+    OutputError if the sidecars do not fit the file, or for a URL; FileNotFoundError.
     """
+    if is_url(os.fspath(path)):
+        raise OutputError(
+            f"{os.fspath(path)}: a token file is mapped into memory and must be local: fetch it, its .ends and .json, "
+            "and open that"
+        )
     ends_path, manifest_path = sidecars(path)
     if model is not None and not isinstance(model, Tokenizer):
         model = Tokenizer.from_file(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -45,6 +46,9 @@ class OddFile:
         self.at += len(piece)
         return piece
 
+    def fileno(self) -> int:
+        raise OSError("no file")
+
     def readinto(self, buffer: memoryview) -> int:
         piece = self.read(len(buffer))
         buffer[: len(piece)] = piece
@@ -64,33 +68,52 @@ def read_all(stream, size: int) -> bytes:
     return bytes(out)
 
 
-def read_documents(
-    reader, block_bytes: int, n_offsets: int = 5, check_pieces=None
-) -> tuple[list[bytes], int]:
-    """A DocumentReader to its end: the documents put together again, and the sum of source_bytes."""
+@dataclass
+class Read:
+    """What a DocumentReader gave: the documents put together again, the sum of source_bytes, and more."""
+
+    documents: list[bytes] = field(default_factory=list)
+    n_bytes: int = 0
+    numbers: list[int] = field(default_factory=list)
+    bad: list = field(default_factory=list)
+    metadata: list[bytes] = field(default_factory=list)
+
+    def __iter__(self):
+        return iter((self.documents, self.n_bytes))
+
+
+def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=None) -> Read:
+    """A DocumentReader to its end."""
     block = Block(np.zeros(block_bytes, np.uint8), np.zeros(n_offsets, np.int64))
-    docs: list[bytes] = []
+    ret = Read()
     going_on = False
-    n_bytes = 0
     while True:
         more = reader.fill(block)
-        n_bytes += block.source_bytes
-        assert more == (block.n_docs > 0)
+        block.finish()
+        ret.n_bytes += block.source_bytes
+        ret.bad += block.bad
+        ret.metadata += block.metadata
+        assert more == (block.n_docs > 0 or bool(block.bad))
         if not more:
             break
         assert block.offsets[0] == 0 and (np.diff(block.offsets[: block.n_docs + 1]) >= 0).all()
         for i in range(block.n_docs):
             piece = block.data[block.offsets[i] : block.offsets[i + 1]].tobytes()
+            number = block.first_document + i if block.numbers is None else int(block.numbers[i])
             if i == 0 and going_on:
-                docs[-1] += piece
+                ret.documents[-1] += piece
+                assert ret.numbers[-1] == number
             else:
-                docs.append(piece)
+                ret.documents.append(piece)
+                ret.numbers.append(number)
         going_on = block.open_end
         if going_on and check_pieces:
             check_pieces(block)
         block.data[:] = 0x2A  # nothing may be kept there
+        if reader.finished:
+            break
     assert not going_on and not reader.fill(block)
-    return docs, n_bytes
+    return ret
 
 
 def split_at_multiples(k: int):

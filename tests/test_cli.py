@@ -230,3 +230,59 @@ def test_full_disk(folder):
     assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
     assert b"big.partial: byte" in done.stderr
     assert not (folder / "big").exists()
+
+
+def test_shards_and_merge(folder):
+    for k in range(3):
+        (folder / f"{k}.txt").write_bytes(b"the cat\n" * (k + 1))
+    texts = ["0.txt", "1.txt", "2.txt", "a.txt"]
+    command = ["tokenize", *texts, "-m", "toy", "--doc", "line"]
+    pyunitok(folder, *command, "-o", "whole")
+    for k in range(3):
+        pyunitok(folder, *command, "-o", "ids", "--shard", f"{k}/3", "--stats-json", f"stats{k}")
+    done = shell(folder, "{} ids.*-of-3 -o ids", "merge")
+    assert b"3 parts, 8 documents" in done.stderr, done.stderr
+    assert (folder / "ids").read_bytes() == (folder / "whole").read_bytes()
+    rows = [row for k in range(3) for row in json.loads((folder / f"stats{k}").read_text())["inputs"]]
+    assert [row["path"] for row in rows] == texts
+    assert sum(row["bytes"] for row in rows) == sum((folder / name).stat().st_size for name in texts)
+    assert all(row["tokens"] and row["bytes_per_token"] > 1 and row["seconds"] >= 0 for row in rows)
+    assert b"already complete" in shell(folder, "{} ids.*-of-3 -o ids", "merge").stderr
+    assert b"missing of 3: 1" in pyunitok(folder, "merge", "ids.0-of-3", "ids.2-of-3", "-o", "x", code=1).stderr
+    assert re.search(r"shard +1/3", pyunitok(folder, "inspect", "ids.1-of-3").stdout.decode())
+    for wrong in ("3/3", "1", "a/b", "0/0", "-1/3"):
+        assert b"shard" in pyunitok(folder, *command, "-o", "ids", "--shard", wrong, code=2).stderr
+
+
+def test_shards_are_no_inputs(folder):
+    """The parts may lie in the folder that is read."""
+    (folder / "in").mkdir()
+    for k in range(4):
+        (folder / f"in/{k}.txt").write_bytes(b"the cat")
+    for k in range(4):
+        pyunitok(folder, "tokenize", "in", "-m", "toy", "-o", "in/ids", "--shard", f"{k}/4")
+    assert b"already complete" in pyunitok(
+        folder, "tokenize", "in", "-m", "toy", "-o", "in/ids", "--shard", "0/4"
+    ).stderr
+    assert b"4 documents" in shell(folder, "{} in/ids.?-of-4 -o in/ids", "merge").stderr
+
+
+def test_dry_run(folder):
+    (folder / "b.jsonl.zst").write_bytes(zstandard.compress(b'{"text": "the dog"}\n' * 50_000))
+    command = ["tokenize", "a.txt", "b.jsonl.zst", "-m", "toy", "-o", "ids"]
+    before = sorted(path.name for path in folder.iterdir())
+    said = pyunitok(folder, *command, "--dry-run").stdout.decode()
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert re.search(r" 19  text, none  a.txt  \(its name ends in .txt\)\n", said)
+    assert "would read 2 inputs of " in said
+    assert "would write ids, ids.ends, ids.json, beginning: anew\n" in said
+    done = pyunitok(folder, *command).stderr.decode()
+    about = re.findall(r"([\d,]+) (?:bytes of text|tokens)", said)
+    counted = re.findall(r"([\d,]+) (?:bytes,|tokens)", done)
+    for guess, count in zip(about, counted, strict=True):
+        assert abs(int(guess.replace(",", "")) / int(count.replace(",", "")) - 1) < 0.02
+    assert "beginning: already complete" in pyunitok(folder, *command, "--dry-run").stdout.decode()
+    assert b"made by another command" in pyunitok(folder, *command, "--eod", "7", "--dry-run", code=1).stderr
+    said = pyunitok(folder, "tokenize", "-", "-m", "toy", "-o", "x", "--dry-run", stdin=b"the").stdout.decode()
+    assert "would read 1 inputs of unknown size" in said
+    assert "about" not in said

@@ -274,9 +274,9 @@ def test_rwkv_noise(rwkv: Tokenizer, seed: int) -> None:
 
 
 def seconds(tok: Tokenizer, text: bytes) -> float:
-    begin = time.perf_counter()
+    begin = time.process_time()
     tok.count(text)
-    return time.perf_counter() - begin
+    return time.process_time() - begin
 
 
 RUNS = [b"a", b" ", b"\0", b"\x80", b"\xbf", b"\xe3", b"\xff", b"\n", "あ".encode(), b"ab", b"'s"]

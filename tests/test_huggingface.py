@@ -343,6 +343,9 @@ def test_example(tmp_path: Path) -> None:
     assert tokenizer.encode(b"a\xff\xfe").tolist() == tokenizer.encode("a\ufffd\ufffd").tolist()
     with pytest.raises(UnitokError, match="offsets"):
         tokenizer.encode_with_offsets("a")
+    for call in (lambda: tokenizer.nbest("a", 2), lambda: tokenizer.sample("a", seed=1), lambda: tokenizer.entropy("a", 1)):
+        with pytest.raises(UnitokError, match="samples"):
+            call()
     with pytest.raises(IdError):
         tokenizer.decode([8])
     assert [bytes(text) for text in tokenizer.decode_batch(Packed(np.array([4, 5], np.uint16), np.array([0, 1, 2])))] == [b"a", b"ab"]

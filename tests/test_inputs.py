@@ -1,7 +1,9 @@
 """Arguments to sources: order, links, patterns, exclusion; compression and format; pipes, read only once."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import pathlib
 import subprocess
@@ -115,6 +117,8 @@ NAMES = {
     "a.jsonl.gz": ("gz", "jsonl"),
     "a.txt": ("none", "text"),
     "a.md.zstd": ("zst", "text"),
+    "a.jsonl.bz2": ("bz2", "jsonl"),
+    "a.txt.xz": ("xz", "text"),
     "a.jsonl.txt": ("none", "text"),
 }
 
@@ -128,7 +132,13 @@ def test_by_name(tree, name):
     assert find([name], input_format="jsonl")[0].format == "jsonl"
 
 
-PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
+PACK = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 CONTENTS = {
     LINE: "jsonl",
     b"\xef\xbb\xbf\r\n \n" + LINE + b"rubbish": "jsonl",
@@ -178,9 +188,19 @@ def test_looking_reads_little(tree, monkeypatch):
 
 
 def test_binary_files_are_refused(tree):
-    (tree / "a.parquet").write_bytes(b"PAR1")
-    with pytest.raises(InputError, match=r"a\.parquet: a \.parquet file is no text"):
-        find(["a.parquet"])
+    (tree / "a.npy").write_bytes(b"NUMPY")
+    with pytest.raises(InputError, match=r"a\.npy: a \.npy file is no text"):
+        find(["a.npy"])
+    assert find(["a.npy"], input_format="text")[0].format == "text"
+
+
+def test_parquet_is_recognised(tree):
+    for name in ("a.parquet", "b.PQ", "c"):
+        (tree / name).write_bytes(b"PAR1")
+        assert find([name])[0].format == "parquet"
+    (tree / "d.parquet.zst").write_bytes(b"")
+    with pytest.raises(InputError, match="as it lies there: decompress it"):
+        find(["d.parquet.zst"])
     assert find(["a.parquet"], input_format="text")[0].format == "text"
 
 
@@ -197,6 +217,16 @@ def test_fifo_is_opened_once(tree, pack, content):
     stream.close()
     assert source.format == ("jsonl" if content[:1] == b"{" else "text")
     assert source.size_bytes is None
+
+
+@pytest.mark.parametrize("input_format", ["auto", "parquet"])
+def test_parquet_from_a_pipe(tree, input_format):
+    os.mkfifo("fifo")
+    writer = threading.Thread(target=lambda: (tree / "fifo").write_bytes(b"PAR1......PAR1"), daemon=True)
+    writer.start()
+    with pytest.raises(InputError, match="fifo: a Parquet file cannot be read from a pipe"):
+        find(["fifo"], input_format=input_format)
+    writer.join()
 
 
 READ_STDIN = """

@@ -182,9 +182,9 @@ def test_no_threads_are_left_behind(toy, tmp_path):
 def test_hashes_are_those_of_the_files(toy, tmp_path, monkeypatch):
     import xxhash
 
-    from pyunitok import outfile, pipeline
+    from pyunitok import hashing, output
 
-    for module in (outfile, pipeline):
+    for module in (hashing, output):
         monkeypatch.setattr(module, "HASH_CHUNK_BYTES", 1000)
     (tmp_path / "a.txt").write_bytes(b"the cat " * 3000)
     array = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b" ", block_bytes=500)
@@ -295,3 +295,39 @@ def test_damaged_ends(toy, tmp_path):
 def test_no_inputs(toy, tmp_path):
     manifest = tokenize(Plan(sources=[], out=tmp_path / "ids", tokenizer=toy, eod_id=300))
     assert (manifest.documents, manifest.tokens, manifest.inputs) == (0, 0, [])
+
+
+@pytest.mark.parametrize("frame_bytes", [1, 7, 500, 100_000])
+@pytest.mark.parametrize("kind", ["txt", "jsonl"])
+def test_frames_of_any_size_with_any_threads(toy, tmp_path, frame_bytes, kind):
+    docs = ["the cat " * (k % 50) + "である😀" * (k % 3) for k in range(60 if frame_bytes < 500 else 2000)]
+    lines = docs
+    if kind == "jsonl":
+        lines = [json.dumps({"n": k, "text": doc}, ensure_ascii=k % 2 == 0) for k, doc in enumerate(docs)]
+    data = "\n".join(lines).encode()
+    frames = [zstandard.compress(data[k : k + frame_bytes]) for k in range(0, len(data), frame_bytes)]
+    skippable = b"\x50\x2a\x4d\x18\x04\x00\x00\x00data"
+    (tmp_path / f"a.{kind}.zst").write_bytes(skippable.join(frames))
+    (tmp_path / f"b.{kind}.zst").write_bytes(zstandard.compress(data))
+    (tmp_path / f"c.{kind}").write_bytes(data)
+    expected = [id_ for doc in docs * 3 for id_ in [*toy.encode(doc).tolist(), 300]]
+    for threads in (1, 2, 5):
+        for block_bytes, max_memory in ((300, 1 << 30), (1 << 16, 48 << 20)):
+            options = {"threads": threads, "block_bytes": block_bytes, "max_memory_bytes": max_memory}
+            paths = [tmp_path / f"a.{kind}.zst", tmp_path / f"b.{kind}.zst", tmp_path / f"c.{kind}"]
+            array = run(toy, paths, tmp_path / "ids", separator=b"\n", **options)
+            assert array.ids.tolist() == expected
+            assert len(array) == 3 * len(docs)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_failures_beside_the_blocks_reach_the_caller(toy, tmp_path, monkeypatch, threads):
+    from pyunitok.corpus.zst import ZstdFrames
+
+    def fail(_):
+        raise OSError("cannot be closed")
+
+    (tmp_path / "a.txt.zst").write_bytes(zstandard.compress(b"the cat " * 1000) * 50)
+    monkeypatch.setattr(ZstdFrames, "close", fail)
+    with pytest.raises(OSError, match="cannot be closed"):
+        run(toy, [tmp_path / "a.txt.zst"] * 3, tmp_path / "ids", threads=threads, block_bytes=1000)

@@ -47,6 +47,7 @@ def read_some(reader, block_bytes, n_blocks, docs, position):
     for _ in range(n_blocks):
         if reader.finished or not reader.fill(block):
             break
+        block.finish()
         assert block.first_document == position.documents == len(docs) - (position.inside > 0)
         for i in range(block.n_docs):
             piece = block.data[block.offsets[i] : block.offsets[i + 1]].tobytes()
@@ -102,6 +103,16 @@ def test_jsonl(lines, bom, sizes):
     assert docs == [text.encode() for text, _, _ in lines]
 
 
+def test_last_line_longer_than_a_block():
+    """Its reader is not finished before all pieces are out. (It was: the rest of the text was lost.)"""
+    data = b'{"text":"%b"}' % (b"ab" * 100)
+    reader = reader_at(data, "jsonl", None, BEGINNING, 1)
+    docs = []
+    read_some(reader, 10, 10**9, docs, BEGINNING)
+    assert docs == [b"ab" * 100]
+    assert reader.finished
+
+
 @given(SIZES)
 def test_bad_lines_keep_their_numbers(sizes):
     data = b'{"text":"a"}\n\n{"text":"bcdefghijklmnopqrstuvw"}\n' * 5 + b"no\n"
@@ -145,7 +156,7 @@ def test_inputs_go_on_from_every_position(corpus, separator, monkeypatch, tmp_pa
         for threads, block_bytes in ((1, 1 << 20), (2, 100), (1, 37))
     ]
     opened, open_ahead = [], stream.open_ahead
-    monkeypatch.setattr(stream, "open_ahead", lambda source, *rest: (opened.append(source), open_ahead(source, *rest))[1])
+    monkeypatch.setattr(stream, "open_ahead", lambda *source: (opened.append(source[0]), open_ahead(*source))[1])
     whole = joined(blocks_of(plans[0]))
     assert whole[0] and [ending.source for ending in whole[2]] == list(range(5))
     for plan, other in itertools.permutations(plans, 2):

@@ -1,5 +1,7 @@
 """Text into documents: the C search, and TextReader at every block size against bytes.split."""
 
+import json
+
 import numpy as np
 import oracle
 import pytest
@@ -113,3 +115,17 @@ def test_short_documents_are_not_divided():
 def test_empty_separator():
     with pytest.raises(ValueError):
         TextReader(streams.Bytes(b""), b"", len)
+
+
+@given(FEW_LETTERS, st.none() | SEPARATORS, st.integers(1, 70), st.integers(0, 9))
+def test_metadata_says_where_documents_begin(data, separator, block_bytes, seed):
+    reader = TextReader(streams.Bytes(data), separator, streams.split_sometimes(seed), metadata=True)
+    got = streams.read_documents(reader, block_bytes)
+    where = [json.loads(line) for line in got.metadata]
+    assert len(where) == len(got.documents)
+    for number, (place, document) in enumerate(zip(where, got.documents, strict=True)):
+        assert place["file"] == "test"
+        assert data[place["byte"] :].startswith(document + (separator or b"") if number + 1 < len(where) else document)
+        assert place["line"] == number + 1 if separator == b"\n" else place["document"] == number
+    begins = [place["byte"] for place in where]
+    assert begins == sorted(begins) and begins[:1] in ([], [0])

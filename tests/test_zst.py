@@ -1,6 +1,8 @@
-"""zstd, gzip and plain streams: whole, cut at every byte, damaged, in odd pieces; bombs in bounded memory."""
+"""zstd, gzip, bzip2, xz and plain streams: whole, cut at every byte, damaged, in odd pieces; bombs."""
 
+import bz2
 import gzip
+import lzma
 import random
 import struct
 import subprocess
@@ -86,7 +88,7 @@ def stream_of(data, compression, tmp_path=None, odd=None):
     """A stream over `data`, whose file gives odd pieces where odd is a seed."""
     if odd is not None:
         raw = RawFile.__new__(RawFile)
-        raw.name, raw.position, raw._ahead, raw._file = "test", 0, b"", streams.OddFile(data, odd)
+        raw.name, raw.position, raw._ahead, raw._end, raw._file = "test", 0, b"", None, streams.OddFile(data, odd)
     else:
         path = tmp_path / "test"
         path.write_bytes(data)
@@ -198,10 +200,11 @@ def test_zst_bomb(tmp_path):
     check_bomb(path, "zst")
 
 
-def test_gz_bomb(tmp_path):
-    path = tmp_path / "bomb.gz"
-    path.write_bytes(gzip.compress(bytes(100_000_000), 1))
-    check_bomb(path, "gz")
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
+def test_member_bomb(kind, tmp_path):
+    path = tmp_path / f"bomb.{kind}"
+    path.write_bytes({"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}[kind](bytes(1_000_000)) * 100)
+    check_bomb(path, kind)
 
 
 def check_bomb(path, compression):
@@ -215,7 +218,7 @@ def check_bomb(path, compression):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert total == 100_000_000
-    assert peak < 3_000_000
+    assert peak < (12_000_000 if compression == "xz" else 3_000_000)  # xz -6 has a dictionary of 8 MiB
     assert peak_rss() - before < 20_000
 
 
@@ -270,38 +273,59 @@ def test_headers_as_zstandard_reads_them():
             assert header.content_bytes == (None if unknown else want.content_size)
 
 
-# -------------------------------------------------------------------------------------------------- gzip,
-# plain
+# ------------------------------------------------------------------------------------ gzip, bzip2, xz, plain
 
-GZ = {
-    "one": (gzip.compress(TEXT), TEXT),
-    "empty member": (gzip.compress(b""), b""),
-    "many": (b"".join(map(gzip.compress, PARTS)), TEXT),
-    "padding": (gzip.compress(PARTS[0]) + bytes(700) + gzip.compress(TEXT[700:]) + bytes(300_000), TEXT),
-    "stored": (gzip.compress(TEXT, 0), TEXT),
+COMPRESS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+DECODER = {
+    "gz": lambda: zlib.decompressobj(31),
+    "bz2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
 }
+MEMBERS = {
+    f"{kind} {name}": (kind, data, want)
+    for kind, compress in COMPRESS.items()
+    for name, data, want in [
+        ("one", compress(TEXT), TEXT),
+        ("empty member", compress(b""), b""),
+        ("many", b"".join(map(compress, PARTS)), TEXT),
+        ("empty between", compress(PARTS[0]) + compress(b"") * 3 + compress(TEXT[700:]) + compress(b""), TEXT),
+        ("padding", compress(PARTS[0]) + bytes(700) + compress(TEXT[700:]) + bytes(300_000), TEXT),
+        ("long", compress(TEXT * 3000), TEXT * 3000),
+    ]
+}
+MEMBERS["gz stored"] = ("gz", gzip.compress(TEXT, 0), TEXT)
+NOISE = random.Random(1).randbytes(250_000)
+MEMBERS["bz2 blocks"] = ("bz2", bz2.compress(NOISE, 1), NOISE)
+MEMBERS["xz sha256"] = ("xz", lzma.compress(TEXT, check=lzma.CHECK_SHA256), TEXT)
+MEMBERS["xz no check"] = ("xz", lzma.compress(TEXT, check=lzma.CHECK_NONE), TEXT)
 
 
-@pytest.mark.parametrize("name", GZ)
-def test_gz(name, tmp_path):
-    data, want = GZ[name]
-    assert gzip.decompress(data) == want
+@pytest.mark.parametrize("name", MEMBERS)
+def test_members(name, tmp_path):
+    kind, data, want = MEMBERS[name]
     for size in (1, 7, 1000, 1 << 20):
-        assert streams.read_all(stream_of(data, "gz", tmp_path), size) == want
+        if len(want) // size > 20_000:
+            continue
+        assert streams.read_all(stream_of(data, kind, tmp_path), size) == want
         if len(data) < 10_000:
-            assert streams.read_all(stream_of(data, "gz", odd=size), size) == want
+            assert streams.read_all(stream_of(data, kind, odd=size), size) == want
+    stream = stream_of(data, kind, tmp_path)
+    streams.read_all(stream, 100_000)
+    assert stream.compressed_position() == len(data)
 
 
-def test_gz_cut_at_every_byte():
-    data = GZ["many"][0]
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_members_cut_at_every_byte(kind):
+    _, data, _ = MEMBERS[f"{kind} many"]
     ends, rest = set(), data
     while rest:
-        member = zlib.decompressobj(31)
+        member = DECODER[kind]()
         member.decompress(rest)
         rest = member.unused_data
         ends.add(len(data) - len(rest))
+    assert len(ends) == 3
     for n in range(len(data)):
-        stream = stream_of(data[:n], "gz", odd=n)
+        stream = stream_of(data[:n], kind, odd=n)
         if n in ends:
             assert TEXT.startswith(streams.read_all(stream, 100))
             continue
@@ -309,15 +333,44 @@ def test_gz_cut_at_every_byte():
             streams.read_all(stream, 100)
 
 
-def test_gz_corrupt():
-    data = gzip.compress(PARTS[0])
-    for at in range(10, len(data)):
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_members_corrupt(kind):
+    data = COMPRESS[kind](PARTS[0])
+    first_protected = {"gz": 10, "bz2": 4, "xz": 0}[kind]  # before it lie flags, a time, a level
+    n_same = 0
+    for at in range(first_protected, len(data)):
         damaged = bytearray(data + data)
         damaged[len(data) + at] ^= 1
-        with pytest.raises(InputError, match=rf"test: byte \d+: .*member that begins at byte {len(data)}"):
-            streams.read_all(stream_of(bytes(damaged), "gz", odd=at), 1000)
+        stream = stream_of(bytes(damaged), kind, odd=at)
+        if kind == "bz2" and at == len(data) - 1:  # the last bits only fill the byte
+            n_same += streams.read_all(stream, 1000) == PARTS[0] * 2
+            continue
+        with pytest.raises(InputError, match=rf"test: byte \d+: .*(member|stream) that begins at byte {len(data)}"):
+            streams.read_all(stream, 1000)
+    assert n_same == (kind == "bz2")
     with pytest.raises(InputError, match=f"begins at byte {len(data)}"):
-        streams.read_all(stream_of(data + b"garbage", "gz", odd=1), 1000)
+        streams.read_all(stream_of(data + b"garbage", kind, odd=1), 1000)
+
+
+def test_xz_padding_is_whole():
+    data = lzma.compress(TEXT)
+    for n in range(1, 9):
+        stream = stream_of(data + bytes(n) + data, "xz", odd=n)
+        if n % 4 == 0:
+            assert streams.read_all(stream, 1000) == TEXT * 2
+            continue
+        with pytest.raises(InputError, match=f"byte {len(data) + n}: {n} zero bytes"):
+            streams.read_all(stream, 1000)
+
+
+def test_xz_dictionary_is_bounded():
+    """A stream that asks for 4 GiB - 1 of dictionary is refused, not allocated."""
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0}]
+    data = bytearray(lzma.compress(TEXT, filters=filters))
+    data[16] = 40  # the block header's dictionary size: 2^32 - 1
+    data[12 + 8 : 12 + 12] = zlib.crc32(bytes(data[12 : 12 + 8])).to_bytes(4, "little")
+    with pytest.raises(InputError, match="Memory usage limit"):
+        streams.read_all(stream_of(bytes(data), "xz", odd=1), 1000)
 
 
 def test_plain(tmp_path):

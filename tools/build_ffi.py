@@ -24,6 +24,7 @@ ffi.set_source(
     sources=SOURCES,
     depends=[*HEADERS, "tools/build_ffi.py"],
     include_dirs=["."],
+    libraries=[] if MSVC else ["m"],
     # UNITOK_CFLAGS adds to them: the sanitizer runs of tools/check.py use it.
     extra_compile_args=CFLAGS + shlex.split(os.environ.get("UNITOK_CFLAGS", "")),
     extra_link_args=shlex.split(os.environ.get("UNITOK_LDFLAGS", "")),

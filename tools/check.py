@@ -32,6 +32,7 @@ T = TypeVar("T")
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 FUZZER = "-fsanitize=fuzzer"
+LIBRARIES = ["-lm"]
 CROSS = ["-static", "-O2"]  # emulated, where the sanitizers' runtimes do not work
 PACKAGES = {  # of Debian
     "gcc": "gcc libc6-dev",
@@ -161,7 +162,7 @@ def run_c_test(target: Target, objects: list[Path], test: Path) -> None:
     if '"test_alloc.h"' not in test.read_text(encoding="utf-8"):  # it does not bring the library's allocator itself
         sources.append(program.with_suffix(".alloc.c"))
         sources[1].write_text('#include "test_alloc.h"\n')
-    compile_c(target, *sources, *objects, "-o", program)
+    compile_c(target, *sources, *objects, *LIBRARIES, "-o", program)
     run(*target.runner, program)
 
 
@@ -193,7 +194,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
             raise Failed(f"the tests would not run the sanitized library but {where}")
         try:
             # Without faulthandler, which takes SIGSEGV from ASan, and without the capture that swallows UBSan's report.
-            result = pytest(sys.executable, "-p", "no:faulthandler", "--capture=sys", cwd=tree, env=env)
+            result = pytest(sys.executable, "-n", "auto", "-p", "no:faulthandler", "--capture=sys", cwd=tree, env=env)
         except Failed as failed:
             result = str(failed)
         # Also of processes that a test ran and forgave; pytest's own output has none of it.
@@ -214,7 +215,7 @@ def check_fuzz(options: argparse.Namespace) -> str:
         def fuzz(source: Path) -> str:
             program, found = folder / source.stem, ROOT / "build" / "fuzz" / source.stem
             found.mkdir(parents=True, exist_ok=True)
-            compile_c(target, source, *objects, "-o", program)
+            compile_c(target, source, *objects, *LIBRARIES, "-o", program)
             limits = [f"-max_total_time={options.fuzz_seconds}", "-max_len=4096", "-timeout=20"]
             runs = re.search(r"Done (\d+) runs", run(program, *limits, f"-artifact_prefix={found}-", found))
             return f"{source.stem} {int(runs[1]) if runs else 0:,} runs"

@@ -7,10 +7,15 @@ import sys
 
 import click
 
+from pyunitok.cli.convert import convert
 from pyunitok.cli.detokenize import detokenize
 from pyunitok.cli.encode import decode, encode
+from pyunitok.cli.export import export
 from pyunitok.cli.inspect import inspect
+from pyunitok.cli.merge import merge
+from pyunitok.cli.stats import stats
 from pyunitok.cli.tokenize import tokenize
+from pyunitok.cli.verify import verify
 
 EXIT_ERROR, EXIT_SIGINT, EXIT_SIGTERM = 1, 130, 143
 
@@ -27,7 +32,7 @@ def cli() -> None:
     """
 
 
-for _command in (tokenize, detokenize, encode, decode, inspect):
+for _command in (tokenize, merge, detokenize, verify, stats, export, encode, decode, inspect, convert):
     cli.add_command(_command)
 
 
@@ -40,7 +45,7 @@ def _on_sigterm(*_: object) -> None:
 
 
 def main() -> None:
-    """The entry point: 0 all was done, 1 error, 2 usage, 130 and 143 interrupted."""
+    """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted."""
     from pyunitok.errors import UnitokError
 
     signal.signal(signal.SIGTERM, _on_sigterm)
@@ -48,7 +53,9 @@ def main() -> None:
         click.echo("error: stdout is closed", err=True)
         sys.exit(EXIT_ERROR)
     try:
-        cli.main(standalone_mode=False)
+        code = cli.main(standalone_mode=False)  # of a command that called exit(); else what it returned
+        if code:
+            sys.exit(code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

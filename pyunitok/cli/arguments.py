@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -26,6 +26,47 @@ class Size(click.ParamType[int]):
         if not digits.isdecimal() or int(digits) == 0:
             self.fail(f"{value!r} is no size; try 1M or 262144", param, ctx)
         return int(digits) * factor
+
+
+class ShardOf(click.ParamType[tuple[int, int]]):
+    """I/N, with I from 0 to N - 1."""
+
+    name = "shard"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        index, slash, count = value.partition("/")
+        if not (slash and all(part.isascii() and part.isdecimal() for part in (index, count))):
+            self.fail(f"{value!r} is no shard; try 0/8, 1/8 ... 7/8", param, ctx)
+        if int(index) >= int(count):
+            self.fail(f"{value!r}: the first number goes from 0 to {int(count) - 1}", param, ctx)
+        return int(index), int(count)
+
+
+class SampleOf(click.ParamType[Any]):
+    """alpha=A,seed=S[,nbest=N][,method=NAME]: a sampling.Sample."""
+
+    name = "sample"
+    KINDS: ClassVar[dict[str, type]] = {"alpha": float, "seed": int, "nbest": int, "method": str}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from pyunitok.sampling import Sample
+
+        if isinstance(value, Sample):
+            return value
+        values: dict[str, Any] = {}
+        for part in value.split(","):
+            name, _, text = part.partition("=")
+            if name not in self.KINDS or name in values:
+                self.fail(f"{part!r} is none of alpha=, seed=, nbest=, method=, or there twice", param, ctx)
+            try:
+                values[name] = self.KINDS[name](text)
+            except ValueError:
+                self.fail(f"{text!r} is no value for {name}", param, ctx)
+        if "alpha" not in values or "seed" not in values:
+            self.fail("alpha and seed are needed: alpha=0.1,seed=1", param, ctx)
+        return Sample(**values)
 
 
 model_option = click.option(
@@ -58,8 +99,9 @@ def parse_eod(eod: str | None, tokenizer: Any) -> int | None:
         if tokenizer.eod_id is None:
             raise click.UsageError("this model has no eod id; name one (--eod ID) or say --eod none")
         return int(tokenizer.eod_id)
-    if not (eod.isascii() and eod.isdecimal()) or int(eod) > 65535:
-        raise click.UsageError(f"--eod takes an id within 0..65535 or none, not {eod!r}")
+    largest = 65535 if tokenizer.dtype.itemsize == 2 else 4194303
+    if not (eod.isascii() and eod.isdecimal()) or int(eod) > largest:
+        raise click.UsageError(f"--eod takes an id within 0..{largest} or none, not {eod!r}")
     return int(eod)
 
 

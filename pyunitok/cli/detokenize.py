@@ -20,7 +20,8 @@ from pyunitok.cli.report import Meter
 def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> None:
     """Turn a token file back into its text: exactly the original bytes for text input.
 
-    JSONL input comes back as lines that hold the text alone. Several inputs come back one after another.
+    JSONL and Parquet input comes back as JSON lines that hold the text alone. Several inputs come back one after
+    another.
 
     \b
     Example:
@@ -29,7 +30,7 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     import pyunitok
     from pyunitok.detokenize import detokenize
     from pyunitok.outfile import OutFile, check_target, partial_name
-    from pyunitok.pipeline import Progress
+    from pyunitok.tally import Progress
     from pyunitok.tokens import sidecars
 
     target = Path(out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,14 +19,63 @@ def report_formats(sources: list[Any]) -> None:
         click.echo(f"reading {paths[0]}{more} as {format_} ({reason})", err=True)
 
 
-def report_done(manifest: Any, seconds: float) -> None:
-    rate = manifest.bytes / max(seconds, 1e-9) / 1e6
-    ratio = manifest.bytes / manifest.tokens if manifest.tokens else 0.0
-    click.echo(
-        f"{manifest.documents:,} documents, {manifest.bytes:,} bytes, {manifest.tokens:,} tokens, "
-        f"{ratio:.3f} bytes/token, {rate:.0f} MB/s",
-        err=True,
-    )
+def report_survey(plan: Any, spool: Any = None) -> None:
+    """For --dry-run, to stdout: a line for each input, and what would come of them."""
+    from pyunitok.survey import survey
+    from pyunitok.tokens import sidecars
+    from pyunitok.upload import own_urls
+
+    found = survey(plan)
+    outputs = own_urls(spool.url) if spool else [plan.out, *sidecars(plan.out)]
+    for source in plan.sources:
+        size = "unknown" if source.size_bytes is None else f"{source.size_bytes:,}"
+        click.echo(f"{size:>18}  {source.format}, {source.compression}  {source.path}  ({source.reason})")
+    sizes = [source.size_bytes for source in plan.sources]
+    total = "of unknown size" if None in sizes else f"of {sum(sizes):,} bytes"
+    click.echo(f"would read {len(sizes):,} inputs {total}")
+    click.echo(f"would write {', '.join(map(str, outputs))}, beginning: {found.begins}")
+    if found.text_bytes is not None and found.tokens is not None:
+        n_bytes = found.tokens * plan.dtype.itemsize
+        click.echo(f"about {found.text_bytes:,} bytes of text, {found.tokens:,} tokens, {n_bytes:,} bytes of output")
+
+
+class Resuming:
+    """Says where a run goes on, how far it came, and how to go on with one that stops."""
+
+    def __init__(self, out: Path, overwrite: bool, spool: Any = None) -> None:
+        self._out, self._overwrite, self._spool = out, overwrite, spool
+        self._start: Any = None
+
+    def on_start(self, start: Any) -> None:
+        """For pipeline.tokenize."""
+        self._start = start
+        if start.bytes and not start.complete:
+            click.echo(f"going on after {start.documents:,} documents, {start.bytes:,} bytes", err=True)
+
+    def on_file(self, url: str, n_bytes: int) -> None:
+        """For upload.tokenize_to."""
+        click.echo(f"uploading {url}, {n_bytes:,} bytes", err=True)
+
+    def __enter__(self) -> Resuming:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        from pyunitok.journal import journal_path
+
+        if kind is not None and self._start is not None and journal_path(self._out).exists():
+            but = " without --overwrite" if self._overwrite else ""
+            click.echo(f"what is done is kept: the same command{but} goes on from there", err=True)
+        elif kind is not None and self._spool and self._out.exists() and not issubclass(kind, Exception):
+            click.echo(self._spool.advice(), err=True)
+
+    def report_done(self, manifest: Any, seconds: float) -> None:
+        counts = f"{manifest.documents:,} documents, {manifest.bytes:,} bytes, {manifest.tokens:,} tokens"
+        if self._start.complete:
+            click.echo(f"already complete: {self._spool.url if self._spool else self._out}, {counts}", err=True)
+            return
+        rate = (manifest.bytes - self._start.bytes) / max(seconds, 1e-9) / 1e6
+        ratio = manifest.bytes / manifest.tokens if manifest.tokens else 0.0
+        click.echo(f"{counts}, {ratio:.3f} bytes/token, {rate:.0f} MB/s", err=True)
 
 
 class Meter:
@@ -62,3 +112,11 @@ class Meter:
             text += f", {progress.bytes / progress.tokens:.2f} bytes/token"
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(progress.compressed - self._bar.n)
+
+
+def report_export(exported: Any) -> None:
+    """A line a file, and what the user should know."""
+    for written in exported.files:
+        click.echo(f"{written.path}: {written.how}, {written.n_bytes:,} bytes", err=True)
+    for note in exported.notes:
+        click.echo(f"note: {note}", err=True)

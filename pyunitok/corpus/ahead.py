@@ -19,7 +19,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from pyunitok.corpus.block import ByteStream
 from pyunitok.errors import InputError
 
 Task = Callable[[], None]
@@ -66,7 +65,8 @@ class Producer(Protocol):
 
     def compressed_position(self) -> int: ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Perhaps again."""
 
 
 class Ahead:
@@ -74,7 +74,7 @@ class Ahead:
 
     changed      notified whenever something is done that somebody may wait for
     limit_bytes  of pieces made and not yet read; one more is begun while there are fewer
-    enough_bytes  more is not made ahead while ENOUGH_PIECES are done and wait to be read
+    enough_bytes  more is not made ahead while so much, and ENOUGH_PIECES, is there to be read without a gap
     n_streams    there are, to be opened in order by open_stream(number); it gives None for one that only the reader
                  may open
     """
@@ -86,7 +86,6 @@ class Ahead:
         self.changed = threading.Condition()
         self.held = 0  # the cost of all pieces not yet read
         self.spare: list[bytearray] = []
-        self.n_waiting = 0  # pieces that are done and not yet read
         self._limit_bytes = limit_bytes
         self._enough_bytes = min(enough_bytes, limit_bytes)
         self._n_streams = n_streams
@@ -104,14 +103,29 @@ class Ahead:
         for stream in self._streams.values():
             if (task := stream.claim_piece()) is not None:
                 return task
-        if self.held >= (self._limit_bytes if self.n_waiting < ENOUGH_PIECES else self._enough_bytes):
+        if self.held >= self._limit_bytes or (self.held >= self._enough_bytes and self._is_enough()):
             return None
         for stream in self._streams.values():
-            if not stream.ended:
-                return stream.claim_production()
+            if (task := stream.claim_production()) is not None:
+                return task
         if self._next < self._n_streams and self._opening is None:
             return self._claim_opening()
         return None
+
+    def _is_enough(self) -> bool:
+        """The reader can go on for a while: enough_bytes, and ENOUGH_PIECES however large, are done in a row."""
+        n_bytes = n_pieces = 0
+        for stream in self._streams.values():
+            for piece in stream.queue:
+                if piece.data is None:
+                    return False
+                n_bytes += len(piece.data)
+                n_pieces += 1
+                if n_bytes >= self._enough_bytes and n_pieces >= ENOUGH_PIECES:
+                    return True
+            if not stream.ended:
+                return False
+        return False
 
     def take(self, number: int) -> AheadStream | None:
         """The stream of this number, opened if need be; None if only the reader may open it."""
@@ -134,6 +148,8 @@ class Ahead:
             self.changed.notify_all()
 
     def close(self) -> None:
+        """Open nothing more, and close what is open."""
+        self._n_streams, self._open_stream = 0, lambda _: None
         for stream in list(self._streams.values()):
             stream.close()
 
@@ -158,7 +174,8 @@ class Ahead:
 class AheadStream:
     """A ByteStream over what a producer makes.
 
-    ended  the producer is at its end; what it made may still wait
+    queue  pieces not yet being read
+    ended  the producer is at its end
     """
 
     def __init__(self, producer: Producer, name: str, ahead: Ahead | None = None) -> None:
@@ -167,7 +184,7 @@ class AheadStream:
         self._producer = producer
         self._ahead = ahead or Ahead(1)  # alone: made as it is read
         self._producing = False
-        self._queue: deque[Piece] = deque()
+        self.queue: deque[Piece] = deque()
         self._piece: Piece | None = None  # being read
         self._piece_at = 0
         self._n_bytes = 0  # read so far
@@ -214,8 +231,8 @@ class AheadStream:
     def close(self) -> None:
         """Not while another thread produces."""
         with self._ahead.changed:
-            self._ahead.held -= sum(piece.cost for piece in self._queue) + (self._piece.cost if self._piece else 0)
-            self._queue.clear()
+            self._ahead.held -= sum(piece.cost for piece in self.queue) + (self._piece.cost if self._piece else 0)
+            self.queue.clear()
             self._piece = None
             self.ended = True
         self._producer.close()
@@ -225,7 +242,7 @@ class AheadStream:
 
     def claim_piece(self) -> Task | None:
         """The work of the first piece that waits for somebody."""
-        for piece in self._queue:
+        for piece in self.queue:
             if piece.work is not None:
                 return self._claim(piece)
         return None
@@ -252,7 +269,6 @@ class AheadStream:
                 piece.cost = cost
                 piece.error = error
                 piece.data = data
-                self._ahead.n_waiting += 1
                 self._ahead.changed.notify_all()
 
         return task
@@ -263,17 +279,17 @@ class AheadStream:
         piece: Piece | None
         try:
             piece = self._producer.produce(self._ahead.spare)
+            if piece is None:
+                self._producer.close()  # not when all is read: that is later, and many files may wait for it
         except BaseException as error:
             piece = Piece(0, data=b"", error=error)
         with self._ahead.changed:
             self._producing = False
-            if piece is None or piece.error is not None:
-                self.ended = True
+            self.ended |= piece is None or piece.error is not None
             if piece is not None:
                 piece.cost = max(piece.cost, MIN_PIECE_COST)
                 self._ahead.held += piece.cost
-                self._ahead.n_waiting += piece.data is not None
-                self._queue.append(piece)
+                self.queue.append(piece)
             self._ahead.changed.notify_all()
 
     def _next(self, buffer: memoryview) -> int | None:
@@ -281,16 +297,16 @@ class AheadStream:
         return how much that was; None at the end."""
         while True:
             with self._ahead.changed:
-                done = bool(self._queue) and self._queue[0].data is not None
-                if not self._queue and self.ended:
+                done = bool(self.queue) and self.queue[0].data is not None
+                if not self.queue and self.ended:
                     return None
-                alone = not self._queue and not self._producing
+                alone = not self.queue and not self._producing
                 self._producing |= alone
                 task = None if done or alone else self.claim_piece() or self._ahead.claim()
                 if not (done or alone or task):
                     self._ahead.changed.wait()
             if done:
-                self._begin(self._queue.popleft())
+                self._begin(self.queue.popleft())
                 return 0
             if alone:
                 return self._stream_into(buffer)
@@ -317,8 +333,6 @@ class AheadStream:
 
     def _begin(self, piece: Piece) -> None:
         self._piece, self._piece_at = piece, 0
-        with self._ahead.changed:
-            self._ahead.n_waiting -= 1
         if piece.frame_at is not None:
             self._frames.append((piece.frame_at, self._n_bytes))
         if not piece.data:
@@ -341,31 +355,6 @@ def spare_buffer(spare: list[bytearray]) -> bytearray:
         return spare.pop()
     except IndexError:
         return bytearray(STREAM_BYTES)
-
-
-class Streamed:
-    """A producer over any ByteStream: its bytes in the order in which they come."""
-
-    def __init__(self, stream: ByteStream, *, any_place: bool = False) -> None:
-        self._stream = stream
-        self._any_place = any_place
-
-    def produce(self, spare: list[bytearray]) -> Piece | None:
-        buffer = spare_buffer(spare)
-        n = self._stream.readinto(memoryview(buffer))
-        return Piece(STREAM_BYTES, data=memoryview(buffer)[:n], buffer=buffer) if n else None
-
-    def stream_into(self, buffer: memoryview) -> int | None:
-        return self._stream.readinto(buffer)
-
-    def place(self, n_bytes: int) -> tuple[int, int] | None:
-        return (n_bytes, n_bytes) if self._any_place else None
-
-    def compressed_position(self) -> int:
-        return self._stream.compressed_position()
-
-    def close(self) -> None:
-        self._stream.close()
 
 
 class _Failed:

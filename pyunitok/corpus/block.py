@@ -14,17 +14,31 @@ from pyunitok.corpus.position import BEGINNING, Position
 Split = Callable[[memoryview], int]
 
 
+@dataclass(frozen=True)
+class BadDocument:
+    """One that was left out: the number of its line, counting from 1, and what is wrong with it."""
+
+    line: int
+    error: str
+
+
 @dataclass
 class Block:
     """Documents of one input, in order. Reused: a reader's fill() overwrites everything here.
 
-    data          uint8[>= offsets[n_docs]]; grows only when one undividable piece of a document is longer
-    offsets       int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
-    open_end      the last document goes on in the next block (of the same input)
-    source_bytes  decompressed bytes of the input that this block accounts for, separators included
-    source        which input, counting from 0
+    data            uint8[>= offsets[n_docs]]; grows only when one undividable piece of a document is longer
+    offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
+    open_end        the last document goes on in the next block (of the same input)
+    source_bytes    decompressed bytes of the input that this block accounts for, separators included
+    source          which input, counting from 0
     first_document  the number, within its input, of the document that the first piece belongs to
-    after         where the next block begins
+    inside          how many bytes of that document have gone out before
+    numbers         int64[n_docs], the number of each, where some were left out; else they follow each other
+    after           where the next block begins
+    bad             what was left out
+    metadata        where asked for: of each document that ends in this block, a line of JSON without its newline
+    lines           uint8: for a reader's own use
+    work            what is left to be done, without the reading turn, before any of the above is so: see finish
     """
 
     data: np.ndarray[Any, np.dtype[np.uint8]]
@@ -34,7 +48,26 @@ class Block:
     source_bytes: int = 0
     source: int = 0
     first_document: int = 0
+    inside: int = 0
+    numbers: np.ndarray[Any, np.dtype[np.int64]] | None = None
     after: Position = BEGINNING
+    bad: list[BadDocument] = field(default_factory=list)
+    metadata: list[bytes] = field(default_factory=list)
+    lines: np.ndarray[Any, np.dtype[np.uint8]] = field(default_factory=lambda: np.empty(0, np.uint8))
+    work: Callable[[Block], None] | None = None
+
+    def clear(self) -> None:
+        """Nothing in it."""
+        self.n_docs, self.open_end, self.source_bytes = 0, False, 0
+        self.offsets[0] = 0
+        self.numbers, self.work = None, None
+        self.bad, self.metadata = [], []
+
+    def finish(self) -> None:
+        """Do what a reader has left to be done by whoever got the block; InputError where that finds bad documents."""
+        work, self.work = self.work, None
+        if work is not None:
+            work(self)
 
 
 class ByteStream(Protocol):
@@ -58,8 +91,12 @@ class DocumentReader(Protocol):
     ends_with_separator  known when finished; None where there is no separator
     """
 
-    finished: bool
-    ends_with_separator: bool | None
+    @property
+    def finished(self) -> bool: ...
+
+    @property
+    def ends_with_separator(self) -> bool | None: ...
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`; False (and block.n_docs == 0) once there are none left."""
+        """Put the next documents into `block`, to be completed by block.finish(); False once there are none left, and
+        block.source_bytes are what came after the last."""

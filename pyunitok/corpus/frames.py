@@ -146,6 +146,13 @@ class FrameScanner:
         self.n_bytes += at - begin
         return at
 
+    def pass_over(self) -> int:
+        """How many of the next bytes need no look; they count as fed, and must not be."""
+        n_bytes, self._skip = self._skip, 0
+        self.n_bytes += n_bytes
+        self.done |= self._last
+        return n_bytes
+
     def _blocks(self, chunk: bytes, at: int) -> int:
         """Pass over the blocks whose headers lie whole in chunk; the hot loop. Returns where to go on."""
         end = len(chunk) - 3

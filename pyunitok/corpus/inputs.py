@@ -5,6 +5,7 @@
     a file              itself, whatever its name
     a directory         its regular files, recursively, sorted by the bytes of their paths
     a glob pattern      what matches, sorted the same way, directories as above; ** is any number of folders
+    a URL               file:// as a path; any other (s3://…) is a file, directory or pattern there: see remote.py
 
 Within directories and patterns, names that begin with "." are left out, symbolic links to files are followed
 and those to directories are not, so there are no cycles. The command's own outputs are never read.
@@ -20,16 +21,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pyunitok import remote
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.frames import MAGIC, SKIPPABLE_MAGICS
 from pyunitok.corpus.stream import STDIN, STDIN_NAME, Lookahead, RawFile, decompressed
 from pyunitok.errors import InputError
 
-COMPRESSIONS = {".zst": "zst", ".zstd": "zst", ".gz": "gz"}
+COMPRESSIONS = {".zst": "zst", ".zstd": "zst", ".gz": "gz", ".bz2": "bz2", ".xz": "xz"}
+PARQUET_SUFFIXES = {".parquet", ".pq"}
+PARQUET_MAGICS = (b"PAR1", b"PARE")  # PARE: the footer is encrypted
 JSONL_SUFFIXES = {".jsonl", ".ndjson"}
 TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv", ".html", ".htm", ".xml"}
 # Read as text these would be garbage in the output, and nobody would see it.
-BINARY_SUFFIXES = {".bz2", ".xz", ".lz4", ".zip", ".7z", ".tar", ".tgz", ".parquet", ".arrow", ".npy", ".bin"}
+BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
 LOOK_BYTES = 1 << 20  # of a file's beginning, to tell its format
@@ -39,12 +43,15 @@ LOOK_BYTES = 1 << 20  # of a file's beginning, to tell its format
 class Source:
     """One file to read.
 
-    path         as given or found; '-' is stdin
-    compression  'zst', 'gz' or 'none'
-    format       'text' or 'jsonl'
+    path         as given or found; '-' is stdin; or a URL
+    compression  'zst', 'gz', 'bz2', 'xz' or 'none'
+    format       'text', 'jsonl' or 'parquet'
     reason       a few words: why that format
-    size_bytes   of the file as it lies there; None for pipes
-    opened       the stream, where finding out had to open something that can be opened only once
+    size_bytes   of the file as it lies there; None for pipes and where a server does not say
+    mtime_ns     when the file was last changed, in nanoseconds since 1970; None where nothing tells
+    etag         what a store calls this version of the file; None for local files
+    opened       the stream, where finding out had to open something that can be opened only once; or a range's
+    is_range     this is a range of the file (see ranges.py): opened is read once, and the file can be opened again
     """
 
     path: str
@@ -52,7 +59,10 @@ class Source:
     format: str
     reason: str
     size_bytes: int | None
+    mtime_ns: int | None = None
+    etag: str | None = None
     opened: ByteStream | None = field(default=None, compare=False, repr=False)
+    is_range: bool = False
 
     @property
     def name(self) -> str:
@@ -70,37 +80,65 @@ def find(
 ) -> list[Source]:
     """The files that `arguments` name.
 
-    input_format  'text', 'jsonl', or 'auto' to go by each name, else by the first line
-    text_key      of JSON lines, with dots: see jsonl.key_path
-    exclude       paths that are never read, existing or not
+    input_format  'text', 'jsonl', 'parquet', or 'auto' to go by each name, else by the first line
+    text_key      of JSON lines and Parquet, with dots: see json_text.key_path
+    exclude       paths and URLs that are never read, existing or not
     refuse        paths that must not be among the files: the command is about to overwrite them
 
     Raises InputError where an argument names nothing, or a file's format is out of the question.
     """
     excluded, refused = _Excluded(exclude), _Excluded(refuse)
     sources: list[Source] = []
-    for argument in arguments:
+    for argument in map(remote.without_file_scheme, arguments):
         if argument == STDIN:
             if any(source.path == STDIN for source in sources):
                 raise InputError("stdin ('-') is given twice, and can be read once")
-            sources.append(_source(STDIN, None, input_format, text_key))
+            sources.append(_source(_Found(STDIN, None), input_format, text_key))
             continue
-        paths = _expand(argument)
-        for path, status in paths:
-            if refused.holds(path, status):
-                raise InputError(f"{path} is to be read and to be overwritten; name another output")
-        kept = [(path, status) for path, status in paths if not excluded.holds(path, status)]
+        found = _expand(argument)
+        for item in found:
+            if refused.holds(item):
+                raise InputError(f"{item.path} is to be read and to be overwritten; name another output")
+        kept = [item for item in found if not excluded.holds(item)]
         if not kept:
-            raise InputError(f"{argument}: {_nothing(argument, len(paths))}")
-        sources += [_source(path, status, input_format, text_key) for path, status in kept]
+            raise InputError(f"{argument}: {_nothing(argument, len(found))}")
+        sources += [_source(item, input_format, text_key) for item in kept]
     return sources
 
 
+@dataclass(frozen=True)
+class _Found:
+    """A file that an argument names: stdin, a local one with its status, or one behind a URL."""
+
+    path: str
+    status: os.stat_result | None
+    far: remote.Found | None = None
+
+    @property
+    def is_pipe(self) -> bool:
+        """What has been read of it cannot be read again."""
+        return self.far is None and (self.status is None or not stat.S_ISREG(self.status.st_mode))
+
+    @property
+    def size_bytes(self) -> int | None:
+        if self.far:
+            return self.far.size_bytes
+        return None if self.status is None or self.is_pipe else self.status.st_size
+
+    @property
+    def mtime_ns(self) -> int | None:
+        if self.far:
+            return self.far.mtime_ns
+        return None if self.status is None or self.is_pipe else self.status.st_mtime_ns
+
+
 class _Excluded:
-    """Files that must not be read: those that exist by device and inode, the others by their real path."""
+    """Files that must not be read: those that exist by device and inode, others by their real path, or URL."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self._real_paths = {os.path.realpath(path) for path in paths}
+        paths = list(paths)
+        self._urls = {remote.canonical(path) for path in paths if remote.is_url(path)}
+        self._real_paths = {os.path.realpath(path) for path in paths if not remote.is_url(path)}
         self._inodes = set()
         for path in self._real_paths:
             try:
@@ -110,23 +148,30 @@ class _Excluded:
             if stat.S_ISREG(status.st_mode):
                 self._inodes.add((status.st_dev, status.st_ino))
 
-    def holds(self, path: str, status: os.stat_result) -> bool:
-        return (status.st_dev, status.st_ino) in self._inodes or os.path.realpath(path) in self._real_paths
+    def holds(self, found: _Found) -> bool:
+        if found.status is None:
+            return bool(self._urls) and remote.canonical(found.path) in self._urls
+        inode = (found.status.st_dev, found.status.st_ino)
+        return inode in self._inodes or os.path.realpath(found.path) in self._real_paths
 
 
 def _nothing(argument: str, n_excluded: int) -> str:
     if n_excluded:
         return "is what this command writes"
+    if remote.is_url(argument):
+        return "nothing is there, and no file matches it as a pattern"
     return "holds no file" if Path(argument).is_dir() else "no such file, and no file matches it as a pattern"
 
 
 # ------------------------------------------------------------------------------------------ arguments → paths
 
 
-def _expand(argument: str) -> list[tuple[str, os.stat_result]]:
-    """The files of one argument with their stat, in reading order."""
+def _expand(argument: str) -> list[_Found]:
+    """The files of one argument, in reading order."""
     if not argument:
         raise InputError("an argument is empty")
+    if remote.is_url(argument):
+        return [_Found(far.url, None, far) for far in remote.expand(argument)]
     try:
         status = Path(argument).stat()
     except FileNotFoundError:
@@ -135,9 +180,9 @@ def _expand(argument: str) -> list[tuple[str, os.stat_result]]:
         raise InputError(f"{argument}: cannot be read: {error}") from error
     else:
         if not stat.S_ISDIR(status.st_mode):
-            return [(argument, status)]
+            return [_Found(argument, status)]
         found = dict(_walk(argument))
-    return sorted(found.items(), key=lambda item: os.fsencode(item[0]))
+    return [_Found(*item) for item in sorted(found.items(), key=lambda item: os.fsencode(item[0]))]
 
 
 def _is_wild(text: str) -> bool:
@@ -216,43 +261,58 @@ def _glob_part(folder: str, part: str) -> Iterator[str]:
 # --------------------------------------------------------------------------------- path → compression, format
 
 
-def _source(path: str, status: os.stat_result | None, input_format: str, text_key: str) -> Source:
-    """`status` is None for stdin."""
-    regular = status is not None and stat.S_ISREG(status.st_mode)
-    size_bytes = status.st_size if status is not None and regular else None
-    stem, suffix = os.path.splitext(path.lower())  # noqa: PTH122
+def _source(found: _Found, input_format: str, text_key: str) -> Source:
+    path = found.path
+    stem, suffix = os.path.splitext(remote.without_query(path).lower())  # noqa: PTH122
     compression = COMPRESSIONS.get(suffix, "none")
     stream: ByteStream | None = None
-    if not regular:
+    if found.is_pipe:
         # A pipe's name tells little (/dev/fd/63), and what has been read of it cannot be read again.
         raw = RawFile(path)
         if compression == "none":
-            compression = _compression_of(raw.peek(4))
+            compression = _compression_of(raw.peek(10))
+        if compression == "none" and input_format in ("auto", "parquet") and raw.peek(4) in PARQUET_MAGICS:
+            raise InputError(f"{raw.name}: a Parquet file cannot be read from a pipe; name the file")
         stream = decompressed(raw, compression)
-    if input_format != "auto":
-        return Source(path, compression, input_format, "as told", size_bytes, stream)
-
     if suffix in COMPRESSIONS:
         suffix = os.path.splitext(stem)[1]  # noqa: PTH122
+    if input_format == "auto":
+        format_, reason, stream = _decide(found, suffix, compression, text_key, stream)
+    else:
+        format_, reason = input_format, "as told"
+    if format_ == "parquet" and (compression != "none" or stream):
+        raise InputError(f"{path}: a Parquet file is read as it lies there: decompress it, and name the file")
+    etag = found.far.etag if found.far else None
+    return Source(path, compression, format_, reason, found.size_bytes, found.mtime_ns, etag, stream)
+
+
+def _decide(
+    found: _Found, suffix: str, compression: str, text_key: str, stream: ByteStream | None
+) -> tuple[str, str, ByteStream | None]:
+    """Format and reason, by the name, else by the first line; and a pipe's stream, read or not."""
     if suffix in BINARY_SUFFIXES:
-        raise InputError(f"{path}: a {suffix} file is no text; --input-format text reads it as if it were")
-    if suffix in JSONL_SUFFIXES:
-        return Source(path, compression, "jsonl", f"its name ends in {suffix}", size_bytes, stream)
-    if suffix in TEXT_SUFFIXES:
-        return Source(path, compression, "text", f"its name ends in {suffix}", size_bytes, stream)
-    looked = Lookahead(stream or decompressed(RawFile(path), compression))
+        raise InputError(f"{found.path}: a {suffix} file is no text; --input-format text reads it as if it were")
+    for format_, suffixes in (("parquet", PARQUET_SUFFIXES), ("jsonl", JSONL_SUFFIXES), ("text", TEXT_SUFFIXES)):
+        if suffix in suffixes:
+            return format_, f"its name ends in {suffix}", stream
+    looked = Lookahead(stream or decompressed(RawFile(found.path), compression))
     try:
-        found, reason = _format_of(looked.peek_line(LOOK_BYTES), text_key)
+        format_, reason = _format_of(looked.peek_line(LOOK_BYTES), text_key)
     finally:
-        if regular:
+        if not found.is_pipe:
             looked.close()
-    return Source(path, compression, found, reason, size_bytes, None if regular else looked)
+    return format_, reason, looked if found.is_pipe else None
 
 
 def _compression_of(start: bytes) -> str:
-    if start == MAGIC or start in SKIPPABLE_MAGICS:
+    if start[:4] == MAGIC or start[:4] in SKIPPABLE_MAGICS:
         return "zst"
-    return "gz" if start[:2] == b"\x1f\x8b" else "none"
+    if start[:2] == b"\x1f\x8b":
+        return "gz"
+    if start[:6] == b"\xfd7zXZ\0":
+        return "xz"
+    # "BZh" and a digit may begin a text; what follows, the head of a block or of the end, does not.
+    return "bz2" if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start) else "none"
 
 
 def _format_of(start: bytes, text_key: str) -> tuple[str, str]:
@@ -261,8 +321,10 @@ def _format_of(start: bytes, text_key: str) -> tuple[str, str]:
     A longer first line is JSON if it begins an object and the last name of the key is in sight as the name of
     a string; the rest of the object is taken on trust, and the reader will say so if that is wrong.
     """
-    from pyunitok.corpus.jsonl import BLANK, BOM, key_path, line_decoder  # only now: see decompressed()
+    from pyunitok.corpus.json_text import BLANK, BOM, TextField, key_path  # only now: see decompressed()
 
+    if start[:4] in PARQUET_MAGICS:
+        return "parquet", f"it begins with {start[:4].decode()}"
     line, newline, _ = start.removeprefix(BOM).lstrip(BLANK).partition(b"\n")
     if len(start) >= LOOK_BYTES and not newline:
         name = re.escape(key_path(text_key)[-1].encode())
@@ -270,7 +332,7 @@ def _format_of(start: bytes, text_key: str) -> tuple[str, str]:
             return "jsonl", f"its first line, of more than 1 MiB, begins an object with {text_key!r}"
         return "text", f"its first line, of more than 1 MiB, shows no {text_key!r} at its beginning"
     try:
-        line_decoder(text_key)(line)
+        TextField(text_key).of_line(line)
     except ValueError:
         return "text", f"its first line is no JSON object with a string under {text_key!r}"
     return "jsonl", f"its first line is a JSON object with {text_key!r}"

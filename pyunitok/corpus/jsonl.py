@@ -1,95 +1,30 @@
 """JsonlReader: one string field of each line of a JSON lines file, as documents.
 
-msgspec parses, into a Struct that knows the wanted key alone, so that all other fields are skipped over.
-Lines are taken in batches of some 256 KiB:
+Under the reading turn whole lines are gathered and counted; finding and unescaping their texts (json_text.py) is left
+to the worker that got them:
 
-    stream ──▶ _buffer: whole lines │ part of a line      batch ──▶ documents (UTF-8) ──▶ blocks
+    stream ──▶ block.lines: whole lines │ part of one: next time        block.finish(): lines ──▶ block.data: documents
 
-What parses is what RFC 8259 allows; a lone surrogate escape (\\ud800) is an error in the text, where it has
-no UTF-8, and ignored elsewhere.
+A line longer than a block is read and parsed under the turn and goes out alone, its text in pieces.
 """
 
 from __future__ import annotations
 
 import json
-import operator
-import re
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-import msgspec
 import numpy as np
 
-from pyunitok.corpus.block import Block, ByteStream, Split
+from pyunitok.corpus.block import BadDocument, Block, ByteStream, Split
+from pyunitok.corpus.json_text import BLANK, BOM, Bytes, Offsets, TextField, count_blank, find_line_ends, key_path
 from pyunitok.corpus.position import BEGINNING, Position
-from pyunitok.corpus.text import CARRY_SHARE, MAX_DOCS
+from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputError
 
-BOM = b"\xef\xbb\xbf"
-BLANK = b" \t\r\n"  # JSON's white space
-BATCH_BYTES = 1 << 18
-_NEWLINE, _OPEN, _CLOSE = b"\n{}"
+__all__ = ["JsonlReader", "key_path"]
 
-
-def key_path(text_key: str) -> list[str]:
-    r"""The names that lead to the text: "a.b" is b inside a; "a\.b" is the one name "a.b"."""
-    return [part.replace("\\.", ".") for part in re.split(r"(?<!\\)\.", text_key)]
-
-
-def _struct(path: list[str]) -> Any:
-    """A msgspec decoder's type for an object with a string at `path`."""
-    kind: Any = str
-    for name in reversed(path):
-        kind = msgspec.defstruct("Line", [("value", kind)], rename={"value": name}, gc=False)
-    return kind
-
-
-def line_decoder(text_key: str) -> Callable[[bytes], bytes]:
-    """A function from a line to its document; its ValueError says what is wrong. For the slow path."""
-    path = key_path(text_key)
-    decode = msgspec.json.Decoder(_struct(path)).decode
-    text_of = operator.attrgetter(".".join(["value"] * len(path)))
-
-    def document(line: bytes) -> bytes:
-        try:
-            text: str = text_of(decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            text = _with_surrogates(line, path, error)
-        try:
-            return text.encode()
-        except UnicodeEncodeError as error:
-            code = ord(text[error.start])
-            raise ValueError(
-                f"the text has a lone surrogate (\\u{code:04x}) at character {error.start}"
-            ) from error
-
-    return document
-
-
-def _with_surrogates(line: bytes, path: list[str], error: Exception) -> str:
-    """What Python's parser finds in a line that msgspec refuses for a lone surrogate; ValueError(error) if it
-    was refused for anything else."""
-    if not isinstance(error, msgspec.DecodeError) or isinstance(error, msgspec.ValidationError):
-        raise ValueError(str(error)) from error
-    if re.search(rb"\\u[dD][89a-fA-F]", line) is None:
-        raise ValueError(str(error)) from error
-    try:
-        # Bytes that are no UTF-8 pass here, as in msgspec's skipped fields; in the text they fail later.
-        value = json.loads(
-            line.decode("utf-8", "surrogateescape"), parse_constant=_refuse, parse_int=str, parse_float=str
-        )
-        for name in path:
-            value = value[name]
-    except (ValueError, KeyError, TypeError, RecursionError) as second:
-        raise ValueError(str(error)) from second
-    if not isinstance(value, str):
-        raise ValueError(str(error)) from error
-    return value
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+BATCH_BYTES = 1 << 18  # read at once of a line that is longer than a block
+_NEWLINE = 10
 
 
 class JsonlReader:
@@ -100,231 +35,277 @@ class JsonlReader:
     split           where a piece of a document may end: see block.Split
     max_line_bytes  a longer line, its newline not counted, is an error
     start           where the stream stands, and what came before; the beginning of a file by default
+    skip            bad lines are left out and go to block.bad; else one is an InputError with file and line
+    metadata        each document's line number and other fields go to block.metadata
 
-    Blank lines are skipped. A line that does not parse, or has no string there, is an InputError with file
-    and line. A document that goes on after a block has pieces in several. Blank lines at the end of the file
-    are accounted for in source_bytes of the call that returns False.
-    Memory: a batch of lines, or one line if that is longer, and its text.
+    Blank lines are skipped. A line is bad that does not parse, or has no string there, or is too long. Blank lines at
+    the end of the file are accounted for in source_bytes of the call that returns False.
+    Memory: a block's lines twice, or one line if that is longer, and its text.
     """
 
     ends_with_separator: bool | None = None
 
     def __init__(
-        self, stream: ByteStream, text_key: str, split: Split, max_line_bytes: int, start: Position = BEGINNING
-    ) -> None:
-        path = key_path(text_key)
+        self, stream: ByteStream, text_key: str, split: Split, max_line_bytes: int, start: Position = BEGINNING, *,
+        skip: bool = False, metadata: bool = False,
+    ) -> None:  # fmt: skip
         self._stream = stream
         self._split = split
         self._max_line_bytes = max_line_bytes
-        self._document = line_decoder(text_key)
-        self._decode_lines = msgspec.json.Decoder(_struct(path)).decode_lines
-        self._text_of = operator.attrgetter(".".join(["value"] * len(path)))
-        # The file's bytes _buffer[_begin:_end] wait to be parsed; no newline is in _buffer[_begin:_searched].
-        self._buffer = bytearray(min(2 * BATCH_BYTES, max_line_bytes + 1))
-        self._begin = 0
-        self._end = 0
-        self._searched = 0
-        self._at_start = start.bytes == 0
-        self._at_end = False
-        self._n_lines = start.lines  # read so far
+        self._field = TextField(text_key)
+        self._skip, self._metadata = skip, metadata
+        self._name = stream.name
+        self._file = json.dumps(stream.name).encode()
+        # The file's bytes _carry[_begin:_end] come before the rest of the stream.
+        self._carry: Bytes = np.empty(0, np.uint8)
+        self._begin = self._end = 0
+        self._at_end = False  # of the stream
         self._position = start
-        self.finished = False
-        # The batch: documents not all of which have gone out, and bounds in two measures.
-        self._docs: list[bytes] = []
-        self._doc_ends = np.zeros(1, np.int64)  # [n + 1]: of documents laid end to end, from 0
-        self._line_ends = np.zeros(1, np.int64)  # [n + 1]: of their lines, from the batch's start
-        self._line_numbers = np.full(1, start.lines, np.int64)  # [n + 1]: lines of the file up to there
-        self._next = 0  # the document that goes out next
-        self._next_at = 0  # how much of it has gone out
-        self._inside = start.inside  # how much of the first document has gone out before
+        self._inside = start.inside  # of the first line's text, gone out before
+        # The text of a line that is longer than a block, from _long_at on still to go out.
+        self._long: memoryview | None = None
+        self._long_at = 0
+        self._long_metadata = b""
+        self._long_bytes = 0  # of the line
+
+    @property
+    def finished(self) -> bool:
+        """Nothing is left."""
+        return self._at_end and self._begin == self._end and self._long is None
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`; False (and block.n_docs == 0) once there are none left.
+        """Put the next lines into `block`, to be made into documents by block.finish(); False once there are none left.
 
         Raises InputError.
         """
-        block.n_docs, block.open_end, block.source_bytes = 0, False, 0
-        block.offsets[0] = 0
-        if len(block.offsets) <= MAX_DOCS:
-            block.offsets = np.zeros(MAX_DOCS + 1, np.int64)
-        while block.n_docs < MAX_DOCS:
-            if self._next == len(self._docs):
-                n_blank = self._next_batch()
-                if n_blank is None:
-                    self.finished = True
-                    break
-                block.source_bytes += n_blank
-            elif not self._put_whole(block) and not self._put_piece(block):
-                break
-        self._advance(block)
-        return block.n_docs > 0
+        block.clear()
+        block.first_document, block.inside = self._position.documents, self._position.inside
+        while self._long is None and not self.finished and block.work is None and not block.bad:
+            n_bytes = self._load(block)
+            ends = self._whole_lines(block.lines, n_bytes)
+            if n_bytes and (len(ends) == 0 or self._inside):
+                self._save(block.lines[:n_bytes])
+                self._take_long_line(block)
+            else:
+                self._take_lines(block, n_bytes, ends)
+        if self._long is not None:
+            self._put_piece(block)
+        block.after = self._position
+        return block.work is not None or block.n_docs > 0 or bool(block.bad)
 
-    def _advance(self, block: Block) -> None:
-        """Say where the block stands, and step over it."""
+    def _advance(self, block: Block, n_bytes: int, n_lines: int, n_docs: int) -> None:
+        """Step over lines."""
+        block.source_bytes += n_bytes
         before = self._position
-        block.first_document = before.documents
-        block.after = self._position = replace(
-            before,
-            bytes=before.bytes + block.source_bytes,
-            documents=before.documents + block.n_docs - block.open_end,
-            lines=int(self._line_numbers[self._next]) if self._docs else self._n_lines,
-            inside=self._next_at,
-        )
+        self._position = replace(
+            before, inside=0,
+            bytes=before.bytes + n_bytes, lines=before.lines + n_lines, documents=before.documents + n_docs,
+        )  # fmt: skip
 
-    # ------------------------------------------------------------------------------------ documents → block
+    # ----------------------------------------------------------------------------------------- stream → lines
 
-    def _put_whole(self, block: Block) -> bool:
-        """Put the next documents that fit whole, or the rest of the one under way; whether there was any."""
-        first, at = self._next, int(block.offsets[block.n_docs])
-        base = int(self._doc_ends[first]) + self._next_at
-        behind = int(np.searchsorted(self._doc_ends, base + len(block.data) - at, side="right")) - 1
-        behind = min(behind, first + MAX_DOCS - block.n_docs)
-        if behind <= first:
-            return False
-        docs = self._docs[first:behind]
-        docs[0] = docs[0][self._next_at :]
-        joined = b"".join(docs)
-        block.data[at : at + len(joined)] = np.frombuffer(joined, np.uint8)
-        ends = self._doc_ends[first + 1 : behind + 1] - (base - at)
-        block.offsets[block.n_docs + 1 : block.n_docs + 1 + len(ends)] = ends
-        block.n_docs += len(ends)
-        block.source_bytes += int(self._line_ends[behind] - self._line_ends[first])
-        self._next, self._next_at = behind, 0
-        if behind == len(self._docs):
-            self._docs, self._next = [], 0
-        return True
+    def _load(self, block: Block) -> int:
+        """Fill block.lines; return how far."""
+        if len(block.lines) < len(block.data):
+            block.lines = np.empty(len(block.data), np.uint8)
+        limit = len(block.lines)
+        n = min(self._end - self._begin, limit)
+        block.lines[:n] = self._carry[self._begin : self._begin + n]
+        self._begin += n
+        if n < limit and not self._at_end:
+            n_read = self._stream.readinto(block.lines.data[n:limit])
+            self._at_end = n_read < limit - n
+            n += n_read
+        return n
 
-    def _put_piece(self, block: Block) -> bool:
-        """Put a piece of the next document, which does not fit whole; False if the block is then complete."""
-        doc = memoryview(self._docs[self._next])[self._next_at :]
-        at = int(block.offsets[block.n_docs])
-        room = len(block.data) - at
-        if block.n_docs and len(doc) * CARRY_SHARE <= len(block.data):
-            return False
-        block.data[at:] = np.frombuffer(doc[:room], np.uint8)
-        size = self._split(block.data.data[at:]) if room else 0
-        if size:
-            block.n_docs += 1
-            block.offsets[block.n_docs] = at + size
-            block.open_end = True
-            self._next_at += size
-        elif block.n_docs == 0:
-            block.data = np.concatenate((block.data, np.empty(max(room, 1), np.uint8)))
-            return True
-        return False
+    def _whole_lines(self, data: Bytes, n_bytes: int) -> Offsets:
+        """Where the lines of data[:n_bytes] end, newlines included; the file's last one may have none."""
+        ends = find_line_ends(data, n_bytes)
+        if len(ends) and data[ends[-1] - 1] != _NEWLINE and not (self._at_end and self._begin == self._end):
+            ends = ends[:-1]
+        return ends
+
+    def _save(self, rest: Bytes) -> None:
+        """Put `rest`, read last, before what has not been read."""
+        n_rest, n_held = len(rest), self._end - self._begin
+        if n_rest <= self._begin:
+            self._begin -= n_rest
+            self._carry[self._begin : self._begin + n_rest] = rest
+        else:
+            self._carry = np.concatenate((rest, self._carry[self._begin : self._end]))
+            self._begin, self._end = 0, n_rest + n_held
+
+    def _take_lines(self, block: Block, n_bytes: int, ends: Offsets) -> None:
+        """The block gets these lines, unless all are blank."""
+        end = int(ends[-1]) if len(ends) else 0
+        self._save(block.lines[end:n_bytes])
+        if end == 0:
+            return
+        if self._position.bytes == 0 and block.lines[: len(BOM)].tobytes() == BOM:
+            block.lines[: len(BOM)] = BLANK[0]
+        n_docs = len(ends) - count_blank(block.lines, ends)
+        if n_docs:
+            first_line = self._position.lines + 1
+            block.n_docs = n_docs
+            block.work = lambda block: self._parse(block, ends, first_line)
+        self._advance(block, end, len(ends), n_docs)
 
     # ------------------------------------------------------------------------------------ lines → documents
 
-    def _next_batch(self) -> int | None:
-        """Parse the next lines. Returns its size if it has no document, else 0; None at the end."""
-        end = self._find_lines()
-        if end is None:
-            return None
-        batch = memoryview(self._buffer)[self._begin : end]
-        bom_bytes = len(BOM) if self._at_start and batch[: len(BOM)] == BOM else 0
-        self._at_start = False
-        self._begin = end
-        self._parse(batch[bom_bytes:])
-        if not self._docs:
-            return len(batch)
-        self._line_ends[1:] += bom_bytes
-        self._line_ends[-1] = len(batch)  # blank lines behind the last document go with it
-        self._line_numbers[-1] = self._n_lines
-        self._doc_ends = np.zeros(len(self._docs) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, self._docs), np.int64, len(self._docs)), out=self._doc_ends[1:])
-        self._next_at, self._inside = self._inside, 0
-        return 0
-
-    def _parse(self, batch: memoryview) -> None:
-        """Set _docs and _line_ends from whole lines.
-
-        decode_lines is fast, but takes a value that spans lines, and several in one line. Where each line
-        begins with "{" and ends with "}" the first cannot be: inside a value no "{" follows a "}" and white
-        space, and a string holds no newline. So each line then has at least one value, and as many values as
-        lines means one each.
-        """
-        text = np.frombuffer(batch, np.uint8)
-        ends = np.flatnonzero(text == _NEWLINE) + 1
-        closes = ends - 2
-        if len(text) and (len(ends) == 0 or ends[-1] < len(text)):
-            ends, closes = np.append(ends, len(text)), np.append(closes, len(text) - 1)
-        self._next = self._next_at = 0
-        plain = (
-            len(text)
-            and text[0] == _OPEN
-            and (text[ends[:-1]] == _OPEN).all()
-            and (text[closes] == _CLOSE).all()
-        )
-        if plain and self._parse_plain(batch, len(ends)):
-            self._line_ends = np.concatenate((np.zeros(1, np.int64), ends))
-            self._line_numbers = np.arange(self._n_lines, self._n_lines + len(ends) + 1)
+    def _parse(self, block: Block, ends: Offsets, first_line: int) -> None:
+        """Find the texts of block.lines. Without the reading turn: it changes nothing here."""
+        n_bytes = int(ends[-1])
+        if len(block.data) < n_bytes:
+            block.data = np.empty(len(block.lines), np.uint8)
+        if len(block.offsets) <= max(len(ends), MAX_DOCS):
+            block.offsets = np.zeros(max(len(ends), MAX_DOCS) + 1, np.int64)
+        sizes_are_right = n_bytes <= self._max_line_bytes or self._longest(block, ends) <= self._max_line_bytes
+        if sizes_are_right and self._field.of_lines(block.lines, ends, block.data, block.offsets):
+            block.n_docs = len(ends)
+            if self._metadata:
+                lines = _lines_of(block.lines, ends)
+                block.metadata = [self._metadata_of(first_line + i, line) for i, line in enumerate(lines)]
         else:
-            self._parse_slowly(batch, ends)
-        self._n_lines += len(ends)
+            self._parse_slowly(block, ends, first_line)
 
-    def _parse_plain(self, batch: memoryview, n_lines: int) -> bool:
-        """Set _docs from lines that each go from "{" to "}"; False if they need a closer look."""
-        try:
-            lines = self._decode_lines(batch)
-            if len(lines) != n_lines:
-                return False
-            self._docs = [text.encode() for text in map(self._text_of, lines)]
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return False
-        return True
-
-    def _parse_slowly(self, batch: memoryview, ends: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-        """Set _docs and _line_ends from any lines, one by one."""
-        self._docs = []
-        line_ends, line_numbers = [0], [self._n_lines]
-        begin = 0
-        for number, end in enumerate(ends.tolist(), self._n_lines + 1):
-            line = bytes(batch[begin:end]).strip(BLANK)
-            begin = end
-            if not line:
+    def _parse_slowly(self, block: Block, ends: Offsets, first_line: int) -> None:
+        """The same for any lines, one by one."""
+        texts: list[bytes] = []
+        numbers: list[int] = []
+        number = block.first_document
+        for i, line in enumerate(_lines_of(block.lines, ends)):
+            stripped = line.strip(BLANK)
+            if not stripped and len(line) <= self._max_line_bytes:
                 continue
-            try:
-                self._docs.append(self._document(line))
-            except ValueError as error:
-                raise InputError(f"{self._stream.name}: line {number}: {error}") from error
-            line_ends.append(end)
-            line_numbers.append(number)
-        self._line_ends = np.array(line_ends, np.int64)
-        self._line_numbers = np.array(line_numbers, np.int64)
+            text = self._text_of(block, first_line + i, line.removesuffix(b"\n"), stripped)
+            if text is not None:
+                texts.append(text)
+                numbers.append(number)
+                if self._metadata:
+                    block.metadata.append(self._metadata_of(first_line + i, stripped))
+            number += 1
+        joined = b"".join(texts)
+        block.n_docs = len(texts)
+        block.data[: len(joined)] = np.frombuffer(joined, np.uint8)
+        block.offsets[0] = 0
+        np.cumsum(list(map(len, texts)), out=block.offsets[1 : len(texts) + 1])
+        if block.bad:
+            block.numbers = np.array(numbers, np.int64)
 
-    # --------------------------------------------------------------------------------------- stream → lines
+    def _longest(self, block: Block, ends: Offsets) -> int:
+        """Of these lines, without their newlines."""
+        sizes = np.diff(ends, prepend=0)
+        sizes -= block.lines[ends - 1] == _NEWLINE
+        return int(sizes.max())
 
-    def _find_lines(self) -> int | None:
-        """Where in _buffer the next batch of whole lines ends, read as needed; None at the end."""
+    def _text_of(self, block: Block, number: int, line: bytes, stripped: bytes) -> bytes | None:
+        """The text of a line; None if it is bad and that has been noted."""
+        try:
+            if len(line) > self._max_line_bytes:
+                raise ValueError(self._too_long())
+            return self._field.of_line(stripped)
+        except ValueError as error:
+            self._note(block, number, error)
+        return None
+
+    def _note(self, block: Block, number: int, error: ValueError) -> None:
+        if not self._skip:
+            raise InputError(f"{self._name}: line {number}: {error}") from error
+        block.bad.append(BadDocument(number, str(error)))
+
+    def _too_long(self) -> str:
+        return f"longer than {self._max_line_bytes} bytes; raise the limit (--max-line) if that is no mistake"
+
+    def _metadata_of(self, number: int, line: bytes) -> bytes:
+        rest = self._field.rest_of_line(line.strip(BLANK))
+        return b'{"file":%b,"line":%d,"metadata":%b}' % (self._file, number, rest)
+
+    # ------------------------------------------------------------------------------------ a line longer than a block
+
+    def _take_long_line(self, block: Block) -> None:
+        """Read the next line whole, and make its text what goes out next; or account for it if it has none."""
+        line, n_bytes = self._read_line()
+        number = self._position.lines + 1
+        if self._position.bytes == 0:
+            line = line.removeprefix(BOM)
+        stripped = line.strip(BLANK)
+        if not stripped and n_bytes <= self._max_line_bytes:
+            self._advance(block, n_bytes, 1, 0)
+            return
+        text = self._text_of(block, number, line, stripped)
+        if text is None:
+            self._advance(block, n_bytes, 1, 1)
+            return
+        self._long, self._long_at, self._long_bytes = memoryview(text), self._inside, n_bytes
+        self._inside = 0
+        self._long_metadata = self._metadata_of(number, stripped) if self._metadata else b""
+
+    def _read_line(self) -> tuple[bytes, int]:
+        """The next line, without its newline, and its bytes with it. Of one that is too long some bytes too many."""
+        held, searched, n_dropped = bytearray(), 0, 0
         while True:
-            stop = min(self._end, self._begin + BATCH_BYTES)
-            newline = self._buffer.rfind(b"\n", self._begin, stop)
-            if newline < 0:
-                newline = self._buffer.find(b"\n", max(self._searched, stop), self._end)
+            newline = held.find(b"\n", searched)
             if newline >= 0:
-                return newline + 1
-            self._searched = self._end
-            if self._end - self._begin > self._max_line_bytes:
-                raise InputError(
-                    f"{self._stream.name}: line {self._n_lines + 1}: longer than {self._max_line_bytes}"
-                    " bytes; raise the limit (--max-line) if that is no mistake"
-                )
-            if self._at_end:
-                return self._end if self._end > self._begin else None
-            self._read()
+                self._save(np.frombuffer(held, np.uint8)[newline + 1 :].copy())
+                return bytes(held[: min(newline, self._max_line_bytes + 1)]), n_dropped + newline + 1
+            searched = len(held)
+            if searched > self._max_line_bytes + 1:
+                if not self._skip:
+                    break
+                n_dropped += searched - self._max_line_bytes - 1
+                del held[self._max_line_bytes + 1 :]
+                searched = len(held)
+            wanted = min(max(BATCH_BYTES, len(held)), self._max_line_bytes + 2 - len(held))
+            if not self._read_more(held, BATCH_BYTES if n_dropped else wanted):
+                break
+        return bytes(held), n_dropped + len(held)
 
-    def _read(self) -> None:
-        """Append to the part of a line that is all _buffer holds, doubling that if it is long."""
-        n_held = self._end - self._begin
-        wanted = max(BATCH_BYTES, n_held)
-        size = min(n_held + wanted, self._max_line_bytes + 1)
-        if not size <= len(self._buffer) <= 4 * max(size, 2 * BATCH_BYTES):
-            new = bytearray(size)
-            new[:n_held] = memoryview(self._buffer)[self._begin : self._end]
-            self._buffer = new
-        else:
-            self._buffer[:n_held] = self._buffer[self._begin : self._end]
-        self._begin, self._end, self._searched = 0, n_held, n_held
-        n_read = self._stream.readinto(memoryview(self._buffer)[n_held:size])
-        self._end += n_read
-        self._at_end = n_read < size - n_held
+    def _read_more(self, held: bytearray, wanted: int) -> int:
+        """Append up to so many bytes to `held`; how many."""
+        n = min(self._end - self._begin, wanted)
+        held += self._carry[self._begin : self._begin + n].data
+        self._begin += n
+        if n == 0 and not self._at_end:
+            at = len(held)
+            held += bytes(wanted)
+            with memoryview(held) as view:
+                n = self._stream.readinto(view[at:])
+            self._at_end = n < wanted
+            del held[at + n :]
+        return n
+
+    def _put_piece(self, block: Block) -> None:
+        """The next piece of the long line's text, or all that is left of it."""
+        assert self._long is not None
+        while True:
+            rest = self._long[self._long_at :]
+            size = len(rest)
+            if size > len(block.data):
+                block.data[:] = np.frombuffer(rest[: len(block.data)], np.uint8)
+                size = self._split(block.data.data)
+                if size == 0:
+                    block.data = np.empty(2 * len(block.data), np.uint8)
+                    continue
+            break
+        block.n_docs = 1
+        block.offsets[1] = size
+        if size < len(rest):
+            block.open_end = True
+            self._long_at += size
+            self._position = replace(self._position, inside=self._long_at)
+            return
+        block.data[:size] = np.frombuffer(rest, np.uint8)
+        if self._metadata:
+            block.metadata.append(self._long_metadata)
+        self._long = None
+        self._advance(block, self._long_bytes, 1, 1)
+
+
+def _lines_of(data: Bytes, ends: Offsets) -> list[bytes]:
+    """The lines with their newlines."""
+    text = data.data
+    begin, lines = 0, []
+    for end in ends.tolist():
+        lines.append(bytes(text[begin:end]))
+        begin = end
+    return lines

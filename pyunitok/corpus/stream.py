@@ -1,15 +1,17 @@
-"""Source → ByteStream: the decompressed bytes of a file. Plain and gzip here; zst.py does the same for zstd."""
+"""Source → ByteStream: the decompressed bytes of a file; zst.py and members.py (gz, bz2, xz) decompress."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
+import stat
 import sys
-import zlib
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
-from pyunitok.corpus.ahead import Ahead, AheadStream, Producer, Streamed
+from pyunitok import remote
+from pyunitok.corpus.ahead import STREAM_BYTES, Ahead, AheadStream, Piece, Producer, spare_buffer
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.position import Position
 from pyunitok.errors import InputError
@@ -24,7 +26,7 @@ ALONE_FRAME_BYTES = 1 << 20  # a larger zstd frame is streamed where nobody help
 
 
 class RawFile:
-    """The bytes of a file as they lie there, or come out of a pipe. Errors are InputError naming the file.
+    """The bytes of a file as they lie there, come out of a pipe, or from a URL. Errors are InputError naming the file.
 
     name      the path as given, or '<stdin>'
     position  bytes handed out so far
@@ -34,12 +36,16 @@ class RawFile:
         self.name = STDIN_NAME if path == STDIN else path
         self.position = 0
         self._ahead = b""
+        self._end: int | None = None
+        self._file: io.RawIOBase
         try:
             if path == STDIN:
                 if sys.stdin is None:
                     raise InputError(f"{self.name}: closed")
                 # Not sys.stdin.buffer: a thread left waiting in it would hold a lock that Python's exit wants.
                 self._file = io.FileIO(sys.stdin.fileno(), closefd=False)
+            elif remote.is_url(path):
+                self._file = remote.open_file(path)
             else:
                 # Unbuffered: all reads are large, and readinto then puts the bytes where they belong.
                 self._file = io.FileIO(path)
@@ -49,12 +55,25 @@ class RawFile:
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(self._file.fileno(), True)
 
+    @property
+    def n_bytes(self) -> int | None:
+        """How long a regular file is."""
+        try:
+            status = os.fstat(self._file.fileno())
+        except OSError:
+            return None
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
+
     def begin_at(self, position: int) -> None:
         """Let the first byte read be this one; of files that are no pipes."""
         try:
             self.position = self._file.seek(position)
         except OSError as error:
             raise self._failed(error) from error
+
+    def end_at(self, position: int | None) -> None:
+        """Take the file to end there."""
+        self._end = position
 
     def peek(self, n_bytes: int) -> bytes:
         """The next n_bytes, fewer only at the end of the file; they stay unread."""
@@ -67,6 +86,7 @@ class RawFile:
 
     def read(self, n_bytes: int) -> bytes:
         """At least 1 and at most n_bytes; none at the end of the file."""
+        n_bytes = self._up_to_end(n_bytes)
         if self._ahead:
             chunk, self._ahead = self._ahead[:n_bytes], self._ahead[n_bytes:]
         else:
@@ -76,6 +96,7 @@ class RawFile:
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill the buffer, short only at the end of the file."""
+        buffer = buffer[: self._up_to_end(len(buffer))]
         n = 0
         while self._ahead and n < len(buffer):
             chunk = self.read(len(buffer) - n)
@@ -95,6 +116,9 @@ class RawFile:
     def close(self) -> None:
         if self.name != STDIN_NAME:
             self._file.close()
+
+    def _up_to_end(self, n_bytes: int) -> int:
+        return n_bytes if self._end is None else min(n_bytes, self._end - self.position)
 
     def _read(self, n_bytes: int) -> bytes:
         try:
@@ -121,83 +145,6 @@ class PlainStream:
 
     def close(self) -> None:
         self._raw.close()
-
-
-class GzipStream:
-    """One gzip member or many (RFC 1952), each with its CRC and length verified by zlib.
-
-    Zero bytes behind a member are padding. Anything else there is an error: gzip too then exits with 2, and
-    it may be the damaged start of another member.
-    """
-
-    def __init__(self, raw: RawFile) -> None:
-        self.name = raw.name
-        self._raw = raw
-        self._chunk = b""  # read and not yet consumed
-        self._inflate: zlib._Decompress | None = None  # of the member under way
-        self._member_at = 0
-        self._n_members = 0
-
-    def readinto(self, buffer: memoryview) -> int:
-        n = 0
-        while n < len(buffer):
-            if self._inflate is None and not self._next_member():
-                break
-            piece = self._decompress(len(buffer) - n)
-            buffer[n : n + len(piece)] = piece
-            n += len(piece)
-        return n
-
-    def compressed_position(self) -> int:
-        return self._raw.position - len(self._chunk)
-
-    def close(self) -> None:
-        self._raw.close()
-
-    def _next_member(self) -> bool:
-        """Whether another member begins; padding before it is passed over."""
-        while True:
-            if self._n_members:
-                self._chunk = self._chunk.lstrip(b"\0")
-            if not self._chunk:
-                self._chunk = self._raw.read(CHUNK_BYTES)
-                if self._chunk:
-                    continue
-                if not self._n_members:
-                    raise InputError(f"{self.name}: byte 0: empty; a gzip file has at least one member")
-                return False
-            self._member_at = self.compressed_position()
-            self._n_members += 1
-            self._inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-            return True
-
-    def _decompress(self, max_bytes: int) -> bytes:
-        """Up to max_bytes of the member under way; none is no sign of its end."""
-        inflate = self._inflate
-        assert inflate is not None
-        if not self._chunk:
-            # zlib may hold output when it has taken all input, so the file's end alone is no error yet.
-            self._chunk = self._raw.read(CHUNK_BYTES)
-        at_end = not self._chunk
-        try:
-            piece = inflate.decompress(self._chunk, max_bytes)
-        except zlib.error as error:
-            where = self.compressed_position()
-            raise InputError(
-                f"{self.name}: byte {where}: corrupt gzip data, here or further on, in the member that"
-                f" begins at byte {self._member_at} ({error})"
-            ) from error
-        if inflate.eof:
-            self._chunk = inflate.unused_data
-            self._inflate = None
-        else:
-            self._chunk = inflate.unconsumed_tail
-            if at_end and not piece:
-                raise InputError(
-                    f"{self.name}: byte {self._raw.position}: the file ends inside the gzip member that"
-                    f" begins at byte {self._member_at}"
-                )
-        return piece
 
 
 class Lookahead:
@@ -231,11 +178,41 @@ class Lookahead:
         self._stream.close()
 
 
+class Streamed:
+    """A producer over any ByteStream: its bytes in the order in which they come."""
+
+    def __init__(self, stream: ByteStream, *, any_place: bool = False) -> None:
+        self._stream = stream
+        self._any_place = any_place
+
+    def produce(self, spare: list[bytearray]) -> Piece | None:
+        buffer = spare_buffer(spare)
+        n = self._stream.readinto(memoryview(buffer))
+        return Piece(STREAM_BYTES, data=memoryview(buffer)[:n], buffer=buffer) if n else None
+
+    def stream_into(self, buffer: memoryview) -> int | None:
+        return self._stream.readinto(buffer)
+
+    def place(self, n_bytes: int) -> tuple[int, int] | None:
+        return (n_bytes, n_bytes) if self._any_place else None
+
+    def compressed_position(self) -> int:
+        return self._stream.compressed_position()
+
+    def close(self) -> None:
+        self._stream.close()
+
+
 def decompressed(raw: RawFile, compression: str) -> ByteStream:
-    """The bytes of `raw` without its compression, 'zst', 'gz' or 'none'."""
+    """The bytes of `raw` without its compression: 'zst', 'gz', 'bz2', 'xz' or 'none'."""
+    if compression == "none":
+        return PlainStream(raw)
     if compression == "zst":
         return AheadStream(_frames(raw, ALONE_FRAME_BYTES), raw.name)
-    return GzipStream(raw) if compression == "gz" else PlainStream(raw)
+    from pyunitok.corpus import members
+
+    streams = {"gz": members.GzipStream, "bz2": members.Bz2Stream, "xz": members.XzStream}
+    return streams[compression](raw)
 
 
 def open(source: Source) -> ByteStream:
@@ -260,6 +237,20 @@ def open_ahead(source: Source, start: Position, ahead: Ahead, max_frame_bytes: i
     except BaseException:
         raw.close()
         raise
+
+
+def open_seekable(source: Source) -> BinaryIO:
+    """The file of a source as it lies there, to read anywhere in it."""
+    try:
+        if not remote.is_url(source.path):
+            return Path(source.path).open("rb")
+        file = remote.open_file(source.path)
+    except OSError as error:
+        raise InputError(f"{source.name}: cannot be opened: {error.strerror}") from error
+    if not file.seekable():
+        file.close()
+        raise InputError(f"{source.name}: its server gives no parts of files; download it first")
+    return io.BufferedReader(file, 1 << 16)
 
 
 def skip(stream: ByteStream, n_bytes: int, position: int) -> None:

@@ -13,6 +13,8 @@ len(separator) - 1 stay.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +36,7 @@ class TextReader:
     separator  between documents, part of none; None: the file is one document. At least 1 byte.
     split      where a piece of a document may end: see block.Split
     start      where the stream stands, and what came before; the beginning of a file by default
+    metadata   where each document begins goes to block.metadata
 
     Without a separator an empty file is one empty document. With one, a separator at the very end begins no
     document (ends_with_separator is then True), empty documents between separators count, and an empty file
@@ -44,8 +47,9 @@ class TextReader:
     """
 
     def __init__(
-        self, stream: ByteStream, separator: bytes | None, split: Split, start: Position = BEGINNING
-    ) -> None:
+        self, stream: ByteStream, separator: bytes | None, split: Split, start: Position = BEGINNING, *,
+        metadata: bool = False,
+    ) -> None:  # fmt: skip
         if separator == b"":
             raise ValueError("the separator is empty")
         self.ends_with_separator: bool | None = None
@@ -61,6 +65,7 @@ class TextReader:
         self._separated = separator is not None and start.documents > 0  # it follows a separator
         self._at_end = False  # of the stream
         self._position = start
+        self._file = json.dumps(stream.name).encode() if metadata else None
         self.finished = False
 
     def fill(self, block: Block) -> bool:
@@ -68,8 +73,7 @@ class TextReader:
 
         Raises InputError from the stream.
         """
-        block.n_docs, block.open_end, block.source_bytes = 0, False, 0
-        block.offsets[0] = 0
+        block.clear()
         if self.finished:
             return False
         if self._separator is not None and len(block.offsets) <= MAX_DOCS:
@@ -96,13 +100,30 @@ class TextReader:
     def _advance(self, block: Block) -> None:
         """Say where the block stands, and step over it."""
         before = self._position
-        block.first_document = before.documents
+        block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
             before,
             bytes=before.bytes + block.source_bytes,
             documents=before.documents + block.n_docs - block.open_end,
             inside=self._inside,
         )
+        if self._file is not None:
+            block.metadata = [self._metadata_of(*place) for place in self._places(block, before)]
+
+    def _places(self, block: Block, before: Position) -> Iterator[tuple[int, int]]:
+        """Of each document that ends in the block: its number, and the byte of the input at which it begins."""
+        n_separator_bytes = len(self._separator or b"")
+        begins = block.offsets[: block.n_docs - block.open_end] + before.bytes
+        begins += np.arange(len(begins)) * n_separator_bytes
+        if len(begins):
+            begins[0] -= before.inside
+        return zip(range(before.documents, before.documents + len(begins)), begins.tolist(), strict=True)
+
+    def _metadata_of(self, number: int, begin: int) -> bytes:
+        assert self._file is not None
+        if self._separator == b"\n":
+            return b'{"file":%b,"line":%d,"byte":%d}' % (self._file, number + 1, begin)
+        return b'{"file":%b,"document":%d,"byte":%d}' % (self._file, number, begin)
 
     def _load(self, block: Block, at: int) -> tuple[int, int]:
         """Fill block.data from `at` on; return how many bytes came out of the carry, and of the stream."""

@@ -23,6 +23,7 @@ from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
 from pyunitok.errors import InputError
 
 KEPT_WINDOW_BYTES = 1 << 23
+ONLY_FRAME_BYTES = 1 << 22
 GROUP_BYTES = 1 << 19  # frames go into one piece until they hold so much
 
 
@@ -123,12 +124,14 @@ class _Frame:
 class ZstdFrames:
     """Makes pieces of one frame or many, skippable ones anywhere, windows up to 2 GiB, checksums verified.
 
-    A frame that takes more than max_frame_bytes, compressed or not, is decompressed as a stream.
+    A frame that takes more than max_frame_bytes, compressed or not, is decompressed as a stream; so is a file of one
+    long frame, which no other thread could help with.
     Memory: max_frame_bytes; in a stream the frame's window.
     """
 
     def __init__(self, raw: RawFile, max_frame_bytes: int) -> None:
         self._raw = raw
+        self._n_file_bytes = raw.n_bytes
         self._max_frame_bytes = max_frame_bytes
         self._source = FrameSource(raw)
         self._large: _LargeFrame | None = None
@@ -196,12 +199,22 @@ class ZstdFrames:
             header = source.header
             if header is not None and header.skippable:
                 chunks, n_bytes = [], 0
-            elif max(n_bytes, source.most_bytes + _window_bytes(header)) > self._max_frame_bytes:
+            elif self._is_too_large(n_bytes) or self._is_only_frame():
                 self._large, self._large_at = _LargeFrame(source, chunks, self._raw.name), source.frame_at
                 return None
             elif source.frame_done:
                 assert header is not None
                 return _Frame(b"".join(chunks), source.frame_at, source.most_bytes, header)
+
+    def _is_too_large(self, n_compressed: int) -> bool:
+        most_bytes = self._source.most_bytes + _window_bytes(self._source.header)
+        return max(n_compressed, most_bytes) > self._max_frame_bytes
+
+    def _is_only_frame(self) -> bool:
+        """The frame handed out is all of the file, and so long that it should not be waited for."""
+        source = self._source
+        whole = source.frame_done and source.frame_at == 0 and source.position == self._n_file_bytes
+        return whole and source.most_bytes > ONLY_FRAME_BYTES
 
     def _decompress(self, frames: list[_Frame]) -> tuple[bytes, InputError | None]:
         """The bytes of some frames; up to the first that is broken, and the error. Any number of threads at once."""
@@ -243,25 +256,36 @@ def _decompress_frame(context: zstandard.ZstdDecompressor, frame: _Frame) -> byt
     return b""
 
 
+class _FrameFile:
+    """What the decoder reads one frame from: the bytes already handed out, then those that the source still has."""
+
+    def __init__(self, source: FrameSource, chunks: list[bytes]) -> None:
+        self._source = source
+        self._chunks = chunks[::-1]
+
+    @property
+    def at_end(self) -> bool:
+        return not self._chunks and self._source.frame_done
+
+    def read(self, n_bytes: int) -> bytes:
+        if self._chunks:
+            return self._chunks.pop()
+        return b"" if self._source.frame_done else self._source.read(n_bytes)
+
+
 class _LargeFrame:
-    """One frame as a stream: the bytes already handed out, then those that the source still has of it."""
+    """One frame as a stream."""
 
     def __init__(self, source: FrameSource, chunks: list[bytes], name: str) -> None:
         self._source = source
-        self._chunks = chunks[::-1]
         self._name = name
+        self._file = _FrameFile(source, chunks)  # apart from this object: in a circle the decoder would live on
         self._reader = _new_context().stream_reader(
-            self,  # type: ignore[arg-type]
+            self._file,  # type: ignore[arg-type]
             read_size=CHUNK_BYTES,
             read_across_frames=False,
             closefd=False,
         )
-
-    def read(self, n_bytes: int) -> bytes:
-        """For the decoder."""
-        if self._chunks:
-            return self._chunks.pop()
-        return b"" if self._source.frame_done else self._source.read(n_bytes)
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill the buffer, short only at the end of the frame."""
@@ -272,7 +296,7 @@ class _LargeFrame:
             except zstandard.ZstdError as error:
                 raise _corrupt(self._name, self._source.position, self._source.frame_at, str(error)) from error
             if n_read == 0:
-                if self._chunks or not self._source.frame_done:
+                if not self._file.at_end:
                     reason = "decoder and headers disagree on where it ends"
                     raise _corrupt(self._name, self._source.position, self._source.frame_at, reason)
                 break

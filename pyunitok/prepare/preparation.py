@@ -149,6 +149,10 @@ class Preparation:
 _SPACE = pretokenizers.SPACE.encode()
 
 
+def _no_sampling() -> UnitokError:
+    return UnitokError("models of Hugging Face have neither samples nor n best here: take the SentencePiece model")
+
+
 class Scratch(_ffi.Scratch):
     """Encodes texts as tokenizers does: prepared, or as they are where the C side does all of it."""
 
@@ -199,6 +203,17 @@ class Scratch(_ffi.Scratch):
     def encode_spans(self, text: bytes) -> Offsets:
         raise UnitokError("models of Hugging Face give no offsets here: only ids and pieces")
 
+    def nbest(self, text: bytes, n: int) -> list[_ffi.Path]:
+        raise _no_sampling()
+
+    def sample_paths(
+        self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool
+    ) -> list[_ffi.Path]:
+        raise _no_sampling()
+
+    def entropy(self, text: bytes, alpha: float) -> float:
+        raise _no_sampling()
+
     def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
         offsets = np.zeros(len(texts) + 1, np.int64)
         for k, text in enumerate(texts):
@@ -214,8 +229,10 @@ class Scratch(_ffi.Scratch):
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: _ffi.State | None = None,
-        plain: bool = False, prepared: bool = False,
+        plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
+        if sampling is not None:
+            raise _no_sampling()
         if open_start or open_end:
             raise ValueError("documents must be whole for this model")
         if prepared or self._preparation.guard.allows_all(data, offsets):

@@ -3,7 +3,10 @@
     native         our own: mapped into memory, ready to use
     rwkv           the RWKV World vocabulary, as text and as JSON
     sentencepiece  .model files of SentencePiece: Unigram, BPE, char and word
+    bytepiece      .model files of BytePiece: JSON of base64 pieces and their counts
     huggingface    tokenizer.json of Unigram and BPE
+
+convert.py turns one into another.
 
 A reader gives a Vocabulary (vocabulary.py), which builds its model; a native file holds the model itself.
 """
@@ -40,16 +43,16 @@ def _read(path: Path, head: bytes) -> Vocabulary:
         return rwkv.read_text(path.read_bytes(), str(path))
     if rwkv.looks_like_json(head):
         return rwkv.read_json(path.read_bytes(), str(path))
-    from pyunitok.vocab import huggingface
+    from pyunitok.vocab import bytepiece, huggingface, sentencepiece
 
     if huggingface.looks_like_json(head):
         return huggingface.read(path.read_bytes(), str(path))
-    from pyunitok.vocab import sentencepiece
 
+    if bytepiece.looks_like_json(head):
+        return bytepiece.read(path.read_bytes(), str(path))
     if sentencepiece.looks_like_model(head):
         return sentencepiece.read(path.read_bytes(), str(path)).vocabulary()
     raise ModelFormatError(
         f"{path}: not a model that this release reads (native, RWKV World text or JSON, SentencePiece,"
-        f" tokenizer.json);"
-        f" it begins with {head[:16]!r}"
+        f" BytePiece, tokenizer.json); it begins with {head[:16]!r}"
     )

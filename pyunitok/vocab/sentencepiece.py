@@ -53,6 +53,7 @@ class SentencePieceModel:
     eos_id: int
     pad_id: int
     unk_surface: bytes  # what the unknown piece decodes to
+    tables: PieceTables
 
     @property
     def byte_fallback(self) -> bool:
@@ -103,7 +104,7 @@ def read(data: bytes, name: str) -> SentencePieceModel:
         normalization=normalization, denormalization=denormalization, unknown_id=tables.unknown_id,
         unk_id=special(trainer.unk_piece, b"<unk>", UNKNOWN), bos_id=special(trainer.bos_piece, b"<s>", CONTROL),
         eos_id=special(trainer.eos_piece, b"</s>", CONTROL), pad_id=special(trainer.pad_piece, b"<pad>", CONTROL),
-        unk_surface=trainer.unk_surface,
+        unk_surface=trainer.unk_surface, tables=tables,
     )  # fmt: skip
 
 
@@ -141,7 +142,7 @@ def read_normalization(spec: Any, name: str) -> Normalization:
 
 
 @dataclass(frozen=True)
-class _Tables:
+class PieceTables:
     """How sentencepiece finds a piece: those that mark something before those that are text."""
 
     marks: dict[bytes, int]  # control, unknown and byte pieces; empty in BPE models, which keep all in one table
@@ -156,7 +157,7 @@ def _fail(name: str, id_: int, piece: bytes, problem: str) -> VocabularyError:
     return VocabularyError(f"{name}: piece {id_} ({piece[:64]!r}): {problem}")
 
 
-def _check_pieces(pieces: list[bytes], types: _ffi.Bytes, trainer: Any, name: str) -> _Tables:
+def _check_pieces(pieces: list[bytes], types: _ffi.Bytes, trainer: Any, name: str) -> PieceTables:
     for id_, piece in enumerate(pieces):
         if len(piece) > PIECE_BYTES_MAX:
             raise _fail(name, id_, piece, f"it has {len(piece)} bytes; at most {PIECE_BYTES_MAX} are allowed")
@@ -190,7 +191,7 @@ def _check_pieces(pieces: list[bytes], types: _ffi.Bytes, trainer: Any, name: st
     if trainer.byte_fallback and len(bytes_found) < len(_BYTE_PIECES):
         missing = min(_BYTE_PIECES.keys() - bytes_found).decode()
         raise VocabularyError(f"{name}: byte_fallback needs all 256 byte pieces, and {missing} is missing")
-    return _Tables({} if one_table else marks, texts, unknown_id)
+    return PieceTables({} if one_table else marks, texts, unknown_id)
 
 
 def _check_unigram(pieces: list[bytes], scores: Scores, types: _ffi.Bytes, name: str) -> None:

@@ -21,7 +21,8 @@ class About:
     eod_piece        how its end of document is shown; None where it has none
     special          ids by role, as far as there are any: "unk", "bos", "eos", "pad"
     denormalization  (charsmap, flags) to be applied to decoded text; see csrc/normalize.h
-    prepare          what a text goes through before C sees it, for vocab/prepare.py; None: nothing
+    prepare          what a text goes through before C sees it: nfc.py; None: nothing
+    count_total      BytePiece: the sum of the counts that the scores were made of
     """
 
     name: str
@@ -29,6 +30,7 @@ class About:
     special: dict[str, int] = field(default_factory=dict)
     denormalization: tuple[bytes, int] | None = None
     prepare: dict[str, Any] | None = None
+    count_total: int | float | None = None
 
     def to_json(self) -> dict[str, Any]:
         values: dict[str, Any] = {"name": self.name, "eod_piece": self.eod_piece}
@@ -39,6 +41,8 @@ class About:
             values["denormalization"] = {"charsmap": b64encode(charsmap).decode(), "flags": flags}
         if self.prepare:
             values["prepare"] = self.prepare
+        if self.count_total is not None:
+            values["count_total"] = self.count_total
         return values
 
     @classmethod
@@ -55,13 +59,16 @@ class About:
             raise ValueError("a special id is no number")
         if not isinstance(prepare, dict | None):
             raise ValueError("prepare is no object")
+        count_total = values.get("count_total")
+        if count_total is not None and type(count_total) not in (int, float):
+            raise ValueError("the sum of counts is no number")
         rules = values.get("denormalization")
         denormalization = None
         if rules is not None:
             if not isinstance(rules, dict) or type(rules.get("flags")) is not int:
                 raise ValueError("the denormalization is none")
             denormalization = (b64decode(rules["charsmap"], validate=True), rules["flags"])
-        return cls(name, eod_piece, special, denormalization, prepare)
+        return cls(name, eod_piece, special, denormalization, prepare, count_total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +95,7 @@ class Vocabulary:
     special: dict[str, int] = field(default_factory=dict)
     denormalization: tuple[bytes, int] | None = None
     prepare: dict[str, Any] | None = None
+    count_total: int | float | None = None
 
     @classmethod
     def pack(
@@ -108,7 +116,9 @@ class Vocabulary:
         return cls(data, offsets, ids, eod_id, eod_piece, fallback_id, name, **more)
 
     def about(self, name: str) -> About:
-        return About(name, self.eod_piece, self.special, self.denormalization, self.prepare)
+        return About(
+            name, self.eod_piece, self.special, self.denormalization, self.prepare, self.count_total
+        )
 
     def build(self, *, engine: str, cpu: str | None) -> _ffi.Model:
         """The model of these pieces. VocabularyError names the piece that breaks a rule (unitok_model_new's)."""

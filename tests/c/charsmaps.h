@@ -1,4 +1,4 @@
-/* charsmaps.h - small charsmaps for the C tests: keys and replacements laid out plainly, a block of units for each node */
+/* charsmaps.h - small charsmaps for the C tests: keys and replacements laid out plainly, a block of units a node */
 #pragma once
 
 #include <stdlib.h>
@@ -19,7 +19,8 @@ struct charsmap_maker {
 static inline void maker_start(struct charsmap_maker *m)
 {
     memset(m, 0, sizeof *m);
-    for (uint32_t i = 0; i < sizeof m->units / sizeof *m->units; i++) m->units[i] = (i & 0xFF) ^ 0xFF; /* labels that never fit */
+    uint32_t n_units = sizeof m->units / sizeof *m->units;
+    for (uint32_t i = 0; i < n_units; i++) m->units[i] = (i & 0xFF) ^ 0xFF; /* labels that never fit */
     m->units[0] = 256 << 10; /* the root's children are block 1 */
     m->block_of[0] = 1;
     m->n_blocks = 2;
@@ -29,7 +30,8 @@ static inline void maker_start(struct charsmap_maker *m)
 static inline void maker_add(struct charsmap_maker *m, const uint8_t *key, size_t n_key, const uint8_t *to, size_t n_to)
 {
     uint32_t at = 0;
-    if (!n_key || m->n_blocks + n_key > CHARSMAP_NODES_MAX || m->n_string_bytes + n_to + 1 > CHARSMAP_STRINGS_MAX) return;
+    if (!n_key || m->n_blocks + n_key > CHARSMAP_NODES_MAX) return;
+    if (m->n_string_bytes + n_to + 1 > CHARSMAP_STRINGS_MAX) return;
     for (size_t i = 0; i < n_key; i++) {
         at = 256 * m->block_of[at] + key[i];
         if (!m->block_of[at]) {

@@ -1,7 +1,7 @@
 /* fuzz_model.c - a libFuzzer target: native images with any bytes changed must be refused or work, and never crash
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_model.c \
- *       csrc/[a-z]*.c -o fuzz_model
+ *       csrc/[a-z]*.c -lm -o fuzz_model
  *   ./fuzz_model -max_len=400 -max_total_time=300 [corpus folder]
  *
  * Random bytes never get past the header, so the input is a list of changes to an image of a small vocabulary: u8

@@ -1,13 +1,13 @@
-/* fuzz_normalize.c - a libFuzzer target: the input is a charsmap, symbols and a text; parts must give what the whole gives
+/* fuzz_normalize.c - a libFuzzer target: the input is a charsmap, symbols and a text; parts must give the whole
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc -I tests/c \
  *       tests/c/fuzz_normalize.c csrc/[a-z]*.c -o fuzz_normalize
  *   ./fuzz_normalize -max_len=2000 -max_total_time=300 [corpus folder]
  *
- * The input: u8 flags (the four of normalization; 16: the charsmap as it stands, else made of rules), u8 where to split, u8
- * number of rules, and per rule a u8 of two lengths and the bytes of key and replacement; u8 number of symbols, and per
- * symbol a u8 length and its bytes. With flag 16, for the rules: changes to an empty charsmap, u16 unit and u32 value each.
- * The rest is the text.
+ * The input: u8 flags (the four of normalization; 16: the charsmap as it stands, else made of rules), u8 where to
+ * split, u8 number of rules, and per rule a u8 of two lengths and the bytes of key and replacement; u8 number of
+ * symbols, and per symbol a u8 length and its bytes. With flag 16, for the rules: changes to an empty charsmap, u16
+ * unit and u32 value each. The rest is the text.
  */
 #include "charsmaps.h"
 
@@ -58,8 +58,8 @@ static uint8_t *read_charsmap(struct reader *r, int is_raw, int64_t *ret_n_bytes
 }
 
 /* Until all of text[0..n_bytes-1] is taken; returns how much came out. */
-static int64_t feed(const unitok_normalizer *n, unitok_normalize_state *state, const uint8_t *text, int64_t n_bytes, int last,
-                    uint8_t *out)
+static int64_t feed(const unitok_normalizer *n, unitok_normalize_state *state, const uint8_t *text, int64_t n_bytes,
+                    int last, uint8_t *out)
 {
     int64_t n_room = unitok_normalizer_step_bytes(n), consumed = 0, n_out = 0;
     uint8_t *copy = malloc((size_t)n_bytes + !n_bytes), *room = malloc((size_t)n_room);

@@ -5,7 +5,7 @@
  *   SEED=7 ./test_cut            another seed; the one in use is printed first
  *
  * NEON, on any machine (Debian: gcc-aarch64-linux-gnu, qemu-user):
- *   aarch64-linux-gnu-gcc -std=c11 -O2 -static -I csrc tests/c/test_cut.c csrc/[a-z]*.c -o test_cut_arm && \
+ *   aarch64-linux-gnu-gcc -std=c11 -O2 -static -I csrc tests/c/test_cut.c csrc/[a-z]*.c -lm -o test_cut_arm && \
  *       qemu-aarch64 ./test_cut_arm
  */
 #define _DEFAULT_SOURCE

@@ -1,7 +1,7 @@
 /* test_model.c - models and encoding between guard pages, with memory that runs out, and from damaged images
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
- *       tests/c/test_model.c csrc/[a-z]*.c -o test_model && ./test_model
+ *       tests/c/test_model.c csrc/[a-z]*.c -lm -o test_model && ./test_model
  *   SEED=7 ./test_model          another seed; the one in use is printed first
  *
  * NEON, on any machine: as test_cut.c says, with -DUNITOK_TEST_ALLOC.

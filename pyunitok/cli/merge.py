@@ -1,0 +1,38 @@
+"""The command merge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pyunitok.cli.report import Meter
+
+
+@click.command()
+@click.argument("parts", metavar="PART...", nargs=-1, required=True, type=click.Path())
+@click.option("-o", "--out", metavar="OUT", required=True, help="The token file; OUT.ends and OUT.json lie beside it.")
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
+def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
+    """Join finished token files, in this order.
+
+    Parts have the same model, eod and dtype. Shards of a run are to be all there, in order; what they give is what the
+    run would have written undivided. A folder OUT.parts, of tokenize --ray, stands for the parts in it. The parts'
+    hashes are verified as they are read; the parts stay.
+
+    \b
+    Example:
+      pyunitok merge ids.u16.*-of-8 -o ids.u16
+      pyunitok merge ids.u16.parts -o ids.u16
+    """
+    from pyunitok.merge import merge
+    from pyunitok.parts import finished_parts
+
+    paths = [path for part in map(Path, parts) for path in (finished_parts(part) if part.is_dir() else [part])]
+    with Meter("merging") as meter:
+        manifest, was_there = merge(paths, Path(out), overwrite=overwrite, on_progress=meter.show)
+    counts = f"{manifest.documents:,} documents, {manifest.tokens:,} tokens"
+    if was_there:
+        click.echo(f"already complete: {out}, {counts}", err=True)
+    else:
+        click.echo(f"{len(paths)} parts, {counts}, {meter.seconds:.1f} s", err=True)

@@ -1,0 +1,67 @@
+"""The command stats."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from pyunitok.cli.arguments import load_model
+from pyunitok.cli.report import Meter
+
+
+@click.command()
+@click.argument("tokens", metavar="OUT", type=click.Path(exists=True, dir_okay=False))
+@click.option("--top", type=click.IntRange(0), default=20, show_default=True, help="How many frequent pieces to show.")
+@click.option("--json", "json_path", metavar="FILE", help="Write all counts to FILE as JSON; - is stdout.")
+@click.option("--html", "html_path", metavar="FILE", help="Write a page with histograms (the plot extra).")
+@click.option("--png", "png_path", metavar="FILE", help="Write the histograms alone (the plot extra).")
+@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the manifest names.")
+@click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
+def stats(
+    tokens: str, top: int, json_path: str | None, html_path: str | None, png_path: str | None, model: str | None,
+    threads: int | None,
+) -> None:  # fmt: skip
+    """Say what a token file is made of: bytes a token, document lengths, frequent and never used pieces.
+
+    \b
+    Example:
+      pyunitok stats ids.u16
+      pyunitok stats ids.u16 --top 100 --html stats.html
+    """
+    import pyunitok
+    from pyunitok import stats_page
+    from pyunitok.outfile import write_whole
+    from pyunitok.stats import stats
+    from pyunitok.tally import Progress
+
+    array = pyunitok.open(tokens, model=load_model(model) if model else None)
+    progress = Progress(compressed_total=array.ids.nbytes)
+
+    def on_ids(n: int) -> None:
+        progress.bytes += n * array.ids.itemsize
+        progress.compressed = progress.bytes
+        meter.show(progress)
+
+    with Meter("counting") as meter:
+        found = stats(array, top=top, threads=threads, on_ids=on_ids)
+    for path, page in ((html_path, True), (png_path, False)):
+        if path:
+            stats_page.write(found, Path(path), page=page)
+    text = json.dumps(found.to_json(), indent=1)
+    if json_path == "-":
+        click.echo(text)
+        return
+    if json_path:
+        write_whole(Path(json_path), text.encode() + b"\n")
+    lines = stats_page.rows(found)
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        click.echo(f"{name:<{width}}  {value}")
+    shown = stats_page.top_rows(found)
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)] if shown else []
+    for k, (id_, piece, count, share) in enumerate(shown):
+        head = "most frequent" if k == 0 else ""
+        cells = f"{id_:>{widths[0]}}  {piece:<{widths[1]}}  {count:>{widths[2]}}  {share:>{widths[3]}}"
+        click.echo(f"{head:<{width}}  {cells}")

@@ -1,0 +1,89 @@
+"""The command verify."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pyunitok.cli.arguments import load_model
+from pyunitok.cli.report import Meter
+
+
+@click.command()
+@click.argument("tokens", metavar="OUT", type=click.Path(exists=True, dir_okay=False))
+@click.argument("inputs", metavar="[IN]...", nargs=-1)
+@click.option("--inputs", "named", is_flag=True, help="Read the inputs again from where the manifest says they are.")
+@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the manifest names.")
+@click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
+def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None, threads: int | None) -> None:
+    """Check that a token file is whole: hashes, document ends, ids, counts.
+
+    With IN, or --inputs, each document is decoded too, and compared with the input byte by byte. IN are the files that
+    were tokenized, in the same order, wherever they are now; they are read as the manifest says.
+
+    \b
+    Example:
+      pyunitok verify ids.u16
+      pyunitok verify ids.u16 --inputs
+    """
+    import pyunitok
+    from pyunitok.corpus.inputs import find
+    from pyunitok.errors import ModelFormatError, VocabularyError
+    from pyunitok.verify import verify
+    from pyunitok.verify_text import sources_of, verify_text
+
+    if inputs and named:
+        raise click.UsageError("give the inputs, or --inputs, not both")
+    array = pyunitok.open(tokens, model=load_model(model) if model else None)
+    if array.manifest is None:
+        raise click.ClickException(f"{tokens} has no manifest, which says what it should be")
+    try:
+        tokenizer: Any = array.tokenizer
+    except (ModelFormatError, VocabularyError) as error:
+        if inputs or named or model:
+            raise
+        tokenizer = None
+        click.echo(f"note: ids are not checked: {error}", err=True)
+    total = array.ids.nbytes + array.ends.nbytes
+    checking = _Checking("checking", total)
+    with checking:
+        faults = verify(array, tokenizer, threads=threads, on_bytes=checking.on_bytes)
+    checked = f"{total:,} bytes of tokens checked, {checking.rate:,.0f} MB/s"
+    if not faults and (inputs or named):
+        # Only which files there are is asked here; the manifest says how they are read.
+        found = find(inputs, input_format="text") if inputs else None
+        sources = sources_of(array.manifest.inputs, found)
+        checking = _Checking("comparing", array.manifest.bytes)
+        with checking:
+            fault = verify_text(array, tokenizer, sources, threads=threads, on_bytes=checking.on_bytes)
+        faults = [fault] if fault else []
+        checked += f"; {checking.progress.bytes:,} bytes of text compared, {checking.rate:,.0f} MB/s"
+    for fault in faults:
+        click.echo(f"error: {fault}", err=True)
+    click.echo(f"{tokens}: {'not whole' if faults else 'whole'}; {checked}", err=True)
+    if faults:
+        raise SystemExit(1)
+
+
+class _Checking(Meter):
+    """A Meter that adds up what it is told, from any thread; rate is in MB/s."""
+
+    def __init__(self, label: str, n_bytes: int) -> None:
+        from threading import Lock
+
+        from pyunitok.tally import Progress
+
+        super().__init__(label)
+        self.progress = Progress(compressed_total=n_bytes)
+        self._adding = Lock()
+
+    def on_bytes(self, n: int) -> None:
+        with self._adding:
+            self.progress.bytes += n
+            self.progress.compressed += n
+            self.show(self.progress)
+
+    @property
+    def rate(self) -> float:
+        return self.progress.bytes / max(self.seconds, 1e-9) / 1e6

@@ -1,0 +1,172 @@
+"""Stands in for bytepiece 0.6.3: `from pyunitok.compat import bytepiece`, the same calls, the same pieces and ids.
+
+Samples are drawn from the same distribution, not by the same generator: they depend on the seed and on how many this
+Tokenizer drew before, where bytepiece has one generator for the whole process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok import tokenizer as engine
+from pyunitok.vocab import bytepiece as format_
+
+__version__ = "0.6.3"  # of what this stands in for
+_N_SPECIAL = len(format_.SPECIAL_PIECES)
+
+
+def normalize(text: str, maxlen: int = 0, isolate_digits: bool = False) -> list[bytes]:
+    """The text in NFC, as the parts that are tokenized one by one: each ends with a run of newlines.
+
+    maxlen          parts have at most so many characters before up to 100 newlines; 0: no limit
+    isolate_digits  a digit is a part of its own
+    """
+    most, newlines = (f"{{0,{maxlen}}}", "{1,100}") if maxlen > 0 else ("*", "+")
+    some = f"{{1,{maxlen}}}" if maxlen > 0 else "+"
+    other = r"[^\n\d]" if isolate_digits else "."
+    parts = rf"{other}{most}\n{newlines}|{other}{some}"
+    if isolate_digits:
+        parts = rf"\d|{parts}"
+    return [part.encode() for part in re.findall(parts, unicodedata.normalize("NFC", text))]
+
+
+class Tokenizer:
+    """bytepiece.Tokenizer over a pyunitok.Tokenizer, which is `tokenizer`."""
+
+    def __init__(self, pieces: str | os.PathLike[str] | Mapping[str, list[Any]], seed: int | None = None) -> None:
+        """pieces: a .model file, or what json.load gives of one. Raises VocabularyError, FileNotFoundError."""
+        if isinstance(pieces, Mapping):
+            vocabulary = format_.vocabulary_of(format_.parse(dict(pieces), "pieces"), "pieces")
+            model = vocabulary.build(engine="double-array", cpu=None)
+            self.tokenizer = engine.Tokenizer(model, vocabulary.about("pieces"))
+        else:
+            self.tokenizer = engine.Tokenizer.from_file(Path(pieces))
+        self.vocab_size = int(self.tokenizer.model.info.n_pieces)
+        self._seed, self._n_samples = secrets.randbits(64), 0
+        self.set_seed(seed)
+
+    def set_seed(self, seed: int | None) -> None:
+        """Samples drawn from here on depend on this number; None leaves them as they are."""
+        if seed is not None:
+            self._seed, self._n_samples = int(seed) % (1 << 32), 0
+
+    @cached_property
+    def _id2piece(self) -> dict[int, bytes | str]:
+        spec = self.tokenizer.model.spec()
+        data, bounds = spec["data"].tobytes(), spec["offsets"].tolist()
+        pieces: list[bytes | str] = [data[i:j] for i, j in pairwise(bounds)]
+        pieces[:_N_SPECIAL] = format_.SPECIAL_PIECES
+        return dict(zip(spec["ids"].tolist(), pieces, strict=True))
+
+    @cached_property
+    def _piece2id(self) -> dict[bytes | str, int]:
+        return {piece: id_ for id_, piece in self._id2piece.items()}
+
+    def _ids(self, text: str, alpha: float) -> list[int]:
+        if not isinstance(text, str):
+            raise TypeError(f"expected str, not {type(text).__name__}")
+        if alpha < 0:
+            return self.tokenizer.encode(text).tolist()  # type: ignore[no-any-return]
+        number, self._n_samples = self._n_samples, self._n_samples + 1
+        return self.tokenizer.sample(  # type: ignore[no-any-return]
+            text, alpha=alpha, seed=self._seed, method="lattice", document=number
+        ).tolist()
+
+    def tokenize(self, text: str, alpha: float = -1, iter: bool = False) -> list[bytes] | Iterator[bytes]:
+        """The pieces of a text. alpha: below 0 the best ones; else a sample, p ~ exp(alpha * score)."""
+        pieces: Any = map(self._id2piece.__getitem__, self._ids(text, alpha))
+        found: list[bytes] | Iterator[bytes] = pieces if iter else list(pieces)
+        return found
+
+    def encode(
+        self, text: str, add_bos: bool = False, add_eos: bool = False, alpha: float = -1, iter: bool = False
+    ) -> list[int] | Iterator[int]:
+        """The ids of a text, between <bos> and <eos> if asked for; alpha as in tokenize."""
+        ids = [1] * bool(add_bos) + self._ids(text, alpha) + [2] * bool(add_eos)
+        return (id_ for id_ in ids) if iter else ids
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids; those up to 2 and bytes that are no UTF-8 are left out. KeyError for an unknown id."""
+        pieces: list[bytes] = [self._id2piece[id_] for id_ in ids if id_ > 2]  # type: ignore[misc]
+        return b"".join(pieces).decode(errors="ignore")
+
+    def piece_to_id(self, p: bytes | str) -> int:
+        """KeyError where it is no piece. Pieces are bytes; "<pad>", "<bos>" and "<eos>" are str."""
+        return self._piece2id[p]
+
+    def id_to_piece(self, i: int) -> bytes | str:
+        """KeyError where the id is unknown."""
+        return self._id2piece[i]
+
+    def pieces_to_ids(self, pieces: Iterable[bytes | str]) -> list[int]:
+        return [self._piece2id[piece] for piece in pieces]
+
+    def ids_to_pieces(self, ids: Iterable[int]) -> list[bytes | str]:
+        return [self._id2piece[id_] for id_ in ids]
+
+    def convert_to_sentencepiece(self, path: str | os.PathLike[str]) -> None:
+        """Write a SentencePiece model: see pyunitok.vocab.convert for what it cannot hold."""
+        from pyunitok.vocab import convert
+
+        vocabulary = convert.vocabulary_of(self.tokenizer.model, self.tokenizer.about)
+        convert.write(path, convert.sentencepiece_from_bytepiece(vocabulary).SerializeToString())
+
+
+class Trainer:
+    """Not here yet: this release encodes. Train with bytepiece itself; the model file is the same."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise NotImplementedError(
+            "pyunitok does not train BytePiece models yet: train with bytepiece.Trainer and open its .model file here"
+        )
+
+
+def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathLike[str]) -> None:
+    """Write a .model file of these pieces and counts, and of the single bytes that are missing.
+
+    A piece that other pieces beat in its own text can never be used: it is left out and its count goes to them.
+    """
+    from pyunitok.vocab import convert
+
+    counts = {piece if isinstance(piece, bytes) else piece.encode(): count for piece, count in pieces.items()}
+    for byte in range(256):
+        counts.setdefault(bytes([byte]), 1)
+    kept = {piece: count for piece, count in counts.items() if len(piece) == 1 or count >= 1}
+    for piece, count in _recount(kept, [item for item in counts.items() if item[0] not in kept]).items():
+        kept[piece] += count
+    n_before = 0
+    while len(kept) != n_before:
+        n_before, kept = len(kept), _recount(kept, list(kept.items()))
+    convert.write(path, format_.write(_numbered(kept)))
+
+
+def _numbered(counts: Mapping[bytes, int]) -> format_.Entries:
+    ordered = sorted(counts.items(), key=lambda item: (len(item[0]), item[0]))
+    return {piece: (i + _N_SPECIAL, count) for i, (piece, count) in enumerate(ordered)}
+
+
+def _recount(counts: Mapping[bytes, int], texts: list[tuple[bytes, int]]) -> dict[bytes, int]:
+    """How often each piece comes in these texts, each of which counts so many times."""
+    pieces = list(counts)
+    entries: format_.Entries = {piece: (i + _N_SPECIAL, counts[piece]) for i, piece in enumerate(pieces)}
+    flags = format_.FLAGS & ~_ffi.MODEL_FLAGS["restart_after_newline"]
+    vocabulary = format_.vocabulary_of(entries, "pieces", flags)
+    model = vocabulary.build(engine="double-array", cpu=None)
+    scratch = _ffi.Scratch(model)  # the texts whole, as they are
+    ret: dict[bytes, int] = {}
+    for text, count in texts:
+        for id_ in np.asarray(scratch.encode(text)).tolist():
+            piece = pieces[id_ - _N_SPECIAL]
+            ret[piece] = ret.get(piece, 0) + count
+    return ret

@@ -1,0 +1,159 @@
+"""pyunitok.compat.rwkv: in place of rwkv.rwkv_tokenizer, of BlinkDL's tokenizer scripts, and of pyrwkv_tokenizer.
+
+    from pyunitok.compat.rwkv import TRIE_TOKENIZER
+
+    tokenizer = TRIE_TOKENIZER("rwkv_vocab_v20230424.txt")
+    tokenizer.encode("Hello")           # [33155]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from pyunitok.errors import IdError
+from pyunitok.tokenizer import Tokenizer
+
+_NUL = 1  # its id in every RWKV World vocabulary
+
+
+class TRIE_TOKENIZER:
+    """BlinkDL's tokenizer of the RWKV World models, from a vocabulary file; ids are lists of int.
+
+    idx2token, token2idx  {id: bytes} and {bytes: id}
+    tokenizer             the pyunitok.Tokenizer behind it
+    """
+
+    def __init__(self, file_name: str | os.PathLike[str]) -> None:
+        """FileNotFoundError; VocabularyError, naming the line."""
+        self.tokenizer = Tokenizer.from_file(file_name)
+
+    @cached_property
+    def idx2token(self) -> dict[int, bytes]:
+        pieces = (piece.tobytes() for piece in self.tokenizer.pieces())
+        return {id_: piece for id_, piece in enumerate(pieces) if piece}
+
+    @cached_property
+    def token2idx(self) -> dict[bytes, int]:
+        return {piece: id_ for id_, piece in self.idx2token.items()}
+
+    def encodeBytes(self, src: bytes) -> list[int]:
+        """The ids of any bytes."""
+        if isinstance(src, str):
+            raise TypeError("encodeBytes takes bytes; for a str, use encode")
+        ids: list[int] = self.tokenizer.encode(src).tolist()
+        return ids
+
+    def decodeBytes(self, tokens: Iterable[int]) -> bytes:
+        """The bytes of any sequence of ids. KeyError for an id without a token, 0 among them."""
+        array = np.fromiter(tokens, np.int64)
+        try:
+            if self.tokenizer.eod_id is not None and (array == self.tokenizer.eod_id).any():
+                self.idx2token[self.tokenizer.eod_id]
+            return self.tokenizer.decode_bytes(array)
+        except IdError as error:
+            raise KeyError(str(error)) from None
+
+    def encode(self, src: str) -> list[int]:
+        """The ids of a str. UnicodeEncodeError where it holds a lone surrogate."""
+        return self.encodeBytes(src.encode("utf-8"))
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        """The text of ids; U+FFFD alone where they are no UTF-8 or no ids, as in rwkv."""
+        try:
+            return self.decodeBytes(tokens).decode("utf-8")
+        except (UnicodeDecodeError, KeyError):
+            return "\ufffd"
+
+    def printTokens(self, tokens: Iterable[int]) -> None:
+        """Print what each id stands for, and the id."""
+        for id_ in tokens:
+            token = self.idx2token[id_]
+            try:
+                shown: str | bytes = token.decode("utf-8")
+            except UnicodeDecodeError:
+                shown = token
+            print(f"{shown!r}{id_}", end=" ")
+        print()
+
+
+class RWKV_TOKENIZER(TRIE_TOKENIZER):
+    """The older name, of the same."""
+
+
+class WorldTokenizer:
+    """pyrwkv_tokenizer's tokenizer, from a vocabulary file. Where that panics, this raises.
+
+    tokenizer  the pyunitok.Tokenizer behind it
+    """
+
+    def __init__(self, vocab_filepath: str | os.PathLike[str]) -> None:
+        self.tokenizer = Tokenizer.from_file(vocab_filepath)
+
+    def encode(self, word: str) -> list[int]:
+        """The ids of a text."""
+        if not isinstance(word, str):
+            raise TypeError(f"expected str, not {type(word).__name__}")
+        ids: list[int] = self.tokenizer.encode(word).tolist()
+        return ids
+
+    def encode_batch(self, word_list: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, over threads."""
+        if isinstance(word_list, str) or not all(isinstance(word, str) for word in word_list):
+            raise TypeError("expected a sequence of str")
+        return [ids.tolist() for ids in self.tokenizer.encode_batch(word_list)]
+
+    def decode(self, vec: Sequence[int]) -> str:
+        """The text of ids; 0 is a NUL. IdError for an id without a token; UnicodeDecodeError."""
+        if isinstance(vec, str | bytes):
+            raise TypeError("expected a sequence of ids")
+        ids = np.array([_NUL if id_ == 0 else id_ for id_ in vec], object)
+        return self.tokenizer.decode(ids)
+
+    def vocab_size(self) -> int:
+        """1 + the largest id that has a token."""
+        return 1 + max(id_ for id_, piece in enumerate(self.tokenizer.pieces()) if len(piece))
+
+    def get_vocab(self) -> dict[str, int]:
+        """{token: id} of the tokens that are UTF-8."""
+        ret = {}
+        for id_, piece in enumerate(self.tokenizer.pieces()):
+            try:
+                ret[piece.tobytes().decode()] = id_
+            except UnicodeDecodeError:
+                continue
+        ret.pop("", None)
+        return ret
+
+
+class RWKVTokenizer:
+    """pyrwkv_tokenizer's RWKVTokenizer: a WorldTokenizer of the published vocabulary, or of another file."""
+
+    def __init__(self, name: str = "WorldTokenizer", vocab_filepath: str | os.PathLike[str] | None = None) -> None:
+        """ValueError for another name; without a file, as Tokenizer.default."""
+        if name != "WorldTokenizer":
+            raise ValueError(f"The {name} is not supported.")
+        if vocab_filepath is None:
+            from pyunitok.vocab import rwkv
+
+            vocab_filepath = rwkv.find_installed()
+        self.vocab_filepath = os.fspath(vocab_filepath)
+        self.tokenizer = WorldTokenizer(vocab_filepath)
+
+    def encode(self, text: str) -> list[int]:
+        return self.tokenizer.encode(text)
+
+    def encode_batch(self, text_list: Sequence[str]) -> list[list[int]]:
+        return self.tokenizer.encode_batch(text_list)
+
+    def decode(self, tokens_ids: Sequence[int]) -> str:
+        return self.tokenizer.decode(tokens_ids)
+
+    def vocab_size(self) -> int:
+        return self.tokenizer.vocab_size()
+
+    def get_vocab(self) -> dict[str, int]:
+        return self.tokenizer.get_vocab()

@@ -1,0 +1,80 @@
+"""pyunitok.compat.sentencepiece: in place of the package sentencepiece, whose version 0.2.3 it follows.
+
+    import pyunitok.compat.sentencepiece as spm
+
+    sp = spm.SentencePieceProcessor(model_file="llama2.model")
+    sp.encode("Hello world")            # [15043, 3186]
+
+What 0.1 and 0.2.0 had and 0.2.3 dropped is here, too: sample_encode_and_score, calculate_entropy, set_vocabulary,
+override_normalizer_spec, extra options, immutable protos. Training is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyunitok.compat.sentencepiece.arguments import number
+from pyunitok.compat.sentencepiece.earlier import SentencePieceProcessor
+from pyunitok.compat.sentencepiece.engine import seeds
+from pyunitok.compat.sentencepiece.immutable import (
+    ImmutableNBestSentencePieceText,
+    ImmutableSentencePieceText,
+    ImmutableSentencePieceText_ImmutableSentencePiece,
+)
+from pyunitok.compat.sentencepiece.normalizer import SentencePieceNormalizer, set_data_dir
+from pyunitok.compat.sentencepiece.threads import ThreadPool
+
+__version__ = "0.2.3"
+__all__ = [
+    "ImmutableNBestSentencePieceText",
+    "ImmutableSentencePieceText",
+    "ImmutableSentencePieceText_ImmutableSentencePiece",
+    "SentencePieceNormalizer",
+    "SentencePieceProcessor",
+    "SentencePieceTrainer",
+    "SetDataDir",
+    "SetMinLogLevel",
+    "SetNBestTimeout",
+    "SetRandomGeneratorSeed",
+    "ThreadPool",
+    "set_data_dir",
+    "set_min_log_level",
+    "set_nbest_timeout",
+    "set_random_generator_seed",
+]
+
+
+def set_random_generator_seed(seed: int) -> None:
+    """Samples from now on are those of this seed (0..2**32 - 1); from several threads, in the order they are drawn."""
+    if not 0 <= number(seed, "seed") < 1 << 32:
+        raise TypeError(f"seed must be within 0..{2**32 - 1}, not {seed}")
+    seeds.seed(seed)
+
+
+def set_min_log_level(level: int) -> None:
+    """Checked, and without effect: nothing is logged here."""
+    number(level, "level")
+
+
+SetRandomGeneratorSeed = set_random_generator_seed
+def set_nbest_timeout(timeout_ms: int) -> None:
+    """Checked, and without effect: here n-best is limited by the number of its hypotheses, not by time."""
+    number(timeout_ms, "timeout_ms")
+
+
+SetDataDir = set_data_dir
+SetNBestTimeout = set_nbest_timeout
+SetMinLogLevel = set_min_log_level
+
+
+class SentencePieceTrainer:
+    """Its place: models are used here, not made."""
+
+    @staticmethod
+    def train(arg: Any = None, logstream: Any = None, **kwargs: Any) -> None:
+        """NotImplementedError."""
+        raise NotImplementedError(
+            "pyunitok.compat.sentencepiece does not train: do that with sentencepiece, and load the model here"
+        )
+
+    Train = train

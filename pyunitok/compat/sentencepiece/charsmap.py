@@ -1,0 +1,79 @@
+"""Precompiled charsmaps: rules of normalization as a double array; made from rules, and taken apart into them.
+
+    | n bytes of units, uint32 | units ··· | replacements, each ended by NUL ··· |
+
+A unit, little-endian uint32:   offset << 10 | label (8 bits), bit 8: a key ends here, bit 9: offset counts 256s
+The value of a key:             1 << 31 | where its replacement begins
+A child with label c lies at    at ^ offset ^ c
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+
+import numpy as np
+
+KEYS_MAX = 31  # so many keys, and no more, may begin alike: longest match looks at no more
+
+
+def compile_rules(rules: Mapping[str, str]) -> bytes:
+    """ValueError for an empty key, or one that is its own replacement; RuntimeError where too many keys begin alike."""
+    if not rules:
+        raise RuntimeError("there are no rules")
+    for key, value in rules.items():
+        if not key:
+            raise ValueError("Source string cannot be empty.")
+        if key == value:
+            raise ValueError(f"Identity conversion is not allowed: {key!r}")
+        if "\0" in key or "\0" in value:
+            raise ValueError(f"a rule holds a NUL: {key!r}")
+    starts, replacements = {}, b""
+    for value in sorted(set(rules.values())):
+        starts[value] = len(replacements)
+        replacements += value.encode() + b"\0"
+    units = _double_array({key.encode(): starts[value] for key, value in rules.items()})
+    return struct.pack(f"<I{len(units)}I", 4 * len(units), *units) + replacements
+
+
+def _double_array(values: Mapping[bytes, int]) -> list[int]:
+    """Units: each node has 256 to itself, where its children lie; what no child takes has a label that is not its."""
+    blocks: dict[bytes, int] = {b"": 1}
+    for key in sorted(values):
+        if sum(key[:n] in values for n in range(1, len(key) + 1)) > KEYS_MAX:
+            raise RuntimeError(f"more than {KEYS_MAX} keys begin alike: {key.decode()!r}")
+        for n_bytes in range(1, len(key) + 1):
+            blocks.setdefault(key[:n_bytes], len(blocks) + 1)
+    units = [i & 0xFF ^ 0xFF for i in range(256 * (len(blocks) + 1))]
+    for prefix, block in blocks.items():
+        at = 256 * blocks[prefix[:-1]] ^ prefix[-1] if prefix else 0
+        units[at] = _offset(at ^ 256 * block) | (prefix in values) << 8 | (prefix[-1] if prefix else 0)
+        if prefix in values:
+            units[256 * block] = 1 << 31 | values[prefix]
+    return units
+
+
+def _offset(distance: int) -> int:
+    return distance << 10 if distance < 1 << 21 else distance >> 8 << 10 | 1 << 9
+
+
+def decompile(charsmap: bytes) -> list[tuple[str, str]]:
+    """The rules of a charsmap that was accepted, in the order of their characters. RuntimeError where there is none."""
+    if not charsmap:
+        raise RuntimeError("No precompiled charsmap found in model.")
+    (n_bytes,) = struct.unpack_from("<I", charsmap)
+    units = np.frombuffer(charsmap, "<u4", n_bytes // 4, 4).tolist()
+    replacements = charsmap[4 + n_bytes :]
+    rules, waiting = [], [(0, b"")]
+    while waiting:
+        at, key = waiting.pop()
+        base = at ^ (units[at] >> 10) << ((units[at] & 0x200) >> 6)
+        if units[at] >> 8 & 1:
+            begin = units[base] & 0x7FFFFFFF
+            value = replacements[begin : replacements.index(b"\0", begin)]
+            rules.append((key.decode("utf-8", "replace"), value.decode("utf-8", "replace")))
+        for label in range(256):
+            child = base ^ label
+            if child < len(units) and units[child] & 0x800000FF == label and child != at:
+                waiting.append((child, key + bytes([label])))
+    return sorted(rules)

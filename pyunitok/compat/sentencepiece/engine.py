@@ -1,0 +1,269 @@
+"""Engine: a loaded model, and what sentencepiece's compiled part does with it, on top of pyunitok.Tokenizer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok._ffi import Offsets
+from pyunitok.compat.sentencepiece import decoding
+from pyunitok.compat.sentencepiece.alignment import align
+from pyunitok.compat.sentencepiece.text import EncodedText
+from pyunitok.packed import Packed
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.vocab import sentencepiece
+from pyunitok.vocab.sentencepiece import BYTE, UNKNOWN, USER_DEFINED
+
+NBEST_MAX = 512
+_NO_PIECE = 0  # the type of an id that is none
+
+seeds = random.Random()  # one number from it seeds one sample; SetRandomGeneratorSeed starts it anew
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """nbest: among so many best ones, or below 0 among all; BPE has no best ones and drops merges out."""
+
+    nbest: int
+    alpha: float
+
+
+class Engine:
+    """A loaded model. Immutable; threads may share it."""
+
+    def __init__(self, model: sentencepiece.SentencePieceModel) -> None:
+        vocabulary = model.vocabulary()
+        self.model = model
+        self.tokenizer = Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about(model.name))
+        self.find = model.tables.find
+        self._types: list[int] = model.types.tolist()
+        self.strips_space = bool(
+            model.flags & (_ffi.MODEL_FLAGS["add_dummy_prefix"] | _ffi.MODEL_FLAGS["remove_extra_whitespaces"])
+        )
+        self.removes_spaces = bool(model.flags & _ffi.MODEL_FLAGS["remove_extra_whitespaces"])
+        self._is_utf8 = all(map(_is_utf8, [*model.pieces, model.unk_surface]))
+        self._normalizer: _ffi.Normalizer | None = None
+        self._strings: list[str] | None = None
+
+    @classmethod
+    def read(cls, data: bytes, name: str) -> Engine:
+        return cls(sentencepiece.read(data, name))
+
+    @property
+    def n_pieces(self) -> int:
+        return len(self._types)
+
+    def type_of(self, id_: int) -> int:
+        return self._types[id_] if 0 <= id_ < len(self._types) else _NO_PIECE
+
+    def is_unknown(self, id_: int) -> bool:
+        return id_ == self.model.unk_id or self.type_of(id_) == UNKNOWN
+
+    @property
+    def unknown_piece(self) -> bytes:
+        """What the model calls unknown characters; it need not be a piece."""
+        name: bytes = self.model.proto.trainer_spec.unk_piece or b"<unk>"
+        return name
+
+    @property
+    def pieces(self) -> list[str]:
+        """By id. UnicodeDecodeError where one is no UTF-8."""
+        if self._strings is None:
+            self._strings = [piece.decode() for piece in self.model.pieces]
+        return self._strings
+
+    def serialize(self) -> bytes:
+        """The model as a file has it. What is taken out of use here (see sentencepiece.read) is marked so."""
+        proto, types = self.model.proto, self._types
+        if any(piece.type != type_ for piece, type_ in zip(proto.pieces, types, strict=True)):
+            proto = type(proto).FromString(proto.SerializeToString())
+            for piece, type_ in zip(proto.pieces, types, strict=True):
+                piece.type = type_
+        data: bytes = proto.SerializeToString()
+        return data
+
+    # ----------------------------------------------------------------------------------------------- encoding ---
+
+    def ids(self, texts: Sequence[bytes], threads: int, sampling: Sampling | None = None) -> list[list[int]]:
+        """Of many texts, over threads; below 0: as many as are worth it."""
+        if sampling is not None:
+            return [self._sample_ids(text, sampling) for text in texts]
+        if len(texts) == 1:
+            return [self.tokenizer.encode(texts[0]).tolist()]
+        packed = self.tokenizer.encode_batch(texts, None if threads < 0 else max(1, threads))
+        ids: list[int] = packed.data.tolist()
+        return [ids[begin:end] for begin, end in pairwise(packed.offsets.tolist())]
+
+    def encoded(self, texts: Iterable[bytes], sampling: Sampling | None = None) -> list[EncodedText]:
+        """Texts with their tokens and the places of these."""
+        if sampling is not None:
+            return [self._sample(text, sampling) for text in texts]
+        with self.tokenizer.scratch() as scratch:
+            return [self._place(text, scratch.encode_spans(text)) for text in texts]
+
+    def pieces_of(self, texts: Sequence[bytes], threads: int, sampling: Sampling | None = None) -> list[list[bytes]]:
+        if sampling is not None:
+            return [item.pieces for item in self.encoded(texts, sampling)]
+        all_ids = self.ids(texts, threads)
+        return [self._pieces_of(text, ids) for text, ids in zip(texts, all_ids, strict=True)]
+
+    def _pieces_of(self, text: bytes, ids: list[int]) -> list[bytes]:
+        """Only an unknown piece is not what the vocabulary has for its id, but what it stands for."""
+        table = self.model.pieces
+        ret = [table[id_] for id_ in ids]
+        if self.model.unknown_id in ids:
+            with self.tokenizer.scratch() as scratch:
+                spans = scratch.encode_spans(text)
+            normalized = self.tokenizer.model.normalize(text)
+            for k in np.flatnonzero(spans[:, 0] == self.model.unknown_id).tolist():
+                ret[k] = normalized[spans[k - 1, 3] if k else 0 : spans[k, 3]]
+        return ret
+
+    def _place(self, text: bytes, spans: Offsets, score: float | None = None) -> EncodedText:
+        normalized = self.tokenizer.model.normalize(text)
+        ids, begins, ends, piece_ends = spans.T.tolist()
+        pieces = [normalized[begin:end] for begin, end in pairwise([0, *piece_ends])]
+        surfaces: list[bytes | None] = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        for k in np.flatnonzero(self.model.types[spans[:, 0]] == BYTE).tolist():
+            if len(pieces[k]) == 1 and begins[k] == ends[k] and self._is_inside(normalized, piece_ends[k]):
+                surfaces[k] = None
+            pieces[k] = self.model.pieces[ids[k]]
+        return EncodedText(text, pieces, ids, begins, ends, surfaces, score)
+
+    def _is_inside(self, normalized: bytes, at: int) -> bool:
+        """Whether byte pieces that end here do not end what they spell: a character, in word models a word."""
+        if at == len(normalized):
+            return False
+        if self.model.kind != "word":
+            return normalized[at] & 0xC0 == 0x80
+        if self.model.flags & _ffi.MODEL_FLAGS["whitespace_as_suffix"]:
+            return not normalized.endswith(decoding.SPACE, 0, at)
+        return not normalized.startswith(decoding.SPACE, at)
+
+    # ---------------------------------------------------------------------------------- n-best and sampling ------
+
+    def _check_sampling(self, sampling: Sampling) -> None:
+        if not np.isfinite(sampling.alpha) or sampling.alpha < 0:
+            raise RuntimeError(f"alpha must be finite and at least 0, not {sampling.alpha}")
+        if sampling.nbest > NBEST_MAX:
+            raise RuntimeError(f"nbest_size must be at most {NBEST_MAX}, not {sampling.nbest}")
+        if self.model.kind not in ("unigram", "bpe"):
+            raise RuntimeError(f"SampleEncode is not available for the current model: it is of type {self.model.kind}")
+
+    def _sample_ids(self, text: bytes, sampling: Sampling) -> list[int]:
+        self._check_sampling(sampling)
+        nbest = sampling.nbest if self.model.kind == "unigram" else -1
+        ids: list[int] = self.tokenizer.sample(
+            text, alpha=sampling.alpha, seed=seeds.getrandbits(63), nbest=nbest
+        ).tolist()
+        return ids
+
+    def _sample(self, text: bytes, sampling: Sampling) -> EncodedText:
+        """Drawn from what _sample_ids draws from."""
+        self._check_sampling(sampling)
+        if self.model.kind == "bpe":
+            normalized, offsets = self.normalize_with_offsets(text)
+            return self._place(text, align(self.model, self._sample_ids(text, sampling), normalized, offsets))
+        if sampling.nbest in (0, 1):
+            return self.encoded([text])[0]
+        if sampling.nbest < 0:
+            seed = seeds.getrandbits(63)
+            return self._place(text, self.tokenizer.sample_spans(text, 1, alpha=sampling.alpha, seed=seed)[0][0])
+        paths = self.tokenizer.nbest_spans(text, sampling.nbest)
+        scores = np.array([score for _, score in paths]) * sampling.alpha
+        (chosen,) = seeds.choices(paths, np.exp(scores - scores.max()).tolist())
+        return self._place(text, chosen[0])
+
+    def check_lattice(self, what: str) -> None:
+        """RuntimeError for models other than Unigram, whose texts have no lattice."""
+        if self.model.kind != "unigram":
+            raise RuntimeError(f"{what} is not available for the current model: it is of type {self.model.kind}")
+
+    def _check_nbest(self, n: int) -> None:
+        if n > NBEST_MAX:
+            raise RuntimeError(f"nbest_size must be at most {NBEST_MAX}, not {n}")
+        self.check_lattice("NBestEncode")
+
+    def nbest_ids(self, text: bytes, n: int) -> list[list[int]]:
+        self._check_nbest(n)
+        return [ids.tolist() for ids in self.tokenizer.nbest(text, n)]
+
+    def nbest(self, text: bytes, n: int) -> list[EncodedText]:
+        """Best first, with scores; a single one has the score 0, as in sentencepiece."""
+        self._check_nbest(n)
+        found = self.tokenizer.nbest_spans(text, n)
+        return [self._place(text, spans, score if n > 1 else 0.0) for spans, score in found]
+
+    def sample_and_score(
+        self, text: bytes, n: int, alpha: float, *, replacement: bool, include_best: bool
+    ) -> list[EncodedText]:
+        """Samples with the logarithms of their probabilities as scores."""
+        self.check_lattice("SampleEncodeAndScore")
+        found = self.tokenizer.sample_spans(
+            text, n, alpha=alpha, seed=seeds.getrandbits(63), replacement=replacement, include_best=include_best
+        )
+        return [self._place(text, spans, score) for spans, score in found]
+
+    def entropy(self, text: bytes, alpha: float) -> float:
+        self.check_lattice("CalculateEntropy")
+        return float(np.float32(self.tokenizer.entropy(text, alpha=alpha)))
+
+    # ----------------------------------------------------------------------------------------------- decoding ---
+
+    def decode_ids(self, sequences: Sequence[Offsets]) -> list[bytes]:
+        """The texts of ids that are the model's."""
+        if not self._is_utf8:
+            return [decoding.decode(self, self.with_pieces(ids)) for ids in sequences]
+        offsets = np.concatenate(([0], np.cumsum([len(ids) for ids in sequences], dtype=np.int64)))
+        data = np.concatenate(sequences) if sequences else np.empty(0, np.int64)
+        packed = self.tokenizer.decode_batch(Packed(data.astype(self.tokenizer.dtype), offsets))
+        return [_whole(item.tobytes()) for item in packed]
+
+    def decode_pieces(self, pieces: Sequence[bytes]) -> bytes:
+        """The text of pieces, which need not be the model's."""
+        ids = [self.find(piece) for piece in pieces]
+        if any(self.is_unknown(id_) for id_ in ids):
+            return decoding.decode(self, list(zip(pieces, ids, strict=True)))
+        return self.decode_ids([np.array(ids, np.int64)])[0]
+
+    def decode_text(self, pieces: decoding.Pieces) -> EncodedText:
+        return decoding.decode_text(self, pieces)
+
+    def with_pieces(self, ids: Iterable[Any]) -> list[tuple[bytes, int]]:
+        """(piece, id) of ids that are the model's."""
+        return [(self.model.pieces[id_], int(id_)) for id_ in ids]
+
+    def denormalize(self, text: bytes) -> bytes:
+        return self.tokenizer.denormalize(text)
+
+    # -------------------------------------------------------------------------------------------- normalizing ---
+
+    def normalize(self, text: bytes) -> bytes:
+        return self.tokenizer.model.normalize(text)
+
+    def normalize_with_offsets(self, text: bytes) -> tuple[bytes, list[int]]:
+        if self._normalizer is None:
+            symbols = [p for p, t in zip(self.model.pieces, self._types, strict=True) if t == USER_DEFINED]
+            flags = self.model.flags
+            self._normalizer = _ffi.Normalizer(self.model.normalization.charsmap, symbols, flags)
+        normalized, offsets = self._normalizer.normalize_with_offsets(text)
+        return normalized, offsets.tolist()
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _whole(text: bytes) -> bytes:
+    """U+FFFD for every byte that is no UTF-8: what byte pieces spell may be broken."""
+    return text if text.isascii() or _is_utf8(text) else text.decode("utf-8", "pyunitok.replace").encode()

@@ -1,0 +1,25 @@
+"""The exception for files that cannot be read: sentencepiece has raised OSError and RuntimeError for them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pyunitok.errors import UnitokError
+
+
+class FileError(UnitokError, OSError, RuntimeError):
+    """A file cannot be read."""
+
+
+class ModelError(UnitokError, ValueError, RuntimeError):
+    """A model cannot be loaded; sentencepiece raises RuntimeError, this package ValueError."""
+
+
+def read_file(path: Any) -> bytes:
+    """FileError names the file; TypeError where `path` is no path."""
+    try:
+        return Path(os.fsdecode(path)).read_bytes()
+    except OSError as error:
+        raise FileError(error.errno, error.strerror, error.filename) from None

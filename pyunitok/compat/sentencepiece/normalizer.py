@@ -1,0 +1,192 @@
+"""SentencePieceNormalizer: the normalization of a model, of its rules alone, or of rules that are given."""
+
+from __future__ import annotations
+
+import os
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pyunitok import _ffi
+from pyunitok.compat.sentencepiece import arguments
+from pyunitok.compat.sentencepiece.charsmap import compile_rules, decompile
+from pyunitok.compat.sentencepiece.errors import FileError, ModelError, read_file
+from pyunitok.compat.sentencepiece.spelling import in_both_spellings
+from pyunitok.compat.sentencepiece.text import normalized_as
+from pyunitok.errors import VocabularyError
+from pyunitok.vocab import sentencepiece_proto
+from pyunitok.vocab.sentencepiece import read_normalization
+
+_data_dir: Path | None = None
+
+
+@in_both_spellings
+class SentencePieceNormalizer:
+    """Made of one of these; the flags change what is in it.
+
+    model_file, model_proto, normalizer_spec  messages, or their bytes
+    rule_tsv   a file: code points in hexadecimal, a tab, those that replace them
+    rule_name  "identity", or the name of a file: see set_data_dir
+    norm_map   pairs of str
+    """
+
+    def __init__(
+        self, model_file: Any = None, model_proto: Any = None, normalizer_spec: Any = None, rule_tsv: Any = None,
+        rule_name: Any = None, norm_map: Any = None, add_dummy_prefix: bool | None = None,
+        escape_whitespaces: bool | None = None, remove_extra_whitespaces: bool | None = None,
+    ) -> None:  # fmt: skip
+        if model_file:
+            spec = _parse("ModelProto", read_file(model_file)).normalizer_spec
+        elif model_proto:
+            spec = _parse("ModelProto", _serialized(model_proto)).normalizer_spec
+        elif normalizer_spec:
+            spec = _parse("NormalizerSpec", _serialized(normalizer_spec))
+        elif rule_tsv:
+            spec = _new_spec(compile_rules(read_rules(rule_tsv)))
+            spec.normalization_rule_tsv = os.fsencode(rule_tsv)
+        elif rule_name:
+            spec = _named(rule_name)
+        elif norm_map:
+            spec = _new_spec(compile_rules(_rules_of(norm_map)))
+        else:
+            raise ValueError("no model is specified")
+        flags = {
+            "add_dummy_prefix": add_dummy_prefix, "escape_whitespaces": escape_whitespaces,
+            "remove_extra_whitespaces": remove_extra_whitespaces,
+        }  # fmt: skip
+        for name, value in flags.items():
+            if value is not None:
+                setattr(spec, name, bool(value))
+        self._load(spec)
+
+    def _load(self, spec: Any) -> None:
+        try:
+            rules = read_normalization(spec, "the normalizer")
+        except VocabularyError as error:
+            raise ModelError(str(error)) from None
+        self._spec = spec
+        self._normalizer = _ffi.Normalizer(rules.charsmap, [], rules.flags)
+
+    def normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
+        """As SentencePieceProcessor.normalize."""
+
+        def with_list(data: bytes) -> tuple[bytes, list[int]]:
+            normalized, offsets = self._normalizer.normalize_with_offsets(data)
+            return normalized, offsets.tolist()
+
+        def normalize(value: Any) -> Any:
+            return normalized_as(
+                value, arguments.text_of(value), with_list if with_offsets else self._normalizer.normalize
+            )
+
+        return [normalize(item) for item in input] if isinstance(input, list) else normalize(input)
+
+    def decompile(self) -> list[tuple[str, str]]:
+        """The rules, (what is replaced, by what). RuntimeError where there are none."""
+        return decompile(self._spec.precompiled_charsmap)
+
+    def serialized_normalizer_spec(self) -> bytes:
+        """A NormalizerSpec."""
+        data: bytes = self._spec.SerializeToString()
+        return data
+
+    def serialized_model_proto(self) -> bytes:
+        """A ModelProto that has nothing but the NormalizerSpec."""
+        proto = sentencepiece_proto.message("ModelProto")()
+        proto.normalizer_spec.CopyFrom(self._spec)
+        data: bytes = proto.SerializeToString()
+        return data
+
+    def __getstate__(self) -> bytes:
+        return self.serialized_model_proto()
+
+    def __setstate__(self, state: bytes) -> None:
+        self._load(_parse("ModelProto", state).normalizer_spec)
+
+
+def _serialized(message: Any) -> bytes:
+    data = message.SerializeToString() if hasattr(message, "SerializeToString") else message
+    if not isinstance(data, bytes):
+        raise TypeError(f"expected a message or its bytes, not {type(message).__name__}")
+    return data
+
+
+def _parse(name: str, data: bytes) -> Any:
+    from google.protobuf.message import DecodeError
+
+    try:
+        return sentencepiece_proto.message(name).FromString(data)
+    except DecodeError as error:
+        raise ModelError(f"not a {name}, or damaged: {error}") from None
+
+
+def _new_spec(charsmap: bytes) -> Any:
+    spec = sentencepiece_proto.message("NormalizerSpec")()
+    spec.precompiled_charsmap = charsmap
+    return spec
+
+
+def _named(name: Any) -> Any:
+    if not isinstance(name, str):
+        raise TypeError(f"rule_name must be str, not {type(name).__name__}")
+    spec = _new_spec(b"" if name == "identity" else _charsmap_of(name))
+    spec.name = name.encode()
+    return spec
+
+
+def _charsmap_of(name: str) -> bytes:
+    """NAME.bin in the folder set by SetDataDir, or else in the installed distribution sentencepiece, not imported."""
+    file = f"{name}.bin"
+    if _data_dir is not None:
+        return read_file(_data_dir / file)
+    try:
+        paths = [Path(str(item.locate())) for item in metadata.files("sentencepiece") or [] if item.name == file]
+    except metadata.PackageNotFoundError:
+        paths = []
+    if not paths:
+        raise FileError(
+            f"{file}: the rules of rule_name={name!r} come with sentencepiece, which is not installed; set_data_dir"
+            " names another folder, and model_file=… takes the rules of a model"
+        )
+    return read_file(paths[0])
+
+
+def set_data_dir(data_dir: Any) -> None:
+    """Where the rules that have names lie, compiled: nfkc.bin, nmt_nfkc.bin, nfkc_cf.bin, nmt_nfkc_cf.bin."""
+    global _data_dir
+    _data_dir = Path(os.fsdecode(data_dir))
+
+
+def _rules_of(norm_map: Any) -> dict[str, str]:
+    """ValueError for a key that comes twice, and for what is no UTF-8; TypeError for what are no pairs."""
+    ret: dict[str, str] = {}
+    if not arguments.is_sequence(norm_map) or isinstance(norm_map, dict):
+        raise TypeError("norm_map must be a list of pairs")
+    for pair in norm_map:
+        if not arguments.is_sequence(pair) or len(pair) != 2 or not all(isinstance(x, str | bytes) for x in pair):
+            raise TypeError("norm_map must be a list of pairs of str or bytes")
+        key, value = (item.decode() if isinstance(item, bytes) else item for item in pair)
+        if key in ret:
+            raise ValueError(f"Duplicate source string in map: {key!r}")
+        ret[key] = value
+    return ret
+
+
+def read_rules(path: Any) -> dict[str, str]:
+    """The rules in a file: code points in hexadecimal, a tab, those that replace them, maybe a comment."""
+    ret = {}
+    for number, line in enumerate(read_file(path).decode("utf-8", "replace").splitlines(), 1):
+        key, value = (_characters(field, f"{Path(path)}:{number}") for field in [*line.split("\t"), ""][:2])
+        if not key:
+            raise RuntimeError(f"{path}:{number}: a rule without characters to replace")
+        ret[key] = value
+    return ret
+
+
+def _characters(field: str, where: str) -> str:
+    try:
+        return "".join(chr(int(word.removeprefix("U+"), 16)) for word in field.split(" ") if word)
+    except (ValueError, OverflowError):
+        raise RuntimeError(f"{where}: Invalid hex codepoint in {field!r}") from None
+
+

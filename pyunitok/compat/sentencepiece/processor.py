@@ -1,0 +1,343 @@
+"""CurrentProcessor: the methods that SentencePieceProcessor has in sentencepiece 0.2.3."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from pyunitok.compat.sentencepiece import arguments
+from pyunitok.compat.sentencepiece.decode import Binding, decode_any
+from pyunitok.compat.sentencepiece.engine import Engine, Sampling
+from pyunitok.compat.sentencepiece.errors import FileError, ModelError, read_file
+from pyunitok.compat.sentencepiece.results import (
+    IMMUTABLE,
+    RETURN_TYPES,
+    WITH_PLACES,
+    NBest,
+    OfTexts,
+    as_nbest,
+    convert,
+    with_places,
+)
+from pyunitok.compat.sentencepiece.rewriting import Rewriting
+from pyunitok.compat.sentencepiece.spelling import in_both_spellings
+from pyunitok.compat.sentencepiece.text import normalized_as
+from pyunitok.compat.sentencepiece.threads import threads_of
+from pyunitok.compat.sentencepiece.vocabulary import Vocabulary
+from pyunitok.errors import ModelFormatError, VocabularyError
+
+
+@in_both_spellings
+class CurrentProcessor(Vocabulary):
+    """See SentencePieceProcessor in earlier.py, which adds what there was before."""
+
+    def __init__(
+        self, model_file: Any = None, model_proto: Any = None, out_type: Any = None, add_bos: bool = False,
+        add_eos: bool = False, reverse: bool = False, emit_unk_piece: bool = False, enable_sampling: bool = False,
+        nbest_size: int = -1, alpha: float = 0.1, num_threads: int = -1, return_type: Any = None,
+    ) -> None:  # fmt: skip
+        self._engine = None
+        self._return_type = self._resolve(return_type, out_type, int)
+        self._add_bos, self._add_eos, self._reverse = add_bos, add_eos, reverse
+        self._emit_unk_piece, self._enable_sampling = emit_unk_piece, enable_sampling
+        self._nbest_size, self._alpha, self._num_threads = nbest_size, alpha, num_threads
+        self._encode_options: tuple[str, ...] = ()
+        self._decode_options: tuple[str, ...] = ()
+        if model_file or model_proto:
+            self.load(model_file=model_file, model_proto=model_proto)
+
+    Init = __init__
+
+    # ------------------------------------------------------------------------------------------------ loading ---
+
+    @classmethod
+    def from_file(cls, model_file: Any, **kwargs: Any) -> Any:
+        """A processor of this model file; kwargs: the constructor's other arguments."""
+        processor = cls._without_model(kwargs)
+        processor.load_from_file(model_file)
+        return processor
+
+    @classmethod
+    def from_proto(cls, model_proto: Any, **kwargs: Any) -> Any:
+        """As from_file, of a ModelProto or its bytes."""
+        processor = cls._without_model(kwargs)
+        processor.load_from_serialized_proto(model_proto)
+        return processor
+
+    @classmethod
+    def _without_model(cls, kwargs: dict[str, Any]) -> Any:
+        if "model_file" in kwargs or "model_proto" in kwargs:
+            raise ValueError("model_file and model_proto cannot be passed beside the model")
+        return cls(**kwargs)
+
+    def load(self, model_file: Any = None, model_proto: Any = None) -> bool:
+        """Load one or the other, and return True. FileError (OSError and RuntimeError), ModelError (RuntimeError)."""
+        if model_file and model_proto:
+            raise ValueError("model_file and model_proto must be exclusive.")
+        if model_proto:
+            return self.load_from_serialized_proto(model_proto)
+        if not model_file:
+            raise ValueError("Either model_file or model_proto must be specified.")
+        return self.load_from_file(model_file)
+
+    def load_from_file(self, filename: Any) -> bool:
+        """See load."""
+        if not filename:
+            raise FileError("model file path should not be empty.")
+        return self._load(read_file(filename), os.fsdecode(filename))
+
+    def load_from_serialized_proto(self, serialized: Any) -> bool:
+        """See load."""
+        if hasattr(serialized, "SerializeToString"):
+            serialized = serialized.SerializeToString()
+        if not isinstance(serialized, bytes):
+            raise TypeError(f"a serialized model is bytes, not {type(serialized).__name__}")
+        return self._load(serialized, "model_proto")
+
+    def _load(self, data: bytes, name: str) -> bool:
+        self._engine = None
+        try:
+            self._engine = Engine.read(data, name)
+        except (ModelFormatError, VocabularyError) as error:
+            raise ModelError(str(error)) from None
+        return True
+
+    def serialized_model_proto(self) -> bytes:
+        """The model as a file has it; b"" where none is loaded."""
+        return self._engine.serialize() if self._engine else b""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {key: value for key, value in self.__dict__.items() if key != "_engine"}
+        return state | {"model_proto": self.serialized_model_proto()}
+
+    def __setstate__(self, state: Any) -> None:
+        """`state` may be the model alone, as in pickles of sentencepiece before 0.2.2."""
+        values = dict(state) if isinstance(state, dict) else {"model_proto": state}
+        CurrentProcessor.__init__(self)
+        model = values.pop("model_proto")
+        if model:
+            self.load_from_serialized_proto(model)
+        self.__dict__.update(values)
+
+    # ----------------------------------------------------------------------------------------------- encoding ---
+
+    def encode(
+        self, input: Any, add_bos: bool | None = None, add_eos: bool | None = None, reverse: bool | None = None,
+        emit_unk_piece: bool | None = None, enable_sampling: bool | None = None, nbest_size: int | None = None,
+        alpha: float | None = None, num_threads: int | None = None, thread_pool: Any = None, return_type: Any = None,
+        out_type: Any = None, return_bytes: bool | None = None,
+    ) -> Any:  # fmt: skip
+        """The tokens of a text (str or bytes), or of a list of texts.
+
+        return_type      int: ids; str, bytes: pieces; "numpy": int32[n]; "proto", "serialized_proto": a
+                         SentencePieceText; "offset_mapping": a dict of ids, pieces and offsets. out_type: the same
+        add_bos, add_eos, reverse, emit_unk_piece   what is done to the tokens, none of it to protos and mappings
+        enable_sampling  draw one of the nbest_size best tokenizations, or of all where that is below 0, with
+                         probabilities ~ exp(alpha * score); BPE: leave merges out with probability alpha
+        num_threads      for lists; below 0: as many as are worth it. thread_pool: a ThreadPool instead
+        return_bytes     whether a mapping has bytes and their offsets, not str; None: what the text is
+        """
+        kind = self._resolve(return_type, out_type)
+        if return_bytes is not None and kind != "offset_mapping":
+            raise ValueError("return_bytes is only supported when return_type='offset_mapping'")
+        rewriting = self._rewriting(add_bos, add_eos, reverse, emit_unk_piece)
+        enable_sampling = self._enable_sampling if enable_sampling is None else enable_sampling
+        nbest_size = self._nbest_size if nbest_size is None else nbest_size
+        alpha = self._alpha if alpha is None else alpha
+        if enable_sampling is True and (nbest_size in (None, 0, 1) or alpha is None):
+            raise ValueError("enable_sampling takes nbest_size > 1 or nbest_size = -1 (all tokenizations), and alpha")
+        is_batch = isinstance(input, list)
+        num_threads = self._num_threads if num_threads is None else num_threads
+        threads = threads_of(num_threads, thread_pool if is_batch else None)
+        nbest, alpha = arguments.number(nbest_size, "nbest_size"), arguments.float32_of(alpha, "alpha")
+        if kind in WITH_PLACES:
+            rewriting.check_text()
+        texts = arguments.texts_of(input) if is_batch else [arguments.text_of(input)]
+        if return_bytes is None:
+            return_bytes = isinstance(input[0] if is_batch and input else input, bytes)
+        found = OfTexts(rewriting.engine, texts, threads, Sampling(nbest, alpha) if enable_sampling else None)
+        ret = convert(found, rewriting, kind, as_bytes=bool(return_bytes))
+        return ret if is_batch else ret[0]
+
+    def nbest_encode(
+        self, input: Any, add_bos: bool | None = None, add_eos: bool | None = None, reverse: bool | None = None,
+        emit_unk_piece: bool | None = None, nbest_size: int | None = None, return_type: Any = None,
+        out_type: Any = None,
+    ) -> Any:  # fmt: skip
+        """The nbest_size best tokenizations of a text, best first, or of each of a list; other arguments as encode."""
+        kind = self._resolve(return_type, out_type)
+        rewriting = self._rewriting(add_bos, add_eos, reverse, emit_unk_piece)
+        nbest_size = self._nbest_size if nbest_size is None else nbest_size
+        n = 1 if nbest_size <= 0 else nbest_size
+
+        def encode(text_: Any) -> Any:
+            if kind == "offset_mapping":
+                raise ValueError(f"unknown return_type={kind}")
+            if kind in WITH_PLACES:
+                rewriting.check_text()
+            found = NBest(rewriting.engine, arguments.text_of(text_), arguments.number(n, "nbest_size"))
+            if kind not in WITH_PLACES:
+                return convert(found, rewriting, kind)
+            return as_nbest(with_places(found, rewriting), kind)
+
+        return [encode(item) for item in input] if isinstance(input, list) else encode(input)
+
+    def parallel_encode(
+        self, input: Any, add_bos: bool | None = None, add_eos: bool | None = None, reverse: bool | None = None,
+        emit_unk_piece: bool | None = None, chunk_len: int | None = None, num_threads: int | None = None,
+        thread_pool: Any = None, return_type: Any = None, out_type: Any = None,
+    ) -> Any:  # fmt: skip
+        """What encode gives. chunk_len, in characters, is checked and not needed; sentencepiece cuts texts there, and
+        where it cannot join the parts well its tokens differ from its own encode."""
+        kind = self._resolve(return_type, out_type)
+        rewriting = self._rewriting(add_bos, add_eos, reverse, emit_unk_piece)
+        threads = threads_of(self._num_threads if num_threads is None else num_threads, thread_pool)
+        if not isinstance(chunk_len, int) or chunk_len <= 0:
+            raise ValueError("chunk_len must be positive.")
+        is_batch = isinstance(input, list)
+        if kind == "offset_mapping" and not (is_batch and not input):
+            raise ValueError(f"unknown return_type={kind}")
+        texts = [arguments.text_of(item) for item in (input if is_batch else [input])]
+        if not texts:
+            return []
+        ret = convert(OfTexts(rewriting.engine, texts, threads), rewriting, kind)
+        return ret if is_batch else ret[0]
+
+    def encode_as_ids(self, input: Any, **kwargs: Any) -> Any:
+        return self.encode(input, return_type=int, **kwargs)
+
+    def encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
+        return self.encode(input, return_type=str, **kwargs)
+
+    def encode_as_numpy(self, input: Any, **kwargs: Any) -> Any:
+        return self.encode(input, return_type="numpy", **kwargs)
+
+    def encode_as_proto(self, input: Any, **kwargs: Any) -> Any:
+        return self.encode(input, return_type="proto", **kwargs)
+
+    def encode_as_offset_mapping(self, input: Any, **kwargs: Any) -> Any:
+        return self.encode(input, return_type="offset_mapping", **kwargs)
+
+    def sample_encode_as_ids(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
+        return self._sample(input, nbest_size, alpha, int, kwargs)
+
+    def sample_encode_as_pieces(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
+        return self._sample(input, nbest_size, alpha, str, kwargs)
+
+    def sample_encode_as_numpy(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
+        return self._sample(input, nbest_size, alpha, "numpy", kwargs)
+
+    def sample_encode_as_proto(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
+        return self._sample(input, nbest_size, alpha, "proto", kwargs)
+
+    def _sample(self, input: Any, nbest_size: Any, alpha: Any, kind: Any, kwargs: dict[str, Any]) -> Any:
+        return self.encode(
+            input, nbest_size=nbest_size, alpha=alpha, return_type=kind, enable_sampling=True, **kwargs
+        )
+
+    def nbest_encode_as_ids(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
+        return self.nbest_encode(input, nbest_size=nbest_size, return_type=int, **kwargs)
+
+    def nbest_encode_as_pieces(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
+        return self.nbest_encode(input, nbest_size=nbest_size, return_type=str, **kwargs)
+
+    def nbest_encode_as_numpy(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
+        return self.nbest_encode(input, nbest_size=nbest_size, return_type="numpy", **kwargs)
+
+    def nbest_encode_as_proto(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
+        return self.nbest_encode(input, nbest_size=nbest_size, return_type="proto", **kwargs)
+
+    def parallel_encode_as_ids(self, input: Any, **kwargs: Any) -> Any:
+        return self.parallel_encode(input, return_type=int, **kwargs)
+
+    def parallel_encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
+        return self.parallel_encode(input, return_type=str, **kwargs)
+
+    def parallel_encode_as_numpy(self, input: Any, **kwargs: Any) -> Any:
+        return self.parallel_encode(input, return_type="numpy", **kwargs)
+
+    def parallel_encode_as_proto(self, input: Any, **kwargs: Any) -> Any:
+        return self.parallel_encode(input, return_type="proto", **kwargs)
+
+    tokenize = encode
+
+    # ----------------------------------------------------------------------------------------------- decoding ---
+
+    def decode(
+        self, input: Any, return_type: Any = None, out_type: Any = None, num_threads: int | None = None,
+        thread_pool: Any = None, return_bytes: bool | None = None,
+    ) -> Any:  # fmt: skip
+        """The text of ids or of pieces: one of either, a sequence, or a sequence of sequences; or of an array.
+
+        return_type   str, the default: U+FFFD for bytes that are no UTF-8; bytes; or as in encode
+        return_bytes  whether a mapping has bytes and their offsets
+
+        IndexError for an id that is none of the model's. Pieces that are bytes give bytes.
+        """
+        kind = self._resolve(return_type, out_type, str)
+        if return_bytes is not None and kind != "offset_mapping":
+            raise ValueError("return_bytes is only supported when return_type='offset_mapping'")
+        threads_of(self._num_threads if num_threads is None else num_threads, thread_pool)
+        if kind in (int, "numpy"):
+            raise ValueError(f"unknown return_type={kind} or input type")
+        return decode_any(self._engine, input, kind, self._decode_options, bool(return_bytes))
+
+    def decode_ids(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:
+        return self.decode(input, return_type=return_type, **kwargs)
+
+    def decode_pieces(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:
+        return self.decode(input, return_type=return_type, **kwargs)
+
+    def decode_ids_as_proto(self, input: Any, **kwargs: Any) -> Any:
+        return self.decode(input, return_type="proto", **kwargs)
+
+    def decode_pieces_as_proto(self, input: Any, **kwargs: Any) -> Any:
+        return self.decode(input, return_type="proto", **kwargs)
+
+    detokenize = decode
+
+    # -------------------------------------------------------------------------------------------- normalizing ---
+
+    def normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
+        """The normalized text of a text or of each of a list: what the tokens are found in.
+
+        with_offsets  (text, offsets): where each byte of bytes, or character of a str, comes from, and the end
+        """
+
+        def normalize(value: Any) -> Any:
+            data = arguments.text_of(value)
+            if self._engine is None and not with_offsets:
+                return value[:0]
+            engine = self._loaded
+            return normalized_as(value, data, engine.normalize_with_offsets if with_offsets else engine.normalize)
+
+        return [normalize(item) for item in input] if isinstance(input, list) else normalize(input)
+
+    # ------------------------------------------------------------------------------------------------- common ---
+
+    @property
+    def _processor(self) -> Binding:
+        return Binding(self._loaded, self._decode_options)
+
+    def _resolve(self, return_type: Any, out_type: Any, default: Any = None) -> Any:
+        """What to return. ValueError where there is no such type, or both names are used."""
+        if out_type is not None and return_type is not None:
+            raise ValueError("Cannot specify both out_type and return_type. Use return_type instead.")
+        kind = out_type if return_type is None else return_type
+        if kind is None:
+            kind = self._return_type if default is None else default
+        if kind == "immutable_proto":
+            raise ValueError("immutable_proto: use return_type='proto', or methods like encode_as_immutable_proto")
+        if kind is not IMMUTABLE and kind not in RETURN_TYPES:
+            raise ValueError(f"Invalid return_type: {kind}. Must be one of {RETURN_TYPES}")
+        return kind
+
+    def _rewriting(self, add_bos: Any, add_eos: Any, reverse: Any, emit_unk_piece: Any) -> Rewriting:
+        """The flags of a call, those of the constructor where they are None."""
+        return Rewriting(
+            self._loaded, self._encode_options,
+            self._add_bos if add_bos is None else add_bos,
+            self._add_eos if add_eos is None else add_eos,
+            self._reverse if reverse is None else reverse,
+            self._emit_unk_piece if emit_unk_piece is None else emit_unk_piece,
+        )  # fmt: skip

@@ -1,0 +1,83 @@
+"""Vocabulary: what SentencePieceProcessor says of ids and pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyunitok.compat.sentencepiece import arguments
+from pyunitok.compat.sentencepiece.engine import Engine
+from pyunitok.compat.sentencepiece.spelling import in_both_spellings
+from pyunitok.vocab.sentencepiece import BYTE, CONTROL, UNUSED
+
+
+@in_both_spellings
+class Vocabulary:
+    """The base of CurrentProcessor, which loads models."""
+
+    _engine: Engine | None
+
+    @property
+    def _loaded(self) -> Engine:
+        if self._engine is None:
+            raise RuntimeError("Model is not initialized: load one first")
+        return self._engine
+
+    def get_piece_size(self) -> int:
+        """The number of ids; 0 where no model is loaded."""
+        return self._engine.n_pieces if self._engine else 0
+
+    piece_size = vocab_size = __len__ = get_piece_size
+
+    def piece_to_id(self, piece: Any) -> Any:
+        """The id of a piece, or of each of a sequence; of what is no piece that of the unknown one."""
+        if isinstance(piece, str | bytes | bytearray):
+            (data,) = arguments.pieces_of([piece], "Sequence elements must be str or bytes")
+            return self._engine.find(data) if self._engine else 0
+        if not arguments.is_sequence(piece) or not hasattr(piece, "__getitem__") or isinstance(piece, dict):
+            raise TypeError(f"expected a piece, str or bytes, or a sequence of them, not {type(piece).__name__}")
+        items = arguments.pieces_of(piece, "Sequence elements must be str or bytes")
+        return [self._engine.find(item) if self._engine else 0 for item in items]
+
+    __getitem__ = piece_to_id
+
+    def id_to_piece(self, id: Any) -> Any:
+        """The piece of an id, or of each of a sequence. IndexError; these five likewise."""
+        return self._of_ids(id, lambda engine, id_: engine.pieces[id_])
+
+    def get_score(self, id: Any) -> Any:
+        return self._of_ids(id, lambda engine, id_: float(engine.model.scores[id_]))
+
+    def is_unknown(self, id: Any) -> Any:
+        return self._of_ids(id, lambda engine, id_: engine.is_unknown(id_))
+
+    def is_control(self, id: Any) -> Any:
+        return self._of_ids(id, lambda engine, id_: engine.type_of(id_) == CONTROL)
+
+    def is_unused(self, id: Any) -> Any:
+        return self._of_ids(id, lambda engine, id_: engine.type_of(id_) == UNUSED)
+
+    def is_byte(self, id: Any) -> Any:
+        return self._of_ids(id, lambda engine, id_: engine.type_of(id_) == BYTE)
+
+    def _of_ids(self, id_: Any, value_of: Callable[[Engine, int], Any]) -> Any:
+        is_one = hasattr(id_, "__index__") and not (isinstance(id_, np.ndarray) and id_.ndim)
+        ids = arguments.ids_of([id_] if is_one else id_)
+        arguments.check_ids(ids, self.get_piece_size())
+        ret = [value_of(self._loaded, id_) for id_ in ids.tolist()]
+        return ret[0] if is_one else ret
+
+    def unk_id(self) -> int:
+        """Of the unknown piece; -1 where the model has none, or none is loaded. These three likewise."""
+        return self._engine.model.unk_id if self._engine else -1
+
+    def bos_id(self) -> int:
+        return self._engine.model.bos_id if self._engine else -1
+
+    def eos_id(self) -> int:
+        return self._engine.model.eos_id if self._engine else -1
+
+    def pad_id(self) -> int:
+        return self._engine.model.pad_id if self._engine else -1

@@ -1,0 +1,148 @@
+"""gzip, bzip2 and xz to their true end: files of members, each complete in itself, one behind another.
+
+    RawFile ──▶ _chunk ──▶ decoder of the member under way (zlib, bz2, lzma: none of them holds the GIL) ──▶ buffer
+
+The standard library's decoders check each member's own sums and sizes, and say where it ends. That there are whole
+members up to the end of the file, and nothing else, is seen to here.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from pyunitok.corpus.frames import MAX_WINDOW_BYTES
+from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
+from pyunitok.errors import InputError
+
+# xz: the dictionary, and what the decoder needs besides.
+XZ_MEMORY_BYTES = MAX_WINDOW_BYTES + (64 << 20)
+
+
+class MemberStream:
+    """A ByteStream over members. The formats differ in:
+
+    form, member  what the format calls itself and its members, for messages
+    padding       zero bytes behind a member come in multiples of so many
+
+    Anything else behind a member is an error: gzip and xz too then exit with failure, and it may be the damaged start
+    of another member.
+    """
+
+    form: str
+    member: str
+    padding = 1
+
+    def __init__(self, raw: RawFile) -> None:
+        self.name = raw.name
+        self._raw = raw
+        self._chunk = b""  # read and not yet taken by a decoder
+        self._decoder: Any = None  # of the member under way
+        self._member_at = 0
+        self._n_members = 0
+
+    def _new_decoder(self) -> Any:
+        """eof, unused_data, decompress(data, max_length); what it does not take at once is in unconsumed_tail, or
+        stays in it and needs_input is False."""
+        raise NotImplementedError
+
+    def readinto(self, buffer: memoryview) -> int:
+        n = 0
+        while n < len(buffer):
+            if self._decoder is None and not self._next_member():
+                break
+            piece = self._decompress(len(buffer) - n)
+            buffer[n : n + len(piece)] = piece
+            n += len(piece)
+        return n
+
+    def compressed_position(self) -> int:
+        return self._raw.position - len(self._chunk)
+
+    def close(self) -> None:
+        self._raw.close()
+
+    def _next_member(self) -> bool:
+        """Whether another member begins; padding before it is passed over."""
+        n_zeros = 0
+        while True:
+            if self._n_members:
+                n_held = len(self._chunk)
+                self._chunk = self._chunk.lstrip(b"\0")
+                n_zeros += n_held - len(self._chunk)
+            if self._chunk:
+                break
+            self._chunk = self._raw.read(CHUNK_BYTES)
+            if not self._chunk:
+                break
+        at = self.compressed_position()
+        if n_zeros % self.padding:
+            raise InputError(f"{self.name}: byte {at}: {n_zeros} zero bytes are no whole padding of {self.form} data")
+        if not self._chunk:
+            if not self._n_members:
+                raise InputError(f"{self.name}: byte 0: empty; a {self.form} file has at least one {self.member}")
+            return False
+        self._member_at = at
+        self._n_members += 1
+        self._decoder = self._new_decoder()
+        return True
+
+    def _decompress(self, max_bytes: int) -> bytes:
+        """Up to max_bytes of the member under way; none is no sign of its end."""
+        decoder = self._decoder
+        hungry = getattr(decoder, "needs_input", True)
+        if hungry and not self._chunk:
+            # zlib may hold output when it has taken all input, so the file's end alone is no error yet.
+            self._chunk = self._raw.read(CHUNK_BYTES)
+        at_end = hungry and not self._chunk
+        try:
+            piece: bytes = decoder.decompress(self._chunk if hungry else b"", max_bytes)
+        except MemoryError:
+            raise
+        except Exception as error:  # zlib.error, OSError, LZMAError: each library has its own
+            raise InputError(
+                f"{self.name}: byte {self.compressed_position()}: corrupt {self.form} data, here or near, in the"
+                f" {self.member} that begins at byte {self._member_at} ({error})"
+            ) from error
+        if decoder.eof:
+            self._chunk = decoder.unused_data
+            self._decoder = None
+        elif hungry:
+            self._chunk = getattr(decoder, "unconsumed_tail", b"")
+        if at_end and not piece and self._decoder is not None:
+            raise InputError(
+                f"{self.name}: byte {self._raw.position}: the file ends inside the {self.form} {self.member} that"
+                f" begins at byte {self._member_at}"
+            )
+        return piece
+
+
+class GzipStream(MemberStream):
+    """One gzip member or many (RFC 1952), each with its CRC and length verified by zlib."""
+
+    form, member = "gzip", "member"
+
+    def _new_decoder(self) -> Any:
+        return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+
+class Bz2Stream(MemberStream):
+    """One bzip2 stream or many, as pbzip2 and cat make them, each block with its CRC verified."""
+
+    form, member = "bzip2", "stream"
+
+    def _new_decoder(self) -> Any:
+        import bz2  # only now: some Pythons are built without it
+
+        return bz2.BZ2Decompressor()
+
+
+class XzStream(MemberStream):
+    """One .xz stream or many, with padding between them; checks verified. Memory: the dictionary, at most 2 GiB."""
+
+    form, member, padding = "xz", "stream", 4
+
+    def _new_decoder(self) -> Any:
+        import lzma
+
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY_BYTES)

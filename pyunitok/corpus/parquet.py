@@ -1,0 +1,311 @@
+"""ParquetReader: one column of strings or bytes of a Parquet file, as documents.
+
+pyarrow reads the wanted column alone, a few rows at a time, whatever the size of the row groups:
+
+    row group 0        row group 1
+    │ batch │ batch │  │ batch │ …       batch ──▶ Waiting ──▶ blocks
+
+Bytes go out as they lie there: what a column of
+strings holds that is no UTF-8 is not refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from pyunitok.corpus.block import BadDocument, Block, Split
+from pyunitok.corpus.json_text import key_path
+from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.text import MAX_DOCS
+from pyunitok.corpus.waiting import Waiting
+from pyunitok.errors import InputError
+
+BATCH_BYTES = 1 << 18
+MAX_ROWS = 4096  # in a batch, where rows are tiny
+FIRST_ROWS = 16  # in the first batch
+READ_BYTES = 1 << 20
+
+
+@dataclass
+class _Batch:
+    """Rows begin..end-1 of the file, as documents that wait.
+
+    rows    int64[n]: of each document; the others are bad
+    others  with metadata, [n]
+    """
+
+    waiting: Waiting
+    rows: np.ndarray[Any, np.dtype[np.int64]]
+    begin: int
+    end: int
+    others: list[bytes]
+
+    @property
+    def n_rows_out(self) -> int:
+        """Rows of the file before the document under way, or before the next one."""
+        n_out = self.waiting.next
+        if n_out == len(self.rows):
+            return self.end
+        return int(self.rows[n_out - 1]) + 1 if n_out else self.begin
+
+
+class ParquetReader:
+    """Cuts the texts of a Parquet file into blocks.
+
+    file      seekable, opened for reading in binary; close() closes it
+    name      of it, for messages
+    text_key  the column: see json_text.key_path; a.b is the field b of the struct a
+    split     where a piece of a document may end: see block.Split
+    start     where to begin, by documents and inside; the beginning of the file by default
+    skip      nulls are left out and go to block.bad; else one is an InputError with file and row
+    metadata  each document's row number and other columns go to block.metadata
+
+    Each row is a document. Rows are counted from 1, like lines. InputError names the file and, as far as it is known,
+    the row: for a column that is missing or holds no text, a null, and whatever pyarrow refuses.
+    Memory: a batch, and the pages and dictionaries that it comes from.
+    """
+
+    ends_with_separator: bool | None = None
+
+    def __init__(
+        self, file: BinaryIO, name: str, text_key: str, split: Split, start: Position = BEGINNING, *,
+        skip: bool = False, metadata: bool = False,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.finished = False
+        self._file = file
+        self._split = split
+        self._key = text_key
+        self._path = key_path(text_key)
+        self._skip, self._metadata = skip, metadata
+        self._bad: deque[int] = deque()  # rows left out that no block has accounted for; from 0, as everywhere within
+        self._position = start
+        self._inside = start.inside  # how much of the first document has gone out before
+        self._batch = _Batch(_nothing(), np.empty(0, np.int64), start.documents, start.documents, [])
+        with self._errors("cannot be read as Parquet"):
+            import pyarrow.parquet
+
+            self._parquet = pyarrow.parquet.ParquetFile(
+                file, buffer_size=READ_BYTES, pre_buffer=False, page_checksum_verification=True
+            )
+            schema = self._parquet.schema_arrow
+        try:
+            _check_column(schema, self._path, self._key)
+        except ValueError as error:
+            raise InputError(f"{name}: {error}") from error
+        self._size_bytes = file.seek(0, 2)
+        self._batches = self._read_batches(start.documents)
+
+    def fill(self, block: Block) -> bool:
+        """Put the next documents into `block`; False once there are none left."""
+        block.clear()
+        if len(block.offsets) <= MAX_DOCS:
+            block.offsets = np.zeros(MAX_DOCS + 1, np.int64)
+        rows: list[int] = []
+        while block.n_docs < MAX_DOCS:
+            if self._batch.waiting:
+                if not self._put(block, rows):
+                    break
+            elif not self._next_batch():
+                self.finished = True
+                break
+        block.source_bytes = int(block.offsets[block.n_docs])
+        self._advance(block)
+        if rows != list(range(block.first_document, block.first_document + len(rows))):
+            block.numbers = np.array(rows, np.int64)
+        return block.n_docs > 0 or bool(block.bad)
+
+    def compressed_position(self) -> int:
+        return self._size_bytes * self._batch.end // max(int(self._parquet.metadata.num_rows), 1)
+
+    def close(self) -> None:
+        self._batches.close()
+        self._file.close()
+
+    def _put(self, block: Block, rows: list[int]) -> bool:
+        """Put what fits, and its rows at the end of `rows`; False if the block is complete."""
+        batch, first, n_before = self._batch, self._batch.waiting.next, block.n_docs
+        more = batch.waiting.put(block, self._split)
+        rows += batch.rows[first : first + block.n_docs - n_before].tolist()
+        block.metadata += batch.others[first : batch.waiting.next]
+        return more
+
+    def _advance(self, block: Block) -> None:
+        """Say where the block stands, and step over it."""
+        before, n_rows = self._position, self._batch.n_rows_out
+        block.first_document, block.inside = before.documents, before.inside
+        block.after = self._position = replace(
+            before, bytes=before.bytes + block.source_bytes, documents=n_rows, inside=self._batch.waiting.inside
+        )
+        while self._bad and self._bad[0] < n_rows:
+            block.bad.append(BadDocument(self._bad.popleft() + 1, f"{self._key!r} is null"))
+
+    def _next_batch(self) -> bool:
+        """Take the next batch; False at the end. It may have no documents."""
+        begin = self._batch.end
+        with self._errors(f"row {begin + 1}: cannot be read, here or further on"):
+            batch = next(self._batches, None)
+            if batch is None:
+                return False
+            column = _column(batch, self._path)
+            rows = np.arange(begin, begin + len(column))
+            others = self._metadata_of(batch, begin) if self._metadata else []
+            if column.null_count:
+                is_null = column.is_null().to_numpy(zero_copy_only=False)
+                self._bad.extend(rows[is_null].tolist())
+                if not self._skip:
+                    raise InputError(f"{self.name}: row {self._bad[0] + 1}: {self._key!r} is null")
+                column, rows = column.drop_null(), rows[~is_null]
+                others = [other for other, null in zip(others, is_null, strict=False) if not null]
+            data, ends = _packed(column)
+        inside = self._inside if len(rows) else 0
+        self._inside -= inside
+        self._batch = _Batch(Waiting(data, ends, inside), rows, begin, begin + len(batch), others)
+        return True
+
+    def _metadata_of(self, batch: Any, begin: int) -> list[bytes]:
+        """A line for block.metadata for each row."""
+        file = json.dumps(self.name).encode()
+        others = enumerate(_other_columns(batch, self._path), begin + 1)
+        return [b'{"file":%b,"line":%d,"metadata":%b}' % (file, row, other) for row, other in others]
+
+    def _read_batches(self, first_row: int) -> Generator[Any, None, None]:
+        """Record batches from that row on.
+
+        How many rows make a batch is learnt from those before: what the file itself says of its sizes means little
+        where values are stored once and repeated, and pyarrow crashes on some damaged descriptions of columns. Where
+        rows turn out far longer than thought, the row group is begun again with fewer at a time.
+        """
+        metadata, begin, n_rows = self._parquet.metadata, 0, FIRST_ROWS
+        for group in range(metadata.num_row_groups):
+            end = begin + metadata.row_group(group).num_rows
+            row, fitting = max(begin, first_row), n_rows
+            while row < end:
+                for batch in self._read_group(group, n_rows, row - begin):
+                    yield batch
+                    row += len(batch)
+                    fitting = self._rows_that_fit(batch)
+                    if fitting * 8 < n_rows or (row == first_row + FIRST_ROWS and fitting > 2 * n_rows):
+                        break
+                else:
+                    if row != end:
+                        raise InputError(f"{self.name}: row {row}: row group {group} ends with it, not with row {end}")
+                n_rows = fitting
+            begin = end
+
+    def _read_group(self, group: int, n_rows: int, n_skipped: int) -> Iterator[Any]:
+        """A row group without its first rows, so many at a time."""
+        columns = None if self._metadata else [".".join(self._path)]
+        for batch in self._parquet.iter_batches(n_rows, [group], columns, use_threads=False):
+            if len(batch) > n_skipped:
+                yield batch[n_skipped:]
+            n_skipped = max(0, n_skipped - len(batch))
+
+    def _rows_that_fit(self, batch: Any) -> int:
+        """How many rows such as these make a batch."""
+        n_bytes = int(_column(batch, self._path).nbytes) + (int(batch.nbytes) if self._metadata else 0)
+        return max(1, min(MAX_ROWS, BATCH_BYTES * len(batch) // max(1, n_bytes)))
+
+    @contextmanager
+    def _errors(self, what: str) -> Iterator[None]:
+        """pyarrow's errors as InputError with the file's name."""
+        try:
+            yield
+        except (InputError, MemoryError):
+            raise
+        except ImportError as error:
+            raise InputError(f"{self.name}: Parquet needs pyarrow: pip install 'pyunitok[parquet]'") from error
+        except Exception as error:  # ArrowException, OSError, ValueError, TypeError: as pyarrow likes
+            raise InputError(f"{self.name}: {what}: {str(error).partition(chr(10))[0]}") from error
+
+
+def _check_column(schema: Any, path: list[str], key: str) -> None:
+    """ValueError unless there is one column of text at `path`."""
+    import pyarrow
+
+    fields, kind = list(schema), None
+    for name in path:
+        if kind is not None and not pyarrow.types.is_struct(kind):
+            raise ValueError(f"{name!r} of {key!r} is looked for in a column of {kind}, which has no fields")
+        if kind is not None:
+            fields = [kind.field(k) for k in range(kind.num_fields)]
+        found = [field.type for field in fields if field.name == name]
+        if len(found) != 1:
+            names = ", ".join(field.name for field in fields)
+            raise ValueError(f"{'several columns' if found else 'no column'} {name!r} (of {key!r}); there are: {names}")
+        kind = found[0]
+    types = pyarrow.types
+    stored = _stored(kind)
+    value = stored.value_type if types.is_dictionary(stored) else stored
+    if not any(test(value) for test in (types.is_string, types.is_large_string, types.is_string_view, types.is_binary,
+                                        types.is_large_binary, types.is_binary_view)):  # fmt: skip
+        raise ValueError(f"the column {key!r} holds {kind}, not strings or bytes")
+
+
+def _stored(kind: Any) -> Any:
+    """The type that lies under an extension type such as arrow.json."""
+    return getattr(kind, "storage_type", kind)
+
+
+def _column(batch: Any, path: list[str]) -> Any:
+    """The array at `path` of a record batch; null where a struct around it is."""
+    import pyarrow
+    import pyarrow.compute
+
+    column = batch.column(batch.schema.get_field_index(path[0]))
+    for name in path[1:]:
+        column = pyarrow.compute.struct_field(column, [column.type.get_field_index(name)])
+    column = getattr(column, "storage", column)
+    kinds = pyarrow.types
+    if kinds.is_dictionary(column.type) or kinds.is_string_view(column.type) or kinds.is_binary_view(column.type):
+        column = column.cast(pyarrow.large_binary())
+    return column
+
+
+def _other_columns(batch: Any, path: list[str]) -> list[bytes]:
+    """Each row without what lies at `path`, as a JSON object. What JSON has no form for becomes a string."""
+    import msgspec
+    import pyarrow
+
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if [name] != path:
+            coarse = getattr(column.type, "unit", None) != "ns"  # Python's times know no ns
+            columns.append((name, (column if coarse else column.cast(pyarrow.string())).to_pylist()))
+    others = []
+    for k in range(len(batch)):
+        row = {name: values[k] for name, values in columns}
+        _remove(row, path)
+        others.append(msgspec.json.encode(row, enc_hook=str))
+    return others
+
+
+def _remove(row: Any, path: list[str]) -> None:
+    for name in path[:-1]:
+        row = row.get(name)
+        if row is None:
+            return
+    row.pop(path[-1], None)
+
+
+def _nothing() -> Waiting:
+    return Waiting(np.empty(0, np.uint8), np.zeros(1, np.int64))
+
+
+def _packed(column: Any) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], np.ndarray[Any, np.dtype[np.int64]]]:
+    """The bytes of an array of strings without nulls, in place, and where each ends."""
+    import pyarrow
+
+    if len(column) == 0:
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)
+    large = pyarrow.types.is_large_string(column.type) or pyarrow.types.is_large_binary(column.type)
+    _, ends, data = column.buffers()
+    offsets = np.frombuffer(ends, np.int64 if large else np.int32)[column.offset : column.offset + len(column) + 1]
+    return np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8), offsets.astype(np.int64)

@@ -1,0 +1,107 @@
+"""PipeStream: a pipe that is hashed as it is read, so that a later run can tell whether it is given the same again.
+
+A file that a run has read in part can be opened again and is known by its size and time. A pipe begins at its
+beginning, and nothing but its bytes tells what it is: they are read again, compared, and dropped.
+
+    on going on:   [ dropped, compared          | compared, then handed out | handed out ... ]
+                   0                          start                   known.n_bytes
+"""
+
+from __future__ import annotations
+
+import threading
+
+from pyunitok.corpus.block import ByteStream
+from pyunitok.errors import InputError
+from pyunitok.hashing import HASH_CHUNK_BYTES, ChunkHash, Hashed
+
+PIECE_BYTES = 1 << 18
+
+
+class PipeStream:
+    """A ByteStream over another one.
+
+    known  what an earlier run has read of it; from `start` on its bytes will be wanted again
+
+    InputError from readinto, before any byte from `start` on is handed out, where the pipe does not begin with that.
+    """
+
+    def __init__(self, stream: ByteStream, known: Hashed | None = None, start: int = 0) -> None:
+        self.name = stream.name
+        self._stream = stream
+        self._hash = ChunkHash()
+        self._turn = threading.Lock()  # one thread reads, another asks for the state
+        self._known, self._start = known or Hashed(), start
+        self._checked = not self._known.n_bytes
+        self._n_compared = 0  # chunks
+        self._ahead = memoryview(b"")
+        self._n_out = 0
+
+    def state(self) -> Hashed:
+        """Of all that was read of the pipe; at least what was handed out."""
+        with self._turn:
+            return self._hash.state()
+
+    def readinto(self, buffer: memoryview) -> int:
+        if not self._checked and self._n_out + len(buffer) > self._start:
+            self._check()
+        n = min(len(buffer), len(self._ahead))
+        buffer[:n] = self._ahead[:n]
+        self._ahead = self._ahead[n:]
+        n += self._read(buffer[n:])
+        self._n_out += n
+        if not self._checked:
+            if n < len(buffer):
+                raise self._ended()
+            self._compare()
+        return n
+
+    def drain(self) -> None:
+        """Read all; InputError unless it is what is known, no more and no less."""
+        self._start = self._known.n_bytes
+        piece = memoryview(bytearray(PIECE_BYTES))
+        self._check()
+        if self._stream.readinto(piece[:1]):
+            raise self._differs(f"it goes on after byte {self._known.n_bytes}, where it ended then")
+
+    def compressed_position(self) -> int:
+        return self._stream.compressed_position()
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def _read(self, buffer: memoryview) -> int:
+        n_read = self._stream.readinto(buffer)
+        with self._turn:
+            self._hash.update(buffer[:n_read])
+        return n_read
+
+    def _check(self) -> None:
+        """Read what is known, compare, and keep what lies from `start` on."""
+        known, at = self._known, self._hash.n_bytes
+        kept = bytearray()
+        piece = memoryview(bytearray(PIECE_BYTES))
+        while at < known.n_bytes:
+            n_read = self._read(piece[: min(PIECE_BYTES, known.n_bytes - at)])
+            if not n_read:
+                raise self._ended()
+            kept += piece[max(0, self._start - at) : n_read]
+            at += n_read
+            self._compare()
+        self._ahead, self._checked = memoryview(kept), True
+
+    def _compare(self) -> None:
+        """InputError where a chunk that was read, or at the end the rest, is another one than it was."""
+        known, end = self._known, self._hash.n_bytes
+        for k in range(self._n_compared, min(len(self._hash.digests), len(known.digests))):
+            if self._hash.digests[k] != known.digests[k]:
+                raise self._differs(f"its bytes {k * HASH_CHUNK_BYTES} to {(k + 1) * HASH_CHUNK_BYTES} are others")
+            self._n_compared = k + 1
+        if end == known.n_bytes and self._hash.state() != known:
+            raise self._differs(f"its bytes {known.rest_at} to {end} are others")
+
+    def _ended(self) -> InputError:
+        return self._differs(f"it ends at byte {self._hash.n_bytes}, and had {self._known.n_bytes} bytes or more")
+
+    def _differs(self, how: str) -> InputError:
+        return InputError(f"{self.name}: not what the earlier run was given: {how}; --overwrite starts again")

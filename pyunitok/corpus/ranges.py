@@ -1,0 +1,316 @@
+"""Ranges: a large file in parts that can be read apart, each with the documents that begin in it.
+
+    frames     │ 0         │ 1        │ 2         │ 3       │        of a .zst file; bytes, of one without compression
+    documents   a a a|b b b b b|c c|d d d d d d d d d d d|e e
+    ranges     │ a b: reads on into 1 │ c d: reads on into 3        │ e
+
+A range begins behind the first separator at or after its first byte, and ends where the next range begins. Both are
+found from the bytes there alone, so ranges need nothing from each other, and all of them together are the file. A
+separator may overlap itself ("\\n\\n" in "\\n\\n\\n"), and which of its occurrences count then depends on what came
+before: so the one looked for is one that none before it overlaps, which counts in any case.
+
+Where frames begin is read from the table of a seekable file, if that agrees with the frames, else from their headers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+import numpy as np
+
+from pyunitok import remote
+from pyunitok.corpus.block import Block, ByteStream
+from pyunitok.corpus.frames import FrameError, FrameScanner, header_size, parse_header
+from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.jsonl import JsonlReader
+from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.stream import CHUNK_BYTES, RawFile, decompressed
+from pyunitok.corpus.stream import open as open_stream
+from pyunitok.corpus.text import TextReader
+from pyunitok.errors import InputError
+
+_TABLE_MAGIC = 0x8F92EAB1
+_TABLE_FRAME_MAGIC = 0x184D2A5E
+_FOOTER_BYTES = 9
+_HEADER_BYTES = 18  # the longest of a frame
+
+
+@dataclass(frozen=True)
+class Range:
+    """Some bytes of a file as it lies there: whole frames, or any bytes of one that is not compressed.
+
+    end  None: to the end of the file
+    """
+
+    begin: int = 0
+    end: int | None = None
+
+
+def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[Range]:
+    """Ranges of at least n_bytes of the file each, where it can be divided: together they are all of it.
+
+    separator  between the documents: of text as in TextReader, of JSON lines a newline. None: the file is one document,
+               and one range.
+
+    A gzip file, a pipe and a file of one frame are one range too, and a .zst file behind a URL, where looking for
+    frames would fetch most of it. InputError. Cost: a few bytes of each frame; of files of up to n_bytes, nothing.
+    """
+    if separator is None or source.size_bytes is None or source.compression not in ("zst", "none"):
+        return [Range()]
+    if source.format == "parquet" or source.size_bytes <= n_bytes:
+        return [Range()]
+    if source.compression == "zst" and remote.is_url(source.path):
+        return [Range()]
+    begins = [0]
+    if source.compression == "none":
+        begins += range(n_bytes, source.size_bytes, n_bytes)
+    else:
+        for at in frame_begins(source.path):
+            if at - begins[-1] >= n_bytes:
+                begins.append(at)
+    return [Range(begin, end) for begin, end in zip(begins, [*begins[1:], None], strict=True)]
+
+
+def open_range(source: Source, part: Range, separator: bytes | None) -> Source:
+    """A source with the documents of this range alone. It can be read once. A reader counts its lines from where it is
+    told that they start: counted() says where, UNCOUNTED leaves it open."""
+    if part == Range():
+        return source
+    assert separator is not None
+    return replace(described_range(source, part), opened=_RangeStream(source, part, separator))
+
+
+def described_range(source: Source, part: Range) -> Source:
+    """Like open_range, but not opened."""
+    if part == Range():
+        return source
+    size = (source.size_bytes if part.end is None else part.end) or 0
+    return replace(source, size_bytes=size - part.begin, is_range=True)
+
+
+# Where a range starts whose lines, documents and bytes before it nobody has counted: not at a file's beginning.
+UNCOUNTED = Position(bytes=1, documents=1, lines=1, file_bytes=1)
+
+
+def counted(source: Source, part: Range, separator: bytes | None) -> Position:
+    """What is in a range: its bytes, documents and lines, bad lines among them. InputError. Reads it all once."""
+    stream = open_stream(open_range(source, part, separator))
+    try:
+        at = BEGINNING if part.begin == 0 else UNCOUNTED
+        reader: JsonlReader | TextReader
+        if source.format == "jsonl":
+            reader = JsonlReader(stream, "text", len, CHUNK_BYTES, at, skip=True)
+        else:
+            reader = TextReader(stream, separator, len, at)
+        block = Block(np.empty(1 << 20, np.uint8), after=at)
+        while reader.fill(block):
+            pass
+    finally:
+        stream.close()
+    after = block.after
+    n_documents, n_lines = after.documents - at.documents, after.lines - at.lines
+    return Position(bytes=after.bytes - at.bytes, documents=n_documents, lines=n_lines)
+
+
+def followed_by(before: Position, more: Position) -> Position:
+    """Where a range starts that comes after `more`, which starts at `before`."""
+    n_bytes = before.bytes + more.bytes
+    return Position(
+        bytes=n_bytes, documents=before.documents + more.documents, lines=before.lines + more.lines, file_bytes=n_bytes
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- frames
+
+
+def frame_begins(path: str) -> list[int]:
+    """Where the zstd frames of a file begin, skippable ones left out. InputError where it is no sequence of whole
+    frames, as far as their headers say; what is in them is not looked at."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            table = read_table(file)
+            return scan(file, path) if table is None else table
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_table(file: BinaryIO) -> list[int] | None:
+    """Where the frames of a file in the seekable format begin, by its table; None without one, or where it disagrees
+    with the headers of the frames."""
+    n_file = file.seek(0, 2)
+    if n_file < _FOOTER_BYTES + 8:
+        return None
+    file.seek(n_file - _FOOTER_BYTES)
+    n_frames, descriptor, magic = struct.unpack("<IBI", file.read(_FOOTER_BYTES))
+    n_entry = 12 if descriptor & 0x80 else 8
+    n_table = n_frames * n_entry + _FOOTER_BYTES
+    table_at = n_file - n_table - 8
+    if magic != _TABLE_MAGIC or descriptor & 0x7C or table_at < 0:
+        return None
+    file.seek(table_at)
+    if struct.unpack("<II", file.read(8)) != (_TABLE_FRAME_MAGIC, n_table):
+        return None
+    table = file.read(n_frames * n_entry)
+    begins, at = list[int](), 0
+    for k in range(n_frames):
+        n_compressed, n_decompressed = struct.unpack_from("<II", table, k * n_entry)
+        skippable = _agrees(file, at, n_decompressed)
+        if skippable is None or n_compressed == 0:
+            return None
+        if not skippable:
+            begins.append(at)
+        at += n_compressed
+    return begins if at == table_at else None
+
+
+def _agrees(file: BinaryIO, at: int, n_decompressed: int) -> bool | None:
+    """Whether the frame that begins there is a skippable one; None if none does, or it gives not so many bytes."""
+    file.seek(at)
+    start = file.read(_HEADER_BYTES)
+    try:
+        if header_size(start) > len(start):
+            return None
+        header = parse_header(start)
+    except FrameError:
+        return None
+    if header.skippable:
+        return True if n_decompressed == 0 else None
+    return False if header.content_bytes in (None, n_decompressed) else None
+
+
+def scan(file: BinaryIO, name: str) -> list[int]:
+    """Where the frames of a file begin, from the headers of the frames and of their blocks."""
+    n_file = file.seek(0, 2)
+    begins, frame_at = list[int](), 0
+    while frame_at < n_file:
+        scanner, at = FrameScanner(), frame_at
+        while not scanner.done:
+            file.seek(at)
+            chunk = file.read(_HEADER_BYTES)
+            try:
+                at += scanner.feed(chunk) + scanner.pass_over()
+            except FrameError as error:
+                raise InputError(f"{name}: byte {frame_at + error.at}: {error}") from error
+            if at > n_file or (not chunk and not scanner.done):
+                raise InputError(
+                    f"{name}: byte {n_file}: the file ends inside the zstd frame that begins at byte {frame_at}"
+                )
+        assert scanner.header is not None
+        if not scanner.header.skippable:
+            begins.append(frame_at)
+        frame_at = at
+    return begins
+
+
+# ------------------------------------------------------------------------------------------------------- reading
+
+
+class _RangeStream:
+    """A ByteStream of a range's documents: from the first separator that counts to the one behind its end."""
+
+    def __init__(self, source: Source, part: Range, separator: bytes) -> None:
+        self.name = source.name
+        self._part = part
+        self._separator = separator
+        self._inside = _open(source, part)
+        self._behind = None if part.end is None else _open(source, Range(part.end))
+        self._pieces = self._read_pieces()
+        self._piece = memoryview(b"")
+
+    def readinto(self, buffer: memoryview) -> int:
+        n = 0
+        while n < len(buffer):
+            if not self._piece:
+                piece = next(self._pieces, None)
+                if piece is None:
+                    break
+                self._piece = memoryview(piece)
+            more = self._piece[: len(buffer) - n]
+            buffer[n : n + len(more)] = more
+            self._piece = self._piece[len(more) :]
+            n += len(more)
+        return n
+
+    def compressed_position(self) -> int:
+        return self._inside.compressed_position() - self._part.begin
+
+    def close(self) -> None:
+        self._inside.close()
+        if self._behind is not None:
+            self._behind.close()
+
+    def _read_pieces(self) -> Iterator[bytes]:
+        begin = Search(self._separator) if self._part.begin else None
+        for chunk in _chunks(self._inside):
+            if begin is None:
+                yield chunk
+            elif (at := begin.feed(chunk)) is not None:
+                yield chunk[at:]
+                begin = None
+        if self._behind is None:
+            return
+        end = Search(self._separator)
+        for chunk in _chunks(self._behind):
+            at, from_at = end.feed(chunk), 0
+            if begin is not None and (found := begin.feed(chunk)) is not None:
+                from_at, begin = found, None
+            if begin is None:
+                yield chunk[from_at:at]
+            if at is not None:
+                return
+
+
+class Search:
+    """Looks for the first separator that none before it overlaps, in text that begins at any byte of a file."""
+
+    def __init__(self, separator: bytes) -> None:
+        self._separator = separator
+        self._tail = b""  # of the text so far what a separator may begin with that ends in the next chunk
+        self._n_bytes = 0  # of text so far
+        self._last: int | None = None  # where in it the last separator began
+
+    def feed(self, chunk: bytes) -> int | None:
+        """Where in the chunk, the next of the text, that separator ends; None if it does not."""
+        n = len(self._separator)
+        text = self._tail + chunk
+        base = self._n_bytes - len(self._tail)
+        at = text.find(self._separator)
+        while at >= 0:
+            is_apart = base + at >= n - 1 if self._last is None else base + at - self._last >= n
+            if is_apart:
+                return at + n - len(self._tail)
+            self._last = base + at
+            at = text.find(self._separator, at + 1)
+        self._n_bytes += len(chunk)
+        self._tail = text[len(text) - n + 1 :] if n > 1 else b""
+        return None
+
+
+def _chunks(stream: ByteStream) -> Iterator[bytes]:
+    buffer = bytearray(CHUNK_BYTES)
+    while n := stream.readinto(memoryview(buffer)):
+        yield bytes(buffer[:n])
+
+
+def _open(source: Source, part: Range) -> ByteStream:
+    raw = RawFile(source.path)
+    raw.begin_at(part.begin)
+    raw.end_at(part.end)
+    return decompressed(raw, source.compression)
+
+
+def separator_of(source: Source, separator: bytes | None) -> bytes | None:
+    """Between the documents of a source: of JSON lines a newline, of text what is given."""
+    return b"\n" if source.format == "jsonl" else separator
+
+
+def sources_of(sources: Sequence[Source], separator: bytes | None, n_bytes: int) -> list[tuple[int, Range]]:
+    """All units of work of a run: the number of the source and the range of it, in the order of the output."""
+    return [
+        (number, part)
+        for number, source in enumerate(sources)
+        for part in plan_ranges(source, separator_of(source, separator), n_bytes)
+    ]

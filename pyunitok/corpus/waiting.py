@@ -1,0 +1,75 @@
+"""Waiting: documents that have been read and not yet put into blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyunitok.corpus.block import Block, Split
+from pyunitok.corpus.text import CARRY_SHARE, MAX_DOCS
+
+
+class Waiting:
+    """Documents laid end to end, of which some have gone out:
+
+        data   [ o u t f o x b r o w n l a z y ]        next     the document that goes out next
+                 0     3     6         11      15        inside   how many bytes of it have gone out
+                 ends
+
+    data    uint8[]
+    ends    int64[n + 1], ends[0] = where the first begins
+    inside  as above, to begin with
+    """
+
+    def __init__(
+        self, data: np.ndarray[Any, np.dtype[np.uint8]], ends: np.ndarray[Any, np.dtype[np.int64]], inside: int = 0
+    ) -> None:
+        self._data = data
+        self._ends = ends
+        self.next = 0
+        self.inside = inside
+
+    def __len__(self) -> int:
+        """How many have not gone out whole."""
+        return len(self._ends) - 1 - self.next
+
+    def put(self, block: Block, split: Split) -> bool:
+        """Put more into the block, which has room for MAX_DOCS offsets; False once it is complete."""
+        return bool(len(self)) and (self._put_whole(block) or self._put_piece(block, split))
+
+    def _put_whole(self, block: Block) -> bool:
+        """Put the documents that fit whole, or the rest of the one under way; whether there was any."""
+        first, at = self.next, int(block.offsets[block.n_docs])
+        begin = int(self._ends[first]) + self.inside
+        behind = int(np.searchsorted(self._ends, begin + len(block.data) - at, side="right")) - 1
+        behind = min(behind, first + MAX_DOCS - block.n_docs)
+        if behind <= first:
+            return False
+        end = int(self._ends[behind])
+        block.data[at : at + end - begin] = self._data[begin:end]
+        block.offsets[block.n_docs + 1 : block.n_docs + 1 + behind - first] = self._ends[first + 1 : behind + 1] + (
+            at - begin
+        )
+        block.n_docs += behind - first
+        self.next, self.inside = behind, 0
+        return True
+
+    def _put_piece(self, block: Block, split: Split) -> bool:
+        """Put a piece of the next document, which does not fit whole; False if the block is then complete."""
+        begin, end = int(self._ends[self.next]) + self.inside, int(self._ends[self.next + 1])
+        at = int(block.offsets[block.n_docs])
+        room = len(block.data) - at
+        if block.n_docs and (room == 0 or (end - begin) * CARRY_SHARE <= len(block.data)):
+            return False
+        block.data[at:] = self._data[begin : begin + room]
+        size = split(block.data.data[at:]) if room else 0
+        if size:
+            block.n_docs += 1
+            block.offsets[block.n_docs] = at + size
+            block.open_end = True
+            self.inside += size
+        elif block.n_docs == 0:  # nothing divides it: more of it is needed
+            block.data = np.concatenate((block.data, np.empty(max(room, 1), np.uint8)))
+            return True
+        return False

@@ -1,0 +1,41 @@
+"""count_ids(): how often each id stands in a token file, over threads, in constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from pyunitok.batch import available_cores
+
+CHUNK_IDS = 1 << 20
+
+
+def count_ids(
+    ids: np.ndarray[Any, Any], *, threads: int | None = None, on_ids: Callable[[int], None] = lambda _: None
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """int64[largest id + 1], or 65,536 for uint16; on_ids is told how many were counted, from any thread.
+
+    Each thread adds its chunks up in an array of its own: 8 bytes for each id up to the largest, and some 20 MiB.
+    """
+    threads = threads or available_cores()
+
+    def part(k: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+        sums = np.zeros(65536 if ids.dtype.itemsize == 2 else 0, np.int64)
+        for begin in range(k * CHUNK_IDS, len(ids), threads * CHUNK_IDS):
+            chunk = ids[begin : begin + CHUNK_IDS]
+            counts = np.bincount(chunk, minlength=len(sums))
+            counts[: len(sums)] += sums
+            sums = counts
+            on_ids(len(chunk))
+        return sums
+
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(part, range(threads)))
+    total = max(parts, key=len)
+    for counts in parts:
+        if counts is not total:
+            total[: len(counts)] += counts
+    return total

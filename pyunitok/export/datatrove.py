@@ -1,0 +1,39 @@
+"""datatrove and nanotron: NAME_00000_unshuffled.ds, the tokens; .ds.index, our ends as they are; .ds.metadata."""
+
+from __future__ import annotations
+
+from pyunitok.export.documents import bounds
+from pyunitok.export.files import Folder
+from pyunitok.export.options import Options
+from pyunitok.tokens import TokenArray, sidecars
+
+TAKES = ()
+
+
+def names(options: Options) -> list[str]:
+    base = f"{options.name}_00000_unshuffled.ds"
+    return [base, f"{base}.index", f"{base}.metadata"]
+
+
+def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
+    for _ in bounds(array):  # the ends go out as they are: they had better be right
+        pass
+    tokens, index, metadata = names(options)
+    folder.reserve(tokens, index, metadata)
+    model = array.manifest.model.get("name") if array.manifest else None
+    lines = [f"{model or 'unknown'}|{array.ids.dtype.itemsize}", str(len(array.ids)), humanised(len(array.ids))]
+    with folder.write(metadata) as file:
+        file.write("\n".join(lines).encode())
+    folder.share(index, sidecars(array.path)[0])
+    folder.share(tokens, array.path)
+    return []
+
+
+def humanised(n: int) -> str:
+    """A count as datatrove writes it (humanize.metric(n, unit="T")): three digits, a power of 1000."""
+    exponent = len(str(n)) - 1
+    value, digits = n / 1000 ** (exponent // 3), 2 - exponent % 3
+    if round(value, digits) >= 10 ** (exponent % 3 + 1):  # 9,999 is 10.0 k
+        exponent += 1
+        value, digits = n / 1000 ** (exponent // 3), 2 - exponent % 3
+    return f"{value:.{digits}f} {' kMGTPEZYRQ'[exponent // 3].strip()}T"

@@ -1,0 +1,137 @@
+"""Direct: tokenize into another tool's format. The token file is made as always, exported beside itself, and removed.
+
+    tokenizing ──▶ OUT OUT.ends OUT.json ──▶ files of the format ──▶ OUT.json says so ──▶ OUT, OUT.ends removed
+
+OUT.json stays: it says what made the files, and the same command finds there that all is done. Each step may be done
+twice, so that a run which was killed anywhere goes on: files of the format that are there are replaced only where
+OUT.json says that an export was begun.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyunitok
+from pyunitok.errors import OutputError
+from pyunitok.export import Exported, default_name, export, module
+from pyunitok.export.files import Written
+from pyunitok.export.options import Options
+from pyunitok.journal import Identity, run_of
+from pyunitok.outfile import OutputLock, check_target, sync_folder, write_whole
+from pyunitok.tokens import Manifest, sidecars
+
+
+@dataclass(frozen=True)
+class Direct:
+    """What `tokenize -o OUT --format TO` is to make: files in OUT's folder, named after OUT.
+
+    keep       leave OUT and OUT.ends where they are
+    overwrite  files that exist may be replaced
+    """
+
+    out: Path
+    to: str
+    options: Options
+    copy: bool = False
+    keep: bool = False
+    overwrite: bool = False
+
+    def check(self) -> None:
+        """OutputError, before any work, where the options are wrong or a file may not be written."""
+        writer = module(self.to)
+        self.options.check(writer.TAKES, self.to)
+        own = {self.out, *sidecars(self.out)}
+        for name in writer.names(self.options):
+            path = self.out.parent / name
+            if path in own:
+                raise OutputError(f"{self.to} has a file {name} of its own: name OUT otherwise, say without suffix")
+            if not self._begun():
+                check_target(path, overwrite=self.overwrite)
+
+    def finished(self, run: Identity) -> Manifest | None:
+        """The manifest where this very command was carried out before; None where there is something to do.
+
+        OutputError where another one was, or its files are not what they were.
+        """
+        manifest = self._manifest()
+        if self.overwrite or manifest is None or self.out.exists() or not (manifest.exported or {}).get("files"):
+            return None
+        done = manifest.exported or {}
+        differences = run_of(manifest).differences(run)
+        differences += [] if done["wanted"] == self._wanted() else [f"{done['wanted']} then, {self._wanted()} now"]
+        if differences:
+            what = f"{sidecars(self.out)[1]} is of another command ({'; '.join(differences)})"
+            raise OutputError(f"{what}; --overwrite starts again")
+        for name, n_bytes in done["files"].items():
+            path = self.out.parent / name
+            if not path.is_file() or path.stat().st_size != n_bytes:
+                raise OutputError(f"{path} does not have its {n_bytes} bytes any more; --overwrite starts again")
+        with self._locked():
+            self._remove()
+        return manifest
+
+    def make(self) -> Exported:
+        """Export OUT, which is whole, and remove it."""
+        with self._locked():
+            manifest = self._manifest()
+            assert manifest is not None
+            done = (manifest.exported or {}) if self._begun() else {}
+            if done.get("files") and all((self.out.parent / name).exists() for name in done["files"]):
+                files = [Written(self.out.parent / name, n, "there") for name, n in done["files"].items()]
+                exported = Exported(files, [])
+            else:
+                begin = self._writer(manifest, None)
+                array = pyunitok.open(self.out)
+                exported = export(array, self.to, self.out.parent, self.options, copy=self.copy,
+                                  overwrite=self.overwrite or self._begun(), before_commit=begin)  # fmt: skip
+                self._writer(manifest, exported)()
+            self._remove()
+            return exported
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Nobody else writes OUT meanwhile."""
+        lock = OutputLock(self.out)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _manifest(self) -> Manifest | None:
+        path = sidecars(self.out)[1]
+        return Manifest.read(path) if path.exists() else None
+
+    def _wanted(self) -> dict[str, Any]:
+        return {"format": self.to, **asdict(self.options)}
+
+    def _begun(self) -> bool:
+        """Whether OUT.json speaks of this very export."""
+        manifest = self._manifest()
+        return manifest is not None and (manifest.exported or {}).get("wanted") == self._wanted()
+
+    def _writer(self, manifest: Manifest, exported: Exported | None) -> Callable[[], None]:
+        """What writes into OUT.json how far the export is."""
+
+        def write() -> None:
+            files = {written.path.name: written.n_bytes for written in exported.files} if exported else None
+            manifest.exported = {"wanted": self._wanted(), "files": files}
+            write_whole(sidecars(self.out)[1], manifest.to_json())
+            sync_folder(self.out.parent)
+
+        return write
+
+    def _remove(self) -> None:
+        if self.keep:
+            return
+        self.out.unlink(missing_ok=True)  # first: without it, nobody takes the rest for a token file
+        sidecars(self.out)[0].unlink(missing_ok=True)
+        sync_folder(self.out.parent)
+
+
+def named(out: Path, name: str | None, **options: Any) -> Options:
+    """Options of an export that is made beside OUT."""
+    return Options(name or default_name(out), **options)

@@ -1,0 +1,82 @@
+"""What exports need of a token file's documents: their bounds, and a separator before each."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pyunitok.errors import OutputError
+from pyunitok.tokens import TokenArray
+
+CHUNK_DOCS = 1 << 18
+CHUNK_TOKENS = 2 << 20
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def bounds(array: TokenArray, first: int = 0, stop: int | None = None) -> Iterator[tuple[int, Ints]]:
+    """Yield (d, int64[n + 1]) for runs of documents of first..stop-1: document d + k is ids[b[k]:b[k + 1]].
+
+    OutputError, naming the document, where ends decrease, reach past the tokens, or leave no room for the eod.
+    """
+    stop = len(array) if stop is None else stop
+    least = int(array.eod_id is not None)
+    for d in range(first, stop, CHUNK_DOCS):
+        ends = array.ends[d : min(d + CHUNK_DOCS, stop)]
+        b = np.concatenate(([array.ends[d - 1] if d else 0], ends)).astype(np.int64)
+        wrong = np.flatnonzero((np.diff(b) < least) | (b[1:] > len(array.ids)) | (b[1:] < 0))
+        if len(wrong):
+            k = int(wrong[0])
+            raise OutputError(f"{array.path}: document {d + k} spans tokens {b[k]} to {b[k + 1]}: a damaged .ends")
+        yield d, b
+
+
+class Separated:
+    """The documents with a separator before each, in place of the eod after each; a stream that is read in ranges.
+
+    with an eod      ids    a b c eod d e eod                without    ids    a b c d e
+                     here   sep a b c sep d e                           here   sep a b c sep d e
+
+    len(self) tokens; starts(i, j): where documents i..j-1 begin, at their separators.
+    """
+
+    def __init__(self, array: TokenArray, separator: int) -> None:
+        self._array, self.separator = array, separator
+        self._inserted = int(array.eod_id is None)
+        self._n_docs = len(array)
+
+    def __len__(self) -> int:
+        return len(self._array.ids) + self._inserted * self._n_docs
+
+    def starts(self, i: int, j: int) -> Ints:
+        """int64[j - i]; document number len(documents) begins at the end."""
+        ret = np.zeros(j - i, np.int64)
+        k = int(i == 0 and j > 0)
+        ret[k:] = self._array.ends[i - 1 + k : j - 1]
+        return ret + self._inserted * np.arange(i, j)
+
+    def first_at(self, position: int) -> int:
+        """The first document that begins at `position` or behind it; len(documents) if there is none."""
+        n = self._n_docs
+        return bisect.bisect_left(range(n), position, key=lambda i: int(self.starts(i, i + 1)[0]))
+
+    def read(self, begin: int, end: int, dtype: np.dtype[Any]) -> tuple[np.ndarray[Any, Any], Ints]:
+        """dtype[end - begin], and where separators stand in it."""
+        i, j = self.first_at(begin), self.first_at(end)
+        at = self.starts(i, j) - begin
+        if self._inserted:
+            tokens = self._array.ids[begin - i : end - j].astype(dtype)
+            return np.insert(tokens, at - np.arange(j - i), self.separator), at
+        out = np.empty(end - begin, dtype)
+        skipped = int(begin == 0 and end > 0)
+        out[skipped:] = self._array.ids[begin + skipped - 1 : end - 1]
+        out[at] = self.separator
+        return out, at
+
+    def chunks(self, begin: int, end: int, dtype: np.dtype[Any]) -> Iterator[tuple[int, np.ndarray[Any, Any], Ints]]:
+        """(position, *read()) for all of begin..end-1, a few MiB at a time."""
+        for at in range(begin, end, CHUNK_TOKENS):
+            yield at, *self.read(at, min(at + CHUNK_TOKENS, end), dtype)

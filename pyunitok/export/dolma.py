@@ -1,0 +1,37 @@
+"""dolma and OLMo-core: NAME.npy, which has no header whatever its name says, and NAME.csv.gz.
+
+    NAME.csv.gz   a row for each document, CSV, CR LF, no header: start, end, id, src, loc
+                  start, end in tokens, the end exclusive; src its input; loc its line there, from 1
+"""
+
+from __future__ import annotations
+
+import gzip
+
+from pyunitok.export.documents import bounds
+from pyunitok.export.files import Folder
+from pyunitok.export.options import Options
+from pyunitok.export.origins import csv_rows
+from pyunitok.tokens import TokenArray
+
+TAKES = ()
+LEVEL = 1  # the file is small beside the tokens, and at 9 it would take longer than all the rest
+
+
+def names(options: Options) -> list[str]:
+    return [f"{options.name}.npy", f"{options.name}.csv.gz"]
+
+
+def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
+    tokens, csv = names(options)
+    folder.reserve(tokens, csv)
+    with folder.write(csv) as file, gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as packed:
+        for first, b in bounds(array):
+            for part in csv_rows(array, first, b):
+                packed.write(part)
+    folder.share(tokens, array.path)
+    dtype = array.ids.dtype.name
+    notes = [f"{tokens} has no header: numpy.memmap({tokens!r}, {dtype!r}) reads it, numpy.load does not"]
+    if array.eod_id is None:
+        notes.append("the token file has no eod: OLMo-core must take boundaries from the .csv.gz")
+    return notes

@@ -1,0 +1,200 @@
+"""Folder: the files of one export, which appear whole or not at all; tokens by hard link, by reflink, or copied.
+
+    link      the same file under a second name: no time, no space, no second copy in the page cache
+    reflink   a file of its own that shares its blocks until one is written to (btrfs, XFS, …): no time, no space
+    copy      inside the kernel where it can (copy_file_range), else through a buffer
+
+Every file is written or linked as NAME.partial; commit() gives all of them their names, one rename after the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from pyunitok.errors import OutputError
+from pyunitok.outfile import check_target, partial_name, sync_folder
+
+FICLONE = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
+COPY_BYTES = 1 << 30  # what one copy_file_range is asked for
+BUFFER_BYTES = 4 << 20
+# A kernel, or these two file systems, that cannot; then there is the next way.
+CANNOT = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.EINVAL, errno.ENOTTY}
+CANNOT |= {errno.EOPNOTSUPP, errno.EBADF, errno.ETXTBSY}
+
+
+@dataclass(frozen=True)
+class Written:
+    """One file of an export; how: "linked", "reflinked", "copied" or "written"."""
+
+    path: Path
+    n_bytes: int
+    how: str
+
+
+class Folder:
+    """Where an export goes: made if it is not there. A context: leaving it without commit() removes what it made.
+
+    path       the folder
+    overwrite  files that exist may be replaced
+    copy       never link: every file has blocks of its own
+    keep       files that must not be replaced, whatever the format calls its own: the token file itself
+    """
+
+    def __init__(self, path: Path, *, overwrite: bool = False, copy: bool = False, keep: Iterable[Path] = ()) -> None:
+        self.path = path
+        self._overwrite, self._copy = overwrite, copy
+        self._keep = {os.path.realpath(kept) for kept in keep}
+        self._written: list[Written] = []
+        self._stale: list[Path] = []
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be made a folder: {error.strerror}") from error
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for written in self._written:
+            partial_name(written.path).unlink(missing_ok=True)
+
+    def reserve(self, *names: str) -> None:
+        """OutputError, before any work, where one of these files may not be written."""
+        for name in names:
+            path = self.path / name
+            if os.path.realpath(path) in self._keep:
+                raise OutputError(f"{path} is the token file itself; name another folder, or other files (--name)")
+            check_target(path, overwrite=self._overwrite)
+
+    def discard(self, paths: Iterable[Path], why: str) -> None:
+        """At the commit, remove files that would be wrong beside the new ones. OutputError unless we may overwrite."""
+        found = sorted(paths)
+        if found and not self._overwrite:
+            raise OutputError(f"{found[0]} {why}; use an empty folder, or --overwrite to remove it")
+        self._stale += found
+
+    def share(self, name: str, source: Path) -> None:
+        """`source` under another name: linked, else reflinked, else copied."""
+        self.reserve(name)
+        partial = partial_name(self.path / name)
+        partial.unlink(missing_ok=True)
+        how = "copied"
+        if not self._copy:
+            how = "linked" if _link(source, partial) else "reflinked" if _reflink(source, partial) else "copied"
+        n_bytes = source.stat().st_size
+        self._written.append(Written(self.path / name, n_bytes, how))
+        if how == "copied":
+            with self._open(partial) as file:
+                _copy(source, 0, n_bytes, file)
+                self._sync(file)
+
+    def copy(self, name: str, source: Path, begin: int, end: int, head: bytes = b"") -> None:
+        """`head`, and then bytes begin..end-1 of `source`."""
+        with self.write(name, how="copied") as file:
+            file.write(head)
+            file.flush()
+            _copy(source, begin, end - begin, file)
+
+    @contextlib.contextmanager
+    def write(self, name: str, how: str = "written") -> Any:
+        """A new file, to be written in order; on the disk once the context is left."""
+        self.reserve(name)
+        path = self.path / name
+        self._written.append(Written(path, 0, how))
+        at = len(self._written) - 1
+        with self._open(partial_name(path)) as file:
+            try:
+                yield file
+                self._sync(file)
+            except OSError as error:
+                raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+            self._written[at] = Written(path, file.seek(0, os.SEEK_END), how)
+
+    def commit(self) -> list[Written]:
+        """Give all files their names. They are on the disk, so under its name each is whole, whatever happens."""
+        for path in self._stale:
+            path.unlink(missing_ok=True)
+        for written in self._written:
+            partial = partial_name(written.path)
+            partial.replace(written.path)
+            partial.unlink(missing_ok=True)  # a rename between two links of one file does nothing
+        sync_folder(self.path)
+        ret, self._written = self._written, []
+        return ret
+
+    @staticmethod
+    def _open(partial: Path) -> IO[bytes]:
+        partial.unlink(missing_ok=True)  # it may be a link to something dear
+        try:
+            return partial.open("wb")
+        except OSError as error:
+            raise OutputError(f"{partial}: cannot be opened for writing: {error.strerror}") from error
+
+    @staticmethod
+    def _sync(file: IO[bytes]) -> None:
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _link(source: Path, target: Path) -> bool:
+    try:
+        os.link(source.resolve(), target)
+    except OSError as error:
+        if error.errno in CANNOT:
+            return False
+        raise OutputError(f"{target}: cannot be linked: {error.strerror}") from error
+    return True
+
+
+def _reflink(source: Path, target: Path) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return False
+    try:
+        with source.open("rb") as old, target.open("wb") as new:
+            fcntl.ioctl(new.fileno(), FICLONE, old.fileno())
+            os.fsync(new.fileno())
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        if error.errno in CANNOT:
+            return False
+        raise OutputError(f"{target}: cannot be written: {error.strerror}") from error
+    return True
+
+
+def _copy(source: Path, begin: int, n_bytes: int, file: IO[bytes]) -> None:
+    """Append bytes begin..begin + n_bytes - 1 of `source`. OutputError where it ends before."""
+    with source.open("rb") as old:
+        done = _copy_in_kernel(old.fileno(), begin, n_bytes, file.fileno())
+        old.seek(begin + done)
+        file.seek(0, os.SEEK_END)
+        while done < n_bytes:
+            piece = old.read(min(BUFFER_BYTES, n_bytes - done))
+            if not piece:
+                raise OutputError(f"{source}: ends at byte {begin + done}: it has become shorter")
+            file.write(piece)
+            done += len(piece)
+
+
+def _copy_in_kernel(old: int, begin: int, n_bytes: int, new: int) -> int:
+    """How many bytes it copied: all, unless the kernel or the file systems cannot."""
+    done = 0
+    if not hasattr(os, "copy_file_range"):
+        return done
+    try:
+        while done < n_bytes:
+            n = os.copy_file_range(old, new, min(COPY_BYTES, n_bytes - done), offset_src=begin + done)
+            if n == 0:
+                break
+            done += n
+    except OSError as error:
+        if error.errno not in CANNOT:
+            raise
+    return done

@@ -1,0 +1,182 @@
+"""infini-gram: tokenized.N, offset.N, metadata.N and metaoff.N; its own indexing then builds table.N beside them.
+
+    tokenized.N   FFFF a b c FFFF d e        a separator before each document, in place of our eod; uint16 or uint32
+    offset.N      u64 for each document: the byte in tokenized.N at which its separator begins
+    metadata.N    a line of JSON for each document       metaoff.N   u64: the byte at which its line begins
+
+Shards are runs of documents of about as many tokens, so that document numbers stay what they are in the token file
+(infini-gram sorts shards by name: up to ten of them).
+
+The separator is no token: no id may be 65,535. And infini-gram looks for it byte by byte when it answers queries that
+join terms by AND: an id of 65,280 or more before one whose low byte is FF looks like a separator,
+
+    id 65,283 = FF03   id 511 = 01FF      in the file   03 [FF  FF] 01
+
+and what spans it is not counted. We count such pairs and say so. Two options avoid them:
+
+--rename-ids swaps every id from 65,280 on that occurs with one below that does not. Nothing grows, but whoever asks the
+index or reads its answers must rename too: renamed.npy is the table, uint16[65536], the same both ways. Refused where
+too few ids are left over.
+
+--token-dtype uint32 writes every id in four bytes. Ids stay what they are, and 65,535 is one like any other; but
+tokenized.N is twice as large (9 bytes a token instead of 7 with the table), and infini-gram 2.6's indexing takes
+34 GB of memory for each of its --cpus, as it counts in 2^32 buckets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok.counting import count_ids
+from pyunitok.errors import OutputError
+from pyunitok.export.documents import CHUNK_DOCS, Separated, bounds
+from pyunitok.export.files import Folder
+from pyunitok.export.options import Options
+from pyunitok.export.origins import json_lines
+from pyunitok.tokens import TokenArray
+
+TAKES = ("shards", "token_dtype", "rename_ids")
+RENAMED = "renamed.npy"
+KINDS = ("tokenized", "offset", "metadata", "metaoff")
+WORDS = (*KINDS, "table", "unigram")  # infini-gram knows files by these, wherever they stand in a path
+
+
+@dataclass
+class Scan:
+    """What stands in a stream that infini-gram may mistake; chunks one after the other.
+
+    n_false   places that look like separators and are none
+    """
+
+    n_false: int = 0
+    _last: int = 0
+
+    def add(self, tokens: np.ndarray[Any, Any], at: np.ndarray[Any, Any]) -> int | None:
+        """Take the next chunk, whose separators stand at `at`; where a separator's id stands that is none, or None."""
+        high = np.flatnonzero(tokens >= 0xFF00)
+        wrong = None
+        if np.count_nonzero(tokens[high] == 0xFFFF) > len(at):
+            wrong = int(np.setdiff1d(high[tokens[high] == 0xFFFF], at)[0])
+        if len(tokens):
+            # A pair that ends in a true separator does no harm: what spans it spans the separator too.
+            before = high[(tokens[high] != 0xFFFF) & (high + 1 < len(tokens))]
+            after = tokens[before + 1]
+            self.n_false += int(np.count_nonzero((after & 0xFF == 0xFF) & (after != 0xFFFF)))
+            first = int(tokens[0])
+            self.n_false += 0xFF00 <= self._last < 0xFFFF and first & 0xFF == 0xFF and first != 0xFFFF
+            self._last = int(tokens[-1])
+        return wrong
+
+
+def names(options: Options) -> list[str]:
+    shards = [f"{kind}.{k}" for k in range(options.shards) for kind in KINDS]
+    return [RENAMED, *shards] if options.rename_ids else shards
+
+
+def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
+    """OutputError, naming document and position, for an id that is the separator's."""
+    dtype = np.dtype({"uint16": "<u2", "uint32": "<u4"}.get(options.token_dtype or "", array.ids.dtype.str))
+    if dtype.itemsize < array.ids.dtype.itemsize:
+        raise OutputError(f"{array.path} has ids of four bytes; they cannot become two")
+    folder.reserve(*names(options))
+    folder.discard(_left_over(folder.path, options), "belongs to an index of other tokens")
+    for _ in bounds(array):
+        pass
+    table = None
+    if options.rename_ids:
+        if dtype.itemsize != 2:
+            raise OutputError("--rename-ids is for ids of two bytes; those of four have no false separators")
+        table = renaming(array)
+        with folder.write(RENAMED) as file:
+            np.save(file, table)
+    stream, scan = Separated(array, int(np.iinfo(dtype).max)), Scan()
+    n_docs = len(array)
+    targets = [len(array.ids) * k // options.shards for k in range(options.shards)]
+    cuts = [int(np.searchsorted(array.ends, np.uint64(target))) for target in targets]
+    for k, (first, stop) in enumerate(zip(cuts, [*cuts[1:], n_docs], strict=True)):
+        begin = int(stream.starts(first, first + 1)[0]) if first < n_docs else len(stream)
+        end = int(stream.starts(stop, stop + 1)[0]) if stop < n_docs else len(stream)
+        with folder.write(f"tokenized.{k}") as file:
+            for position, tokens, at in stream.chunks(begin, end, dtype):
+                if table is not None:
+                    tokens = table[tokens]
+                wrong = scan.add(tokens, at) if dtype.itemsize == 2 else _separators(tokens, at, stream.separator)
+                if wrong is not None:
+                    _refuse(array, stream, position + wrong)
+                file.write(tokens)
+        with folder.write(f"offset.{k}") as file:
+            for d in range(first, stop, CHUNK_DOCS):
+                starts = stream.starts(d, min(d + CHUNK_DOCS, stop)) - begin
+                file.write((starts * dtype.itemsize).astype("<u8"))
+        _write_metadata(array, folder, k, first, stop)
+    return list(_notes(folder.path, dtype, scan.n_false, options))
+
+
+def renaming(array: TokenArray) -> np.ndarray[Any, np.dtype[np.uint16]]:
+    """uint16[65536], its own inverse: ids from 0xFF00 on that occur change places with ids below that do not."""
+    used = count_ids(array.ids) > 0
+    high = np.flatnonzero(used[0xFF00:0xFFFF]) + 0xFF00
+    free = np.flatnonzero(~used[:0xFF00])[::-1]
+    if len(free) < len(high):
+        raise OutputError(
+            f"{array.path} has {len(high)} ids from 65280 on, and only {len(free)} below are left over for renaming; "
+            "--token-dtype uint32 needs none"
+        )
+    table = np.arange(65536, dtype="<u2")
+    table[high], table[free[: len(high)]] = free[: len(high)], high
+    return table
+
+
+def _separators(tokens: np.ndarray[Any, Any], at: np.ndarray[Any, Any], separator: int) -> int | None:
+    found = np.flatnonzero(tokens == separator)
+    return int(np.setdiff1d(found, at)[0]) if len(found) > len(at) else None
+
+
+def _refuse(array: TokenArray, stream: Separated, position: int) -> None:
+    d = stream.first_at(position + 1) - 1
+    k = position - int(stream.starts(d, d + 1)[0]) - 1
+    more = "; --token-dtype uint32 has room for it" if stream.separator == 0xFFFF else ""
+    raise OutputError(f"{array.path}: document {d}, token {k}: id {stream.separator} is infini-gram's separator{more}")
+
+
+def _write_metadata(array: TokenArray, folder: Folder, k: int, first: int, stop: int) -> None:
+    with folder.write(f"metadata.{k}") as lines, folder.write(f"metaoff.{k}") as offsets:
+        n_bytes = 0
+        for d in range(first, stop, CHUNK_DOCS):
+            for text in json_lines(array, d, min(d + CHUNK_DOCS, stop)):
+                lines.write(text)
+                ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1
+                offsets.write((n_bytes + np.concatenate((ends[:0], [0], ends[:-1]))).astype("<u8"))
+                n_bytes += len(text)
+
+
+def _left_over(folder: Path, options: Options) -> Iterator[Path]:
+    """An older index's files that would be taken together with ours: its tables, and its further shards."""
+    own = set(names(options))
+    for path in folder.iterdir():
+        if re.fullmatch(rf"({'|'.join(WORDS)})\.\d+", path.name) and path.name not in own:
+            yield path
+
+
+def _notes(folder: Path, dtype: np.dtype[Any], n_false: int, options: Options) -> Iterator[str]:
+    width = "" if dtype.itemsize == 2 else " --token_dtype u32"
+    yield (
+        f"build its table: python -m infini_gram.indexing --data_dir D --save_dir D --mem GIB"
+        f" --shards {options.shards}{width}, D being {folder.resolve()}"
+    )
+    if n_false:
+        yield (
+            f"infini-gram takes {n_false:,} pairs of ids (65,280 or more, then one with the low byte FF) for separators"
+            " in AND queries, and misses hits that span them; --rename-ids or --token-dtype uint32 avoids that"
+        )
+    if options.rename_ids:
+        yield f"ids are renamed: ask for numpy.load({RENAMED!r})[ids], and read answers the same way"
+    found = next((word for word in WORDS if word in str(folder.resolve().parent / folder.name)), None)
+    if found:
+        yield f"the folder's path contains {found!r}, by which infini-gram knows its files: move it before use"

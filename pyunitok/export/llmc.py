@@ -1,0 +1,82 @@
+"""llm.c: NAME_000000.bin and so on: a header, then tokens with the end-of-text id before each document.
+
+    0  i32 magic: 20240520 (uint16), 20240801 (uint32)   4  i32 version: 1, 7   8  i32 tokens   12  zeros   1024  tokens
+
+Where our eod ends each document, moving it to the front is moving all by one token, so a file is its header, one id
+and a range of OUT, copied in the kernel.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+
+from pyunitok.errors import OutputError
+from pyunitok.export.documents import Separated
+from pyunitok.export.files import Folder
+from pyunitok.export.options import Options
+from pyunitok.tokens import TokenArray
+
+TAKES = ("shard_tokens", "eot")
+HEADER_BYTES = 1024
+MAGIC = {2: (20240520, 1), 4: (20240801, 7)}
+
+
+def names(options: Options) -> list[str]:
+    return [_shard_name(options, 0)]  # how many more is known later
+
+
+def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
+    """OutputError where there is neither an eod nor an --eot, or an --eot that does not fit the ids."""
+    dtype, eod = array.ids.dtype, array.eod_id
+    eot = eod if options.eot is None else options.eot
+    if eot is None:
+        raise OutputError(f"{array.path} has no eod, and llm.c wants an id before each document: name one (--eot ID)")
+    if not 0 <= eot <= np.iinfo(dtype).max:
+        raise OutputError(f"--eot {eot} does not fit {dtype.name}")
+    stream = Separated(array, eot)
+    shards = list(_shards(stream, len(array), options.shard_tokens))
+    folder.reserve(*(_shard_name(options, k) for k in range(len(shards))))
+    own = {_shard_name(options, k) for k in range(len(shards))}
+    left = (path for path in folder.path.glob(f"{_escaped(options.name)}_[0-9][0-9][0-9][0-9][0-9][0-9].bin"))
+    folder.discard((path for path in left if path.name not in own), "is a shard of another export")
+    width = dtype.itemsize
+    for k, (begin, end) in enumerate(shards):
+        header = struct.pack("<3i", *MAGIC[width], end - begin).ljust(HEADER_BYTES, b"\0")
+        if eot == eod:
+            first = np.array([eot], dtype).tobytes() if begin == 0 and end else b""
+            folder.copy(_shard_name(options, k), array.path, width * max(begin - 1, 0), width * max(end - 1, 0),
+                        header + first)  # fmt: skip
+            continue
+        with folder.write(_shard_name(options, k)) as file:
+            file.write(header)
+            for _, tokens, _ in stream.chunks(begin, end, dtype):
+                file.write(tokens)
+    return [f"{len(shards)} files" if len(shards) > 1 else "llm.c takes a pattern: " + f"{options.name}_*.bin"]
+
+
+def _shard_name(options: Options, k: int) -> str:
+    return f"{options.name}_{k:06d}.bin"
+
+
+def _escaped(name: str) -> str:
+    import glob
+
+    return glob.escape(name)
+
+
+def _shards(stream: Separated, n_docs: int, limit: int) -> Iterator[tuple[int, int]]:
+    """Ranges of the stream: as many whole documents as fit; one longer than the limit is cut."""
+    begin = 0
+    while begin < len(stream) or begin == 0:
+        end = len(stream)
+        if end - begin > limit:
+            d = stream.first_at(begin + limit + 1) - 1  # the last that begins within
+            start = int(stream.starts(d, d + 1)[0])
+            end = start if start > begin else begin + limit
+        yield begin, end
+        begin = end
+        if end == len(stream):
+            return

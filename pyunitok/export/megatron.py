@@ -1,0 +1,67 @@
+"""Megatron's indexed dataset (MMIDIDX), which is RWKV's binidx too: NAME.bin, the tokens, and NAME.idx.
+
+    NAME.idx   0  "MMIDIDX\\0\\0"     9  u64 version = 1     17  u8 dtype: 8 uint16, 4 int32
+              18  u64 n sequences   26  u64 n + 1          34  i32[n] lengths, in tokens, the eod counted
+               …  i64[n] where each begins in NAME.bin, in bytes       …  i64[n + 1] 0, 1, …, n: one sequence a document
+"""
+
+from __future__ import annotations
+
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from pyunitok.batch import available_cores
+from pyunitok.errors import OutputError
+from pyunitok.export.documents import CHUNK_DOCS, CHUNK_TOKENS, bounds
+from pyunitok.export.files import Folder
+from pyunitok.export.options import Options
+from pyunitok.tokens import TokenArray
+
+TAKES = ()
+DTYPE_CODES = {2: 8, 4: 4}
+INT32_MAX = (1 << 31) - 1
+
+
+def names(options: Options) -> list[str]:
+    return [f"{options.name}.bin", f"{options.name}.idx"]
+
+
+def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
+    """OutputError, naming the document, for one of 2^31 tokens or an id that int32 does not hold."""
+    width, n_docs = array.ids.dtype.itemsize, len(array)
+    bin_name, idx_name = names(options)
+    folder.reserve(bin_name, idx_name)
+    with folder.write(idx_name) as file:
+        file.write(struct.pack("<9sQBQQ", b"MMIDIDX\0\0", 1, DTYPE_CODES[width], n_docs, n_docs + 1))
+        for first, b in bounds(array):
+            lengths = np.diff(b)
+            if lengths.max() > INT32_MAX:
+                k = int(lengths.argmax())
+                raise OutputError(f"{array.path}: document {first + k} has {lengths[k]} tokens; Megatron's end at 2^31")
+            file.write(lengths.astype("<i4"))
+        for _, b in bounds(array):
+            file.write((b[:-1] * width).astype("<i8"))
+        for d in range(0, n_docs + 1, CHUNK_DOCS):
+            file.write(np.arange(d, min(d + CHUNK_DOCS, n_docs + 1), dtype="<i8"))
+    if width == 4:
+        _check_int32(array)
+    folder.share(bin_name, array.path)
+    return [f"Megatron calls this dataset {folder.path / options.name}"]
+
+
+def _check_int32(array: TokenArray) -> None:
+    def check(begin: int) -> None:
+        part: np.ndarray[Any, Any] = array.ids[begin : begin + CHUNK_TOKENS]
+        if part.max() > INT32_MAX:
+            k = int(np.argmax(part > INT32_MAX))
+            document = int(np.searchsorted(array.ends, np.uint64(begin + k), "right"))
+            raise OutputError(
+                f"{array.path}: id {part[k]} at token {begin + k}, in document {document}: Megatron has no uint32, "
+                f"and int32 ends at {INT32_MAX}"
+            )
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        list(pool.map(check, range(0, len(array.ids), CHUNK_TOKENS)))

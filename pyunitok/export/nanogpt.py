@@ -1,0 +1,41 @@
+"""nanoGPT: train.bin, and val.bin where asked for; uint16, the eod after each document, nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyunitok.errors import OutputError
+from pyunitok.export.files import Folder
+from pyunitok.export.options import Options
+from pyunitok.tokens import TokenArray
+
+TAKES = ("val_fraction",)
+
+
+def names(options: Options) -> list[str]:
+    return ["train.bin", "val.bin"] if options.val_fraction else ["train.bin"]
+
+
+def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
+    """OutputError where ids take four bytes, which nanoGPT would misread, or a lone document cannot be divided."""
+    if array.ids.dtype.itemsize != 2:
+        raise OutputError(f"{array.path} has ids of four bytes; nanoGPT reads uint16 and nothing else")
+    folder.reserve(*names(options))
+    notes = [] if array.eod_id is not None else ["the token file has no eod: nothing tells documents apart"]
+    if not options.val_fraction:
+        folder.share("train.bin", array.path)
+        return notes
+    d = first_of_val(array, options.val_fraction)
+    cut, n = int(array.ends[d - 1]), len(array.ids)
+    folder.copy("train.bin", array.path, 0, 2 * cut)
+    folder.copy("val.bin", array.path, 2 * cut, 2 * n)
+    return [*notes, f"val.bin holds the last {len(array) - d:,} documents, {n - cut:,} tokens"]
+
+
+def first_of_val(array: TokenArray, fraction: float) -> int:
+    """The document from which on the last ones have at least `fraction` of the tokens, and as few more as can be."""
+    d = int(np.searchsorted(array.ends, np.uint64((1 - fraction) * len(array.ids)), "right"))
+    d = min(max(d, 1), len(array) - 1)
+    if d < 1:
+        raise OutputError(f"{array.path} has {len(array)} documents; --val-fraction needs two, as it divides none")
+    return d

@@ -1,0 +1,20 @@
+"""tokengrams: NAME.bin, the tokens; its own index is built from them."""
+
+from __future__ import annotations
+
+from pyunitok.export.files import Folder
+from pyunitok.export.options import Options
+from pyunitok.tokens import TokenArray
+
+TAKES = ()
+
+
+def names(options: Options) -> list[str]:
+    return [f"{options.name}.bin"]
+
+
+def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
+    (tokens,) = names(options)
+    folder.share(tokens, array.path)
+    vocab = "" if array.ids.dtype.itemsize == 2 else ", vocab=N"
+    return [f"build its index: tokengrams.MemmapIndex.build({tokens!r}, {options.name + '.idx'!r}{vocab})"]

@@ -1,0 +1,53 @@
+"""Interrupts: SIGINT and SIGTERM wait while something is being done that must not be left half done."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+
+class Interrupts:
+    """A context in whose held() parts signals wait; elsewhere they raise what their handlers raise, as ever.
+
+    Handlers belong to the main thread: in another this does nothing, and neither do signals there.
+    """
+
+    def __init__(self) -> None:
+        self._held = False
+        self._waiting: list[int] = []
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.getsignal(number)
+                if callable(handler):  # the system's own ends the process, whatever it does
+                    self._handlers[number] = handler
+                    signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Signals that arrive in here are answered at its end."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            if self._waiting:
+                number = self._waiting.pop(0)
+                self._handlers[number](number, None)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._held:
+            self._waiting.append(number)
+        else:
+            self._handlers[number](number, frame)

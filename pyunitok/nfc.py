@@ -1,0 +1,116 @@
+"""Unicode's form NFC, which BytePiece puts texts in: mostly a look in C, and Python's unicodedata for the others.
+
+Bytes that are no UTF-8 stay as they are and stand between what is put in form on either side of them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pyunitok import _ffi
+
+PREPARE = {"nfc": True}  # About.prepare of models whose texts go through here
+
+
+def normalize(text: bytes) -> bytes:
+    """The text in NFC, by this Python's Unicode version. O(n), but for what stands after one base character."""
+    if _ffi.nfc_is_sure(text):
+        return text
+    return _escape(unicodedata.normalize("NFC", _unescape(text)))
+
+
+def _unescape(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")  # U+DC80..U+DCFF for other bytes: starters that join with nothing
+
+
+def _escape(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def normalize_with_offsets(text: bytes) -> tuple[bytes, _ffi.Offsets, _ffi.Offsets]:
+    """The text in NFC, and where each byte of it comes from: int64[n + 1] begins and ends in the text.
+
+    What changes together (a character and its marks) has all of it as its source. Slow: a step for each character.
+    """
+    out: list[bytes] = []
+    begins: list[int] = []
+    ends: list[int] = []
+    at = 0
+    for part in _parts(_unescape(text)):
+        source, result = _escape(part), _escape(unicodedata.normalize("NFC", part))
+        if source == result:
+            begins += range(at, at + len(source))
+            ends += range(at + 1, at + len(source) + 1)
+        else:
+            begins += [at] * len(result)
+            ends += [at + len(source)] * len(result)
+        out.append(result)
+        at += len(source)
+    return b"".join(out), np.array([*begins, at], np.int64), np.array([*ends, at], np.int64)
+
+
+def _parts(text: str) -> list[str]:
+    """The text, cut before each character that begins anew: NFC of the whole is that of the parts."""
+    cuts = [i for i, character in enumerate(text) if i == 0 or character.isascii() or _begins_anew(character)]
+    return [text[begin:end] for begin, end in pairwise([*cuts, len(text)])]
+
+
+def _begins_anew(character: str) -> bool:
+    """Whether it joins nothing before it, and no mark moves over it."""
+    if "\udc80" <= character <= "\udcff":
+        return True
+    return unicodedata.combining(character) == 0 and _ffi.nfc_is_sure(character.encode("utf-8", "surrogatepass"))
+
+
+class Scratch(_ffi.Scratch):
+    """A _ffi.Scratch that puts texts in NFC before C sees them."""
+
+    __slots__ = ()
+
+    def encode(self, text: bytes) -> Any:
+        return super().encode(normalize(text))
+
+    def count(self, text: bytes) -> int:
+        return super().count(normalize(text))
+
+    def encode_spans(self, text: bytes) -> _ffi.Offsets:
+        if _ffi.nfc_is_sure(text):
+            return super().encode_spans(text)
+        normalized, begins, ends = normalize_with_offsets(text)
+        spans = super().encode_spans(normalized)
+        spans[:, 1] = begins[spans[:, 1]]
+        spans[:, 2] = ends[spans[:, 2] - 1]
+        return spans
+
+    def encode_each(self, texts: list[bytes], ids: _ffi.Ids) -> _ffi.Offsets:
+        return super().encode_each([normalize(text) for text in texts], ids)
+
+    def encode_batch(
+        self, data: _ffi.Bytes, offsets: _ffi.Offsets, ids: _ffi.Ids, id_offsets: _ffi.Offsets, **options: Any
+    ) -> int:
+        begin, end = int(offsets[0]), int(offsets[-1])
+        if end <= len(data) and not _ffi.nfc_is_sure(data[begin:end]):
+            bounds = offsets.tolist()
+            parts = [normalize(data[i:j].tobytes()) for i, j in pairwise(bounds)]
+            offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
+            data = np.frombuffer(b"".join(parts), np.uint8)
+        return super().encode_batch(data, offsets, ids, id_offsets, **options)
+
+
+def split(text: bytes | bytearray | memoryview) -> int:
+    """How much of an unfinished text can be put in form and encoded now: up to the last run of newlines that something
+    follows, no byte that continues a character. 0 where there is none: the text is held until there is, or whole.
+
+    A newline joins nothing and stays, so NFC of the whole is that of both sides; and BytePiece begins anew there.
+    """
+    view = np.frombuffer(text, np.uint8)
+    is_newline = view == _NEWLINE
+    places = np.flatnonzero(is_newline[:-1] & ~is_newline[1:] & (view[1:] & 0xC0 != 0x80))
+    return int(places[-1]) + 1 if len(places) else 0
+
+
+_NEWLINE = ord("\n")

@@ -1,0 +1,356 @@
+"""Files behind URLs, by fsspec: what an argument names there, and reading it in ranges, ahead and again after errors.
+
+    s3://bucket/key   gs://   hf://datasets/…   https://   memory://   and whatever else fsspec has a package for
+
+No cache of fsspec's is used: a file is read once, in ranges that are asked for before they are needed:
+
+    handed out     │ asked for, arriving                     not yet asked for
+    ───────────────┤ range │ range │ range │ range │         ahead by as much as was read in one go, to AHEAD_BYTES
+                   position
+
+So a reader that jumps (Parquet's footer, then one column; frames by a table) pays for little that it does not use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fnmatch
+import io
+import re
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from pyunitok.errors import InputError, UnitokError
+
+RANGE_BYTES = 4 << 20  # asked for at once, at most
+AHEAD_BYTES = 16 << 20
+ATTEMPTS = 5
+FIRST_DELAY_SECONDS = 0.5  # and twice as long after each further failure
+PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "remote", "https": "remote"}
+# What asking again does not mend.
+FINAL_ERRORS = (FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError,
+                NotImplementedError, ImportError, TypeError, UnitokError)  # fmt: skip
+FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}  # of packages not known here
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file behind a URL. size_bytes, etag: None where the server does not say; mtime_ns also where there is an etag,
+    which says more: copying a file again changes its time."""
+
+    url: str
+    size_bytes: int | None
+    etag: str | None
+    mtime_ns: int | None
+
+
+def is_url(path: str) -> bool:
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) is not None
+
+
+def without_file_scheme(path: str) -> str:
+    """file:///a is /a; everything else as it is."""
+    return path[len("file://") :] if path.lower().startswith("file://") else path
+
+
+def without_query(path: str) -> str:
+    """https://host/a.gz?token=x is https://host/a.gz; everything else as it is."""
+    return re.split("[?#]", path, maxsplit=1)[0] if re.match("https?://", path, re.I) else path
+
+
+def canonical(url: str) -> str:
+    """One URL for one file, as expand() gives them."""
+    fs, path = file_system(url)
+    return str(fs.unstrip_protocol(path))
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """fsspec's file system for a URL, and the path in it. InputError where there is none, or it is not installed."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise InputError(f"{url}: URLs need fsspec: pip install 'pyunitok[remote]'") from error
+    protocol = url.partition("://")[0].lower()
+    try:
+        fs, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        extra = PACKAGES.get(protocol)
+        advice = f"pip install 'pyunitok[{extra}]'" if extra else "install the package that fsspec names"
+        raise InputError(f"{url}: {error}: {advice}") from error
+    except Exception as error:
+        raise InputError(f"{url}: cannot be opened: {error}") from error
+    return fs, path
+
+
+def retried(action: Callable[[], _T], given_up: threading.Event | None = None) -> _T:
+    """action(), up to ATTEMPTS times while its errors may be passing ones; its last error. given_up ends it early."""
+    waiting = given_up or threading.Event()
+    for attempt in range(ATTEMPTS):
+        try:
+            return action()
+        except Exception as error:
+            if attempt + 1 == ATTEMPTS or not _may_pass(error):
+                raise
+        if waiting.wait(FIRST_DELAY_SECONDS * 2**attempt):
+            raise OSError(errno.ECANCELED, "given up")
+    raise AssertionError("no attempt")
+
+
+def _may_pass(error: Exception) -> bool:
+    status = getattr(error, "status", None) or getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(status, int) and 400 <= status < 500:
+        return status in (408, 425, 429)
+    return not isinstance(error, FINAL_ERRORS) and type(error).__name__ not in FINAL_NAMES
+
+
+def said(error: BaseException) -> str:
+    """An error in words: some have none."""
+    return f"{error}" if str(error) else type(error).__name__
+
+
+# ------------------------------------------------------------------------------------------------- URL → files
+
+
+def expand(url: str) -> list[Found]:
+    """The files of one argument, sorted by the bytes of their paths: itself, what lies below it, or what matches it.
+
+    As with local paths, names that begin with "." are left out of directories and patterns. InputError where the file
+    system cannot be asked; none where nothing is there.
+    """
+    fs, path = file_system(url)
+    try:
+        found = retried(lambda: _look(fs, path, url))
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        raise InputError(f"{url}: cannot be listed: {said(error)}") from error
+    return sorted(found, key=lambda item: item.url.encode("utf-8", "surrogateescape"))
+
+
+def _look(fs: Any, path: str, url: str) -> list[Found]:
+    fs.invalidate_cache()
+    try:
+        info = fs.info(path)
+    except FileNotFoundError:
+        return _glob(fs, path) if re.search(r"[*?[]", path) else []
+    if info["type"] == "directory":
+        return [_found(fs.unstrip_protocol(name), below) for name, below in _walk(fs, path).items()]
+    return [_found(url, info)]
+
+
+def _walk(fs: Any, folder: str) -> dict[str, Any]:
+    """The files below a directory, without those in hidden places."""
+    n_root = len(folder.rstrip("/"))
+    below = fs.find(folder, detail=True)
+    return {name: info for name, info in below.items() if _is_file(name, info) and "/." not in name[n_root:]}
+
+
+def _is_file(name: str, info: dict[str, Any]) -> bool:
+    """Some stores hold an empty object with "/" at its end where there is to be a folder."""
+    return bool(info["type"] == "file") and not name.endswith("/")
+
+
+def _glob(fs: Any, pattern: str) -> list[Found]:
+    wanted = [part for part in pattern.split("/") if part.startswith(".")]
+    files: dict[str, Any] = {}
+    for name, info in fs.glob(pattern, detail=True).items():
+        hidden = [part for part in name.split("/") if part.startswith(".")]
+        if not all(any(fnmatch.fnmatchcase(part, want) for want in wanted) for part in hidden):
+            continue
+        if info["type"] == "directory":
+            files |= _walk(fs, name)
+        elif _is_file(name, info):
+            files[name] = info
+    return [_found(fs.unstrip_protocol(name), info) for name, info in files.items()]
+
+
+def _found(url: str, info: dict[str, Any]) -> Found:
+    """Stores name the same things differently."""
+    etags = (info.get(key) for key in ("ETag", "etag", "blob_id", "md5Hash", "content_md5", "version_id"))
+    times = (info.get(key) for key in ("LastModified", "last_modified", "mtime", "updated", "modified", "created"))
+    etag, time = next(filter(None, etags), None), next(filter(None, times), None)
+    return Found(url, info.get("size"), str(etag).strip('"') if etag else None, None if etag else _nanoseconds(time))
+
+
+def _nanoseconds(time: Any) -> int | None:
+    """From datetime, seconds, or ISO 8601."""
+    try:
+        if isinstance(time, str):
+            time = datetime.fromisoformat(time.replace("Z", "+00:00"))
+        if isinstance(time, datetime):
+            time = time.timestamp()
+        return round(time * 1e6) * 1000 if isinstance(time, (int, float)) else None
+    except ValueError:
+        return None
+
+
+# ------------------------------------------------------------------------------------------------------ reading
+
+
+def open_file(url: str) -> io.RawIOBase:
+    """The file behind a URL, to read: seekable where its size is known and the server gives ranges. OSError."""
+    fs, path = file_system(url)
+    try:
+        info = retried(lambda: fs.info(path))
+    except UnitokError:
+        raise
+    except Exception as error:
+        raise _os_error(error, "") from error
+    # An HTTP server says by "partial" that it gives ranges; other stores always do.
+    in_ranges = info.get("size") is not None and info.get("partial", "http" not in protocols(fs))
+    return RangeFile(fs, path, info["size"]) if in_ranges else StreamFile(fs, path)
+
+
+def protocols(fs: Any) -> tuple[str, ...]:
+    return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+
+
+def _os_error(error: Exception, where: str) -> OSError:
+    number = getattr(error, "errno", None)
+    return OSError(number if isinstance(number, int) else errno.EIO, f"{where}{said(error)}")
+
+
+class RangeFile(io.RawIOBase):
+    """A file of `size_bytes` that is read in ranges; seeking is free. Errors are OSErrors that name the range.
+
+    Memory: AHEAD_BYTES and a range. Not thread-safe.
+    """
+
+    def __init__(self, fs: Any, path: str, size_bytes: int) -> None:
+        super().__init__()
+        self._fs, self._path, self.size_bytes = fs, path, size_bytes
+        self._at = 0
+        self._n_in_a_row = 0  # bytes read up to _at without a jump
+        self._asked: deque[tuple[int, int, Future[bytes]]] = deque()  # (begin, end, what is there), one after another
+        self._threads: ThreadPoolExecutor | None = None
+        self._given_up = threading.Event()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size_bytes}[whence]
+        at = max(0, base + offset)
+        if at != self._at and not (self._asked and self._asked[0][0] <= at < self._asked[-1][1]):
+            self._n_in_a_row = 0
+        self._at = at
+        return at
+
+    def readinto(self, buffer: Any) -> int:
+        """At least one byte, none at the end."""
+        wanted = min(len(buffer), self.size_bytes - self._at, RANGE_BYTES)
+        if wanted <= 0:
+            return 0
+        while self._asked and not self._asked[0][0] <= self._at < self._asked[0][1]:
+            self._asked.popleft()[2].cancel()
+        if self._asked:
+            begin, _, future = self._asked[0]
+            piece = memoryview(future.result())[self._at - begin :][:wanted]
+        else:
+            piece = memoryview(self._fetch(self._at, self._at + wanted))
+        buffer[: len(piece)] = piece
+        self._at += len(piece)
+        self._n_in_a_row += len(piece)
+        self._read_ahead()
+        return len(piece)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._given_up.set()
+            if self._threads:
+                self._threads.shutdown(wait=False, cancel_futures=True)
+        super().close()
+
+    def _read_ahead(self) -> None:
+        end = self._asked[-1][1] if self._asked else self._at
+        goal = min(self.size_bytes, self._at + min(self._n_in_a_row, AHEAD_BYTES))
+        while end < goal:
+            begin, end = end, min(self.size_bytes, end + min(self._n_in_a_row, RANGE_BYTES))
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(AHEAD_BYTES // RANGE_BYTES, "pyunitok-ahead")
+            self._asked.append((begin, end, self._threads.submit(self._fetch, begin, end)))
+
+    def _fetch(self, begin: int, end: int) -> bytes:
+        try:
+            return retried(lambda: self._fetch_once(begin, end), self._given_up)
+        except Exception as error:
+            raise _os_error(error, f"bytes {begin} to {end}: ") from error
+
+    def _fetch_once(self, begin: int, end: int) -> bytes:
+        data: bytes = self._fs.cat_file(self._path, start=begin, end=end)
+        if len(data) != end - begin:
+            raise OSError(errno.EIO, f"{len(data)} bytes came instead of {end - begin}; has the file changed?")
+        return data
+
+
+class StreamFile(io.RawIOBase):
+    """A file from a server that gives it only from its beginning. After an error it is asked for again, and what has
+    been read of it is passed over; so is what lies before a place to begin at."""
+
+    def __init__(self, fs: Any, path: str) -> None:
+        super().__init__()
+        self._fs, self._path = fs, path
+        self._at = 0
+        self._file: Any = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            piece = retried(lambda: self._read(len(buffer)))
+        except Exception as error:
+            raise _os_error(error, f"byte {self._at}: ") from error
+        buffer[: len(piece)] = piece
+        self._at += len(piece)
+        return len(piece)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """To a place from the beginning; at the price of reading up to there."""
+        if whence != io.SEEK_SET:
+            raise io.UnsupportedOperation("its size is not known")
+        self._drop()
+        self._at = offset
+        return offset
+
+    def close(self) -> None:
+        self._drop()
+        super().close()
+
+    def _drop(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(Exception):
+                file.close()
+
+    def _read(self, n_bytes: int) -> bytes:
+        try:
+            if self._file is None:
+                self._file = self._fs.open(self._path, "rb", block_size=0)
+                self._skip(self._at)
+            piece: bytes = self._file.read(n_bytes)
+            return piece
+        except Exception:
+            self._drop()
+            raise
+
+    def _skip(self, n_bytes: int) -> None:
+        while n_bytes:
+            piece = self._file.read(min(n_bytes, RANGE_BYTES))
+            if not piece:
+                raise OSError(errno.EIO, "it is shorter than before")
+            n_bytes -= len(piece)

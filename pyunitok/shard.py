@@ -1,0 +1,85 @@
+"""Shards: a run divided into n contiguous ranges of its inputs, for as many machines or jobs; merge.py joins them.
+
+    inputs     [ a | b | c | d | e | f ]      in reading order; widths are sizes
+    shards     [   0   |   1   |   2   ]      an input belongs to the shard that its middle lies in
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from pyunitok.corpus.inputs import Source
+from pyunitok.errors import InputError
+
+SHARD_OPTIONS = ("shard", "inputs of all shards")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of `count` parts of a run.
+
+    index        from 0
+    first_input  the number, in the whole run, of this part's first input
+    all_inputs   XXH64 of the paths and sizes of all the run's inputs: shards with others do not fit together
+    range        where this part's only input is a range of its file: the bytes at which it begins and ends
+    """
+
+    index: int
+    count: int
+    first_input: int
+    all_inputs: str
+    range: tuple[int, int | None] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+    def options(self) -> dict[str, str]:
+        """What tells this part of a run from others, and from all of it."""
+        return dict(zip(SHARD_OPTIONS, (str(self), self.all_inputs), strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source], Shard]:
+    """The inputs of shard `index` of `count`, perhaps none; the same wherever the inputs have the same names and sizes.
+
+    InputError where an input's size is unknown, as of a pipe.
+    """
+    sizes = []
+    for source in sources:
+        if source.size_bytes is None:
+            raise InputError(f"{source.name}: a pipe cannot be divided into shards")
+        sizes.append(source.size_bytes)
+    listed = json.dumps([[source.path, source.size_bytes, source.format] for source in sources])
+    begin, end = ranges(sizes, count)[index]
+    return list(sources[begin:end]), Shard(index, count, begin, xxhash.xxh64_hexdigest(listed.encode()))
+
+
+def ranges(sizes: Sequence[int], count: int) -> list[tuple[int, int]]:
+    """Where each of `count` shards begins and ends among inputs of these sizes."""
+    weights = [size + 1 for size in sizes]  # an empty file weighs something
+    total, before = sum(weights), 0
+    bounds = [0] * (count + 1)
+    for weight in weights:
+        bounds[(2 * before + weight) * count // (2 * total) + 1] += 1
+        before += weight
+    for k in range(count):
+        bounds[k + 1] += bounds[k]
+    return list(pairwise(bounds))
+
+
+def shard_name(out: str, index: int, count: int) -> Path:
+    return Path(out + shard_suffix(index, count))
+
+
+def shard_suffix(index: int, count: int) -> str:
+    """.i-of-n, behind OUT; with zeros so that names sort as the shards do."""
+    return f".{index:0{len(str(count - 1))}}-of-{count}"

@@ -1,0 +1,168 @@
+"""BytePiece's .model files: one JSON object, {base64 of a piece: [id, the piece as text, its count]}.
+
+    "dGhl": [1204, "the", 91203]        the text is for readers; of the list, the first and the last value count
+
+The ids 0, 1, 2 are <pad>, <bos>, <eos>, which no file lists. A piece's score is log(count) - log(all counts), computed
+as bytepiece 0.6.3 does, by numpy. What it loads is loaded here, and means the same: base64 with other characters in it,
+which it passes over; a piece that is there twice, of which the last counts; a piece whose count is not above 0, which
+never matches. Refused are files that it loads but cannot use:
+
+    an id that two pieces share, or one of 0, 1, 2     it could not be decoded
+    a byte of the 256 without a piece or a count       bytepiece never comes back from a text that needs it
+    an empty piece                                     it stands for nothing
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+import re
+from base64 import b64decode, b64encode
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok.errors import VocabularyError
+from pyunitok.nfc import PREPARE
+from pyunitok.vocab.vocabulary import Vocabulary
+
+SPECIAL = {"pad": 0, "bos": 1, "eos": 2}
+SPECIAL_PIECES = ("<pad>", "<bos>", "<eos>")
+FLAGS = sum(_ffi.MODEL_FLAGS[name] for name in ("float64", "bytes", "restart_after_newline"))
+COUNT_MAX = 2**64  # numpy has no logarithm of larger integers
+_NORMAL, _CONTROL, _UNUSED = 1, 3, 5
+
+Count = int | float
+Entries = dict[bytes, tuple[int, Count]]  # piece: (id, count)
+
+
+def looks_like_json(head: bytes) -> bool:
+    """Whether a file that begins so is an object whose first value is a list that begins with a number."""
+    return re.match(rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*\[\s*-?[0-9]', head, re.DOTALL) is not None
+
+
+def read(data: bytes, name: str) -> Vocabulary:
+    """The vocabulary in a file's bytes. VocabularyError names the file and the piece."""
+    return vocabulary_of(parse(_load(data, name), name), name)
+
+
+def _load(data: bytes, name: str) -> Any:
+    try:
+        return json.loads(data.decode())
+    except UnicodeDecodeError as error:
+        raise VocabularyError(f"{name}: not UTF-8 (byte {error.start} of the file)") from None
+    except json.JSONDecodeError as error:
+        raise VocabularyError(f"{name}, line {error.lineno}: not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # thousands of digits; thousands of brackets
+        raise VocabularyError(f"{name}: not a vocabulary: {error}") from None
+
+
+def parse(values: Any, name: str) -> Entries:
+    """What the JSON says, checked entry by entry."""
+    if not isinstance(values, dict):
+        raise VocabularyError(f"{name}: not a JSON object of {{base64: [id, text, count]}}")
+    entries: Entries = {}
+    for key, value in values.items():
+        try:
+            piece = b64decode(key)
+            entries[piece] = _parse_value(value)
+            if not piece:
+                raise ValueError("the piece is empty")
+        except (ValueError, binascii.Error) as error:
+            raise VocabularyError(f"{name}: piece {key[:64]!a}: {error}") from None
+    return entries
+
+
+def _parse_value(value: object) -> tuple[int, Count]:
+    if not isinstance(value, list) or not value:
+        raise ValueError("its value is not [id, text, count]")
+    id_, count = value[0], value[-1]
+    if type(id_) is not int or not 0 <= id_ <= _ffi.WIDE_ID_MAX:
+        raise ValueError(f"the id is not within 3..{_ffi.WIDE_ID_MAX}")
+    if id_ < len(SPECIAL_PIECES):
+        raise ValueError(f"id {id_} is that of {SPECIAL_PIECES[id_]}, which has no entry")
+    if not isinstance(count, int | float) or not -COUNT_MAX < count < COUNT_MAX:  # what is no number is not less
+        raise ValueError("the count is no number below 2**64")
+    return id_, count
+
+
+def vocabulary_of(entries: Entries, name: str, flags: int = FLAGS) -> Vocabulary:
+    """The pieces with their scores, <pad>, <bos> and <eos> before them."""
+    ids = [id_ for id_, _ in entries.values()]
+    _check_ids(entries, name)
+    for byte in range(256):
+        entry = entries.get(bytes([byte]))
+        if entry is None or entry[1] <= 0:
+            what = "has no piece" if entry is None else f"has the count {entry[1]}"
+            raise VocabularyError(f"{name}: byte 0x{byte:02x} {what}: there would be texts that nothing covers")
+    counts = [count for _, count in entries.values()]
+    total = sum(counts)
+    if not 0 < total < COUNT_MAX:
+        raise VocabularyError(f"{name}: the sum of the counts is not within 0..2**64")
+    scores, unused = scores_of(counts, total)
+    n_special = len(SPECIAL_PIECES)
+    return Vocabulary.pack(
+        [*(piece.encode() for piece in SPECIAL_PIECES), *entries], np.array([*SPECIAL.values(), *ids], np.int64),
+        eod_id=SPECIAL["eos"], eod_piece=SPECIAL_PIECES[2], name=name, kind="unigram", flags=flags,
+        scores=np.concatenate((np.zeros(n_special), scores)),
+        types=np.concatenate((np.full(n_special, _CONTROL), np.where(unused, _UNUSED, _NORMAL))).astype(np.uint8),
+        special=SPECIAL, prepare=PREPARE, count_total=total,
+    )  # fmt: skip
+
+
+def _check_ids(entries: Entries, name: str) -> None:
+    owners: dict[int, bytes] = {}
+    for piece, (id_, _) in entries.items():
+        if id_ in owners:
+            raise VocabularyError(f"{name}: piece {piece[:64]!r}: id {id_} is that of {owners[id_][:64]!r} too")
+        owners[id_] = piece
+
+
+def scores_of(counts: list[Count], total: Count) -> tuple[_ffi.Scores, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """(scores, which pieces never match): float64[n], 0 for these."""
+    numbers = np.array([float(count) for count in counts])
+    unused = numbers <= 0
+    scores = np.log(np.where(unused, 1, numbers)) - np.log(total)
+    scores[unused] = 0
+    return scores, unused
+
+
+# ------------------------------------------------------------------------------------------------ writing ----
+
+
+def is_bytepiece(vocabulary: Vocabulary) -> bool:
+    """Whether it encodes as BytePiece does."""
+    return vocabulary.kind == "unigram" and vocabulary.flags == FLAGS and vocabulary.prepare == PREPARE
+
+
+def counted(vocabulary: Vocabulary) -> Entries:
+    """The entries that its scores were made of. VocabularyError where they cannot be had back exactly."""
+    name, total = f"{vocabulary.name} as a BytePiece model", vocabulary.count_total
+    if not is_bytepiece(vocabulary):
+        raise VocabularyError(f"{name}: only what encodes as BytePiece does can be one, not {vocabulary.kind}")
+    if total is None or vocabulary.scores is None or vocabulary.types is None:
+        raise VocabularyError(f"{name}: the counts that its scores were made of are not known")
+    n_special = len(SPECIAL_PIECES)
+    scores, unused = vocabulary.scores[n_special:], vocabulary.types[n_special:] == _UNUSED
+    numbers = np.where(unused, 0, np.rint(np.exp(scores + np.log(total))))
+    counts: list[Count] = [int(number) for number in numbers.tolist()]
+    if sum(counts) != total or not np.array_equal(scores_of(counts, total)[0], scores):
+        raise VocabularyError(f"{name}: its counts are not whole numbers from 0 up to some 10**14")
+    data, bounds = vocabulary.data.tobytes(), vocabulary.offsets.tolist()[n_special:]
+    pieces = [data[begin:end] for begin, end in pairwise(bounds)]
+    return dict(zip(pieces, zip(vocabulary.ids.tolist()[n_special:], counts, strict=True), strict=True))
+
+
+def to_json(entries: Entries) -> dict[str, list[Any]]:
+    """What a .model file holds."""
+    return {
+        b64encode(piece).decode(): [id_, piece.decode(errors="ignore"), count]
+        for piece, (id_, count) in entries.items()
+    }
+
+
+def write(entries: Entries) -> bytes:
+    """A .model file as bytepiece writes it."""
+    return json.dumps(to_json(entries), indent=4, ensure_ascii=False).encode()

@@ -1,0 +1,234 @@
+"""A vocabulary from one format into another, where the other can hold it; what it cannot is refused by name.
+
+    from            to native   sentencepiece             bytepiece               rwkv
+    native          as it is    its SentencePiece kinds   what was BytePiece      what is greedy longest prefix
+    sentencepiece   yes         the file's own bytes      -                       -
+    bytepiece       yes         nearly: see NOTES         yes                     -
+    rwkv            yes         -                         -                       text form
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok.errors import VocabularyError
+from pyunitok.outfile import check_target, write_whole
+from pyunitok.vocab import HEAD_BYTES, bytepiece, rwkv, sentencepiece_proto
+from pyunitok.vocab.vocabulary import About, Vocabulary
+
+FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv")
+
+# What BytePiece models lose as SentencePiece models: that is said, since no such model could be without.
+NOTES = (
+    "texts must be in Unicode's form NFC before: SentencePiece leaves them as they are",
+    "SentencePiece sums scores in float32 over the whole text, BytePiece in float64 and anew after newlines: where ways"
+    " to cut a text are nearly or exactly equal, it may take another",
+    "bytes that are no UTF-8 become U+FFFD",
+)
+
+_SENTENCEPIECE_FLAGS = (
+    "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix", "byte_fallback",
+    "merge_unknown",
+)  # fmt: skip
+_MODEL_TYPES = {"unigram": 1, "bpe": 2, "word": 3, "char": 4}
+_NORMAL, _UNKNOWN, _CONTROL, _UNUSED, _BYTE = 1, 2, 3, 5, 6
+_SPACE = "\u2581"
+
+
+def convert(source: str | os.PathLike[str], target: str | os.PathLike[str], to: str) -> list[str]:
+    """Write the model file `source` as `target`, in one of FORMATS; gives what the target does not hold, in sentences.
+
+    VocabularyError where it cannot hold the vocabulary. The target appears under its name only when complete; a file
+    there is replaced.
+    """
+    if to not in FORMATS:
+        raise ValueError(f"to must be one of {', '.join(FORMATS)}, not {to!r}")
+    from pyunitok.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer.from_file(source)
+    if to == "native":
+        tokenizer.save(target)
+        return []
+    with Path(source).open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if to == "sentencepiece" and sentencepiece_proto.looks_like_model(head):
+        write(target, Path(source).read_bytes())
+        return []
+    vocabulary = vocabulary_of(tokenizer.model, tokenizer.about)
+    if to == "rwkv":
+        write(target, rwkv_text(vocabulary))
+    elif to == "bytepiece":
+        write(target, bytepiece.write(bytepiece.counted(vocabulary)))
+    elif bytepiece.is_bytepiece(vocabulary):
+        write(target, sentencepiece_from_bytepiece(vocabulary).SerializeToString())
+        return list(NOTES)
+    else:
+        write(target, sentencepiece_of(vocabulary).SerializeToString())
+    return []
+
+
+def write(target: str | os.PathLike[str], data: bytes) -> None:
+    path = Path(target)
+    check_target(path, overwrite=True)
+    write_whole(path, data)
+
+
+def vocabulary_of(model: _ffi.Model, about: About) -> Vocabulary:
+    """What a model was built from."""
+    info = model.info
+    kind = next(name for name, number in _ffi.KINDS.items() if number == info.kind)
+    common: dict[str, Any] = {
+        "eod_id": None if info.eod_id < 0 else int(info.eod_id), "eod_piece": about.eod_piece,
+        "fallback_id": None if info.fallback_id < 0 else int(info.fallback_id), "name": about.name,
+    }  # fmt: skip
+    if kind == "longest":
+        data, offsets = model.pieces()
+        ids = np.flatnonzero(np.diff(offsets))
+        return Vocabulary(data, np.append(offsets[ids], offsets[-1]), ids, **common)
+    return Vocabulary(
+        **model.spec(), **common, kind=kind, flags=int(info.flags), special=about.special,
+        denormalization=about.denormalization, prepare=about.prepare, count_total=about.count_total,
+    )  # fmt: skip
+
+
+def pieces_of(vocabulary: Vocabulary) -> list[bytes]:
+    data = vocabulary.data.tobytes()
+    return [data[begin:end] for begin, end in pairwise(vocabulary.offsets.tolist())]
+
+
+def rwkv_text(vocabulary: Vocabulary) -> bytes:
+    if vocabulary.kind != "longest":
+        raise VocabularyError(
+            f"{vocabulary.name} as an RWKV vocabulary: that is greedy longest prefix, and this is {vocabulary.kind}"
+        )
+    return rwkv.write_text(vocabulary)
+
+
+# ----------------------------------------------------------------------------------- as a SentencePiece model ----
+
+
+def sentencepiece_of(vocabulary: Vocabulary) -> Any:
+    """The ModelProto of a model that encodes as SentencePiece does, made anew from what the model holds."""
+    name = f"{vocabulary.name} as a SentencePiece model"
+    _check_sentencepiece(vocabulary, name)
+    order = np.argsort(vocabulary.ids)
+    if not np.array_equal(vocabulary.ids[order], np.arange(len(order))):
+        raise VocabularyError(f"{name}: the ids must be 0, 1, 2, … without gaps")
+    assert vocabulary.scores is not None
+    assert vocabulary.types is not None
+    scores = vocabulary.scores[order]
+    if not np.array_equal(scores.astype(np.float32).astype(np.float64), scores):
+        raise VocabularyError(f"{name}: its scores are float32, and do not hold these exactly")
+    pieces, unordered = [], pieces_of(vocabulary)
+    pieces = [unordered[k] for k in order.tolist()]
+    proto = sentencepiece_proto.message("ModelProto")()
+    for piece, score, type_ in zip(pieces, scores.tolist(), vocabulary.types[order].tolist(), strict=True):
+        proto.pieces.add(piece=piece, score=score, type=type_)
+    trainer = proto.trainer_spec
+    trainer.model_type, trainer.vocab_size = _MODEL_TYPES[vocabulary.kind], len(pieces)
+    trainer.byte_fallback = _has(vocabulary.flags, "byte_fallback")
+    trainer.treat_whitespace_as_suffix = _has(vocabulary.flags, "whitespace_as_suffix")
+    trainer.unk_surface = vocabulary.unknown_surface
+    for role, usual in (("unk", b"<unk>"), ("bos", b"<s>"), ("eos", b"</s>"), ("pad", b"<pad>")):
+        id_ = vocabulary.special.get(role, -1)
+        setattr(trainer, f"{role}_id", id_)
+        setattr(trainer, f"{role}_piece", pieces[id_] if id_ >= 0 else _unused_name(usual, pieces))
+    _fill_normalizer(proto.normalizer_spec, vocabulary.charsmap, vocabulary.flags)
+    if vocabulary.denormalization:
+        _fill_normalizer(proto.denormalizer_spec, *vocabulary.denormalization)
+    return proto
+
+
+def _check_sentencepiece(vocabulary: Vocabulary, name: str) -> None:
+    if vocabulary.kind not in _MODEL_TYPES:
+        raise VocabularyError(f"{name}: it has no greedy longest prefix")
+    for flag in _ffi.MODEL_FLAGS:
+        if flag not in _SENTENCEPIECE_FLAGS and _has(vocabulary.flags, flag):
+            raise VocabularyError(f"{name}: it has nothing like {flag}")
+    if not _has(vocabulary.flags, "merge_unknown"):
+        raise VocabularyError(f"{name}: it always makes one id of adjacent unknown characters")
+    if vocabulary.prepare:
+        raise VocabularyError(f"{name}: it cannot prepare texts by {vocabulary.prepare}")
+
+
+def _has(flags: int, name: str) -> bool:
+    return bool(flags & _ffi.MODEL_FLAGS[name])
+
+
+def _unused_name(usual: bytes, pieces: list[bytes]) -> bytes:
+    """A name for a role that no piece has: sentencepiece looks for the usual one where none is given."""
+    name = usual
+    while name in pieces:
+        name = b"no " + name
+    return name
+
+
+def _fill_normalizer(spec: Any, charsmap: bytes, flags: int) -> None:
+    spec.name = b"user_defined" if charsmap else b"identity"
+    spec.precompiled_charsmap = charsmap
+    for flag in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"):
+        setattr(spec, flag, _has(flags, flag))
+
+
+def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
+    """The ModelProto that bytepiece's convert_to_sentencepiece writes, byte for byte; NOTES says what it loses.
+
+    The ids are the same, but for those of ASCII bytes in a character that has no piece: there SentencePiece has
+    byte pieces of its own, which get ids behind the last.
+    """
+    name = f"{vocabulary.name} as a SentencePiece model"
+    assert vocabulary.scores is not None
+    assert vocabulary.types is not None
+    by_id = dict(zip(vocabulary.ids.tolist(), range(len(vocabulary.ids)), strict=True))
+    if sorted(by_id) != list(range(len(by_id))):
+        raise VocabularyError(f"{name}: the ids must be 3, 4, 5, … without gaps")
+    proto = sentencepiece_proto.message("ModelProto")()
+    for piece, type_ in ((b"<unk>", _UNKNOWN), (b"<s>", _CONTROL), (b"</s>", _CONTROL)):
+        proto.pieces.add(piece=piece, score=0, type=type_)
+    pieces, more = pieces_of(vocabulary), []
+    for id_ in range(len(bytepiece.SPECIAL_PIECES), len(by_id)):
+        k = by_id[id_]
+        piece, score = pieces[k], vocabulary.scores[k]
+        byte_piece = b"<0x%02X>" % piece[0]
+        if len(piece) == 1 and len(repr(piece)) != 4:  # all but printable ASCII without the backslash
+            proto.pieces.add(piece=byte_piece, score=score, type=_BYTE)
+            continue
+        if len(piece) == 1:
+            more.append(byte_piece)
+        text = _escaped(piece, id_, name)
+        if vocabulary.types[k] == _UNUSED:
+            proto.pieces.add(piece=text, score=0, type=_UNUSED)
+        else:
+            proto.pieces.add(piece=text, score=score)
+    for byte_piece in more:
+        proto.pieces.add(piece=byte_piece, score=-100, type=_BYTE)
+    trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
+    trainer.model_type, trainer.vocab_size = _MODEL_TYPES["unigram"], len(proto.pieces)
+    trainer.split_by_unicode_script, trainer.byte_fallback = False, True
+    normalizer.name, normalizer.precompiled_charsmap = b"identity", b""
+    normalizer.add_dummy_prefix = normalizer.remove_extra_whitespaces = False
+    _check_loads(proto, name)
+    return proto
+
+
+def _escaped(piece: bytes, id_: int, name: str) -> bytes:
+    try:
+        return re.sub(" ", _SPACE, piece.decode()).encode()
+    except UnicodeDecodeError:
+        raise VocabularyError(
+            f"{name}: piece {piece[:64]!r} (id {id_}) is no UTF-8, which SentencePiece's pieces must be"
+        ) from None
+
+
+def _check_loads(proto: Any, name: str) -> None:
+    """VocabularyError where sentencepiece would not load it: a space and U+2581 make the same piece."""
+    from pyunitok.vocab import sentencepiece
+
+    sentencepiece.read(proto.SerializeToString(), name)

@@ -1,0 +1,246 @@
+"""Crashes on purpose: run a command again and again, each time stopped at another call of the system.
+
+    python crash.py SPEC        in the folder of the corpus; prints one JSON object
+
+SPEC is JSON:   command  the arguments of pyunitok, whose OUT is "ids"
+                points   the numbers of the calls before which it is stopped, negative ones from the end; null for all
+                power    whether what was not synced is lost as well
+                kills    instead of points: so many SIGKILLs at random times, each run going on from the one before
+                older    arguments that make an older output, there before each run; it is to stay whole or go
+                checkpoints   after how many of them it is killed (without "points")
+For each point the folder's outputs are removed, the command is run until there, and again to its end; "wrong" lists the
+points after which the outputs were not those of a run that nothing had stopped. Without "points" the command is run
+once, in this process.
+
+A process of its own that forks: each run is a child, ready in a moment, with no threads of the test's around it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+from pyunitok.metadata import Metadata
+
+CALLS = [(os, "write"), (os, "fsync"), (os, "ftruncate"), (Path, "replace"), (Path, "unlink")]
+SHADOW = Path("shadow")
+OUTPUTS = ("ids", "ids.ends")
+FILES = ["ids", "ids.ends", "ids.json", "ids.meta.jsonl.zst"]
+
+
+class Disk:
+    """Remembers, in files of its own, what would be left if the power went: what was synced, contents and names."""
+
+    def __init__(self, shadow: Path) -> None:
+        self.shadow = shadow
+        self.kept = []  # open, so that no other file gets the number of one that is gone
+        shutil.rmtree(shadow, ignore_errors=True)
+        shadow.mkdir()
+        for path in Path().glob("ids*"):  # what was there before is safe
+            self.on_fsync(os.open(path, os.O_RDONLY))
+        self.on_fsync(os.open(".", os.O_RDONLY))
+
+    def on_fsync(self, fd: int) -> None:
+        if Path(f"/proc/self/fd/{fd}").is_dir():
+            names = {path.name: path.stat().st_ino for path in Path().glob("ids*")}
+            self.put("names", json.dumps(names).encode())
+        else:
+            self.kept.append(os.dup(fd))
+            self.put(str(os.fstat(fd).st_ino), Path(f"/proc/self/fd/{fd}").read_bytes())
+
+    def put(self, name: str, data: bytes) -> None:
+        (self.shadow / "new").write_bytes(data)
+        (self.shadow / "new").rename(self.shadow / name)
+
+
+def lose_power(shadow: Path) -> None:
+    """Leave in this folder what the disk remembers."""
+    clear()
+    names = json.loads((shadow / "names").read_bytes()) if (shadow / "names").exists() else {}
+    for name, inode in names.items():
+        synced = shadow / str(inode)
+        Path(name).write_bytes(synced.read_bytes() if synced.exists() else b"")
+
+
+def in_child(work) -> int:
+    """The exit code of work() in a forked child; minus the signal that ended it."""
+    return os.waitstatus_to_exitcode(os.waitpid(fork(work), 0)[1])
+
+
+def fork(work) -> int:
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = work() or 0
+        except SystemExit as error:
+            code = error.code or 0
+        finally:
+            os._exit(code)
+    return pid
+
+
+def run(spec: dict, stop_at: int | None, count_file: Path | None = None) -> None:
+    """The command, to its end or to the call number `stop_at`."""
+    n_calls, disk = 0, Disk(SHADOW) if spec.get("power") and stop_at is not None else None
+
+    def counted(owner, name):
+        call = getattr(owner, name)
+
+        def replacement(*arguments, **options):
+            nonlocal n_calls
+            if n_calls == stop_at:
+                for restore, function in originals:
+                    setattr(*restore, function)
+                os.kill(os.getpid(), signal.SIGKILL)
+            n_calls += 1
+            ret = call(*arguments, **options)
+            if disk and name == "fsync":
+                disk.on_fsync(*arguments)
+            return ret
+
+        return replacement
+
+    originals = [((owner, name), getattr(owner, name)) for owner, name in CALLS]
+    for owner, name in CALLS:
+        setattr(owner, name, counted(owner, name))
+    for module, values in TUNE.items():
+        for name, value in values.items():
+            setattr(importlib.import_module(module), name, value)
+    if spec.keys() & {"points", "kills"}:
+        with Path("log").open("ab") as log:
+            os.dup2(log.fileno(), 1)
+            os.dup2(log.fileno(), 2)
+    if "checkpoints" in spec:
+        kill_after_checkpoints(spec["checkpoints"])
+    sys.argv = ["pyunitok", *spec["command"]]
+    try:
+        importlib.import_module("pyunitok.cli").main()
+    finally:
+        if count_file:
+            count_file.write_text(str(n_calls))
+
+
+def kill_after_checkpoints(n_left: int) -> None:
+    from pyunitok.output import Output
+
+    checkpoint = Output.checkpoint
+
+    def counted(output, progress, **_):
+        nonlocal n_left
+        checkpoint(output, progress, wait=True)
+        n_left -= 1
+        if not n_left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Output.checkpoint = counted
+
+
+def timeless(path: Path) -> dict:
+    """A manifest without what differs from run to run."""
+    manifest = json.loads(path.read_bytes())
+    del manifest["created"]
+    for record in manifest["inputs"]:
+        del record["seconds"]
+    return manifest
+
+
+def outputs() -> list[bytes]:
+    """What must be the same; of the metadata its lines, as its frames end where checkpoints were."""
+    metadata = Metadata(Path("ids.meta.jsonl.zst"))
+    lines = [metadata.line(k) for k in range(len(metadata))]
+    return [*(Path(name).read_bytes() for name in OUTPUTS), json.dumps(timeless(Path("ids.json"))).encode(), *lines]
+
+
+# A corpus of a megabyte has checkpoints, chunks and direct writes enough with these.
+TUNE = {
+    "pyunitok.output": {"CHECKPOINT_BYTES": 60_000, "CHECKPOINT_SHARE": 0, "HASH_CHUNK_BYTES": 1 << 17},
+    "pyunitok.hashing": {"HASH_CHUNK_BYTES": 1 << 17},
+    "pyunitok.outfile": {"BUFFER_BYTES": 1 << 15, "DIRECT_FROM_BYTES": 1 << 17},
+}
+
+
+def clear() -> None:
+    for path in Path().glob("ids*"):
+        path.unlink()
+
+
+def make_older(spec: dict) -> list[bytes] | None:
+    """Remove all outputs, and make the older one if there is to be one."""
+    clear()
+    if not spec.get("older"):
+        return None
+    if not Path("older/ids").exists():
+        assert in_child(lambda: run(spec | {"command": spec["older"]}, None)) == 0, Path("log").read_text()
+        Path("older").mkdir()
+        for path in Path().glob("ids*"):
+            shutil.copy(path, "older")
+    for path in Path("older").iterdir():
+        shutil.copy(path, ".")
+    return outputs()
+
+
+def kill_at_random(spec: dict, whole: list[bytes]) -> dict:
+    """How many runs were killed, began from a journal, made whole outputs, and wrong ones."""
+    result = {"killed": 0, "resumed": 0, "whole": 0, "wrong": 0}
+    clear()
+    began = time.monotonic()
+    in_child(lambda: run(spec, None))
+    seconds = time.monotonic() - began
+    clear()
+    while result["killed"] < spec["kills"]:
+        result["resumed"] += Path("ids.journal.partial").exists()
+        pid = fork(lambda: run(spec, None))
+        time.sleep(random.uniform(0, seconds))
+        os.kill(pid, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        result["killed"] += code == -signal.SIGKILL
+        if code == 0 or result["killed"] == spec["kills"]:
+            code = in_child(lambda: run(spec, None))
+            result["whole"] += 1
+            result["wrong"] += code != 0 or outputs() != whole
+            clear()
+    return result
+
+
+def main() -> None:
+    spec = json.loads(sys.argv[1])
+    if not spec.keys() & {"points", "kills"}:
+        run(spec, None)
+        return
+    for module in ("pyunitok.cli", "pyunitok.pipeline", "pyunitok.journal", "concurrent.futures.thread", "zstandard"):
+        importlib.import_module(module)
+    older = make_older(spec)
+    assert in_child(lambda: run(spec, None, Path("count"))) == 0, Path("log").read_text()
+    whole, n_calls = outputs(), int(Path("count").read_text())
+    if "kills" in spec:
+        print(json.dumps(kill_at_random(spec, whole)))
+        return
+    wrong, survived, resumed = [], 0, 0
+    for point in spec["points"] if spec["points"] is not None else range(n_calls):
+        make_older(spec)
+        stopped = in_child(lambda point=point: run(spec, point % n_calls))
+        if stopped not in (0, -signal.SIGKILL):  # 0: threads made fewer calls this time
+            wrong.append([point, "stopped", stopped])
+        if spec.get("power"):
+            lose_power(SHADOW)
+        if Path("ids").exists() and outputs() not in (whole, older):
+            wrong.append([point, "OUT and what lies beside it do not fit"])
+        resumed += Path("ids.journal.partial").exists()
+        code = in_child(lambda: run(spec, None))
+        left = sorted(path.name for path in Path().glob("ids*"))
+        if code or left != FILES or outputs() != whole:
+            wrong.append([point, code, left])
+        survived += 1
+    print(json.dumps({"calls": n_calls, "survived": survived, "resumed": resumed, "wrong": wrong}))
+
+
+if __name__ == "__main__":
+    main()

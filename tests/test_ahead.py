@@ -1,0 +1,283 @@
+"""Decompression ahead: the same bytes and the same errors whoever does the work and when, inside the limit."""
+
+import gzip
+import random
+import threading
+from pathlib import Path
+
+import pytest
+import streams
+from hypothesis import given
+from hypothesis import strategies as st
+from test_zst import TEXT, ZST, frame, frame_of_blocks, skippable
+
+from pyunitok.corpus import ahead as ahead_module
+from pyunitok.corpus import stream as stream_module
+from pyunitok.corpus import zst
+from pyunitok.corpus.ahead import MIN_PIECE_COST, Ahead
+from pyunitok.corpus.inputs import find
+from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.errors import InputError
+
+MAX_FRAME = 3000
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    for module in (ahead_module, stream_module, zst):
+        monkeypatch.setattr(module, "STREAM_BYTES", 700)
+    monkeypatch.setattr(ahead_module, "ENOUGH_PIECES", 1)
+    monkeypatch.setattr(zst, "GROUP_BYTES", 500)
+    monkeypatch.setattr(zst, "ONLY_FRAME_BYTES", 1500)
+    monkeypatch.setattr(stream_module, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(zst, "CHUNK_BYTES", 1000)
+
+
+def opened(paths, limit_bytes=1 << 20, enough_bytes=1 << 20, max_frame_bytes=MAX_FRAME):
+    sources = find([str(path) for path in paths], input_format="text")
+    ret = Ahead(
+        limit_bytes,
+        enough_bytes,
+        len(paths),
+        lambda k: stream_module.open_ahead(sources[k], BEGINNING, ret, max_frame_bytes),
+    )
+    return ret
+
+
+def do_one(ahead) -> bool:
+    """What a thread does that has nothing else to do."""
+    with ahead.changed:
+        task = ahead.claim()
+    if task is not None:
+        task()
+    return task is not None
+
+
+def read(ahead, n_streams, size, chance=None):
+    """All streams, `size` bytes at a time, with as much done ahead in between as chance will have it."""
+    out = []
+    for k in range(n_streams):
+        stream = ahead.take(k)
+        data, buffer = bytearray(), bytearray(size)
+        while True:
+            for _ in range(chance.choice((0, 0, 1, 3, 30)) if chance else 0):
+                do_one(ahead)
+            n = stream.readinto(memoryview(buffer))
+            data += buffer[:n]
+            if n < size:
+                break
+        stream.close()
+        out.append(bytes(data))
+    assert ahead.held == 0
+    return out
+
+
+FRAMES = st.lists(
+    st.tuples(st.sampled_from(["sized", "unsized", "skippable", "bare"]), st.integers(0, 2000), st.integers(1, 900)),
+    max_size=9,
+)
+
+
+def file_of(frames, text):
+    """A file of such frames, and what it decompresses to."""
+    out, at = [], 0
+    for kind, size, block_bytes in frames:
+        if kind == "skippable":
+            out.append(skippable(text[:size]))
+            continue
+        part = text[at : at + size]
+        at += len(part)
+        out.append(
+            frame_of_blocks(part, block_bytes) if kind == "unsized" else frame(part, write_checksum=kind == "sized")
+        )
+    return b"".join(out), text[:at]
+
+
+@given(
+    st.lists(FRAMES, min_size=1, max_size=4),
+    st.integers(1, 3000),
+    st.integers(0, 2**30),
+    st.sampled_from([1, 50_000, 1 << 20]),
+)
+def test_any_frames_and_any_order_of_work(tmp_path_factory, files, size, seed, limit_bytes):
+    folder = tmp_path_factory.mktemp("frames")
+    paths, want = [], []
+    for k, frames in enumerate(files):
+        data, text = file_of(frames or [("sized", 0, 1)], TEXT)
+        paths.append(folder / f"{k}.zst")
+        paths[-1].write_bytes(data)
+        want.append(text)
+    for chance in (None, random.Random(seed)):
+        assert read(opened(paths, limit_bytes), len(paths), size, chance) == want
+
+
+@pytest.mark.parametrize("name", [name for name in ZST if len(ZST[name][1]) < 10_000])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_threads(name, n_threads, tmp_path):
+    data, want = ZST[name]
+    paths = [tmp_path / f"{k}.zst" for k in range(5)]
+    for path in paths:
+        path.write_bytes(data * 20)
+    ahead = opened(paths, 30_000)
+    stop = False
+
+    def help_out():
+        while not stop:
+            with ahead.changed:
+                task = ahead.claim()
+                if task is None:
+                    ahead.changed.wait(0.01)
+            if task is not None:
+                task()
+
+    threads = [threading.Thread(target=help_out) for _ in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    try:
+        assert read(ahead, 5, 997) == [want * 20] * 5
+    finally:
+        stop = True
+        for thread in threads:
+            thread.join()
+
+
+def outcome(stream, size, ahead=None, chance=None):
+    """What comes before the error, to the last whole buffer, and the error."""
+    data, buffer = bytearray(), bytearray(size)
+    try:
+        while True:
+            for _ in range(chance.choice((0, 1, 9)) if chance else 0):
+                do_one(ahead)
+            n = stream.readinto(memoryview(buffer))
+            data += buffer[:n]
+            if n < size:
+                return bytes(data), None
+    except InputError as error:
+        return bytes(data), str(error)
+
+
+@pytest.mark.parametrize("kind", ["flip", "cut", "garbage"])
+def test_damage_is_told_the_same_way_after_the_same_bytes(kind, tmp_path):
+    parts = [TEXT[k : k + 300] for k in range(0, len(TEXT), 300)]
+    frames = [frame_of_blocks(part, 100) if k % 3 else frame(part) for k, part in enumerate(parts)]
+    data, chance = b"".join(frames), random.Random(1)
+    path = tmp_path / "a.zst"
+    for at in range(0, len(data), 7):
+        damaged = bytearray(data)
+        if kind == "flip":
+            damaged[at] ^= 1 << at % 8
+        elif kind == "cut":
+            del damaged[at:]
+        else:
+            damaged[at:at] = b"garbage"
+        path.write_bytes(bytes(damaged))
+        ahead = opened([path])
+        alone, helped = outcome(opened([path]).take(0), 100), outcome(ahead.take(0), 100, ahead, chance)
+        assert alone[1] == helped[1]
+        for text, error in (alone, helped):
+            n_sound = whole_before(frames, at) // 100 * 100
+            assert text[:n_sound] == TEXT[:n_sound]  # of the broken frame itself some may come, as from any decoder
+            if error is None:
+                assert TEXT.startswith(text)
+            else:
+                assert error.startswith(f"{path}: byte ")
+
+
+def whole_before(frames, at):
+    """How much text the frames give that end before byte `at` of the file."""
+    n_bytes = n_text = 0
+    for one in frames:
+        n_bytes += len(one)
+        if n_bytes > at:
+            break
+        n_text += 300
+    return min(n_text, len(TEXT))
+
+
+def test_what_waits_stays_inside_the_limit(tmp_path):
+    path = tmp_path / "a.zst"
+    path.write_bytes(b"".join(frame(random.Random(k).randbytes(2000)) for k in range(100)))
+    ahead = opened([path] * 3, limit_bytes=60_000)
+    ahead.take(0)
+    while do_one(ahead):
+        assert ahead.held < 60_000 + 2 * MAX_FRAME + MIN_PIECE_COST
+    assert ahead.held >= 60_000
+    ahead = opened([path] * 3, limit_bytes=600_000, enough_bytes=20_000)
+    stream = ahead.take(0)
+    while do_one(ahead):
+        pass
+    assert 20_000 <= sum(len(piece.data) for piece in stream.queue) < 20_000 + MAX_FRAME
+
+
+def test_the_next_files_are_opened_before_they_are_needed(tmp_path):
+    paths = [tmp_path / f"{k}.zst" for k in range(5)]
+    for path in paths:
+        path.write_bytes(frame(TEXT[:100]))
+    ahead = opened(paths)
+    open_files = Path("/proc/self/fd")
+    n_open = len(list(open_files.iterdir())) if open_files.exists() else 0
+    while do_one(ahead):
+        pass
+    if n_open:  # what has been made into pieces is closed
+        assert len(list(open_files.iterdir())) <= n_open
+    for path in paths:
+        path.unlink()
+    assert read(ahead, 5, 1000) == [TEXT[:100]] * 5
+
+
+def test_a_missing_file_is_told_of_in_its_turn(tmp_path):
+    paths = [tmp_path / f"{k}.txt" for k in range(3)]
+    for path in paths:
+        path.write_bytes(TEXT)
+    ahead = opened(paths)
+    paths[1].unlink()
+    while do_one(ahead):
+        pass
+    assert streams.read_all(ahead.take(0), 100) == TEXT
+    with pytest.raises(InputError, match=r"1\.txt: cannot be opened"):
+        streams.read_all(ahead.take(1), 100)
+
+
+def test_workers_that_fail_leave_nobody_waiting(tmp_path, monkeypatch):
+    (tmp_path / "a.zst").write_bytes(frame(TEXT[:1000]) * 5)
+
+    def fail(*_):
+        raise MemoryError("no")
+
+    monkeypatch.setattr(zst, "_decompress_frame", fail)
+    with pytest.raises(MemoryError):
+        read(opened([tmp_path / "a.zst"]), 1, 100, random.Random(1))
+
+
+@given(FRAMES, st.integers(0, 10_000), st.booleans())
+def test_places(tmp_path_factory, frames, n_bytes, help_out):
+    path = tmp_path_factory.mktemp("places") / "a.zst"
+    data, text = file_of([*frames, ("sized", 1, 1)], TEXT)
+    path.write_bytes(data)
+    (source,) = find([str(path)], input_format="text")
+    ahead = opened([path])
+    stream = ahead.take(0)
+    while help_out and do_one(ahead):
+        pass
+    n_bytes = min(n_bytes, len(text))
+    buffer = bytearray(n_bytes)
+    assert stream.readinto(memoryview(buffer)) == n_bytes
+    file_at, file_bytes = stream.place(n_bytes)
+    again = Ahead(1)
+    rest = stream_module.open_ahead(source, Position(0, file_at=file_at, file_bytes=file_bytes), again, MAX_FRAME)
+    assert file_bytes <= n_bytes
+    assert streams.read_all(rest, 100) == text[file_bytes:]
+    if all(kind in ("sized", "bare") for kind, _, _ in frames):  # others may be streamed, several to a piece
+        assert n_bytes - file_bytes <= zst.GROUP_BYTES + 2000
+
+
+@pytest.mark.parametrize("suffix", ["txt", "txt.gz"])
+def test_streams_that_are_no_frames(suffix, tmp_path):
+    path = tmp_path / f"a.{suffix}"
+    path.write_bytes(gzip.compress(TEXT * 9) if suffix.endswith("gz") else TEXT * 9)
+    for chance in (None, random.Random(3)):
+        assert read(opened([path] * 2), 2, 333, chance) == [TEXT * 9] * 2
+    stream = opened([path]).take(0)
+    buffer = bytearray(5000)
+    stream.readinto(memoryview(buffer))
+    assert stream.place(5000) == ((5000, 5000) if suffix == "txt" else (0, 0))

@@ -1,0 +1,122 @@
+"""tokenize --format: a format's files and nothing else, made once, whatever interrupts it."""
+
+import itertools
+import json
+import os
+from pathlib import Path
+
+import pytest
+import readers
+from click.testing import CliRunner
+from test_cli import pyunitok as command
+
+import pyunitok
+from pyunitok.cli import cli
+from pyunitok.export import FORMATS, Options, direct, module
+from pyunitok.tokenizer import Tokenizer
+
+
+@pytest.fixture
+def folder(tmp_path):
+    Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300).save(tmp_path / "toy")
+    (tmp_path / "a.txt").write_bytes(b"ab|c")
+    (tmp_path / "out").mkdir()
+    return tmp_path
+
+
+def run(folder, *more, code=0):
+    arguments = ["tokenize", "a.txt", "-o", "out/ids", "-m", "toy", "--doc", "|", *more]
+    return command(folder, *arguments, code=code).stderr.decode()
+
+
+def names(folder):
+    return {path.name for path in (folder / "out").iterdir()}
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_every_format(folder, to):
+    said = run(folder, "--format", to)
+    assert "2 documents" in said
+    assert names(folder) == {*module(to).names(Options("ids")), "ids.json"}
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (folder / "out").iterdir()}
+    assert "already complete" in run(folder, "--format", to)
+    assert before == {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (folder / "out").iterdir()}
+
+
+def test_what_is_made_is_right(folder):
+    run(folder, "--format", "megatron", "--keep-tokens")
+    assert readers.megatron(folder / "out", "ids") == [[97, 98, 300], [99, 300]]
+    assert names(folder) == {"ids", "ids.ends", "ids.json", "ids.bin", "ids.idx"}
+    assert (folder / "out/ids").stat().st_ino == (folder / "out/ids.bin").stat().st_ino
+    assert pyunitok.open(folder / "out/ids").text(0) == "ab"
+    assert "already complete" in run(folder, "--format", "megatron", "--keep-tokens")
+
+
+def test_another_command_is_refused(folder):
+    run(folder, "--format", "nanogpt", "--val-fraction", "0.3")
+    assert readers.nanogpt(folder / "out") == ([97, 98, 300], [99, 300])
+    assert "exists; --overwrite" in run(folder, "--format", "nanogpt", code=1)
+    assert "--overwrite starts again" in run(folder, "--format", "megatron", code=1)
+    (folder / "a.txt").write_bytes(b"x|y")
+    said = run(folder, "--format", "nanogpt", "--val-fraction", "0.3", code=1)
+    assert "input 1" in said and "--overwrite starts again" in said
+    run(folder, "--format", "nanogpt", "--val-fraction", "0.3", "--overwrite")
+    assert readers.nanogpt(folder / "out") == ([120, 300], [121, 300])
+    (folder / "out/val.bin").write_bytes(b"")
+    assert "does not have its 4 bytes" in run(folder, "--format", "nanogpt", "--val-fraction", "0.3", code=1)
+
+
+def test_files_that_exist_are_seen_before_the_work(folder):
+    (folder / "out/ids.idx").write_bytes(b"dear")
+    assert "exists; --overwrite" in run(folder, "--format", "megatron", code=1)
+    assert names(folder) == {"ids.idx"}
+    assert "a file ids.bin of its own" in command(
+        folder, "tokenize", "a.txt", "-o", "out/ids.bin", "-m", "toy", "--format", "megatron", code=1
+    ).stderr.decode()
+    assert "means nothing to megatron" in run(folder, "--format", "megatron", "--shards", "2", code=1)
+    assert "need --format" in run(folder, "--val-fraction", "0.1", code=2)
+
+
+def killed_at(k, arguments):
+    """Run the command in a process that dies at its k-th step that writes or names a file; whether it died."""
+    pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+    calls = 0
+    try:
+        for owner, name in [(Path, "replace"), (Path, "unlink"), (direct, "write_whole"), (direct, "sync_folder")]:
+            whole = getattr(owner, name)
+
+            def step(*args, whole=whole, **options):
+                nonlocal calls
+                calls += 1
+                if calls == k:
+                    os._exit(9)
+                return whole(*args, **options)
+
+            setattr(owner, name, step)
+        os._exit(CliRunner().invoke(cli, arguments).exit_code)
+    finally:
+        os._exit(8)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("to", ["megatron", "infini-gram"])
+def test_killed_anywhere_it_goes_on(folder, monkeypatch, to):
+    """Whatever step it dies at, the same command then finishes the work."""
+    monkeypatch.chdir(folder)
+    arguments = ["tokenize", "a.txt", "-o", "out/ids", "-m", "toy", "--doc", "|", "--format", to]
+    expected = None
+    for k in itertools.count():
+        for path in (folder / "out").iterdir():
+            path.unlink()
+        died = killed_at(k, arguments)
+        result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+        assert result.exit_code == 0, (k, result.output)
+        found = {path.name: path.read_bytes() for path in (folder / "out").iterdir() if path.name != "ids.json"}
+        expected = expected or found
+        assert found == expected, k
+        assert json.loads((folder / "out/ids.json").read_text())["exported"]["files"]
+        if k and not died:
+            break
+    assert k > 8

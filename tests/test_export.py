@@ -1,0 +1,401 @@
+"""Exports: every format read back by a reader restated from its layout, links where they can be, whole files only."""
+
+import errno
+import gzip
+import json
+import os
+import struct
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+import readers
+import tokenfiles
+from hypothesis import given
+from hypothesis import strategies as st
+from test_cli import pyunitok as command
+
+import pyunitok
+from pyunitok.errors import OutputError
+from pyunitok.export import FORMATS, MODULES, Options, default_name, documents, export, files, infini_gram, module
+from pyunitok.export.datatrove import humanised
+from pyunitok.metadata import MetadataFile
+from pyunitok.outfile import OutFile
+
+IDS16 = st.one_of(st.integers(0, 3), st.integers(0xFEF0, 0xFFFE), st.sampled_from([0xFF, 0x1FF, 0xFEFF]))
+IDS32 = st.one_of(st.integers(0, 3), st.integers(0, (1 << 31) - 1))
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch):
+    """So that chunks end everywhere; and nobody waits for the disk."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(documents, "CHUNK_TOKENS", 7)
+    monkeypatch.setattr(documents, "CHUNK_DOCS", 3)
+
+
+@st.composite
+def token_files(draw):
+    """(documents, eod, dtype): empty documents, none at all, with and without an eod."""
+    dtype = draw(st.sampled_from(["<u2", "<u4"]))
+    ids = IDS16 if dtype == "<u2" else IDS32
+    docs = draw(st.lists(st.lists(ids, max_size=12), max_size=9))
+    return docs, draw(st.none() | ids), dtype
+
+
+def made(tmp_path_factory, example, **more):
+    docs, eod, dtype = example
+    folder = tmp_path_factory.mktemp("export")
+    return tokenfiles.write(folder / "ids", docs, eod=eod, dtype=dtype, **more), folder / "to"
+
+
+def with_eod(docs, eod):
+    return [[*doc, *([] if eod is None else [eod])] for doc in docs]
+
+
+def joined(docs):
+    return list(chain.from_iterable(docs))
+
+
+@given(token_files())
+def test_megatron(tmp_path_factory, example):
+    array, folder = made(tmp_path_factory, example)
+    export(array, "megatron", folder)
+    assert readers.megatron(folder, "ids") == with_eod(*example[:2])
+
+
+@given(token_files(), st.sampled_from([0, 0.01, 0.3, 0.5, 0.99]))
+def test_nanogpt(tmp_path_factory, example, fraction):
+    docs, eod, dtype = example
+    array, folder = made(tmp_path_factory, example)
+    if dtype == "<u4" or (fraction and len(docs) < 2):
+        with pytest.raises(OutputError, match="nanoGPT reads uint16" if dtype == "<u4" else "needs two"):
+            export(array, "nanogpt", folder, Options("x", val_fraction=fraction))
+        return
+    export(array, "nanogpt", folder, Options("x", val_fraction=fraction))
+    train, val = readers.nanogpt(folder)
+    full = with_eod(docs, eod)
+    assert train + val == joined(full)
+    assert (folder / "val.bin").exists() == bool(fraction)
+    if fraction:
+        enough = [d for d in range(1, len(docs)) if sum(map(len, full[d:])) >= fraction * len(array.ids)]
+        d = max(enough, default=1)
+        assert train == joined(full[:d])
+
+
+@given(token_files(), st.integers(1, 20))
+def test_llmc(tmp_path_factory, example, limit):
+    docs, eod, _ = example
+    array, folder = made(tmp_path_factory, example)
+    eot = 9 if eod is None else eod
+    export(array, "llm.c", folder, Options("x", shard_tokens=limit, eot=None if eod is not None else 9))
+    shards = readers.llmc(folder, "x")
+    stream = [id_ for doc in docs for id_ in [eot, *doc]]
+    assert joined(shards) == stream
+    assert all(len(shard) <= limit for shard in shards)
+    starts = set(np.cumsum([0, *(len(doc) + 1 for doc in docs)]).tolist())
+    at = 0
+    for shard in shards:  # as many whole documents as fit; only a document that is too long is cut
+        end = at + len(shard)
+        within = [start for start in starts if at < start <= at + limit]
+        assert end in starts or not within
+        if end in starts and end < len(stream):
+            assert end == max(within)
+        at = end
+
+
+@given(token_files())
+def test_datatrove(tmp_path_factory, example):
+    array, folder = made(tmp_path_factory, example)
+    export(array, "datatrove", folder)
+    docs, lines = readers.datatrove(folder, "ids")
+    assert docs == with_eod(*example[:2])
+    assert lines[0] == f"toy|{array.ids.dtype.itemsize}" and lines[1] == str(len(array.ids)) and len(lines) == 3
+
+
+@given(token_files(), st.integers(0, 9))
+def test_dolma(tmp_path_factory, example, cut):
+    cut = min(cut, len(example[0]))
+    inputs = [("a.txt", cut), ('b, "100 %d".txt', len(example[0]) - cut)]
+    array, folder = made(tmp_path_factory, example, inputs=inputs)
+    export(array, "dolma", folder)
+    docs, rows = readers.dolma(folder, "ids", array.ids.dtype)
+    assert docs == with_eod(*example[:2])
+    assert [row[2:] for row in rows] == [
+        [str(d), inputs[d >= cut][0], str(d + 1 - (cut if d >= cut else 0))] for d in range(len(docs))
+    ]
+    assert gzip.decompress((folder / "ids.csv.gz").read_bytes()).count(b"\r\n") == len(docs)
+
+
+@given(token_files(), st.integers(1, 4), st.booleans(), st.integers(0, 9))
+def test_infini_gram(tmp_path_factory, example, shards, wide, cut):
+    docs, _, dtype = example
+    cut = min(cut, len(docs))
+    inputs = [("a.txt", cut), ("100 %d é.txt", len(docs) - cut)]
+    array, folder = made(tmp_path_factory, example, inputs=inputs)
+    wide = wide or dtype == "<u4"
+    options = Options("x", shards=shards, token_dtype="uint32" if wide else None)
+    exported = export(array, "infini-gram", folder, options)
+    found, lines = readers.infini_gram(folder, shards, "<u4" if wide else "<u2")
+    assert found == docs
+    assert lines == [
+        {"path": inputs[d >= cut][0], "linenum": d - (cut if d >= cut else 0), "metadata": {}} for d in range(len(docs))
+    ]
+    n_false = 0 if wide else sum(map(readers.false_separators, docs))
+    notes = [note for note in exported.notes if "AND queries" in note]
+    assert len(notes) == (n_false > 0)
+    assert not notes or f"takes {n_false:,} pairs" in notes[0]
+
+
+@given(st.lists(st.lists(IDS16, max_size=9), min_size=1, max_size=9), st.data())
+def test_infini_gram_refuses_its_separator(tmp_path_factory, docs, data):
+    d = data.draw(st.integers(0, len(docs) - 1))
+    k = data.draw(st.integers(0, len(docs[d])))
+    docs[d].insert(k, 65535)
+    eod = data.draw(st.sampled_from([None, 0, 65535]))  # as an eod it gives way to the separator, and is no harm
+    array, folder = made(tmp_path_factory, (docs, eod, "<u2"))
+    with pytest.raises(OutputError, match=rf"document {d}, token {k}: id 65535 is .*--token-dtype uint32"):
+        export(array, "infini-gram", folder)
+    assert not list(folder.iterdir())
+    export(array, "infini-gram", folder, Options("x", token_dtype="uint32"))
+    assert readers.infini_gram(folder, 1, "<u4")[0] == docs
+
+
+@given(st.lists(st.lists(IDS16, max_size=9), max_size=9), st.sampled_from([None, 0, 0xFF05]))
+def test_infini_gram_with_renamed_ids(tmp_path_factory, docs, eod):
+    array, folder = made(tmp_path_factory, (docs, eod, "<u2"))
+    exported = export(array, "infini-gram", folder, Options("x", rename_ids=True))
+    table = np.load(folder / "renamed.npy")
+    assert np.array_equal(table[table], np.arange(65536))
+    found = readers.infini_gram(folder, 1, "<u2")[0]
+    assert [table[doc].tolist() for doc in found] == docs
+    assert not any(map(readers.false_separators, found)) and max(joined(found), default=0) < 0xFF00
+    assert not any("AND queries" in note for note in exported.notes)
+
+
+def test_renaming_needs_ids_that_are_left_over(tmp_path):
+    array = tokenfiles.write(tmp_path / "ids", [list(range(1, 0xFF00)), [0xFF00], [0xFF01]])
+    with pytest.raises(OutputError, match="has 2 ids from 65280 on, and only 1 below"):
+        export(array, "infini-gram", tmp_path / "to", Options("x", rename_ids=True))
+    array = tokenfiles.write(tmp_path / "ids", [[1]], dtype="<u4")
+    with pytest.raises(OutputError, match="for ids of two bytes"):
+        export(array, "infini-gram", tmp_path / "to", Options("x", rename_ids=True))
+
+
+def test_metadata_that_were_kept(tmp_path):
+    array = tokenfiles.write(tmp_path / "ids", [[1, 2], [], [3]], eod=0)
+    fields = [{"id": 'a"1', "url": "x\ny"}, {}, {"id": 7}]
+    files_ = ["a,b.jsonl", "a,b.jsonl", "é.jsonl"]
+    kept = MetadataFile(OutFile(tmp_path / "ids.meta.jsonl.zst"))
+    of = [{"file": files_[d], "line": 2 * d + 1, "metadata": fields[d]} for d in range(3)]
+    kept.append([json.dumps(line).encode() for line in of])
+    kept.finish()
+    export(array, "dolma", tmp_path / "to")
+    rows = readers.dolma(tmp_path / "to", "ids", "<u2")[1]
+    assert [row[2:] for row in rows] == [['a"1', "a,b.jsonl", "1"], ["1", "a,b.jsonl", "3"], ["7", "é.jsonl", "5"]]
+    export(array, "infini-gram", tmp_path / "to", Options("x", shards=2))
+    lines = readers.infini_gram(tmp_path / "to", 2, "<u2")[1]
+    assert lines == [{"path": files_[d], "linenum": 2 * d, "metadata": fields[d]} for d in range(3)]
+    array = tokenfiles.write(tmp_path / "ids", [[1, 2]], eod=0)
+    with pytest.raises(OutputError, match="is of 3 documents"):
+        export(array, "dolma", tmp_path / "other")
+
+
+@given(token_files())
+def test_tokengrams_and_npy(tmp_path_factory, example):
+    array, folder = made(tmp_path_factory, example)
+    export(array, "tokengrams", folder)
+    export(array, "npy", folder)
+    assert np.fromfile(folder / "ids.bin", example[2]).tolist() == joined(with_eod(*example[:2]))
+    saved, ends = np.load(folder / "ids.npy"), np.load(folder / "ids.ends.npy")
+    assert (saved.tolist(), saved.dtype) == (array.ids.tolist(), array.ids.dtype)
+    assert (ends.tolist(), ends.dtype) == (array.ends.tolist(), np.uint64)
+    np.save(folder / "reference", np.array(array.ids))
+    assert (folder / "reference.npy").read_bytes() == (folder / "ids.npy").read_bytes()
+
+
+def test_megatron_refuses_what_int32_does_not_hold(tmp_path):
+    array = tokenfiles.write(tmp_path / "ids", [[1, 2], [3, 1 << 31]], eod=0, dtype="<u4")
+    with pytest.raises(OutputError, match=r"id 2147483648 at token 4, in document 1"):
+        export(array, "megatron", tmp_path / "to")
+    assert not list((tmp_path / "to").iterdir())
+
+
+def test_megatron_refuses_a_document_of_2_to_the_31(tmp_path):
+    n = 1 << 31
+    array = tokenfiles.write(tmp_path / "ids", [[1], [2]])
+    with (tmp_path / "ids").open("ab") as file:
+        file.truncate(2 * (n + 1))  # a hole: takes no room
+    np.array([1, n + 1], "<u8").tofile(tmp_path / "ids.ends")
+    manifest = json.loads((tmp_path / "ids.json").read_text())
+    (tmp_path / "ids.json").write_text(json.dumps(manifest | {"tokens": n + 1}))
+    array = pyunitok.open(tmp_path / "ids")
+    with pytest.raises(OutputError, match=r"document 1 has 2147483648 tokens"):
+        export(array, "megatron", tmp_path / "to")
+
+
+@pytest.mark.parametrize("to", ["megatron", "datatrove", "dolma", "infini-gram"])
+def test_damaged_ends_are_refused_where_they_are_read(tmp_path, to):
+    array = tokenfiles.write(tmp_path / "ids", [[1], [2, 3], [4]], eod=0)
+    np.array([2, 9, 7], "<u8").tofile(tmp_path / "ids.ends")
+    array = pyunitok.open(tmp_path / "ids")
+    with pytest.raises(OutputError, match=r"document 1 spans tokens 2 to 9: a damaged \.ends"):
+        export(array, to, tmp_path / "to")
+
+
+@pytest.mark.parametrize("n", [0, 1, 9, 10, 999, 1000, 1235, 9994, 9999, 99950, 999499, 999500, 10**9, 1234567890123])
+def test_counts_as_datatrove_writes_them(n):
+    humanize = pytest.importorskip("humanize")
+    assert humanised(n) == humanize.metric(n, unit="T")
+
+
+# ------------------------------------------------------------------------------------------------- links and copies
+
+
+def hows(exported) -> dict[str, str]:
+    return {written.path.name: written.how for written in exported.files}
+
+
+LINKED = {
+    "megatron": "ids.bin", "nanogpt": "train.bin", "datatrove": "ids_00000_unshuffled.ds", "dolma": "ids.npy",
+    "tokengrams": "ids.bin",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("to", "name"), LINKED.items())
+def test_tokens_are_linked(tmp_path, to, name):
+    array = tokenfiles.write(tmp_path / "ids.u16", [[1, 2], [3]], eod=0)
+    assert hows(export(array, to, tmp_path / "to"))[name] == "linked"
+    assert (tmp_path / "to" / name).stat().st_ino == (tmp_path / "ids.u16").stat().st_ino
+    export(array, to, tmp_path / "to", overwrite=True)  # a rename between links of one file does nothing
+    assert not list((tmp_path / "to").glob("*.partial"))
+    assert hows(export(array, to, tmp_path / "to", overwrite=True, copy=True))[name] == "copied"
+    assert (tmp_path / "to" / name).read_bytes() == (tmp_path / "ids.u16").read_bytes()
+    assert (tmp_path / "to" / name).stat().st_ino != (tmp_path / "ids.u16").stat().st_ino
+
+
+def test_a_link_in_a_link_is_the_file(tmp_path):
+    tokenfiles.write(tmp_path / "real", [[1]], eod=0)
+    for suffix in ("", ".ends", ".json"):
+        (tmp_path / f"ids{suffix}").symlink_to(tmp_path / f"real{suffix}")
+    export(pyunitok.open(tmp_path / "ids"), "tokengrams", tmp_path / "to")
+    assert not (tmp_path / "to/ids.bin").is_symlink()
+
+
+@pytest.mark.parametrize("code", [errno.EXDEV, errno.EPERM, errno.EMLINK])
+@pytest.mark.parametrize("kernel", ["copy_file_range", "cannot", "absent", "short"])
+def test_where_links_cannot_be_tokens_are_copied(tmp_path, monkeypatch, code, kernel):
+    def refuse(*_, **__):
+        raise OSError(code, "no")
+
+    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(files, "_reflink", lambda *_: False)
+    if kernel == "cannot":
+        monkeypatch.setattr(os, "copy_file_range", refuse, raising=False)
+    elif kernel == "absent":
+        monkeypatch.delattr(os, "copy_file_range", raising=False)
+    elif kernel == "short":
+        whole = getattr(os, "copy_file_range", None) or pytest.skip("no copy_file_range here")
+        monkeypatch.setattr(os, "copy_file_range", lambda a, b, n, **at: whole(a, b, min(n, 3), **at))
+    array = tokenfiles.write(tmp_path / "ids", [[k] * 9 for k in range(9)], eod=0)
+    assert hows(export(array, "datatrove", tmp_path / "to"))["ids_00000_unshuffled.ds"] == "copied"
+    assert readers.datatrove(tmp_path / "to", "ids")[0] == [[*[k] * 9, 0] for k in range(9)]
+    export(array, "llm.c", tmp_path / "to", Options("x", shard_tokens=20))
+    pairs = [[0, *[k] * 9, 0, *[k + 1] * 9] for k in (0, 2, 4, 6)]
+    assert readers.llmc(tmp_path / "to", "x") == [*pairs, [0, *[8] * 9]]
+
+
+def test_another_file_system(tmp_path):
+    other = Path("/dev/shm")
+    if not other.is_dir() or other.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("no second file system")
+    import shutil
+    import tempfile
+
+    target = Path(tempfile.mkdtemp(dir=other))
+    try:
+        array = tokenfiles.write(tmp_path / "ids", [[1, 2]], eod=0)
+        assert hows(export(array, "tokengrams", target)) == {"ids.bin": "copied"}
+        assert (target / "ids.bin").read_bytes() == (tmp_path / "ids").read_bytes()
+    finally:
+        shutil.rmtree(target)
+
+
+def test_reflink_says_no_without_harm(tmp_path):
+    (tmp_path / "a").write_bytes(b"x")
+    done = files._reflink(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "b").exists() == done
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_files_that_exist_stay(tmp_path, to):
+    array = tokenfiles.write(tmp_path / "ids.u16", [[1, 2], [3]], eod=0)
+    name = module(to).names(Options(default_name(array.path)))[-1]
+    (tmp_path / "to").mkdir()
+    (tmp_path / "to" / name).write_bytes(b"dear")
+    (tmp_path / "to" / "other").write_bytes(b"stays")
+    with pytest.raises(OutputError, match="exists; --overwrite"):
+        export(array, to, tmp_path / "to")
+    assert (tmp_path / "to" / name).read_bytes() == b"dear"
+    assert {path.name for path in (tmp_path / "to").iterdir()} == {name, "other"}
+    exported = export(array, to, tmp_path / "to", overwrite=True)
+    names = {path.name for path in (tmp_path / "to").iterdir()}
+    assert {written.path.name for written in exported.files} | {"other"} == names
+
+
+def test_the_token_file_itself_is_never_replaced(tmp_path):
+    array = tokenfiles.write(tmp_path / "ids.bin", [[1, 2]], eod=0)
+    before = (tmp_path / "ids.bin").read_bytes()
+    for overwrite in (False, True):
+        with pytest.raises(OutputError, match="is the token file itself"):
+            export(array, "tokengrams", tmp_path, overwrite=overwrite)
+    export(array, "tokengrams", tmp_path, Options("other"))
+    assert (tmp_path / "ids.bin").read_bytes() == before
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_an_export_that_fails_leaves_nothing(tmp_path, monkeypatch, to):
+    array = tokenfiles.write(tmp_path / "ids.u16", [[1, 2], [3]], eod=0)
+    folder = tmp_path / "to"
+    monkeypatch.setattr(files.Folder, "commit", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        export(array, to, folder)
+    assert not list(folder.iterdir())
+
+
+def test_what_is_left_of_another_index(tmp_path):
+    array = tokenfiles.write(tmp_path / "ids", [[1, 2], [3], [4]], eod=0)
+    export(array, "infini-gram", tmp_path / "to", Options("x", shards=2))
+    (tmp_path / "to/table.0").write_bytes(b"of other tokens")
+    with pytest.raises(OutputError, match=r"exists|belongs to an index of other tokens"):
+        export(array, "infini-gram", tmp_path / "to")
+    export(array, "infini-gram", tmp_path / "to", overwrite=True)
+    assert {path.name for path in (tmp_path / "to").iterdir()} == set(infini_gram.names(Options("x")))
+    export(array, "llm.c", tmp_path / "to", Options("[x]", shard_tokens=2))
+    export(array, "llm.c", tmp_path / "to", Options("[x]"), overwrite=True)
+    assert [path.name for path in (tmp_path / "to").glob("*.bin")] == ["[x]_000000.bin"]
+
+
+# --------------------------------------------------------------------------------------------------- the command
+
+
+def test_the_command(tmp_path):
+    tokenfiles.write(tmp_path / "ids.u16", [[1, 2], [3]], eod=0)
+    done = command(tmp_path, "export", "ids.u16", "--to", "megatron", "-o", "a/b")
+    assert b"a/b/ids.bin: linked, 10 bytes" in done.stderr and b"a/b/ids.idx: written, 82 bytes" in done.stderr
+    assert readers.megatron(tmp_path / "a/b", "ids") == [[1, 2, 0], [3, 0]]
+    assert b"--overwrite" in command(tmp_path, "export", "ids.u16", "--to", "megatron", "-o", "a/b", code=1).stderr
+    done = command(tmp_path, "export", "ids.u16", "--to", "llm.c", "-o", "a", "--name", "c", "--shard-tokens", "3")
+    assert readers.llmc(tmp_path / "a", "c") == [[0, 1, 2], [0, 3]]
+    assert struct.unpack_from("<3i", (tmp_path / "a/c_000000.bin").read_bytes()) == (20240520, 1, 3)
+    done = command(tmp_path, "export", "ids.u16", "--to", "npy", "-o", "a", "--shards", "2", code=1)
+    assert b"--shards means nothing to npy" in done.stderr
+    done = command(tmp_path, "export", "ids.u16", "--to", "llm.c", "-o", "a", "--eot", "70000", code=1)
+    assert b"--eot 70000 does not fit uint16" in done.stderr
+
+
+def test_every_format_is_on_the_command_line():
+    from pyunitok.cli.export import FORMATS as OFFERED
+
+    assert tuple(OFFERED) == FORMATS == tuple(MODULES)

@@ -1,0 +1,90 @@
+"""The oracle of n-best against the installed sentencepiece, ties and float32 sums included; and against itself."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import oracle_lattice as oracle
+import pytest
+from conftest import fewer
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+spm = pytest.importorskip("sentencepiece")
+pb = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+
+# Few letters and few scores: many paths, and many that tie.
+PIECES = st.dictionaries(
+    st.text("abc猫", min_size=1, max_size=4),
+    st.sampled_from([-1.0, -2.0, -3.0, -0.1]) | st.floats(-20, 0, width=32),
+    min_size=1,
+    max_size=25,
+)
+TEXTS = st.text("abc猫", min_size=1, max_size=12)
+
+
+def reference(pieces: dict[str, float], user_defined: set[str]) -> Any:
+    """A sentencepiece processor of these pieces that leaves the text as it is."""
+    model = pb.ModelProto()
+    model.trainer_spec.model_type = pb.TrainerSpec.UNIGRAM
+    model.normalizer_spec.add_dummy_prefix = False
+    model.normalizer_spec.remove_extra_whitespaces = False
+    model.pieces.add(piece="<unk>", score=0, type=pb.ModelProto.SentencePiece.UNKNOWN)
+    model.pieces.add(piece="<s>", score=0, type=pb.ModelProto.SentencePiece.CONTROL)
+    model.pieces.add(piece="</s>", score=0, type=pb.ModelProto.SentencePiece.CONTROL)
+    for piece, score in pieces.items():
+        kind = pb.ModelProto.SentencePiece.USER_DEFINED if piece in user_defined else pb.ModelProto.SentencePiece.NORMAL
+        model.pieces.add(piece=piece, score=score, type=kind)
+    return spm.SentencePieceProcessor(model_proto=model.SerializeToString())
+
+
+def shown(path: oracle.Path, text: str) -> list[tuple[str, bool]]:
+    """The pieces as the processor shows them, and whether they are unknown: adjacent unknown characters are one."""
+    ret: list[tuple[str, bool]] = []
+    for edge in path:
+        here = (text[edge.begin : edge.end], edge.piece is None)
+        if here[1] and ret and ret[-1][1]:
+            ret[-1] = (ret[-1][0] + here[0], True)
+        else:
+            ret.append(here)
+    return ret
+
+
+@given(PIECES, st.sets(st.integers(0, 24), max_size=3), TEXTS, st.integers(2, 60))
+@fewer(2)
+def test_nbest_is_the_reference(pieces: dict[str, float], chosen: set[int], text: str, n: int) -> None:
+    user_defined = {piece for k, piece in enumerate(pieces) if k in chosen}
+    normal = [score for piece, score in pieces.items() if piece not in user_defined]
+    assume(normal)
+    scores = {p: oracle.user_defined_score(p) if p in user_defined else score for p, score in pieces.items()}
+    lattice = oracle.edges(scores, oracle.unknown_score(normal), text)
+    want = reference(pieces, user_defined).NBestEncode(text, nbest_size=n, out_type="proto").nbests
+    got = oracle.nbest(lattice, len(text), n)
+    assert len(got) == len(want)
+    for (path, score), entry in zip(got, want, strict=True):
+        assert [(x.piece, x.id == 0) for x in entry.pieces] == shown(path, text)
+        assert float(score) == entry.score
+
+
+@given(PIECES, st.text("abc猫", max_size=7))
+def test_nbest_is_all_paths_by_score(pieces: dict[str, float], text: str) -> None:
+    lattice = oracle.edges(pieces, -30.0, text)
+    all_paths = list(oracle.paths(lattice, len(text)))
+    found = [path for path, _ in oracle.nbest(lattice, len(text), 1000)]
+    assert sorted(map(repr, found)) == sorted(map(repr, all_paths))
+    for better, worse in itertools.pairwise(found):
+        assert oracle.score(worse) <= oracle.score(better) + 1e-4
+
+
+@given(PIECES, st.text("abc猫", max_size=7), st.floats(0, 3))
+def test_probabilities(pieces: dict[str, float], text: str, alpha: float) -> None:
+    lattice = oracle.edges(pieces, -30.0, text)
+    all_paths = list(oracle.paths(lattice, len(text)))
+    assert math.isclose(math.fsum(oracle.probabilities(all_paths, alpha)), 1)
+    assert -1e-9 <= oracle.entropy(all_paths, alpha) <= math.log(len(all_paths)) + 1e-9
+    if len(lattice) <= 14:
+        drawn = oracle.viterbi_probabilities(lattice, len(text), alpha)
+        assert set(drawn) <= set(all_paths)
+        assert math.isclose(math.fsum(drawn.values()), 1)

@@ -1,0 +1,176 @@
+"""Where documents came from, kept beside the tokens; and what was left out."""
+
+import json
+import subprocess
+from shutil import which
+
+import pytest
+import zstandard
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from test_pipeline import run, toy  # noqa: F401 (a fixture)
+
+import pyunitok
+from pyunitok import metadata as metadata_module
+from pyunitok.cli import cli
+from pyunitok.errors import InputError, OutputError
+from pyunitok.metadata import Metadata, MetadataFile, errors_path, metadata_path
+from pyunitok.outfile import OutFile
+
+LINES = st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line), max_size=40)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(metadata_module, "FRAME_BYTES", 100)
+
+
+@given(LINES, st.lists(st.integers(0, 40), max_size=3))
+def test_lines_by_number(tmp_path_factory, lines, flushes):
+    path = tmp_path_factory.mktemp("metadata") / "m"
+    file = MetadataFile(OutFile(path))
+    for k, line in enumerate(lines):
+        file.append([line])
+        if k in flushes:
+            file.flush()
+    file.finish()
+    got = Metadata(path)
+    assert [got.line(i) for i in range(len(got))] == lines
+    assert [got.line(i) for i in reversed(range(-len(lines), 0))] == lines[::-1]
+    with pytest.raises(IndexError):
+        got.line(len(lines))
+    whole = zstandard.ZstdDecompressor().stream_reader(path.read_bytes(), read_across_frames=True).read()
+    assert whole == b"".join(line + b"\n" for line in lines)
+
+
+@given(LINES, LINES)
+def test_going_on_after_a_checkpoint_and_joining_files(tmp_path_factory, first, second):
+    folder = tmp_path_factory.mktemp("metadata")
+    path = folder / "m"
+    file = MetadataFile(OutFile(path))
+    file.append(first)
+    file.flush()
+    file.finish()
+    n_bytes = file._index[-1][0] if file._index else 0  # any checkpoint is the end of a frame
+    data = path.read_bytes()
+    ends = [begin - 24 for begin, _ in file._index[1:]] + [len(data) - 8 - 16 * (len(file._index) + 1) - 16]
+    begun = folder / "begun"
+    begun.write_bytes(data[: ends[-1]])
+    again = MetadataFile(_AtEnd(begun), begun)
+    assert again.n_documents == len(first) and again.n_bytes == ends[-1] >= n_bytes
+    again.append(second)
+    again.append_file(path)
+    again.finish()
+    got = Metadata(begun)
+    assert [got.line(i) for i in range(len(got))] == first + second + first
+
+
+class _AtEnd:
+    """An OutFile that goes on, as a resumed run has it."""
+
+    def __init__(self, path):
+        self.file = path.open("ab")
+        self.n_bytes = path.stat().st_size
+
+    def write(self, data):
+        self.n_bytes += self.file.write(data)
+
+    def finish(self):
+        self.file.close()
+
+
+def test_damage_is_refused(tmp_path):
+    path = tmp_path / "m"
+    file = MetadataFile(OutFile(path))
+    file.append([b"%d" % k * 20 for k in range(30)])
+    file.finish()
+    data = path.read_bytes()
+    ends = [begin - 24 for begin, _ in file._index] + [len(data) - 8 - 16 * (len(file._index) + 1) - 16]
+    for n in range(len(data)):
+        path.write_bytes(data[:n])
+        with pytest.raises(OutputError):
+            Metadata(path)
+        if n not in ends:
+            with pytest.raises(OutputError):
+                MetadataFile(_AtEnd(path), path)
+    for at in range(len(data)):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        try:
+            got = Metadata(path)
+            assert [got.line(i) for i in range(len(got))] == [b"%d" % k * 20 for k in range(30)]
+        except OutputError:
+            pass
+
+
+@pytest.mark.parametrize("block_bytes", [40, 1 << 20])
+def test_documents_know_where_they_came_from(toy, tmp_path, block_bytes):  # noqa: F811
+    lines = [{"id": k, "text": "the " * (k % 40), "tags": ["a", k]} for k in range(90)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n\n" for line in lines))
+    (tmp_path / "b.txt").write_bytes(b"one\n\nthree")
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.txt"]
+    array = run(toy, paths, tmp_path / "ids", metadata=True, block_bytes=block_bytes, threads=2, separator=b"\n")
+    want = [
+        {"file": str(paths[0]), "line": 2 * k + 1, "metadata": {"id": k, "tags": ["a", k]}} for k in range(90)
+    ] + [{"file": str(paths[1]), "line": k, "byte": byte} for k, byte in ((1, 0), (2, 4), (3, 5))]
+    assert [array.metadata(k) for k in range(len(array))] == want
+    assert list(array.all_metadata) == want and array.all_metadata[3:5] == want[3:5]
+    if which("zstd"):
+        done = subprocess.run(["zstd", "-dc", metadata_path(tmp_path / "ids")], capture_output=True, check=True)
+        assert [json.loads(line) for line in done.stdout.splitlines()] == want
+    array = run(toy, paths, tmp_path / "ids")
+    assert not metadata_path(tmp_path / "ids").exists()
+    with pytest.raises(OutputError, match="has no metadata"):
+        array.metadata(0)
+
+
+@pytest.mark.parametrize("block_bytes", [30, 200, 1 << 20])
+def test_bad_lines_are_left_out_and_listed(toy, tmp_path, block_bytes):  # noqa: F811
+    (tmp_path / "a.jsonl").write_bytes(b'{"text":"the"}\n{"text":1}\n\n{"text":"cat"}\nno\n')
+    (tmp_path / "b.jsonl").write_bytes(b'{"text":"\\ud800"}\n{"text":"' + b"x" * 900 + b'"}\n{"text":"dog"}')
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    options = {"block_bytes": block_bytes, "max_line_bytes": 100, "threads": 2}
+    array = run(toy, paths, tmp_path / "ids", skip_bad=True, metadata=True, **options)
+    assert [array.text(k) for k in range(len(array))] == ["the", "cat", "dog"]
+    assert [array.metadata(k)["line"] for k in range(3)] == [1, 4, 3]
+    bad = [json.loads(line) for line in errors_path(tmp_path / "ids").read_text().splitlines()]
+    assert [(one["file"], one["line"]) for one in bad] == [
+        (str(paths[0]), 2), (str(paths[0]), 5), (str(paths[1]), 1), (str(paths[1]), 2),
+    ]  # fmt: skip
+    assert "lone surrogate" in bad[2]["error"] and "longer than 100" in bad[3]["error"]
+    assert [record.skipped for record in array.manifest.inputs] == [2, 2]
+    with pytest.raises(InputError, match=r"a\.jsonl: line 2: "):
+        run(toy, paths, tmp_path / "ids", **options)
+    (tmp_path / "a.jsonl").write_bytes(b'{"text":"the"}\n')
+    run(toy, paths[:1], tmp_path / "ids", skip_bad=True)
+    assert not errors_path(tmp_path / "ids").exists()
+
+
+def test_damaged_files_are_never_skipped(toy, tmp_path):  # noqa: F811
+    (tmp_path / "a.jsonl.zst").write_bytes(zstandard.compress(b'{"text":"the"}\n' * 100)[:-3])
+    with pytest.raises(InputError, match="ends inside the zstd frame"):
+        run(toy, [tmp_path / "a.jsonl.zst"], tmp_path / "ids", skip_bad=True)
+
+
+def test_command(tmp_path, rwkv):
+    (tmp_path / "a.jsonl").write_bytes(b'{"text":"the","n":1}\n{"text":1}\n')
+    out = str(tmp_path / "ids")
+    command = ["tokenize", str(tmp_path), "-o", out, "-m", rwkv.path, "--on-error", "skip", "--metadata"]
+    for options in ([], ["--overwrite"]):  # the second time with the first one's sidecars among the inputs
+        done = CliRunner().invoke(cli, command + options)
+        assert done.exit_code == 3, done.output
+        assert "1 bad lines were left out" in done.output and "ids.errors.jsonl" in done.output
+    array = pyunitok.open(out)
+    assert array.metadata(0) == {"file": str(tmp_path / "a.jsonl"), "line": 1, "metadata": {"n": 1}}
+    done = CliRunner().invoke(cli, [*command[:6], "--overwrite"])
+    assert done.exit_code == 1
+
+
+def test_too_little_memory_is_refused(tmp_path, rwkv):
+    (tmp_path / "a.txt").write_bytes(b"the")
+    command = ["tokenize", str(tmp_path), "-o", str(tmp_path / "ids"), "-m", rwkv.path, "--threads", "8"]
+    done = CliRunner().invoke(cli, [*command, "--block", "64M", "--max-memory", "256M"])
+    assert done.exit_code != 0
+    assert "8 threads with blocks of 67108864 bytes take" in str(done.exception or "") + done.output
+    assert not list(tmp_path.glob("ids*"))
+    assert CliRunner().invoke(cli, [*command, "--max-memory", "64M"]).exit_code == 0

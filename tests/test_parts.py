@@ -1,0 +1,300 @@
+"""Runs in parts, done here one after another: joined they are the run on one machine, whatever is in the way."""
+
+import bz2
+import json
+import shutil
+from pathlib import Path
+
+import crash
+import pytest
+from test_pipeline import PIECES
+from test_zst import frame
+
+import pyunitok
+from pyunitok import parts as parts_module
+from pyunitok import units as units_module
+from pyunitok.corpus import inputs
+from pyunitok.corpus.ranges import UNCOUNTED, Range, counted, followed_by
+from pyunitok.errors import InputError, OutputError
+from pyunitok.merge import merge
+from pyunitok.metadata import errors_path
+from pyunitok.outfile import OutputLock
+from pyunitok.parts import finished_parts, parts_folder, tokenize_in_parts
+from pyunitok.pipeline import Plan, tokenize
+from pyunitok.sampling import Sample
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.units import MAX_UNIT_BYTES, MIN_UNIT_BYTES, default_unit_bytes, each, make_part, plan_units
+
+UNIT = 300
+
+
+@pytest.fixture(scope="module")
+def toy() -> Tokenizer:
+    return Tokenizer.from_pieces(PIECES, eod=300)
+
+
+def frames(data: bytes, n_bytes: int) -> bytes:
+    return b"".join(frame(data[k : k + n_bytes]) for k in range(0, len(data), n_bytes))
+
+
+def json_lines(n: int) -> bytes:
+    return b"\r\n".join(
+        json.dumps({"text": f"the {k} である\n" * (k % 7), "n": k}, ensure_ascii=k % 2 == 0).encode() + b"\n" * (k % 3)
+        for k in range(n)
+    )
+
+
+@pytest.fixture
+def corpus(tmp_path) -> Path:
+    """Of every kind: divided and not, empty, small; separators and newlines at the ends and across frames."""
+    (tmp_path / "in").mkdir()
+    text = b"".join(b"the %d\n\n\naa" % k + b"\n" * (k % 5) for k in range(150))
+    files = {
+        "0.jsonl.zst": frames(b"\xef\xbb\xbf" + json_lines(150), 333),
+        "1.txt.zst": frames(text, 71),
+        "2.txt": text + b"one long end" * 200,
+        "3.txt": b"",
+        "4.txt": b"\n\n",
+        "5.txt.bz2": bz2.compress(text),
+        "6.jsonl": json_lines(25) + b"\n\n\n",
+        "7.txt": b"x" * 2000 + b"\n\n",
+        "8.txt": b"the",
+    }
+    for name, data in files.items():
+        (tmp_path / "in" / name).write_bytes(data)
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"text": ["the", "", "である"] * 50}), tmp_path / "in/9.parquet")
+    return tmp_path
+
+
+def plan_of(toy, corpus, name, **options) -> Plan:
+    sources = inputs.find([str(corpus / "in")])
+    return Plan(sources, corpus / name, toy, **{"eod_id": 300, "separator": b"\n\n", "threads": 1} | options)
+
+
+def check_equal(corpus: Path, model, name: str = "ids", whole: str = "whole") -> None:
+    """The files of two runs; metadata by what is in it, as it is divided by the clock."""
+    for suffix in ("", ".ends", ".errors.jsonl"):
+        files = [corpus / f"{k}{suffix}" for k in (name, whole)]
+        assert files[0].exists() == files[1].exists()
+        assert not files[0].exists() or files[0].read_bytes() == files[1].read_bytes(), suffix
+    assert crash.timeless(corpus / f"{name}.json") == crash.timeless(corpus / f"{whole}.json")
+    arrays = [pyunitok.open(corpus / k, model=model) for k in (name, whole)]
+    if (corpus / f"{whole}.meta.jsonl.zst").exists():
+        assert list(arrays[0].all_metadata) == list(arrays[1].all_metadata)
+    assert not list(corpus.glob(f"{name}.*partial")) and not parts_folder(corpus / name).exists()
+
+
+@pytest.mark.parametrize("unit_bytes", [120, UNIT, 5000, None])
+@pytest.mark.parametrize("options", [{}, {"metadata": True, "skip_bad": True}, {"separator": None, "eod_id": None}])
+def test_parts_are_the_whole_run(toy, corpus, unit_bytes, options):
+    with (corpus / "in/6.jsonl").open("ab") as file:
+        file.write(b'{"text":1}\nno\n' * 30 * bool(options.get("skip_bad")))
+    manifest = tokenize(plan_of(toy, corpus, "whole", **options))
+    plan = plan_of(toy, corpus, "ids", **options)
+    n_units = len(plan_units(plan, unit_bytes or default_unit_bytes(plan.sources)))
+    assert n_units > 20 if unit_bytes == UNIT and "separator" not in options else n_units
+    made = tokenize_in_parts(plan, unit_bytes=unit_bytes)
+    check_equal(corpus, toy)
+    assert made.hash == manifest.hash
+    started = []
+    tokenize(plan, on_start=started.append)  # the command on one machine finds its work done,
+    tokenize_in_parts(plan, unit_bytes=7, on_start=started.append)  # and so does any number of machines
+    assert [start.complete for start in started] == [True, True]
+
+
+def test_what_the_units_are(toy, corpus):
+    plan = plan_of(toy, corpus, "ids")
+    units = plan_units(plan, UNIT)
+    assert [unit.index for unit in units] == list(range(len(units)))
+    covered = [number for unit in units for number in range(unit.first, unit.end) if not unit.part.begin]
+    assert covered == list(range(len(plan.sources)))
+    assert sum(unit.part.begin > 0 and unit.before == UNCOUNTED for unit in units) > 20
+    small = [unit for unit in units if unit.end - unit.first > 1]
+    names = [Path(plan.sources[number].path).name for unit in small for number in range(unit.first, unit.end)]
+    assert len(small) == 1 and names == ["3.txt", "4.txt", "5.txt.bz2"]
+    sampled = plan_units(plan_of(toy, corpus, "ids", sample=Sample(0.1, 1)), UNIT)
+    assert all(unit.part == Range() for unit in sampled)
+    assert default_unit_bytes(plan.sources) == MIN_UNIT_BYTES
+    source = inputs.Source("x", "none", "text", "", 1 << 50)
+    assert default_unit_bytes([source]) == MAX_UNIT_BYTES
+
+
+@pytest.mark.parametrize("name", ["0.jsonl.zst", "1.txt.zst", "6.jsonl", "7.txt"])
+def test_counting(corpus, name):
+    (source,) = inputs.find([str(corpus / "in" / name)])
+    separator = b"\n" if "jsonl" in name else b"\n\n"
+    whole = counted(source, Range(), separator)
+    bounds = units_module.plan_ranges(source, separator, 100)
+    assert len(bounds) > 5
+    start = followed_by(pyunitok.corpus.position.BEGINNING, counted(source, bounds[0], separator))
+    for part in bounds[1:]:
+        before = counted(source, Range(0, part.begin), separator)
+        assert (before.bytes, before.documents, before.lines) == (start.bytes, start.documents, start.lines)
+        start = followed_by(start, counted(source, part, separator))
+    assert (whole.bytes, whole.documents, whole.lines) == (start.bytes, start.documents, start.lines)
+
+
+def test_samples_are_those_of_the_whole_run(corpus):
+    pytest.importorskip("sentencepiece")
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto = sentencepiece_model_pb2.ModelProto()
+    proto.pieces.add(piece="<unk>", score=0, type=2)
+    for piece in ("t", "h", "e", "th", "he", "the", "▁", "a", "aa", "x", "xx", "xxx", "\n", "\n\n"):
+        proto.pieces.add(piece=piece, score=-1 - len(piece) / 7)
+    (corpus / "toy.model").write_bytes(proto.SerializeToString())
+    model = Tokenizer.from_file(corpus / "toy.model")
+    options = {"sample": Sample(0.3, 7), "eod_id": None}
+    plain = tokenize(plan_of(model, corpus, "plain", eod_id=None))
+    whole = tokenize(plan_of(model, corpus, "whole", **options))
+    assert whole.hash != plain.hash
+    tokenize_in_parts(plan_of(model, corpus, "ids", **options), unit_bytes=UNIT)
+    check_equal(corpus, model)
+
+
+def failing_after(n: int, error: BaseException):
+    def each_until(function, shared, items):
+        for k, result in each(function, shared, items):
+            yield k, result
+            if function is make_part and k + 1 == n:
+                raise error
+
+    return each_until
+
+
+def test_a_killed_driver_is_gone_on_with(toy, corpus):
+    tokenize(plan_of(toy, corpus, "whole", metadata=True))
+    plan = plan_of(toy, corpus, "ids", metadata=True)
+    with pytest.raises(KeyboardInterrupt):
+        tokenize_in_parts(plan, failing_after(5, KeyboardInterrupt()), unit_bytes=UNIT)
+    folder = parts_folder(corpus / "ids")
+    assert len(finished_parts(folder)) == 5
+    there = {path: path.stat().st_mtime_ns for path in finished_parts(folder)}
+    # Killed while a part was given its names, and while another was written.
+    finished_parts(folder)[4].unlink()
+    (folder / "attempts/7.x").mkdir(parents=True)
+    done, started = [], []
+
+    def counting(function, shared, items):
+        for k, result in each(function, shared, items):
+            done.append(items[k][0].index)
+            yield k, result
+        assert {p: p.stat().st_mtime_ns for p in list(there)[:4]} == dict(list(there.items())[:4])
+
+    tokenize_in_parts(plan, counting, unit_bytes=UNIT, on_start=started.append)
+    assert done[0] == 4 and started[0].documents > 0
+    check_equal(corpus, toy)
+
+
+def test_killed_at_the_end(toy, corpus, monkeypatch):
+    tokenize(plan_of(toy, corpus, "whole"))
+    plan = plan_of(toy, corpus, "ids")
+    (corpus / "ids").write_bytes(b"older")
+    (corpus / "ids.json").write_bytes(b"older")
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    places = [(parts_module.merge, "append"), (parts_module.Output, "commit"), (parts_module.Output, "_name")]
+    for owner, name in [*places, (parts_module, "_remove")]:
+        original = getattr(owner, name)
+        monkeypatch.setattr(owner, name, killed)
+        with pytest.raises(KeyboardInterrupt):
+            if name == "append":
+                tokenize_in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
+            else:
+                tokenize_in_parts(plan, failing_after(1, AssertionError("a part was done again")), unit_bytes=UNIT)
+        monkeypatch.setattr(owner, name, original)
+    tokenize_in_parts(plan, failing_after(1, AssertionError("a part was done again")), unit_bytes=UNIT)
+    check_equal(corpus, toy)
+
+
+def test_what_is_refused(toy, corpus):
+    plan = plan_of(toy, corpus, "ids")
+    with pytest.raises(KeyboardInterrupt):
+        tokenize_in_parts(plan, failing_after(3, KeyboardInterrupt()), unit_bytes=UNIT)
+    for options, message in [
+        ({"eod_id": 301}, r"ids\.parts was begun by another command \(eod: 300 then, 301 now\); --overwrite"),
+        ({"separator": b"x"}, 'separator: "\\\\n\\\\n" then, "x" now'),
+    ]:
+        with pytest.raises(OutputError, match=message):
+            tokenize_in_parts(plan_of(toy, corpus, "ids", **options), unit_bytes=UNIT)
+    with pytest.raises(OutputError, match="unit: 300 then, 301 now"):
+        tokenize_in_parts(plan, unit_bytes=UNIT + 1)
+    lock = OutputLock(parts_folder(corpus / "ids"))
+    with pytest.raises(OutputError, match=r"ids\.parts: another process is writing it"):
+        tokenize_in_parts(plan, unit_bytes=UNIT)
+    lock.release()
+    with (corpus / "in/8.txt").open("ab") as file:
+        file.write(b"!")
+    with pytest.raises(OutputError, match=r"input 9: .*8\.txt \(text, compression none, 3 bytes, .* then"):
+        tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+    (parts_folder(corpus / "ids") / "plan.json").write_bytes(b"{")
+    with pytest.raises(OutputError, match=r"plan\.json: damaged; --overwrite starts again"):
+        tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+    tokenize_in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
+    tokenize(plan_of(toy, corpus, "whole"))
+    check_equal(corpus, toy)
+    with pytest.raises(OutputError, match="exists, and was made by another command"):
+        tokenize_in_parts(plan_of(toy, corpus, "ids", eod_id=None), unit_bytes=UNIT)
+    with pytest.raises(InputError, match="a pipe cannot be read by other machines"):
+        tokenize_in_parts(Plan([inputs.Source("-", "none", "text", "as told", None)], corpus / "x", toy, 300))
+    assert not parts_folder(corpus / "x").exists()
+
+
+def test_begun_on_one_machine(toy, corpus, monkeypatch):
+    monkeypatch.setattr("pyunitok.output.CHECKPOINT_BYTES", 1)
+    monkeypatch.setattr("pyunitok.output.CHECKPOINT_SHARE", 0)
+
+    def stop(progress):
+        if progress.bytes > 3000:
+            raise KeyboardInterrupt
+
+    plan = plan_of(toy, corpus, "ids", block_bytes=500)
+    with pytest.raises(KeyboardInterrupt):
+        tokenize(plan, stop)
+    with pytest.raises(OutputError, match="ids was begun on one machine; the same command without --ray goes on"):
+        tokenize_in_parts(plan, unit_bytes=UNIT)
+
+
+def test_errors_name_the_line_of_the_file(toy, corpus):
+    lines = json_lines(170).splitlines(keepends=True)
+    lines.insert(150, b"no\n")
+    path = corpus / "in/0.jsonl.zst"
+    path.write_bytes(frames(b"".join(lines), 500))
+    with pytest.raises(InputError) as expected:
+        tokenize(plan_of(toy, corpus, "whole"))
+    with pytest.raises(InputError) as found:
+        tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+    assert str(found.value) == str(expected.value)
+    assert f"{path}: line 151: " in str(found.value)
+    assert not list(parts_folder(corpus / "ids").glob("attempts/*"))
+
+
+def test_parts_that_are_kept(toy, corpus):
+    tokenize(plan_of(toy, corpus, "whole", metadata=True, skip_bad=True))
+    plan = plan_of(toy, corpus, "ids", metadata=True, skip_bad=True)
+    manifest = tokenize_in_parts(plan, unit_bytes=UNIT, keep_parts=True)
+    assert not (corpus / "ids").exists() and manifest.tokens > 0
+    folder = parts_folder(corpus / "ids")
+    for path in finished_parts(folder)[:3]:
+        assert len(pyunitok.open(path, model=toy)) == pyunitok.open(path, model=toy).manifest.documents
+    merge(finished_parts(folder), corpus / "ids")
+    shutil.rmtree(folder)
+    check_equal(corpus, toy)
+    assert errors_path(corpus / "ids").exists() == errors_path(corpus / "whole").exists()
+
+
+def test_many_parts_lie_in_folders(toy, corpus, monkeypatch):
+    monkeypatch.setattr(units_module, "FOLDER_PARTS", 7)
+    tokenize(plan_of(toy, corpus, "whole"))
+    tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=100, keep_parts=True)
+    folder = parts_folder(corpus / "ids")
+    assert max(len(list(one.glob("*-of-*.json"))) for one in folder.iterdir()) == 7
+    paths = finished_parts(folder)
+    assert [pyunitok.open(path, model=toy).manifest.shard["index"] for path in paths] == list(range(len(paths)))
+    tokenize_in_parts(plan_of(toy, corpus, "ids"), failing_after(1, AssertionError()), unit_bytes=100)
+    check_equal(corpus, toy)

@@ -1,0 +1,224 @@
+"""Runs on a real Ray cluster of several node processes, one of them killed: the bytes of the run on one machine.
+
+pip install 'pyunitok[ray-test]', then pytest -m ray. Skipped where Ray is not installed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.ray
+ray = pytest.importorskip("ray")
+cluster_utils = pytest.importorskip("ray.cluster_utils")
+
+from click.testing import CliRunner  # noqa: E402
+from test_parts import UNIT, check_equal, corpus, frames, json_lines, plan_of, toy  # noqa: E402, F401
+
+import pyunitok.ray  # noqa: E402
+from pyunitok.cli import cli  # noqa: E402
+from pyunitok.errors import InputError, OutputError, UnitokError  # noqa: E402
+from pyunitok.parts import finished_parts, parts_folder  # noqa: E402
+from pyunitok.pipeline import tokenize  # noqa: E402
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Three nodes on this machine: the driver's, without cores, and two that work."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    made.workers = [made.add_node(num_cpus=2) for _ in range(2)]
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture
+def connected(cluster):
+    ray.init(cluster.address, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
+    yield cluster
+    ray.shutdown()
+
+
+@pytest.mark.parametrize("options", [{}, {"metadata": True, "skip_bad": True}])
+def test_the_bytes_of_one_machine(toy, corpus, connected, options):  # noqa: F811
+    manifest = tokenize(plan_of(toy, corpus, "whole", **options))
+    seen = []
+    made = pyunitok.ray.run(
+        plan_of(toy, corpus, "ids", **options), unit_bytes=1000, on_progress=lambda p: seen.append((p.bytes, p.tokens))
+    )
+    check_equal(corpus, toy)
+    assert made.hash == manifest.hash
+    assert seen == sorted(seen) and seen[-1] == (manifest.bytes, manifest.tokens)
+
+
+def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811
+    (corpus / "in/8.jsonl.zst").write_bytes(frames(json_lines(30000), 3000))
+    tokenize(plan_of(toy, corpus, "whole"))
+    killed = []
+
+    def kill(progress):
+        if not killed and progress.documents > 3000:
+            node = connected.workers.pop()
+            killed.append(node)
+            connected.remove_node(node, allow_graceful=False)
+
+    pyunitok.ray.run(plan_of(toy, corpus, "ids"), unit_bytes=8000, on_progress=kill)
+    check_equal(corpus, toy)
+    assert killed
+    connected.workers.append(connected.add_node(num_cpus=2))
+
+
+DRIVER = """
+import sys, ray, pyunitok.ray
+from pyunitok.corpus import inputs
+from pyunitok.pipeline import Plan
+from pyunitok.tokenizer import Tokenizer
+from test_pipeline import PIECES
+address, corpus, unit = sys.argv[1:]
+toy = Tokenizer.from_pieces(PIECES, eod=300)
+from pathlib import Path
+plan = Plan(inputs.find([corpus + "/in"]), Path(corpus, "ids"), toy, 300, b"\\n\\n", threads=1)
+pyunitok.ray.run(plan, address=address, unit_bytes=int(unit), on_progress=lambda p: print(p.bytes, flush=True))
+"""
+
+
+def test_the_driver_is_killed(toy, corpus, cluster):  # noqa: F811
+    tokenize(plan_of(toy, corpus, "whole"))
+    command = [sys.executable, "-c", DRIVER, cluster.address, str(corpus), str(UNIT)]
+    driver = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT / "tests")
+    assert driver.stdout is not None
+    for _ in range(5):
+        assert driver.stdout.readline(), "it ended"
+    with pytest.raises(OutputError, match=r"ids\.parts: another process is writing it"):
+        pyunitok.ray.run(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
+    ray.shutdown()
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.wait()
+    driver.stdout.close()
+    there = {path: path.stat().st_mtime_ns for path in finished_parts(parts_folder(corpus / "ids"))}
+    assert len(there) >= 5
+    started = []
+    pyunitok.ray.run(
+        plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT, keep_parts=True, on_start=started.append
+    )
+    assert started[0].documents > 0
+    assert {path: path.stat().st_mtime_ns for path in there} == there  # none was done again
+    pyunitok.ray.run(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
+    ray.shutdown()
+    check_equal(corpus, toy)
+
+
+def test_errors_come_as_they_are(toy, corpus, connected):  # noqa: F811
+    path = corpus / "in/0.jsonl.zst"
+    lines = json_lines(100).splitlines(keepends=True)
+    path.write_bytes(frames(b"".join([*lines[:70], b"no\n", *lines[70:]]), 500))
+    with pytest.raises(InputError, match=rf"^{path}: line 71: ") as found:
+        pyunitok.ray.run(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+    assert type(found.value) is InputError
+    with pytest.raises(OutputError, match=r"ids\.parts was begun by another command"):
+        pyunitok.ray.run(plan_of(toy, corpus, "ids", eod_id=None), unit_bytes=UNIT)
+
+
+def test_a_unit_that_kills_its_workers(connected, monkeypatch):
+    monkeypatch.setattr(pyunitok.ray, "RETRIES", 1)
+    with pytest.raises(UnitokError, match="a unit was lost 2 times"):
+        list(pyunitok.ray._Cluster(1)(lambda _, item: os._exit(item), None, [1]))
+
+
+def test_each_worker_opens_what_is_shared_once(connected):
+    class Shared:
+        def __reduce__(self):
+            return opened, ()
+
+    def opened():
+        import builtins
+
+        builtins.times_opened = getattr(builtins, "times_opened", 0) + 1
+        return builtins.times_opened
+
+    def work(shared, item):
+        time.sleep(0.02)
+        return os.getpid(), shared
+
+    done = [result for _, result in pyunitok.ray._Cluster(1)(work, Shared(), list(range(30)))]
+    assert len(done) == 30 and len(set(done)) == len({pid for pid, _ in done})
+
+
+@pytest.fixture
+def invoke(cluster, monkeypatch, corpus):  # noqa: F811
+    monkeypatch.chdir(corpus)
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+
+    def run(*arguments: str):
+        try:
+            return CliRunner().invoke(cli, ["tokenize", *arguments], catch_exceptions=True)
+        finally:
+            ray.shutdown()
+
+    return run
+
+
+def test_the_command(invoke, rwkv_path, corpus):  # noqa: F811
+    common = ["in", "-m", str(rwkv_path), "--doc", "\\n\\n", "--metadata"]
+    assert invoke(*common, "-o", "whole").exit_code == 0
+    done = invoke(*common, "-o", "ids", "--ray", "auto", "--unit", "1K")
+    assert done.exit_code == 0, done.output
+    check_equal(corpus, str(rwkv_path))
+    again = invoke(*common, "-o", "ids", "--ray", "auto")
+    assert again.exit_code == 0 and "already complete: ids" in again.output
+    kept = invoke(*common, "-o", "parted", "--ray", "auto", "--unit", "1K", "--keep-parts")
+    assert kept.exit_code == 0 and "pyunitok merge parted.parts -o parted" in kept.output, kept.output
+    merged = CliRunner().invoke(cli, ["merge", "parted.parts", "-o", "parted"])
+    assert merged.exit_code == 0, merged.output
+    assert (corpus / "parted").read_bytes() == (corpus / "ids").read_bytes()
+
+
+def test_what_the_command_refuses(invoke, rwkv_path):
+    common = ["in", "-m", str(rwkv_path)]
+    for options, message in [
+        (["-o", "ids", "--unit", "1K"], "--unit and --keep-parts need --ray"),
+        (["-o", "ids", "--ray", "auto", "--shard", "0/2"], "--ray divides the run by itself: without --shard"),
+        (["-o", "memory://a/ids", "--ray", "auto"], "--ray needs an OUT on a file system that all machines see"),
+        (["-o", "ids", "--ray", "auto", "--keep-parts", "--format", "npy"], "--format needs OUT, and --keep-parts"),
+        (["-o", "ids", "--ray", "127.0.0.1:1"], "no Ray cluster answers at 127.0.0.1:1"),
+    ]:
+        done = invoke(*common, *options)
+        assert message in done.output + str(done.exception), (options, done.output, done.exception)
+        assert done.exit_code
+
+
+def test_ray_data(toy, tmp_path, connected):  # noqa: F811
+    data = pytest.importorskip("ray.data")
+    texts = [f"the {k} である" * (k % 3) for k in range(40)]
+    made = data.from_items([{"text": text, "n": k} for k, text in enumerate(texts)]).map_batches(
+        pyunitok.ray.TokenizeBatch, fn_constructor_kwargs={"model": toy, "eod": True}, concurrency=2, batch_size=8
+    )
+    rows = sorted(made.take_all(), key=lambda row: row["n"])
+    assert [row["text"] for row in rows] == texts
+    for row in rows:
+        assert row["ids"].dtype == "u2" and row["ids"].tolist() == [*toy.encode(row["text"]).tolist(), 300]
+    made.write_parquet(str(tmp_path / "ids"))
+    assert data.read_parquet(str(tmp_path / "ids")).count() == len(texts)
+
+
+def test_local(toy, corpus):  # noqa: F811
+    """Without a cluster: one of this machine, gone afterwards."""
+    tokenize(plan_of(toy, corpus, "whole"))
+    assert not ray.is_initialized()
+    manifest = pyunitok.ray.tokenize(
+        corpus / "in", corpus / "ids", model=toy, address="local", separator=b"\n\n", unit_bytes=3000
+    )
+    assert manifest.documents > 100 and not ray.is_initialized()
+    check_equal(corpus, toy)
+    assert threading.active_count() < 50

@@ -1,0 +1,447 @@
+"""Runs that stop, whatever by, and go on: what comes out is what an uninterrupted run gives, byte for byte."""
+
+import errno
+import gzip
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from subprocess import PIPE
+
+import crash
+import pytest
+import zstandard
+from hypothesis import settings
+from test_cli import ROOT, pyunitok
+
+from pyunitok.journal import Journal
+from pyunitok.metadata import Metadata, errors_path, metadata_path
+from pyunitok.tokenizer import Tokenizer
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc, O_DIRECT")
+
+EXPENSIVE = settings().max_examples >= 1000
+CRASH = Path(crash.__file__)
+TOKENIZE = ["tokenize", "in", "-o", "ids", "-m", "toy", "--block", "8K", "--threads", "2", "--doc", "\\n", "--metadata"]
+WORDS = ["the", "cat", " the", "である", "a", "aaaa", "\n", " ", '"', "x" * 50]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    """A folder with a model "toy" and a folder "in": lines, one long line, JSON lines in frames, gzip, nothing."""
+    folder = tmp_path_factory.mktemp("corpus")
+    Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the", "aa", b"ab" * 20], eod=300).save(
+        folder / "toy"
+    )
+    (folder / "in").mkdir()
+    rng = random.Random(1)
+
+    def text(n_words):
+        return "".join(rng.choices(WORDS, k=n_words))
+
+    (folder / "in/a.txt").write_text(text(30_000))
+    lines = [json.dumps({"text": text(rng.randrange(300)), "id": k}) for k in range(300)]
+    data = ("\n".join(lines) + "\n\n\n").encode()
+    frames = (zstandard.compress(data[k : k + 20_000]) for k in range(0, len(data), 20_000))
+    (folder / "in/b.jsonl.zst").write_bytes(b"".join(frames))
+    (folder / "in/c.txt").write_bytes(b"a" * 90_001 + b"ab" * 30_000)
+    (folder / "in/d.txt").write_bytes(b"")
+    (folder / "in/e.txt.gz").write_bytes(gzip.compress(text(20_000).encode()))
+    pyunitok(folder, *TOKENIZE[:3], "whole", *TOKENIZE[4:])
+    return folder
+
+
+@pytest.fixture
+def folder(corpus) -> Path:
+    """The corpus without any output."""
+    for path in corpus.glob("ids*"):
+        path.unlink()
+    return corpus
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT)}
+
+
+def start(folder: Path, *command: str, spec=None, **options) -> subprocess.Popen:
+    """The command as a process of its own, with checkpoints every few ms."""
+    spec = spec or {"command": command or TOKENIZE}
+    pipes = {"stdout": PIPE, "stderr": subprocess.STDOUT} | options
+    return subprocess.Popen([sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), **pipes)
+
+
+def finish(folder: Path, *command: str, code: int = 0, **options) -> str:
+    process = start(folder, *command, **options)
+    said = process.communicate(timeout=60)[0].decode()
+    assert process.returncode == code, said
+    assert "Traceback" not in said
+    return said
+
+
+def check_outputs(folder: Path) -> None:
+    """They are those of the run that nothing stopped, and nothing else lies there."""
+    assert sorted(path.name for path in folder.glob("ids*")) == crash.FILES
+    ours, theirs = (Metadata(metadata_path(folder / name)) for name in ("ids", "whole"))
+    assert [ours.line(k) for k in range(len(ours))] == [theirs.line(k) for k in range(len(theirs))]
+    for suffix in ("", ".ends"):
+        assert (folder / f"ids{suffix}").read_bytes() == (folder / f"whole{suffix}").read_bytes(), suffix
+    ids, whole = (crash.timeless(folder / f"{name}.json") for name in ("ids", "whole"))
+    for manifest in (ids, whole):
+        del manifest["hash"]  # chunks of other sizes; their hashes are in test_pipeline.py
+    assert ids == whole
+
+
+def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **options_of_start) -> None:
+    """Leave what a run leaves that is killed after its third checkpoint; an earlier output stays."""
+    spec = {"command": [*command, *options], "checkpoints": 3}
+    process = start(folder, spec=spec, **options_of_start)
+    said = process.communicate(timeout=60)[0].decode()
+    assert process.returncode == -signal.SIGKILL, said
+    assert (folder / "ids.journal.partial").exists()
+
+
+# ------------------------------------------------------------------------------------------------------ crashes
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("power", [False, True])
+def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
+    """kill -9 between any two steps of checkpoints and of the commit, and the same with a loss of power."""
+    points = None if EXPENSIVE else [*range(-18, 0), *random.sample(range(80), 3 if overwrite else 12)]
+    spec = {"command": TOKENIZE, "points": points, "power": power}
+    if overwrite:
+        spec |= {"command": [*TOKENIZE, "--overwrite"], "older": [*TOKENIZE, "--eod", "7"]}
+    done = subprocess.run(
+        [sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), capture_output=True
+    )
+    assert not done.returncode, done.stderr.decode()
+    result = json.loads(done.stdout)
+    assert result["wrong"] == []
+    assert result["resumed"] > result["survived"] // 4
+    check_outputs(folder)
+
+
+def test_killed_at_any_time(folder):
+    spec = {"command": TOKENIZE, "kills": 200 if EXPENSIVE else 20}
+    done = subprocess.run(
+        [sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), capture_output=True
+    )
+    assert not done.returncode, done.stderr.decode()
+    result = json.loads(done.stdout)
+    assert (result["wrong"], result["killed"]) == (0, spec["kills"])
+    assert result["whole"] >= 1
+    assert result["resumed"] >= (20 if EXPENSIVE else 0)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_keep_everything_that_was_done(folder, number, code):
+    """The last checkpoint is written when the signal arrives: nothing is done again."""
+    text = (folder / "in/a.txt").read_bytes()
+    command = ["tokenize", "-", "in/c.txt", *TOKENIZE[2:], "--input-format", "text"]
+    pyunitok(folder, *command, stdin=text)
+    for path in folder.glob("ids*"):
+        path.rename(folder / path.name.replace("ids", "other"))
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from pyunitok.cli import main; main()", *command],
+        cwd=folder, env=environment(), stdin=PIPE, stderr=PIPE,
+    )  # fmt: skip
+    process.stdin.write(text[:150_000])
+    process.stdin.flush()
+    while not (folder / "ids.ends.partial").exists():
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.send_signal(number)
+    process.wait(timeout=30)
+    said = process.stderr.read().decode()
+    assert (process.returncode, "the same command goes on from there" in said) == (code, True), said
+    process.stdin.close()
+    said = pyunitok(folder, *command, stdin=text).stderr.decode()
+    n_bytes = int(said.split("documents, ")[1].split(" bytes")[0].replace(",", ""))
+    assert "going on after" in said
+    assert n_bytes > 100_000
+    for suffix in ("", ".ends"):
+        assert (folder / f"ids{suffix}").read_bytes() == (folder / f"other{suffix}").read_bytes()
+
+
+# ----------------------------------------------------------------------------------------- disks that fail or lie
+
+
+def test_a_full_disk(folder):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
+
+    said = finish(folder, code=1, preexec_fn=limit)
+    assert "ids.partial: byte" in said
+    assert "File too large" in said
+    assert "the same command goes on from there" in said
+    assert "going on after" in finish(folder)
+    check_outputs(folder)
+
+
+@pytest.mark.parametrize("kilobytes", [64, 800, 1464])
+def test_a_full_file_system(folder, tmp_path, kilobytes):
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", tmp_path]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("cannot mount a file system")
+    command = [*TOKENIZE[:3], str(tmp_path / "ids"), *TOKENIZE[4:]]
+    try:
+        said = finish(folder, *command, code=1)
+        assert "No space left on device" in said
+        subprocess.run(["mount", "-o", "remount,size=20m", tmp_path], check=True)
+        finish(folder, *command)
+        for path in tmp_path.iterdir():
+            (folder / path.name).write_bytes(path.read_bytes())
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+    check_outputs(folder)
+
+
+def test_partial_files_that_were_cut_or_changed(folder):
+    stop_half_way(folder)
+    for suffix in ("", ".ends", ".meta.jsonl.zst"):
+        partial = folder / f"ids{suffix}.partial"
+        data = partial.read_bytes()
+        for wrong in (data[:1], bytes(len(data)), None):
+            partial.unlink() if wrong is None else partial.write_bytes(wrong)
+            said = finish(folder, code=1)
+            assert partial.name in said
+            assert "--overwrite starts again" in said
+            assert not (folder / "ids").exists()
+            partial.write_bytes(data)
+    finish(folder)
+    check_outputs(folder)
+    stop_half_way(folder, "--overwrite")
+    (folder / "ids.partial").write_bytes(b"")
+    finish(folder, *TOKENIZE, "--overwrite")
+    check_outputs(folder)
+
+
+def test_bytes_written_after_the_last_checkpoint_do_not_matter(folder):
+    stop_half_way(folder)
+    for suffix in ("", ".ends"):
+        with (folder / f"ids{suffix}.partial").open("ab") as file:
+            file.write(os.urandom(100_000))
+    finish(folder)
+    check_outputs(folder)
+
+
+def test_what_was_left_out_is_listed_once(folder):
+    """Bad lines before and after the interruption; the list is the same to the byte."""
+    lines = [json.dumps({"text": "the cat " * 99} if k % 7 else {"text": k}) for k in range(700)]
+    (folder / "bad.jsonl").write_text("\n".join(lines))
+    command = ["tokenize", "bad.jsonl", *TOKENIZE[2:], "--on-error", "skip"]
+    pyunitok(folder, *command, code=3)
+    whole = {suffix: (folder / f"ids{suffix}").read_bytes() for suffix in ("", ".ends", ".errors.jsonl")}
+    assert whole[".errors.jsonl"].count(b"\n") == 100
+    for path in folder.glob("ids*"):
+        path.unlink()
+    stop_half_way(folder, command=command)
+    assert errors_path(folder / "ids").with_name("ids.errors.jsonl.partial").stat().st_size > 0
+    said = finish(folder, *command, code=3)
+    assert "going on after" in said
+    assert "100 bad lines" in said
+    assert {suffix: (folder / f"ids{suffix}").read_bytes() for suffix in whole} == whole
+    assert "already complete" in finish(folder, *command, code=3)
+
+
+def test_damaged_journals(folder):
+    stop_half_way(folder)
+    journal = folder / "ids.journal.partial"
+    data = journal.read_bytes()
+    rng = random.Random(2)
+    damaged = [b"", data[:1], data[:-1], data[: len(data) // 2], data + b"\n", data.replace(b"journal 1", b"journal 2")]
+    for at in (0, 30, *rng.sample(range(len(data)), 3)):
+        damaged.append(data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :])
+    for wrong in damaged:
+        journal.write_bytes(wrong)
+        assert "ids.journal.partial: " in finish(folder, code=1)
+        assert not (folder / "ids").exists()
+    journal.write_bytes(data)
+    finish(folder)
+    check_outputs(folder)
+
+
+def test_a_read_error(folder, monkeypatch):
+    """It goes away, as those of a network do, and the same command goes on."""
+    from pyunitok.cli.tokenize import tokenize
+    from pyunitok.corpus import stream
+    from pyunitok.errors import InputError
+
+    monkeypatch.chdir(folder)
+    for module, values in crash.TUNE.items():
+        for name, value in values.items():
+            monkeypatch.setattr(f"{module}.{name}", value)
+    read = stream.RawFile.readinto
+
+    def failing(raw, buffer):
+        if raw.name.endswith("c.txt") and raw.position > 70_000:
+            raise raw._failed(OSError(errno.EIO, "Input/output error"))
+        return read(raw, buffer)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stream.RawFile, "readinto", failing)
+        with pytest.raises(InputError, match=r"c\.txt: byte \d+: cannot be read: Input/output error"):
+            tokenize.main(TOKENIZE[1:], standalone_mode=False)
+    assert (folder / "ids.journal.partial").exists()
+    tokenize.main(TOKENIZE[1:], standalone_mode=False)
+    check_outputs(folder)
+
+
+# ----------------------------------------------------------------------------------------------- the same, or not
+
+
+def test_a_finished_output(folder):
+    finish(folder)
+    times = {path.name: path.stat().st_mtime_ns for path in folder.glob("ids*")}
+    assert "already complete: ids, 5,229 documents" in finish(folder)
+    assert "already complete" in finish(folder, *TOKENIZE, "--threads", "1", "--block", "1M")
+    assert times == {path.name: path.stat().st_mtime_ns for path in folder.glob("ids*")}
+    said = finish(folder, *TOKENIZE, "--eod", "7", code=1)
+    assert "ids exists, and was made by another command (eod: 300 then, 7 now); --overwrite" in said
+    with (folder / "ids.ends").open("ab") as file:
+        file.write(b"12345678")
+    assert "ids.ends does not have" in finish(folder, code=1)
+    (folder / "ids.json").unlink()
+    assert "ids exists; --overwrite" in finish(folder, code=1)
+    finish(folder, *TOKENIZE, "--overwrite")
+    check_outputs(folder)
+
+
+def test_another_command_is_refused_and_told_why(folder):
+    stop_half_way(folder)
+    Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300).save(folder / "other-toy")
+    changes = {
+        "model sha256: ": ["-m", "other-toy"],
+        "eod: 300 then, none now": ["--eod", "none"],
+        'separator: "\\n" then, none now': ["--doc", "file"],
+        'text key: "text" then, "body" now': ["--text-key", "body"],
+        "5 inputs then, 6 now": ["in/a.txt"],
+    }
+    for said, options in changes.items():
+        assert f"ids is unfinished, and was begun by another command ({said}" in finish(
+            folder, *TOKENIZE, *options, code=1
+        )
+    finish(folder)
+    check_outputs(folder)
+
+
+def test_changed_inputs_are_refused(folder):
+    stop_half_way(folder)
+    path = folder / "in/e.txt.gz"
+    data, times = path.read_bytes(), (path.stat().st_atime_ns, path.stat().st_mtime_ns)
+    os.utime(path, ns=(0, 10**9))
+    said = finish(folder, code=1)
+    assert "input 5: in/e.txt.gz (text, compression gz, " in said
+    assert "changed 1970-01-01 00:00:01.000000000 UTC) now)" in said
+    path.write_bytes(data + b"x")
+    os.utime(path, ns=times)
+    assert f"{len(data) + 1} bytes" in finish(folder, code=1)
+    path.write_bytes(data)
+    os.utime(path, ns=times)
+    finish(folder)
+    check_outputs(folder)
+
+
+def test_overwriting_starts_again_and_can_be_gone_on_with(folder):
+    """The older file stays until the new one is whole; without --overwrite the command goes on."""
+    finish(folder, *TOKENIZE, "--eod", "7")
+    old = (folder / "ids").read_bytes()
+    stop_half_way(folder, "--overwrite")
+    assert (folder / "ids").read_bytes() == old
+    assert "going on after" in finish(folder)
+    check_outputs(folder)
+
+
+# -------------------------------------------------------------------------------------------------------- stdin
+
+
+def stdin_command(folder: Path) -> list[str]:
+    (folder / "text").write_bytes((folder / "in/a.txt").read_bytes() + (folder / "in/c.txt").read_bytes())
+    command = ["tokenize", "-", *TOKENIZE[2:], "--input-format", "text"]
+    pyunitok(folder, *command, stdin=(folder / "text").read_bytes())
+    for path in folder.glob("ids*"):
+        path.rename(folder / path.name.replace("ids", "piped"))
+    return command
+
+
+def feed(folder: Path, command: list[str], text: bytes, code: int = 0) -> str:
+    process = start(folder, *command, stdin=PIPE)
+    said = process.communicate(text, timeout=60)[0].decode()
+    assert process.returncode == code, said
+    return said
+
+
+@pytest.mark.parametrize("pack", [bytes, zstandard.compress])
+def test_stdin_is_compared_and_skipped(folder, pack):
+    command = stdin_command(folder)
+    text = (folder / "text").read_bytes()
+    (folder / "packed").write_bytes(pack(text))
+    with (folder / "packed").open("rb") as file:
+        stop_half_way(folder, command=command, stdin=subprocess.Popen(["cat"], stdin=file, stdout=PIPE).stdout)
+    n_known = Journal.read(folder / "ids.journal.partial").progress["pipes"]["0"]["n_bytes"]
+    assert n_known > 150_000
+    for at in (0, n_known // 2, n_known - 1):
+        other = bytearray(text)
+        other[at] ^= 1
+        said = feed(folder, command, pack(bytes(other)), code=1)
+        begin = at // 131_072 * 131_072
+        end = min(begin + 131_072, n_known)
+        assert f"<stdin>: not what the earlier run was given: its bytes {begin} to {end} are others" in said
+    assert "it ends at byte 50000, and had " in feed(folder, command, pack(text[:50_000]), code=1)
+    assert "going on after" in feed(folder, command, pack(text))
+    for suffix in ("", ".ends"):
+        assert (folder / f"ids{suffix}").read_bytes() == (folder / f"piped{suffix}").read_bytes()
+    assert "already complete" in feed(folder, command, pack(text))
+    assert "its bytes 0 to 131072 are others" in feed(folder, command, pack(b"x" + text[1:]), code=1)
+    assert f"it goes on after byte {len(text)}" in feed(folder, command, pack(text + b"x"), code=1)
+    assert f"it ends at byte {len(text) - 1}" in feed(folder, command, pack(text[:-1]), code=1)
+
+
+# --------------------------------------------------------------------------------------------------- two writers
+
+
+def test_two_processes_at_one_output(folder):
+    """The second is refused, from the first byte to the last rename, and a dead one holds nothing."""
+    from pyunitok.errors import OutputError
+    from pyunitok.outfile import OutputLock
+
+    out = folder / "ids"
+    lock = OutputLock(out)
+    assert "ids: another process is writing it" in finish(folder, code=1)
+    assert "ids: another process is writing it" in finish(folder, *TOKENIZE, "--overwrite", code=1)
+    with pytest.raises(OutputError, match="another process is writing it"):
+        OutputLock(out)
+    lock.release()
+    lock.release()
+    assert not lock.path.exists()
+    lock.path.write_bytes(b"")  # what a killed process leaves
+    finish(folder)
+    check_outputs(folder)
+
+
+def test_the_lock_covers_the_whole_commit(folder, monkeypatch):
+    """A second run is tried at every step of the commit."""
+    from pyunitok.cli.tokenize import tokenize
+
+    monkeypatch.chdir(folder)
+    said = []
+
+    def trying(call):
+        def tried(*arguments, **options):
+            said.append(finish(folder, *TOKENIZE, "--overwrite", code=1))
+            return call(*arguments, **options)
+
+        return tried
+
+    for name in ("replace", "unlink"):
+        monkeypatch.setattr(Path, name, trying(getattr(Path, name)))
+    tokenize.main(TOKENIZE[1:], standalone_mode=False)
+    monkeypatch.undo()
+    assert len(said) >= 6
+    assert all("another process is writing it" in line for line in said)
+    check_outputs(folder)

@@ -1,0 +1,155 @@
+"""A real S3 server (moto's) with s3fs: files, directories and patterns, ranges, Parquet, outputs, failures."""
+
+import io
+import json
+import logging
+import os
+
+import pytest
+import zstandard
+
+import pyunitok
+from pyunitok import remote
+from pyunitok.corpus import inputs
+from pyunitok.errors import InputError, OutputError
+from pyunitok.pipeline import Plan, tokenize
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.upload import Spool, tokenize_to
+
+fsspec = pytest.importorskip("fsspec")
+s3fs = pytest.importorskip("s3fs")
+moto_server = pytest.importorskip("moto.server")
+
+TEXTS = [f"the {k} bottles " * (k % 50) for k in range(2000)]
+JSONL = b"".join(json.dumps({"text": text}).encode() + b"\n" for text in TEXTS)
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    """An empty bucket on a server of our own; its file system."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = moto_server.ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    environment = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "nobody",
+        "AWS_SECRET_ACCESS_KEY": "nothing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        fs = fsspec.filesystem("s3")
+        fs.mkdir("bucket")
+        yield fs
+        s3fs.S3FileSystem.clear_instance_cache()
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def tok():
+    return Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
+
+
+@pytest.fixture(scope="module")
+def corpus(bucket):
+    """The same documents three times."""
+    frames = [zstandard.ZstdCompressor().compress(part) for part in (JSONL[:100_000], JSONL[100_000:])]
+    bucket.pipe("bucket/in/a.jsonl", JSONL)
+    bucket.pipe("bucket/in/b/é c.jsonl.zst", b"".join(frames))
+    bucket.pipe("bucket/in/.hidden/x.jsonl", b"rubbish")
+    bucket.touch("bucket/in/b/folder/")
+    return "s3://bucket/in"
+
+
+def run(tok, arguments, out, **options):
+    sources = inputs.find(arguments)
+    plan = Plan(sources, out, tok, 300, threads=2, overwrite=True, **options)
+    return tokenize(plan)
+
+
+def test_files_directories_patterns(corpus):
+    files = ["s3://bucket/in/a.jsonl", "s3://bucket/in/b/é c.jsonl.zst"]
+    for argument in ("s3://bucket/in", "s3://bucket/in/", "s3://bucket/in/**", "s3://bucket/i*/*"):
+        found = inputs.find([argument])
+        assert [source.path for source in found] == files
+        assert found[0].size_bytes == len(JSONL)
+        assert all(source.etag for source in found)
+    assert inputs.find(files) == [*inputs.find([files[0]]), *inputs.find([files[1]])]
+    assert [(s.etag, s.mtime_ns) for s in inputs.find(files)] == [(s.etag, s.mtime_ns) for s in inputs.find([corpus])]
+    for nothing in ("s3://bucket/nothing", "s3://bucket/in/*.txt", "s3://nobody-has-this/x"):
+        with pytest.raises(InputError):
+            inputs.find([nothing])
+
+
+def test_same_as_local(corpus, tok, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(JSONL)
+    manifest = run(tok, [corpus], tmp_path / "far")
+    run(tok, [str(tmp_path / "a.jsonl")] * 2, tmp_path / "near")
+    assert (tmp_path / "far").read_bytes() == (tmp_path / "near").read_bytes()
+    assert (tmp_path / "far.ends").read_bytes() == (tmp_path / "near.ends").read_bytes()
+    array = pyunitok.open(tmp_path / "far", model=tok)
+    assert [array.text(k) for k in range(len(TEXTS))] == TEXTS
+    assert [record.path for record in manifest.inputs] == ["s3://bucket/in/a.jsonl", "s3://bucket/in/b/é c.jsonl.zst"]
+
+
+def test_parquet_in_parts(bucket, tok, tmp_path, monkeypatch):
+    """A column is read without the others: of 12 MB little is asked for."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"other": [os.urandom(6000) for _ in TEXTS], "text": TEXTS})
+    file = io.BytesIO()
+    pq.write_table(table, file, row_group_size=400)
+    bucket.pipe("bucket/p/a.parquet", file.getvalue())
+    asked = []
+    fetch = remote.RangeFile._fetch_once
+    monkeypatch.setattr(
+        remote.RangeFile,
+        "_fetch_once",
+        lambda self, begin, end: asked.append(end - begin) or fetch(self, begin, end),
+    )
+    manifest = run(tok, ["s3://bucket/p/*.parquet"], tmp_path / "ids")
+    array = pyunitok.open(tmp_path / "ids", model=tok)
+    assert [array.text(k) for k in range(len(array))] == TEXTS
+    assert manifest.inputs[0].format == "parquet"
+    assert 0 < sum(asked) < len(file.getvalue()) // 2
+
+
+def test_output(bucket, corpus, tok, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(JSONL)
+    run(tok, [str(tmp_path / "a.jsonl")], tmp_path / "want")
+    starts = []
+    for _ in range(2):
+        spool = Spool("s3://bucket/out/ids.u16", tmp_path / "spool")
+        plan = Plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
+        tokenize_to(spool, plan, on_start=lambda start: starts.append(start.complete))
+        assert sorted(bucket.ls("bucket/out")) == [f"bucket/out/ids.u16{suffix}" for suffix in ("", ".ends", ".json")]
+    assert starts == [False, True]
+    assert bucket.cat("bucket/out/ids.u16") == (tmp_path / "want").read_bytes()
+    assert bucket.cat("bucket/out/ids.u16.ends") == (tmp_path / "want.ends").read_bytes()
+    bucket.pipe("bucket/in/a.jsonl", JSONL)  # again the same: another time, the same etag
+    spool = Spool("s3://bucket/out/ids.u16", tmp_path / "spool")
+    plan = Plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
+    tokenize_to(spool, plan, on_start=lambda start: starts.append(start.complete))
+    assert starts == [False, True, True]
+
+
+def test_output_to_no_bucket(corpus, tok, tmp_path, monkeypatch):
+    monkeypatch.setattr(remote, "FIRST_DELAY_SECONDS", 0)
+    spool = Spool("s3://nobody-has-this/ids.u16", tmp_path / "spool")
+    plan = Plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
+    with pytest.raises(OutputError, match=r"^s3://nobody-has-this/ids\.u16: cannot be written: "):
+        tokenize_to(spool, plan)
+    assert not spool.out.exists(), "found out before the work"
+
+
+def test_changed_input_is_refused(bucket, tok, tmp_path):
+    bucket.pipe("bucket/c/a.txt", b"the cat")
+    spool = Spool("s3://bucket/out/c.u16", tmp_path / "spool")
+    tokenize_to(spool, Plan(inputs.find(["s3://bucket/c/a.txt"]), spool.out, tok, 300))
+    bucket.pipe("bucket/c/a.txt", b"the dog")
+    spool = Spool("s3://bucket/out/c.u16", tmp_path / "spool")
+    with pytest.raises(OutputError, match=r"input 1: s3://bucket/c/a\.txt .*etag .* then, .*etag .* now"):
+        tokenize_to(spool, Plan(inputs.find(["s3://bucket/c/a.txt"]), spool.out, tok, 300))

@@ -1,0 +1,262 @@
+"""Outputs behind URLs: made here, uploaded whole, OUT last; gone on with after failures of the store."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from test_remote import Unreliable, store  # noqa: F401 (a fixture)
+
+import pyunitok
+from pyunitok import upload as upload_module
+from pyunitok.corpus import inputs
+from pyunitok.errors import InputError, OutputError
+from pyunitok.pipeline import Plan, tokenize
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.upload import Spool, tokenize_to
+
+pytest.importorskip("fsspec")
+pytestmark = pytest.mark.usefixtures("store")
+URL = "unreliable://bucket/ids.u16"
+NAMES = ["/bucket/ids.u16", "/bucket/ids.u16.ends", "/bucket/ids.u16.json"]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """A folder with a text; the same plan for it again and again."""
+    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
+    (tmp_path / "a.txt").write_bytes(b"the cat and the dog\n" * 500)
+
+    def run(url=URL, **options):
+        spool = Spool(url, tmp_path / "spool")
+        sources = inputs.find([str(tmp_path / "a.txt")])
+        options = {"eod_id": 300, "threads": 1, "separator": b"\n"} | options
+        plan = Plan(sources, spool.out, tok, **options)
+        starts = []
+        tokenize_to(spool, plan, on_start=starts.append)
+        return starts[0].complete
+
+    def want(**options):
+        out = tmp_path / "want"
+        plan = Plan(inputs.find([str(tmp_path / "a.txt")]), out, tok, **{"eod_id": 300, "separator": b"\n"} | options)
+        tokenize(plan)
+        files = [out, Path(f"{out}.ends")]
+        contents = [file.read_bytes() for file in files]
+        for file in [*files, Path(f"{out}.json")]:
+            file.unlink()
+        return contents
+
+    run.folder, run.want = tmp_path, want
+    return run
+
+
+def far():
+    return {name: file.getvalue() for name, file in Unreliable.store.items()}
+
+
+def puts():
+    return [what[1].rpartition("ids.u16")[2] for what in Unreliable.log if what[0] == "put"]
+
+
+def test_arrives_whole(corpus):
+    assert corpus() is False
+    assert sorted(far()) == NAMES
+    assert [far()[name] for name in NAMES[:2]] == corpus.want()
+    manifest = json.loads(far()[NAMES[2]])
+    assert manifest["documents"] == 500
+    assert puts() == [".ends.partial", ".json.partial", ".partial"], "OUT last"
+    assert list((corpus.folder / "spool").iterdir()) == []
+    assert not [name for name in far() if "probe" in name]
+
+
+def test_stores_need_no_second_name(corpus, monkeypatch):
+    monkeypatch.setattr(upload_module, "STORES", {"unreliable"})
+    corpus()
+    assert puts() == [".ends", ".json", ""]
+    assert sorted(far()) == NAMES
+
+
+def test_complete_is_found_out_without_the_spool(corpus):
+    corpus()
+    before, Unreliable.log[:] = far(), []
+    assert corpus() is True
+    assert (far(), puts()) == (before, [])
+    another = rf"^{URL} exists, and was made by another command \(eod: 300 then, none now\)"
+    with pytest.raises(OutputError, match=another):
+        corpus(eod_id=None)
+    assert list((corpus.folder / "spool").iterdir()) == []
+    (corpus.folder / "a.txt").write_bytes(b"another")
+    with pytest.raises(OutputError, match=r"was made by another command .*a\.txt"):
+        corpus()
+    assert far() == before
+    assert corpus(overwrite=True) is False
+    assert [far()[name] for name in NAMES[:2]] == corpus.want()
+
+
+def test_what_is_not_ours_is_not_replaced(corpus):
+    Unreliable().pipe("/bucket/ids.u16", b"precious")
+    with pytest.raises(OutputError, match="exists; --overwrite replaces it"):
+        corpus()
+    Unreliable().pipe("/bucket/ids.u16.json", b"{}")
+    with pytest.raises(OutputError, match=r"ids\.u16\.json: not a manifest"):
+        corpus()
+    assert far()["/bucket/ids.u16"] == b"precious"
+    corpus(overwrite=True)
+    assert far()["/bucket/ids.u16"] == corpus.want()[0]
+
+
+def test_damaged_there(corpus):
+    corpus()
+    Unreliable().pipe("/bucket/ids.u16.ends", b"12345678")
+    with pytest.raises(OutputError, match=r"ids\.u16\.ends does not have the 4000 bytes of its manifest"):
+        corpus()
+
+
+def test_passing_errors(corpus):
+    Unreliable.failures["put"] = [OSError(5, "reset")] * 4 + [None] + [TimeoutError()] * 3
+    corpus()
+    assert [far()[name] for name in NAMES[:2]] == corpus.want()
+
+
+@pytest.mark.parametrize("n_arrived", [0, 1, 2])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_failed_upload_is_gone_on_with(corpus, n_arrived, overwrite, monkeypatch):
+    """The spool stays, OUT is not there, and the same command only uploads; with --overwrite the first time too."""
+    if overwrite:
+        Unreliable().pipe("/bucket/ids.u16", b"old")
+    Unreliable.failures["put"] = [None] * n_arrived + [OSError(5, "reset")] * 5
+    with pytest.raises(OutputError, match=r"reset; the finished files are in .*spool.*: the same command"):
+        corpus(overwrite=overwrite)
+    assert "/bucket/ids.u16" not in far(), "neither the old one nor half of the new one"
+    (folder,) = (corpus.folder / "spool").iterdir()
+    left = {path.name for path in folder.iterdir()} - {"replaces"}
+    assert left == {Path(name).name for name in NAMES}
+    monkeypatch.setattr("pyunitok.pipeline._write_blocks", None)  # no work is done again
+    assert corpus() is True
+    assert sorted(name for name in far() if not name.endswith(".partial")) == NAMES
+    assert not folder.exists()
+
+
+def test_interrupted_work_goes_on_in_the_spool(corpus):
+    """An input that breaks off: what was done stays in the spool; another command there is refused."""
+    (corpus.folder / "a.txt").unlink()
+    (corpus.folder / "a.txt").write_bytes(b"the cat and the dog\n" * 500)
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
+    spool = Spool(URL, corpus.folder / "spool")
+    plan = Plan(
+        inputs.find([str(corpus.folder / "a.txt")]), spool.out, tok, 300, b"\n", threads=1, block_bytes=1000
+    )
+    with pytest.raises(KeyboardInterrupt):
+        tokenize_to(spool, plan, on_progress=stop)
+    assert far() == {}
+    with pytest.raises(OutputError, match="unfinished, and was begun by another command"):
+        corpus(separator=None)
+    assert corpus() is False
+    assert [far()[name] for name in NAMES[:2]] == corpus.want()
+
+
+def test_what_cannot_be_written_is_found_out_before_the_work(corpus, monkeypatch):
+    def refuse(self, path, *_, **__):
+        raise PermissionError(f"not {path}")
+
+    monkeypatch.setattr(Unreliable, "pipe_file", refuse)
+    monkeypatch.setattr("pyunitok.pipeline._write_blocks", None)
+    with pytest.raises(OutputError, match=rf"^{URL}: cannot be written: not "):
+        corpus()
+
+
+def test_two_processes_with_one_url(corpus):
+    spool = Spool(URL, corpus.folder / "spool")
+    with spool.locked(), pytest.raises(OutputError, match="another process is writing it"):
+        corpus()
+    corpus()
+
+
+def test_lasting_failure_of_the_listing(corpus):
+    Unreliable.failures["info"] = [OSError(5, "down")] * 5
+    with pytest.raises(OutputError, match=rf"^{URL}: cannot be written: .*down"):
+        corpus()
+
+
+def test_urls_that_cannot_be(tmp_path):
+    with pytest.raises(OutputError, match="is a folder; name a file"):
+        Spool("unreliable://bucket/", tmp_path)
+    with pytest.raises(InputError, match="Protocol not known"):
+        Spool("nonsense://bucket/x", tmp_path)
+    Unreliable().pipe("/bucket/x/y", b"")
+    with pytest.raises(OutputError, match="is a folder"):
+        Spool("unreliable://bucket/x", tmp_path)._size("")
+    with pytest.raises(OutputError, match="must be local: fetch it"):
+        pyunitok.open(URL)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+def test_a_pipe_is_compared_with_what_was_made_of_it(corpus):
+    """Nothing but its bytes tells whether it is the same; also where the run is finished and far away."""
+    fifo = corpus.folder / "fifo"
+    os.mkfifo(fifo)
+    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300)
+
+    def run(data):
+        writer = threading.Thread(target=fifo.write_bytes, args=(data,))
+        writer.start()
+        spool, starts = Spool(URL, corpus.folder / "spool"), []
+        plan = Plan(inputs.find([str(fifo)], input_format="text"), spool.out, tok, 300)
+        try:
+            tokenize_to(spool, plan, on_start=starts.append)
+        finally:
+            writer.join()
+        return starts[0].complete
+
+    assert run(b"text") is False
+    assert run(b"text") is True
+    with pytest.raises(InputError, match="not what the earlier run was given"):
+        run(b"test")
+
+
+def test_spools_are_apart_and_ones_own(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    first, second = Spool("unreliable://a/ids"), Spool("unreliable://b/ids")
+    assert first.folder != second.folder
+    assert Spool("unreliable:///a/ids").folder == first.folder, "the same file by another spelling"
+    assert not first.folder.exists(), "made when there is work to do"
+    if sys.platform != "win32":
+        parent = first.folder.parent
+        assert parent.stat().st_mode & 0o777 == 0o700
+        monkeypatch.setattr(os, "getuid", lambda: 54321)
+        (tmp_path / "pyunitok-54321").symlink_to(parent)
+        with pytest.raises(OutputError, match="belongs to another user; name another place with --spool"):
+            Spool("unreliable://a/ids")
+
+
+def test_command(tmp_path):
+    """From the shell: memory:// lives in its process only, so OUT is told by what is said."""
+    root = Path(__file__).parent.parent
+    Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300).save(tmp_path / "toy")
+    (tmp_path / "a.txt").write_bytes(b"text")
+
+    def command(*arguments):
+        line = [sys.executable, "-c", "from pyunitok.cli import main; main()", "tokenize", "-m", "toy", "a.txt"]
+        environment = os.environ | {"PYTHONPATH": str(root)}
+        return subprocess.run([*line, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    done = command("-o", "memory://bucket/ids.u16", "--spool", "spool")
+    assert done.returncode == 0, done.stderr
+    assert "uploading memory://bucket/ids.u16.ends, 8 bytes" in done.stderr
+    assert "uploading memory://bucket/ids.u16, 10 bytes" in done.stderr
+    assert command("-o", "x.u16", "--spool", "spool").returncode == 2
+    done = command("-o", "memory://bucket/ids.u16", "--shard", "1/2", "--spool", "spool")
+    assert "uploading memory://bucket/ids.u16.1-of-2," in done.stderr
+    done = command("-o", "memory://bucket/ids.u16", "--spool", "spool", "--dry-run")
+    assert "would write memory://bucket/ids.u16, memory://bucket/ids.u16.ends, " in done.stdout
+    assert list((tmp_path / "spool").iterdir()) == []
+    done = command("-o", f"file://{tmp_path}/y.u16")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "y.u16").stat().st_size == 10

@@ -1,0 +1,132 @@
+"""bench.py reading: `pyunitok tokenize` on the same documents in files of many kinds, with one thread and with more."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import click
+from bench_command import _check_space, temporary_option
+from bench_timing import (
+    Corpora,
+    Report,
+    command,
+    corpora_option,
+    fail,
+    interleave,
+    json_option,
+    n_option,
+    ratio,
+    run,
+    shared_option,
+    verdict,
+)
+
+THREADS_TARGET = 1.8
+JSONL_TARGET = 1.6
+FRAME_BYTES = 4 << 20
+DOC_CHARACTERS = 3000
+
+
+@click.command()
+@shared_option
+@corpora_option
+@n_option(3)
+@click.option("--gigabytes", type=float, default=3.0, show_default=True, help="Text to tokenize, decompressed.")
+@click.option("--threads", type=click.IntRange(2), default=2, show_default=True)
+@click.option("--files", type=click.IntRange(1), default=10_000, show_default=True, help="How many small files.")
+@temporary_option
+@json_option
+def reading(
+    shared: Path | None, corpora: str | None, n: int, gigabytes: float, threads: int, files: int, tmp: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """`pyunitok tokenize` on the same documents as text and as JSON lines, in one frame, many frames and many files.
+
+    All corpora in slices of 1 MB, over and over, newlines made spaces, a document every 3000 characters. The wall time
+    of an empty input is taken off. All of them must give the same tokens and ends.
+    """
+    text = Corpora.find(shared, corpora).round_robin().decode("utf-8", "ignore").replace("\n", " ").replace("\r", " ")
+    docs = [text[at : at + DOC_CHARACTERS] for at in range(0, len(text), DOC_CHARACTERS)]
+    n_times = max(1, round(gigabytes * 1e9 / len(text.encode())))
+    with tempfile.TemporaryDirectory(dir=tmp) as name:
+        folder = Path(name)
+        _check_space(folder, gigabytes * 3e9)
+        kinds = {
+            "text, many frames": _write(folder / "many.txt.zst", _text(docs) * n_times, FRAME_BYTES),
+            "text, one frame": _write(folder / "one.txt.zst", _text(docs) * n_times, None),
+            "text, small files": _write_files(folder / "small", docs, n_times, files),
+            "JSON lines": _write(folder / "u.jsonl.zst", _json(docs, False) * n_times, FRAME_BYTES),
+            "JSON lines, escaped": _write(folder / "a.jsonl.zst", _json(docs, True) * n_times, FRAME_BYTES),
+        }
+        empty, out = folder / "empty.txt", folder / "ids.u16"
+        empty.touch()
+        base = [*command(), "tokenize", "-o", str(out), "--overwrite", "--doc", "line", "--threads"]
+        functions = {
+            f"{kind} {k}": partial(run, [*base, str(k), str(path)])
+            for kind, path in kinds.items() for k in (1, threads)
+        }
+        hashes = set()
+        for function in functions.values():
+            function()
+            manifest = json.loads(out.with_name(out.name + ".json").read_text())
+            hashes.add(json.dumps([manifest["hash"], manifest["tokens"], manifest["documents"]]))
+        if len(hashes) != 1:
+            raise fail("not all kinds of files give the same tokens")
+        functions["start"] = partial(run, [*base, "1", str(empty)])
+        seconds = interleave(functions, n)
+    n_bytes = n_times * len(_text(docs))
+    walls = {name: [a - b for a, b in zip(seconds[name], seconds["start"], strict=True)] for name in functions}
+    report = Report(f"reading: {n_bytes / 1e9:.2f} GB of text, {len(docs) * n_times:,} documents", n)
+    for kind in kinds:
+        for k in (1, threads):
+            wall, plain = walls[f"{kind} {k}"], walls[f"text, many frames {k}"]
+            faster = ratio(walls[f"{kind} 1"], wall)
+            scales = k > 1 and kind != "text, one frame"
+            is_json = kind == "JSON lines"
+            report.add(
+                what=kind, threads=k, s=statistics.median(wall), MBps=n_bytes / statistics.median(wall) / 1e6,
+                to_one_thread=faster, target=THREADS_TARGET if scales else None,
+                verdict=verdict(faster >= THREADS_TARGET) if scales else None,
+                to_text=ratio(wall, plain), text_target=JSONL_TARGET if is_json else None,
+                text_verdict=verdict(ratio(wall, plain) <= JSONL_TARGET) if is_json else None,
+            )  # fmt: skip
+    report.notes.append(f"start-up, taken off: {statistics.median(seconds['start']):.3f} s; all outputs the same")
+    report.show(as_json)
+
+
+def _text(docs: list[str]) -> bytes:
+    return "".join(doc + "\n" for doc in docs).encode()
+
+
+def _json(docs: list[str], ensure_ascii: bool) -> bytes:
+    lines = (json.dumps({"id": k, "text": doc}, ensure_ascii=ensure_ascii) for k, doc in enumerate(docs))
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def _frames(data: bytes, frame_bytes: int | None) -> Iterator[bytes]:
+    import zstandard
+
+    compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+    step = frame_bytes or len(data)
+    return (compressor.compress(memoryview(data)[at : at + step]) for at in range(0, len(data), step))
+
+
+def _write(path: Path, data: bytes, frame_bytes: int | None) -> Path:
+    with path.open("wb") as file:
+        file.writelines(_frames(data, frame_bytes))
+    return path
+
+
+def _write_files(folder: Path, docs: list[str], n_times: int, n_files: int) -> Path:
+    """The same documents in so many files, or in fewer where there are fewer documents."""
+    folder.mkdir()
+    every = docs * n_times
+    step = -(-len(every) // n_files)
+    for number, at in enumerate(range(0, len(every), step)):
+        _write(folder / f"{number:06}.txt.zst", _text(every[at : at + step]), None)
+    return folder
