@@ -77,9 +77,7 @@ class Preparation:
         """The pieces of normalized text without added tokens."""
         pieces = [text]
         for pre_tokenizer in self._pre_tokenizers:
-            pieces = [
-                new for k, piece in enumerate(pieces) for new in pre_tokenizer(piece, is_first and k == 0)
-            ]
+            pieces = [new for k, piece in enumerate(pieces) for new in pre_tokenizer(piece, is_first and k == 0)]
         return pieces
 
     def parts(self, data: bytes, special: bool) -> list[Part]:
