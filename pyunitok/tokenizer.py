@@ -226,8 +226,8 @@ class Tokenizer(Sampling):
         return batch.encode_batch(self, batch.documents_of(documents), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
-        """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself, with
-        models of Hugging Face as the unknown piece."""
+        """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself,
+        with models of Hugging Face as the unknown piece."""
         data = as_bytes(text)
         if not self.normalizes or self._preparation is not None:
             return [self.id_to_piece(id_) for id_ in self.encode(data).tolist()]

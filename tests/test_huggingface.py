@@ -1,4 +1,4 @@
-"""tokenizer.json against tokenizers itself: the real files over the corpora, and random small ones in every combination."""
+"""tokenizer.json against tokenizers: the real files over the corpora, and random small ones in every combination."""
 
 from __future__ import annotations
 
@@ -130,12 +130,16 @@ def test_tokens_in_texts(path: Path | None) -> None:
     names = [token["content"] for token in json.loads(path.read_bytes())["added_tokens"]]
     rng = random.Random(0)
     for _ in range(300):
-        text = "".join(rng.choice([*names, *toy.CHARACTERS, "the ", "日本", " ", "＜unk＞"]) for _ in range(rng.randrange(20)))
+        text = "".join(
+            rng.choice([*names, *toy.CHARACTERS, "the ", "日本", " ", "＜unk＞"]) for _ in range(rng.randrange(20))
+        )
         for special in (True, False):
             other.encode_special_tokens = not special
             ids = other.encode(text, add_special_tokens=False).ids
             assert tokenizer.encode(text, special=special).tolist() == ids, (text, special)
-        assert tokenizer.decode(ids, errors="replace", skip_special=False) == other.decode(ids, skip_special_tokens=False)
+        assert tokenizer.decode(ids, errors="replace", skip_special=False) == other.decode(
+            ids, skip_special_tokens=False
+        )
 
 
 def test_xlnet() -> None:
@@ -204,7 +208,7 @@ def test_plain_unigram_is_the_fast_one(seed: int) -> None:
 
 
 def check_all_characters(ours: Any, other: Any, before: str = "", after: str = "") -> None:
-    """Every character between `before` and `after`, some thousand at a time with a letter and a newline between them."""
+    """Every character between `before` and `after`, some thousand at a time, a letter and a newline between."""
     for at in range(0, len(CODE_POINTS), 4096):
         text = "".join(f"{before}{c}{after}q\n" for c in CODE_POINTS[at : at + 4096])
         if ours(text) != other(text):
@@ -270,7 +274,9 @@ def test_clusters(seed: int) -> None:
     rng = random.Random(seed)
     classes = [tables.EXTEND, tables.PREPEND, tables.CONTROL, tables.PICTOGRAPHIC, tables.CONSONANT, tables.LINKER]
     chosen = [rng.choice(characters.listed(rng.choice(classes))) for _ in range(8)]
-    chosen += rng.sample(["a", "\u0301", "\u0591", "\u200d", "\u1100", "\u1161", "\u11a8", "가", "각", "क", "\u094d", "\r\n", "\n"], 6)
+    chosen += rng.sample(
+        ["a", "\u0301", "\u0591", "\u200d", "\u1100", "\u1161", "\u11a8", "가", "각", "क", "\u094d", "\r\n", "\n"], 6
+    )
     chosen += [rng.choice("❤©🇦👩🏽é日\u0600\u0903\U00016d63")]
     text = "".join(rng.choice(chosen) for _ in range(40))
     keys = [c for c in set(text) if rng.random() < 0.5 and c != "\0"] or ["a"]
@@ -281,13 +287,21 @@ def test_clusters(seed: int) -> None:
 def test_clusters_of_all_characters() -> None:
     rules = {"a": "b", "e": "é", "\u0301": "x", "❤": "h", "क": "k", "가": "g", "\u1161": "v"}
     ours, other = precompiled(rules)
-    around = [("a", ""), ("", "e"), ("", "\u0301\u0301"), ("❤\u200d", "\u0301"), ("क\u094d", "\u0591"), ("가", "\u0301")]
+    around = [
+        ("a", ""),
+        ("", "e"),
+        ("", "\u0301\u0301"),
+        ("❤\u200d", "\u0301"),
+        ("क\u094d", "\u0591"),
+        ("가", "\u0301"),
+    ]
     for before, after in around:
         check_all_characters(ours, other, before, after)
 
 
 @pytest.mark.parametrize("pattern", [
-    *toy.REGEXES, r"\u00e9|\x41", r"[\u0061-\u0063]", "(a|b)(?:c)??", r"\(\)\[\]", "[a-]", "a{0,2}b", "(?<!a|b)c", "é+", r"[.+*]",
+    *toy.REGEXES, r"\u00e9|\x41", r"[\u0061-\u0063]", "(a|b)(?:c)??", r"\(\)\[\]", "[a-]", "a{0,2}b", "(?<!a|b)c",
+    "é+", r"[.+*]",
 ])  # fmt: skip
 def test_patterns(pattern: str) -> None:
     ours = patterns.read(Fields({"pattern": {"Regex": pattern}}, "t")).replacer("<>")
@@ -299,8 +313,9 @@ def test_patterns(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", [
-    r"\w", r"\bx", r"\p{L}", "(?i)a", "a++", "a{2}?", "(a*)*", "a**", "[[:alpha:]]", "[a&&b]", r"\1", "(?>a)", "a{,2}", "(?<n>a)",
-    r"\h", r"\R", r"\X", r"\K", "(", ")", "[", "[]", "*", "a{9999}", r"\x{110000}", r"\ud800", "(?<=a+)b", "\\", r"[\w]", "(?#a)",
+    r"\w", r"\bx", r"\p{L}", "(?i)a", "a++", "a{2}?", "(a*)*", "a**", "[[:alpha:]]", "[a&&b]", r"\1", "(?>a)",
+    "a{,2}", "(?<n>a)", "(?#a)",
+    r"\h", r"\R", r"\X", r"\K", "(", ")", "[", "[]", "*", "a{9999}", r"\x{110000}", r"\ud800", "(?<=a+)b", "\\", r"[\w]",
 ])  # fmt: skip
 def test_patterns_that_may_differ(pattern: str) -> None:
     with pytest.raises(VocabularyError, match="pattern"):
@@ -331,7 +346,10 @@ def test_example(tmp_path: Path) -> None:
     }  # fmt: skip
     metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
     tokens = [added("</s>", 6, special=True), added("[X]", 7, rstrip=True)]
-    path = save(model(pre_tokenizer=metaspace, decoder=metaspace, post_processor=template, added_tokens=tokens), tmp_path / "t.json")
+    path = save(
+        model(pre_tokenizer=metaspace, decoder=metaspace, post_processor=template, added_tokens=tokens),
+        tmp_path / "t.json",
+    )
     tokenizer = Tokenizer.from_file(path)
     assert tokenizer.encode("a ab</s>[X]  b").tolist() == [4, 1, 5, 6, 7, 1, 3]
     assert tokenizer.encode("a</s>", special=False).tolist()[-1] == 6  # a piece of the vocabulary, too
@@ -343,9 +361,18 @@ def test_example(tmp_path: Path) -> None:
     assert tokenizer.encode(b"a\xff\xfe").tolist() == tokenizer.encode("a\ufffd\ufffd").tolist()
     with pytest.raises(UnitokError, match="offsets"):
         tokenizer.encode_with_offsets("a")
+    for call in (
+        lambda: tokenizer.nbest("a", 2),
+        lambda: tokenizer.sample("a", alpha=1, seed=1),
+        lambda: tokenizer.entropy("a", alpha=1),
+    ):
+        with pytest.raises(UnitokError, match="samples"):
+            call()
     with pytest.raises(IdError):
         tokenizer.decode([8])
-    assert [bytes(text) for text in tokenizer.decode_batch(Packed(np.array([4, 5], np.uint16), np.array([0, 1, 2])))] == [b"a", b"ab"]
+    assert [
+        bytes(text) for text in tokenizer.decode_batch(Packed(np.array([4, 5], np.uint16), np.array([0, 1, 2])))
+    ] == [b"a", b"ab"]
 
 
 def test_broken_bytes(tmp_path: Path) -> None:
@@ -383,7 +410,9 @@ def test_native(tmp_path: Path) -> None:
 def test_batches_of_both_ways(tmp_path: Path) -> None:
     """Documents that the C side does alone and others, in one batch, with an eod."""
     metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
-    tokenizer = Tokenizer.from_file(save(model(pre_tokenizer=metaspace, added_tokens=[added("[X]", 7)]), tmp_path / "t.json"))
+    tokenizer = Tokenizer.from_file(
+        save(model(pre_tokenizer=metaspace, added_tokens=[added("[X]", 7)]), tmp_path / "t.json")
+    )
     texts = [b"a b", b" a", b"", b"[X]", b"ab[X]a", b"b"]
     data, offsets = np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])
     ids, bounds = np.empty(99, np.uint16), np.empty(len(texts) + 1, np.int64)
@@ -399,7 +428,10 @@ REFUSED = {
     "padding": ({"padding": {"strategy": "BatchLongest"}}, "padding"),
     "version": ({"version": "2.0"}, "version"),
     "normalizer": ({"normalizer": {"type": "BertNormalizer"}}, "normalizer.type.*BertNormalizer"),
-    "nested": ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "ByteLevel"}]}}, r"normalizers\[1\].type"),
+    "nested": (
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "ByteLevel"}]}},
+        r"normalizers\[1\].type",
+    ),
     "pre_tokenizer": ({"pre_tokenizer": {"type": "ByteLevel"}}, "pre_tokenizer.type.*ByteLevel"),
     "decoder": ({"decoder": {"type": "WordPiece"}}, "decoder.type.*WordPiece"),
     "post_processor": ({"post_processor": {"type": "ByteLevel"}}, "post_processor.type.*ByteLevel"),
@@ -407,12 +439,16 @@ REFUSED = {
     "unk_id": ({"model": {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": None}}, "model.unk_id"),
     "unk_token": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "b"}}, "model.unk_token"),
     "dropout": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1}}, "model.dropout"),
-    "prefix": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "continuing_subword_prefix": "##"}}, "continuing_subword"),
+    "prefix": (
+        {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "continuing_subword_prefix": "##"}},
+        "continuing_subword",
+    ),
     "merges": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}, r"model.merges\[0\]"),
     "score": ({"model": {"type": "Unigram", "vocab": [["a", "0"]], "unk_id": 0}}, r"model.vocab\[0\]"),
     "ids": ({"added_tokens": [added("[X]", 9)]}, r"added_tokens\[0\].id.*the id 7"),
     "first": ({
-        "normalizer": {"type": "Nmt"}, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"},
+        "normalizer": {"type": "Nmt"},
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"},
     }, "prepend_scheme"),
 }  # fmt: skip
 
@@ -433,7 +469,7 @@ def paths_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 @given(seed=seeds)
 def test_damaged(seed: int) -> None:
-    """One value is another's, or gone, or the file's bytes are broken: an error of ours that names the file, or none."""
+    """One value is another's, or gone, or the file's bytes are broken: an error that names the file, or none."""
     rng = random.Random(seed)
     document = copy.deepcopy(toy.document(rng))
     for _ in range(rng.randrange(1, 4)):
@@ -455,7 +491,9 @@ def test_damaged(seed: int) -> None:
         assert str(error).startswith("t.json"), error
 
 
-@pytest.mark.parametrize("values", [{}, {"format": "huggingface 2"}, {"format": "huggingface 1", "added_tokens": [added("x", 99)]}])
+@pytest.mark.parametrize(
+    "values", [{}, {"format": "huggingface 2"}, {"format": "huggingface 1", "added_tokens": [added("x", 99)]}]
+)
 def test_damaged_native(values: dict[str, Any], tmp_path: Path) -> None:
     from dataclasses import replace
 
@@ -469,9 +507,11 @@ def test_damaged_native(values: dict[str, Any], tmp_path: Path) -> None:
 
 def test_recognised(tmp_path: Path) -> None:
     assert huggingface.looks_like_json(b' {\n "version": "1.0",') and huggingface.looks_like_json(b'{"added_tokens": [')
-    assert not huggingface.looks_like_json(b'{"a": 1, "version": 2}') and not huggingface.looks_like_json(b'{"version": 1}')
+    assert not huggingface.looks_like_json(b'{"a": 1, "version": 2}') and not huggingface.looks_like_json(
+        b'{"version": 1}'
+    )
     (tmp_path / "t.json").write_bytes(b'{"version": "1.0", "model"')
-    with pytest.raises(ModelFormatError, match="t.json"):
+    with pytest.raises(ModelFormatError, match=r"t\.json"):
         Tokenizer.from_file(tmp_path / "t.json")
 
 

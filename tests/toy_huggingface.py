@@ -1,4 +1,4 @@
-"""Random small tokenizer.json documents, to hold against tokenizers: every component that is done, in any combination."""
+"""Random small tokenizer.json documents, to hold against tokenizers: every component, in any combination."""
 
 from __future__ import annotations
 
@@ -12,17 +12,37 @@ import toy_models
 FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
 BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
 REGEXES = [
-    " {2,}", r"\s+", r"(?<!\n)^", "^", "$", "a|b+", "(?:ab)+?", "[^a-c]", r"\d", "x*", "(?=b)", r"[\sab]{1,2}", "▁", " ",
-    r"(?<=a)b", r"(?!a).", "b?", r"\.", r"a{2}",
+    " {2,}",
+    r"\s+",
+    r"(?<!\n)^",
+    "^",
+    "$",
+    "a|b+",
+    "(?:ab)+?",
+    "[^a-c]",
+    r"\d",
+    "x*",
+    "(?=b)",
+    r"[\sab]{1,2}",
+    "▁",
+    " ",
+    r"(?<=a)b",
+    r"(?!a).",
+    "b?",
+    r"\.",
+    r"a{2}",
 ]
 CHARACTERS = [
-    *"aaabbbcAB  \n\t1.,!", "▁", "é", "e\u0301", "Ａ", "ﬁ", "日", "か\u3099", "\r\n", "\u200d", "😀", "👍🏽", "\u0600", "각",
+    *"aaabbbcAB  \n\t1.,!", "▁", "é", "e\u0301", "Ａ", "ﬁ", "日", "か\u3099", "\r\n", "\u200d", "😀", "👍🏽", "\u0600",
+    "각",
     "\u1100\u1161", "ǅ", "İ", "Σ", "\u00a0", "\u2028", "\x1c", "½", "٣", "«", "क\u094dष", "\ufffd", "\u3000", "\u0e33",
     "\U000e0100", "\u0345", "\x00", "<unk>", "<0x41>", "[X]", "<s>",
 ]  # fmt: skip
 CHARSMAP = {
-    "Ａ": "a", "ﬁ": "fi", "\t": " ", "\r": " ", "\n": " ", "e\u0301": "é", "e": "E", "\u3000": " ", "½": "1⁄2", "か\u3099": "が",
-    "\u00a0": " ", "\u200d": "", "日": "▁", "\u0301": "´", "\u1100\u1161": "가", "😀": ":", "＜": "<", "©": "c", "x": "",
+    "Ａ": "a", "ﬁ": "fi", "\t": " ", "\r": " ", "\n": " ", "e\u0301": "é", "e": "E", "\u3000": " ", "½": "1⁄2",
+    "か\u3099": "が",
+    "\u00a0": " ", "\u200d": "", "日": "▁", "\u0301": "´", "\u1100\u1161": "가", "😀": ":", "＜": "<",
+    "©": "c", "x": "",
 }  # fmt: skip
 CONTENTS = ["[X]", "<s>", "ab", "a", "Ａ", " b", "[X][X]", "b▁", "é", "<unk>", "A b", "1"]
 
@@ -32,19 +52,27 @@ def some(rng: random.Random, items: list[Any], most: int) -> list[Any]:
 
 
 def pattern(rng: random.Random) -> dict[str, str]:
-    return {"Regex": rng.choice(REGEXES)} if rng.random() < 0.5 else {"String": rng.choice([" ", "a", "ab", "▁", "``", "\n"])}
+    return (
+        {"Regex": rng.choice(REGEXES)}
+        if rng.random() < 0.5
+        else {"String": rng.choice([" ", "a", "ab", "▁", "``", "\n"])}
+    )
 
 
 def precompiled(rng: random.Random) -> dict[str, Any]:
     rules = {key: value for key, value in CHARSMAP.items() if rng.random() < 0.7}
     if rng.random() < 0.05:
         rules |= {"\u00e9": "x", "ab": "c"}
-    blob = sentencepieces.charsmap({key.encode(): value.encode() for key, value in rules.items()}) or b"\4\0\0\0\0\0\0\0"
+    blob = (
+        sentencepieces.charsmap({key.encode(): value.encode() for key, value in rules.items()}) or b"\4\0\0\0\0\0\0\0"
+    )
     return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(blob).decode()}
 
 
 def normalizer(rng: random.Random) -> dict[str, Any]:
-    kind = rng.choice([*FORMS, "Prepend", "Replace", "Replace", "Precompiled", "StripAccents", "Lowercase", "Strip", "Nmt"])
+    kind = rng.choice(
+        [*FORMS, "Prepend", "Replace", "Replace", "Precompiled", "StripAccents", "Lowercase", "Strip", "Nmt"]
+    )
     if kind == "Prepend":
         return {"type": kind, "prepend": rng.choice(["▁", "▁", "x", " "])}
     if kind == "Replace":
@@ -58,11 +86,18 @@ def normalizer(rng: random.Random) -> dict[str, Any]:
 
 def metaspace(rng: random.Random) -> dict[str, Any]:
     scheme = rng.choice(["always", "always", "first", "never"])
-    return {"type": "Metaspace", "replacement": rng.choice("▁▁▁_"), "prepend_scheme": scheme, "split": rng.random() < 0.7}
+    return {
+        "type": "Metaspace",
+        "replacement": rng.choice("▁▁▁_"),
+        "prepend_scheme": scheme,
+        "split": rng.random() < 0.7,
+    }
 
 
 def pre_tokenizer(rng: random.Random) -> dict[str, Any]:
-    kind = rng.choice(["Metaspace", "Metaspace", "WhitespaceSplit", "Digits", "Punctuation", "Split", "CharDelimiterSplit"])
+    kind = rng.choice(
+        ["Metaspace", "Metaspace", "WhitespaceSplit", "Digits", "Punctuation", "Split", "CharDelimiterSplit"]
+    )
     if kind == "Metaspace":
         return metaspace(rng)
     return {
@@ -92,7 +127,9 @@ def unigram(rng: random.Random) -> dict[str, Any]:
     score = toy_models.SCORES[rng.choice([*toy_models.SCORES])]
     characters = "".join(CHARACTERS)
     pieces = ["<unk>", *(c for c in "ab▁éE日 " if rng.random() < 0.8)]
-    pieces += ["".join(rng.choice("ab▁a" + rng.choice(characters)) for _ in range(rng.randrange(1, 5))) for _ in range(30)]
+    pieces += [
+        "".join(rng.choice("ab▁a" + rng.choice(characters)) for _ in range(rng.randrange(1, 5))) for _ in range(30)
+    ]
     byte_fallback = rng.random() < 0.4
     share = rng.choice([1, 1, 1, 0.9]) if byte_fallback else 0.02
     pieces += [f"<0x{byte:02X}>" for byte in range(256) if rng.random() < share]
@@ -100,7 +137,11 @@ def unigram(rng: random.Random) -> dict[str, Any]:
         pieces = list(dict.fromkeys(pieces))
     rng.shuffle(pieces)
     high = 12.0 if rng.random() < 0.05 else 0.0
-    ret = {"type": "Unigram", "vocab": [[piece, score(rng) + high] for piece in pieces], "unk_id": pieces.index("<unk>")}
+    ret = {
+        "type": "Unigram",
+        "vocab": [[piece, score(rng) + high] for piece in pieces],
+        "unk_id": pieces.index("<unk>"),
+    }
     return ret | ({"byte_fallback": byte_fallback} if byte_fallback or rng.random() < 0.5 else {})
 
 
@@ -164,5 +205,8 @@ def text(rng: random.Random, given: dict[str, Any]) -> str:
     model = given["model"]
     pieces = [pair[0] for pair in model["vocab"]] if model["type"] == "Unigram" else list(model["vocab"])
     tokens = [token["content"] for token in given["added_tokens"]]
-    chosen = [rng.choice(rng.choice([CHARACTERS, CHARACTERS, pieces, tokens or ["a"], [" ", "a", "b"]])) for _ in range(rng.randrange(25))]
+    chosen = [
+        rng.choice(rng.choice([CHARACTERS, CHARACTERS, pieces, tokens or ["a"], [" ", "a", "b"]]))
+        for _ in range(rng.randrange(25))
+    ]
     return "".join(chosen)

@@ -154,7 +154,10 @@ def main() -> None:
         "INERT": inert(),
         **clusters(),
     }
-    lines = ['"""Classes of characters, as tokenizers has them; written by tools/unicode_tables.py, as is the last."""', ""]
+    lines = [
+        '"""Classes of characters, as tokenizers has them; written by tools/unicode_tables.py, as is the last."""',
+        "",
+    ]
     lines += ["from __future__ import annotations", ""]
     for name, text in tables.items():
         body = "\n".join(textwrap.wrap(text, 114, break_on_hyphens=False))

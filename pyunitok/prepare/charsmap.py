@@ -1,7 +1,7 @@
 """Precompiled: the charsmap as tokenizers applies it, grapheme cluster by cluster.
 
-A cluster of fewer than 6 bytes that begins with a key becomes that key's replacement, whole; of others each character that
-begins with a key does. Of several keys the shortest counts. (sentencepiece takes the longest key at every position.)
+A cluster of fewer than 6 bytes that begins with a key becomes that key's replacement, whole; of others each character
+that begins with a key does. Of several keys the shortest counts. (sentencepiece takes the longest at every position.)
 """
 
 from __future__ import annotations

@@ -77,9 +77,7 @@ class Preparation:
         """The pieces of normalized text without added tokens."""
         pieces = [text]
         for pre_tokenizer in self._pre_tokenizers:
-            pieces = [
-                new for k, piece in enumerate(pieces) for new in pre_tokenizer(piece, is_first and k == 0)
-            ]
+            pieces = [new for k, piece in enumerate(pieces) for new in pre_tokenizer(piece, is_first and k == 0)]
         return pieces
 
     def parts(self, data: bytes, special: bool) -> list[Part]:
@@ -149,6 +147,10 @@ class Preparation:
 _SPACE = pretokenizers.SPACE.encode()
 
 
+def _no_sampling() -> UnitokError:
+    return UnitokError("models of Hugging Face have neither samples nor n best here: take the SentencePiece model")
+
+
 class Scratch(_ffi.Scratch):
     """Encodes texts as tokenizers does: prepared, or as they are where the C side does all of it."""
 
@@ -199,6 +201,17 @@ class Scratch(_ffi.Scratch):
     def encode_spans(self, text: bytes) -> Offsets:
         raise UnitokError("models of Hugging Face give no offsets here: only ids and pieces")
 
+    def nbest(self, text: bytes, n: int) -> list[_ffi.Path]:
+        raise _no_sampling()
+
+    def sample_paths(
+        self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool
+    ) -> list[_ffi.Path]:
+        raise _no_sampling()
+
+    def entropy(self, text: bytes, alpha: float) -> float:
+        raise _no_sampling()
+
     def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
         offsets = np.zeros(len(texts) + 1, np.int64)
         for k, text in enumerate(texts):
@@ -217,7 +230,7 @@ class Scratch(_ffi.Scratch):
         plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         if sampling is not None:
-            raise UnitokError("this tokenizer.json prepares texts in parts, which are not sampled here")
+            raise _no_sampling()
         if open_start or open_end:
             raise ValueError("documents must be whole for this model")
         if prepared or self._preparation.guard.allows_all(data, offsets):
