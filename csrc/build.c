@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "error.h"
+#include "normalize.h"
 #include "vocabulary.h"
 
 /* Pieces in the form that texts have inside: with U+2581 as a space where texts are compact. */
@@ -233,6 +234,8 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     m->scan = cut_scan_for(cpu);
     status = build_encoder(m, error);
     if (status) return status;
+    /* Half a character, of a symbol or a rule, is a character together with what follows, for encoders; not for cuts. */
+    m->whole |= m->normalizer && !m->normalizer->is_utf8;
     if (m->unigram) find_idle_id(m);
     if (m->unigram) m->info.memory_bytes += unigram_memory_bytes(m->unigram);
     if (m->bpe) m->info.memory_bytes += bpe_memory_bytes(m->bpe);

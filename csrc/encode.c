@@ -49,7 +49,9 @@ int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *se
     if (m->kind == UNITOK_KIND_CHAR) return characters_segment(&m->characters, segment, n_bytes, tokens);
     int64_t n = 0;
     for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
-        for (end = begin + 1; end < n_bytes && !begins_word(m, segment + end, n_bytes - end); end++) continue;
+        end = begin + char_bytes(segment[begin]);
+        while (end < n_bytes && !begins_word(m, segment + end, n_bytes - end)) end += char_bytes(segment[end]);
+        if (end > n_bytes) end = n_bytes;
         words_segment(&m->words, segment + begin, end - begin, tokens + n);
         tokens[n++].end = (uint32_t)end;
     }

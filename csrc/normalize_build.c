@@ -253,6 +253,7 @@ static int32_t add_charsmap(unitok_normalizer *n, const unitok_spec *spec, unito
  * prove.) */
 static void settle_form(unitok_normalizer *n)
 {
+    n->is_utf8 = n->is_compact;
     if (!(n->flags & UNITOK_ESCAPE_WHITESPACES)) n->is_compact = 1;
     /* The verbatim form makes three bytes of each space, U+FFFD three of a byte. 64: the prefix, and what is held. */
     int64_t longest = n->max_match_bytes;

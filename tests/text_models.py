@@ -71,8 +71,9 @@ def toy(rng: random.Random, kind: str) -> tuple[Any, str]:
     if rng.random() < 0.2:
         pieces.setdefault(b"<sep>", (b"<sep>", 0.0, CONTROL))
         texts.append("<sep>")
-    if rng.random() < 0.1:
-        pieces.setdefault(b"\xe6\x97", (b"\xe6\x97", score(rng), NORMAL))  # half a character
+    if rng.random() < 0.15:
+        half = rng.choice([b"\xe6\x97", b"\xe6", b"\xf0\x9f\x98"])
+        pieces.setdefault(half, (half, score(rng), rng.choice([NORMAL, USER_DEFINED])))  # half a character
     byte_fallback = rng.random() < 0.3
     options = {"byte_fallback": True} if byte_fallback else {}
     if rng.random() < 0.2:

@@ -1,0 +1,44 @@
+/* fuzz_text_model.c - a libFuzzer target: any bytes as a model that knows text, saved, opened again and used in every way
+ *
+ *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc \
+ *       tests/c/fuzz_text_model.c csrc/[a-z]*.c -lm -o fuzz_text_model
+ *   ./fuzz_text_model -max_len=4096 -max_total_time=300 [corpus folder]
+ *
+ * The input: u8 n, n bytes that change the image (u16 place, u8 new value, modulo its size), then the model's stream
+ * (text_models.h). Its last 200 bytes are the text, too.
+ */
+#include "text_models.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
+{
+    static struct text_model t;
+    struct bytes in = {input, input + n_input_bytes}, changes = in;
+    unitok_model *m = NULL;
+    running = "fuzz_text_model";
+    int n_changes = next_byte(&in) % 16;
+    for (int k = 0; k < 3 * n_changes; k++) next_byte(&in);
+    text_model_read(&t, &in);
+    if (unitok_model_new(&t.spec, 0, UNITOK_CPU_AUTO, &m, NULL)) return 0;
+    int64_t n_text = n_input_bytes < 200 ? (int64_t)n_input_bytes : 200, n_bytes = unitok_model_save(m, NULL, 0);
+    uint8_t *text = malloc((size_t)n_text + 1), *image = malloc((size_t)n_bytes);
+    memcpy(text, input + n_input_bytes - n_text, (size_t)n_text);
+    CHECK(use_text_model(m, text, n_text));
+    CHECK(unitok_model_save(m, image, n_bytes) == n_bytes);
+    unitok_model_free(m);
+    next_byte(&changes);
+    for (int k = 0; k < n_changes; k++) {
+        int64_t place = next_byte(&changes) << 8;
+        place |= next_byte(&changes);
+        image[place % n_bytes] = next_byte(&changes);
+    }
+    m = NULL;
+    int32_t status = unitok_model_load(image, n_bytes, 0, UNITOK_CPU_PORTABLE, &m, NULL);
+    CHECK((status == UNITOK_OK) == (m != NULL) && (n_changes || !status));
+    if (m) CHECK(use_text_model(m, text, n_text));
+    unitok_model_free(m);
+    free(image);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,172 @@
+/* text_models.h - small models of the kinds that know text, made from bytes: for a test and a fuzzer
+ *
+ *     kind | flags | charsmap or none | pieces: type, score, n_bytes, bytes ...        read from a stream of any bytes
+ */
+#pragma once
+
+#include "pieces.h"
+
+struct text_model {
+    unitok_spec spec;
+    struct pieces pieces;
+    double scores[PIECES_MAX];
+    uint8_t types[PIECES_MAX];
+};
+
+/* A stream that ends in zeros. */
+struct bytes {
+    const uint8_t *at, *end;
+};
+
+static inline uint8_t next_byte(struct bytes *b)
+{
+    return b->at < b->end ? *b->at++ : 0;
+}
+
+static inline void text_model_add(struct text_model *t, const void *piece, int64_t n_bytes, uint8_t type, double score)
+{
+    int64_t before = t->pieces.n;
+    pieces_add(&t->pieces, piece, n_bytes);
+    if (t->pieces.n == before) return;
+    t->types[before] = type;
+    t->scores[before] = score;
+}
+
+static inline void text_model_read(struct text_model *t, struct bytes *in)
+{
+    static const double scale[] = {0, -0.5, -1e-6, -1000.1, -33333.3, 0.25, -1, -0.1};
+    static const uint8_t type_of[] = {1, 1, 1, 1, 1, 4, 5, 3};
+    int kind = UNITOK_KIND_UNIGRAM + next_byte(in) % 4;
+    int32_t flags = next_byte(in) & 31;
+    uint8_t more = next_byte(in);
+    flags |= more & 1 ? UNITOK_MERGE_UNKNOWN : 0;
+    if (kind == UNITOK_KIND_UNIGRAM && more & 2) flags |= UNITOK_FLOAT64;
+    if (kind == UNITOK_KIND_UNIGRAM && more & 4) flags |= UNITOK_FLOAT64 | UNITOK_RESTART_AT_SPACE;
+    if (kind == UNITOK_KIND_UNIGRAM && more & 8) flags |= UNITOK_FLOAT64 | UNITOK_RESTART_AFTER_NEWLINE;
+    pieces_clear(&t->pieces);
+    text_model_add(t, "<unk>", 5, UNITOK_PIECE_UNKNOWN, 0);
+    text_model_add(t, "</s>", 4, UNITOK_PIECE_CONTROL, 0);
+    for (int b = 0; b < 256 && flags & UNITOK_BYTE_FALLBACK; b++) {
+        char name[8];
+        snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
+        text_model_add(t, name, 6, UNITOK_PIECE_BYTE, 0);
+    }
+    for (int n = next_byte(in) % 64; n > 0 && in->at < in->end; n--) {
+        uint8_t piece[32], head = next_byte(in);
+        int64_t n_bytes = 1 + next_byte(in) % (head & 128 ? 31 : 7);
+        for (int64_t k = 0; k < n_bytes; k++) piece[k] = next_byte(in);
+        text_model_add(t, piece, n_bytes, type_of[head & 7], scale[head >> 3 & 7] * (1 + head % 5));
+    }
+    if (more & 16) /* ids over 65,535 */
+        for (int64_t k = 0; k < t->pieces.n; k++) t->pieces.ids[k] += 70000;
+    t->spec = spec_of(t->pieces.data, t->pieces.offsets, t->pieces.ids, t->pieces.n, -1, -1);
+    t->spec.kind = kind;
+    t->spec.flags = flags;
+    t->spec.types = t->types;
+    t->spec.scores = t->scores;
+    t->spec.unknown_surface = (const uint8_t *)" ?";
+    t->spec.n_unknown_surface_bytes = more & 32 ? 2 : 0;
+}
+
+static inline int64_t text_id(const unitok_model_info *info, const void *ids, int64_t k)
+{
+    return info->id_bytes == 2 ? (int64_t)((const uint16_t *)ids)[k] : (int64_t)((const uint32_t *)ids)[k];
+}
+
+/* Encodes text in two parts where that can be; the number of ids or -1 (no memory). */
+static inline int64_t encode_halves(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
+                                    const unitok_sampling *sampling, void *ids, int64_t room)
+{
+    unitok_model_info info;
+    unitok_state state;
+    int64_t split = unitok_split(m, text, n_bytes), bounds[2] = {0, split}, ends[2], done;
+    CHECK(split >= 0 && split <= n_bytes);
+    unitok_model_get_info(m, &info);
+    memset(&state, 0, sizeof state);
+    for (int part = 0; part < 2; part++) {
+        int32_t flags = part ? UNITOK_ENCODE_OPEN_START : UNITOK_ENCODE_OPEN_END, status;
+        void *at = (uint8_t *)ids + (part ? done : 0) * info.id_bytes;
+        int64_t left = room - (part ? done : 0);
+        const uint8_t *data = text + (part ? split : 0);
+        bounds[1] = part ? n_bytes - split : split;
+        if (sampling) status = unitok_sample_batch(m, s, sampling, data, bounds, 1, -1, flags, &state, at, left, ends, NULL);
+        else status = unitok_encode_batch(m, s, data, bounds, 1, -1, flags, &state, at, left, ends, NULL);
+        if (status == UNITOK_ERROR_MEMORY) return -1;
+        CHECK(status == UNITOK_OK);
+        done = part ? done + ends[1] : ends[1];
+    }
+    return done;
+}
+
+/* Uses a model in every way. Returns 0 where memory was short somewhere, 1 where all went well and agreed. */
+static inline int use_text_model(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
+{
+    unitok_model_info info;
+    unitok_model_get_info(m, &info);
+    unitok_scratch *s = unitok_scratch_new(m);
+    if (!s) return 0;
+    int64_t room = 64 * n_bytes + 100000, bounds[2] = {0, n_bytes}, ends[2], sizes[2], n, ok = 0;
+    uint8_t *ids = malloc((size_t)(room * info.id_bytes)), *other = malloc((size_t)(room * info.id_bytes));
+    unitok_span *spans = malloc((size_t)room * sizeof *spans);
+    unitok_paths *paths = NULL;
+    size_t width = (size_t)info.id_bytes;
+    CHECK(unitok_encode(m, s, text, n_bytes, ids, 0) != 1 || n_bytes);
+    n = unitok_encode(m, s, text, n_bytes, ids, room);
+    if (n < 0) goto end;
+    for (int64_t k = 0; k < n; k++) CHECK(text_id(&info, ids, k) < info.n_ids);
+    for (int32_t flags = 0; flags <= UNITOK_ENCODE_PLAIN; flags++) { /* from the memo, and without it */
+        int32_t status = unitok_encode_batch(m, s, text, bounds, 1, -1, flags, NULL, other, room, ends, NULL);
+        if (status == UNITOK_ERROR_MEMORY) goto end;
+        CHECK(!status && ends[1] == n && !memcmp(ids, other, (size_t)n * width));
+    }
+    int64_t n_halves = encode_halves(m, s, text, n_bytes, NULL, other, room);
+    if (n_halves < 0) goto end;
+    CHECK(n_halves == n && !memcmp(ids, other, (size_t)n * width));
+    int64_t n_spans = unitok_encode_spans(m, s, text, n_bytes, spans, room);
+    if (n_spans == -1) goto end;
+    CHECK(n_spans == n);
+    for (int64_t k = 0; k < n; k++) {
+        CHECK(spans[k].id == text_id(&info, ids, k) && spans[k].begin <= spans[k].end && spans[k].end <= n_bytes);
+        CHECK(spans[k].piece_end >= (k ? spans[k - 1].piece_end : 0));
+    }
+    bounds[1] = n;
+    CHECK(!unitok_decode_batch(m, ids, bounds, 1, 0, NULL, 0, NULL, -1, sizes, NULL));
+    uint8_t *back = malloc((size_t)sizes[1] + 1);
+    CHECK(!unitok_decode_batch(m, ids, bounds, 1, 0, NULL, 0, back, sizes[1], sizes, NULL));
+    free(back);
+    bounds[1] = n_bytes;
+    for (int32_t method = UNITOK_SAMPLE_LATTICE; method <= UNITOK_SAMPLE_DROPOUT; method++) {
+        unitok_sampling how = {method, 3, 0.3, 7, 0, 5, NULL};
+        int32_t status = unitok_sample_batch(m, s, &how, text, bounds, 1, -1, 0, NULL, ids, room, ends, NULL);
+        if (status == UNITOK_ERROR_MEMORY) goto end;
+        CHECK(status == UNITOK_OK || status == UNITOK_ERROR_ARGUMENT);
+        if (status || method == UNITOK_SAMPLE_NBEST || method == UNITOK_SAMPLE_DROPOUT) continue;
+        n_halves = encode_halves(m, s, text, n_bytes, &how, other, room);
+        if (n_halves < 0) goto end;
+        CHECK(n_halves == ends[1] && !memcmp(ids, other, (size_t)n_halves * width));
+    }
+    for (int k = 0; k < 4; k++) {
+        unitok_sampling how = {0, 0, 0.3, 7, 0, 5, NULL};
+        int64_t few = n_bytes < 40 ? n_bytes : 40;
+        int32_t status = k < 2 ? unitok_nbest(m, s, text, few, 1 + 4 * k, &paths, NULL)
+                               : unitok_sample_paths(m, s, &how, text, few, 3, k == 3, &paths, NULL);
+        if (status == UNITOK_ERROR_MEMORY) goto end;
+        CHECK((status == UNITOK_OK) == (paths != NULL));
+        for (int64_t i = 0; paths && i < unitok_paths_count(paths); i++) {
+            const unitok_span *path;
+            double score;
+            int64_t n_path = unitok_paths_get(paths, i, &path, &score);
+            for (int64_t j = 0; j < n_path; j++) CHECK(path[j].id >= 0 && path[j].id < info.n_ids);
+        }
+        unitok_paths_free(paths);
+        paths = NULL;
+    }
+    double entropy;
+    ok = unitok_entropy(m, s, text, n_bytes < 40 ? n_bytes : 40, 0.5, &entropy, NULL) != UNITOK_ERROR_MEMORY;
+end:
+    free(spans);
+    free(other);
+    free(ids);
+    unitok_scratch_free(s);
+    return (int)ok;
+}
