@@ -315,7 +315,8 @@ def test_patterns(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", [
     r"\w", r"\bx", r"\p{L}", "(?i)a", "a++", "a{2}?", "(a*)*", "a**", "[[:alpha:]]", "[a&&b]", r"\1", "(?>a)",
     "a{,2}", "(?<n>a)", "(?#a)",
-    r"\h", r"\R", r"\X", r"\K", "(", ")", "[", "[]", "*", "a{9999}", r"\x{110000}", r"\ud800", "(?<=a+)b", "\\", r"[\w]",
+    r"\h", r"\R", r"\X", r"\K", "(", ")", "[", "[]", "*", "a{9999}", r"\x{110000}", r"\ud800", "(?<=a+)b", "\\",
+    r"[\w]",
 ])  # fmt: skip
 def test_patterns_that_may_differ(pattern: str) -> None:
     with pytest.raises(VocabularyError, match="pattern"):
