@@ -246,6 +246,12 @@ class Model:
         return out, sizes
 
 
+def room_for(n_bytes: int) -> int:
+    """Ids that are enough for most texts of so many bytes: the encoder goes on while it has three for each byte of the
+    next 8 KiB. Exactly enough for models that normalize nothing."""
+    return n_bytes + n_bytes // 8 + 3 * min(n_bytes, 9000) + ENCODE_SLACK
+
+
 _encode = lib.unitok_encode
 _SMALL_BYTES = 4096  # texts up to here are encoded into a buffer that is used again
 _NO_MEMORY, _NO_ROOM = -1, -2
@@ -321,7 +327,7 @@ class Scratch:
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
         self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
-        self._ids: Ids = np.empty(2 * _SMALL_BYTES, model.dtype)
+        self._ids: Ids = np.empty(room_for(_SMALL_BYTES), model.dtype)
         self._ids_pointer: Any = pointer(self._ids)
 
     def clear(self) -> None:
@@ -338,7 +344,7 @@ class Scratch:
         return self._encode_large(text)
 
     def _encode_large(self, text: bytes) -> Ids:
-        room = len(text) + len(text) // 8 + ENCODE_SLACK
+        room = room_for(len(text))
         while True:
             ids: Ids = np.empty(room, self._model.dtype)
             n = _encode(self._model_handle, self.handle, text, len(text), pointer(ids), room)

@@ -197,12 +197,11 @@ class Tokenizer(Sampling):
         if self._preparation is None:
             return self.encode(text)
         with self.scratch() as scratch:
-            ids: Ids = scratch.encode_text(as_bytes(text), special=special)
-        if not add_special:
-            return ids
+            ids: Any = self._preparation.encode(scratch, as_bytes(text), special=special)
         template = self._preparation.template
-        around = [np.array(side, self.dtype) for side in (template.before, template.after)]
-        return np.concatenate((around[0], ids, around[1]))
+        sides = (template.before, template.after) if add_special else ((), ())
+        ret: Ids = np.concatenate((np.array(sides[0], self.dtype), ids, np.array(sides[1], self.dtype)))
+        return ret
 
     def count(self, text: str | bytes) -> int:
         """len(encode(text)), without making the array. Raises as encode."""
@@ -227,8 +226,8 @@ class Tokenizer(Sampling):
         return batch.encode_batch(self, batch.documents_of(documents), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
-        """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself, with
-        models of Hugging Face as the unknown piece."""
+        """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself,
+        with models of Hugging Face as the unknown piece."""
         data = as_bytes(text)
         if not self.normalizes or self._preparation is not None:
             return [self.id_to_piece(id_) for id_ in self.encode(data).tolist()]
@@ -317,6 +316,8 @@ class Tokenizer(Sampling):
         normalized form with spaces for U+2581; where unknown characters are lost, what encoding leaves of it."""
         if self.lossless:
             return text
+        if self.about.prepare:
+            return nfc.normalize(text)
         flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
         if not self.normalizes or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
             return self.decode_bytes(self.encode(text))
@@ -435,7 +436,7 @@ class Tokenizer(Sampling):
 
     @property
     def memory_bytes(self) -> int:
-        """What the model holds; each thread that encodes holds some 4 MiB more."""
+        """What the model holds; each thread that encodes holds some 4 MiB more, for Unigram 16 MiB."""
         return int(self.model.info.memory_bytes)
 
     @property

@@ -94,7 +94,7 @@ def tokenize(
     stream = _Cycle(Corpora.find(shared, corpora).round_robin(), tokenizer)
     with tempfile.TemporaryDirectory(dir=tmp) as name:
         folder = Path(name)
-        _check_space(folder, gigabytes * 1.2e9)
+        check_space(folder, gigabytes * 1.2e9)
         files = stream.files(N_FILES, int(gigabytes * 1e9 / N_FILES))
         paths = [folder / f"{k}.txt.zst" for k in range(N_FILES)]
         for path, blocks in zip(paths, files, strict=True):
@@ -237,7 +237,7 @@ def _write(path: Path, like: Path) -> None:
     path.unlink()
 
 
-def _check_space(folder: Path, n_bytes: float) -> None:
+def check_space(folder: Path, n_bytes: float) -> None:
     free = shutil.disk_usage(folder).free
     if free < n_bytes:
         raise click.ClickException(f"{folder} has {free / 1e9:.1f} GB free, this takes {n_bytes / 1e9:.1f}; see --tmp")
@@ -270,7 +270,7 @@ def rss(shared: Path | None, corpora: str | None, megabytes: str, threads: int, 
     report = Report(f"rss: pyunitok tokenize, one document, window 8 MiB, {threads} threads", 1)
     first: float | None = None
     with tempfile.TemporaryDirectory(dir=tmp) as name:
-        _check_space(Path(name), max(sizes) * 1.2)
+        check_space(Path(name), max(sizes) * 1.2)
         for size in sizes:
             path, out = Path(name) / "one.txt.zst", Path(name) / "ids.u16"
             write_zst(path, text, size, window_log=WINDOW_LOG)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import click
-from bench_command import _check_space, temporary_option
+from bench_command import check_space, temporary_option
 from bench_timing import (
     Corpora,
     Report,
@@ -55,7 +55,7 @@ def reading(
     n_times = max(1, round(gigabytes * 1e9 / len(text.encode())))
     with tempfile.TemporaryDirectory(dir=tmp) as name:
         folder = Path(name)
-        _check_space(folder, gigabytes * 3e9)
+        check_space(folder, gigabytes * 3e9)
         kinds = {
             "text, many frames": _write(folder / "many.txt.zst", _text(docs) * n_times, FRAME_BYTES),
             "text, one frame": _write(folder / "one.txt.zst", _text(docs) * n_times, None),

@@ -82,6 +82,14 @@ def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
     return statistics.median(a / b for a, b in zip(numerators, denominators, strict=True))
 
 
+def warm_up(tokenizer: Any, docs: list[Any]) -> None:
+    """The state in the middle of a corpus: the memo holds what came before, and only that."""
+    for scratch in tokenizer._scratches:
+        scratch.clear()
+    if docs:
+        tokenizer.encode_batch(docs, threads=1)
+
+
 def verdict(ok: bool) -> str:
     return "pass" if ok else "MISS"
 
@@ -108,6 +116,11 @@ def one_core() -> Iterator[None]:
 # ---------------------------------------------------------------------------------------------------- texts ---
 
 
+def shared_root(shared: Path | None) -> Path:
+    """The folder with data/ in it."""
+    return shared or Path(os.environ.get("PYUNITOK_SHARED", ROOT.parent / "shared"))
+
+
 @dataclass(frozen=True)
 class Corpora:
     """The corpora to measure on: <folder>/<name>.txt.zst, and the sample."""
@@ -118,8 +131,7 @@ class Corpora:
     @classmethod
     def find(cls, shared: Path | None, names: str | None) -> Corpora:
         """`shared` is the folder with data/corpora in it; without one, or names of one's own, there is the sample."""
-        root = shared or Path(os.environ.get("PYUNITOK_SHARED", ROOT.parent / "shared"))
-        folder = root / "data" / "corpora"
+        folder = shared_root(shared) / "data" / "corpora"
         there = sorted(path.name.removesuffix(".txt.zst") for path in folder.glob("*.txt.zst")) or [SAMPLE]
         wanted = names.split(",") if names else there
         missing = [name for name in wanted if name not in (*there, SAMPLE)]

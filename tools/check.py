@@ -194,7 +194,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
             raise Failed(f"the tests would not run the sanitized library but {where}")
         try:
             # Without faulthandler, which takes SIGSEGV from ASan, and without the capture that swallows UBSan's report.
-            result = pytest(sys.executable, "-p", "no:faulthandler", "--capture=sys", cwd=tree, env=env)
+            result = pytest(sys.executable, "-n", "auto", "-p", "no:faulthandler", "--capture=sys", cwd=tree, env=env)
         except Failed as failed:
             result = str(failed)
         # Also of processes that a test ran and forgave; pytest's own output has none of it.

@@ -5,8 +5,8 @@
     Precompiled, or none   Metaspace                           charsmap; a dummy prefix; every ▁ begins a piece, or none
     the same               WhitespaceSplit, Metaspace          and spaces are removed (T5)
 
-Other normalizers that leave ASCII alone may stand before (XLNet): then only texts of ASCII go there. A text of which that is
-not sure (Guard) takes the way through Python, which can do all.
+Other normalizers that leave ASCII alone may stand before (XLNet): then only texts of ASCII go there. A text of which
+that is not sure (Guard) takes the way through Python, which can do all.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class Guard:
         self._look_at(plan.charsmap, plan.removes_spaces, {text[0] for text in found if text})
 
     def _look_at(self, charsmap: Charsmap | None, removes_spaces: bool, wanted: set[str]) -> None:
-        """Which characters need a closer look: those that join others to clusters or keys, that become a space of another
-        kind, a ▁, or a part of something to be found."""
+        """Which characters need a closer look: those that join others to clusters or keys, that become a space of
+        another kind, a ▁, or a part of something to be found."""
         changed = charsmap.characters if charsmap else {}
         odd = set(WHITESPACE) - {" "} | {SPACE} if removes_spaces else {SPACE}
         bad = {c for c, to in changed.items() if set(to) & (odd | wanted - {c})}
@@ -151,7 +151,7 @@ class Guard:
 
     @staticmethod
     def _newline(charsmap: Charsmap | None, removes_spaces: bool) -> bool:
-        """Whether \\r\\n as a cluster comes to the same as its characters: no charsmap, or to spaces that are removed."""
+        """Whether \\r\\n as a cluster comes to the same as its characters: without a charsmap, or as spaces removed."""
         if charsmap is None:
             return True
         whole = charsmap.transform("\r\n")

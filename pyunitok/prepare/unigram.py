@@ -1,7 +1,8 @@
 """Unigram as tokenizers has it, in plain Python: for the texts and models that the C side does not do as it does.
 
-The C side knows no unknown piece that stands in a text itself ("<unk>"), which tokenizers takes for a piece like any other,
-and joins with unknown characters beside it; nor what becomes of joined unknown characters that happen to be a piece.
+The C side knows no unknown piece that stands in a text itself ("<unk>"), which tokenizers takes for a piece like any
+other, and joins with unknown characters beside it; nor what becomes of joined unknown characters that happen to be a
+piece.
 """
 
 from __future__ import annotations

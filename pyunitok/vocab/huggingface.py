@@ -1,7 +1,7 @@
 """Hugging Face's tokenizer.json: models of the kinds Unigram and BPE, with the ids of tokenizers 0.23.3.
 
-What stands around the model (normalizer, pre-tokenizer, added tokens, decoder, post-processor) stays as it is in the file,
-checked by its readers in pyunitok.prepare, and lies in About.prepare. What is not done here is refused by name.
+What stands around the model (normalizer, pre-tokenizer, added tokens, decoder, post-processor) stays as it is in the
+file, checked by its readers in pyunitok.prepare, and lies in About.prepare. What is not done here is refused by name.
 """
 
 from __future__ import annotations
@@ -92,6 +92,8 @@ def _assemble(document: Fields, model: _Model, name: str) -> Vocabulary:
     for finder in (False, True):
         added.Finder(tokens, finder, document)
     plan = direct.plan(document)
+    if model.kind == "bpe" and any(" " in piece for piece in model.pieces):
+        plan = direct.Plan()  # in compact texts a space stands for U+2581
     if table.get(_SPACE) is None or table[_SPACE] == model.unknown:
         plan.drop_restart()  # unknown characters on both sides of it must not be joined
     known = {token.content: token.id for token in tokens}
@@ -112,7 +114,7 @@ def _assemble(document: Fields, model: _Model, name: str) -> Vocabulary:
 
 
 def _pack(model: _Model, more: list[tuple[str, int]], name: str, *, eod_id: int | None, **rest: Any) -> Vocabulary:
-    """`more`: added tokens that the model does not have; they match nothing there. Of equal pieces only the last does."""
+    """`more`: added tokens that the model does not have; they match nothing there. Of equal pieces the last does."""
     last = {piece: k for k, piece in enumerate(model.pieces)}
     keep = [k for k, piece in enumerate(model.pieces) if piece]
     pieces = [model.pieces[k].encode() for k in keep] + [content.encode() for content, _ in more]
@@ -147,8 +149,8 @@ _FLOAT = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
 
 
 def serde_float(text: str) -> float:
-    """A number of JSON as serde_json reads it, which tokenizers is built on: its digits as an integer, rounded, then one
-    multiplication or division by a power of ten. Some scores of real models come out one unit beside the nearest."""
+    """A number of JSON as serde_json reads it, which tokenizers is built on: its digits as an integer, rounded, then
+    one multiplication or division by a power of ten. Some scores of real models come out one unit beside it."""
     match = _FLOAT.fullmatch(text)
     assert match is not None
     digits, exponent = match[2] + (match[3] or ""), int((match[4] or "0")[:9]) - len(match[3] or "")
