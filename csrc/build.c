@@ -9,19 +9,20 @@
 /* Pieces in the form that texts have inside: with U+2581 as a space where texts are compact. */
 typedef struct text_pieces {
     uint8_t *data, *types;
-    int64_t *offsets, n;
+    int64_t *offsets, *ids, n;
 } text_pieces;
 
 static void text_pieces_free(text_pieces *p)
 {
     mem_free(p->types);
+    mem_free(p->ids);
     mem_free(p->offsets);
     mem_free(p->data);
 }
 
 static int can_match(uint8_t type, int32_t flags)
 {
-    if (flags & UNITOK_LISTED_MERGES) return 1;
+    if (flags & UNITOK_LISTED_MERGES) return type != UNITOK_PIECE_CONTROL;
     if (type == UNITOK_PIECE_BYTE) return (flags & UNITOK_BYTE_PIECES_MATCH) != 0;
     return type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED || type == UNITOK_PIECE_UNUSED;
 }
@@ -51,12 +52,14 @@ static int text_pieces_of(const unitok_model *m, int only_matching, text_pieces 
     ret->data = mem_alloc((size_t)spec->offsets[spec->n_pieces] + 1);
     ret->types = mem_alloc((size_t)spec->n_pieces + 1);
     ret->offsets = mem_zalloc((size_t)spec->n_pieces + 1, sizeof(int64_t));
-    if (!ret->data || !ret->types || !ret->offsets) return 0;
+    ret->ids = mem_alloc(((size_t)spec->n_pieces + 1) * sizeof(int64_t));
+    if (!ret->data || !ret->types || !ret->offsets || !ret->ids) return 0;
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         int impossible;
         int64_t end = ret->offsets[ret->n], n_bytes = spec->offsets[k + 1] - spec->offsets[k];
         n_bytes = put_text_piece(m, spec->data + spec->offsets[k], n_bytes, ret->data + end, &impossible);
         if (only_matching && (impossible || !can_match(spec->types[k], m->flags))) continue;
+        ret->ids[ret->n] = spec->ids[k];
         ret->types[ret->n] = impossible ? UNITOK_PIECE_CONTROL : spec->types[k];
         ret->offsets[++ret->n] = end + n_bytes;
     }
@@ -176,9 +179,11 @@ static int32_t build_encoder(unitok_model *m, unitok_error *error)
         return made ? made : lattice_model_init(m->unigram, &spec, &m->lattice, error);
     }
     text_pieces pieces;
-    int32_t status = text_pieces_of(m, 0, &pieces) ? UNITOK_OK : fail_memory(error);
+    int32_t status = text_pieces_of(m, m->flags & UNITOK_LISTED_MERGES, &pieces) ? UNITOK_OK : fail_memory(error);
+    spec.n_pieces = pieces.n;
     spec.data = pieces.data;
     spec.offsets = pieces.offsets;
+    spec.ids = pieces.ids;
     spec.types = pieces.types;
     if (!status && m->flags & UNITOK_LISTED_MERGES) {
         status = build_merges(m, &spec, error);

@@ -25,6 +25,17 @@ INLINE int64_t skip_latin(const uint8_t *text, int64_t i, int64_t n_bytes)
     return i;
 }
 
+/* Steps over characters of three bytes that stand in blocks of nothing but starters that never change: Chinese, Japanese.
+ * Blocks below 32 would be overlong forms; those of surrogates have a row of their own. */
+INLINE int64_t skip_three_bytes(const uint8_t *text, int64_t i, int64_t n_bytes)
+{
+    for (; n_bytes - i >= 4; i += 3) {
+        uint32_t v = load_u32(text + i), block = (v & 0x0F) << 6 | (v >> 8 & 0x3F);
+        if ((v & 0xC0C0F0) != 0x8080E0 || block < 32 || nfc_blocks[block] != 0) break;
+    }
+    return i;
+}
+
 /* The quick check of Unicode's annex 15: no character that NFC might change or join to one before it, and combining marks in
  * their order. */
 int32_t unitok_nfc_is_sure(const uint8_t *text, int64_t n_bytes)
@@ -38,6 +49,14 @@ int32_t unitok_nfc_is_sure(const uint8_t *text, int64_t n_bytes)
             before = 0;
             i = next;
             if (i == n_bytes) break;
+        }
+        if ((text[i] & 0xF0) == 0xE0) {
+            int64_t next = skip_three_bytes(text, i, n_bytes);
+            if (next > i) {
+                before = 0;
+                i = next;
+                continue;
+            }
         }
         int length = utf8_length(text + i, n_bytes - i);
         if (UNLIKELY(length == 0)) return 0;

@@ -91,7 +91,7 @@ enum unitok_model_flags {
     UNITOK_RESTART_AFTER_NEWLINE = 256, /* so does what follows a run of newlines (BytePiece) */
     UNITOK_BYTES = 512,                 /* positions are bytes, not characters; nothing is normalized (BytePiece) */
     UNITOK_BYTE_PIECES_MATCH = 1024,    /* the text "<0x41>" is the byte piece of that name (Hugging Face) */
-    /* BPE by the merges listed (Hugging Face): pieces of every type match, BYTE_FALLBACK needs not all 256 pieces, and
+    /* BPE by the merges listed (Hugging Face): all pieces but CONTROL match, BYTE_FALLBACK needs not all 256 pieces, and
      * without an unknown piece unknown characters vanish. MERGE_UNKNOWN is its fuse_unk. */
     UNITOK_LISTED_MERGES = 2048,
     UNITOK_IGNORE_MERGES = 4096         /* with LISTED_MERGES: a text that is a piece is taken at once */

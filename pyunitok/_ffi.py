@@ -97,7 +97,7 @@ class Model:
     dtype  of its ids: uint16, or uint32 where the largest does not fit
     """
 
-    __slots__ = ("_keep", "dtype", "handle", "info")
+    __slots__ = ("_keep", "_types", "dtype", "handle", "info")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = ffi.new("unitok_model_info *")
@@ -106,6 +106,7 @@ class Model:
         self.dtype: np.dtype[Any] = np.dtype(np.uint16 if info.id_bytes == 2 else np.uint32)
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
         self._keep = keep
+        self._types: Bytes | None = None  # of every id
 
     @classmethod
     def new(
@@ -203,6 +204,18 @@ class Model:
         ids = np.frombuffer(ffi.buffer(spec.ids, 8 * spec.n_pieces)[:], np.int64)
         return ids, np.frombuffer(ffi.buffer(spec.scores, 8 * spec.n_pieces)[:], np.float64)
 
+    def bounds_of_runs(self, ids: Ids) -> Offsets:
+        """Where `ids` are to be parted so that no byte pieces with a control symbol between them meet."""
+        cuts: list[int] = []
+        if self.info.flags & lib.UNITOK_BYTE_FALLBACK:
+            if self._types is None:  # made when first asked for: one call an id
+                every = range(self.info.n_ids)
+                self._types = np.array([lib.unitok_model_piece_type(self.handle, id_) for id_ in every], np.uint8)
+            types = self._types[np.minimum(ids, len(self._types) - 1)]
+            is_cut = (types[:-1] == lib.UNITOK_PIECE_CONTROL) & (types[1:] == lib.UNITOK_PIECE_BYTE)
+            cuts = (np.flatnonzero(is_cut) + 1).tolist()
+        return np.array([0, *cuts, len(ids)], np.int64)
+
     def find(self, piece: bytes) -> int:
         return int(lib.unitok_model_find(self.handle, piece, len(piece)))
 
@@ -231,6 +244,12 @@ class Model:
         if int(sizes[-1]) != len(out):
             raise ValueError("the ids changed while they were decoded")
         return out, sizes
+
+
+def room_for(n_bytes: int) -> int:
+    """Ids that are enough for most texts of so many bytes: the encoder goes on while it has three for each byte of the
+    next 8 KiB. Exactly enough for models that normalize nothing."""
+    return n_bytes + n_bytes // 8 + 3 * min(n_bytes, 9000) + ENCODE_SLACK
 
 
 _encode = lib.unitok_encode
@@ -308,7 +327,7 @@ class Scratch:
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
         self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
-        self._ids: Ids = np.empty(2 * _SMALL_BYTES, model.dtype)
+        self._ids: Ids = np.empty(room_for(_SMALL_BYTES), model.dtype)
         self._ids_pointer: Any = pointer(self._ids)
 
     def clear(self) -> None:
@@ -325,7 +344,7 @@ class Scratch:
         return self._encode_large(text)
 
     def _encode_large(self, text: bytes) -> Ids:
-        room = len(text) + len(text) // 8 + ENCODE_SLACK
+        room = room_for(len(text))
         while True:
             ids: Ids = np.empty(room, self._model.dtype)
             n = _encode(self._model_handle, self.handle, text, len(text), pointer(ids), room)

@@ -129,7 +129,7 @@ def _into_several(tokenizer: Tokenizer, documents: Documents, cuts: list[int], b
     """Nobody knows before how many ids a text becomes: every part has an array that grows until they fit."""
 
     def encode_part(part: int) -> tuple[Ids, Offsets]:
-        room = (bounds[part + 1] - bounds[part]) * 5 // 4 + 4096
+        room = _ffi.room_for(bounds[part + 1] - bounds[part])
         with tokenizer.scratch() as scratch:
             while True:
                 ids: Ids = np.empty(room, tokenizer.dtype)

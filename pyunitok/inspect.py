@@ -33,6 +33,8 @@ KINDS = {
 def _lossless(tokenizer: Tokenizer) -> str:
     if tokenizer.lossless:
         return "yes: any bytes come back exactly"
+    if tokenizer.about.prepare:
+        return "no: text comes back in Unicode's form NFC"
     if not tokenizer.normalizes:
         return f"no: bytes without a piece become id {tokenizer.fallback_id}" if tokenizer.kind == "longest" else "no"
     if tokenizer.model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"]:

@@ -6,6 +6,7 @@ Bytes that are no UTF-8 stay as they are and stand between what is put in form o
 from __future__ import annotations
 
 import unicodedata
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def normalize_with_offsets(text: bytes) -> tuple[bytes, _ffi.Offsets, _ffi.Offse
 def _parts(text: str) -> list[str]:
     """The text, cut before each character that begins anew: NFC of the whole is that of the parts."""
     cuts = [i for i, character in enumerate(text) if i == 0 or character.isascii() or _begins_anew(character)]
-    return [text[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(text)], strict=True)]
+    return [text[begin:end] for begin, end in pairwise([*cuts, len(text)])]
 
 
 def _begins_anew(character: str) -> bool:
@@ -94,7 +95,7 @@ class Scratch(_ffi.Scratch):
         begin, end = int(offsets[0]), int(offsets[-1])
         if end <= len(data) and not _ffi.nfc_is_sure(data[begin:end]):
             bounds = offsets.tolist()
-            parts = [normalize(data[i:j].tobytes()) for i, j in zip(bounds, bounds[1:], strict=False)]
+            parts = [normalize(data[i:j].tobytes()) for i, j in pairwise(bounds)]
             offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
             data = np.frombuffer(b"".join(parts), np.uint8)
         return super().encode_batch(data, offsets, ids, id_offsets, **options)
@@ -102,8 +103,10 @@ class Scratch(_ffi.Scratch):
 
 def split(text: bytes | bytearray | memoryview) -> int:
     """How much of an unfinished text can be put in form and encoded now: up to the last run of newlines that something
-    follows (no byte that continues a character). A newline joins nothing and stays, so NFC of the whole is that of both sides; and BytePiece begins anew
-    there. 0 where there is none: the text must be held until there is, or whole."""
+    follows, no byte that continues a character. 0 where there is none: the text is held until there is, or whole.
+
+    A newline joins nothing and stays, so NFC of the whole is that of both sides; and BytePiece begins anew there.
+    """
     view = np.frombuffer(text, np.uint8)
     is_newline = view == _NEWLINE
     places = np.flatnonzero(is_newline[:-1] & ~is_newline[1:] & (view[1:] & 0xC0 != 0x80))

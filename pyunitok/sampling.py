@@ -75,7 +75,7 @@ class Sampling:
             return self.encode(data)
         offsets, id_offsets = np.array([0, len(data)], np.int64), np.empty(2, np.int64)
         how = self.sampling(alpha, seed, nbest=nbest, method=method, source=source, document=document)
-        room = 2 * len(data) + 4096
+        room = _ffi.room_for(len(data))
         with self.scratch() as scratch:
             while True:
                 ids: Ids = np.empty(room, self.dtype)

@@ -197,12 +197,11 @@ class Tokenizer(Sampling):
         if self._preparation is None:
             return self.encode(text)
         with self.scratch() as scratch:
-            ids: Ids = scratch.encode_text(as_bytes(text), special=special)
-        if not add_special:
-            return ids
+            ids: Any = self._preparation.encode(scratch, as_bytes(text), special=special)
         template = self._preparation.template
-        around = [np.array(side, self.dtype) for side in (template.before, template.after)]
-        return np.concatenate((around[0], ids, around[1]))
+        sides = (template.before, template.after) if add_special else ((), ())
+        ret: Ids = np.concatenate((np.array(sides[0], self.dtype), ids, np.array(sides[1], self.dtype)))
+        return ret
 
     def count(self, text: str | bytes) -> int:
         """len(encode(text)), without making the array. Raises as encode."""
@@ -292,8 +291,12 @@ class Tokenizer(Sampling):
             return self._decode_prepared(ids, skip_special, "\ufffd")
         if self._preparation is not None:
             return self._decode_prepared(ids, skip_special, None).encode("utf-8", "pyunitok.bytes").decode()
-        handler = "pyunitok.replace" if errors == "replace" and self.normalizes else errors
-        return self.decode_bytes(ids).decode("utf-8", handler)
+        if errors == "replace" and self.normalizes:
+            array = as_ids(ids, self.dtype)
+            parts = self.model.decode_batch(array, self.model.bounds_of_runs(array))
+            spelled = "".join(part.tobytes().decode("utf-8", "pyunitok.replace") for part in Packed(*parts))
+            return self.denormalize(spelled.encode()).decode()
+        return self.decode_bytes(ids).decode("utf-8", errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
@@ -313,6 +316,8 @@ class Tokenizer(Sampling):
         normalized form with spaces for U+2581; where unknown characters are lost, what encoding leaves of it."""
         if self.lossless:
             return text
+        if self.about.prepare:
+            return nfc.normalize(text)
         flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
         if not self.normalizes or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
             return self.decode_bytes(self.encode(text))
@@ -431,7 +436,7 @@ class Tokenizer(Sampling):
 
     @property
     def memory_bytes(self) -> int:
-        """What the model holds; each thread that encodes holds some 4 MiB more."""
+        """What the model holds; each thread that encodes holds some 4 MiB more, for Unigram 16 MiB."""
         return int(self.model.info.memory_bytes)
 
     @property

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
+from base64 import b64encode
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepieces
+import zstandard
+from click import ClickException
 from conftest import SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,6 +49,88 @@ def test_single() -> None:
     report = bench("single")
     assert [row["strings"] for row in report["rows"]] == ["sample", "sample, one string"]
     assert "0 different" in report["notes"][0]
+
+
+def write_toy(path: Path, model_type: int) -> Path:
+    """A SentencePiece model with byte pieces, of what is frequent in the text that is encoded."""
+    reader = zstandard.ZstdDecompressor().stream_reader((ROOT / "tests" / "data" / "sample.jsonl.zst").read_bytes())
+    text = "▁".join(json.loads(line)["text"] for line in reader.read(20_000).decode(errors="ignore").split("\n")[:-1])
+    counts = Counter(text[i : i + n] for n in (1, 2, 3, 4) for i in range(len(text)))
+    frequent = [piece for piece, _ in counts.most_common(2000) if "\n" not in piece]
+    pieces = [(piece.encode(), -1.0 - k / 100, sentencepieces.NORMAL) for k, piece in enumerate(frequent)]
+    path.write_bytes(sentencepieces.make(pieces, model_type=model_type, byte_fallback=True).SerializeToString())
+    return path
+
+
+SMALL = ("--megabytes", "0.02", "--doc-bytes", "500", "--share", "3")
+
+
+@pytest.mark.parametrize(("name", "model_type"), [("unigram", sentencepieces.UNIGRAM), ("bpe", sentencepieces.BPE)])
+def test_models(name: str, model_type: int, tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    report = bench(name, *SMALL, "--model", str(write_toy(tmp_path / "toy.model", model_type)))
+    [row] = report["rows"]
+    assert (row["model"], row["corpus"], row["peer"]) == ("toy", "sample", "sentencepiece")
+    assert report["notes"][0].startswith("ids: 20 documents of 1 models, 0 different")
+
+
+def test_model_that_is_absent() -> None:
+    """A file of the list that is not there is left out, with a note; a wrong name is an error."""
+    report = bench("unigram", "--shared", str(ROOT / "tests"), "--model", "t5_base")
+    assert report["rows"] == [] and "left out" in report["notes"][1]
+    with pytest.raises(AssertionError, match="no model nonsense"):
+        bench("unigram", "--model", "nonsense")
+
+
+@pytest.mark.parametrize(
+    ("model_type", "method"), [(sentencepieces.UNIGRAM, "lattice"), (sentencepieces.BPE, "dropout")]
+)
+def test_sample(model_type: int, method: str, tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    [row] = bench("sample", *SMALL, "--model", str(write_toy(tmp_path / "toy.model", model_type)))["rows"]
+    assert row["method"] == method and row["peer"] == "sentencepiece"
+    assert 0.8 < row["ids of peers"] < 1.25
+    assert (row["viterbi verdict"] is None) == (method == "dropout")
+
+
+def test_bytepiece(tmp_path: Path) -> None:
+    pytest.importorskip("pyunitok.vocab.bytepiece")
+    pytest.importorskip("bytepiece")
+    if __import__("ahocorasick").unicode:
+        pytest.skip("bytepiece needs a pyahocorasick that was built with AHOCORASICK_BYTES=1")
+    pieces = [bytes([byte]) for byte in range(256)] + [b"th", b"the", b" the", "的".encode()]
+    values = {b64encode(piece).decode(): [k + 3, "", 10 + k] for k, piece in enumerate(pieces)}
+    path = tmp_path / "toy.model"
+    path.write_text(json.dumps(values))
+    [row] = bench("bytepiece", *SMALL, "--model", str(path))["rows"]
+    assert row["peer"] == "bytepiece"
+    [row] = bench("sample", *SMALL, "--model", str(path))["rows"]
+    assert row["peer"] == "bytepiece" and 0.8 < row["ids of peers"] < 1.25
+
+
+def test_different_ids_are_named(bench_models: Any) -> None:
+    bench_models.check_ids("toy", 10, 4, [[1], [1, 2]], [[1], [1, 2]], "peer")
+    with pytest.raises(ClickException, match="toy, document 14, position 1: 2 here, 3 of peer"):
+        bench_models.check_ids("toy", 10, 4, [[1], [1, 2]], [[1], [1, 3]], "peer")
+    with pytest.raises(ClickException, match="document 10, position 1: the end here, 2 of peer"):
+        bench_models.check_ids("toy", 10, 4, [[1]], [[1, 2]], "peer")
+
+
+@pytest.mark.parametrize(
+    ("ids", "is_cut"),
+    [([1, 2, 3], True), ([1, 0, 3], True), ([0], True), ([0, 3], True), ([1, 0], True), ([0, 2, 0], True),
+     ([1, 2], False), ([2, 3], False), ([1, 2, 3, 0], False), ([0, 1, 2, 3], False), ([0, 3, 2, 0], False)],
+)  # fmt: skip
+def test_cuts_of_a_text(bench_models: Any, ids: list[int], is_cut: bool) -> None:
+    from bench_sample import is_cut_of
+
+    assert is_cut_of(b"abbcc", ids, [None, b"a", b"bb", b"cc"]) == is_cut
+
+
+@pytest.fixture
+def bench_models(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    return importlib.import_module("bench_models")
 
 
 def test_reading() -> None:

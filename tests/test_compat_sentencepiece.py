@@ -141,8 +141,16 @@ def test_odd_arguments(kwargs: dict[str, Any]) -> None:
             agree(PAIRS[name], "encode", input_, **kwargs)
 
 
+@pytest.mark.parametrize("name", ["set_min_log_level", "SetNBestTimeout"])
+def test_settings_take_what_they_take_there(name: str) -> None:
+    for module in (spm, reference):
+        assert getattr(module, name)(0) is None
+        with pytest.raises(TypeError):
+            getattr(module, name)("a")
+
+
 def test_every_public_name_is_here() -> None:
-    absent = {"ConvertToFlatbuffer", "SetNBestTimeout", "convert_to_flatbuffer", "set_nbest_timeout"}
+    absent = {"ConvertToFlatbuffer", "convert_to_flatbuffer"}
     modules = {"csv", "importlib", "io", "os", "sys"}
     for theirs, ours in [
         (reference, spm),

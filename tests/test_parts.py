@@ -137,6 +137,24 @@ def test_counting(corpus, name):
     assert (whole.bytes, whole.documents, whole.lines) == (start.bytes, start.documents, start.lines)
 
 
+def test_samples_are_those_of_the_whole_run(corpus):
+    pytest.importorskip("sentencepiece")
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto = sentencepiece_model_pb2.ModelProto()
+    proto.pieces.add(piece="<unk>", score=0, type=2)
+    for piece in ("t", "h", "e", "th", "he", "the", "▁", "a", "aa", "x", "xx", "xxx", "\n", "\n\n"):
+        proto.pieces.add(piece=piece, score=-1 - len(piece) / 7)
+    (corpus / "toy.model").write_bytes(proto.SerializeToString())
+    model = Tokenizer.from_file(corpus / "toy.model")
+    options = {"sample": Sample(0.3, 7), "eod_id": None}
+    plain = tokenize(plan_of(model, corpus, "plain", eod_id=None))
+    whole = tokenize(plan_of(model, corpus, "whole", **options))
+    assert whole.hash != plain.hash
+    tokenize_in_parts(plan_of(model, corpus, "ids", **options), unit_bytes=UNIT)
+    check_equal(corpus, model)
+
+
 def failing_after(n: int, error: BaseException):
     def each_until(function, shared, items):
         for k, result in each(function, shared, items):

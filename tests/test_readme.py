@@ -23,7 +23,7 @@ def test_commands_exist():
 
 def test_options_exist():
     known = {option for command in cli.commands.values() for param in command.params for option in param.opts}
-    of_others = {"--help", "--inplace", "--threads"}
+    of_others = {"--help", "--inplace", "--threads", "--head", "--address"}
     section = README[README.index("## Command line") : README.index("## Python")]
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", section)) <= known | of_others
 

@@ -1,8 +1,9 @@
 """Benchmarks: python tools/bench.py COMMAND. Each verifies what it times, before it prints a figure.
 
-longest, trie, single and load measure the library in this process; start, tokenize and rss (bench_command.py), stream
-(bench_stream.py), pipelines (bench_pipelines.py), reading (bench_reading.py) and checkpoints (bench_resume.py) the
-command line from outside. The corpora are not part of the repository: without them there is the sample.
+longest, trie, single and load measure the library in this process, and so do unigram, bpe and bytepiece
+(bench_models.py) and sample (bench_sample.py); start, tokenize and rss (bench_command.py), stream (bench_stream.py),
+pipelines (bench_pipelines.py), checkpoints (bench_resume.py) and reading (bench_reading.py) the command line from
+outside. The corpora are not part of the repository: without them there is the sample.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import bench_command
+import bench_models
 import bench_pipelines
 import bench_reading
 import bench_resume
+import bench_sample
 import bench_stream
 import click
 import numpy as np
@@ -41,6 +44,7 @@ from bench_timing import (
     shared_option,
     verdict,
     vocabulary,
+    warm_up,
 )
 
 from pyunitok import Packed, Tokenizer, _ffi
@@ -67,14 +71,6 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
     """Measure pyunitok beside its peers, interleaved in one run; compare ratios, not megabytes."""
-
-
-def warm_up(tokenizer: Tokenizer, docs: list[Any]) -> None:
-    """The state in the middle of a corpus: the memo holds what came before, and only that."""
-    for scratch in tokenizer._scratches:
-        scratch.clear()
-    if docs:
-        tokenizer.encode_batch(docs, threads=1)
 
 
 def different(ours: Packed, theirs: list[Any]) -> list[int]:
@@ -381,8 +377,9 @@ def load(n: int, clock: str, as_json: bool) -> None:
 
 
 for _command in (
-    bench_command.start, bench_command.tokenize, bench_command.rss, bench_stream.stream, bench_pipelines.pipelines,
-    bench_reading.reading, bench_resume.checkpoints,
+    bench_models.unigram, bench_models.bpe, bench_models.bytepiece, bench_sample.sample, bench_command.start,
+    bench_command.tokenize, bench_command.rss, bench_stream.stream, bench_pipelines.pipelines, bench_reading.reading,
+    bench_resume.checkpoints,
 ):  # fmt: skip
     cli.add_command(_command)
 

@@ -157,7 +157,7 @@ def main() -> None:
     lines = ['"""Classes of characters, as tokenizers has them; written by tools/unicode_tables.py, as is the last."""', ""]
     lines += ["from __future__ import annotations", ""]
     for name, text in tables.items():
-        body = "\n".join(textwrap.wrap(text, 114))
+        body = "\n".join(textwrap.wrap(text, 114, break_on_hyphens=False))
         lines += [f'{name} = """', body, '"""', ""]
     newer = {c: s for c, s in lower.items() if c > 0x1C80 and s != chr(c) and (c in _NEWER or chr(c).lower() != s)}
     body = "\n".join(textwrap.wrap(" ".join(f"{c:x}:{ord(s):x}" for c, s in newer.items()), 114))

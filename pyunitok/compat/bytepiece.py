@@ -1,7 +1,7 @@
 """Stands in for bytepiece 0.6.3: `from pyunitok.compat import bytepiece`, the same calls, the same pieces and ids.
 
-Samples are drawn from the same distribution, not by the same generator: they depend on the seed and on how many were drawn
-before by this Tokenizer, where bytepiece has one generator for the whole process.
+Samples are drawn from the same distribution, not by the same generator: they depend on the seed and on how many this
+Tokenizer drew before, where bytepiece has one generator for the whole process.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import secrets
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ class Tokenizer:
     def _id2piece(self) -> dict[int, bytes | str]:
         spec = self.tokenizer.model.spec()
         data, bounds = spec["data"].tobytes(), spec["offsets"].tolist()
-        pieces: list[bytes | str] = [data[i:j] for i, j in zip(bounds, bounds[1:], strict=False)]
+        pieces: list[bytes | str] = [data[i:j] for i, j in pairwise(bounds)]
         pieces[:_N_SPECIAL] = format_.SPECIAL_PIECES
         return dict(zip(spec["ids"].tolist(), pieces, strict=True))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from os.path import commonprefix
 
 from pyunitok.prepare.characters import WHITESPACE, is_word
 from pyunitok.prepare.fields import Fields
@@ -105,9 +104,11 @@ def _stands_alone(text: str, begin: int, end: int) -> bool:
 
 
 def _alternatives(texts: list[str]) -> re.Pattern[str] | None:
-    """The longest of these at the leftmost place. What all begin with stands before: then the search is one for a string."""
+    """The longest of these at the leftmost place. What all begin with stands before: the search is one for a string."""
     if not texts:
         return None
-    prefix = commonprefix(texts)
+    prefix, last = min(texts), max(texts)  # what these two begin with, all do
+    while not last.startswith(prefix):
+        prefix = prefix[:-1]
     rests = sorted((text[len(prefix) :] for text in texts), key=len, reverse=True)
     return re.compile(re.escape(prefix) + f"(?:{'|'.join(map(re.escape, rests))})")

@@ -53,9 +53,13 @@ WHITESPACE = listed(tables.WHITESPACE)
 
 
 @lru_cache(None)
+def _word() -> re.Pattern[str]:
+    return re.compile(f"[{members(tables.WORD)}]")
+
+
 def is_word(character: str) -> bool:
     """Rust's \\w."""
-    return re.match(f"[{members(tables.WORD)}]", character) is not None
+    return _word().match(character) is not None
 
 
 @lru_cache(None)

@@ -107,8 +107,14 @@ class Charsmap:
         return self._characters(cluster)
 
     def normalize(self, text: str) -> str:
+        *lines, last = text.split("\n")  # a cluster ends there; most lines need not the slower patterns
+        return "".join([self._line(line + "\n") for line in lines]) + self._line(last)
+
+    def _line(self, text: str) -> str:
+        if text.isascii() and "\r\n" not in text:
+            return self._characters(text)
         joining, stretch, cluster = _cluster_patterns(0x10FFFF if ASTRAL.search(text) else 0xFFFF)
-        if text.isascii() and "\r\n" not in text or joining.search(text) is None:
+        if joining.search(text) is None:
             return self._characters(text)
         parts, done = [], 0
         for match in stretch.finditer(text):

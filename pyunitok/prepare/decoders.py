@@ -37,7 +37,7 @@ def _read_one(fields: Fields) -> Decoder:
         return _strip(fields)
     if kind == "Metaspace":
         return _metaspace(pretokenizers.read_metaspace(fields))
-    fields.refuse(f"the decoder {kind[:40]!r} is not done here", "type")
+    return fields.refuse(f"the decoder {kind[:40]!r} is not done here", "type")
 
 
 def _bytes(tokens: list[str]) -> list[str]:

@@ -22,7 +22,12 @@ _NMT: dict[int, str | None] = {**dict.fromkeys(_NMT_REMOVED), **dict.fromkeys(_N
 
 def read(fields: Fields | None) -> list[Normalizer]:
     """In their order; VocabularyError names one that is not known here."""
-    return [_read_one(part) for part in flatten(fields, "normalizers")]
+    parts = flatten(fields, "normalizers")
+    kinds = [part.string("type") for part in parts]
+    for k, part in enumerate(parts):
+        if kinds[k] == "Replace" and patterns.read(part).can_be_empty and set(kinds[k:]) > {"Replace"}:
+            part.refuse("what may match nothing can only stand before other Replace normalizers here", "pattern")
+    return [_read_one(part) for part in parts]
 
 
 def _read_one(fields: Fields) -> Normalizer:
@@ -44,7 +49,7 @@ def _read_one(fields: Fields) -> Normalizer:
         return _strip(fields)
     if kind == "Nmt":
         return lambda text: text.translate(_NMT)
-    fields.refuse(f"the normalizer {kind[:40]!r} is not done here", "type")
+    return fields.refuse(f"the normalizer {kind[:40]!r} is not done here", "type")
 
 
 def _replace(fields: Fields) -> Normalizer:

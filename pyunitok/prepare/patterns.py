@@ -18,7 +18,7 @@ from pyunitok.prepare.fields import Fields
 _BEGIN_LINE, _END_LINE = r"(?:\A|(?<=\n)(?!\Z))", r"(?=\n|\Z)"
 _GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!")
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
-_REPEAT = re.compile(r"([*+?])|\{(\d{1,3})(,)?(\d{1,3})?\}")
+_REPEAT = re.compile(r"([*+?])|\{(\d{1,3})(?:(,)(\d{1,3})?)?\}")
 _DEPTH_MAX = 50
 
 

@@ -123,6 +123,11 @@ class Preparation:
             self._unigram = Unigram(self._model, self._unknown_id, self._unknown_score, self._byte_fallback)
         return self._unigram
 
+    def encode(self, scratch: _ffi.Scratch, data: bytes, *, special: bool) -> Ids:
+        """See Scratch.encode_text; of a scratch made for this model."""
+        assert isinstance(scratch, Scratch)
+        return scratch.encode_text(data, special=special)
+
     # ------------------------------------------------------------------------------------------------ decoding ---
 
     def decode(self, ids: list[int], skip_special: bool) -> str:
@@ -156,10 +161,11 @@ class Scratch(_ffi.Scratch):
     def encode(self, text: bytes) -> Any:
         return self.encode_text(text, special=True)
 
-    def encode_text(self, text: bytes, *, special: bool) -> Any:
+    def encode_text(self, text: bytes, *, special: bool) -> Ids:
         """ids[n]: of one document. special=False: special tokens in the text are text."""
         if special and self._preparation.guard.allows(text):
-            return super().encode(text)
+            ids: Ids = super().encode(text)
+            return ids
         return self._encode_parts(self._preparation.parts(text, special))
 
     def _encode_parts(self, parts: list[Part]) -> Ids:
@@ -167,14 +173,16 @@ class Scratch(_ffi.Scratch):
         ids, bounds = self._encode_texts(texts)
         if len(texts) == len(parts):
             return ids
-        arrays, at = [], 0
+        arrays: list[Any] = []
+        at = 0
         for part in parts:
             if isinstance(part, bytes):
                 arrays.append(ids[bounds[at] : bounds[at + 1]])
                 at += 1
             else:
                 arrays.append(np.array([part] if isinstance(part, int) else part, ids.dtype))
-        return np.concatenate(arrays)
+        ret: Ids = np.concatenate(arrays)
+        return ret
 
     def _encode_texts(self, texts: list[bytes]) -> tuple[Ids, Offsets]:
         data = np.frombuffer(b"".join(texts), np.uint8)
@@ -206,15 +214,17 @@ class Scratch(_ffi.Scratch):
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: _ffi.State | None = None,
-        plain: bool = False, prepared: bool = False,
+        plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
+        if sampling is not None:
+            raise UnitokError("this tokenizer.json prepares texts in parts, which are not sampled here")
         if open_start or open_end:
             raise ValueError("documents must be whole for this model")
         if prepared or self._preparation.guard.allows_all(data, offsets):
             return super().encode_batch(data, offsets, ids, id_offsets, eod_id=eod_id, plain=plain, prepared=prepared)
         done = 0
         id_offsets[0] = 0
-        eod = np.array([eod_id] if eod_id >= 0 else [], ids.dtype)
+        eod: Any = np.array([eod_id] if eod_id >= 0 else [], ids.dtype)
         for k, (begin, end) in enumerate(pairwise(offsets.tolist())):
             done = self._put(self.encode(data[begin:end].tobytes()), ids, done)
             done = self._put(eod, ids, done)

@@ -25,7 +25,7 @@ class Metaspace(NamedTuple):
     scheme: str  # "always", "first" or "never"
     split: bool
 
-    def __call__(self, piece: str, is_first: bool) -> list[str]:
+    def pieces(self, piece: str, is_first: bool) -> list[str]:
         space = self.replacement
         piece = piece.replace(" ", space)
         wanted = self.scheme == "always" or (self.scheme == "first" and is_first)
@@ -50,8 +50,8 @@ def read(fields: Fields | None, normalizer: Fields | None) -> list[PreTokenizer]
     """In their order; VocabularyError names one that is not known here."""
     parts = flatten(fields, "pretokenizers")
     ret = [_read_one(part) for part in parts]
-    for k, (part, pre_tokenizer) in enumerate(zip(parts, ret, strict=True)):
-        if isinstance(pre_tokenizer, Metaspace) and pre_tokenizer.scheme == "first":
+    for k, part in enumerate(parts):
+        if part.string("type") == "Metaspace" and read_metaspace(part).scheme == "first":
             _check_first(part, k, normalizer)
     return ret
 
@@ -70,7 +70,7 @@ def _check_first(fields: Fields, place: int, normalizer: Fields | None) -> None:
 def _read_one(fields: Fields) -> PreTokenizer:
     kind = fields.string("type")
     if kind == "Metaspace":
-        return read_metaspace(fields)
+        return read_metaspace(fields).pieces
     if kind == "WhitespaceSplit":
         return lambda piece, is_first: whitespace_split(piece)
     if kind == "Digits":
@@ -85,7 +85,7 @@ def _read_one(fields: Fields) -> PreTokenizer:
         finder = patterns.read(fields).find
         invert = fields.boolean("invert")
         return _splitter(finder, fields.choice("behavior", _BEHAVIORS), invert)
-    fields.refuse(f"the pre-tokenizer {kind[:40]!r} is not done here", "type")
+    return fields.refuse(f"the pre-tokenizer {kind[:40]!r} is not done here", "type")
 
 
 def whitespace_split(piece: str) -> list[str]:

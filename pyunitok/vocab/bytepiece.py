@@ -2,13 +2,13 @@
 
     "dGhl": [1204, "the", 91203]        the text is for readers; of the list, the first and the last value count
 
-The ids 0, 1, 2 are <pad>, <bos>, <eos>, which no file lists. A piece's score is log(count) - log(all counts), computed as
-bytepiece 0.6.3 does, by numpy. What it loads is loaded here, and means the same: base64 with other characters in it, which
-it passes over; a piece that is there twice, of which the last counts; a piece whose count is not above 0, which
+The ids 0, 1, 2 are <pad>, <bos>, <eos>, which no file lists. A piece's score is log(count) - log(all counts), computed
+as bytepiece 0.6.3 does, by numpy. What it loads is loaded here, and means the same: base64 with other characters in it,
+which it passes over; a piece that is there twice, of which the last counts; a piece whose count is not above 0, which
 never matches. Refused are files that it loads but cannot use:
 
-    an id that two pieces share, or one of 0, 1, 2     such ids cannot be decoded
-    no piece, or no count above 0, for one of the 256 bytes     texts that need it send it round in circles for ever
+    an id that two pieces share, or one of 0, 1, 2     it could not be decoded
+    a byte of the 256 without a piece or a count       bytepiece never comes back from a text that needs it
     an empty piece                                     it stands for nothing
 """
 

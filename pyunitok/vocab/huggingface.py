@@ -92,6 +92,8 @@ def _assemble(document: Fields, model: _Model, name: str) -> Vocabulary:
     for finder in (False, True):
         added.Finder(tokens, finder, document)
     plan = direct.plan(document)
+    if model.kind == "bpe" and any(" " in piece for piece in model.pieces):
+        plan = direct.Plan()  # in compact texts a space stands for U+2581
     if table.get(_SPACE) is None or table[_SPACE] == model.unknown:
         plan.drop_restart()  # unknown characters on both sides of it must not be joined
     known = {token.content: token.id for token in tokens}

@@ -34,10 +34,12 @@ __all__ = [
     "SentencePieceTrainer",
     "SetDataDir",
     "SetMinLogLevel",
+    "SetNBestTimeout",
     "SetRandomGeneratorSeed",
     "ThreadPool",
     "set_data_dir",
     "set_min_log_level",
+    "set_nbest_timeout",
     "set_random_generator_seed",
 ]
 
@@ -55,7 +57,13 @@ def set_min_log_level(level: int) -> None:
 
 
 SetRandomGeneratorSeed = set_random_generator_seed
+def set_nbest_timeout(timeout_ms: int) -> None:
+    """Checked, and without effect: here n-best is limited by the number of its hypotheses, not by time."""
+    number(timeout_ms, "timeout_ms")
+
+
 SetDataDir = set_data_dir
+SetNBestTimeout = set_nbest_timeout
 SetMinLogLevel = set_min_log_level
 
 

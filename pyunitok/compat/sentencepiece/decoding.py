@@ -100,7 +100,7 @@ def decode_text(engine: Engine, pieces: Pieces) -> EncodedText:
         surface, had_space = _surface(engine, piece, id_, at_start)
         put(piece, id_, surface)
     flush()
-    return EncodedText(engine.denormalize(bytes(text)), tokens)
+    return EncodedText.of(engine.denormalize(bytes(text)), tokens)
 
 
 def _surface(engine: Engine, piece: bytes, id_: int, at_start: bool) -> tuple[bytes, bool]:

@@ -14,7 +14,7 @@ from pyunitok import _ffi
 from pyunitok._ffi import Offsets
 from pyunitok.compat.sentencepiece import decoding
 from pyunitok.compat.sentencepiece.alignment import align
-from pyunitok.compat.sentencepiece.text import EncodedText, Token
+from pyunitok.compat.sentencepiece.text import EncodedText
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.vocab import sentencepiece
@@ -109,7 +109,7 @@ class Engine:
 
     def pieces_of(self, texts: Sequence[bytes], threads: int, sampling: Sampling | None = None) -> list[list[bytes]]:
         if sampling is not None:
-            return [[token.piece for token in item.tokens] for item in self.encoded(texts, sampling)]
+            return [item.pieces for item in self.encoded(texts, sampling)]
         all_ids = self.ids(texts, threads)
         return [self._pieces_of(text, ids) for text, ids in zip(texts, all_ids, strict=True)]
 
@@ -134,8 +134,7 @@ class Engine:
             if len(pieces[k]) == 1 and begins[k] == ends[k] and self._is_inside(normalized, piece_ends[k]):
                 surfaces[k] = None
             pieces[k] = self.model.pieces[ids[k]]
-        tokens = map(Token._make, zip(pieces, ids, begins, ends, surfaces, strict=True))
-        return EncodedText(text, list(tokens), score)
+        return EncodedText(text, pieces, ids, begins, ends, surfaces, score)
 
     def _is_inside(self, normalized: bytes, at: int) -> bool:
         """Whether byte pieces that end here do not end what they spell: a character, in word models a word."""

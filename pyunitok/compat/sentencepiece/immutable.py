@@ -84,7 +84,7 @@ class ImmutableSentencePieceText(_Message):
     """text, text_as_bytes, score, pieces."""
 
     def __init__(self, encoded: EncodedText | None = None) -> None:
-        encoded = (encoded or EncodedText(b"", [])).in_characters()
+        encoded = (encoded or EncodedText.of(b"", [])).in_characters()
         self._serialize = encoded.serialize
         self.text_as_bytes = encoded.text
         self.score = encoded.score or 0.0

@@ -58,7 +58,7 @@ class NBest:
         return self.engine.nbest_ids(self.text, self.n)
 
     def pieces(self) -> list[list[bytes]]:
-        return [[token.piece for token in item.tokens] for item in self.encoded()]
+        return [item.pieces for item in self.encoded()]
 
     def encoded(self) -> list[EncodedText]:
         return self.engine.nbest(self.text, self.n)
@@ -71,10 +71,10 @@ class Given:
     items: list[EncodedText]
 
     def ids(self) -> list[list[int]]:
-        return [[token.id for token in item.tokens] for item in self.items]
+        return [item.ids for item in self.items]
 
     def pieces(self) -> list[list[bytes]]:
-        return [[token.piece for token in item.tokens] for item in self.items]
+        return [item.pieces for item in self.items]
 
     def encoded(self) -> list[EncodedText]:
         return self.items

@@ -81,6 +81,8 @@ class Rewriting:
 
     def text(self, encoded: EncodedText) -> EncodedText:
         """What the options ask for; the flags are for check_text."""
+        if not self.options:
+            return encoded
         model, tokens, end = self.engine.model, encoded.tokens, len(encoded.text)
         for option in self.options:
             if option == "reverse":
@@ -92,7 +94,7 @@ class Rewriting:
             else:
                 unknown = self.engine.unknown_piece
                 tokens = [t._replace(piece=unknown) if self.engine.is_unknown(t.id) else t for t in tokens]
-        return EncodedText(encoded.text, tokens, encoded.score)
+        return EncodedText.of(encoded.text, tokens, encoded.score)
 
     def _piece(self, id_: int) -> bytes:
         return self.engine.model.pieces[id_]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,18 +23,34 @@ class Token(NamedTuple):
 
 @dataclass
 class EncodedText:
-    """What sentencepiece's SentencePieceText holds."""
+    """What sentencepiece's SentencePieceText holds, the tokens in columns: see Token."""
 
     text: bytes
-    tokens: list[Token]
+    pieces: list[bytes]
+    ids: list[int]
+    begins: list[int]
+    ends: list[int]
+    surfaces: list[bytes | None]
     score: float | None = None
+
+    @classmethod
+    def of(cls, text: bytes, tokens: list[Token], score: float | None = None) -> EncodedText:
+        columns: list[Any] = [list(column) for column in zip(*tokens, strict=True)] or [[] for _ in Token._fields]
+        pieces, ids, begins, ends, surfaces = columns
+        return cls(text, pieces, ids, begins, ends, surfaces, score)
+
+    @property
+    def tokens(self) -> list[Token]:
+        columns = zip(self.pieces, self.ids, self.begins, self.ends, self.surfaces, strict=True)
+        return list(map(Token._make, columns))
 
     def message(self) -> Any:
         """A SentencePieceText whose strings are bytes."""
         ret = messages.text_message("SentencePieceText", "bytes")()
         ret.text = self.text
         add = ret.pieces.add
-        for piece, id_, begin, end, surface in self.tokens:
+        columns = zip(self.pieces, self.ids, self.begins, self.ends, self.surfaces, strict=True)
+        for piece, id_, begin, end, surface in columns:
             add(piece=piece, id=id_, begin=begin, end=end, surface=surface)  # None: the field stays unset
         if self.score is not None:
             ret.score = self.score
@@ -47,22 +63,20 @@ class EncodedText:
     def offset_mapping(self, *, as_bytes: bool, with_text: bool) -> dict[str, Any]:
         """ids, pieces and offsets, and maybe the text; in bytes, or in characters."""
         ret: dict[str, Any] = {"text": self.text if as_bytes else self.text.decode()} if with_text else {}
-        ret["ids"] = [id_ for _, id_, _, _, _ in self.tokens]
-        pieces = [piece for piece, _, _, _, _ in self.tokens]
-        offsets = [(begin, end) for _, _, begin, end, _ in self.tokens]
+        ret["ids"] = self.ids
         if as_bytes:
-            return ret | {"pieces": pieces, "offsets": offsets}
+            return ret | {"pieces": self.pieces, "offsets": list(zip(self.begins, self.ends, strict=True))}
         at = character_offsets(self.text)
-        if any(begin >= len(at) or end >= len(at) for begin, end in offsets):
+        if max(self.begins + self.ends, default=0) >= len(at):
             raise ValueError("Invalid piece offsets in SentencePieceText")
-        return ret | {"pieces": strings(pieces), "offsets": [(at[begin], at[end]) for begin, end in offsets]}
+        offsets = [(at[begin], at[end]) for begin, end in zip(self.begins, self.ends, strict=True)]
+        return ret | {"pieces": strings(self.pieces), "offsets": offsets}
 
     def in_characters(self) -> EncodedText:
         """The same with begin and end in characters."""
         at = character_offsets(self.text)
-        last = len(at) - 1
-        tokens = [t._replace(begin=at[min(t.begin, last)], end=at[min(t.end, last)]) for t in self.tokens]
-        return EncodedText(self.text, tokens, self.score)
+        begins, ends = ([at[min(place, len(at) - 1)] for place in places] for places in (self.begins, self.ends))
+        return replace(self, begins=begins, ends=ends)
 
 
 def strings(pieces: list[bytes]) -> list[str]:

@@ -1,0 +1,480 @@
+"""tokenizer.json against tokenizers itself: the real files over the corpora, and random small ones in every combination."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+import random
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import toy_huggingface as toy
+from conftest import SHARED, fewer, find_shared
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyunitok import Packed, Tokenizer, _ffi
+from pyunitok.errors import IdError, ModelFormatError, UnitokError, VocabularyError
+from pyunitok.prepare import characters, charsmap, normalizers, patterns, pretokenizers
+from pyunitok.prepare import unicode_tables as tables
+from pyunitok.prepare.fields import Fields
+from pyunitok.prepare.unigram import Unigram
+from pyunitok.vocab import huggingface
+
+reference = pytest.importorskip("tokenizers")
+os.environ.setdefault("RUST_BACKTRACE", "0")  # where tokenizers panics, a line is enough
+
+seeds = st.integers(0, 2**32)
+MODELS = sorted((SHARED / "data/models/hf").glob("*.json"))
+CORPORA = sorted((SHARED / "data/corpora").glob("*.txt.zst"))
+EXPENSIVE = os.environ.get("HYPOTHESIS_PROFILE") == "expensive"
+
+
+def code_points() -> str:
+    """All of them in the expensive profile; else the first, some of the others, and where a table begins or ends."""
+    everything = [c for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
+    if EXPENSIVE:
+        return "".join(map(chr, everything))
+    names = [name for name in vars(tables) if name.isupper() and name != "LOWER"]
+    bounds = {int(c, 16) for name in names for item in getattr(tables, name).split() for c in item.split("-")}
+    bounds |= {int(c, 16) for pair in tables.LOWER.split() for c in pair.split(":")}
+    near = {c + step for c in bounds for step in (-1, 0, 1)}
+    return "".join(chr(c) for c in everything if c in near or c < 0x600 or c % 61 == 0)
+
+
+CODE_POINTS = code_points()
+
+
+def save(document: dict[str, Any], path: Path) -> Path:
+    path.write_text(json.dumps(document))
+    return path
+
+
+def model(**fields: Any) -> dict[str, Any]:
+    """A document of a small Unigram model."""
+    vocab = [["<unk>", 0.0], ["▁", -1.0], ["a", -2.0], ["b", -2.0], ["▁a", -2.5], ["ab", -3.0], ["</s>", 0.0]]
+    none = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder"))
+    return {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [], **none,
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": vocab}, **fields,
+    }  # fmt: skip
+
+
+def added(content: str, id_: int, **flags: bool) -> dict[str, Any]:
+    names = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    return {"id": id_, "content": content, **dict.fromkeys(names, False), **flags}
+
+
+def theirs(document: dict[str, Any]) -> Any:
+    """None where tokenizers refuses it."""
+    try:
+        return reference.Tokenizer.from_str(json.dumps(document))
+    except BaseException as error:  # Rust's panics are no Exceptions
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return None
+
+
+def answer(call: Any, *arguments: Any, **options: Any) -> Any:
+    try:
+        return call(*arguments, **options)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return None
+
+
+# -------------------------------------------------------------------------------------------------- real files ----
+
+
+def documents(path: Path) -> list[str]:
+    import zstandard
+
+    with path.open("rb") as file:
+        text = zstandard.ZstdDecompressor().stream_reader(file).read(1 << 20)
+    sizes, ret, at = [4096, 16384, 8192], [], 0
+    while at < len(text):
+        size = sizes[len(ret) % 3]
+        ret.append(text[at : at + size].decode("utf-8", "ignore"))
+        at += size
+    return ret if EXPENSIVE else ret[:4]
+
+
+@pytest.mark.parametrize("path", MODELS or [None], ids=lambda path: path.stem if path else "none")
+def test_corpora(path: Path | None) -> None:
+    """A few documents of each corpus; HYPOTHESIS_PROFILE=expensive: a hundred of each."""
+    find_shared("models/hf")
+    assert path
+    tokenizer, other = Tokenizer.from_file(path), reference.Tokenizer.from_file(str(path))
+    for corpus in CORPORA:
+        texts = documents(corpus)
+        packed = tokenizer.encode_batch(texts)
+        for k, text in enumerate(texts):
+            ids = other.encode(text, add_special_tokens=False).ids
+            assert packed[k].tolist() == ids, (corpus.stem, k)
+            assert tokenizer.decode(ids, errors="replace") == other.decode(ids), (corpus.stem, k)
+        assert tokenizer.encode(texts[0], add_special=True).tolist() == other.encode(texts[0]).ids
+
+
+@pytest.mark.parametrize("path", MODELS or [None], ids=lambda path: path.stem if path else "none")
+def test_tokens_in_texts(path: Path | None) -> None:
+    find_shared("models/hf")
+    assert path
+    tokenizer, other = Tokenizer.from_file(path), reference.Tokenizer.from_file(str(path))
+    names = [token["content"] for token in json.loads(path.read_bytes())["added_tokens"]]
+    rng = random.Random(0)
+    for _ in range(300):
+        text = "".join(rng.choice([*names, *toy.CHARACTERS, "the ", "日本", " ", "＜unk＞"]) for _ in range(rng.randrange(20)))
+        for special in (True, False):
+            other.encode_special_tokens = not special
+            ids = other.encode(text, add_special_tokens=False).ids
+            assert tokenizer.encode(text, special=special).tolist() == ids, (text, special)
+        assert tokenizer.decode(ids, errors="replace", skip_special=False) == other.decode(ids, skip_special_tokens=False)
+
+
+def test_xlnet() -> None:
+    tokenizer = Tokenizer.from_file(find_shared("models/hf/kitoken_xlnet_base_cased.json"))
+    assert tokenizer.encode_as_pieces("Sesquipedalophobia") == ["▁Se", "s", "qui", "ped", "alo", "phobia"]
+
+
+# ------------------------------------------------------------------------------------------------ random files ----
+
+
+@fewer(2)
+@given(seed=seeds)
+def test_random(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    rng = random.Random(seed)
+    document = toy.document(rng)
+    other = theirs(document)
+    try:
+        vocabulary = huggingface.read(json.dumps(document).encode(), "t.json")
+    except VocabularyError as error:
+        assert "t.json: " in str(error)
+        return
+    if other is None:
+        return  # a panic over an empty charsmap
+    tokenizer = Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("t"))
+    texts = [toy.text(rng, document) for _ in range(6)]
+    for special in (True, False):
+        other.encode_special_tokens = not special
+        for text in texts:
+            for add_special in (False, True):
+                found = answer(other.encode, text, add_special_tokens=add_special)
+                if found is not None:
+                    ids = tokenizer.encode(text, special=special, add_special=add_special).tolist()
+                    assert ids == found.ids, (text, special, add_special)
+                    _check_decoding(tokenizer, other, ids)
+    alone = [tokenizer.encode(text) for text in texts]
+    assert [item.tolist() for item in tokenizer.encode_batch(texts)] == [ids.tolist() for ids in alone]
+    assert [tokenizer.count(text) for text in texts] == [len(ids) for ids in alone]
+    again = pickle.loads(pickle.dumps(tokenizer))
+    assert [again.encode(text).tolist() for text in texts] == [ids.tolist() for ids in alone]
+
+
+def _check_decoding(tokenizer: Tokenizer, other: Any, ids: list[int]) -> None:
+    for skip in (True, False):
+        text = answer(other.decode, ids, skip_special_tokens=skip)
+        if text is not None:
+            assert tokenizer.decode(ids, errors="replace", skip_special=skip) == text, (ids, skip)
+
+
+@fewer(4)
+@given(seed=seeds)
+def test_plain_unigram_is_the_fast_one(seed: int) -> None:
+    """The way in Python gives the ids of the C side wherever that is used."""
+    rng = random.Random(seed)
+    document = model(model=toy.unigram(rng))
+    vocabulary = huggingface.read(json.dumps(document).encode(), "t.json")
+    tokenizer = Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("t"))
+    prepare = vocabulary.prepare
+    assert prepare is not None
+    slow = Unigram(tokenizer.model, vocabulary.special["unk"], prepare["unknown_score"], prepare["byte_fallback"])
+    for _ in range(6):
+        text = toy.text(rng, document)
+        assert slow.encode(text.encode()) == tokenizer.encode(text).tolist()
+
+
+# --------------------------------------------------------------------------------------------------- components ----
+
+
+def check_all_characters(ours: Any, other: Any, before: str = "", after: str = "") -> None:
+    """Every character between `before` and `after`, some thousand at a time with a letter and a newline between them."""
+    for at in range(0, len(CODE_POINTS), 4096):
+        text = "".join(f"{before}{c}{after}q\n" for c in CODE_POINTS[at : at + 4096])
+        if ours(text) != other(text):
+            for c in CODE_POINTS[at : at + 4096]:
+                assert ours(before + c + after) == other(before + c + after), (before, hex(ord(c)), after)
+            pytest.fail("characters depend on each other")
+
+
+@pytest.mark.parametrize("form", normalizers.FORMS)
+def test_forms_of_all_characters(form: str) -> None:
+    other = getattr(reference.normalizers, form)().normalize_str
+    for around in [("", ""), ("a\u0316", "\u0334"), ("\u1100", "\u0301\u0345")]:
+        check_all_characters(characters.normal_form(form), other, *around)
+
+
+@pytest.mark.parametrize("kind", ["StripAccents", "Lowercase", "Nmt"])
+def test_other_normalizers_of_all_characters(kind: str) -> None:
+    ours = normalizers.read(Fields({"type": kind}, "t"))[0]
+    check_all_characters(ours, getattr(reference.normalizers, kind)().normalize_str, "xΣ")
+
+
+@pytest.mark.parametrize("fields", [
+    {"type": "WhitespaceSplit"}, {"type": "Digits", "individual_digits": True}, {"type": "Punctuation"},
+    {"type": "Split", "pattern": {"Regex": r"\d"}, "behavior": "Removed", "invert": False},
+    {"type": "Split", "pattern": {"Regex": r"[^\s]+"}, "behavior": "Isolated", "invert": False},
+    {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated", "invert": False},
+])  # fmt: skip
+def test_pre_tokenizers_of_all_characters(fields: dict[str, Any]) -> None:
+    document = json.loads(reference.Tokenizer(reference.models.BPE()).to_str()) | {"pre_tokenizer": fields}
+    other = reference.Tokenizer.from_str(json.dumps(document)).pre_tokenizer
+    ours = pretokenizers.read(Fields(fields, "t"), None)[0]
+    check_all_characters(
+        lambda text: ours(text, True), lambda text: [piece for piece, _ in other.pre_tokenize_str(text)], "日", "日"
+    )
+
+
+def test_single_words_of_all_characters() -> None:
+    other = reference.Tokenizer(reference.models.BPE(vocab={}, merges=[]))
+    other.add_tokens([reference.AddedToken("\U000e0001", single_word=True, normalized=False)])
+    for at in range(0, len(CODE_POINTS), 4096):
+        chunk = CODE_POINTS[at : at + 4096].replace("\U000e0001", "")
+        found = other.encode("".join(f"{c}\U000e0001\n" for c in chunk)).offsets
+        expected = [3 * k + 1 for k, c in enumerate(chunk) if not characters.is_word(c)]
+        assert [begin for begin, _ in found] == expected
+
+
+def precompiled(rules: dict[str, str]) -> tuple[Any, Any]:
+    """(ours, theirs)"""
+    import base64
+
+    import sentencepieces
+
+    blob = sentencepieces.charsmap({key.encode(): value.encode() for key, value in rules.items()})
+    fields = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(blob).decode()}
+    other = theirs(model(normalizer=fields))
+    return charsmap.read(Fields(fields, "t")).normalize, other.normalizer.normalize_str
+
+
+@fewer(1)
+@given(seed=seeds)
+def test_clusters(seed: int) -> None:
+    """Texts of characters of every class that matters to clusters, with maps that show where they begin and end."""
+    rng = random.Random(seed)
+    classes = [tables.EXTEND, tables.PREPEND, tables.CONTROL, tables.PICTOGRAPHIC, tables.CONSONANT, tables.LINKER]
+    chosen = [rng.choice(characters.listed(rng.choice(classes))) for _ in range(8)]
+    chosen += rng.sample(["a", "\u0301", "\u0591", "\u200d", "\u1100", "\u1161", "\u11a8", "가", "각", "क", "\u094d", "\r\n", "\n"], 6)
+    chosen += [rng.choice("❤©🇦👩🏽é日\u0600\u0903\U00016d63")]
+    text = "".join(rng.choice(chosen) for _ in range(40))
+    keys = [c for c in set(text) if rng.random() < 0.5 and c != "\0"] or ["a"]
+    ours, other = precompiled({key: rng.choice(["", "x", "yz"]) for key in keys})
+    assert ours(text) == other(text)
+
+
+def test_clusters_of_all_characters() -> None:
+    rules = {"a": "b", "e": "é", "\u0301": "x", "❤": "h", "क": "k", "가": "g", "\u1161": "v"}
+    ours, other = precompiled(rules)
+    around = [("a", ""), ("", "e"), ("", "\u0301\u0301"), ("❤\u200d", "\u0301"), ("क\u094d", "\u0591"), ("가", "\u0301")]
+    for before, after in around:
+        check_all_characters(ours, other, before, after)
+
+
+@pytest.mark.parametrize("pattern", [
+    *toy.REGEXES, r"\u00e9|\x41", r"[\u0061-\u0063]", "(a|b)(?:c)??", r"\(\)\[\]", "[a-]", "a{0,2}b", "(?<!a|b)c", "é+", r"[.+*]",
+])  # fmt: skip
+def test_patterns(pattern: str) -> None:
+    ours = patterns.read(Fields({"pattern": {"Regex": pattern}}, "t")).replacer("<>")
+    other = reference.normalizers.Replace(reference.Regex(pattern), "<>")
+    rng = random.Random(1)
+    for _ in range(300):
+        text = "".join(rng.choice("aabbcé  \n\t.A)(1\u00a0\x1c▁x-") for _ in range(rng.randrange(12)))
+        assert ours(text) == other.normalize_str(text), text
+
+
+@pytest.mark.parametrize("pattern", [
+    r"\w", r"\bx", r"\p{L}", "(?i)a", "a++", "a{2}?", "(a*)*", "a**", "[[:alpha:]]", "[a&&b]", r"\1", "(?>a)", "a{,2}", "(?<n>a)",
+    r"\h", r"\R", r"\X", r"\K", "(", ")", "[", "[]", "*", "a{9999}", r"\x{110000}", r"\ud800", "(?<=a+)b", "\\", r"[\w]", "(?#a)",
+])  # fmt: skip
+def test_patterns_that_may_differ(pattern: str) -> None:
+    with pytest.raises(VocabularyError, match="pattern"):
+        patterns.read(Fields({"pattern": {"Regex": pattern}}, "t"))
+
+
+@given(text=st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,2})?", fullmatch=True))
+def test_numbers(text: str) -> None:
+    """A score is what serde_json reads, which may be a unit beside the nearest: it decides ties."""
+    other = theirs(model(model={"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 1], ["a", 0]]}))
+    assert other is not None
+    if not set(text) & set(".eE"):
+        return
+    document = model(model={"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["a", 0]]})
+    raw = json.dumps(document).replace('["a", 0]', f'["a", {text}]')
+    vocab = json.loads(reference.Tokenizer.from_str(raw).to_str())["model"]["vocab"]
+    assert huggingface.serde_float(text) == vocab[1][1] or json.dumps(huggingface.serde_float(text)) == str(vocab[1][1])
+
+
+# -------------------------------------------------------------------------------------------------------- files ----
+
+
+def test_example(tmp_path: Path) -> None:
+    template = {
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+        "pair": [], "special_tokens": {"</s>": {"id": "</s>", "ids": [6], "tokens": ["</s>"]}},
+    }  # fmt: skip
+    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    tokens = [added("</s>", 6, special=True), added("[X]", 7, rstrip=True)]
+    path = save(model(pre_tokenizer=metaspace, decoder=metaspace, post_processor=template, added_tokens=tokens), tmp_path / "t.json")
+    tokenizer = Tokenizer.from_file(path)
+    assert tokenizer.encode("a ab</s>[X]  b").tolist() == [4, 1, 5, 6, 7, 1, 3]
+    assert tokenizer.encode("a</s>", special=False).tolist()[-1] == 6  # a piece of the vocabulary, too
+    assert tokenizer.encode("a", add_special=True).tolist() == [4, 6]
+    assert tokenizer.encode_as_pieces("a z") == ["▁a", "▁", "<unk>"]
+    assert tokenizer.decode([4, 5, 6]) == "aab" and tokenizer.decode([4, 5, 6], skip_special=False) == "aab</s>"
+    assert (tokenizer.vocab_size, tokenizer.eod_id, tokenizer.unk_id, tokenizer.id_to_piece(7)) == (8, 6, 0, "[X]")
+    assert tokenizer.piece_to_id("[X]") == 7 and not tokenizer.lossless and tokenizer.split(b"a a a a") == 0
+    assert tokenizer.encode(b"a\xff\xfe").tolist() == tokenizer.encode("a\ufffd\ufffd").tolist()
+    with pytest.raises(UnitokError, match="offsets"):
+        tokenizer.encode_with_offsets("a")
+    with pytest.raises(IdError):
+        tokenizer.decode([8])
+    assert [bytes(text) for text in tokenizer.decode_batch(Packed(np.array([4, 5], np.uint16), np.array([0, 1, 2])))] == [b"a", b"ab"]
+
+
+def test_broken_bytes(tmp_path: Path) -> None:
+    vocab = {"<unk>": 0, "a": 1, **{f"<0x{byte:02X}>": 2 + byte for byte in range(256)}}
+    bpe = {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "vocab": vocab, "merges": []}
+    decoder = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
+    path = save(model(model=bpe, decoder=decoder), tmp_path / "t.json")
+    tokenizer, other = Tokenizer.from_file(path), reference.Tokenizer.from_file(str(path))
+    ids = [1, 2 + 0xC3, 2 + 0x41, 1, 2 + 0xC3, 2 + 0xA9]
+    assert tokenizer.decode_bytes(ids) == b"a\xc3A" + "aé".encode()
+    assert tokenizer.decode(ids, errors="replace") == other.decode(ids) == "a\ufffd\ufffdaé"
+    with pytest.raises(UnicodeDecodeError):
+        tokenizer.decode(ids)
+
+
+def test_native(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    for _ in range(20):
+        document = toy.document(rng)
+        try:
+            tokenizer = Tokenizer.from_file(save(document, tmp_path / "t.json"))
+        except VocabularyError:
+            continue
+        tokenizer.save(tmp_path / "t.unitok")
+        again = Tokenizer.from_file(tmp_path / "t.unitok")
+        assert again.sha256 == tokenizer.sha256 and again.vocab_size == tokenizer.vocab_size
+        for _ in range(5):
+            text = toy.text(rng, document)
+            for special in (True, False):
+                ids = tokenizer.encode(text, special=special, add_special=True).tolist()
+                assert again.encode(text, special=special, add_special=True).tolist() == ids
+            assert again.decode(ids, errors="replace") == tokenizer.decode(ids, errors="replace")
+
+
+def test_batches_of_both_ways(tmp_path: Path) -> None:
+    """Documents that the C side does alone and others, in one batch, with an eod."""
+    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    tokenizer = Tokenizer.from_file(save(model(pre_tokenizer=metaspace, added_tokens=[added("[X]", 7)]), tmp_path / "t.json"))
+    texts = [b"a b", b" a", b"", b"[X]", b"ab[X]a", b"b"]
+    data, offsets = np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])
+    ids, bounds = np.empty(99, np.uint16), np.empty(len(texts) + 1, np.int64)
+    n_ids = tokenizer.new_scratch().encode_batch(data, offsets, ids, bounds, eod_id=6)
+    assert ids[:n_ids].tolist() == [i for text in texts for i in [*tokenizer.encode(text).tolist(), 6]]
+    assert bounds.tolist()[-1] == n_ids
+    with pytest.raises(_ffi.RoomError):
+        tokenizer.new_scratch().encode_batch(data, offsets, ids[:5], bounds, eod_id=6)
+
+
+REFUSED = {
+    "truncation": ({"truncation": {"max_length": 5}}, "truncation"),
+    "padding": ({"padding": {"strategy": "BatchLongest"}}, "padding"),
+    "version": ({"version": "2.0"}, "version"),
+    "normalizer": ({"normalizer": {"type": "BertNormalizer"}}, "normalizer.type.*BertNormalizer"),
+    "nested": ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "ByteLevel"}]}}, r"normalizers\[1\].type"),
+    "pre_tokenizer": ({"pre_tokenizer": {"type": "ByteLevel"}}, "pre_tokenizer.type.*ByteLevel"),
+    "decoder": ({"decoder": {"type": "WordPiece"}}, "decoder.type.*WordPiece"),
+    "post_processor": ({"post_processor": {"type": "ByteLevel"}}, "post_processor.type.*ByteLevel"),
+    "model": ({"model": {"type": "WordPiece", "vocab": {}}}, "model.type.*WordPiece"),
+    "unk_id": ({"model": {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": None}}, "model.unk_id"),
+    "unk_token": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "b"}}, "model.unk_token"),
+    "dropout": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1}}, "model.dropout"),
+    "prefix": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "continuing_subword_prefix": "##"}}, "continuing_subword"),
+    "merges": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}, r"model.merges\[0\]"),
+    "score": ({"model": {"type": "Unigram", "vocab": [["a", "0"]], "unk_id": 0}}, r"model.vocab\[0\]"),
+    "ids": ({"added_tokens": [added("[X]", 9)]}, r"added_tokens\[0\].id.*the id 7"),
+    "first": ({
+        "normalizer": {"type": "Nmt"}, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"},
+    }, "prepend_scheme"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_by_name(name: str) -> None:
+    fields, message = REFUSED[name]
+    with pytest.raises(VocabularyError, match=f"^t.json: .*{message}"):
+        huggingface.read(json.dumps(model(**fields)).encode(), "t.json")
+
+
+def paths_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from paths_of(item, (*path, key))
+
+
+@given(seed=seeds)
+def test_damaged(seed: int) -> None:
+    """One value is another's, or gone, or the file's bytes are broken: an error of ours that names the file, or none."""
+    rng = random.Random(seed)
+    document = copy.deepcopy(toy.document(rng))
+    for _ in range(rng.randrange(1, 4)):
+        *parents, last = rng.choice([path for path in paths_of(document) if path])
+        place = document
+        for key in parents:
+            place = place[key]
+        values = [None, True, -1, 1 << 40, 1e300, "", "x", "\ud800", [], {}, [[]], {"type": "x"}, "Sequence", 0.5]
+        place[last] = rng.choice(values)
+    data = json.dumps(document).encode()
+    if rng.random() < 0.3:
+        at = rng.randrange(len(data))
+        data = data[:at] + bytes([rng.randrange(256)]) + data[at + rng.randrange(3) :]
+    try:
+        vocabulary = huggingface.read(data, "t.json")
+        tokenizer = Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("t"))
+        tokenizer.encode("a b\r\né<s>")
+    except (VocabularyError, ModelFormatError) as error:
+        assert str(error).startswith("t.json"), error
+
+
+@pytest.mark.parametrize("values", [{}, {"format": "huggingface 2"}, {"format": "huggingface 1", "added_tokens": [added("x", 99)]}])
+def test_damaged_native(values: dict[str, Any], tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from pyunitok.vocab import native
+
+    tokenizer = Tokenizer.from_file(save(model(), tmp_path / "t.json"))
+    native.save(tmp_path / "t.unitok", tokenizer.model, replace(tokenizer.about, prepare=values or {"x": 1}))
+    with pytest.raises(VocabularyError):
+        Tokenizer.from_file(tmp_path / "t.unitok")
+
+
+def test_recognised(tmp_path: Path) -> None:
+    assert huggingface.looks_like_json(b' {\n "version": "1.0",') and huggingface.looks_like_json(b'{"added_tokens": [')
+    assert not huggingface.looks_like_json(b'{"a": 1, "version": 2}') and not huggingface.looks_like_json(b'{"version": 1}')
+    (tmp_path / "t.json").write_bytes(b'{"version": "1.0", "model"')
+    with pytest.raises(ModelFormatError, match="t.json"):
+        Tokenizer.from_file(tmp_path / "t.json")
+
+
+def test_unicode_of_this_python() -> None:
+    """The tables hold for Unicode 13 and later, which is what every Python here has."""
+    assert tuple(map(int, unicodedata.unidata_version.split("."))) >= (13, 0)

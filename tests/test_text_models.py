@@ -1,0 +1,255 @@
+"""Tokenizers of SentencePiece models against the installed sentencepiece: ids, pieces, offsets, decoding, n-best."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from conftest import CPUS, SHARED, fewer, find_shared
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_paths
+from text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
+
+from pyunitok import Packed, Tokenizer
+
+spm = pytest.importorskip("sentencepiece")
+pytest.importorskip("google.protobuf")
+
+EXPENSIVE = settings().max_examples >= 1000
+CORPORA = sorted((SHARED / "data/corpora").glob("*.zst"))
+MODELS = shared_paths()
+
+
+def surfaces(pieces: Any) -> list[str]:
+    shown = [piece.piece for piece in pieces]
+    return [piece if isinstance(piece, str) else piece.decode("utf-8", "pyunitok.show") for piece in shown]
+
+
+def agree_on(tok: Tokenizer, want: Any, text: bytes) -> None:
+    """What is asked about one text."""
+    ids = want.encode(text)
+    proto = want.encode(text, out_type="proto")
+    assert tok.encode(text).tolist() == ids
+    assert tok.count(text) == len(ids)
+    assert tok.normalize(text).encode() == spm_normalize(want, text)
+    assert tok.encode_as_pieces(text) == surfaces(proto.pieces)
+    got, spans = tok.encode_with_offsets(text)
+    assert got.tolist() == ids and spans.tolist() == [[piece.begin, piece.end] for piece in proto.pieces]
+    try:
+        string = text.decode()
+    except UnicodeDecodeError:
+        return
+    got, spans = tok.encode_with_offsets(string)
+    assert got.tolist() == ids and got.dtype == tok.dtype
+    assert [string[begin:end] for begin, end in spans.tolist()] == [piece.surface for piece in proto.pieces]
+
+
+def spm_normalize(want: Any, text: bytes) -> bytes:
+    ret = want.normalize(text)
+    return ret if isinstance(ret, bytes) else ret.encode()
+
+
+def decodes(tok: Tokenizer, want: Any, ids: Sequence[int]) -> None:
+    try:
+        expected = want.decode(list(ids))
+    except UnicodeDecodeError:  # a piece that is half a character
+        return
+    assert tok.decode(ids, errors="replace") == expected
+
+
+def same_nbest(tok: Tokenizer, want: Any, text: bytes, n: int) -> None:
+    found = want.nbest_encode(text, nbest_size=n, out_type="proto").nbests
+    got = tok.nbest(text, n, scores=True)
+    assert [(ids.tolist(), score) for ids, score in got] == [([x.id for x in e.pieces], e.score) for e in found]
+    assert [ids.tolist() for ids in tok.nbest(text, n)] == [ids.tolist() for ids, _ in got]
+
+
+# ------------------------------------------------------------------------------------------- the models that exist ---
+
+
+@functools.cache
+def corpus(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read(1 << 22)
+
+
+def slices(path: Path, seed: str) -> list[bytes]:
+    """Documents from different places, cut anywhere: between words, in them, in characters."""
+    rng, data = random.Random(f"{path.stem} {seed}"), corpus(path)
+    sizes = [40_000, 8_000, 8_000, 300, 50] * (8 if EXPENSIVE else 1) if EXPENSIVE else [3_000, 300, 40]
+    return [data[at : at + n] for n in sizes for at in [rng.randrange(max(1, len(data) - n))]]
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_shared_models(path: Path) -> None:
+    want, tok = spm.SentencePieceProcessor(model_file=str(path)), Tokenizer.from_file(path)
+    assert tok.vocab_size == want.get_piece_size()
+    texts = [text for corpus_path in CORPORA for text in slices(corpus_path, path.stem)]
+    ids = [want.encode(text) for text in texts]
+    for _ in range(2):  # the second time from the memo
+        assert encode(tok, texts) == ids
+    assert encode(tok, texts, plain=True) == ids
+    assert [item.tolist() for item in tok.encode_batch(texts)] == ids
+    assert all(encode(Tokenizer.from_file(path, cpu=cpu), texts) == ids for cpu in CPUS)
+    rng = random.Random(path.stem)
+    for text, expected in list(zip(texts, ids, strict=True))[:: 1 if EXPENSIVE else 4]:
+        agree_on(tok, want, text)
+        decodes(tok, want, expected)
+        assert encode_in_parts(tok, rng, text, 500) == expected
+    if tok.kind == "unigram":
+        for text in texts:
+            same_nbest(tok, want, text[:40], rng.choice([1, 2, 10]))
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_shared_models_decode_any_ids(path: Path) -> None:
+    want, tok = spm.SentencePieceProcessor(model_file=str(path)), Tokenizer.from_file(path)
+    rng = random.Random(path.stem)
+    for _ in range(200):
+        limits = [min(n, tok.vocab_size) for n in (10, 300, tok.vocab_size)]
+        decodes(tok, want, [rng.randrange(rng.choice(limits)) for _ in range(rng.randrange(12))])
+    some = range(0, tok.vocab_size, 7)
+    assert [tok.id_to_piece(id_) for id_ in some] == [want.id_to_piece(id_) for id_ in some]
+
+
+@pytest.mark.parametrize("stem", ["t5_base", "xlnet_base_cased", "llama2", "en_uni_4k_bf_identity", "en_word"])
+def test_long_documents(stem: str) -> None:
+    """The running sum of scores passes 100,000 and begins anew there, more than once."""
+    path = next(path for path in [*MODELS, find_shared(f"models/spm/{stem}.model")] if path.stem == stem)
+    want, tok = spm.SentencePieceProcessor(model_file=str(path)), Tokenizer.from_file(path)
+    for name in ("en_web", "zh") if EXPENSIVE else ("en_web",):
+        text = corpus(find_shared(f"corpora/{name}.txt.zst"))[: 3_000_000 if EXPENSIVE else 400_000]
+        ids = want.encode(text)
+        assert tok.encode(text).tolist() == ids
+        assert encode_in_parts(tok, random.Random(1), text, 30_000) == ids
+
+
+def test_known_pieces() -> None:
+    xlnet = Tokenizer.from_file(find_shared("models/spm/xlnet_base_cased.model"))
+    assert xlnet.encode_as_pieces("Sesquipedalophobia") == ["▁Se", "s", "qui", "ped", "alo", "phobia"]
+    t5 = Tokenizer.from_file(find_shared("models/spm/t5_base.model"))
+    assert t5.encode_as_pieces("ｔｈｅ") == ["▁the"]
+    word = tokenizer(make([(SPACE + b"the", -1.0, NORMAL)], model_type=WORD))
+    assert word.encode("the@x the").tolist() == [word.unk_id, 3]
+
+
+# ------------------------------------------------------------------------------------------------- models made here ---
+
+
+@given(st.integers(0, 1 << 48), st.sampled_from(list(KINDS)))
+@fewer(3)
+def test_toy_models(seed: int, kind: str) -> None:
+    """All flags, scores and pieces; every way to encode gives the reference's ids."""
+    rng = random.Random(seed)
+    proto, alphabet = toy(rng, kind)
+    want, tok = reference(proto), tokenizer(proto)
+    assert want is not None
+    texts = [text_of(rng, proto, alphabet) for _ in range(5)]
+    ids = [want.encode(text) for text in texts]
+    scratch = tok.new_scratch()
+    for _ in range(2):
+        assert encode(tok, texts, scratch=scratch) == ids
+    assert encode(tok, texts, scratch=scratch, plain=True) == ids
+    assert all(encode(tokenizer(proto, cpu=cpu), texts) == ids for cpu in CPUS)
+    assert [item.tolist() for item in tok.encode_batch(Packed.from_documents(texts), threads=2)] == ids
+    for text, expected in zip(texts, ids, strict=True):
+        agree_on(tok, want, text)
+        decodes(tok, want, expected)
+        block = rng.choice([1, 7, 40, 300] if len(text) < 1000 else [300, 3000])
+        assert encode_in_parts(tok, rng, text, block) == expected
+
+
+@given(st.integers(0, 1 << 48), st.sampled_from(list(KINDS)))
+def test_toy_models_decode_any_ids(seed: int, kind: str) -> None:
+    rng = random.Random(seed)
+    proto, _ = toy(rng, kind)
+    want, tok = reference(proto), tokenizer(proto)
+    for _ in range(10):
+        decodes(tok, want, [rng.randrange(tok.vocab_size) for _ in range(rng.randrange(9))])
+
+
+@given(st.integers(0, 1 << 48))
+def test_toy_models_nbest(seed: int) -> None:
+    rng = random.Random(seed)
+    proto, alphabet = toy(rng, "unigram")
+    want, tok = reference(proto), tokenizer(proto)
+    for _ in range(4):
+        same_nbest(tok, want, text_of(rng, proto, alphabet)[:20], rng.choice([1, 2, 3, 10, 100]))
+
+
+@given(st.integers(0, 1 << 48), st.sampled_from(list(KINDS)), st.booleans())
+@fewer(3)
+def test_holes_between_ids(seed: int, kind: str, wide: bool) -> None:
+    """Other ids than 0, 1, 2, … are the same pieces by other names."""
+    rng = random.Random(seed)
+    proto, alphabet = toy(rng, kind)
+    n = len(proto.pieces)
+    numbers = rng.sample(range(70_000 if wide else 65_536), n)
+    numbers[-1] = 70_000 + n if wide else rng.choice([65_535, numbers[-1]])
+    if len(set(numbers)) < n:
+        return
+    tok, plain = tokenizer(proto, ids=numbers), tokenizer(proto)
+    assert tok.dtype == ("uint32" if wide else "uint16")
+    texts = [text_of(rng, proto, alphabet) for _ in range(4)]
+    for _ in range(2):
+        for text in texts:
+            ids = tok.encode(text)
+            assert ids.dtype == tok.dtype
+            assert ids.tolist() == [numbers[id_] for id_ in plain.encode(text).tolist()]
+            assert tok.decode_bytes(ids) == plain.decode_bytes(plain.encode(text))
+    assert encode(tok, texts) == [tok.encode(text).tolist() for text in texts] == encode(tok, texts, plain=True)
+
+
+# ------------------------------------------------------------------------------------------------------ hard cases ---
+
+
+@pytest.mark.parametrize("score", [-1.0, -1.1, -33_333.3, -99_999.99, -100_000.0, -1e-6, -3e-3])
+@pytest.mark.parametrize("n_bytes", [1, 3, 4, 100, 30_000, 100_000])
+def test_sums_that_tie(score: float, n_bytes: int) -> None:
+    """Equal scores: which of two paths wins is the rounding of the sum before them, and where it begins anew."""
+    pieces = [(b"a", score, NORMAL), (b"b", score, NORMAL), (b"ab", 2 * score, NORMAL), (b"ba", 2 * score, NORMAL),
+              (b"aba", 3 * score, NORMAL), (SPACE, score / 3, NORMAL), (SPACE + b"a", score / 3 + score, NORMAL),
+              ]  # fmt: skip
+    proto = make(pieces, model_type=UNIGRAM)
+    want, tok = reference(proto), tokenizer(proto)
+    rng = random.Random(n_bytes)
+    texts = [(b"ab" * n_bytes)[:n_bytes], *(bytes(rng.choices(letters, k=n_bytes)) for letters in (b"ab ", b"abZ  "))]
+    for text in texts:
+        ids = want.encode(text)
+        assert tok.encode(text).tolist() == tok.encode(text).tolist() == ids
+        assert encode(tok, [text], plain=True) == [ids]
+        assert encode_in_parts(tok, rng, text, n_bytes // 3 + 20) == ids
+
+
+def test_a_sum_that_cannot_stay() -> None:
+    """A character of more than 100,000: every position begins anew."""
+    proto = make([(b"a", -250_000.0, NORMAL), (b"aa", -500_000.0, NORMAL), (b"b", -1.0, NORMAL)], model_type=UNIGRAM)
+    want, tok = reference(proto), tokenizer(proto)
+    for text in (b"a", b"aa", b"aab" * 50, b"b" * 200 + b"a" * 33 + b"Z"):
+        assert tok.encode(text).tolist() == want.encode(text)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_words_that_nobody_knows_become_bytes(kind: str) -> None:
+    """encode_with_offsets of a word model took other bytes for those of U+2581, and read past the text."""
+    proto = make([(b"q", -1.0, NORMAL)], model_type=KINDS[kind], byte_fallback=True)
+    want, tok = reference(proto), tokenizer(proto)
+    for text in (b"x", b"xy z", " é日 ".encode(), b"  ", b"q \xff"):
+        agree_on(tok, want, text)
+
+
+def test_splitting_costs_no_square() -> None:
+    """Where any byte may lie inside a rule's key, only the end of the text is looked at."""
+    proto = make([(b"a", -1.0, NORMAL), (b"aa", -2.5, NORMAL)], model_type=UNIGRAM)
+    proto.normalizer_spec.precompiled_charsmap = charsmap({b"aaa": b"a", b"ba": b"b"})
+    tok = tokenizer(proto)
+    text = b"a" * 500_000 + b" "
+    assert 0 <= tok.split(text) <= len(text)
+    assert tok.unk_id == 0 and tok.id_to_piece(0) == "<unk>" and proto.pieces[0].type == UNKNOWN
+    assert encode_in_parts(tok, random.Random(1), b"baaa " * 2000, 300) == reference(proto).encode(b"baaa " * 2000)

@@ -1,0 +1,182 @@
+"""The pipeline with SentencePiece models: documents over many blocks, resuming inside one, uint32, what comes back."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import crash
+import numpy as np
+import pytest
+from hypothesis import settings
+from sentencepieces import BPE, CHAR, NORMAL, SPACE, UNIGRAM, USER_DEFINED, WORD, charsmap, make
+from test_cli import ROOT
+from test_cli import pyunitok as command
+
+import pyunitok
+from pyunitok import Tokenizer
+
+pytest.importorskip("google.protobuf")
+EXPENSIVE = settings().max_examples >= 1000
+SYMBOLS = ["th", "the", "e", "cat", "日", "日本", "x", "ing", "é"]
+KINDS = {"unigram": UNIGRAM, "bpe": BPE, "word": WORD, "char": CHAR}
+RULES = {"Ｔ".encode(): b"t", "e\u0301".encode(): "é".encode(), b"\t": b" ", b"\n": b" "}
+WORDS = ["the", "cat", " ", " the", "日本", "日", "Ｔhe", "e\u0301", "\t", "\n", "   ", "Z", "<sep>", "x" * 40, "▁"]
+
+
+def model_file(folder: Path, kind: str, *, byte_fallback: bool = True, more: int = 0) -> Path:
+    """A model with rules, a user-defined symbol and ties; `more` pieces that no text has."""
+    letters = [letter for symbol in SYMBOLS for letter in symbol]
+    pieces = {piece.encode(): (piece.encode(), -0.5 * len(piece) - k % 3, NORMAL) for k, piece in enumerate(SYMBOLS)}
+    pieces |= {letter.encode(): (letter.encode(), -7.5, NORMAL) for letter in letters if letter.encode() not in pieces}
+    pieces |= {SPACE + piece: (SPACE + piece, score + 0.25, NORMAL) for piece, score, _ in list(pieces.values())}
+    pieces |= {SPACE: (SPACE, -2.0, NORMAL), b"<sep>": (b"<sep>", 0.0, USER_DEFINED)}
+    items = [*((b"\x01" + str(k).encode(), -20.0, NORMAL) for k in range(more)), *pieces.values()]
+    options = {"byte_fallback": True} if byte_fallback else {}
+    proto = make(items, model_type=KINDS[kind], **options)
+    proto.normalizer_spec.precompiled_charsmap = charsmap(RULES)
+    path = folder / "toy.model"
+    path.write_bytes(proto.SerializeToString())
+    return path
+
+
+def text_of(seed: int, n_bytes: int) -> bytes:
+    rng, out = random.Random(seed), bytearray()
+    while len(out) < n_bytes:
+        out += "".join(rng.choices(WORDS, k=500)).encode()
+        if rng.random() < 0.1:
+            out += b"\xff\0\xe6\x97"
+    return bytes(out[:n_bytes])
+
+
+def ids_in(path: Path, dtype: str = "<u2") -> list[int]:
+    return np.fromfile(path, dtype).tolist()
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_one_long_document(kind: str, tmp_path: Path) -> None:
+    tok = Tokenizer.from_file(model_file(tmp_path, kind))
+    text = text_of(1, 5_000_000 if EXPENSIVE else 400_000)
+    (tmp_path / "a.txt").write_bytes(text)
+    expected = [*tok.encode(text).tolist(), tok.eod_id]
+    with tok.scratch() as scratch:
+        ids, ends = np.empty(3 * len(text), tok.dtype), np.empty(2, np.int64)
+        whole = np.frombuffer(text, np.uint8), np.array([0, len(text)], np.int64)
+        n = scratch.encode_batch(*whole, ids, ends, plain=True)
+        assert ids[:n].tolist() == expected[:-1]
+    for threads, block in [("1", "1M"), ("2", "5K"), ("4", "64K")] if EXPENSIVE else [("1", "60K"), ("3", "3K")]:
+        command(tmp_path, "tokenize", "a.txt", "-m", "toy.model", "-o", "ids", "--threads", threads, "--block", block,
+                "--overwrite")  # fmt: skip
+        assert ids_in(tmp_path / "ids") == expected
+    command(tmp_path, "verify", "ids", "-m", "toy.model")
+    command(tmp_path, "detokenize", "ids", "-m", "toy.model", "-o", "back.txt")
+    assert (tmp_path / "back.txt").read_bytes() == tok.decode_bytes(expected[:-1])
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_tiny_blocks(kind: str, tmp_path: Path) -> None:
+    tok = Tokenizer.from_file(model_file(tmp_path, kind, byte_fallback=kind == "bpe"))
+    docs = [text_of(seed, n) for seed, n in enumerate([20_000, 1, 0, 300, 5_000])]
+    for k, doc in enumerate(docs):
+        (tmp_path / f"{k}.txt").write_bytes(doc)
+    expected = [id_ for doc in docs for id_ in [*tok.encode(doc).tolist(), tok.eod_id]]
+    files = [f"{k}.txt" for k in range(len(docs))]
+    for threads, block in [("1", "50"), ("4", "1K")]:
+        command(tmp_path, "tokenize", *files, "-m", "toy.model", "-o", "ids", "--threads", threads, "--block", block,
+                "--overwrite", "--verify")  # fmt: skip
+        assert ids_in(tmp_path / "ids") == expected
+    array = pyunitok.open(tmp_path / "ids", model=tok)
+    assert [array.text_bytes(k) for k in range(len(docs))] == [tok.decode_bytes(tok.encode(doc)) for doc in docs]
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    tok = Tokenizer.from_file(model_file(tmp_path, "unigram"))
+    docs = [text_of(seed, n).decode("utf-8", "replace") for seed, n in enumerate([300_000, 0, 10, 4_000])]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": doc}) + "\n" for doc in docs))
+    expected = [id_ for doc in docs for id_ in [*tok.encode(doc).tolist(), tok.eod_id]]
+    for threads, block in [("1", "1M"), ("3", "3K")]:
+        command(tmp_path, "tokenize", "a.jsonl", "-m", "toy.model", "-o", "ids", "--threads", threads, "--block", block,
+                "--overwrite", "--verify")  # fmt: skip
+        assert ids_in(tmp_path / "ids") == expected
+    command(tmp_path, "verify", "ids", "-m", "toy.model")
+    command(tmp_path, "detokenize", "ids", "-m", "toy.model", "-o", "back.jsonl")
+    back = [json.loads(line)["text"] for line in (tmp_path / "back.jsonl").read_text().splitlines()]
+    assert back == [tok.decode(tok.encode(doc)) for doc in docs]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="signals")
+@pytest.mark.parametrize("kind", ["unigram", "word"])
+@pytest.mark.parametrize("sample", [(), ("--sample", "alpha=0.2,seed=3")])
+def test_resume_inside_a_document(kind: str, sample: tuple[str, ...], tmp_path: Path) -> None:
+    """What the encoder carries on lies in the journal: the sum of scores, the spaces seen, the unknown last id."""
+    if kind == "word" and sample:
+        pytest.skip("word models have no samples")
+    tok = Tokenizer.from_file(model_file(tmp_path, kind, byte_fallback=False))
+    text = text_of(3, 400_000)
+    (tmp_path / "a.txt").write_bytes(text)
+    line = ["tokenize", "a.txt", "-m", "toy.model", "-o", "ids", "--threads", "2", "--block", "4K", *sample]
+
+    def run(**spec: int) -> subprocess.CompletedProcess[bytes]:
+        words = [sys.executable, crash.__file__, json.dumps({"command": line, **spec})]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, env=environment)
+
+    stopped = run(checkpoints=3)
+    assert stopped.returncode == -signal.SIGKILL, stopped.stderr.decode()
+    assert (tmp_path / "ids.partial").stat().st_size > 2000
+    done = run()
+    assert done.returncode == 0 and b"going on after" in done.stderr, done.stderr.decode()
+    how = {"alpha": 0.2, "seed": 3}
+    assert ids_in(tmp_path / "ids") == [*(tok.sample(text, **how) if sample else tok.encode(text)).tolist(), tok.eod_id]
+
+
+# ---------------------------------------------------------------------------------------------------------- uint32 ---
+
+
+def test_ids_over_65535(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = model_file(tmp_path, "unigram", more=66_000)
+    tok, small = Tokenizer.from_file(path), Tokenizer.from_file(model_file(tmp_path_factory.mktemp("small"), "unigram"))
+    assert tok.dtype == np.uint32 and tok.vocab_size > 66_000
+    docs = [text_of(seed, n) for seed, n in enumerate([50_000, 3, 0, 700])]
+    for doc in docs:
+        ids = tok.encode(doc)
+        assert ids.dtype == np.uint32
+        n_special = 3 + 256
+        moved = [id_ + 66_000 if id_ >= n_special else id_ for id_ in small.encode(doc).tolist()]
+        assert ids.tolist() == moved
+        assert tok.decode_bytes(ids) == small.decode_bytes(small.encode(doc))
+    for k, doc in enumerate(docs):
+        (tmp_path / f"{k}.txt").write_bytes(doc)
+    files = [f"{k}.txt" for k in range(len(docs))]
+    refused = command(tmp_path, "tokenize", *files, "-m", "toy.model", "-o", "ids", code=1).stderr.decode()
+    assert "uint16" in refused and "--dtype uint32" in refused
+    assert not list(tmp_path.glob("ids*"))
+    line = ["tokenize", *files, "-m", "toy.model", "-o", "ids", "--dtype", "uint32", "--block", "1K", "--threads", "3"]
+    command(tmp_path, *line, "--verify")
+    expected = [[*tok.encode(doc).tolist(), tok.eod_id] for doc in docs]
+    assert ids_in(tmp_path / "ids", "<u4") == [id_ for ids in expected for id_ in ids]
+    array = pyunitok.open(tmp_path / "ids", model=tok)
+    assert array.ids.dtype == np.uint32 and [ids.tolist() for ids in array] == expected
+    command(tmp_path, "verify", "ids", "-m", "toy.model")
+    command(tmp_path, "detokenize", "ids", "-m", "toy.model", "-o", "back.txt")
+    assert (tmp_path / "back.txt").read_bytes() == b"".join(tok.decode_bytes(tok.encode(doc)) for doc in docs)
+    command(tmp_path, "export", "npy", "ids", "--out", "ids.npy")
+    exported = np.load(tmp_path / "ids.npy")
+    assert exported.dtype == np.uint32 and exported.tolist() == array.ids.tolist()
+
+
+def test_uint32_of_a_small_model(tmp_path: Path) -> None:
+    tok = Tokenizer.from_file(model_file(tmp_path, "bpe"))
+    text = text_of(9, 30_000)
+    (tmp_path / "a.txt").write_bytes(text)
+    line = ["tokenize", "a.txt", "-m", "toy.model", "-o", "ids", "--dtype", "uint32", "--block", "2K"]
+    command(tmp_path, *line, "--verify")
+    assert ids_in(tmp_path / "ids", "<u4") == [*tok.encode(text).tolist(), tok.eod_id]
+    command(tmp_path, "verify", "ids", "-m", "toy.model")
+    command(tmp_path, "detokenize", "ids", "-m", "toy.model", "-o", "back.txt")
+    assert (tmp_path / "back.txt").read_bytes() == tok.decode_bytes(tok.encode(text))
