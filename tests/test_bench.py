@@ -16,14 +16,16 @@ import pytest
 import sentencepieces
 import zstandard
 from click import ClickException
+from conftest import SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
 
 pytestmark = pytest.mark.skipif(find_spec("pyrwkv_tokenizer") is None, reason="needs pyrwkv-tokenizer")
 
 
-def bench(*arguments: str) -> Any:
-    argv = [sys.executable, ROOT / "tools" / "bench.py", *arguments, "--corpora", "sample", "-n", "1", "--json"]
+def bench(*arguments: str, n: bool = True) -> Any:
+    argv = [sys.executable, ROOT / "tools" / "bench.py", *arguments, "--corpora", "sample", "--json"]
+    argv += ["-n", "1"] if n else []
     done = subprocess.run(argv, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -134,3 +136,25 @@ def bench_models(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_reading() -> None:
     rows = bench("reading", "--gigabytes", "0.001", "--files", "7")["rows"]
     assert len(rows) == 10 and {row["threads"] for row in rows} == {1, 2}
+
+
+def test_stream() -> None:
+    for doc in ("line", "file"):
+        report = bench("stream", "--gigabytes", "0.15", "--doc", doc, n=False)
+        row = report["rows"][0]
+        assert row["text GB"] == 0.15 and (row["documents"] == 1) == (doc == "file")
+        assert "verified" in report["notes"][0]
+
+
+MODELS = [SHARED / "data/models" / path for path in ("spm/llama2.model", "hf/kitoken_llama2.json")]
+
+
+@pytest.mark.skipif(not all(path.exists() for path in MODELS), reason="needs the shared models")
+def test_pipelines() -> None:
+    """With the peers that PYUNITOK_PEERS names, if it is set."""
+    arguments = ["--gigabytes", "0.001", "--megabytes", "0.1", "-m", str(MODELS[0]), "--peer-model", str(MODELS[1])]
+    report = bench("pipelines", *arguments)
+    peers = [name for name in ("datatrove", "dolma") if not any(f"{name} left out" in note for note in report["notes"])]
+    assert [row["pipeline"] for row in report["rows"]] == ["pyunitok", *peers]
+    assert report["rows"][0]["Mtokens"] > 0
+    assert ("verified" in report["notes"][-1]) == bool(peers)
