@@ -23,7 +23,11 @@ static token slow_tokens[TEXT_MAX];
 
 static unitok_spec spec_of(int kind)
 {
-    unitok_spec spec = {kind, 0, pieces.n, pieces.data, pieces.offsets, pieces.ids, scores, types, NULL, 0, -1, -1};
+    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, -1);
+    spec.kind = kind;
+    spec.flags = 0;
+    spec.scores = scores;
+    spec.types = types;
     return spec;
 }
 

@@ -187,8 +187,11 @@ static void forget_model(void)
 
 static unitok_spec spec_of(void)
 {
-    unitok_spec spec = {UNITOK_KIND_UNIGRAM, flags, pieces.n, pieces.data, pieces.offsets, pieces.ids, scores, types,
-                        NULL, 0, -1, -1};
+    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, -1);
+    spec.kind = UNITOK_KIND_UNIGRAM;
+    spec.flags = flags;
+    spec.scores = scores;
+    spec.types = types;
     return spec;
 }
 
