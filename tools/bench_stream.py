@@ -68,7 +68,7 @@ def stream(
     tokenizer = pyunitok.Tokenizer.from_file(path)
     with tempfile.TemporaryDirectory(dir=tmp) as name:
         out = Path(name) / "ids"
-        check_space(Path(name), n_bytes * 0.4 * tokenizer.dtype.itemsize)
+        check_space(Path(name), n_bytes * (0.4 * tokenizer.dtype.itemsize + 0.15))  # ids, and where documents end
         argv = [*command(), "tokenize", "-", "-o", str(out), "-m", str(path), "--doc", doc, "--input-format", "text"]
         argv += ["--dtype", tokenizer.dtype.name, "--threads", str(threads)]
         started = time.perf_counter()
