@@ -163,7 +163,8 @@ static int32_t build_merges(unitok_model *m, const unitok_spec *spec, unitok_err
     if (m->compact) flags |= BPE_COMPACT;
     int32_t status = bpe_new_merges(spec, spec->merges, spec->merges + n, spec->merges + 2 * n, n, m->unknown_id, flags,
                                     &m->bpe, error);
-    if (status) return status;
+    if (status == UNITOK_ERROR_ARGUMENT && error) error->status = UNITOK_ERROR_VOCABULARY; /* of the file, not the caller */
+    if (status) return status == UNITOK_ERROR_ARGUMENT ? UNITOK_ERROR_VOCABULARY : status;
     m->whole = (bpe_traits(m->bpe) & BPE_WHOLE) != 0;
     for (int64_t k = 0; k < n; k++) m->whole |= spec->merges[2 * n + k] == m->unknown_id;
     if (m->whole) m->flags &= ~UNITOK_MERGE_UNKNOWN;

@@ -86,20 +86,20 @@ def _decode(array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, sepa
     """Documents first..stop-1, each with its separator; one long document in several parts."""
     bounds = _bounds(array, first, stop)
     eod = array.eod_id is not None
-    if stop - first == 1:
+    if stop - first == 1 and not tokenizer.decodes_whole:
         begin, end = int(bounds[0]), int(bounds[1]) - eod
         for at in range(begin, end, BATCH_IDS):
             yield tokenizer.decode_bytes(array.ids[at : min(at + BATCH_IDS, end)])
         yield separator
         return
     ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
-    yield tokenizer.model.decode_batch(ids, bounds - bounds[0], drop_last=eod, separator=separator)[0]
+    yield tokenizer.decode_documents(ids, bounds - bounds[0], drop_last=eod, separator=separator)[0]
 
 
 def _json_lines(array: TokenArray, tokenizer: Tokenizer, key: str, first: int, stop: int) -> bytes:
     bounds = _bounds(array, first, stop)
     ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
-    data, offsets = tokenizer.model.decode_batch(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
+    data, offsets = tokenizer.decode_documents(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
     text, names = data.tobytes(), key_path(key)[::-1]
     lines = []
     for begin, end in zip(offsets.tolist(), offsets.tolist()[1:], strict=False):

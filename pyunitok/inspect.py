@@ -33,6 +33,8 @@ KINDS = {
 def _lossless(tokenizer: Tokenizer) -> str:
     if tokenizer.lossless:
         return "yes: any bytes come back exactly"
+    if tokenizer.decodes_whole:
+        return "no: text comes back as it is normalized, as far as the decoders of the file undo it"
     if tokenizer.about.prepare:
         return "no: text comes back in Unicode's form NFC"
     if not tokenizer.normalizes:
@@ -44,7 +46,9 @@ def _lossless(tokenizer: Tokenizer) -> str:
 
 def _rules(tokenizer: Tokenizer) -> str:
     """What is done to a text before it is encoded."""
-    flags = [name for name, bit in _ffi.MODEL_FLAGS.items() if tokenizer.model.info.flags & bit]
+    prepare = tokenizer.about.prepare or {}
+    parts = [str(prepare[key]["type"]) for key in ("normalizer", "pre_tokenizer") if prepare.get(key)]
+    flags = parts + [name for name, bit in _ffi.MODEL_FLAGS.items() if tokenizer.model.info.flags & bit]
     return ", ".join(flags).replace("_", " ") or "none"
 
 

@@ -316,8 +316,10 @@ class Tokenizer(Sampling):
         normalized form with spaces for U+2581; where unknown characters are lost, what encoding leaves of it."""
         if self.lossless:
             return text
-        if self.about.prepare:
+        if self._is_nfc:
             return nfc.normalize(text)
+        if self._preparation is not None:
+            return self.decode_bytes(self.encode(text))
         flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
         if not self.normalizes or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
             return self.decode_bytes(self.encode(text))
@@ -341,6 +343,19 @@ class Tokenizer(Sampling):
         if self.about.denormalization is None:
             return decoded
         return Packed.from_documents(self.denormalize(item.tobytes()) for item in decoded)
+
+    def decode_documents(
+        self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
+    ) -> tuple[_ffi.Bytes, Offsets]:
+        """_ffi.Model.decode_batch, by the decoders of a tokenizer.json where there are such. For the rooms of this
+        package."""
+        if self._preparation is None:
+            return self.model.decode_batch(ids, offsets, drop_last=drop_last, separator=separator)
+        self.model.decode_batch(ids, offsets, drop_last=drop_last)  # names an id without a meaning, by its position
+        ends = (offsets[1:] - drop_last).tolist()
+        parts = [self.decode_bytes(ids[a:b]) + separator for a, b in zip(offsets.tolist(), ends, strict=False)]
+        packed = Packed.from_documents(parts)
+        return packed.data, packed.offsets
 
     def _decode_prepared(self, ids: Iterable[int], skip_special: bool, broken: str | None) -> str:
         """With `broken` for each byte that is part of no character; None: as a lone surrogate."""
@@ -397,6 +412,11 @@ class Tokenizer(Sampling):
     def normalizes(self) -> bool:
         """Whether texts are normalized before they are encoded."""
         return self.kind != "longest" and not self.model.info.flags & _ffi.MODEL_FLAGS["bytes"]
+
+    @property
+    def decodes_whole(self) -> bool:
+        """Whether the ids of a document must be decoded together: the decoders of a tokenizer.json."""
+        return self._preparation is not None
 
     @property
     def lossless(self) -> bool:

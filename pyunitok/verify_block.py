@@ -40,9 +40,9 @@ def verify_block(
         parts = [reference(block.data[a:b].tobytes()) for a, b in pairwise(texts.tolist())]
         expected = np.frombuffer(b"".join(parts), np.uint8)
         bounds = np.cumsum([0, *map(len, parts)])
-    decoded, ends = tokenizer.model.decode_batch(ids, id_offsets[: whole + 1], drop_last=eod)
+    decoded, ends = tokenizer.decode_documents(ids, id_offsets[: whole + 1], drop_last=eod)
     if block.open_end:
-        last, last_ends = tokenizer.model.decode_batch(ids, id_offsets[whole : n_docs + 1])
+        last, last_ends = tokenizer.decode_documents(ids, id_offsets[whole : n_docs + 1])
         decoded, ends = np.concatenate((decoded, last)), np.concatenate((ends, last_ends[1:] + ends[-1]))
     if np.array_equal(ends, bounds) and np.array_equal(decoded, expected):
         return

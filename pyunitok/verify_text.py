@@ -181,7 +181,7 @@ def _decode(array: TokenArray, tokenizer: Tokenizer, bounds: Offsets, open_end: 
         raise OutputError(f"{array.path}: the ends of documents near token {bounds[0]} do not fit: a damaged .ends")
     ids = np.ascontiguousarray(array.ids[bounds[0] : bounds[-1]])
     try:
-        data, offsets = tokenizer.model.decode_batch(ids, bounds - bounds[0], drop_last=drop_last)
+        data, offsets = tokenizer.decode_documents(ids, bounds - bounds[0], drop_last=drop_last)
     except IdError as error:
         at = int(bounds[0]) + int(getattr(error, "position", 0))
         d = int(np.searchsorted(array.ends, np.uint64(at), "right"))
@@ -213,7 +213,7 @@ class _Place:
         begin, end = self.array.bounds(self.first + d)
         for at in range(begin, end, BATCH_IDS):
             ids = np.ascontiguousarray(self.array.ids[at : min(at + BATCH_IDS, end)])
-            sizes = self.tokenizer.model.decode_batch(ids, np.arange(len(ids) + 1))[1]
+            sizes = self.tokenizer.decode_documents(ids, np.arange(len(ids) + 1))[1]
             if byte < sizes[-1]:
                 k = int(np.searchsorted(sizes, byte, "right")) - 1
                 return f"token {at + k} (id {ids[k]})"

@@ -150,7 +150,7 @@ _FLOAT = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
 
 def serde_float(text: str) -> float:
     """A number of JSON as serde_json reads it, which tokenizers is built on: its digits as an integer, rounded, then
-    one multiplication or division by a power of ten. Some scores of real models come out one unit beside it."""
+    one multiplication or division by a power of ten. Some scores come out one unit beside the nearest."""
     match = _FLOAT.fullmatch(text)
     assert match is not None
     digits, exponent = match[2] + (match[3] or ""), int((match[4] or "0")[:9]) - len(match[3] or "")

@@ -21,7 +21,7 @@ class About:
     eod_piece        how its end of document is shown; None where it has none
     special          ids by role, as far as there are any: "unk", "bos", "eos", "pad"
     denormalization  (charsmap, flags) to be applied to decoded text; see csrc/normalize.h
-    prepare          what a text goes through before C sees it: nfc.py; None: nothing
+    prepare          what a text goes through before C sees it: nfc.py, or prepare/ (tokenizer.json); None: nothing
     count_total      BytePiece: the sum of the counts that the scores were made of
     """
 
