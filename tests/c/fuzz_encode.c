@@ -135,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     int64_t n = pieces_encode(&pieces, text_buffer, n_bytes, expected, expected_ends);
     uint8_t *text = malloc((size_t)n_bytes + !n_bytes);
     memcpy(text, text_buffer, (size_t)n_bytes);
-    unitok_spec spec = spec_of(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, pieces.fallback_id);
+    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, pieces.fallback_id);
     CHECK(!unitok_model_new(&spec, 0, UNITOK_CPU_AUTO, &built, NULL));
     int64_t n_image_bytes = unitok_model_save(built, NULL, 0);
     uint8_t *image = malloc((size_t)n_image_bytes);

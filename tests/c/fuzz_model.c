@@ -26,7 +26,7 @@ static void make_image(void)
     pieces_clear(&p);
     pieces_add_bytes(&p);
     for (int k = 0; k < 8; k++) pieces_add(&p, words[k], (int64_t)strlen(words[k]));
-    unitok_spec spec = spec_of(p.data, p.offsets, p.ids, p.n, 0, 4000);
+    unitok_spec spec = longest_spec(p.data, p.offsets, p.ids, p.n, 0, 4000);
     CHECK(!unitok_model_new(&spec, 0, 0, &m, NULL));
     n_good = unitok_model_save(m, NULL, 0);
     good = malloc((size_t)n_good);

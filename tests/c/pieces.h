@@ -30,7 +30,7 @@ static inline void check(int is_true, const char *what, int line)
 }
 
 /* A spec of greedy longest prefix over these pieces. */
-static inline unitok_spec spec_of(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n,
+static inline unitok_spec longest_spec(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n,
                                   int64_t eod_id, int64_t fallback_id)
 {
     unitok_spec spec;

@@ -23,7 +23,7 @@ static unitok_error error;
 static int32_t new_model(int engine, int cpu, unitok_model **ret)
 {
     error.message = NULL;
-    unitok_spec spec = spec_of(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, pieces.fallback_id);
+    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, pieces.fallback_id);
     return unitok_model_new(&spec, engine, cpu, ret, &error);
 }
 
@@ -211,7 +211,7 @@ static void expect(int32_t wanted, int64_t item, const int64_t *offsets, const i
         unitok_model *m = NULL;
         unitok_error *e = with_error ? &error : NULL;
         memset(&error, 0, sizeof error);
-        unitok_spec spec = spec_of(data, offsets, ids, n, eod_id, fallback_id);
+        unitok_spec spec = longest_spec(data, offsets, ids, n, eod_id, fallback_id);
         CHECK(unitok_model_new(&spec, engine, cpu, &m, e) == wanted && !m);
         CHECK(!with_error || (error.status == wanted && error.message && error.item == item));
     }
@@ -250,7 +250,7 @@ static void test_no_pieces(void)
     uint16_t ids[3 + UNITOK_ENCODE_SLACK];
     running = "no pieces";
     for (int engine = 0; engine < 2; engine++) {
-        unitok_spec spec = spec_of(NULL, zero, NULL, 0, -1, 3);
+        unitok_spec spec = longest_spec(NULL, zero, NULL, 0, -1, 3);
         CHECK(!unitok_model_new(&spec, engine, -1, &m, &error));
         unitok_scratch *s = unitok_scratch_new(m);
         CHECK(unitok_encode(m, s, (const uint8_t *)"abc", 3, ids, 3 + UNITOK_ENCODE_SLACK) == 3 && ids[0] == 3 && ids[2] == 3);
@@ -453,7 +453,7 @@ static void test_image_long_piece(void)
     running = "image with a long piece";
     memset(data, 'a', 2 * N);
     data[0] = 'b';
-    unitok_spec spec = spec_of(data, offsets, ids, 2, -1, 1);
+    unitok_spec spec = longest_spec(data, offsets, ids, 2, -1, 1);
     CHECK(!unitok_model_new(&spec, 0, -1, &m, &error));
     int64_t n_bytes = unitok_model_save(m, NULL, 0);
     uint8_t *image = malloc((size_t)n_bytes);

@@ -59,7 +59,7 @@ static inline void text_model_read(struct text_model *t, struct bytes *in)
     }
     if (more & 16) /* ids over 65,535 */
         for (int64_t k = 0; k < t->pieces.n; k++) t->pieces.ids[k] += 70000;
-    t->spec = spec_of(t->pieces.data, t->pieces.offsets, t->pieces.ids, t->pieces.n, -1, -1);
+    t->spec = longest_spec(t->pieces.data, t->pieces.offsets, t->pieces.ids, t->pieces.n, -1, -1);
     t->spec.kind = kind;
     t->spec.flags = flags;
     t->spec.types = t->types;
