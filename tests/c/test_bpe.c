@@ -24,7 +24,7 @@ static token slow_tokens[TEXT_MAX];
 static unitok_spec spec_of(int kind)
 {
     unitok_spec spec = {kind, 0, pieces.n, pieces.data, pieces.offsets, pieces.ids, scores, types,
-                        NULL, 0, NULL, 0, -1, -1};
+                        NULL, 0, NULL, 0, -1, -1, NULL, 0};
     return spec;
 }
 

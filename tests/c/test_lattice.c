@@ -188,7 +188,7 @@ static void forget_model(void)
 static unitok_spec spec_of(void)
 {
     unitok_spec spec = {UNITOK_KIND_UNIGRAM, flags, pieces.n, pieces.data, pieces.offsets, pieces.ids, scores, types,
-                        NULL, 0, NULL, 0, -1, -1};
+                        NULL, 0, NULL, 0, -1, -1, NULL, 0};
     return spec;
 }
 

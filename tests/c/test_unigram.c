@@ -29,7 +29,7 @@ static struct guard text_guard;
 static unitok_spec spec_of(void)
 {
     unitok_spec spec = {UNITOK_KIND_UNIGRAM, flags, pieces.n, pieces.data, pieces.offsets, pieces.ids, scores, types,
-                        NULL, 0, NULL, 0, -1, -1};
+                        NULL, 0, NULL, 0, -1, -1, NULL, 0};
     return spec;
 }
 
