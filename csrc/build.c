@@ -236,7 +236,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     status = build_encoder(m, error);
     if (status) return status;
     /* Half a character, of a symbol or a rule, is a character together with what follows, for encoders; not for cuts. */
-    m->whole |= m->normalizer && !m->normalizer->is_utf8;
+    if (m->normalizer ? !m->normalizer->is_utf8 : m->kind != UNITOK_KIND_UNIGRAM) m->whole = 1;
     if (m->unigram) find_idle_id(m);
     if (m->unigram) m->info.memory_bytes += unigram_memory_bytes(m->unigram);
     if (m->bpe) m->info.memory_bytes += bpe_memory_bytes(m->bpe);
