@@ -47,7 +47,8 @@ def agree_on(tok: Tokenizer, want: Any, text: bytes) -> None:
         return
     got, spans = tok.encode_with_offsets(string)
     assert got.tolist() == ids and got.dtype == tok.dtype
-    assert [string[begin:end] for begin, end in spans.tolist()] == [piece.surface for piece in proto.pieces]
+    if all(isinstance(piece.surface, str) for piece in proto.pieces):  # bytes: a symbol that is half a character
+        assert [string[begin:end] for begin, end in spans.tolist()] == [piece.surface for piece in proto.pieces]
 
 
 def spm_normalize(want: Any, text: bytes) -> bytes:
