@@ -37,7 +37,7 @@ def agree_on(tok: Tokenizer, want: Any, text: bytes) -> None:
     proto = want.encode(text, out_type="proto")
     assert tok.encode(text).tolist() == ids
     assert tok.count(text) == len(ids)
-    assert tok.normalize(text).encode() == spm_normalize(want, text)
+    assert tok.model.normalize(text) == spm_normalize(want, text)
     assert tok.encode_as_pieces(text) == surfaces(proto.pieces)
     got, spans = tok.encode_with_offsets(text)
     assert got.tolist() == ids and spans.tolist() == [[piece.begin, piece.end] for piece in proto.pieces]
@@ -47,7 +47,8 @@ def agree_on(tok: Tokenizer, want: Any, text: bytes) -> None:
         return
     got, spans = tok.encode_with_offsets(string)
     assert got.tolist() == ids and got.dtype == tok.dtype
-    assert [string[begin:end] for begin, end in spans.tolist()] == [piece.surface for piece in proto.pieces]
+    if all(isinstance(piece.surface, str) for piece in proto.pieces):  # bytes: a symbol that is half a character
+        assert [string[begin:end] for begin, end in spans.tolist()] == [piece.surface for piece in proto.pieces]
 
 
 def spm_normalize(want: Any, text: bytes) -> bytes:
