@@ -225,6 +225,9 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     if (m->flags & UNITOK_LISTED_MERGES) m->flags &= ~UNITOK_BYTE_FALLBACK; /* see build_merges */
     int32_t status = vocabulary_check(&m->spec, &n_ids, &max_piece_bytes, error);
     if (status) return status;
+    if (m->flags & (UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE) && m->kind == UNITOK_KIND_UNIGRAM &&
+        !(m->flags & UNITOK_FLOAT64))
+        return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "sums that begin anew are float64 ones");
     fill_info(m, n_ids, max_piece_bytes, cpu);
     status = index_pieces(m, error);
     if (!status) status = find_special(m, error);

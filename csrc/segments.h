@@ -7,7 +7,7 @@
  *     SHORT_BITS   the short table has 2^SHORT_BITS entries, the long one half as many
  *     SUM          the running sum's type, float or double; not defined where segments stand alone
  *     SUM_SCORES   with SUM: what an id adds to it, a table of unigram.h
- *     RESTARTS     with SUM: texts begin anew inside a document (UNITOK_RESTART_...)
+ *     RESTARTS     with SUM: it may begin anew inside a document (UNITOK_RESTART_...)
  *
  * Unigram sums scores over a whole text and rounds at every step, so the path through a segment may depend on the sum S
  * before it. Bits 4..15 of a memo entry's word therefore say for which S its path is sure: unigram_steps(S) below them
@@ -356,10 +356,9 @@ static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_b
         return n < 0 ? 0 : NAME(emit)(r->m, text, tokens, n, ids);
     }
     for (int64_t begin = 0, end; begin < n_bytes && !r->failed; begin = end) {
-        end = n_bytes;
+        for (end = begin + 1; end < n_bytes && !restarts(r->m, text[end - 1], text[end]); end++) continue;
 #ifdef RESTARTS
         if (restarts(r->m, r->last_byte, text[begin])) r->sum = 0;
-        for (end = begin + 1; end < n_bytes && !restarts(r->m, text[end - 1], text[end]); end++) continue;
 #endif
         out += NAME(walk)(r, text + begin, end - begin, out);
         r->last_byte = text[end - 1];
