@@ -7,6 +7,7 @@ PYUNITOK_SHARED=folder pytest                               where the shared dat
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,8 @@ def rwkv_path() -> Path:
 @pytest.fixture(scope="session")
 def rwkv(rwkv_path: Path) -> Tokenizer:
     return Tokenizer.from_file(rwkv_path)
+
+
+def heed_interrupts() -> None:
+    """For a child's preexec_fn: a shell starts what runs in its background with SIGINT ignored, and children inherit it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
+from conftest import heed_interrupts
 
 from pyunitok.tokenizer import Tokenizer
 
@@ -124,8 +125,9 @@ def test_signals(folder, number, code):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     arguments = ["tokenize", "-", "-o", "ids", "-m", "toy", "--input-format", "text", "--block", "1K"]
     process = subprocess.Popen(
-        [*COMMAND, *arguments], cwd=folder, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+        [*COMMAND, *arguments], cwd=folder, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=heed_interrupts,
+    )  # fmt: skip
     process.stdin.write(b"the " * 10_000)
     process.stdin.flush()
     deadline = time.monotonic() + 30

@@ -16,6 +16,7 @@ from subprocess import PIPE
 import crash
 import pytest
 import zstandard
+from conftest import heed_interrupts
 from hypothesis import settings
 from test_cli import ROOT, pyunitok
 
@@ -148,7 +149,7 @@ def test_signals_keep_everything_that_was_done(folder, number, code):
         path.rename(folder / path.name.replace("ids", "other"))
     process = subprocess.Popen(
         [sys.executable, "-c", "from pyunitok.cli import main; main()", *command],
-        cwd=folder, env=environment(), stdin=PIPE, stderr=PIPE,
+        cwd=folder, env=environment(), stdin=PIPE, stderr=PIPE, preexec_fn=heed_interrupts,
     )  # fmt: skip
     process.stdin.write(text[:150_000])
     process.stdin.flush()
