@@ -65,5 +65,5 @@ def rwkv(rwkv_path: Path) -> Tokenizer:
 
 
 def heed_interrupts() -> None:
-    """For a child's preexec_fn: a shell starts what runs in its background with SIGINT ignored, and children inherit it."""
+    """For a child's preexec_fn: what a shell runs in its background has SIGINT ignored, and children inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
