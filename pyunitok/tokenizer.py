@@ -18,7 +18,7 @@ import numpy as np
 
 from pyunitok import _ffi, nfc
 from pyunitok._ffi import Ids, Offsets
-from pyunitok.errors import IdError, VocabularyError
+from pyunitok.errors import IdError, ModelFormatError, VocabularyError
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.sampling import Sampling
 from pyunitok.vocab.vocabulary import About
@@ -79,7 +79,10 @@ class Tokenizer(Sampling):
         if about.prepare is not None and not self._is_nfc:
             from pyunitok.prepare import preparation  # models of Hugging Face only: it takes a while to import
 
-            self._preparation = preparation.Preparation(about, model)
+            try:
+                self._preparation = preparation.Preparation(about, model)
+            except VocabularyError as error:
+                raise ModelFormatError(f"what is to prepare texts (`prepare`) is wrong: {error}") from None
         self.name = about.name
         self.path = path
 

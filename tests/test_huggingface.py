@@ -502,7 +502,7 @@ def test_damaged_native(values: dict[str, Any], tmp_path: Path) -> None:
 
     tokenizer = Tokenizer.from_file(save(model(), tmp_path / "t.json"))
     native.save(tmp_path / "t.unitok", tokenizer.model, replace(tokenizer.about, prepare=values or {"x": 1}))
-    with pytest.raises(VocabularyError):
+    with pytest.raises(ModelFormatError, match="prepare"):
         Tokenizer.from_file(tmp_path / "t.unitok")
 
 
