@@ -42,8 +42,8 @@ PACKAGES = {  # of Debian
 # What these test is Python: under the sanitizers they would take minutes and show nothing that others do not.
 NOT_SANITIZED = [
     "bench", "compat_earlier", "compat_normalizer", "compat_sentencepiece", "consumers", "convert", "datatrove",
-    "export", "interrupts", "merge", "oracle_bpe", "packaging", "parquet", "parts", "ray", "readme", "remote", "resume", "s3",
-    "sample_corpus", "sentencepiece_model", "stats", "upload", "verify",
+    "export", "interrupts", "merge", "oracle_bpe", "packaging", "parquet", "parts", "ray", "readme", "remote",
+    "resume", "s3", "sample_corpus", "sentencepiece_model", "stats", "upload", "verify",
 ]
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.so", "*.pyd", "*.egg-info", "build", "dist", "_lib.c")
 
