@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from pyunitok import Tokenizer, _ffi, nfc
 from pyunitok.cli import cli
-from pyunitok.errors import VocabularyError
+from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.packed import Packed
 from pyunitok.vocab import bytepiece, rwkv
 
@@ -205,7 +205,7 @@ def test_a_native_file_is_the_same_model(tmp_path: Path) -> None:
 def test_a_native_file_that_prepares_texts_otherwise_is_refused() -> None:
     tokenizer = make(BYTES)
     about = type(tokenizer.about)("toy", prepare={"nfd": True})
-    with pytest.raises(VocabularyError, match="toy: format"):
+    with pytest.raises(ModelFormatError, match="prepare"):
         Tokenizer(tokenizer.model, about)
 
 
