@@ -187,7 +187,10 @@ def check_sanitize(_: argparse.Namespace) -> str:
                  "UNITOK_LDFLAGS": shlex.join(SANITIZERS), "CC": "gcc"}  # fmt: skip
         run(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=tree, env=flags)
         env = copy_env(
-            LD_PRELOAD=run("gcc", "-print-file-name=libasan.so").strip(),
+            # libstdc++ too: else ASan misses the exceptions of references written in C++, and ends the process.
+            LD_PRELOAD=" ".join(
+                run("gcc", f"-print-file-name={name}").strip() for name in ("libasan.so", "libstdc++.so.6")
+            ),
             # What Python holds at its exit is no leak, and a test may ask for more memory than there is.
             ASAN_OPTIONS=f"detect_leaks=0:allocator_may_return_null=1:log_path={logs}/asan",
             UBSAN_OPTIONS="print_stacktrace=1",
