@@ -139,18 +139,6 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* The id after the last adds nothing; where that is no uint16, some other that adds nothing. If there is none, texts are
- * encoded without the memo. */
-static void find_idle_id(unitok_model *m)
-{
-    const unigram *u = m->unigram;
-    int64_t n_ids = m->info.n_ids, id = n_ids;
-    if (n_ids == UNITOK_ID_MAX + 1)
-        for (id = 0; id < n_ids && (u->is_float64 ? u->id_scores64[id] : u->id_scores32[id]) != 0; id++) continue;
-    m->idle_id = (int32_t)id;
-    m->whole |= id == UNITOK_ID_MAX + 1;
-}
-
 /* Hugging Face's BPE. Its encoder does byte fallback itself; it fuses unknown characters within a segment, and what is left
  * at the cuts does merge_unknown, unless texts can reach the unknown piece by merges, which is not fused. */
 static int32_t build_merges(unitok_model *m, const unitok_spec *spec, unitok_error *error)
@@ -240,7 +228,6 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     if (status) return status;
     /* Half a character, of a symbol or a rule, is a character together with what follows, for encoders; not for cuts. */
     if (m->normalizer ? !m->normalizer->is_utf8 : m->kind != UNITOK_KIND_UNIGRAM) m->whole = 1;
-    if (m->unigram) find_idle_id(m);
     if (m->unigram) m->info.memory_bytes += unigram_memory_bytes(m->unigram);
     if (m->bpe) m->info.memory_bytes += bpe_memory_bytes(m->bpe);
     if (m->normalizer) m->info.memory_bytes += unitok_normalizer_memory_bytes(m->normalizer);

@@ -58,6 +58,10 @@ int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *se
     return n;
 }
 
+/* See segments.h. Most entries serve up to 99,700 or so; a bound beyond FAR_WORD proves little. */
+#define AHEAD_IDS 64
+#define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
+
 #define NAME(x) x##_16
 #define ID uint16_t
 #define SHORT_BITS 16
@@ -70,21 +74,21 @@ int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *se
 
 #define NAME(x) x##_float_16
 #define ID uint16_t
-#define SHORT_BITS 18
+#define SHORT_BITS 17
 #define SUM float
 #define SUM_SCORES id_scores32
 #include "segments.h"
 
 #define NAME(x) x##_float_32
 #define ID uint32_t
-#define SHORT_BITS 18
+#define SHORT_BITS 17
 #define SUM float
 #define SUM_SCORES id_scores32
 #include "segments.h"
 
 #define NAME(x) x##_double_16
 #define ID uint16_t
-#define SHORT_BITS 18
+#define SHORT_BITS 17
 #define SUM double
 #define SUM_SCORES id_scores64
 #define RESTARTS 1
@@ -92,7 +96,7 @@ int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *se
 
 #define NAME(x) x##_double_32
 #define ID uint32_t
-#define SHORT_BITS 18
+#define SHORT_BITS 17
 #define SUM double
 #define SUM_SCORES id_scores64
 #define RESTARTS 1

@@ -51,7 +51,6 @@ struct unitok_model {
     uint8_t *byte_of_id;   /* [n_ids] of the byte pieces */
     int32_t byte_ids[256]; /* of the byte pieces; -1 without */
     int32_t unknown_id;    /* -1: none */
-    int32_t idle_id;       /* an id that adds nothing to the running sum, to fill memo entries with */
     int compact;           /* normalized text has U+2581 as a space (token.h) */
     int whole;             /* a document is one segment: nothing proves a cut */
 

@@ -21,10 +21,6 @@
 #define CHAR_BYTES_MAX 4
 #define UNIGRAM_ARCS_MAX ((UNIGRAM_SEGMENT_BYTES + 1) * UNIGRAM_SEGMENT_BYTES / 2 + UNIGRAM_SEGMENT_BYTES)
 
-/* How far ahead of the start in hand memory is asked for, in bytes: measured, 6 and 3 gain half as much. */
-#define HEAD_AHEAD 12
-#define UNIT_AHEAD 6
-
 #define VALUE_UNKNOWN 0x1000000u /* above the trie's 23 bits */
 #define VALUE_MARK 0x80000000u
 
@@ -46,16 +42,6 @@ INLINE int32_t value_id(const unigram *m, uint32_t value)
 INLINE int64_t value_bytes(const unigram *m, uint32_t value)
 {
     return value & VALUE_UNKNOWN ? (int64_t)(value & 15) : (int64_t)m->lengths[value];
-}
-
-/* Asks for what the starts some bytes ahead will read first: the walk's unforeseen end keeps the processor from
- * running ahead by itself. */
-INLINE void fetch_ahead(const unigram *m, const uint8_t *text, int64_t n_bytes)
-{
-    if (n_bytes < HEAD_AHEAD + 2) return;
-    PREFETCH(&m->trie.heads[text[HEAD_AHEAD] | text[HEAD_AHEAD + 1] << 8]);
-    uint64_t head = m->trie.heads[text[UNIT_AHEAD] | text[UNIT_AHEAD + 1] << 8];
-    PREFETCH(&m->trie.units[head_base(head) ^ text[UNIT_AHEAD + 2]]);
 }
 
 static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_bytes)
@@ -241,7 +227,7 @@ static double token_score(const unigram *m, const unitok_spec *spec, int64_t k)
 /* Allocates the tables by value and by id; 0 when memory is short. */
 static int allocate(unigram *m)
 {
-    size_t n_values = (size_t)m->n_pieces + 1, n_ids = (size_t)m->n_ids + 1;
+    size_t n_values = (size_t)m->n_pieces + 1, n_ids = (size_t)m->n_ids;
     m->ids = mem_zalloc(n_values, sizeof *m->ids);
     m->lengths = mem_zalloc(n_values, sizeof *m->lengths);
     m->heads = mem_alloc(TRIE_HEADS * sizeof *m->heads);
@@ -272,10 +258,14 @@ static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
         m->lengths[i + 1] = (uint32_t)entries[i].n_bytes;
         if (entries[i].n_bytes > m->max_piece_bytes) m->max_piece_bytes = entries[i].n_bytes;
     }
+    double largest = m->is_float64 ? 2 * UNIGRAM_SUM_MAX : 131072; /* a path with more has the limit 0 */
     for (int64_t k = 0; k < spec->n_pieces; k++) {
-        if (m->is_float64) m->id_scores64[spec->ids[k]] = token_score(m, spec, k);
-        else m->id_scores32[spec->ids[k]] = (float)token_score(m, spec, k);
+        double score = token_score(m, spec, k), size = fabs(score);
+        if (m->is_float64) m->id_scores64[spec->ids[k]] = score;
+        else m->id_scores32[spec->ids[k]] = (float)score;
+        if (size <= largest && size > m->largest_step) m->largest_step = size;
     }
+    m->largest_step += 1.0 / 128;
 }
 
 /* Lays out the trie of entries[0..n_pieces-1]; packed[] and offsets[] have room for them. */
@@ -378,6 +368,6 @@ void unigram_free(unigram *m)
 int64_t unigram_memory_bytes(const unigram *m)
 {
     int64_t score = m->is_float64 ? 8 : 4;
-    return (int64_t)sizeof *m + (m->n_pieces + 1) * (score + 8) + (m->n_ids + 1) * score + m->trie.n_units * 8 +
+    return (int64_t)sizeof *m + (m->n_pieces + 1) * (score + 8) + m->n_ids * score + m->trie.n_units * 8 +
            TRIE_HEADS * 8 + 256 * 4;
 }

@@ -39,10 +39,13 @@ typedef struct unigram {
     double *scores64; /* the same if is_float64, else NULL */
     int32_t *ids;     /* [0..n_pieces], by value */
     uint32_t *lengths; /* [0..n_pieces], by value, in bytes of the compact piece */
-    /* What a token adds to the sum, [0..n_ids] by id; [n_ids] is 0. The byte pieces of an unknown character (types BYTE) add
+    /* What a token adds to the sum, [0..n_ids - 1] by id. The byte pieces of an unknown character (types BYTE) add
      * together what the character does: the first byte all of it, the others 0. */
     float *id_scores32;
     double *id_scores64;
+    /* How far an id in a remembered path can move the sum, rounding included: the largest |score| a limit allows, and 2^-7,
+     * twice half the space between floats below 2^17 (doubles below 2^33: far less). A larger sum serves no entry. */
+    double largest_step;
     double unknown_score; /* a float unless is_float64 */
     uint64_t char_bytes;  /* the bytes of a character, 4 bits for each upper half of a lead byte */
     int64_t n_pieces;     /* that can match */
