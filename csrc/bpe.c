@@ -87,6 +87,11 @@ INLINE uint32_t look_up(const bpe *m, split *splits, uint32_t call, uint32_t lef
     return merge;
 }
 
+INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
+{
+    return merge < m->tied_from ? merge : merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->made[merge].rank;
+}
+
 INLINE int may_follow(const bpe_made *made, uint32_t left)
 {
     return made->lefts >> (left & 31) & 1;
@@ -110,59 +115,65 @@ INLINE int highest_bit_of(uint64_t v)
 #endif
 }
 
+/* Few symbols have keys that say all: rank, position, and the merge itself. Ranks may be BPE_NO_MERGE, the greatest.
+ *
+ *     49 .. 28 | 27 .... 22 | 21 .. 0
+ *     rank     | position   | merge */
+#define SHORT_NO_KEY ((uint64_t)BPE_NO_MERGE << 28)
+
+/* The least of so many keys at a time is found without a branch. */
+#define SHORT_STEP 8
+
 typedef struct short_text {
     uint32_t symbols[SHORT_SYMBOLS], starts[SHORT_SYMBOLS];
-    uint64_t keys[SHORT_SYMBOLS]; /* of the pair that begins here; NO_KEY where none may merge */
+    uint64_t keys[SHORT_SYMBOLS]; /* of the pair that begins here; SHORT_NO_KEY or more where none may merge */
 } short_text;
 
 INLINE void set_key(const bpe *m, split *splits, uint32_t call, short_text *t, int left, int right)
 {
     uint32_t merge = look_up(m, splits, call, t->symbols[left], t->symbols[right]);
-    t->keys[left] = merge == BPE_NO_MERGE ? NO_KEY : key_of(merge, left);
+    t->keys[left] = (uint64_t)rank_of(m, merge) << 28 | (uint64_t)left << BPE_MERGE_BITS | merge;
 }
 
-/* The least key where several merges may be equally good: then the leftmost of these. */
-static NOINLINE uint64_t least_of_tied(const bpe *m, const short_text *t, int n)
+INLINE uint64_t lesser(uint64_t a, uint64_t b)
 {
-    uint64_t best = NO_KEY, best_key = NO_KEY;
-    for (int i = 0; i < n; i++) {
-        if (t->keys[i] == NO_KEY) continue;
-        uint64_t key = key_of(m->made[t->keys[i] >> 32].rank, i);
-        if (key < best) best_key = t->keys[i];
-        if (key < best) best = key;
+    return a < b ? a : b;
+}
+
+INLINE uint64_t least_key(const short_text *t, int n)
+{
+    uint64_t best = SHORT_NO_KEY;
+    for (int i = 0; i < n; i += SHORT_STEP) {
+        const uint64_t *k = t->keys + i;
+        uint64_t left = lesser(lesser(k[0], k[1]), lesser(k[2], k[3]));
+        uint64_t right = lesser(lesser(k[4], k[5]), lesser(k[6], k[7]));
+        best = lesser(best, lesser(left, right));
     }
-    return best_key;
-}
-
-INLINE uint64_t least_key(const bpe *m, const short_text *t, int n)
-{
-    uint64_t best = NO_KEY;
-    for (int i = 0; i < n; i++) best = t->keys[i] < best ? t->keys[i] : best;
-    if (UNLIKELY(best >> 32 >= m->tied_from) && best != NO_KEY) return least_of_tied(m, t, n);
     return best;
 }
 
 /* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. */
 INLINE uint64_t merge_short(const bpe *m, bpe_scratch *s, short_text *t, int n, double dropout, uint64_t *stream)
 {
-    uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1, best;
+    uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
+    uint64_t best;
     split *splits = s->splits;
     for (int i = 0; i + 1 < n; i++) set_key(m, splits, s->n_calls, t, i, i + 1);
-    t->keys[n - 1] = NO_KEY;
-    while ((best = least_key(m, t, n)) != NO_KEY) {
-        int at = (int)(best & 0xFF);
-        t->keys[at] = NO_KEY;
+    for (int i = n - 1; i == n - 1 || i % SHORT_STEP; i++) t->keys[i] = SHORT_NO_KEY;
+    while ((best = least_key(t, n)) < SHORT_NO_KEY) {
+        int at = (int)(best >> BPE_MERGE_BITS & (SHORT_SYMBOLS - 1));
+        t->keys[at] = SHORT_NO_KEY;
         if (stream && rng_unit(stream) < dropout) continue;
         uint64_t after = alive & (~UINT64_C(1) << at), before = alive & ((UINT64_C(1) << at) - 1);
         int gone = lowest_bit(after);
         alive ^= UINT64_C(1) << gone;
         after &= after - 1;
-        const bpe_made *made = &m->made[best >> 32];
+        const bpe_made *made = &m->made[best & BPE_NO_MERGE];
         t->symbols[at] = made->symbol;
-        t->keys[gone] = NO_KEY;
+        t->keys[gone] = SHORT_NO_KEY;
         if (before) {
             int left = highest_bit_of(before);
-            t->keys[left] = NO_KEY;
+            t->keys[left] = SHORT_NO_KEY;
             if (may_follow(made, t->symbols[left])) set_key(m, splits, s->n_calls, t, left, at);
         }
         if (after && may_precede(made, t->symbols[lowest_bit(after)]))
@@ -261,11 +272,6 @@ static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
     t->n = n;
     t->n_heap = t->n_skipped = 0;
     return 1;
-}
-
-INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
-{
-    return merge < m->tied_from ? merge : merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->made[merge].rank;
 }
 
 static void set_merge(const bpe *m, const bpe_scratch *s, long_text *t, uint32_t left, uint32_t right)
