@@ -75,14 +75,26 @@ static int begin_splits(const bpe *m, bpe_scratch *s)
 
 /* ---------------------------------------------------------------------------------------------- Pairs -------- */
 
+/* What a run looks pairs up with. */
+typedef struct finder {
+    const bpe *m;
+    split *splits;
+    uint32_t call;
+    int drops; /* dropout: all pairs come about */
+} finder;
+
 /* The merge of two neighbours. The reference notes how an unused piece can be made whenever it looks a pair up that can
- * merge, whether it does or not, so this must be called for the same pairs and in its order. */
-INLINE uint32_t look_up(const bpe *m, split *splits, uint32_t call, uint32_t left, uint32_t right)
+ * merge, whether it does or not, so this must be called for the same pairs and in its order. `first`: before any merge. */
+INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int first)
 {
-    uint32_t merge = bpe_find_merge(m, left, right);
-    if (UNLIKELY(splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->made[merge].symbol]) {
-        split way = {left, right, call};
-        splits[m->made[merge].symbol] = way;
+    const bpe *m = f.m;
+    uint32_t merge;
+    if (first && (left | right) < BPE_DENSE) merge = m->dense[left * BPE_DENSE + right];
+    else merge = bpe_find_merge(&m->pairs, left, right);
+    if (f.drops && merge == BPE_NO_MERGE && m->rest.slots) merge = bpe_find_merge(&m->rest, left, right);
+    if (UNLIKELY(f.splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->made[merge].symbol]) {
+        split way = {left, right, f.call};
+        f.splits[m->made[merge].symbol] = way;
     }
     return merge;
 }
@@ -92,14 +104,14 @@ INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
     return merge < m->tied_from ? merge : merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->made[merge].rank;
 }
 
-INLINE int may_follow(const bpe_made *made, uint32_t left)
+INLINE int may_follow(finder f, const bpe_made *made, uint32_t left)
 {
-    return made->lefts >> (left & 31) & 1;
+    return f.drops || made->lefts >> (left & 31) & 1;
 }
 
-INLINE int may_precede(const bpe_made *made, uint32_t right)
+INLINE int may_precede(finder f, const bpe_made *made, uint32_t right)
 {
-    return made->rights >> (right & 31) & 1;
+    return f.drops || made->rights >> (right & 31) & 1;
 }
 
 /* -------------------------------------------------------------------------------------- Few symbols ---------- */
@@ -129,10 +141,10 @@ typedef struct short_text {
     uint64_t keys[SHORT_SYMBOLS]; /* of the pair that begins here; SHORT_NO_KEY or more where none may merge */
 } short_text;
 
-INLINE void set_key(const bpe *m, split *splits, uint32_t call, short_text *t, int left, int right)
+INLINE void set_key(finder f, short_text *t, int left, int right, int first)
 {
-    uint32_t merge = look_up(m, splits, call, t->symbols[left], t->symbols[right]);
-    t->keys[left] = (uint64_t)rank_of(m, merge) << 28 | (uint64_t)left << BPE_MERGE_BITS | merge;
+    uint32_t merge = look_up(f, t->symbols[left], t->symbols[right], first);
+    t->keys[left] = (uint64_t)rank_of(f.m, merge) << 28 | (uint64_t)left << BPE_MERGE_BITS | merge;
 }
 
 INLINE uint64_t lesser(uint64_t a, uint64_t b)
@@ -153,40 +165,37 @@ INLINE uint64_t least_key(const short_text *t, int n)
 }
 
 /* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. */
-INLINE uint64_t merge_short(const bpe *m, bpe_scratch *s, short_text *t, int n, double dropout, uint64_t *stream)
+INLINE uint64_t merge_short(finder f, short_text *t, int n, double dropout, uint64_t *stream)
 {
-    uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
-    uint64_t best;
-    split *splits = s->splits;
-    for (int i = 0; i + 1 < n; i++) set_key(m, splits, s->n_calls, t, i, i + 1);
+    uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1, best;
+    for (int i = 0; i + 1 < n; i++) set_key(f, t, i, i + 1, 1);
     for (int i = n - 1; i == n - 1 || i % SHORT_STEP; i++) t->keys[i] = SHORT_NO_KEY;
     while ((best = least_key(t, n)) < SHORT_NO_KEY) {
         int at = (int)(best >> BPE_MERGE_BITS & (SHORT_SYMBOLS - 1));
         t->keys[at] = SHORT_NO_KEY;
-        if (stream && rng_unit(stream) < dropout) continue;
+        if (f.drops && rng_unit(stream) < dropout) continue;
         uint64_t after = alive & (~UINT64_C(1) << at), before = alive & ((UINT64_C(1) << at) - 1);
         int gone = lowest_bit(after);
         alive ^= UINT64_C(1) << gone;
         after &= after - 1;
-        const bpe_made *made = &m->made[best & BPE_NO_MERGE];
+        const bpe_made *made = &f.m->made[best & BPE_NO_MERGE];
         t->symbols[at] = made->symbol;
         t->keys[gone] = SHORT_NO_KEY;
         if (before) {
             int left = highest_bit_of(before);
             t->keys[left] = SHORT_NO_KEY;
-            if (may_follow(made, t->symbols[left])) set_key(m, splits, s->n_calls, t, left, at);
+            if (may_follow(f, made, t->symbols[left])) set_key(f, t, left, at, 0);
         }
-        if (after && may_precede(made, t->symbols[lowest_bit(after)]))
-            set_key(m, splits, s->n_calls, t, at, lowest_bit(after));
+        if (after && may_precede(f, made, t->symbols[lowest_bit(after)])) set_key(f, t, at, lowest_bit(after), 0);
     }
     return alive;
 }
 
-static int64_t merge_few(const bpe *m, bpe_scratch *s, short_text *t, int n, uint32_t n_bytes, double dropout,
-                         uint64_t *stream, token *tokens)
+INLINE int64_t merge_few(finder f, short_text *t, int n, uint32_t n_bytes, double dropout, uint64_t *stream,
+                         token *tokens)
 {
-    output out = {m, s->splits, tokens, 0, 0, s->n_calls};
-    uint64_t alive = merge_short(m, s, t, n, dropout, stream);
+    output out = {f.m, f.splits, tokens, 0, 0, f.call};
+    uint64_t alive = merge_short(f, t, n, dropout, stream);
     while (alive) {
         int at = lowest_bit(alive);
         alive &= alive - 1;
@@ -274,35 +283,37 @@ static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
     return 1;
 }
 
-static void set_merge(const bpe *m, const bpe_scratch *s, long_text *t, uint32_t left, uint32_t right)
+static void set_merge(finder f, long_text *t, uint32_t left, uint32_t right)
 {
-    t->merges[left] = look_up(m, s->splits, s->n_calls, t->symbols[left], t->symbols[right]);
+    t->merges[left] = look_up(f, t->symbols[left], t->symbols[right], 1);
 }
 
-static void add_key(const bpe *m, const bpe_scratch *s, long_text *t, uint32_t left, uint32_t right)
+static void add_key(finder f, long_text *t, uint32_t left, uint32_t right)
 {
-    set_merge(m, s, t, left, right);
-    if (t->merges[left] != BPE_NO_MERGE) heap_push(t, key_of(rank_of(m, t->merges[left]), left));
+    set_merge(f, t, left, right);
+    if (t->merges[left] != BPE_NO_MERGE) heap_push(t, key_of(rank_of(f.m, t->merges[left]), left));
 }
 
-static void fill_heap(const bpe *m, const bpe_scratch *s, long_text *t)
+static void fill_heap(finder f, long_text *t)
 {
     uint32_t n = (uint32_t)t->n;
     for (uint32_t i = 0; i < n; i++) {
         t->before[i] = i ? i - 1 : n;
         t->next[i] = i + 1;
         t->merges[i] = BPE_NO_MERGE;
-        if (i + 1 < n) set_merge(m, s, t, i, i + 1);
-        if (t->merges[i] != BPE_NO_MERGE) t->heap[t->n_heap++] = key_of(rank_of(m, t->merges[i]), i);
+        if (i + 1 < n) set_merge(f, t, i, i + 1);
+        if (t->merges[i] != BPE_NO_MERGE) t->heap[t->n_heap++] = key_of(rank_of(f.m, t->merges[i]), i);
     }
     for (int64_t k = (t->n_heap + 2) / 4 - 1; k >= 0; k--) heap_sink(t->heap, t->n_heap, k);
 }
 
-static void merge_long(const bpe *m, const bpe_scratch *s, long_text *t, double dropout, uint64_t *stream)
+/* Returns the pair that merged last, BPE_FREE if none did. */
+static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *stream)
 {
-    int skips = stream && m->has_merges; /* Hugging Face's dropout */
+    int skips = f.drops && f.m->has_merges; /* Hugging Face's dropout */
     uint32_t n = (uint32_t)t->n;
-    fill_heap(m, s, t);
+    uint64_t last = BPE_FREE;
+    fill_heap(f, t);
     while (t->n_heap) {
         uint64_t key = heap_pop(t);
         uint32_t at = (uint32_t)key, merge = t->merges[at];
@@ -311,17 +322,19 @@ static void merge_long(const bpe *m, const bpe_scratch *s, long_text *t, double 
             continue;
         }
         if (skips) heap_take_skipped(t);
-        if (rank_of(m, merge) != key >> 32) continue;
+        if (rank_of(f.m, merge) != key >> 32) continue;
         t->merges[at] = BPE_NO_MERGE;
-        if (stream && !skips && rng_unit(stream) < dropout) continue;
+        if (f.drops && !skips && rng_unit(stream) < dropout) continue;
         uint32_t gone = t->next[at], after = t->next[gone], before = t->before[at];
-        t->symbols[at] = m->made[merge].symbol;
+        last = bpe_pair_key(t->symbols[at], t->symbols[gone]);
+        t->symbols[at] = f.m->made[merge].symbol;
         t->merges[gone] = BPE_NO_MERGE;
         t->next[at] = after;
         if (after < n) t->before[after] = at;
-        if (before < n) add_key(m, s, t, before, at);
-        if (after < n) add_key(m, s, t, at, after);
+        if (before < n) add_key(f, t, before, at);
+        if (after < n) add_key(f, t, at, after);
     }
+    return last;
 }
 
 /* ---------------------------------------------------------------------------------- Text to symbols ---------- */
@@ -390,15 +403,15 @@ static void cut_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_out
 
 /* ---------------------------------------------------------------------------------------- Segments ----------- */
 
-static NOINLINE int64_t encode_many(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n,
-                                    double dropout, uint64_t *stream, token *tokens)
+static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n,
+                                    double dropout, uint64_t *stream, token *tokens, uint64_t *ret_last)
 {
     long_text t;
     if (!begin_long(s, &t, n)) return -1;
     cut_output cut = {t.symbols, t.starts, 0, 0};
-    cut_text(m, text, n_bytes, &cut);
-    merge_long(m, s, &t, dropout, stream);
-    output out = {m, s->splits, tokens, 0, 0, s->n_calls};
+    cut_text(f.m, text, n_bytes, &cut);
+    *ret_last = merge_long(f, &t, dropout, stream);
+    output out = {f.m, f.splits, tokens, 0, 0, f.call};
     for (uint32_t i = 0; i < n; i = t.next[i])
         put_token(&out, t.symbols[i], t.starts[i], t.next[i] < n ? t.starts[t.next[i]] : cut.start);
     return out.n;
@@ -415,15 +428,27 @@ INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
                       uint64_t *stream, token *tokens)
 {
     if (UNLIKELY(m->is_unused != NULL) && !begin_splits(m, s)) return -1;
+    finder f = {m, s->splits, s->n_calls, stream != NULL};
     int skips = stream && m->has_merges; /* see merge_long */
     if (UNLIKELY(skips || n_bytes > ((m->flags & BPE_COMPACT) ? SHORT_SYMBOLS / 3 : SHORT_SYMBOLS))) {
         int64_t n = count_symbols(m, text, n_bytes);
-        if (n && (skips || n > SHORT_SYMBOLS)) return encode_many(m, s, text, n_bytes, n, dropout, stream, tokens);
+        uint64_t last;
+        if (n && (skips || n > SHORT_SYMBOLS))
+            return encode_many(f, s, text, n_bytes, n, dropout, stream, tokens, &last);
     }
     short_text t;
     cut_output cut = {t.symbols, t.starts, 0, 0};
     cut_text(m, text, n_bytes, &cut);
-    return cut.n ? merge_few(m, s, &t, (int)cut.n, cut.start, dropout, stream, tokens) : 0;
+    return cut.n ? merge_few(f, &t, (int)cut.n, cut.start, dropout, stream, tokens) : 0;
+}
+
+int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens,
+                      uint64_t *ret_last)
+{
+    finder f = {m, NULL, 0, 0};
+    int64_t n = count_symbols(m, text, n_bytes);
+    *ret_last = BPE_FREE;
+    return n ? encode_many(f, s, text, n_bytes, n, 0, NULL, tokens, ret_last) : 0;
 }
 
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
@@ -461,7 +486,8 @@ int32_t bpe_traits(const bpe *m)
 
 int64_t bpe_memory_bytes(const bpe *m)
 {
-    size_t n_bytes = sizeof *m + (sizeof *m->pairs << m->pair_bits) + (sizeof(uint64_t) << m->symbols.n_bits);
+    size_t n_bytes = sizeof *m + (sizeof *m->pairs.slots << m->pairs.n_bits) + (sizeof(uint64_t) << m->symbols.n_bits);
+    if (m->rest.slots) n_bytes += sizeof *m->rest.slots << m->rest.n_bits;
     n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
     n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
     if (m->wholes) n_bytes += sizeof *m->wholes << m->whole_bits;

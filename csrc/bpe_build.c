@@ -129,32 +129,48 @@ static int add_pair(builder *b, uint32_t left, uint32_t right, int64_t merge)
     return 1;
 }
 
-static void put_pair(bpe *m, uint64_t pair)
+/* An empty table for n pairs; 0 when memory is short. */
+static int begin_pairs(bpe_pairs *pairs, int64_t n)
 {
-    uint64_t key = pair >> BPE_MERGE_BITS;
-    uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS), right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
-    uint32_t mask = (UINT32_C(1) << m->pair_bits) - 1, at = bpe_pair_hash(key, m->pair_bits);
-    if ((left | right) < BPE_DENSE) {
-        m->dense[left * BPE_DENSE + right] = (uint32_t)pair & BPE_NO_MERGE;
-        return;
-    }
-    while (m->pairs[at] != BPE_FREE && m->pairs[at] >> BPE_MERGE_BITS != key) at = (at + 1) & mask;
-    m->pairs[at] = pair;
+    pairs->n_bits = 4;
+    while (INT64_C(1) << pairs->n_bits < 2 * n) pairs->n_bits++;
+    pairs->slots = mem_alloc(sizeof *pairs->slots << pairs->n_bits);
+    if (pairs->slots) memset(pairs->slots, 0xFF, sizeof *pairs->slots << pairs->n_bits);
+    return pairs->slots != NULL;
 }
 
 /* The table of all pairs found; of equal ones the last counts. */
 static int lay_out_pairs(builder *b)
 {
     bpe *m = b->m;
-    m->pair_bits = 4;
-    while (INT64_C(1) << m->pair_bits < 2 * b->n_pairs) m->pair_bits++;
-    m->pairs = mem_alloc(sizeof *m->pairs << m->pair_bits);
     m->dense = mem_alloc(BPE_DENSE * BPE_DENSE * sizeof *m->dense);
-    if (!m->pairs || !m->dense) return 0;
-    memset(m->pairs, 0xFF, sizeof *m->pairs << m->pair_bits);
+    if (!m->dense || !begin_pairs(&m->pairs, b->n_pairs)) return 0;
     for (int k = 0; k < BPE_DENSE * BPE_DENSE; k++) m->dense[k] = BPE_NO_MERGE;
-    for (int64_t k = 0; k < b->n_pairs; k++) put_pair(m, b->pairs[k]);
+    for (int64_t k = 0; k < b->n_pairs; k++) {
+        uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
+        uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS), right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
+        if ((left | right) < BPE_DENSE) m->dense[left * BPE_DENSE + right] = (uint32_t)b->pairs[k] & BPE_NO_MERGE;
+        *bpe_find_pair(&m->pairs, key) = b->pairs[k];
+    }
     return 1;
+}
+
+/* Leaves those pairs in m->pairs of which `met` has the slot, and puts the others into m->rest. */
+static int divide_pairs(builder *b, const uint8_t *met)
+{
+    bpe *m = b->m;
+    bpe_pairs all = m->pairs;
+    int64_t n_met = 0;
+    m->pairs.slots = NULL;
+    for (int64_t at = 0; at < INT64_C(1) << all.n_bits; at++) n_met += met[at];
+    int ok = begin_pairs(&m->pairs, n_met) && begin_pairs(&m->rest, b->n_pairs - n_met);
+    for (int64_t k = 0; ok && k < b->n_pairs; k++) {
+        uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
+        int is_met = met[bpe_find_pair(&all, key) - all.slots];
+        *bpe_find_pair(is_met ? &m->pairs : &m->rest, key) = b->pairs[k];
+    }
+    mem_free(all.slots);
+    return ok;
 }
 
 /* A table of n merges, each with a rank of its own. */
@@ -167,15 +183,15 @@ static int begin_merges(bpe *m, int64_t n)
 }
 
 /* Who may stand beside what a merge makes: first by symbol, then for every merge. */
-static int note_neighbours(builder *b)
+static int note_neighbours(bpe *m)
 {
-    bpe *m = b->m;
     uint32_t *lefts = mem_zalloc((size_t)2 * m->n_symbols, sizeof *lefts), *rights;
     if (!lefts) return 0;
     rights = lefts + m->n_symbols;
-    for (int64_t k = 0; k < b->n_pairs; k++) {
-        uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
+    for (int64_t at = 0; at < INT64_C(1) << m->pairs.n_bits; at++) {
+        uint64_t key = m->pairs.slots[at] >> BPE_MERGE_BITS;
         uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS), right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
+        if (m->pairs.slots[at] == BPE_FREE) continue;
         rights[left] |= UINT32_C(1) << (right & 31);
         lefts[right] |= UINT32_C(1) << (left & 31);
     }
@@ -325,21 +341,63 @@ static void drop_unused(bpe *m)
     m->is_unused = NULL;
 }
 
-static int32_t finish(builder *b, int32_t status, bpe **ret)
+/* Encodes every piece. Those that come out as themselves go to m->wholes; *ret_all says whether all did. Pieces inside
+ * other segments do not matter here: what a segment becomes depends on its bytes alone, unless m has unused pieces.
+ * met[at] = 1 for the slots of pairs that merged last. */
+static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_all)
 {
-    if (status == UNITOK_OK && !(lay_out_pairs(b) && note_neighbours(b))) status = fail_memory(b->error);
+    bpe_scratch scratch = {0};
+    token *tokens = mem_alloc((size_t)(3 * longest_bytes(spec) + 1) * sizeof *tokens);
+    int64_t n = 0;
+    m->whole_bits = 4;
+    while (INT64_C(1) << m->whole_bits < 2 * spec->n_pieces) m->whole_bits++;
+    m->wholes = mem_zalloc((size_t)1 << m->whole_bits, sizeof *m->wholes);
+    for (int64_t k = 0; tokens && m->wholes && n >= 0 && k < spec->n_pieces; k++) {
+        int64_t n_bytes, id = spec->ids[k];
+        const uint8_t *piece = piece_at(spec, k, &n_bytes);
+        uint64_t last;
+        n = bpe_last_pair(m, &scratch, piece, n_bytes, tokens, &last);
+        if (last != BPE_FREE) met[bpe_find_pair(&m->pairs, last) - m->pairs.slots] = 1;
+        if (n != 1 || tokens[0].id != id) *ret_all = 0;
+        else if (n_bytes <= BPE_WHOLE_BYTES) {
+            bpe_whole key = bpe_whole_key(piece, n_bytes), *slot = bpe_find_whole(m, key);
+            key.high |= (uint64_t)id << 36;
+            *slot = key;
+        }
+    }
+    mem_free(tokens);
+    bpe_scratch_free(&scratch);
+    return tokens && m->wholes && n >= 0;
+}
+
+/* The tables that come from all pieces and pairs. Where bytes and unknown characters merge, what is left of a piece alone
+ * is not all that can be met. */
+static int finish_tables(builder *b, int *ret_all)
+{
+    bpe *m = b->m;
+    int ok = lay_out_pairs(b);
+    drop_unused(m);
+    if (ok && !m->is_unused) {
+        uint8_t *met = mem_zalloc((size_t)1 << m->pairs.n_bits, 1);
+        ok = met && find_wholes(m, b->spec, met, ret_all);
+        if (ok && !(m->traits & BPE_WHOLE)) ok = divide_pairs(b, met);
+        mem_free(met);
+    }
+    return ok && note_neighbours(m);
+}
+
+static int32_t finish(builder *b, int32_t status, bpe **ret, int *ret_all)
+{
+    *ret_all = 1;
+    if (status == UNITOK_OK && !finish_tables(b, ret_all)) status = fail_memory(b->error);
     mem_free(b->take);
     mem_free(b->numbers);
     mem_free(b->hashes);
     mem_free(b->powers);
     mem_free(b->pairs);
     string_table_free(&b->strings);
-    if (status == UNITOK_OK) {
-        drop_unused(b->m);
-        *ret = b->m;
-    } else {
-        bpe_free(b->m);
-    }
+    if (status == UNITOK_OK) *ret = b->m;
+    else bpe_free(b->m);
     return status;
 }
 
@@ -460,37 +518,6 @@ static int keep_pieces(bpe *m, const unitok_spec *spec)
     return ok;
 }
 
-/* Encodes every piece. Those that come out as themselves go to m->wholes; *ret_all says whether all did. Pieces inside
- * other segments do not matter here: what a segment becomes depends on its bytes alone, unless m has unused pieces. */
-static int find_wholes(bpe *m, const unitok_spec *spec, int *ret_all)
-{
-    bpe_scratch scratch = {0};
-    token *tokens = mem_alloc((size_t)(3 * longest_bytes(spec) + 1) * sizeof *tokens);
-    bpe_whole *wholes;
-    int64_t n = 0;
-    *ret_all = 1;
-    m->whole_bits = 4;
-    while (INT64_C(1) << m->whole_bits < 2 * spec->n_pieces) m->whole_bits++;
-    wholes = mem_zalloc((size_t)1 << m->whole_bits, sizeof *wholes);
-    for (int64_t k = 0; tokens && wholes && n >= 0 && k < spec->n_pieces; k++) {
-        int64_t n_bytes, id = spec->ids[k];
-        const uint8_t *piece = piece_at(spec, k, &n_bytes);
-        m->wholes = NULL; /* not yet */
-        n = bpe_segment(m, &scratch, piece, n_bytes, tokens);
-        m->wholes = wholes;
-        if (n != 1 || tokens[0].id != id) *ret_all = 0;
-        else if (n_bytes <= BPE_WHOLE_BYTES) {
-            bpe_whole key = bpe_whole_key(piece, n_bytes), *slot = bpe_find_whole(m, key);
-            key.high |= (uint64_t)id << 36;
-            *slot = key;
-        }
-    }
-    m->wholes = wholes;
-    mem_free(tokens);
-    bpe_scratch_free(&scratch);
-    return tokens && wholes && n >= 0;
-}
-
 int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64_t *right, const int64_t *merged,
                        int64_t n_merges, int64_t unknown_id, int32_t flags, bpe **ret, unitok_error *error)
 {
@@ -498,7 +525,7 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
     int64_t twice = -1;
     uint32_t *pieces = NULL;
     bpe *m = NULL;
-    int all = 1;
+    int all;
     int32_t status = start(&b, spec, 1, error);
     if (status == UNITOK_OK) {
         b.m->flags = flags;
@@ -511,8 +538,7 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
     if (status == UNITOK_OK) status = add_merges(&b, pieces, left, right, merged, n_merges);
     if (status == UNITOK_OK) set_merges_traits(&b);
     mem_free(pieces);
-    status = finish(&b, status, &m);
-    if (status == UNITOK_OK && !find_wholes(m, spec, &all)) status = fail_memory(error);
+    status = finish(&b, status, &m, &all);
     if (status == UNITOK_OK && flags & BPE_IGNORE_MERGES && !all) {
         m->traits |= BPE_WHOLE;
         if (!keep_pieces(m, spec)) status = fail_memory(error);
@@ -527,16 +553,11 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
 int32_t bpe_new(const unitok_spec *spec, bpe **ret, unitok_error *error)
 {
     builder b;
-    bpe *m = NULL;
     int all;
     int32_t status = start(&b, spec, 0, error);
     if (status == UNITOK_OK) status = add_pieces(&b);
     if (status == UNITOK_OK && !add_all_splits(&b)) status = fail_memory(error);
-    status = finish(&b, status, &m);
-    if (status == UNITOK_OK && !m->is_unused && !find_wholes(m, spec, &all)) status = fail_memory(error);
-    if (status == UNITOK_OK) *ret = m;
-    else bpe_free(m);
-    return status;
+    return finish(&b, status, ret, &all);
 }
 
 void bpe_free(bpe *m)
@@ -544,7 +565,8 @@ void bpe_free(bpe *m)
     if (!m) return;
     symbols_free(&m->symbols);
     string_table_free(&m->pieces);
-    mem_free(m->pairs);
+    mem_free(m->pairs.slots);
+    mem_free(m->rest.slots);
     mem_free(m->dense);
     mem_free(m->wholes);
     mem_free(m->made);

@@ -10,7 +10,11 @@
  *     63 .... 43 | 42 .... 22 | 21 .... 0
  *     left       | right      | merge          all ones: a free slot
  *
- * Merges are numbered best first; what they make and how they rank stands in tables of their own. */
+ * Merges are numbered best first; what they make and how they rank stands in tables of their own.
+ *
+ * Of all ways to divide a piece in two, merging from characters comes past at most one: what happens inside a piece does
+ * not depend on what stands around it, so it is the pair that is left when the piece alone is encoded. These pairs have
+ * a table of their own: usually a third of all. Dropout comes past the others too. */
 #define BPE_SYMBOL_BITS 21
 #define BPE_MERGE_BITS 22
 #define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
@@ -40,10 +44,15 @@ typedef struct bpe_whole {
     uint64_t low, high;
 } bpe_whole;
 
+typedef struct bpe_pairs {
+    uint64_t *slots; /* [0..1 << n_bits), at most half taken; NULL: none */
+    int n_bits;
+} bpe_pairs;
+
 struct bpe {
     symbols symbols;
-    uint64_t *pairs;     /* [0..1 << pair_bits), at most half taken */
-    int pair_bits;
+    bpe_pairs pairs;     /* that come about where no merge is dropped: */
+    bpe_pairs rest;      /* here are all others */
     uint32_t *dense;     /* [0..BPE_DENSE * BPE_DENSE): the merge of two symbols below BPE_DENSE */
     uint32_t n_merges;
     uint32_t tied_from;  /* merges below this have a rank of their own, which is their number */
@@ -70,21 +79,25 @@ INLINE uint64_t bpe_pair_key(uint32_t left, uint32_t right)
     return (uint64_t)left << BPE_SYMBOL_BITS | right;
 }
 
-INLINE uint32_t bpe_pair_hash(uint64_t key, int pair_bits)
+INLINE uint32_t bpe_pair_hash(uint64_t key, int n_bits)
 {
-    return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - pair_bits));
+    return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - n_bits));
+}
+
+/* The slot of a pair, or a free one. */
+INLINE uint64_t *bpe_find_pair(const bpe_pairs *pairs, uint64_t key)
+{
+    uint32_t mask = (UINT32_C(1) << pairs->n_bits) - 1;
+    for (uint32_t at = bpe_pair_hash(key, pairs->n_bits);; at = (at + 1) & mask) {
+        uint64_t slot = pairs->slots[at];
+        if (slot >> BPE_MERGE_BITS == key || slot == BPE_FREE) return &pairs->slots[at];
+    }
 }
 
 /* The merge of two neighbours, BPE_NO_MERGE if they have none. */
-INLINE uint32_t bpe_find_merge(const bpe *m, uint32_t left, uint32_t right)
+INLINE uint32_t bpe_find_merge(const bpe_pairs *pairs, uint32_t left, uint32_t right)
 {
-    if ((left | right) < BPE_DENSE) return m->dense[left * BPE_DENSE + right];
-    uint64_t key = bpe_pair_key(left, right);
-    uint32_t mask = (UINT32_C(1) << m->pair_bits) - 1, at = bpe_pair_hash(key, m->pair_bits);
-    for (;; at = (at + 1) & mask) {
-        uint64_t slot = m->pairs[at];
-        if (slot >> BPE_MERGE_BITS == key || slot == BPE_FREE) return (uint32_t)slot & BPE_NO_MERGE;
-    }
+    return (uint32_t)*bpe_find_pair(pairs, bpe_pair_key(left, right)) & BPE_NO_MERGE;
 }
 
 #define BPE_WHOLE_KEY ((UINT64_C(1) << 36) - 1) /* of `high`: all but the id */
@@ -115,3 +128,8 @@ INLINE bpe_whole *bpe_find_whole(const bpe *m, bpe_whole key)
         if ((slot->low == key.low && (slot->high & BPE_WHOLE_KEY) == key.high) || slot->high == 0) return slot;
     }
 }
+
+/* For bpe_build.c: encodes a piece of a model without unused ones by merging alone, and tells which pair merged last,
+ * BPE_FREE if none did. As bpe_segment else. */
+int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens,
+                      uint64_t *ret_last);
