@@ -101,7 +101,11 @@ INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int first)
 
 INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
 {
-    return merge < m->tied_from ? merge : merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->made[merge].rank;
+    if (merge < m->tied_from) {
+        PREFETCH(&m->made[merge]); /* if the pair merges */
+        return merge;
+    }
+    return merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->made[merge].rank;
 }
 
 INLINE int may_follow(finder f, const bpe_made *made, uint32_t left)
@@ -454,9 +458,10 @@ int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
 {
     if (m->wholes && n_bytes - 1 < BPE_WHOLE_BYTES && n_bytes > 0) {
-        uint64_t high = bpe_find_whole(m, bpe_whole_key(text, n_bytes))->high;
-        if (high) {
-            tokens[0].id = (int32_t)(high >> 36);
+        bpe_whole key = bpe_whole_key(text, n_bytes);
+        const bpe_whole *slot = bpe_may_be_whole(m, key) ? bpe_find_whole(m, key) : NULL;
+        if (slot && slot->high) {
+            tokens[0].id = (int32_t)(slot->high >> 36);
             tokens[0].end = (uint32_t)n_bytes;
             return 1;
         }
@@ -490,7 +495,7 @@ int64_t bpe_memory_bytes(const bpe *m)
     if (m->rest.slots) n_bytes += sizeof *m->rest.slots << m->rest.n_bits;
     n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
     n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
-    if (m->wholes) n_bytes += sizeof *m->wholes << m->whole_bits;
+    if (m->wholes) n_bytes += (sizeof *m->wholes << m->whole_bits) + ((size_t)1 << (m->whole_bits + BPE_FILTER_BITS - 3));
     return (int64_t)n_bytes;
 }
 

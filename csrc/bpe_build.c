@@ -352,7 +352,8 @@ static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_a
     m->whole_bits = 4;
     while (INT64_C(1) << m->whole_bits < 2 * spec->n_pieces) m->whole_bits++;
     m->wholes = mem_zalloc((size_t)1 << m->whole_bits, sizeof *m->wholes);
-    for (int64_t k = 0; tokens && m->wholes && n >= 0 && k < spec->n_pieces; k++) {
+    m->whole_filter = mem_zalloc((size_t)1 << (m->whole_bits + BPE_FILTER_BITS - 6), sizeof *m->whole_filter);
+    for (int64_t k = 0; tokens && m->wholes && m->whole_filter && n >= 0 && k < spec->n_pieces; k++) {
         int64_t n_bytes, id = spec->ids[k];
         const uint8_t *piece = piece_at(spec, k, &n_bytes);
         uint64_t last;
@@ -361,13 +362,15 @@ static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_a
         if (n != 1 || tokens[0].id != id) *ret_all = 0;
         else if (n_bytes <= BPE_WHOLE_BYTES) {
             bpe_whole key = bpe_whole_key(piece, n_bytes), *slot = bpe_find_whole(m, key);
+            uint64_t bit = bpe_filter_bit(m, key);
+            m->whole_filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
             key.high |= (uint64_t)id << 36;
             *slot = key;
         }
     }
     mem_free(tokens);
     bpe_scratch_free(&scratch);
-    return tokens && m->wholes && n >= 0;
+    return tokens && m->wholes && m->whole_filter && n >= 0;
 }
 
 /* The tables that come from all pieces and pairs. Where bytes and unknown characters merge, what is left of a piece alone
@@ -569,6 +572,7 @@ void bpe_free(bpe *m)
     mem_free(m->rest.slots);
     mem_free(m->dense);
     mem_free(m->wholes);
+    mem_free(m->whole_filter);
     mem_free(m->made);
     mem_free(m->ids);
     mem_free(m->lengths);

@@ -40,6 +40,9 @@ typedef struct bpe_made {
  *            id         | n_bytes  | bytes 8..11       0: a free slot */
 #define BPE_WHOLE_BYTES 12
 
+/* Of most segments a bit in a small filter already tells that they are none: with this, one in sixteen is set, or less. */
+#define BPE_FILTER_BITS 3
+
 typedef struct bpe_whole {
     uint64_t low, high;
 } bpe_whole;
@@ -60,6 +63,7 @@ struct bpe {
     uint32_t n_symbols;
     bpe_whole *wholes; /* [0..1 << whole_bits), at most half taken; NULL: none */
     int whole_bits;
+    uint64_t *whole_filter; /* one bit for every BPE_FILTER_BITS more of the hash: segments that are none end here, mostly */
     int32_t *ids;       /* [0..n_symbols): TOKEN_UNKNOWN for what is no piece */
     uint32_t *lengths;  /* [0..n_symbols): bytes; NULL where there are no unused pieces */
     uint8_t *is_unused; /* likewise */
@@ -118,15 +122,31 @@ INLINE bpe_whole bpe_whole_key(const uint8_t *text, int64_t n_bytes)
     return key;
 }
 
+INLINE uint64_t bpe_whole_hash(bpe_whole key)
+{
+    return (key.low ^ key.high * UINT64_C(0xC2B2AE3D27D4EB4F)) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
 /* The slot of the key, or a free one. */
 INLINE bpe_whole *bpe_find_whole(const bpe *m, bpe_whole key)
 {
     uint32_t mask = (UINT32_C(1) << m->whole_bits) - 1;
-    uint64_t hash = (key.low ^ key.high * UINT64_C(0xC2B2AE3D27D4EB4F)) * UINT64_C(0x9E3779B97F4A7C15);
-    for (uint32_t at = (uint32_t)(hash >> (64 - m->whole_bits));; at++) {
+    for (uint32_t at = (uint32_t)(bpe_whole_hash(key) >> (64 - m->whole_bits));; at++) {
         bpe_whole *slot = &m->wholes[at & mask];
         if ((slot->low == key.low && (slot->high & BPE_WHOLE_KEY) == key.high) || slot->high == 0) return slot;
     }
+}
+
+/* The number of the key's bit in m->whole_filter. */
+INLINE uint64_t bpe_filter_bit(const bpe *m, bpe_whole key)
+{
+    return bpe_whole_hash(key) >> (64 - m->whole_bits - BPE_FILTER_BITS);
+}
+
+INLINE int bpe_may_be_whole(const bpe *m, bpe_whole key)
+{
+    uint64_t bit = bpe_filter_bit(m, key);
+    return m->whole_filter[bit >> 6] >> (bit & 63) & 1;
 }
 
 /* For bpe_build.c: encodes a piece of a model without unused ones by merging alone, and tells which pair merged last,
