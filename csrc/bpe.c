@@ -99,13 +99,10 @@ INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int first)
     return merge;
 }
 
+/* BPE_NO_MERGE ranks last. */
 INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
 {
-    if (merge < m->tied_from) {
-        PREFETCH(&m->made[merge]); /* if the pair merges */
-        return merge;
-    }
-    return merge == BPE_NO_MERGE ? BPE_NO_MERGE : m->made[merge].rank;
+    return UNLIKELY(merge - m->tied_from < m->n_merges - m->tied_from) ? m->made[merge].rank : merge;
 }
 
 INLINE int may_follow(finder f, const bpe_made *made, uint32_t left)
@@ -141,14 +138,36 @@ INLINE int highest_bit_of(uint64_t v)
 #define SHORT_STEP 8
 
 typedef struct short_text {
-    uint32_t symbols[SHORT_SYMBOLS], starts[SHORT_SYMBOLS];
+    uint32_t symbols[SHORT_SYMBOLS + SHORT_STEP], starts[SHORT_SYMBOLS]; /* of the last step, those that are not there */
     uint64_t keys[SHORT_SYMBOLS]; /* of the pair that begins here; SHORT_NO_KEY or more where none may merge */
 } short_text;
 
-INLINE void set_key(finder f, short_text *t, int left, int right, int first)
+INLINE uint64_t short_key(const bpe *m, uint32_t merge, int at)
 {
-    uint32_t merge = look_up(f, t->symbols[left], t->symbols[right], first);
-    t->keys[left] = (uint64_t)rank_of(f.m, merge) << 28 | (uint64_t)left << BPE_MERGE_BITS | merge;
+    return (uint64_t)rank_of(m, merge) << 28 | (uint64_t)at << BPE_MERGE_BITS | merge;
+}
+
+INLINE void set_key(finder f, short_text *t, int left, int right)
+{
+    uint32_t merge = look_up(f, t->symbols[left], t->symbols[right], 0);
+    if (LIKELY(merge != BPE_NO_MERGE)) PREFETCH(&f.m->made[merge]);
+    t->keys[left] = short_key(f.m, merge, left);
+}
+
+/* The keys of all pairs before any merge, and NO_KEY behind. is_dense: all symbols are below BPE_DENSE. */
+INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
+{
+    for (int i = 0; i < SHORT_STEP; i++) t->symbols[n + i] = SYMBOL_NONE;
+    if (LIKELY(is_dense && !f.splits)) {
+        for (int i = 0; i < n; i += SHORT_STEP)
+            for (int k = i; k < i + SHORT_STEP; k++)
+                t->keys[k] = short_key(f.m, f.m->dense[t->symbols[k] * BPE_DENSE + t->symbols[k + 1]], k);
+        return;
+    }
+    for (int i = 0; i < n || i % SHORT_STEP; i++) {
+        uint32_t merge = i + 1 < n ? look_up(f, t->symbols[i], t->symbols[i + 1], 1) : BPE_NO_MERGE;
+        t->keys[i] = short_key(f.m, merge, i);
+    }
 }
 
 INLINE uint64_t lesser(uint64_t a, uint64_t b)
@@ -158,22 +177,22 @@ INLINE uint64_t lesser(uint64_t a, uint64_t b)
 
 INLINE uint64_t least_key(const short_text *t, int n)
 {
-    uint64_t best = SHORT_NO_KEY;
+    uint64_t a = SHORT_NO_KEY, b = a, c = a, d = a;
     for (int i = 0; i < n; i += SHORT_STEP) {
         const uint64_t *k = t->keys + i;
-        uint64_t left = lesser(lesser(k[0], k[1]), lesser(k[2], k[3]));
-        uint64_t right = lesser(lesser(k[4], k[5]), lesser(k[6], k[7]));
-        best = lesser(best, lesser(left, right));
+        a = lesser(lesser(k[0], k[4]), a);
+        b = lesser(lesser(k[1], k[5]), b);
+        c = lesser(lesser(k[2], k[6]), c);
+        d = lesser(lesser(k[3], k[7]), d);
     }
-    return best;
+    return lesser(lesser(a, b), lesser(c, d));
 }
 
 /* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. */
-INLINE uint64_t merge_short(finder f, short_text *t, int n, double dropout, uint64_t *stream)
+INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout, uint64_t *stream)
 {
     uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1, best;
-    for (int i = 0; i + 1 < n; i++) set_key(f, t, i, i + 1, 1);
-    for (int i = n - 1; i == n - 1 || i % SHORT_STEP; i++) t->keys[i] = SHORT_NO_KEY;
+    set_keys(f, t, n, is_dense);
     while ((best = least_key(t, n)) < SHORT_NO_KEY) {
         int at = (int)(best >> BPE_MERGE_BITS & (SHORT_SYMBOLS - 1));
         t->keys[at] = SHORT_NO_KEY;
@@ -188,18 +207,18 @@ INLINE uint64_t merge_short(finder f, short_text *t, int n, double dropout, uint
         if (before) {
             int left = highest_bit_of(before);
             t->keys[left] = SHORT_NO_KEY;
-            if (may_follow(f, made, t->symbols[left])) set_key(f, t, left, at, 0);
+            if (may_follow(f, made, t->symbols[left])) set_key(f, t, left, at);
         }
-        if (after && may_precede(f, made, t->symbols[lowest_bit(after)])) set_key(f, t, at, lowest_bit(after), 0);
+        if (after && may_precede(f, made, t->symbols[lowest_bit(after)])) set_key(f, t, at, lowest_bit(after));
     }
     return alive;
 }
 
-INLINE int64_t merge_few(finder f, short_text *t, int n, uint32_t n_bytes, double dropout, uint64_t *stream,
-                         token *tokens)
+INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t n_bytes, double dropout,
+                         uint64_t *stream, token *tokens)
 {
     output out = {f.m, f.splits, tokens, 0, 0, f.call};
-    uint64_t alive = merge_short(f, t, n, dropout, stream);
+    uint64_t alive = merge_short(f, t, n, is_dense, dropout, stream);
     while (alive) {
         int at = lowest_bit(alive);
         alive &= alive - 1;
@@ -347,7 +366,7 @@ static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *str
 typedef struct cut_output {
     uint32_t *symbols, *starts;
     int64_t n;
-    uint32_t start;
+    uint32_t start, any; /* any: the bits that symbols have */
 } cut_output;
 
 INLINE void put_symbol(cut_output *out, uint32_t symbol, int64_t n_bytes)
@@ -357,6 +376,7 @@ INLINE void put_symbol(cut_output *out, uint32_t symbol, int64_t n_bytes)
         out->starts[out->n] = out->start;
     }
     out->start += (uint32_t)n_bytes;
+    out->any |= symbol;
     out->n++;
 }
 
@@ -412,7 +432,7 @@ static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *tex
 {
     long_text t;
     if (!begin_long(s, &t, n)) return -1;
-    cut_output cut = {t.symbols, t.starts, 0, 0};
+    cut_output cut = {t.symbols, t.starts, 0, 0, 0};
     cut_text(f.m, text, n_bytes, &cut);
     *ret_last = merge_long(f, &t, dropout, stream);
     output out = {f.m, f.splits, tokens, 0, 0, f.call};
@@ -423,7 +443,7 @@ static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *tex
 
 static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t n_bytes)
 {
-    cut_output cut = {NULL, NULL, 0, 0};
+    cut_output cut = {NULL, NULL, 0, 0, 0};
     cut_text(m, text, n_bytes, &cut);
     return cut.n;
 }
@@ -441,9 +461,9 @@ INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
             return encode_many(f, s, text, n_bytes, n, dropout, stream, tokens, &last);
     }
     short_text t;
-    cut_output cut = {t.symbols, t.starts, 0, 0};
+    cut_output cut = {t.symbols, t.starts, 0, 0, 0};
     cut_text(m, text, n_bytes, &cut);
-    return cut.n ? merge_few(f, &t, (int)cut.n, cut.start, dropout, stream, tokens) : 0;
+    return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, dropout, stream, tokens) : 0;
 }
 
 int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens,
