@@ -450,17 +450,20 @@ static int32_t add_merges(builder *b, const uint32_t *pieces, const int64_t *lef
     return UNITOK_OK;
 }
 
-/* Pieces of one character match in texts; with fallback, "<0x00>" to "<0xFF>" are the symbols of bytes. */
+/* Pieces of one character match in texts; with fallback, "<0x00>" to "<0xFF>" are the symbols of bytes. Characters first,
+ * and of those ASCII: see BPE_DENSE. */
 static int32_t add_vocabulary(builder *b)
 {
     static const char digits[] = "0123456789ABCDEF";
-    for (int64_t k = 0; k < b->spec->n_pieces; k++) {
-        int64_t n_bytes, id = b->spec->ids[k];
-        const uint8_t *piece = piece_at(b->spec, k, &n_bytes);
-        int is_character = first_bytes(piece, n_bytes) == n_bytes;
-        b->numbers[k] = is_character ? add_character(b, piece, n_bytes, id, 0) : add_symbol(b, id, n_bytes, 0);
-        if (!b->numbers[k]) return fail_memory(b->error);
-    }
+    for (int turn = 0; turn < 3; turn++)
+        for (int64_t k = 0; k < b->spec->n_pieces; k++) {
+            int64_t n_bytes, id = b->spec->ids[k];
+            const uint8_t *piece = piece_at(b->spec, k, &n_bytes);
+            int is_character = first_bytes(piece, n_bytes) == n_bytes;
+            if (turn != (is_character ? n_bytes > 1 : 2)) continue;
+            b->numbers[k] = is_character ? add_character(b, piece, n_bytes, id, 0) : add_symbol(b, id, n_bytes, 0);
+            if (!b->numbers[k]) return fail_memory(b->error);
+        }
     for (int byte = 0; byte < 256 && (b->m->flags & BPE_BYTE_FALLBACK); byte++) {
         uint8_t name[6] = {'<', '0', 'x', (uint8_t)digits[byte >> 4], (uint8_t)digits[byte & 15], '>'};
         int64_t k = string_table_find(&b->strings, name, 6);
