@@ -11,6 +11,7 @@
 
 #include "bpe.h"
 #include "pieces.h"
+#include "rng.h"
 #include "words.h"
 
 #define TEXT_MAX 4096
@@ -90,7 +91,8 @@ static int64_t slow_put(const uint8_t *text, int64_t begin, int64_t end, int dep
     return n + 1;
 }
 
-static int64_t slow_encode(const uint8_t *text, int64_t n_bytes)
+/* With a stream: whatever is due is dropped with probability `dropout`. */
+static int64_t slow_dropout(const uint8_t *text, int64_t n_bytes, double dropout, uint64_t *stream)
 {
     int64_t n = 0;
     memset(split_at, 0, sizeof split_at);
@@ -101,6 +103,10 @@ static int64_t slow_encode(const uint8_t *text, int64_t n_bytes)
         for (int64_t i = 0; i < n_slow; i++)
             if (slow[i].merge >= 0 && (best < 0 || scores[slow[i].merge] > scores[slow[best].merge])) best = i;
         if (best < 0) break;
+        if (stream && rng_unit(stream) < dropout) {
+            slow[best].merge = -1;
+            continue;
+        }
         slow[best].end = slow[best + 1].end;
         memmove(&slow[best + 1], &slow[best + 2], (size_t)(n_slow - best - 2) * sizeof *slow);
         n_slow--;
@@ -109,6 +115,11 @@ static int64_t slow_encode(const uint8_t *text, int64_t n_bytes)
     }
     for (int64_t i = 0; i < n_slow; i++) n = slow_put(text, slow[i].begin, slow[i].end, 0, n);
     return n;
+}
+
+static int64_t slow_encode(const uint8_t *text, int64_t n_bytes)
+{
+    return slow_dropout(text, n_bytes, 0, NULL);
 }
 
 /* ----------------------------------------------------------------------------------------- Random models ----- */
@@ -163,6 +174,16 @@ static void check_equal(const token *tokens, int64_t n, int64_t n_expected)
     for (int64_t k = 0; k < n; k++) CHECK(tokens[k].id == slow_tokens[k].id && tokens[k].end == slow_tokens[k].end);
 }
 
+/* A dropout that drops nothing looks at all pairs, and asks no filter: bpe_segment must not miss what it finds. */
+static void check_all_pairs(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes)
+{
+    static token tokens[3 * TEXT_MAX], all[3 * TEXT_MAX];
+    uint64_t stream = random_u64();
+    int64_t n = bpe_segment(m, s, text, n_bytes, tokens);
+    CHECK(n == bpe_segment_dropout(m, s, text, n_bytes, 1e-300, &stream, all));
+    CHECK(!memcmp(tokens, all, (size_t)n * sizeof *tokens));
+}
+
 static void test_random(void)
 {
     static uint8_t text[TEXT_MAX];
@@ -179,6 +200,7 @@ static void test_random(void)
             int64_t n_bytes = random_text(text, random_below(random_below(8) ? 30 : 300), set);
             int64_t n = guarded(m, &scratch, text, n_bytes, &tokens);
             check_equal(tokens, n, slow_encode(text, n_bytes));
+            check_all_pairs(m, &scratch, text, n_bytes);
         }
         bpe_scratch_free(&scratch);
         bpe_free(m);
@@ -187,11 +209,62 @@ static void test_random(void)
     printf("ok %s\n", running);
 }
 
-/* What dropout leaves is still the text, in pieces: 0 is bpe_segment, 1 is characters. */
+/* Of 400 characters: more than a square has room for. Pairs of them, and pairs of what is there. */
+static void many_characters(void)
+{
+    pieces_clear(&pieces);
+    while (pieces.n < PIECES_MAX) {
+        uint8_t piece[64];
+        int64_t n_bytes = 0;
+        for (int half = 0; half < 2; half++) {
+            int64_t i = random_below(400), k = pieces.n ? random_below(pieces.n) : 0;
+            if (pieces.n < 300) {
+                piece[n_bytes++] = (uint8_t)(0xC4 + i / 64);
+                piece[n_bytes++] = (uint8_t)(0x80 + i % 64);
+            } else if (n_bytes + pieces.offsets[k + 1] - pieces.offsets[k] <= (int64_t)sizeof piece) {
+                memcpy(piece + n_bytes, pieces.data + pieces.offsets[k], (size_t)(pieces.offsets[k + 1] - pieces.offsets[k]));
+                n_bytes += pieces.offsets[k + 1] - pieces.offsets[k];
+            }
+        }
+        types[pieces.n] = UNITOK_PIECE_NORMAL;
+        scores[pieces.n] = random_below(8) ? -(double)pieces.n : (double)random_below(4);
+        pieces_add(&pieces, piece, n_bytes);
+    }
+}
+
+static void test_many_characters(void)
+{
+    static uint8_t text[TEXT_MAX];
+    running = "many characters";
+    for (int round = 0; round < 5; round++) {
+        bpe *m = NULL;
+        bpe_scratch scratch = {0};
+        many_characters();
+        unitok_spec spec = spec_of(UNITOK_KIND_BPE);
+        CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK);
+        for (int k = 0; k < 100; k++) {
+            token *tokens;
+            int64_t n_bytes = 0;
+            for (int64_t n = random_below(random_below(8) ? 5 : 40); n > 0; n--) {
+                int64_t p = random_below(pieces.n), n_piece = pieces.offsets[p + 1] - pieces.offsets[p];
+                memcpy(text + n_bytes, pieces.data + pieces.offsets[p], (size_t)n_piece);
+                n_bytes += n_piece;
+            }
+            int64_t n = guarded(m, &scratch, text, n_bytes, &tokens);
+            check_equal(tokens, n, slow_encode(text, n_bytes));
+            check_all_pairs(m, &scratch, text, n_bytes);
+        }
+        bpe_scratch_free(&scratch);
+        bpe_free(m);
+    }
+    printf("ok %s\n", running);
+}
+
+/* The slow one draws alike; 0 is bpe_segment, 1 is characters. */
 static void test_dropout(void)
 {
     static uint8_t text[TEXT_MAX];
-    static token tokens[TEXT_MAX], again[TEXT_MAX];
+    static token tokens[TEXT_MAX];
     running = "dropout";
     for (int round = 0; round < 100; round++) {
         bpe *m = NULL;
@@ -200,11 +273,13 @@ static void test_dropout(void)
         random_model(round % 5);
         unitok_spec spec = spec_of(UNITOK_KIND_BPE);
         CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK);
-        int64_t n_bytes = random_text(text, random_below(300), round % 5);
-        int64_t n = bpe_segment_dropout(m, &scratch, text, n_bytes, 0.3, &stream, tokens);
-        CHECK(n == bpe_segment_dropout(m, &scratch, text, n_bytes, 0.3, &same, again));
-        CHECK(!memcmp(tokens, again, (size_t)n * sizeof *tokens) && stream == same);
-        CHECK(n == 0 || tokens[n - 1].end == n_bytes);
+        int64_t n, n_bytes = 0;
+        for (int k = 0; k < 20; k++) {
+            n_bytes = random_text(text, random_below(k % 4 ? 30 : 300), round % 5);
+            n = bpe_segment_dropout(m, &scratch, text, n_bytes, 0.3, &stream, tokens);
+            check_equal(tokens, n, slow_dropout(text, n_bytes, 0.3, &same));
+            CHECK(stream == same);
+        }
         n = bpe_segment_dropout(m, &scratch, text, n_bytes, 0, &stream, tokens);
         check_equal(tokens, n, slow_encode(text, n_bytes));
         slow_cut(text, n_bytes);
@@ -338,6 +413,14 @@ static void encode_guarded(const bpe *m, int set)
     bpe_scratch_free(&scratch);
 }
 
+static void compare_all_pairs(const bpe *m, int set)
+{
+    uint8_t text[300];
+    bpe_scratch scratch = {0};
+    for (int k = 0; k < 20; k++) check_all_pairs(m, &scratch, text, random_text(text, random_below(k < 15 ? 20 : 300), set));
+    bpe_scratch_free(&scratch);
+}
+
 static void test_merges(void)
 {
     static int64_t left[PIECES_BYTES_MAX], right[PIECES_BYTES_MAX], merged[PIECES_BYTES_MAX];
@@ -349,6 +432,10 @@ static void test_merges(void)
             char name[8];
             snprintf(name, sizeof name, "<0x%02X>", byte);
             if (round % 4 == 1 || random_below(3)) pieces_add(&pieces, name, 6);
+        }
+        for (int k = 0; k < round % 8; k++) { /* bytes that merge: BPE_WHOLE */
+            static const char *const names[] = {"<0x61><0x62>", "<0x61><0x61>", "<0x61><0x62><0x63>", "<0x62><0x63>"};
+            pieces_add(&pieces, names[k % 4], (int64_t)strlen(names[k % 4]));
         }
         unitok_spec spec = spec_of(UNITOK_KIND_BPE);
         spec.scores = NULL;
@@ -362,6 +449,7 @@ static void test_merges(void)
             int32_t status = bpe_new_merges(&spec, left, right, merged, n, unknown, flags, &m, &error);
             if (status == UNITOK_OK) encode_guarded(m, set);
             else CHECK(status == UNITOK_ERROR_MEMORY && alloc_failures && !m);
+            if (status == UNITOK_OK && !fail_at && !(flags & BPE_IGNORE_MERGES)) compare_all_pairs(m, set);
             alloc_fail_at = 0;
             bpe_free(m);
             CHECK(alloc_live_blocks == 0);
@@ -439,6 +527,7 @@ int main(void)
     text_guard = guard_new(TEXT_MAX);
     token_guard = guard_new(3 * TEXT_MAX * sizeof(token));
     test_random();
+    test_many_characters();
     test_dropout();
     test_long();
     test_deep();
