@@ -84,7 +84,8 @@ typedef struct finder {
 } finder;
 
 /* The merge of two neighbours. The reference notes how an unused piece can be made whenever it looks a pair up that can
- * merge, whether it does or not, so this must be called for the same pairs and in its order. `first`: before any merge. */
+ * merge, whether it does or not, so this must be called for the same pairs and in its order. `first`: before any
+ * merge. */
 INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int first)
 {
     const bpe *m = f.m;
@@ -138,7 +139,7 @@ INLINE int highest_bit_of(uint64_t v)
 #define SHORT_STEP 8
 
 typedef struct short_text {
-    uint32_t symbols[SHORT_SYMBOLS + SHORT_STEP], starts[SHORT_SYMBOLS]; /* of the last step, those that are not there */
+    uint32_t symbols[SHORT_SYMBOLS + SHORT_STEP], starts[SHORT_SYMBOLS]; /* beyond the last: SYMBOL_NONE */
     uint64_t keys[SHORT_SYMBOLS]; /* of the pair that begins here; SHORT_NO_KEY or more where none may merge */
 } short_text;
 
@@ -515,7 +516,8 @@ int64_t bpe_memory_bytes(const bpe *m)
     if (m->rest.slots) n_bytes += sizeof *m->rest.slots << m->rest.n_bits;
     n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
     n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
-    if (m->wholes) n_bytes += (sizeof *m->wholes << m->whole_bits) + ((size_t)1 << (m->whole_bits + BPE_FILTER_BITS - 3));
+    if (m->wholes) n_bytes += sizeof *m->wholes << m->whole_bits;
+    if (m->whole_filter) n_bytes += (size_t)1 << (m->whole_bits + BPE_FILTER_BITS - 3);
     return (int64_t)n_bytes;
 }
 

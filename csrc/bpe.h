@@ -2,7 +2,8 @@
  *
  * The text becomes symbols (symbols.h); neighbours merge, the best pair first and the leftmost among equals, until no
  * pair is left that may. Merging never touches strings: symbols are numbers, and a table (bpe_tables.h) holds every
- * pair that can ever come about. A segment that is itself a piece is looked up at once, where that is proven to be the same.
+ * pair that can ever come about. A segment that is itself a piece is looked up at once, where that is proven to be the
+ * same.
  *
  *     l o w e r   (e,r) 3  (l,o) 5  (o,w) 9        keys: rank << 32 | position, the least of them merges
  *     l o w er             (l,o) 5  (o,w) 9

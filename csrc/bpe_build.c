@@ -373,8 +373,8 @@ static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_a
     return tokens && m->wholes && m->whole_filter && n >= 0;
 }
 
-/* The tables that come from all pieces and pairs. Where bytes and unknown characters merge, what is left of a piece alone
- * is not all that can be met. */
+/* The tables that come from all pieces and pairs. Where bytes and unknown characters merge, what is left of a piece
+ * alone is not all that can be met. */
 static int finish_tables(builder *b, int *ret_all)
 {
     bpe *m = b->m;
@@ -450,8 +450,8 @@ static int32_t add_merges(builder *b, const uint32_t *pieces, const int64_t *lef
     return UNITOK_OK;
 }
 
-/* Pieces of one character match in texts; with fallback, "<0x00>" to "<0xFF>" are the symbols of bytes. Characters first,
- * and of those ASCII: see BPE_DENSE. */
+/* Pieces of one character match in texts; with fallback, "<0x00>" to "<0xFF>" are the symbols of bytes. Characters
+ * first, and of those ASCII: see BPE_DENSE. */
 static int32_t add_vocabulary(builder *b)
 {
     static const char digits[] = "0123456789ABCDEF";

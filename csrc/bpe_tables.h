@@ -12,8 +12,8 @@
  *
  * Merges are numbered best first; what they make and how they rank stands in tables of their own.
  *
- * Of all ways to divide a piece in two, merging from characters comes past at most one: what happens inside a piece does
- * not depend on what stands around it, so it is the pair that is left when the piece alone is encoded. These pairs have
+ * Of all ways to divide a piece in two, merging from characters comes past at most one: what happens inside a piece
+ * does not depend on what stands around it, so it is the pair that is left when the piece alone is encoded. These pairs have
  * a table of their own: about half of SentencePiece's. Dropout comes past the others too. */
 #define BPE_SYMBOL_BITS 21
 #define BPE_MERGE_BITS 22
@@ -40,7 +40,7 @@ typedef struct bpe_made {
  *            id         | n_bytes  | bytes 8..11       0: a free slot */
 #define BPE_WHOLE_BYTES 12
 
-/* Of most segments a bit in a small filter already tells that they are none: with this, one in sixteen is set, or less. */
+/* Of most segments a bit in a small filter already tells that they are none: one in sixteen is set, or less. */
 #define BPE_FILTER_BITS 3
 
 typedef struct bpe_whole {
@@ -63,7 +63,7 @@ struct bpe {
     uint32_t n_symbols;
     bpe_whole *wholes; /* [0..1 << whole_bits), at most half taken; NULL: none */
     int whole_bits;
-    uint64_t *whole_filter; /* one bit for every BPE_FILTER_BITS more of the hash: segments that are none end here, mostly */
+    uint64_t *whole_filter; /* a bit for each value of BPE_FILTER_BITS more of the hash */
     int32_t *ids;       /* [0..n_symbols): TOKEN_UNKNOWN for what is no piece */
     uint32_t *lengths;  /* [0..n_symbols): bytes; NULL where there are no unused pieces */
     uint8_t *is_unused; /* likewise */

@@ -222,8 +222,9 @@ static void many_characters(void)
                 piece[n_bytes++] = (uint8_t)(0xC4 + i / 64);
                 piece[n_bytes++] = (uint8_t)(0x80 + i % 64);
             } else if (n_bytes + pieces.offsets[k + 1] - pieces.offsets[k] <= (int64_t)sizeof piece) {
-                memcpy(piece + n_bytes, pieces.data + pieces.offsets[k], (size_t)(pieces.offsets[k + 1] - pieces.offsets[k]));
-                n_bytes += pieces.offsets[k + 1] - pieces.offsets[k];
+                int64_t n_half = pieces.offsets[k + 1] - pieces.offsets[k];
+                memcpy(piece + n_bytes, pieces.data + pieces.offsets[k], (size_t)n_half);
+                n_bytes += n_half;
             }
         }
         types[pieces.n] = UNITOK_PIECE_NORMAL;
