@@ -13,8 +13,8 @@
  * Merges are numbered best first; what they make and how they rank stands in tables of their own.
  *
  * Of all ways to divide a piece in two, merging from characters comes past at most one: what happens inside a piece
- * does not depend on what stands around it, so it is the pair that is left when the piece alone is encoded. These pairs have
- * a table of their own: about half of SentencePiece's. Dropout comes past the others too. */
+ * does not depend on what stands around it, so it is the pair that is left when the piece alone is encoded. These pairs
+ * have a table of their own: about half of SentencePiece's. Dropout comes past the others too. */
 #define BPE_SYMBOL_BITS 21
 #define BPE_MERGE_BITS 22
 #define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
