@@ -14,8 +14,7 @@
  * For rule 5 part by part, bytes that repeat the space symbol are held back, as a count, until another byte comes.
  */
 
-#include "normalize.h"
-
+#include "normalize_plain.h"
 #include "utf8.h"
 
 static const uint8_t U2581[3] = {0xE2, 0x96, 0x81};
@@ -200,123 +199,18 @@ int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *tex
 
 /* -------------------------------------------------------------------------------------------- Part by part ---- */
 
-#define HIGH_BITS 0x8080808080808080
-
-/* Whether eight bytes of ASCII need no look, and no two of them nor a space before and the first are both spaces. */
-INLINE int is_plain_word(const unitok_normalizer *n, const uint8_t *p, uint64_t word, int removes, int is_after_space)
+/* What needs no look at charsmap or symbols, up to an item that does or to a want of room. Returns the bytes taken. */
+static int64_t take_plain(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
-    const uint8_t *slow = n->is_slow;
-    if (slow[p[0]] | slow[p[1]] | slow[p[2]] | slow[p[3]] | slow[p[4]] | slow[p[5]] | slow[p[6]] | slow[p[7]]) return 0;
-    if (!removes) return 1;
-    uint64_t spaces = ~((word ^ 0x2020202020202020) + ~HIGH_BITS) & HIGH_BITS; /* below 0x80: no carries */
-    return !(spaces & (spaces << 8 | (is_after_space ? 0x80 : 0)));
-}
-
-/* A scan over text that stands for itself. */
-typedef struct scan {
-    const unitok_normalizer *n;
-    const uint8_t *p, *end;
-    const uint8_t *last; /* where the character before p begins */
-    uint8_t before;      /* its class */
-} scan;
-
-/* Moves on by a character of this class and length, if that is plain. */
-INLINE int scan_take(scan *c, uint8_t here, int length)
-{
-    if (CLASS_CLASH(c->before, here)) return 0;
-    c->last = c->p;
-    c->before = here;
-    c->p += length;
-    return 1;
-}
-
-/* As many characters of two and of three bytes as follow each other. Returns 0 at one that is not plain. */
-INLINE int scan_high(scan *c)
-{
-    uint32_t word;
-    while (c->end - c->p >= 4 && ((word = load_u32(c->p)) & 0xC0E0) == 0x80C0) {
-        uint32_t code_point = (word & 0x1F) << 6 | (word >> 8 & 0x3F);
-        if (code_point < 0x80 || !scan_take(c, c->n->classes[code_point], 2)) return 0;
-    }
-    while (c->end - c->p >= 4 && ((word = load_u32(c->p)) & 0xC0C0F0) == 0x8080E0) {
-        uint32_t code_point = (word & 0xF) << 12 | (word >> 2 & 0xFC0) | (word >> 16 & 0x3F);
-        if (code_point < 0x800 || !scan_take(c, c->n->classes[code_point], 3)) return 0;
-    }
-    return 1;
-}
-
-/* A character of any length. */
-INLINE int scan_any(scan *c)
-{
-    int length = utf8_length(c->p, c->end - c->p);
-    if (!length) return 0;
-    uint32_t code_point = utf8_code_point(c->p, length);
-    return scan_take(c, length < 4 ? c->n->classes[code_point] : c->n->class_blocks[CLASS_BLOCK(code_point)], length);
-}
-
-/* Words of ASCII that need no look. The first character before them that could matter is checked once: those inside
- * words that need no look begin nothing with a second character of ASCII. */
-INLINE void scan_words(scan *c, int removes)
-{
-    const uint8_t *p = c->p, *end = c->end;
-    int is_after_space = c->before & CLASS_SPACE;
-    uint64_t word;
-    if (CLASS_CLASH(c->before, c->n->classes[*p])) return;
-    while (end - p >= 8 && !((word = load_u64(p)) & HIGH_BITS)) {
-        if (!is_plain_word(c->n, p, word, removes, is_after_space)) break;
-        is_after_space = p[7] == ' ';
-        p += 8;
-    }
-    if (p == c->p) return;
-    c->p = p;
-    c->last = p - 1;
-    c->before = c->n->classes[p[-1]];
-}
-
-/* ASCII, at least one character of it. Returns 0 at one that is not plain. */
-INLINE int scan_ascii(scan *c, int removes)
-{
-    while (c->p < c->end && *c->p < 0x80) {
-        scan_words(c, removes);
-        for (int i = 0; i < 8 && c->p < c->end && *c->p < 0x80; i++) {
-            if (!scan_take(c, c->n->classes[*c->p], 1)) return 0;
-        }
-    }
-    return 1;
-}
-
-/* How many bytes of text[0..n_bytes-1] stand for themselves, spaces apart, and need no look at what follows them; with
- * REMOVE_EXTRA_WHITESPACES a last space is left out. `is_cut`: the text goes on behind n_bytes. */
-static int64_t plain_run(const unitok_normalizer *n, const sink *s, const uint8_t *text, int64_t n_bytes, int is_cut)
-{
-    scan c = {n, text, text + n_bytes, text, s->is_after_space ? CLASS_SPACE : 0};
-    int removes = s->removes;
-    while (c.p < c.end) {
-        const uint8_t *from = c.p;
-        if (*c.p < 0x80 ? !scan_ascii(&c, removes) : !scan_high(&c)) break;
-        if (c.p == from && !scan_any(&c)) break;
-    }
-    if (c.before & CLASS_MORE && (c.p < c.end || is_cut)) c.p = c.last;
-    return c.p - text - (removes && c.p > text && c.p[-1] == ' ');
-}
-
-static void copy_run(sink *s, const uint8_t *run, int64_t n_bytes)
-{
-    release(s, s->n_held_bytes);
-    if (s->n_symbol_bytes == 1) {
-        memcpy(s->out + s->n_bytes, run, (size_t)n_bytes);
-        s->n_bytes += n_bytes;
-    } else {
-        for (int64_t i = 0; i < n_bytes; i++) {
-            if (run[i] == ' ') {
-                memcpy(s->out + s->n_bytes, s->symbol, 3);
-                s->n_bytes += 3;
-            } else {
-                s->out[s->n_bytes++] = run[i];
-            }
-        }
-    }
-    s->is_after_space = 0; /* no run ends with a space where that matters */
+    int64_t n_held = s->n_held_bytes, n_spaces = 0;
+    release(s, n_held);
+    plain_run run = normalize_plain(n, text, n_bytes, s->is_after_space, s->out + s->n_bytes, s->capacity - s->n_bytes);
+    if (run.n_out) n_spaces = run.is_after_space;
+    if (run.n_out == n_spaces) n_spaces += n_held;
+    s->n_bytes += run.n_out - n_spaces;
+    s->n_held_bytes = n_spaces;
+    s->is_after_space = (uint8_t)run.is_after_space;
+    return run.n_taken;
 }
 
 /* Where much is held that is to be put out: puts out what there is room for, in whole symbols, so that the rest
@@ -341,43 +235,14 @@ static int64_t step(const unitok_normalizer *n, sink *s, const uint8_t *text, in
     return it.n_taken;
 }
 
-/* What ends most runs, faster than by steps: newlines and spaces, capital letters to be folded, up to the first
- * character that begins another run; each gives at most one byte. Returns the bytes taken, perhaps 0. */
-static int64_t ascii_steps(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
-{
-    int64_t i = 0;
-    while (i < n_bytes && text[i] < 0x80 && n->ascii_items[text[i]] != ITEM_OTHER) {
-        uint8_t from = text[i++], gives = n->ascii_items[from];
-        if (gives == ITEM_NOTHING) continue;
-        if (gives == ' ' && s->removes) {
-            s->n_held_bytes += !s->is_after_space;
-            s->is_after_space = 1;
-            continue;
-        }
-        if (s->n_held_bytes) release(s, s->n_held_bytes);
-        s->out[s->n_bytes++] = gives;
-        s->is_after_space = 0;
-        if (!n->is_slow[from]) break;
-    }
-    return i;
-}
-
-/* A run, or a step where there is none. Returns the bytes taken; -1 if there was no room. */
+/* As much as one way of going on can take. Returns the bytes taken; -1 if there was no room. */
 static int64_t advance(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
-    int64_t room = (s->capacity - s->n_bytes - HELD_BYTES_MAX - 1) / s->n_symbol_bytes, n_run = 0;
-    int64_t n_open = n_bytes < room ? n_bytes : room;
-    if (s->is_started) n_run = plain_run(n, s, text, n_open, n_bytes > room);
-    if (!n_run) {
-        if (s->is_started && s->n_symbol_bytes == 1 && s->n_held_bytes <= HELD_BYTES_MAX) {
-            int64_t n_taken = ascii_steps(n, s, text, n_open);
-            if (n_taken) return n_taken;
-        }
-        return step(n, s, text, n_bytes);
+    int64_t n_taken = 0;
+    if (s->is_started && s->n_symbol_bytes == 1 && s->n_held_bytes <= HELD_BYTES_MAX) {
+        n_taken = take_plain(n, s, text, n_bytes);
     }
-    if (s->n_held_bytes > HELD_BYTES_MAX) return drain(n, s) ? 0 : -1; /* the run is cut anew, to the room left */
-    copy_run(s, text, n_run);
-    return n_run;
+    return n_taken ? n_taken : step(n, s, text, n_bytes);
 }
 
 int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state, const uint8_t *text,

@@ -7,10 +7,14 @@
  *     STOP       look it up
  *     MORE       it stands for itself unless a SECOND follows: only then can a longer key or symbol begin here
  *     SECOND     it is the second character of some key or symbol; alone it means nothing
- *     SPACE      a space, where a space after a space is removed: each is the other's first and second
  *
- * So text is plain as long as no character is STOP, and no MORE is followed by a SECOND: CLASS_CLASH finds both in
- * one AND. A key or symbol that begins or ends inside a character makes all characters concerned STOP.
+ * So text is plain as long as no character is STOP, and no MORE is followed by a SECOND. A key or symbol that begins
+ * or ends inside a character makes all characters concerned STOP. byte_kinds[] says the same of bytes, more coarsely:
+ *
+ *     0          a character that begins with it is neither STOP nor SECOND; and with a MORE of ASCII, no key or symbol
+ *                goes on with ASCII. Or it is a continuation
+ *     LOOK       ask classes[]
+ *     SPACE      it gives a space and nothing longer begins or ends with it, where spaces after spaces are removed
  */
 #pragma once
 
@@ -19,12 +23,11 @@
 
 enum {
     CLASS_MORE = 1,
-    CLASS_SECOND = CLASS_MORE << 1,
-    CLASS_SPACE = 4, /* and twice that */
-    CLASS_STOP = 16,
+    CLASS_SECOND = 2,
+    CLASS_STOP = 4,
 };
 
-#define CLASS_CLASH(before, here) (((((before) & (CLASS_MORE | CLASS_SPACE)) << 1) | CLASS_STOP) & (here))
+enum { BYTE_SPACE = 0x40, BYTE_LOOK = 0x80 };
 
 enum {
     ITEM_NOTHING = 0xFE, /* the character is removed */
@@ -38,6 +41,22 @@ enum {
  * match, and takes the longest of them. */
 #define SYMBOL_PREFIXES_MAX 64
 
+/* Each byte 16 times, as SSE2 compares them. Calm is what is not LOOK; not all that is calm need be found. */
+typedef struct byte_range {
+    uint8_t low[16], width[16]; /* low..low + width */
+} byte_range;
+
+#define PLAIN_EXCEPTIONS_MAX 4
+#define PLAIN_SPACES_MAX 4
+
+typedef struct plain_vectors {
+    byte_range ascii;    /* calm but for the exceptions */
+    byte_range leads[2]; /* calm, of two bytes and of three */
+    uint8_t exceptions[PLAIN_EXCEPTIONS_MAX][16];
+    uint8_t spaces[PLAIN_SPACES_MAX][16]; /* those of BYTE_SPACE */
+    int n_exceptions, n_spaces;
+} plain_vectors;
+
 typedef struct unitok_normalizer {
     int32_t flags;        /* of enum unitok_model_flags */
     int32_t is_compact;   /* see normalizer_can_compact */
@@ -49,7 +68,8 @@ typedef struct unitok_normalizer {
     int64_t max_match_bytes; /* of keys, symbols and characters */
     int64_t max_step_bytes;  /* of output, for one key, symbol or character and what is held before it */
     uint8_t is_inner[256];   /* some key or symbol has this byte after its first */
-    uint8_t is_slow[256];    /* not ASCII, or STOP, or begins a key or symbol with a second character of ASCII */
+    uint8_t byte_kinds[256]; /* of enum BYTE_ */
+    plain_vectors plain;
     uint8_t ascii_items[128]; /* what a character of ASCII gives, whatever follows it; ITEM_NOTHING, ITEM_OTHER */
     uint8_t classes[0x10000];
     uint8_t class_blocks[CLASS_BLOCKS];

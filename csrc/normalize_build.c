@@ -2,7 +2,7 @@
 
 #include "alloc.h"
 #include "error.h"
-#include "normalize.h"
+#include "normalize_plain.h"
 #include "utf8.h"
 
 /* ------------------------------------------------------------------------------------------------ Classes ---- */
@@ -32,7 +32,7 @@ static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text
     int length = utf8_length(text, n_bytes);
     *class_at(n, first) |= length && first < 0x10000 ? CLASS_MORE : CLASS_MORE | CLASS_STOP;
     if (length) *class_at(n, utf8_code_point(text, length)) |= CLASS_SECOND;
-    if (length == 1 && first < 0x80) n->is_slow[first] = 1;
+    if (length == 1) n->byte_kinds[first < 0x80 ? first : text[0]] = BYTE_LOOK;
 }
 
 static void class_symbol(unitok_normalizer *n, const uint8_t *symbol, int64_t n_bytes)
@@ -117,9 +117,8 @@ static void class_rest(unitok_normalizer *n)
 {
     memset(n->classes + 0xD800, CLASS_STOP, 0x800);
     for (int c = 0; c < 128; c++) n->ascii_items[c] = ascii_item(n, (uint8_t)c);
-    if (n->flags & UNITOK_REMOVE_EXTRA_WHITESPACES) n->classes[' '] |= CLASS_SPACE | CLASS_SPACE << 1;
     if (n->flags & UNITOK_ESCAPE_WHITESPACES) n->classes[0x2581] |= CLASS_STOP;
-    for (int c = 0; c < 256; c++) n->is_slow[c] |= c >= 0x80 || n->classes[c] & CLASS_STOP;
+    plain_build(n);
 }
 
 /* ------------------------------------------------------------------------------------------------ Symbols ---- */
@@ -255,10 +254,11 @@ static void settle_form(unitok_normalizer *n)
 {
     n->is_utf8 = n->is_compact;
     if (!(n->flags & UNITOK_ESCAPE_WHITESPACES)) n->is_compact = 1;
-    /* The verbatim form makes three bytes of each space, U+FFFD three of a byte. 64: the prefix, and what is held. */
+    /* The verbatim form makes three bytes of each space, U+FFFD three of a byte. 64: the prefix, and what is held. And
+     * normalize_plain is not to be kept waiting. */
     int64_t longest = n->max_match_bytes;
     if (longest < n->map.max_replacement_bytes) longest = n->map.max_replacement_bytes;
-    n->max_step_bytes = 3 * longest + 64;
+    n->max_step_bytes = 3 * longest + 64 + PLAIN_ROOM_BYTES;
 }
 
 int32_t unitok_normalizer_new(const unitok_spec *spec, unitok_normalizer **ret, unitok_error *error)
