@@ -7,12 +7,13 @@
  *     STOP       look it up
  *     MORE       it stands for itself unless a SECOND follows: only then can a longer key or symbol begin here
  *     SECOND     it is the second character of some key or symbol; alone it means nothing
+ *     BECOMES    it becomes a character of ASCII, given by the bits below, whatever stands around it
  *
- * So text is plain as long as no character is STOP, and no MORE is followed by a SECOND. A key or symbol that begins
+ * So text is plain as long as no character is STOP or BECOMES, and no MORE is followed by a SECOND. A key or symbol that begins
  * or ends inside a character makes all characters concerned STOP. byte_kinds[] says the same of bytes, more coarsely:
  *
- *     0          a character that begins with it is neither STOP nor SECOND; and with a MORE of ASCII, no key or symbol
- *                goes on with ASCII. Or it is a continuation
+ *     0          the characters that begin with it are 0 or MORE, and no key or symbol begins with it and goes on with
+ *                ASCII; or it is ASCII and SECOND too, but never behind a first from 0x80 on; or a continuation
  *     LOOK       ask classes[]
  *     SPACE      it gives a space and nothing longer begins or ends with it, where spaces after spaces are removed
  */
@@ -25,14 +26,10 @@ enum {
     CLASS_MORE = 1,
     CLASS_SECOND = 2,
     CLASS_STOP = 4,
+    CLASS_BECOMES = 0x80,
 };
 
 enum { BYTE_SPACE = 0x40, BYTE_LOOK = 0x80 };
-
-enum {
-    ITEM_NOTHING = 0xFE, /* the character is removed */
-    ITEM_OTHER = 0xFF,   /* look it up: what follows matters, or it gives more than a character of ASCII */
-};
 
 #define CLASS_BLOCKS (0x110000 / 64) /* those below U+10000 are not used */
 #define CLASS_BLOCK(code_point) ((code_point) / 64)
@@ -70,10 +67,14 @@ typedef struct unitok_normalizer {
     uint8_t is_inner[256];   /* some key or symbol has this byte after its first */
     uint8_t byte_kinds[256]; /* of enum BYTE_ */
     plain_vectors plain;
-    uint8_t ascii_items[128]; /* what a character of ASCII gives, whatever follows it; ITEM_NOTHING, ITEM_OTHER */
     uint8_t classes[0x10000];
     uint8_t class_blocks[CLASS_BLOCKS];
 } unitok_normalizer;
+
+INLINE int class_has(int class, int flag)
+{
+    return (class & (CLASS_BECOMES | flag)) == flag;
+}
 
 /* The longest symbol that text begins with; 0: none. */
 INLINE int64_t symbols_match(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)

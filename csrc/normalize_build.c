@@ -103,21 +103,25 @@ static void class_charsmap(unitok_normalizer *n, const int32_t *heights)
     }
 }
 
-static uint8_t ascii_item(const unitok_normalizer *n, uint8_t c)
+/* Characters that need no look-up, though a key begins with them: it is the character, and nothing longer is there. */
+static void class_items(unitok_normalizer *n)
 {
-    const uint8_t *replacement = NULL;
-    if (n->classes[c] & CLASS_MORE) return ITEM_OTHER;
-    if (symbols_match(n, &c, 1) || !n->blob || !charsmap_match(&n->map, &c, 1, &replacement)) return c;
-    if (!replacement[0]) return ITEM_NOTHING;
-    return replacement[1] || replacement[0] >= 0x80 ? ITEM_OTHER : replacement[0];
+    for (uint32_t c = 0; c < 0x10000 && n->blob; c++) {
+        uint8_t text[3];
+        const uint8_t *gives = NULL;
+        if (n->classes[c] != CLASS_STOP) continue;
+        int n_bytes = utf8_encode(c, text);
+        if (symbols_match(n, text, n_bytes) || charsmap_match(&n->map, text, n_bytes, &gives) != n_bytes) continue;
+        if (gives[0] && gives[0] < 0x80 && !gives[1]) n->classes[c] = CLASS_BECOMES | gives[0];
+    }
 }
 
-/* After the charsmap and the symbols: the rules for spaces, what can be no character, and the tables for ASCII. */
+/* After the charsmap and the symbols: the rules for spaces, what can be no character, and the tables for bytes. */
 static void class_rest(unitok_normalizer *n)
 {
     memset(n->classes + 0xD800, CLASS_STOP, 0x800);
-    for (int c = 0; c < 128; c++) n->ascii_items[c] = ascii_item(n, (uint8_t)c);
     if (n->flags & UNITOK_ESCAPE_WHITESPACES) n->classes[0x2581] |= CLASS_STOP;
+    class_items(n);
     plain_build(n);
 }
 

@@ -125,6 +125,16 @@ INLINE masks look_at_block(const unitok_normalizer *n, const uint8_t *block)
 
 #endif
 
+typedef struct run {
+    const unitok_normalizer *n;
+    const uint8_t *text;
+    int64_t n_bytes;
+    int64_t at; /* where the block begins, with a character; at the end of the run, where that is */
+    uint8_t *to;
+    int is_after_space;                 /* before `at` */
+    uint8_t tail[2 * PLAIN_BLOCK_BYTES]; /* the last of the text, and zeros */
+} run;
+
 /* --------------------------------------------------------------------------------------- What is looked at ---- */
 
 /* The class of the character that text[0..n_bytes-1] begins with. */
@@ -147,31 +157,21 @@ INLINE int64_t last_character(const uint8_t *text, int64_t at)
 INLINE int ends_with_more(const unitok_normalizer *n, const uint8_t *text, int64_t at)
 {
     int64_t last = last_character(text, at);
-    return class_of(n, text + last, at - last) & CLASS_MORE;
+    return class_has(class_of(n, text + last, at - last), CLASS_MORE);
 }
 
-/* text[0..at-1] is plain. Is the character behind it too, and with it the last of these? Then n_bytes; else where the
- * item begins that must be looked up. */
-static int64_t first_item(const unitok_normalizer *n, const uint8_t *text, int64_t at, int64_t n_bytes)
+/* text[0..at-1] needs no look-up, and here stands a character of this class. Returns where what must be looked up
+ * begins: here, or with the character before; -1 if nothing does. */
+INLINE int64_t find_item(const run *r, int64_t at, int class)
 {
-    int here = class_of(n, text + at, n_bytes - at);
-    if (here & CLASS_SECOND && at > 0 && ends_with_more(n, text, at)) return last_character(text, at);
-    if (here & CLASS_STOP) return at;
-    if (!(here & CLASS_MORE) || text[at] >= 0x80 || at + 1 == n_bytes) return n_bytes;
-    return class_of(n, text + at + 1, n_bytes - at - 1) & CLASS_SECOND ? at : n_bytes;
+    const uint8_t *text = r->text;
+    if (class_has(class, CLASS_SECOND) && at > 0 && ends_with_more(r->n, text, at)) return last_character(text, at);
+    if (class_has(class, CLASS_STOP)) return at;
+    if (!class_has(class, CLASS_MORE) || text[at] >= 0x80 || at + 1 == r->n_bytes) return -1;
+    return class_has(class_of(r->n, text + at + 1, r->n_bytes - at - 1), CLASS_SECOND) ? at : -1;
 }
 
 /* ------------------------------------------------------------------------------------------------- The run ---- */
-
-typedef struct run {
-    const unitok_normalizer *n;
-    const uint8_t *text;
-    int64_t n_bytes;
-    int64_t at; /* where the block begins, with a character; at the end of the run, where that is */
-    uint8_t *to;
-    int is_after_space;                 /* before `at` */
-    uint8_t tail[2 * PLAIN_BLOCK_BYTES]; /* the last of the text, and zeros */
-} run;
 
 /* The block's bytes, and as many that can be read behind them. */
 INLINE const uint8_t *readable_block(run *r)
@@ -196,12 +196,6 @@ INLINE uint64_t bits_from(int k)
     return k < 64 ? ~0ULL << k : 0;
 }
 
-/* What a character of ASCII becomes that is not plain; ITEM_OTHER where it must be looked up, as others must. */
-INLINE uint8_t ascii_item(const unitok_normalizer *n, uint8_t byte)
-{
-    return byte < 0x80 ? n->ascii_items[byte] : ITEM_OTHER;
-}
-
 /* Takes a block, or what is left of the text. Returns 1 at an item that must be looked up. */
 INLINE int take_block(run *r)
 {
@@ -224,17 +218,17 @@ INLINE int take_block(run *r)
             if (k > n_block) k = n_block;
             left &= bits_from(k);
         } else {
-            int64_t item = first_item(r->n, r->text, r->at + here, r->n_bytes);
-            if (item == r->n_bytes) continue;
-            uint8_t gives = ascii_item(r->n, block[here]);
-            if (gives == ITEM_OTHER || item != r->at + here) {
+            int class = class_of(r->n, r->text + r->at + here, n_left - here);
+            int64_t item = find_item(r, r->at + here, class);
+            if (item >= 0) {
                 r->to = to + (item - r->at - k);
                 r->at = item;
                 return 1;
             }
+            if (!(class & CLASS_BECOMES)) continue;
             to += here - k;
-            if (gives != ITEM_NOTHING) *to++ = gives;
-            k = here + 1;
+            *to++ = (uint8_t)(class ^ CLASS_BECOMES);
+            k = here + (block[here] < 0x80 ? 1 : block[here] < 0xE0 ? 2 : 3);
         }
         memcpy(to, block + k, PLAIN_BLOCK_BYTES);
     }
@@ -312,26 +306,30 @@ static void find_ascii(unitok_normalizer *n)
     }
 }
 
-/* Whether none of `count` characters from `first` on is STOP or SECOND. */
+/* Whether all of `count` characters from `first` on are of the classes 0 and MORE. */
 static int are_calm(const unitok_normalizer *n, int first, int count)
 {
     uint8_t classes = 0;
     for (int i = 0; i < count; i++) classes |= n->classes[first + i];
-    return !(classes & (CLASS_STOP | CLASS_SECOND));
+    return !(classes & ~CLASS_MORE);
 }
 
-/* Spaces after a space are removed by themselves if nothing longer begins or ends with them. */
+static void class_space(unitok_normalizer *n, int c)
+{
+    n->byte_kinds[c] = c == ' ' ? BYTE_SPACE : BYTE_SPACE | BYTE_LOOK;
+    memset(n->plain.spaces[n->plain.n_spaces++], c, sizeof n->plain.spaces[0]);
+}
+
+/* Spaces after a space are removed by themselves, if they are in SPACES and nothing longer begins or ends with them.
+ * All others must be looked up. */
 static void find_spaces(unitok_normalizer *n)
 {
-    for (int c = 0; c < 128; c++) {
-        int gives_space = n->ascii_items[c] == ' ';
-        if (gives_space && memchr(SPACES, c, sizeof SPACES) && !(n->classes[c] & CLASS_SECOND)) {
-            n->byte_kinds[c] = c == ' ' ? BYTE_SPACE : BYTE_SPACE | BYTE_LOOK;
-            memset(n->plain.spaces[n->plain.n_spaces++], c, sizeof n->plain.spaces[0]);
-        } else if (gives_space || c == ' ') {
-            n->ascii_items[c] = ITEM_OTHER;
-            n->classes[c] |= CLASS_STOP;
-        }
+    const uint8_t becomes = CLASS_BECOMES | ' ';
+    for (int c = 0; c < 0x10000; c++) {
+        int is_known = n->classes[c] == becomes || (c == ' ' && n->classes[c] == 0);
+        if (is_known && c < 128 && memchr(SPACES, c, sizeof SPACES)) class_space(n, c);
+        else if (n->classes[c] == becomes) n->classes[c] = CLASS_STOP;
+        else if (c == ' ' && !(n->classes[c] & CLASS_BECOMES)) n->classes[c] |= CLASS_STOP;
     }
 }
 
@@ -339,7 +337,8 @@ void plain_build(unitok_normalizer *n)
 {
     if (n->flags & UNITOK_REMOVE_EXTRA_WHITESPACES) find_spaces(n);
     for (int c = 0; c < 128; c++) {
-        if (n->classes[c] & CLASS_STOP && !(n->byte_kinds[c] & BYTE_SPACE)) n->byte_kinds[c] |= BYTE_LOOK;
+        int is_plain = n->byte_kinds[c] == BYTE_SPACE || !(n->classes[c] & (CLASS_STOP | CLASS_BECOMES));
+        if (!is_plain) n->byte_kinds[c] |= BYTE_LOOK;
     }
     for (int c = 0xC0; c < 256; c++) {
         int is_two = c >= 0xC2 && c < 0xE0, is_three = c >= 0xE1 && c < 0xF0 && c != 0xED;

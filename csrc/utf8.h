@@ -36,6 +36,25 @@ INLINE uint32_t utf8_code_point(const uint8_t *text, int n_bytes)
     }
 }
 
+/* The bytes of a character below U+10000; returns how many. */
+INLINE int utf8_encode(uint32_t code_point, uint8_t ret[3])
+{
+    uint8_t last = (uint8_t)(0x80 | (code_point & 0x3F));
+    if (code_point < 0x80) {
+        ret[0] = (uint8_t)code_point;
+        return 1;
+    }
+    if (code_point < 0x800) {
+        ret[0] = (uint8_t)(0xC0 | code_point >> 6);
+        ret[1] = last;
+        return 2;
+    }
+    ret[0] = (uint8_t)(0xE0 | code_point >> 12);
+    ret[1] = (uint8_t)(0x80 | (code_point >> 6 & 0x3F));
+    ret[2] = last;
+    return 3;
+}
+
 /* Whether all of it is whole characters. */
 INLINE int utf8_is_valid(const uint8_t *text, int64_t n_bytes)
 {
