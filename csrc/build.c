@@ -219,7 +219,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     fill_info(m, n_ids, max_piece_bytes, cpu);
     status = index_pieces(m, error);
     if (!status) status = find_special(m, error);
-    if (!status && !(m->flags & UNITOK_BYTES)) status = unitok_normalizer_new(&m->spec, &m->normalizer, error);
+    if (!status && !(m->flags & UNITOK_BYTES)) status = unitok_normalizer_new(&m->spec, cpu, &m->normalizer, error);
     if (status) return status;
     m->compact = m->normalizer && m->flags & UNITOK_ESCAPE_WHITESPACES && unitok_normalizer_is_compact(m->normalizer);
     if (!build_cuts(m)) return fail_memory(error);

@@ -14,7 +14,7 @@
  * For rule 5 part by part, bytes that repeat the space symbol are held back, as a count, until another byte comes.
  */
 
-#include "normalize_plain.h"
+#include "normalize.h"
 #include "utf8.h"
 
 static const uint8_t U2581[3] = {0xE2, 0x96, 0x81};
@@ -204,7 +204,7 @@ static int64_t take_plain(const unitok_normalizer *n, sink *s, const uint8_t *te
 {
     int64_t n_held = s->n_held_bytes, n_spaces = 0;
     release(s, n_held);
-    plain_run run = normalize_plain(n, text, n_bytes, s->is_after_space, s->out + s->n_bytes, s->capacity - s->n_bytes);
+    plain_run run = n->take_plain(n, text, n_bytes, s->is_after_space, s->out + s->n_bytes, s->capacity - s->n_bytes);
     if (run.n_out) n_spaces = run.is_after_space;
     if (run.n_out == n_spaces) n_spaces += n_held;
     s->n_bytes += run.n_out - n_spaces;

@@ -10,16 +10,12 @@
  *     BECOMES    it becomes a character of ASCII, given by the bits below, whatever stands around it
  *
  * So text is plain as long as no character is STOP or BECOMES, and no MORE is followed by a SECOND. A key or symbol that begins
- * or ends inside a character makes all characters concerned STOP. byte_kinds[] says the same of bytes, more coarsely:
- *
- *     0          the characters that begin with it are 0 or MORE, and no key or symbol begins with it and goes on with
- *                ASCII; or it is ASCII and SECOND too, but never behind a first from 0x80 on; or a continuation
- *     LOOK       ask classes[]
- *     SPACE      it gives a space and nothing longer begins or ends with it, where spaces after spaces are removed
+ * or ends inside a character makes all characters concerned STOP.
  */
 #pragma once
 
 #include "charsmap.h"
+#include "normalize_plain.h"
 #include "trie.h"
 
 enum {
@@ -29,30 +25,12 @@ enum {
     CLASS_BECOMES = 0x80,
 };
 
-enum { BYTE_SPACE = 0x40, BYTE_LOOK = 0x80 };
-
 #define CLASS_BLOCKS (0x110000 / 64) /* those below U+10000 are not used */
 #define CLASS_BLOCK(code_point) ((code_point) / 64)
 
 /* A symbol that has more symbols than this as its beginnings never matches: sentencepiece looks at the 64 shortest that
  * match, and takes the longest of them. */
 #define SYMBOL_PREFIXES_MAX 64
-
-/* Each byte 16 times, as SSE2 compares them. Calm is what is not LOOK; not all that is calm need be found. */
-typedef struct byte_range {
-    uint8_t low[16], width[16]; /* low..low + width */
-} byte_range;
-
-#define PLAIN_EXCEPTIONS_MAX 4
-#define PLAIN_SPACES_MAX 4
-
-typedef struct plain_vectors {
-    byte_range ascii;    /* calm but for the exceptions */
-    byte_range leads[2]; /* calm, of two bytes and of three */
-    uint8_t exceptions[PLAIN_EXCEPTIONS_MAX][16];
-    uint8_t spaces[PLAIN_SPACES_MAX][16]; /* those of BYTE_SPACE */
-    int n_exceptions, n_spaces;
-} plain_vectors;
 
 typedef struct unitok_normalizer {
     int32_t flags;        /* of enum unitok_model_flags */
@@ -65,8 +43,8 @@ typedef struct unitok_normalizer {
     int64_t max_match_bytes; /* of keys, symbols and characters */
     int64_t max_step_bytes;  /* of output, for one key, symbol or character and what is held before it */
     uint8_t is_inner[256];   /* some key or symbol has this byte after its first */
-    uint8_t byte_kinds[256]; /* of enum BYTE_ */
-    plain_vectors plain;
+    plain_tables plain;
+    plain_normalize take_plain;
     uint8_t classes[0x10000];
     uint8_t class_blocks[CLASS_BLOCKS];
 } unitok_normalizer;

@@ -1,8 +1,9 @@
 /* normalize_build.c - building a normalizer: its symbols in a trie, its charsmap checked, its characters classed */
 
 #include "alloc.h"
+#include "cpu.h"
 #include "error.h"
-#include "normalize_plain.h"
+#include "normalize.h"
 #include "utf8.h"
 
 /* ------------------------------------------------------------------------------------------------ Classes ---- */
@@ -32,7 +33,7 @@ static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text
     int length = utf8_length(text, n_bytes);
     *class_at(n, first) |= length && first < 0x10000 ? CLASS_MORE : CLASS_MORE | CLASS_STOP;
     if (length) *class_at(n, utf8_code_point(text, length)) |= CLASS_SECOND;
-    if (length == 1) n->byte_kinds[first < 0x80 ? first : text[0]] = BYTE_LOOK;
+    if (length == 1) n->plain.kinds[first < 0x80 ? first : text[0]] = BYTE_LOOK;
 }
 
 static void class_symbol(unitok_normalizer *n, const uint8_t *symbol, int64_t n_bytes)
@@ -259,20 +260,25 @@ static void settle_form(unitok_normalizer *n)
     n->is_utf8 = n->is_compact;
     if (!(n->flags & UNITOK_ESCAPE_WHITESPACES)) n->is_compact = 1;
     /* The verbatim form makes three bytes of each space, U+FFFD three of a byte. 64: the prefix, and what is held. And
-     * normalize_plain is not to be kept waiting. */
+     * what needs no look-up has the room to go on. */
     int64_t longest = n->max_match_bytes;
     if (longest < n->map.max_replacement_bytes) longest = n->map.max_replacement_bytes;
     n->max_step_bytes = 3 * longest + 64 + PLAIN_ROOM_BYTES;
 }
 
-int32_t unitok_normalizer_new(const unitok_spec *spec, unitok_normalizer **ret, unitok_error *error)
+int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_normalizer **ret, unitok_error *error)
 {
+    if (cpu == UNITOK_CPU_AUTO) cpu = cpu_best();
+    if (!unitok_cpu_supported(cpu)) {
+        return fail(error, UNITOK_ERROR_CPU, -1, -1, "this processor or this build lacks that instruction set");
+    }
     if (spec->n_pieces < 0 || spec->n_charsmap_bytes < 0) {
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size is negative");
     }
     unitok_normalizer *n = mem_zalloc(1, sizeof *n);
     if (!n) return fail_memory(error);
     n->flags = spec->flags;
+    n->take_plain = plain_normalize_for(cpu);
     n->is_compact = 1;
     n->max_match_bytes = 4;
     int32_t status = add_charsmap(n, spec, error);

@@ -195,10 +195,10 @@ int64_t unitok_model_find(const unitok_model *model, const uint8_t *piece, int64
  * A normalizer is immutable and may be shared by any number of threads. */
 typedef struct unitok_normalizer unitok_normalizer;
 
-/* Builds one from kind, flags, charsmap and the USER_DEFINED pieces of `spec`, and keeps nothing of it.
- * UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe. Some ms for a charsmap of 240
+/* Builds one from kind, flags, charsmap and the USER_DEFINED pieces of `spec`, and keeps nothing of it. `cpu` is an enum
+ * unitok_cpu. UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe. Some ms for a charsmap of 240
  * KB. */
-int32_t unitok_normalizer_new(const unitok_spec *spec, unitok_normalizer **ret, unitok_error *error);
+int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_normalizer **ret, unitok_error *error);
 void unitok_normalizer_free(unitok_normalizer *normalizer);
 int64_t unitok_normalizer_memory_bytes(const unitok_normalizer *normalizer);
 /* Whether it has the compact form. */

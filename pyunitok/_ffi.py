@@ -447,7 +447,7 @@ class Normalizer:
 
     __slots__ = ("handle", "is_compact", "step_bytes")
 
-    def __init__(self, charsmap: bytes, symbols: Sequence[bytes], flags: int) -> None:
+    def __init__(self, charsmap: bytes, symbols: Sequence[bytes], flags: int, cpu: str | None = None) -> None:
         spec, ret, error = ffi.new("unitok_spec *"), ffi.new("unitok_normalizer **"), ffi.new("unitok_error *")
         data = ffi.from_buffer("uint8_t[]", b"".join(symbols))
         offsets = np.zeros(len(symbols) + 1, np.int64)
@@ -456,7 +456,7 @@ class Normalizer:
         map_ = ffi.from_buffer("uint8_t[]", charsmap)
         spec.flags, spec.n_pieces, spec.data, spec.offsets = flags, len(symbols), data, pointer(offsets)
         spec.types, spec.charsmap, spec.n_charsmap_bytes = pointer(types), map_, len(charsmap)
-        check(lib.unitok_normalizer_new(spec, ret, error), error)
+        check(lib.unitok_normalizer_new(spec, cpu_number(cpu), ret, error), error)
         self.handle: Any = ffi.gc(
             ret[0], lib.unitok_normalizer_free, int(lib.unitok_normalizer_memory_bytes(ret[0]))
         )

@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     unitok_spec spec = {.flags = flags & 15, .n_pieces = n_symbols, .data = symbols, .offsets = offsets, .types = types,
                         .charsmap = blob, .n_charsmap_bytes = n_blob_bytes};
     unitok_normalizer *n = NULL;
-    if (!unitok_normalizer_new(&spec, &n, NULL)) {
+    if (!unitok_normalizer_new(&spec, UNITOK_CPU_AUTO, &n, NULL)) {
         uint8_t *text = malloc(r.n_bytes + !r.n_bytes);
         memcpy(text, r.p, r.n_bytes);
         check_text(n, text, (int64_t)r.n_bytes, (int64_t)r.n_bytes * split / 255);

@@ -33,6 +33,7 @@ static const char *const ATOMS[] = {
     "a", "b", " ", "  ", "\n", "hello world ", "the end", "\xE2\x96\x81", "\xE2\x96\x81\xE2\x96\x81", "\xC3\xA9",
     "e\xCC\x81", "\xD1\x8F", "\xE3\x81\x8B\xE3\x82\x99", "\xE7\x8C\xAB", "\xF0\x9F\x98\x80", "\xE2", "\x96", "\x81",
     "\xE2\x96", "\xFF", "\xED\xA0\x80", "\xC0\x80", "\xF4\x90\x80\x80", "\xE3\x80\x80",
+    "\t", "\xEF\xBC\x8C", ",", "z",
 };
 
 static size_t random_string(uint8_t *ret, size_t n_atoms, size_t max_bytes)
@@ -135,6 +136,15 @@ static void damage(uint8_t *blob, int64_t n_bytes)
     }
 }
 
+/* The instruction sets here, in turn. */
+static int32_t next_cpu(void)
+{
+    static int32_t cpu = UNITOK_CPU_NEON;
+    do cpu = cpu == UNITOK_CPU_NEON ? UNITOK_CPU_PORTABLE : cpu + 1;
+    while (!unitok_cpu_supported(cpu));
+    return cpu;
+}
+
 static void check_one(const struct guard *guards, int is_damaged)
 {
     static uint8_t text[TEXT_MAX];
@@ -146,7 +156,7 @@ static void check_one(const struct guard *guards, int is_damaged)
     unitok_spec spec = random_spec(&pieces, guarded, random_below(8) ? n_blob_bytes : 0);
     unitok_normalizer *n = NULL;
     unitok_error error = {0};
-    int32_t status = unitok_normalizer_new(&spec, &n, &error);
+    int32_t status = unitok_normalizer_new(&spec, next_cpu(), &n, &error);
     CHECK(status == UNITOK_OK ? n != NULL : is_damaged && status == UNITOK_ERROR_VOCABULARY && error.message);
     if (n) {
         CHECK(unitok_normalizer_memory_bytes(n) <= alloc_live_bytes);
@@ -164,6 +174,68 @@ static void check_one(const struct guard *guards, int is_damaged)
     CHECK(alloc_live_blocks == 0);
 }
 
+/* What is copied in blocks: rules of every class, and what may stand at any offset of a block and over its edges. */
+static const char *const RULES[][2] = {
+    {"\n", " "}, {"\t", " "}, {"\x01", ""}, {"A", "a"}, {"\xEF\xBC\x8C", ","}, {"\xE3\x80\x80", " "},
+    {"e\xCC\x81", "\xC3\xA9"}, {"\xD0\xB8\xCC\x86", "\xD0\xB9"}, {"\xE3\x81\x8B\xE3\x82\x99", "\xE3\x81\x8C"}, {"q,", "Q"},
+    {"\xE2\x80\xA6", "..."},
+};
+static const char *const IN_BLOCKS[] = {
+    " ", "  ", "   ", "\n", " \n", "\n ", "\n\n ", "\t\x01 ", " \x01 ", "A", "q,", "qe", "\xEF\xBC\x8C", "\xEF\xBC\x8C ",
+    " \xE3\x80\x80", "\xE3\x80\x80 ", "e\xCC\x81", "e\xCC\x80", "\xCC\x81", "\xD0\xB8\xCC\x86",
+    "\xD0\xB8\xCC\x87", "\xE3\x81\x8B\xE3\x82\x99", "\xE3\x82\x99", "\xE2\x80\xA6", "\xE2\x96\x81", " \xE2\x96\x81 ",
+    "\xE7\x8C\xAB", "\xF0\x9F\x98\x80", "\xE2\x96", "\xF0\x9F\x98", "\xE7\xE7\x8C\xAB", "\xD0\xD0\xB8", "\xC3", "\x81", "\xE7\x8C\xAB\x81", "\xF0\x9F\xE7\x8C\xAB",
+};
+
+static unitok_normalizer *block_normalizer(int32_t flags, int32_t cpu)
+{
+    static struct charsmap_maker maker;
+    maker_start(&maker);
+    for (size_t i = 0; i < sizeof RULES / sizeof *RULES; i++) {
+        const char *from = RULES[i][0], *to = RULES[i][1];
+        maker_add(&maker, (const uint8_t *)from, strlen(from), (const uint8_t *)to, strlen(to));
+    }
+    int64_t n_bytes;
+    uint8_t *blob = maker_finish(&maker, &n_bytes);
+    unitok_spec spec = {.flags = flags, .charsmap = blob, .n_charsmap_bytes = n_bytes};
+    unitok_normalizer *n = NULL;
+    CHECK(unitok_normalizer_new(&spec, cpu, &n, NULL) == UNITOK_OK);
+    free(blob);
+    return n;
+}
+
+/* text[0..n_bytes-1] of one sort, with `it` at every offset around the edges of blocks. */
+static void check_offsets(const unitok_normalizer *n, const struct guard *guards, const char *sort, int64_t n_bytes,
+                          const uint8_t *it, int64_t n_it)
+{
+    uint8_t text[300];
+    int64_t n_sort = (int64_t)strlen(sort);
+    for (int64_t i = 0; i < n_bytes; i++) text[i] = (uint8_t)sort[i % n_sort];
+    for (int64_t at = 0; at + n_it <= n_bytes; at += at == 3 ? 28 : at == 35 ? 24 : at == 68 ? 54 : 1) {
+        uint8_t with[300];
+        memcpy(with, text, (size_t)n_bytes);
+        memcpy(with + at, it, (size_t)n_it);
+        check_text(n, guards, with, n_bytes);
+    }
+}
+
+static void check_blocks(const struct guard *guards, int32_t flags, int32_t cpu)
+{
+    static const int64_t lengths[] = {1, 2, 3, 4, 16, 32, 63, 64, 65, 127, 128, 129, 192};
+    static const char *const sorts[] = {"x", "and so on ", "\xD1\x8F", "\xE7\x8C\xAB"};
+    unitok_normalizer *n = block_normalizer(flags, cpu);
+    for (int byte = 0; byte < 256; byte++) {
+        check_offsets(n, guards, "and \xD1\x8F\xE7\x8C\xAB", 130, &(uint8_t){(uint8_t)byte}, 1);
+    }
+    for (size_t k = 0; k < sizeof IN_BLOCKS / sizeof *IN_BLOCKS; k++) {
+        const uint8_t *it = (const uint8_t *)IN_BLOCKS[k];
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+            check_offsets(n, guards, sorts[(k + l) % 4], lengths[l], it, (int64_t)strlen(IN_BLOCKS[k]));
+        }
+    }
+    unitok_normalizer_free(n);
+}
+
 /* Each allocation fails once. */
 static void check_memory(void)
 {
@@ -176,7 +248,7 @@ static void check_memory(void)
         unitok_error error = {0};
         int64_t before = alloc_failures;
         alloc_fail_at = k;
-        int32_t status = unitok_normalizer_new(&spec, &n, &error);
+        int32_t status = unitok_normalizer_new(&spec, UNITOK_CPU_AUTO, &n, &error);
         alloc_fail_at = 0;
         CHECK(status == (alloc_failures > before ? UNITOK_ERROR_MEMORY : UNITOK_OK));
         CHECK((n != NULL) == (status == UNITOK_OK));
@@ -192,6 +264,10 @@ int main(void)
     random_start(20240711);
     struct guard guards[4] = {guard_new(TEXT_MAX), guard_new(80 * TEXT_MAX), guard_new(1 << 16), guard_new(1 << 20)};
     for (int i = 0; i < 20000; i++) check_one(guards, i % 3 == 2);
+    for (int32_t cpu = UNITOK_CPU_PORTABLE; cpu <= UNITOK_CPU_NEON; cpu++) {
+        for (int32_t flags = 0; flags < 8 && unitok_cpu_supported(cpu); flags += 2) check_blocks(guards, flags, cpu);
+        if (unitok_cpu_supported(cpu)) check_blocks(guards, 7, cpu);
+    }
     for (int i = 0; i < 50; i++) check_memory();
     for (int i = 0; i < 4; i++) guard_free(&guards[i]);
     puts("ok");
