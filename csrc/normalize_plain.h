@@ -46,6 +46,8 @@ plain_run plain_normalize_avx2(const unitok_normalizer *n, const uint8_t *text, 
                                uint8_t *out, int64_t room);
 plain_run plain_normalize_avx512(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes, int is_after_space,
                                  uint8_t *out, int64_t room);
+plain_run plain_normalize_neon(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes, int is_after_space,
+                               uint8_t *out, int64_t room);
 
 /* Fills n->plain and what is left of n->classes, after all keys and symbols are classed. In n->plain.kinds, LOOK is
  * set for ASCII that begins a key or symbol with ASCII, or is second in one behind a character from 0x80 on. */
