@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import zstandard
-from conftest import fewer, find_shared
+from conftest import CPUS, fewer, find_shared
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle_sentencepiece import Normalizer as Oracle
@@ -40,9 +40,9 @@ class Case:
     symbols: list[bytes]
     flags: dict[str, bool]
 
-    def build(self) -> _ffi.Normalizer:
+    def build(self, cpu: str | None = None) -> _ffi.Normalizer:
         flags = sum(_ffi.MODEL_FLAGS[name] for name, is_set in self.flags.items() if is_set)
-        return _ffi.Normalizer(charsmap(self.rules), self.symbols, flags)
+        return _ffi.Normalizer(charsmap(self.rules), self.symbols, flags, cpu)
 
     def oracle(self) -> Oracle:
         return oracle_of(self.rules, self.symbols, self.flags)
@@ -137,12 +137,17 @@ def character_starts(text: bytes, escape: bool) -> list[int]:
     return [*ret, len(text)]
 
 
-@given(CASES, TEXTS, st.lists(st.integers(0, 200)), st.sampled_from([0, 0, 1, 7, 1000]), st.booleans())
-@example(Case({}, [], flag_set(*NAMES[:3])), b"a" + SPACE * 400 + b"b" + SPACE * 300, [], 0, False)
-@example(Case({}, [], flag_set(*NAMES[:3])), b"a" + SPACE * 400 + b"b" + SPACE * 300, [], 0, True)
-@example(Case({b"x": b"\xe2", b"y": b"\x96\x81"}, [], flag_set(*NAMES[:3])), b"a" + b"xy" * 200 + b"x", [], 0, False)
-def test_part_by_part(case: Case, text: bytes, cuts: list[int], room: int, verbatim: bool) -> None:
-    normalizer = case.build()
+@given(
+    CASES, TEXTS, st.lists(st.integers(0, 200)), st.sampled_from([0, 0, 1, 7, 1000]), st.booleans(),
+    st.sampled_from(CPUS),
+)  # fmt: skip
+@example(Case({}, [], flag_set(*NAMES[:3])), b"a" + SPACE * 400 + b"b" + SPACE * 300, [], 0, False, CPUS[-1])
+@example(Case({}, [], flag_set(*NAMES[:3])), b"a" + SPACE * 400 + b"b" + SPACE * 300, [], 0, True, CPUS[-1])
+@example(Case({b"x": b"\xe2", b"y": b"\x96\x81"}, [], flag_set(*NAMES[:3])), b"a" + b"xy" * 200, [], 0, False, CPUS[0])
+@example(Case({b" ": b"b"}, [], flag_set(*NAMES[:3])), b"a " * 40, [], 0, False, CPUS[0])
+@example(Case({b"\x01": b"", b"\n": b" "}, [], flag_set(*NAMES[:3])), b"a\n\x01 \n\x01b", [], 0, False, CPUS[0])
+def test_part_by_part(case: Case, text: bytes, cuts: list[int], room: int, verbatim: bool, cpu: str) -> None:
+    normalizer = case.build(cpu)
     bounds = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     parts = [text[i:j] for i, j in pairwise(bounds)]
     expected = normalizer.normalize(text, compact=not verbatim)
@@ -172,6 +177,15 @@ def slices_of(path: Path) -> list[bytes]:
     text = zstandard.ZstdDecompressor().stream_reader(path.read_bytes(), read_across_frames=True).read(6_000_000)
     whole = [text[at : at + 40_000] for at in SLICES]
     return [*whole, *b"".join(whole).splitlines(keepends=True)[:1000]]
+
+
+def check_parts(charsmap: bytes, symbols: list[bytes], flags: int, text: bytes, expected: bytes) -> None:
+    """Part by part in both forms, by every instruction set there is: `expected` is the verbatim form."""
+    escape = bool(flags & _ffi.MODEL_FLAGS["escape_whitespaces"])
+    for cpu in CPUS:
+        normalizer = _ffi.Normalizer(charsmap, symbols, flags, cpu)
+        assert b"".join(normalizer.normalize_parts([text], compact=True, room=1000)) == compact(expected, escape), cpu
+    assert b"".join(normalizer.normalize_parts([text], compact=False)) == expected
 
 
 def shared_case(path: Path) -> tuple[_ffi.Normalizer, sentencepiece.SentencePieceModel, list[bytes]]:
@@ -208,7 +222,7 @@ def test_shared_charsmaps(name: str) -> None:
     expected, offsets = oracle_of(rules, symbols, is_set).normalize(text)
     out, found = normalizer.normalize_with_offsets(text)
     assert (out, found.tolist()) == (expected, offsets)
-    assert b"".join(normalizer.normalize_parts([text], compact=False)) == expected
+    check_parts(model.normalization.charsmap, symbols, model.flags, text, expected)
 
 
 @pytest.mark.parametrize("name", ["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "nfc", "identity"])
@@ -228,7 +242,7 @@ def test_named_rules(name: str) -> None:
         text = between.join(characters).encode()
         expected = reference.normalize(text)
         assert normalizer.normalize(text) == expected
-        assert b"".join(normalizer.normalize_parts([text], compact=False)) == expected
+        check_parts(normalization.charsmap, [], normalization.flags, text, expected)
 
 
 @given(cases(WHOLE), TEXTS)
