@@ -204,7 +204,7 @@ static int64_t take_plain(const unitok_normalizer *n, sink *s, const uint8_t *te
 {
     int64_t n_held = s->n_held_bytes, n_spaces = 0;
     release(s, n_held);
-    plain_run run = n->take_plain(n, text, n_bytes, s->is_after_space, s->out + s->n_bytes, s->capacity - s->n_bytes);
+    plain_run run = n->run_plain(n, text, n_bytes, s->is_after_space, s->out + s->n_bytes, s->capacity - s->n_bytes);
     if (run.n_out) n_spaces = run.is_after_space;
     if (run.n_out == n_spaces) n_spaces += n_held;
     s->n_bytes += run.n_out - n_spaces;

@@ -9,8 +9,8 @@
  *     SECOND     it is the second character of some key or symbol; alone it means nothing
  *     BECOMES    it becomes a character of ASCII, given by the bits below, whatever stands around it
  *
- * So text is plain as long as no character is STOP or BECOMES, and no MORE is followed by a SECOND. A key or symbol that begins
- * or ends inside a character makes all characters concerned STOP.
+ * So text is plain as long as no character is STOP or BECOMES, and no MORE is followed by a SECOND. A key or symbol
+ * that begins or ends inside a character makes all characters concerned STOP.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ enum {
     CLASS_MORE = 1,
     CLASS_SECOND = 2,
     CLASS_STOP = 4,
-    CLASS_BECOMES = 0x80,
+    CLASS_BECOMES = 0x80, /* alone, with the character */
 };
 
 #define CLASS_BLOCKS (0x110000 / 64) /* those below U+10000 are not used */
@@ -44,11 +44,12 @@ typedef struct unitok_normalizer {
     int64_t max_step_bytes;  /* of output, for one key, symbol or character and what is held before it */
     uint8_t is_inner[256];   /* some key or symbol has this byte after its first */
     plain_tables plain;
-    plain_normalize take_plain;
+    plain_normalize run_plain;
     uint8_t classes[0x10000];
     uint8_t class_blocks[CLASS_BLOCKS];
 } unitok_normalizer;
 
+/* For flags other than BECOMES: below that stands no flag. */
 INLINE int class_has(int class, int flag)
 {
     return (class & (CLASS_BECOMES | flag)) == flag;

@@ -104,7 +104,7 @@ static void class_charsmap(unitok_normalizer *n, const int32_t *heights)
     }
 }
 
-/* Characters that need no look-up, though a key begins with them: it is the character, and nothing longer is there. */
+/* Characters that are a key and begin nothing longer, and give one character of ASCII. */
 static void class_items(unitok_normalizer *n)
 {
     for (uint32_t c = 0; c < 0x10000 && n->blob; c++) {
@@ -278,7 +278,7 @@ int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_norma
     unitok_normalizer *n = mem_zalloc(1, sizeof *n);
     if (!n) return fail_memory(error);
     n->flags = spec->flags;
-    n->take_plain = plain_normalize_for(cpu);
+    n->run_plain = plain_normalize_for(cpu);
     n->is_compact = 1;
     n->max_match_bytes = 4;
     int32_t status = add_charsmap(n, spec, error);

@@ -54,8 +54,7 @@ static plain_run plain_normalize_portable(const unitok_normalizer *n, const uint
 plain_normalize plain_normalize_for(int32_t cpu)
 {
 #if defined(UNITOK_X86)
-    if (cpu == UNITOK_CPU_AVX2) return plain_normalize_avx2;
-    if (cpu == UNITOK_CPU_AVX512) return plain_normalize_avx512;
+    if (cpu == UNITOK_CPU_AVX2 || cpu == UNITOK_CPU_AVX512) return plain_normalize_avx2;
 #elif defined(UNITOK_ARM64)
     if (cpu == UNITOK_CPU_NEON) return plain_normalize_neon;
 #endif

@@ -9,15 +9,16 @@
 
 enum { BYTE_SPACE = 0x40, BYTE_LOOK = 0x80 };
 
-/* What is known of a character by its first byte:
+/* What is known of a character by its first byte, its classes being those of normalize.h:
  *
- *     0       all characters that begin with it are 0 or MORE (see normalize.h), and no key or symbol begins with it and
- *             goes on with ASCII. Or it is ASCII, and SECOND behind other ASCII alone; or a continuation
+ *     0       all characters that begin with it are 0 or MORE, but ASCII may be SECOND behind ASCII; and a MORE of
+ *             ASCII has no SECOND of ASCII. So a LOOK stands at one of two characters that together begin something
+ *             longer, and at all that are STOP or BECOMES. Continuations are 0 too
  *     LOOK    ask classes[]
- *     SPACE   where spaces after spaces are removed: it gives a space, and nothing longer begins or ends with it. LOOK
- *             too, but for the space itself
+ *     SPACE   where spaces after spaces are removed: it gives a space, and nothing longer begins with it or has it as
+ *             its second character. LOOK too, but for the space itself
  *
- * For AVX2 by halves of the byte: bit h & 7 of a set's [l] speaks of byte h << 4 | l. */
+ * The sets are the same for AVX2, by halves of the byte: bit h & 7 of [l] speaks of byte h << 4 | l. */
 typedef struct plain_tables {
     uint8_t kinds[256];
     uint8_t ascii_look[16], high_look[16], spaces[16];
@@ -39,13 +40,11 @@ typedef struct plain_run {
 typedef plain_run (*plain_normalize)(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
                                      int is_after_space, uint8_t *out, int64_t room);
 
-/* That for an instruction set that unitok_cpu_supported. */
+/* That for an instruction set that unitok_cpu_supported. SSE2 has none of its own: it cannot look bytes up. */
 plain_normalize plain_normalize_for(int32_t cpu);
 
 plain_run plain_normalize_avx2(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes, int is_after_space,
                                uint8_t *out, int64_t room);
-plain_run plain_normalize_avx512(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes, int is_after_space,
-                                 uint8_t *out, int64_t room);
 plain_run plain_normalize_neon(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes, int is_after_space,
                                uint8_t *out, int64_t room);
 

@@ -1,4 +1,4 @@
-/* normalize_plain_x86.c - the fast half of normalization for AVX2 and AVX-512 */
+/* normalize_plain_x86.c - the fast half of normalization for AVX2 (AVX-512 would gain nothing where blocks are looked into) */
 
 #include "cpu.h"
 
@@ -13,8 +13,6 @@
 #endif
 
 #include "normalize_plain_run.h"
-
-/* ----------------------------------------------------------------------------------------------------- AVX2 ---- */
 
 #define AVX2 TARGET("avx2,bmi,bmi2,popcnt")
 
@@ -64,35 +62,6 @@ AVX2 plain_run plain_normalize_avx2(const unitok_normalizer *n, const uint8_t *t
                                      int is_after_space, uint8_t *out, int64_t room)
 {
     RUN_PLAIN(look_at_block_avx2);
-}
-
-/* -------------------------------------------------------------------------------------------------- AVX-512 ---- */
-
-#define AVX512 TARGET("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")
-
-AVX512 INLINE masks look_at_block_avx512(const plain_tables *t, const uint8_t *block)
-{
-    __m512i x = _mm512_loadu_si512(block);
-    __m512i kinds = _mm512_permutex2var_epi8(_mm512_loadu_si512(t->kinds), x, _mm512_loadu_si512(t->kinds + 64));
-    masks m = {0, 0, 0};
-    high_masks h = {_mm512_movepi8_mask(x), 0, 0, 0};
-    if (h.high) {
-        h.continued = _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8(-64));
-        h.lead_3 = _mm512_mask_cmpgt_epi8_mask(h.high, x, _mm512_set1_epi8(-33));
-        h.lead_4 = _mm512_mask_cmpgt_epi8_mask(h.high, x, _mm512_set1_epi8(-17));
-        kinds = _mm512_mask_permutexvar_epi8(kinds, h.high, x, _mm512_loadu_si512(t->kinds + 192));
-        kinds = _mm512_maskz_mov_epi8(~h.continued, kinds);
-        look_at_continued(&m, &h);
-    }
-    m.look |= _mm512_movepi8_mask(kinds);
-    m.spaces = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(BYTE_SPACE));
-    return m;
-}
-
-AVX512 plain_run plain_normalize_avx512(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
-                                       int is_after_space, uint8_t *out, int64_t room)
-{
-    RUN_PLAIN(look_at_block_avx512);
 }
 
 #endif
