@@ -83,12 +83,12 @@ INLINE int64_t find_item(const run *r, int64_t at, int class)
 
 /* ------------------------------------------------------------------------------------------------- The run ---- */
 
-/* The block's bytes, and as many that can be read behind them. */
-INLINE const uint8_t *readable_block(run *r)
+/* What is left of the text, if so many bytes of it cannot be read: with zeros behind it. */
+INLINE const uint8_t *readable_block(run *r, int64_t n_bytes)
 {
     const uint8_t *block = r->text + r->at;
     int64_t n_left = r->n_bytes - r->at;
-    if (n_left >= 2 * PLAIN_BLOCK_BYTES) return block;
+    if (LIKELY(n_left >= n_bytes)) return block;
     memset(r->tail, 0, sizeof r->tail);
     memcpy(r->tail, block, (size_t)n_left);
     return r->tail;
@@ -139,6 +139,7 @@ INLINE void take_block(run *r, const uint8_t *block, masks m)
             *to++ = (uint8_t)(class ^ CLASS_BECOMES);
             k = here + (block[here] < 0x80 ? 1 : block[here] < 0xE0 ? 2 : 3);
         }
+        if (n_left < PLAIN_BLOCK_BYTES + k) block = readable_block(r, PLAIN_BLOCK_BYTES + k);
         memcpy(to, block + k, PLAIN_BLOCK_BYTES);
     }
     r->to = to + (n_block - k);
@@ -181,7 +182,7 @@ INLINE plain_run end_run(run *r, int is_after_space, const uint8_t *out)
     run r;                                                                                                             \
     begin_run(&r, n, text, n_bytes, is_after_space, out, room);                                                        \
     while (goes_on(&r)) {                                                                                              \
-        const uint8_t *block = readable_block(&r);                                                                     \
+        const uint8_t *block = readable_block(&r, PLAIN_BLOCK_BYTES);                                                                     \
         take_block(&r, block, LOOK(&n->plain, block));                                                                 \
     }                                                                                                                  \
     return end_run(&r, is_after_space, out)
