@@ -83,6 +83,19 @@ INLINE int64_t find_item(const run *r, int64_t at, int class)
 
 /* ------------------------------------------------------------------------------------------------- The run ---- */
 
+/* memcpy for few bytes, 1 or more, by sizes that are known: the call would be half of a short text's time. */
+INLINE void copy_few(uint8_t *to, const uint8_t *from, int64_t n_bytes)
+{
+    uint8_t *to_end = to + n_bytes;
+    const uint8_t *end = from + n_bytes;
+    if (n_bytes >= 64) memcpy(to, from, 64), memcpy(to_end - 64, end - 64, 64);
+    else if (n_bytes >= 32) memcpy(to, from, 32), memcpy(to_end - 32, end - 32, 32);
+    else if (n_bytes >= 16) memcpy(to, from, 16), memcpy(to_end - 16, end - 16, 16);
+    else if (n_bytes >= 8) memcpy(to, from, 8), memcpy(to_end - 8, end - 8, 8);
+    else if (n_bytes >= 4) memcpy(to, from, 4), memcpy(to_end - 4, end - 4, 4);
+    else to[0] = from[0], to[n_bytes / 2] = from[n_bytes / 2], to_end[-1] = end[-1];
+}
+
 /* What is left of the text, if so many bytes of it cannot be read: with zeros behind it. */
 INLINE const uint8_t *readable_block(run *r, int64_t n_bytes)
 {
@@ -90,7 +103,7 @@ INLINE const uint8_t *readable_block(run *r, int64_t n_bytes)
     int64_t n_left = r->n_bytes - r->at;
     if (LIKELY(n_left >= n_bytes)) return block;
     memset(r->tail, 0, sizeof r->tail);
-    memcpy(r->tail, block, (size_t)n_left);
+    copy_few(r->tail, block, n_left);
     return r->tail;
 }
 
