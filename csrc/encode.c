@@ -208,17 +208,16 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s, const unit
 {
     const char *wrong = check_batch(m, s, offsets, n_docs, eod_id);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
-    unitok_state own;
+    unitok_state own; /* *state changes only where all went well: the caller may try again with more room */
+    memset(&own, 0, sizeof own);
+    if (state) own = *state;
     draw draw = {sampling, 0};
     int64_t done = 0;
     id_offsets[0] = 0;
     for (int64_t k = 0; k < n_docs; k++) {
         int opened = k == 0 && flags & UNITOK_ENCODE_OPEN_START, last = k < n_docs - 1 || !(flags & UNITOK_ENCODE_OPEN_END);
-        unitok_state *of_this = NULL;
-        if (opened || !last) {
-            of_this = state ? state : &own;
-            if (!opened || !state) memset(of_this, 0, sizeof *of_this);
-        }
+        unitok_state *of_this = opened || !last ? &own : NULL;
+        if (of_this && !opened) memset(&own, 0, sizeof own);
         if (sampling) draw.key = document_key(sampling, k);
         int64_t n = encode(m, s, sampling ? &draw : NULL, of_this, data + offsets[k], offsets[k + 1] - offsets[k],
                            offsets[n_docs] - offsets[k], last, flags, ids, done, capacity);
@@ -230,6 +229,7 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s, const unit
         if (with_eod) put_id(m, ids, done++, eod_id);
         id_offsets[k + 1] = done;
     }
+    if (state) *state = own;
     return UNITOK_OK;
 }
 

@@ -282,7 +282,8 @@ int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const 
 
 /* Encodes a packed list of documents into a packed list of ids: id_offsets[0..n_docs], id_offsets[0] = 0. Each document
  * is followed by eod_id unless that is -1. flags are enum unitok_encode_flags. `state`, NULL where all documents are
- * whole: with OPEN_START read for the first, with OPEN_END filled by the last. UNITOK_ERROR_ROOM as -2 above. */
+ * whole: with OPEN_START read for the first, with OPEN_END filled by the last; an error leaves it as it
+ * is. UNITOK_ERROR_ROOM as -2 above. */
 int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state,
                             void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error);
