@@ -195,7 +195,7 @@ INLINE plain_run end_run(run *r, int is_after_space, const uint8_t *out)
     run r;                                                                                                             \
     begin_run(&r, n, text, n_bytes, is_after_space, out, room);                                                        \
     while (goes_on(&r)) {                                                                                              \
-        const uint8_t *block = readable_block(&r, PLAIN_BLOCK_BYTES);                                                                     \
+        const uint8_t *block = readable_block(&r, PLAIN_BLOCK_BYTES);                                                 \
         take_block(&r, block, LOOK(&n->plain, block));                                                                 \
     }                                                                                                                  \
     return end_run(&r, is_after_space, out)
