@@ -223,7 +223,7 @@ def main() -> None:
     if "kills" in spec:
         print(json.dumps(kill_at_random(spec, whole)))
         return
-    wrong, survived, resumed = [], 0, 0
+    wrong, n_stopped, resumed = [], 0, 0
     for point in spec["points"] if spec["points"] is not None else range(n_calls):
         make_older(spec)
         stopped = in_child(lambda point=point: run(spec, point % n_calls))
@@ -238,8 +238,8 @@ def main() -> None:
         left = sorted(path.name for path in Path().glob("ids*"))
         if code or left != FILES or outputs() != whole:
             wrong.append([point, code, left])
-        survived += 1
-    print(json.dumps({"calls": n_calls, "survived": survived, "resumed": resumed, "wrong": wrong}))
+        n_stopped += stopped != 0
+    print(json.dumps({"calls": n_calls, "stopped": n_stopped, "resumed": resumed, "wrong": wrong}))
 
 
 if __name__ == "__main__":

@@ -197,5 +197,5 @@ def test_a_merge_stopped_at_any_call(toy, corpus, power):
         [sys.executable, crash.__file__, json.dumps(spec)], cwd=corpus, env=environment(), capture_output=True
     )
     result = json.loads(done.stdout)
-    assert (result["wrong"], result["survived"]) == ([], result["calls"])
+    assert (result["wrong"], result["stopped"]) == ([], result["calls"])
     assert result["calls"] > 12

@@ -113,7 +113,7 @@ def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **
 @pytest.mark.parametrize("power", [False, True])
 def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
     """kill -9 between any two steps of checkpoints and of the commit, and the same with a loss of power."""
-    points = None if EXPENSIVE else [*range(-18, 0), *random.sample(range(80), 3 if overwrite else 12)]
+    points = None if EXPENSIVE else [*range(-18, 0), *range(4, 80, 25 if overwrite else 6)]
     spec = {"command": TOKENIZE, "points": points, "power": power}
     if overwrite:
         spec |= {"command": [*TOKENIZE, "--overwrite"], "older": [*TOKENIZE, "--eod", "7"]}
@@ -123,7 +123,8 @@ def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
     assert not done.returncode, done.stderr.decode()
     result = json.loads(done.stdout)
     assert result["wrong"] == []
-    assert result["resumed"] > result["survived"] // 4
+    assert result["stopped"] >= 3  # how many calls a run makes is the threads' luck: the last may not come
+    assert result["resumed"] > result["stopped"] // 4
     check_outputs(folder)
 
 
