@@ -147,7 +147,7 @@ def check_lint(_: argparse.Namespace) -> str:
 
 def check_tests(_: argparse.Namespace) -> str:
     """The Python tests, against the package as it is installed."""
-    return pytest(sys.executable)
+    return pytest(sys.executable, "-n", "auto")
 
 
 def check_c(_: argparse.Namespace) -> str:
@@ -253,7 +253,7 @@ def check_sdist(_: argparse.Namespace) -> str:
         python = folder / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
         run(python, "-m", "pip", "install", "-q", f"{wheel}[test]")
         shutil.rmtree(tree / "pyunitok")  # only the installed package is left to import
-        return f"{wheel.name}: {pytest(python, cwd=tree, env=copy_env())}"
+        return f"{wheel.name}: {pytest(python, '-n', 'auto', cwd=tree, env=copy_env())}"
 
 
 STEPS: dict[str, Callable[[argparse.Namespace], str]] = {
