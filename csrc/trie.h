@@ -91,7 +91,7 @@ INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes
     return value;
 }
 
-/* Ask for what a walk from text[0] reads first, and for what it reads then: the walk's unforeseen end keeps the processor from
+/* Ask for what a walk from text[0] reads first, then, and after that: the walk's unforeseen end keeps the processor from
  * running ahead by itself. */
 INLINE void trie_fetch_head(const trie *t, const uint8_t *text)
 {
@@ -103,12 +103,19 @@ INLINE void trie_fetch_unit(const trie *t, const uint8_t *text)
     PREFETCH(&t->units[head_base(t->heads[text[0] | text[1] << 8]) ^ text[2]]);
 }
 
-/* The same for walks from 12 and from 6 bytes further on: measured, half as far gains half as much. */
+INLINE void trie_fetch_next_unit(const trie *t, const uint8_t *text)
+{
+    uint64_t unit = t->units[head_base(t->heads[text[0] | text[1] << 8]) ^ text[2]]; /* of another walk, if not there */
+    PREFETCH(&t->units[unit_base(unit) ^ text[3]]);
+}
+
+/* The same for walks from some bytes further on: measured, half as far gains half as much. */
 INLINE void trie_fetch_ahead(const trie *t, const uint8_t *text, int64_t n_bytes)
 {
     if (n_bytes < 14) return;
     trie_fetch_head(t, text + 12);
-    trie_fetch_unit(t, text + 6);
+    trie_fetch_unit(t, text + 7);
+    trie_fetch_next_unit(t, text + 4);
 }
 
 /* What trie_build makes; the caller owns `units` (mem_free). */
