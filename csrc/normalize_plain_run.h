@@ -56,6 +56,15 @@ INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_b
     return length < 4 ? n->classes[code_point] : n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
+/* Is this a character of three bytes, and 0 or MORE? Of those whose first byte cannot tell it, as in Japanese and Hindi, most
+ * are. */
+INLINE int is_calm_3(const unitok_normalizer *n, const uint8_t *c)
+{
+    uint32_t bits = (uint32_t)c[0] << 16 | c[1] << 8 | c[2];
+    if ((bits & 0xF0C0C0) != 0xE08080 || c[0] == 0xED || bits < 0xE0A080) return 0;
+    return !(n->classes[(bits >> 4 & 0xF000) | (bits >> 2 & 0xFC0) | (bits & 0x3F)] & ~CLASS_MORE);
+}
+
 /* Where the last character of text[0..at-1] begins. */
 INLINE int64_t last_character(const uint8_t *text, int64_t at)
 {
@@ -138,7 +147,7 @@ INLINE void take_block(run *r, const uint8_t *block, masks m)
             k = first_zero(m.spaces, here);
             if (k > n_block) k = n_block;
             left &= bits_from(k);
-        } else {
+        } else if (!is_calm_3(r->n, block + here)) {
             int class = class_of(r->n, r->text + r->at + here, n_left - here);
             int64_t item = find_item(r, r->at + here, class);
             if (item >= 0) {
@@ -151,6 +160,8 @@ INLINE void take_block(run *r, const uint8_t *block, masks m)
             to += here - k;
             *to++ = (uint8_t)(class ^ CLASS_BECOMES);
             k = here + (block[here] < 0x80 ? 1 : block[here] < 0xE0 ? 2 : 3);
+        } else {
+            continue;
         }
         if (n_left < PLAIN_BLOCK_BYTES + k) block = readable_block(r, PLAIN_BLOCK_BYTES + k);
         memcpy(to, block + k, PLAIN_BLOCK_BYTES);
