@@ -60,8 +60,9 @@ INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_b
  * are. */
 INLINE int is_calm_3(const unitok_normalizer *n, const uint8_t *c)
 {
-    uint32_t bits = (uint32_t)c[0] << 16 | c[1] << 8 | c[2];
-    if ((bits & 0xF0C0C0) != 0xE08080 || c[0] == 0xED || bits < 0xE0A080) return 0;
+    if ((c[0] & 0xF0) != 0xE0 || c[0] == 0xED) return 0; /* the block has no more bytes, perhaps */
+    uint32_t bits = (uint32_t)c[0] << 16 | (uint32_t)c[1] << 8 | c[2];
+    if ((bits & 0xC0C0) != 0x8080 || bits < 0xE0A080) return 0;
     return !(n->classes[(bits >> 4 & 0xF000) | (bits >> 2 & 0xFC0) | (bits & 0x3F)] & ~CLASS_MORE);
 }
 
