@@ -16,12 +16,12 @@
  * S itself is formed late, from the ids that went out; one that was met in an entry tells its score:
  *
  *     ids    . . . . . . . . . . . | . . . . . . . . . . . . | . . . . . . .  |
- *            these are in `sum` ───┘ summed                  └ out            └ until
+ *            these are in `sum` ───┘ summed                  └ out            └ out + AHEAD_IDS
  *
- * An id adds at most largest_step (unigram.h) to |S|, so |sum| + (until - summed) * largest_step is a bound for all S up to
- * `until`: what serves there serves before it, and the loop of hits compares one integer. Only where the bound does not
- * prove an entry are the ids from `summed` on added, one by one, as the reference does. Adding at every hit, the branches of
- * the loop waited for the additions: 25 to 40 % of English. */
+ * An id adds at most largest_step (unigram.h) to |S|, which bounds every S of the next ids: what serves at the last of
+ * them serves before it, and the loop of hits compares one integer. Only where the bound does not prove an entry are the
+ * ids from `summed` on added, one by one, as the reference does. Adding at every hit, the branches of the loop waited for
+ * the additions: 25 to 40 % of English. */
 
 typedef struct NAME(short_entry) {
     uint64_t key[2];
@@ -90,28 +90,29 @@ static void NAME(catch_up)(NAME(run) *r, const ID *out)
     NAME(set_sum)(r, sum, out);
 }
 
-/* An entry with this word, or a larger one, serves at `end` and before. */
-INLINE uint32_t NAME(least_word)(const NAME(run) *r, const ID *end)
+/* An entry with this word, or a larger one, serves at `out` and at the next n_ahead ids. */
+INLINE uint32_t NAME(least_word)(const NAME(run) *r, const ID *out, int64_t n_ahead)
 {
-    double size = (double)(r->sum < 0 ? -r->sum : r->sum) + (double)(end - r->summed) * r->m->unigram->largest_step;
+    double size = (double)(r->sum < 0 ? -r->sum : r->sum);
+    size += (double)(out - r->summed + n_ahead) * r->m->unigram->largest_step;
     return (unigram_steps(size) + 1) << 4;
 }
 
 /* Does an entry with this word serve at `out`? */
 static int NAME(serves)(NAME(run) *r, uint32_t word, const ID *out)
 {
-    if (word >= NAME(least_word)(r, out)) return 1;
+    if (word >= NAME(least_word)(r, out, 0)) return 1;
     NAME(catch_up)(r, out);
-    return word >= NAME(least_word)(r, out);
+    return word >= NAME(least_word)(r, out, 0);
 }
 
-/* least_word at `until`; where the bound has become so large that it proves nothing, from the sum itself. */
-static uint32_t NAME(look_ahead)(NAME(run) *r, const ID *out, const ID *until)
+/* least_word for the next AHEAD_IDS; where the bound has become so large that it proves nothing, from the sum itself. */
+static uint32_t NAME(look_ahead)(NAME(run) *r, const ID *out)
 {
-    uint32_t least = NAME(least_word)(r, until);
+    uint32_t least = NAME(least_word)(r, out, AHEAD_IDS);
     if (least < FAR_WORD) return least;
     NAME(catch_up)(r, out);
-    return NAME(least_word)(r, until);
+    return NAME(least_word)(r, out, AHEAD_IDS);
 }
 #endif
 
@@ -268,7 +269,7 @@ static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(short_entry) *slot
 }
 
 /* Encodes the segments between the cuts; text is readable 32 bytes beyond the last. LOOK_AHEAD whenever the sum may have
- * changed, or `out` has passed `until`. */
+ * changed, or more than AHEAD_IDS have gone out since. */
 static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8_t *text, const uint16_t *cuts,
                                      int64_t n_cuts, ID *ids)
 {
@@ -276,8 +277,8 @@ static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8
     int64_t begin = 0;
 #ifdef SUM
     uint32_t least = 0;
-    const ID *until = out;
-#define LOOK_AHEAD() (until = out + AHEAD_IDS, least = NAME(look_ahead)(r, out, until))
+    const ID *looked = out;
+#define LOOK_AHEAD() (looked = out, least = NAME(look_ahead)(r, out))
     LOOK_AHEAD();
 #else
 #define LOOK_AHEAD() ((void)0)
@@ -289,7 +290,7 @@ static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8
         if (restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0])) NAME(set_sum)(r, 0, out);
 #endif
 #ifdef SUM
-        if (UNLIKELY(out > until)) LOOK_AHEAD();
+        if (UNLIKELY(out - looked > AHEAD_IDS)) LOOK_AHEAD();
 #endif
         begin = cuts[k];
         if (UNLIKELY(n_bytes > MEMO_SHORT_BYTES)) {
