@@ -1,6 +1,6 @@
 """What the tests share: how hard hypothesis tries, where the real data lies, and what this processor can run.
 
-HYPOTHESIS_PROFILE=expensive pytest tests/test_encode.py    many more examples; also: ci, default
+HYPOTHESIS_PROFILE=expensive pytest tests/test_encode.py    many more examples; also: ci, sanitizers, default
 PYUNITOK_SHARED=folder pytest                               where the shared data lies, if not in ../shared
 """
 
@@ -20,6 +20,7 @@ _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, Healt
 settings.register_profile("default", max_examples=100, **_CALM)
 settings.register_profile("ci", max_examples=60, derandomize=True, print_blob=True, **_CALM)
 settings.register_profile("expensive", max_examples=5000, **_CALM)
+settings.register_profile("sanitizers", max_examples=25, derandomize=True, print_blob=True, **_CALM)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

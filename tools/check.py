@@ -197,6 +197,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
             PYTHONMALLOC="malloc",  # so that reading past a bytes object shows
             PYTHONPATH=str(tree),
             PYUNITOK_SANITIZED="1",  # for tests that measure time or memory
+            HYPOTHESIS_PROFILE="sanitizers",  # several times slower, and what they find needs no rare example
         )
         where = run(sys.executable, "-c", "import pyunitok._lib as lib; print(lib.__file__)", cwd=tree, env=env)
         if Path(where.strip()).parents[1] != tree:
