@@ -84,13 +84,13 @@ typedef struct finder {
 } finder;
 
 /* The merge of two neighbours. The reference notes how an unused piece can be made whenever it looks a pair up that can
- * merge, whether it does or not, so this must be called for the same pairs and in its order. `first`: before any
- * merge. */
-INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int first)
+ * merge, whether it does or not, so this must be called for the same pairs and in its order. `try_dense`: both may
+ * well be characters. It never changes the answer. */
+INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int try_dense)
 {
     const bpe *m = f.m;
     uint32_t merge;
-    if (first && (left | right) < BPE_DENSE) merge = m->dense[left * BPE_DENSE + right];
+    if (try_dense && (left | right) < BPE_DENSE) merge = m->dense[left * BPE_DENSE + right];
     else merge = bpe_find_merge(&m->pairs, left, right);
     if (f.drops && merge == BPE_NO_MERGE && m->rest.slots) merge = bpe_find_merge(&m->rest, left, right);
     if (UNLIKELY(f.splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->made[merge].symbol]) {

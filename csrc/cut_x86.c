@@ -5,13 +5,7 @@
 
 #if defined(UNITOK_X86)
 
-#include <immintrin.h>
-
-#if defined(__GNUC__) || defined(__clang__)
-#define TARGET(features) __attribute__((target(features)))
-#else
-#define TARGET(features) /* MSVC compiles any intrinsic anywhere */
-#endif
+#include "x86.h"
 
 /* ----------------------------------------------------------------------------------------------------- SSE2 ---- */
 

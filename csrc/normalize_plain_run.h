@@ -148,7 +148,9 @@ INLINE void take_block(run *r, const uint8_t *block, masks m)
             k = first_zero(m.spaces, here);
             if (k > n_block) k = n_block;
             left &= bits_from(k);
-        } else if (!is_calm_3(r->n, block + here)) {
+        } else if (is_calm_3(r->n, block + here)) {
+            continue;
+        } else {
             int class = class_of(r->n, r->text + r->at + here, n_left - here);
             int64_t item = find_item(r, r->at + here, class);
             if (item >= 0) {
@@ -161,8 +163,6 @@ INLINE void take_block(run *r, const uint8_t *block, masks m)
             to += here - k;
             *to++ = (uint8_t)(class ^ CLASS_BECOMES);
             k = here + (block[here] < 0x80 ? 1 : block[here] < 0xE0 ? 2 : 3);
-        } else {
-            continue;
         }
         if (n_left < PLAIN_BLOCK_BYTES + k) block = readable_block(r, PLAIN_BLOCK_BYTES + k);
         memcpy(to, block + k, PLAIN_BLOCK_BYTES);

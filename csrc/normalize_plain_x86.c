@@ -4,15 +4,8 @@
 
 #if defined(UNITOK_X86)
 
-#include <immintrin.h>
-
-#if defined(__GNUC__) || defined(__clang__)
-#define TARGET(features) __attribute__((target(features)))
-#else
-#define TARGET(features) /* MSVC compiles any intrinsic anywhere */
-#endif
-
 #include "normalize_plain_run.h"
+#include "x86.h"
 
 #define AVX2 TARGET("avx2,bmi,bmi2,popcnt")
 

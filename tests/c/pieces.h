@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "common.h"
 #include "random.h"
 
@@ -17,17 +18,6 @@ struct pieces {
     int64_t offsets[PIECES_MAX + 1], ids[PIECES_MAX], n;
     int64_t fallback_id; /* -1: all 256 bytes are pieces */
 };
-
-static const char *running = "nothing";
-
-#define CHECK(condition) check(!!(condition), #condition, __LINE__)
-
-static inline void check(int is_true, const char *what, int line)
-{
-    if (is_true) return;
-    fprintf(stderr, "%s: line %d: not true: %s\n", running, line, what);
-    abort();
-}
 
 /* A spec of greedy longest prefix over these pieces. */
 static inline unitok_spec longest_spec(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n,

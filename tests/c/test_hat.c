@@ -8,6 +8,7 @@
 
 #include "test_alloc.h"
 
+#include "check.h"
 #include "guard.h"
 #include "random.h"
 
@@ -16,17 +17,6 @@
 static size_t random_below(size_t n)
 {
     return (size_t)((random_u64() >> 33) % n);
-}
-
-static const char *running = "nothing";
-
-#define CHECK(condition) check(!!(condition), #condition, __LINE__)
-
-static void check(int is_true, const char *what, int line)
-{
-    if (is_true) return;
-    fprintf(stderr, "%s: line %d: not true: %s\n", running, line, what);
-    abort();
 }
 
 /* ------------------------------------------------------------------------------------------------- Oracle ---- */

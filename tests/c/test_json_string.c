@@ -1,22 +1,13 @@
 /* test_json_string.c - unitok_json_unescape on strings whose text is known, and on broken ones, between guard pages */
 #define _DEFAULT_SOURCE
+#include "check.h"
 #include "common.h"
 #include "guard.h"
 #include "random.h"
 
-#define CHECK(condition)                                                                \
-    do {                                                                                \
-        if (!(condition)) {                                                             \
-            fprintf(stderr, "%s:%d: %s (round %d)\n", __FILE__, __LINE__, #condition, round_); \
-            abort();                                                                    \
-        }                                                                               \
-    } while (0)
-
 #define MAX_STRINGS 6
 #define MAX_CHARS 40
 #define MAX_BYTES (MAX_STRINGS * (MAX_CHARS * 12 + 2))
-
-static int round_;
 
 static size_t put_utf8(uint8_t *p, uint32_t c)
 {

@@ -1,20 +1,11 @@
 /* test_nfc.c - unitok_nfc_is_sure before a guard page, wide steps against one character at a time */
 #define _DEFAULT_SOURCE
+#include "check.h"
 #include "common.h"
 #include "guard.h"
 #include "random.h"
 
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            fprintf(stderr, "%s:%d: %s (round %d)\n", __FILE__, __LINE__, #condition, round_); \
-            abort();                                                                           \
-        }                                                                                      \
-    } while (0)
-
 #define MAX_BYTES 120
-
-static int round_;
 
 /* Characters, the first N_SURE of which are sure beside any of them. */
 #define N_SURE 6

@@ -11,17 +11,9 @@
 #include "test_alloc.h"
 
 #include "charsmaps.h"
+#include "check.h"
 #include "guard.h"
 #include "random.h"
-
-#define CHECK(condition) check(!!(condition), #condition, __LINE__)
-
-static void check(int is_true, const char *what, int line)
-{
-    if (is_true) return;
-    fprintf(stderr, "line %d: not true: %s\n", line, what);
-    abort();
-}
 
 static size_t random_below(size_t n)
 {
