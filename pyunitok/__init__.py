@@ -17,7 +17,7 @@ from pyunitok.errors import (
 if TYPE_CHECKING:
     from pyunitok.packed import Packed
     from pyunitok.tokenizer import Tokenizer
-    from pyunitok.tokens import TokenArray, open
+    from pyunitok.tokens.array import TokenArray, open
 
 __version__ = "0.1.0"
 
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 # numpy and the C library are imported when first used: `pyunitok --help` needs neither.
-_LAZY = {"Packed": "packed", "Tokenizer": "tokenizer", "TokenArray": "tokens", "open": "tokens"}
+_LAZY = {"Packed": "packed", "Tokenizer": "tokenizer", "TokenArray": "tokens.array", "open": "tokens.array"}
 
 
 def __getattr__(name: str) -> Any:

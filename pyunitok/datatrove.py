@@ -22,11 +22,11 @@ from datatrove.data import Document
 from datatrove.pipeline.base import PipelineStep
 
 import pyunitok
-from pyunitok.journal import Identity
-from pyunitok.output import Output
-from pyunitok.pipeline import describe_model
+from pyunitok.disk.journal import Identity
+from pyunitok.disk.output import Output
+from pyunitok.run.pipeline import describe_model
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens import InputRecord, Manifest
+from pyunitok.tokens.array import InputRecord, Manifest
 
 BATCH_BYTES = 1 << 20  # of text, encoded at a time
 

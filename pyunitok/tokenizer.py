@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pyunitok import _ffi, nfc
+from pyunitok import _ffi
 from pyunitok._ffi import Ids, Offsets
 from pyunitok.errors import IdError, ModelFormatError, VocabularyError
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.sampling import Sampling
+from pyunitok.vocab import nfc
 from pyunitok.vocab.vocabulary import About
 
 if TYPE_CHECKING:
-    from pyunitok.prepare.preparation import Preparation
+    from pyunitok.vocab.huggingface.preparation import Preparation
 
 Engine = Literal["double-array", "hat"]
 
@@ -77,7 +78,9 @@ class Tokenizer(Sampling):
         self._preparation: Preparation | None = None
         self._is_nfc = about.prepare == nfc.PREPARE
         if about.prepare is not None and not self._is_nfc:
-            from pyunitok.prepare import preparation  # models of Hugging Face only: it takes a while to import
+            from pyunitok.vocab.huggingface import (
+                preparation,  # models of Hugging Face only: it takes a while to import
+            )
 
             try:
                 self._preparation = preparation.Preparation(about, model)
@@ -513,7 +516,7 @@ class Tokenizer(Sampling):
     def new_scratch(self) -> _ffi.Scratch:
         """What a thread needs to encode. For the rooms of this package."""
         if self._preparation is not None:
-            from pyunitok.prepare import preparation
+            from pyunitok.vocab.huggingface import preparation
 
             return preparation.Scratch(self.model, self._preparation)
         return nfc.Scratch(self.model) if self._is_nfc else _ffi.Scratch(self.model)

@@ -27,7 +27,7 @@ import sys
 import time
 from pathlib import Path
 
-from pyunitok.metadata import Metadata
+from pyunitok.tokens.metadata import Metadata
 
 CALLS = [(os, "write"), (os, "fsync"), (os, "ftruncate"), (Path, "replace"), (Path, "unlink")]
 SHADOW = Path("shadow")
@@ -129,7 +129,7 @@ def run(spec: dict, stop_at: int | None, count_file: Path | None = None) -> None
 
 
 def kill_after_checkpoints(n_left: int) -> None:
-    from pyunitok.output import Output
+    from pyunitok.disk.output import Output
 
     checkpoint = Output.checkpoint
 
@@ -161,9 +161,9 @@ def outputs() -> list[bytes]:
 
 # A corpus of a megabyte has checkpoints, chunks and direct writes enough with these.
 TUNE = {
-    "pyunitok.output": {"CHECKPOINT_BYTES": 60_000, "CHECKPOINT_SHARE": 0, "HASH_CHUNK_BYTES": 1 << 17},
-    "pyunitok.hashing": {"HASH_CHUNK_BYTES": 1 << 17},
-    "pyunitok.outfile": {"BUFFER_BYTES": 1 << 15, "DIRECT_FROM_BYTES": 1 << 17},
+    "pyunitok.disk.output": {"CHECKPOINT_BYTES": 60_000, "CHECKPOINT_SHARE": 0, "HASH_CHUNK_BYTES": 1 << 17},
+    "pyunitok.disk.hashing": {"HASH_CHUNK_BYTES": 1 << 17},
+    "pyunitok.disk.outfile": {"BUFFER_BYTES": 1 << 15, "DIRECT_FROM_BYTES": 1 << 17},
 }
 
 
@@ -215,7 +215,9 @@ def main() -> None:
     if not spec.keys() & {"points", "kills"}:
         run(spec, None)
         return
-    for module in ("pyunitok.cli", "pyunitok.pipeline", "pyunitok.journal", "concurrent.futures.thread", "zstandard"):
+    for module in ("cli", "run.pipeline", "disk.journal"):
+        importlib.import_module(f"pyunitok.{module}")
+    for module in ("concurrent.futures.thread", "zstandard"):
         importlib.import_module(module)
     older = make_older(spec)
     assert in_child(lambda: run(spec, None, Path("count"))) == 0, Path("log").read_text()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from sentencepieces import BPE, CHAR, CONTROL, NORMAL, UNIGRAM, UNUSED, USER_DEFINED, WORD, charsmap, make
+from toys.sentencepieces import BPE, CHAR, CONTROL, NORMAL, UNIGRAM, UNUSED, USER_DEFINED, WORD, charsmap, make
 
 import pyunitok.compat.sentencepiece as spm
 

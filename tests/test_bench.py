@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sentencepieces
 import zstandard
 from click import ClickException
 from conftest import SHARED
+from toys import sentencepieces
 
 ROOT = Path(__file__).resolve().parent.parent
 

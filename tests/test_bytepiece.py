@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import oracle_unigram
 import pytest
 from click.testing import CliRunner
 from conftest import CPUS, fewer, find_shared
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle import unigram as oracle_unigram
 
-from pyunitok import Tokenizer, _ffi, nfc
+from pyunitok import Tokenizer, _ffi
 from pyunitok.cli import cli
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.packed import Packed
-from pyunitok.vocab import bytepiece, rwkv
+from pyunitok.vocab import bytepiece, nfc, rwkv
 
 Values = dict[str, list[Any]]
 BYTES: Values = {base64.b64encode(bytes([byte])).decode(): [byte + 3, "", 1] for byte in range(256)}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece_pairs import PAIRS, STRINGS, TEXTS, agree, reference, toy, toy_proto
-from sentencepieces import NORMAL, UNUSED
+from toys.sentencepieces import NORMAL, UNUSED
 
 import pyunitok.compat.sentencepiece as spm
 from pyunitok.compat.sentencepiece import sentencepiece_pb2

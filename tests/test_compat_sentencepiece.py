@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import toy_models
 from conftest import fewer
 from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece_pairs import INPUTS, KINDS, MAYBE, PAIRS, TOYS, WORDS, agree, outcome, reference
-from sentencepieces import shared_paths
+from toys import models as toy_models
+from toys.sentencepieces import shared_paths
 
 import pyunitok.compat.sentencepiece as spm
 from pyunitok.compat.sentencepiece import sentencepiece_model_pb2, sentencepiece_pb2

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tokenfiles
+from toys import tokenfiles
 
 from pyunitok.export import Options, export
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sentencepieces
 from click.testing import CliRunner
 from conftest import find_shared
 from test_bytepiece import BYTES, key, load_reference, toy
+from toys import sentencepieces
 
 from pyunitok import Tokenizer, _ffi
 from pyunitok.cli import cli

@@ -4,9 +4,9 @@ import pytest
 from test_pipeline import PIECES
 
 import pyunitok
-from pyunitok.merge import merge
+from pyunitok.run.merge import merge
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.verify import verify
+from pyunitok.tokens.verify import verify
 
 pytestmark = pytest.mark.ray
 data = pytest.importorskip("datatrove.data")

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import oracle_sentencepiece as oracle
 import pytest
 import zstandard
 from conftest import find_shared
 from hypothesis import example, given
 from hypothesis import strategies as st
-from sentencepieces import BPE, CONTROL, NORMAL, REFUSALS, SPACE, UNUSED, USER_DEFINED, make, shared_paths
+from oracle import sentencepiece as oracle
+from toys.sentencepieces import BPE, CONTROL, NORMAL, REFUSALS, SPACE, UNUSED, USER_DEFINED, make, shared_paths
 
 from pyunitok import IdError, Packed, Tokenizer
 from pyunitok.vocab import sentencepiece

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 from conftest import CPUS, ENGINES, fewer
 from hypothesis import example, given
 from hypothesis import strategies as st
-from vocabularies import CHUNK, EDGES, Case, cases, texts_of, vocabularies
+from oracle.longest import longest as oracle
+from toys.vocabularies import CHUNK, EDGES, Case, cases, texts_of, vocabularies
 
 from pyunitok import Packed, Tokenizer, _ffi
 

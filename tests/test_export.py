@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import readers
-import tokenfiles
 from hypothesis import given
 from hypothesis import strategies as st
 from test_cli import pyunitok as command
+from toys import tokenfiles
 
 import pyunitok
+from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import OutputError
 from pyunitok.export import FORMATS, MODULES, Options, default_name, documents, export, files, infini_gram, module
 from pyunitok.export.datatrove import humanised
-from pyunitok.metadata import MetadataFile
-from pyunitok.outfile import OutFile
+from pyunitok.tokens.metadata import MetadataFile
 
 IDS16 = st.one_of(st.integers(0, 3), st.integers(0xFEF0, 0xFFFE), st.sampled_from([0xFF, 0x1FF, 0xFEFF]))
 IDS32 = st.one_of(st.integers(0, 3), st.integers(0, (1 << 31) - 1))

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-import toy_huggingface as toy
 from conftest import SHARED, fewer, find_shared
 from hypothesis import given
 from hypothesis import strategies as st
+from toys import huggingface as toy
 
 from pyunitok import Packed, Tokenizer, _ffi
 from pyunitok.errors import IdError, ModelFormatError, UnitokError, VocabularyError
-from pyunitok.prepare import characters, charsmap, normalizers, patterns, pretokenizers
-from pyunitok.prepare import unicode_tables as tables
-from pyunitok.prepare.fields import Fields
-from pyunitok.prepare.unigram import Unigram
-from pyunitok.vocab import huggingface
+from pyunitok.vocab.huggingface import characters, charsmap, normalizers, patterns, pretokenizers
+from pyunitok.vocab.huggingface import file as huggingface
+from pyunitok.vocab.huggingface import unicode_tables as tables
+from pyunitok.vocab.huggingface.fields import Fields
+from pyunitok.vocab.huggingface.unigram import Unigram
 
 reference = pytest.importorskip("tokenizers")
 os.environ.setdefault("RUST_BACKTRACE", "0")  # where tokenizers panics, a line is enough
@@ -259,7 +259,7 @@ def precompiled(rules: dict[str, str]) -> tuple[Any, Any]:
     """(ours, theirs)"""
     import base64
 
-    import sentencepieces
+    from toys import sentencepieces
 
     blob = sentencepieces.charsmap({key.encode(): value.encode() for key, value in rules.items()})
     fields = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(blob).decode()}

@@ -3,11 +3,11 @@
 import json
 import tracemalloc
 
-import oracle
 import pytest
 import streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle.longest import longest as oracle
 
 from pyunitok.corpus import jsonl
 from pyunitok.corpus.jsonl import JsonlReader, key_path

@@ -6,11 +6,11 @@ import itertools
 import math
 from typing import Any
 
-import oracle_lattice as oracle
 import pytest
 from conftest import fewer
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from oracle import lattice as oracle
 
 spm = pytest.importorskip("sentencepiece")
 pb = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")

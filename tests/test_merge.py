@@ -13,14 +13,14 @@ from test_pipeline import PIECES, restored
 from test_resume import environment
 
 import pyunitok
-from pyunitok import shard as shards
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
-from pyunitok.merge import merge
-from pyunitok.metadata import errors_path
-from pyunitok.pipeline import Plan, tokenize
-from pyunitok.shard import shard_name
+from pyunitok.run import shard as shards
+from pyunitok.run.merge import merge
+from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.shard import shard_name
 from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.metadata import errors_path
 
 
 @pytest.fixture(scope="module")

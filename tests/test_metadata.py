@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from test_pipeline import run, toy  # noqa: F401 (a fixture)
 
 import pyunitok
-from pyunitok import metadata as metadata_module
 from pyunitok.cli import cli
+from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import InputError, OutputError
-from pyunitok.metadata import Metadata, MetadataFile, errors_path, metadata_path
-from pyunitok.outfile import OutFile
+from pyunitok.tokens import metadata as metadata_module
+from pyunitok.tokens.metadata import Metadata, MetadataFile, errors_path, metadata_path
 
 LINES = st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line), max_size=40)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 import xxhash
 from conftest import ENGINES, fewer
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import Case, cases
+from oracle.longest import longest as oracle
+from toys.vocabularies import Case, cases
 
 from pyunitok import CpuError, IdError, ModelFormatError, Tokenizer, VocabularyError, _ffi
 from pyunitok.vocab import native

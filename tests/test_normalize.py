@@ -13,9 +13,9 @@ import zstandard
 from conftest import CPUS, fewer, find_shared
 from hypothesis import example, given
 from hypothesis import strategies as st
-from oracle_sentencepiece import Normalizer as Oracle
-from oracle_sentencepiece import charsmap_rules
-from sentencepieces import CHAR, REFUSALS, USER_DEFINED, charsmap, make, shared_paths
+from oracle.sentencepiece import Normalizer as Oracle
+from oracle.sentencepiece import charsmap_rules
+from toys.sentencepieces import CHAR, REFUSALS, USER_DEFINED, charsmap, make, shared_paths
 
 from pyunitok import _ffi
 from pyunitok.errors import VocabularyError

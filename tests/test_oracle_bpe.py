@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-import oracle_bpe
 import pytest
-import toy_models
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle import bpe as oracle_bpe
+from toys import models as toy_models
 
 seeds = st.integers(0, 2**32)
 

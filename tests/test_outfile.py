@@ -8,10 +8,10 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyunitok import hashing, outfile
+from pyunitok.disk import hashing, outfile
+from pyunitok.disk.hashing import ChunkHash, Hashed
+from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import OutputError
-from pyunitok.hashing import ChunkHash, Hashed
-from pyunitok.outfile import OutFile
 
 
 @pytest.fixture(autouse=True)

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from pyunitok import output
+from pyunitok.disk import output
+from pyunitok.disk.journal import Identity, Journal, journal_path
+from pyunitok.disk.output import CHECKPOINT_BYTES, CHECKPOINT_SECONDS, CHECKPOINT_SHARE, Output
 from pyunitok.errors import OutputError
-from pyunitok.journal import Identity, Journal, journal_path
-from pyunitok.output import CHECKPOINT_BYTES, CHECKPOINT_SECONDS, CHECKPOINT_SHARE, Output
 
 RUN = Identity({"eod": 1}, [])
 

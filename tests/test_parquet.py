@@ -18,10 +18,10 @@ from pyunitok.corpus import inputs, parquet
 from pyunitok.corpus.block import BadDocument
 from pyunitok.corpus.parquet import ParquetReader
 from pyunitok.corpus.position import BEGINNING
-from pyunitok.detokenize import detokenize
 from pyunitok.errors import InputError
-from pyunitok.pipeline import Plan, tokenize
+from pyunitok.run.pipeline import Plan, tokenize
 from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.detokenize import detokenize
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

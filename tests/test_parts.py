@@ -11,19 +11,19 @@ from test_pipeline import PIECES
 from test_zst import frame
 
 import pyunitok
-from pyunitok import parts as parts_module
-from pyunitok import units as units_module
 from pyunitok.corpus import inputs
 from pyunitok.corpus.ranges import UNCOUNTED, Range, counted, followed_by
+from pyunitok.disk.outfile import OutputLock
 from pyunitok.errors import InputError, OutputError
-from pyunitok.merge import merge
-from pyunitok.metadata import errors_path
-from pyunitok.outfile import OutputLock
-from pyunitok.parts import finished_parts, parts_folder, tokenize_in_parts
-from pyunitok.pipeline import Plan, tokenize
+from pyunitok.run import parts as parts_module
+from pyunitok.run import units as units_module
+from pyunitok.run.merge import merge
+from pyunitok.run.parts import finished_parts, parts_folder, tokenize_in_parts
+from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.units import MAX_UNIT_BYTES, MIN_UNIT_BYTES, default_unit_bytes, each, make_part, plan_units
 from pyunitok.sampling import Sample
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.units import MAX_UNIT_BYTES, MIN_UNIT_BYTES, default_unit_bytes, each, make_part, plan_units
+from pyunitok.tokens.metadata import errors_path
 
 UNIT = 300
 
@@ -246,8 +246,8 @@ def test_what_is_refused(toy, corpus):
 
 
 def test_begun_on_one_machine(toy, corpus, monkeypatch):
-    monkeypatch.setattr("pyunitok.output.CHECKPOINT_BYTES", 1)
-    monkeypatch.setattr("pyunitok.output.CHECKPOINT_SHARE", 0)
+    monkeypatch.setattr("pyunitok.disk.output.CHECKPOINT_BYTES", 1)
+    monkeypatch.setattr("pyunitok.disk.output.CHECKPOINT_SHARE", 0)
 
     def stop(progress):
         if progress.bytes > 3000:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import pyunitok
 from pyunitok.corpus import inputs
-from pyunitok.detokenize import detokenize
 from pyunitok.errors import InputError, OutputError
-from pyunitok.pipeline import Plan, tokenize
+from pyunitok.run.pipeline import Plan, tokenize
 from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.detokenize import detokenize
 
 PIECES = [bytes([b]) for b in range(256)] + [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]
 
@@ -182,7 +182,7 @@ def test_no_threads_are_left_behind(toy, tmp_path):
 def test_hashes_are_those_of_the_files(toy, tmp_path, monkeypatch):
     import xxhash
 
-    from pyunitok import hashing, output
+    from pyunitok.disk import hashing, output
 
     for module in (hashing, output):
         monkeypatch.setattr(module, "HASH_CHUNK_BYTES", 1000)
@@ -196,7 +196,7 @@ def test_hashes_are_those_of_the_files(toy, tmp_path, monkeypatch):
 
 
 def test_large_outputs_go_past_the_page_cache_and_are_the_same(tmp_path, monkeypatch):
-    from pyunitok import outfile
+    from pyunitok.disk import outfile
 
     data = np.random.default_rng(1).bytes(3_000_001)
     for direct_from in (0, 1 << 20, 1 << 30):
@@ -253,7 +253,7 @@ def test_output_that_cannot_be_is_refused_first(toy, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="no locks there")
 def test_two_writers_of_one_output(toy, tmp_path):
-    from pyunitok.outfile import OutFile
+    from pyunitok.disk.outfile import OutFile
 
     (tmp_path / "a.txt").write_bytes(b"the cat")
     other = OutFile(tmp_path / "ids.partial")

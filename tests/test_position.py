@@ -4,11 +4,11 @@ import itertools
 import json
 
 import numpy as np
-import oracle
 import pytest
 import streams
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle.longest import longest as oracle
 
 from pyunitok.corpus import inputs, jsonl, stream
 from pyunitok.corpus import text as text_module
@@ -17,8 +17,8 @@ from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import InputError
-from pyunitok.pipeline import Plan
-from pyunitok.reading import Inputs, Workers
+from pyunitok.run.pipeline import Plan
+from pyunitok.run.reading import Inputs, Workers
 from pyunitok.tokenizer import Tokenizer
 
 PIECES = [bytes([b]) for b in range(256)] + [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]

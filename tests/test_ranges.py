@@ -4,11 +4,11 @@ import io
 import json
 import struct
 
-import oracle
 import pytest
 import streams
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle.longest import longest as oracle
 from test_ahead import FRAMES, file_of
 from test_zst import PARTS, TEXT, ZST, frame, frame_ends, seekable, skippable
 
@@ -19,7 +19,7 @@ from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.ranges import Range, frame_begins, open_range, plan_ranges, read_table, scan, sources_of
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import InputError
-from pyunitok.pipeline import Plan
+from pyunitok.run.pipeline import Plan
 from pyunitok.tokenizer import Tokenizer
 
 

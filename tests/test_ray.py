@@ -25,8 +25,8 @@ from test_parts import UNIT, check_equal, corpus, frames, json_lines, plan_of, t
 import pyunitok.ray  # noqa: E402
 from pyunitok.cli import cli  # noqa: E402
 from pyunitok.errors import InputError, OutputError, UnitokError  # noqa: E402
-from pyunitok.parts import finished_parts, parts_folder  # noqa: E402
-from pyunitok.pipeline import tokenize  # noqa: E402
+from pyunitok.run.parts import finished_parts, parts_folder  # noqa: E402
+from pyunitok.run.pipeline import tokenize  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 
@@ -82,7 +82,7 @@ def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811
 DRIVER = """
 import sys, ray, pyunitok.ray
 from pyunitok.corpus import inputs
-from pyunitok.pipeline import Plan
+from pyunitok.run.pipeline import Plan
 from pyunitok.tokenizer import Tokenizer
 from test_pipeline import PIECES
 address, corpus, unit = sys.argv[1:]

@@ -13,11 +13,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyunitok import remote
 from pyunitok.corpus import inputs
 from pyunitok.corpus import stream as stream_module
 from pyunitok.corpus.inputs import find
 from pyunitok.corpus.stream import RawFile
+from pyunitok.disk import remote
 from pyunitok.errors import InputError
 
 fsspec = pytest.importorskip("fsspec")

@@ -20,9 +20,9 @@ from conftest import heed_interrupts
 from hypothesis import settings
 from test_cli import ROOT, pyunitok
 
-from pyunitok.journal import Journal
-from pyunitok.metadata import Metadata, errors_path, metadata_path
+from pyunitok.disk.journal import Journal
 from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.metadata import Metadata, errors_path, metadata_path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc, O_DIRECT")
 
@@ -409,8 +409,8 @@ def test_stdin_is_compared_and_skipped(folder, pack):
 
 def test_two_processes_at_one_output(folder):
     """The second is refused, from the first byte to the last rename, and a dead one holds nothing."""
+    from pyunitok.disk.outfile import OutputLock
     from pyunitok.errors import OutputError
-    from pyunitok.outfile import OutputLock
 
     out = folder / "ids"
     lock = OutputLock(out)

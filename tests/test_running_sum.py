@@ -10,8 +10,8 @@ import pytest
 from conftest import fewer
 from hypothesis import given
 from hypothesis import strategies as st
-from sentencepieces import NORMAL, UNIGRAM, USER_DEFINED, make
-from text_models import encode_in_parts, tokenizer
+from toys.sentencepieces import NORMAL, UNIGRAM, USER_DEFINED, make
+from toys.text_models import encode_in_parts, tokenizer
 
 spm = pytest.importorskip("sentencepiece")
 

@@ -9,12 +9,12 @@ import pytest
 import zstandard
 
 import pyunitok
-from pyunitok import remote
 from pyunitok.corpus import inputs
+from pyunitok.disk import remote
 from pyunitok.errors import InputError, OutputError
-from pyunitok.pipeline import Plan, tokenize
+from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.upload import Spool, tokenize_to
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.upload import Spool, tokenize_to
 
 fsspec = pytest.importorskip("fsspec")
 s3fs = pytest.importorskip("s3fs")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sentencepieces import (
+from toys.sentencepieces import (
     BPE,
     BYTE,
     CHAR,

@@ -6,18 +6,18 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import tokenfiles
 from hypothesis import given
 from hypothesis import strategies as st
 from test_cli import pyunitok as command
 from test_pipeline import run
+from toys import tokenfiles
 
 import pyunitok
-from pyunitok import counting, stats_page
-from pyunitok.counting import count_ids
 from pyunitok.errors import OutputError
-from pyunitok.stats import EXAMPLES, stats
 from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens import counting, stats_page
+from pyunitok.tokens.counting import count_ids
+from pyunitok.tokens.stats import EXAMPLES, stats
 
 PIECES = [*(bytes([b]) for b in range(256)), b"the", b" the"]
 

@@ -3,11 +3,11 @@
 import json
 
 import numpy as np
-import oracle
 import pytest
 import streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle.longest import longest as oracle
 
 from pyunitok import _ffi
 from pyunitok.corpus import text as text_module

@@ -13,8 +13,8 @@ import zstandard
 from conftest import CPUS, SHARED, fewer, find_shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_paths
-from text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
+from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_paths
+from toys.text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
 
 from pyunitok import Packed, Tokenizer
 

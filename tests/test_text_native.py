@@ -11,7 +11,7 @@ from conftest import CPUS, fewer
 from hypothesis import given
 from hypothesis import strategies as st
 from test_native import file_of, read, refused, sign
-from text_models import KINDS, text_of, tokenizer, toy
+from toys.text_models import KINDS, text_of, tokenizer, toy
 
 from pyunitok import IdError, ModelFormatError, Tokenizer, VocabularyError
 

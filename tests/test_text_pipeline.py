@@ -14,9 +14,9 @@ import crash
 import numpy as np
 import pytest
 from hypothesis import settings
-from sentencepieces import BPE, CHAR, NORMAL, SPACE, UNIGRAM, USER_DEFINED, WORD, charsmap, make
 from test_cli import ROOT
 from test_cli import pyunitok as command
+from toys.sentencepieces import BPE, CHAR, NORMAL, SPACE, UNIGRAM, USER_DEFINED, WORD, charsmap, make
 
 import pyunitok
 from pyunitok import Tokenizer, _ffi

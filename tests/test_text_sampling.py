@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import oracle_lattice as oracle
 import pytest
 from conftest import CPUS
-from sentencepieces import BPE, NORMAL, UNIGRAM, make
+from oracle import lattice as oracle
 from test_cli import pyunitok as command
-from text_models import encode_in_parts, tokenizer
+from toys.sentencepieces import BPE, NORMAL, UNIGRAM, make
+from toys.text_models import encode_in_parts, tokenizer
 
 from pyunitok import Tokenizer, _ffi
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 from conftest import CPUS, ENGINES
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import Case, vocabularies
+from oracle.longest import longest as oracle
+from toys.vocabularies import Case, vocabularies
 
 from pyunitok import CpuError, IdError, Packed, Tokenizer, VocabularyError, _ffi
 from pyunitok.vocab import rwkv as rwkv_module

@@ -7,11 +7,11 @@ import json
 import random
 from pathlib import Path
 
-import oracle_unigram as oracle
 import pytest
 from conftest import fewer
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle import unigram as oracle
 
 SEEDS = st.integers(0, 2**32)
 SCORES = [

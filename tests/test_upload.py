@@ -11,12 +11,12 @@ import pytest
 from test_remote import Unreliable, store  # noqa: F401 (a fixture)
 
 import pyunitok
-from pyunitok import upload as upload_module
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
-from pyunitok.pipeline import Plan, tokenize
+from pyunitok.run import upload as upload_module
+from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.upload import Spool, tokenize_to
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.upload import Spool, tokenize_to
 
 pytest.importorskip("fsspec")
 pytestmark = pytest.mark.usefixtures("store")
@@ -134,7 +134,7 @@ def test_failed_upload_is_gone_on_with(corpus, n_arrived, overwrite, monkeypatch
     (folder,) = (corpus.folder / "spool").iterdir()
     left = {path.name for path in folder.iterdir()} - {"replaces"}
     assert left == {Path(name).name for name in NAMES}
-    monkeypatch.setattr("pyunitok.pipeline._write_blocks", None)  # no work is done again
+    monkeypatch.setattr("pyunitok.run.pipeline._write_blocks", None)  # no work is done again
     assert corpus() is True
     assert sorted(name for name in far() if not name.endswith(".partial")) == NAMES
     assert not folder.exists()
@@ -167,7 +167,7 @@ def test_what_cannot_be_written_is_found_out_before_the_work(corpus, monkeypatch
         raise PermissionError(f"not {path}")
 
     monkeypatch.setattr(Unreliable, "pipe_file", refuse)
-    monkeypatch.setattr("pyunitok.pipeline._write_blocks", None)
+    monkeypatch.setattr("pyunitok.run.pipeline._write_blocks", None)
     with pytest.raises(OutputError, match=rf"^{URL}: cannot be written: not "):
         corpus()
 

@@ -5,21 +5,21 @@ import json
 
 import numpy as np
 import pytest
-import tokenfiles
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 from test_cli import pyunitok as command
 from test_pipeline import run
+from toys import tokenfiles
 
 import pyunitok
 from pyunitok import _ffi
-from pyunitok import verify_text as module
 from pyunitok.corpus import inputs
 from pyunitok.errors import IdError, InputError, OutputError
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.verify import verify
-from pyunitok.verify_text import sources_of, verify_text
+from pyunitok.tokens import verify_text as module
+from pyunitok.tokens.verify import verify
+from pyunitok.tokens.verify_text import sources_of, verify_text
 
 PIECES = [*(bytes([b]) for b in range(256)), b"the", b" the", b"aa", b"\n\n"]
 

@@ -9,21 +9,20 @@ from cffi import FFI
 
 ROOT = Path(__file__).resolve().parent.parent
 # Read from the folder of setup.py, with relative names: setuptools wants sources that way.
-SOURCES = sorted(f"csrc/{path.name}" for path in (ROOT / "csrc").glob("*.c"))
-HEADERS = sorted(f"csrc/{path.name}" for path in (ROOT / "csrc").glob("*.h"))
+FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.[ch]"))
 
 MSVC = sys.platform == "win32"
-# No -march: a wheel runs on any x86-64, and csrc/cpu.c chooses the rest at run time.
+# No -march: a wheel runs on any x86-64, and csrc/ground/cpu.c chooses the rest at run time.
 CFLAGS = ["/O2", "/std:c11"] if MSVC else ["-O3", "-std=c11", "-fno-math-errno", "-Wall", "-Wextra"]
 
 ffi = FFI()
 ffi.cdef((ROOT / "csrc" / "unitok.h").read_text(encoding="utf-8"))
 ffi.set_source(
     "pyunitok._lib",
-    '#include "csrc/common.h"',
-    sources=SOURCES,
-    depends=[*HEADERS, "tools/build_ffi.py"],
-    include_dirs=["."],
+    '#include "ground/common.h"',
+    sources=[name for name in FILES if name.endswith(".c")],
+    depends=[*(name for name in FILES if name.endswith(".h")), "tools/build_ffi.py"],
+    include_dirs=["csrc"],
     libraries=[] if MSVC else ["m"],
     # UNITOK_CFLAGS adds to them: the sanitizer runs of tools/check.py use it.
     extra_compile_args=CFLAGS + shlex.split(os.environ.get("UNITOK_CFLAGS", "")),

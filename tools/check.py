@@ -92,7 +92,7 @@ def together(function: Callable[[S], T], items: Iterable[S]) -> list[T]:
 
 def pytest(python: str | Path, *options: str, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
     """The last line of its output."""
-    return run(python, "-m", "pytest", "-q", *options, cwd=cwd, env=env).strip().rpartition("\n")[2]
+    return run(python, "-m", "pytest", "-q", "-m", "", *options, cwd=cwd, env=env).strip().rpartition("\n")[2]
 
 
 def copy_env(**more: str) -> dict[str, str]:
@@ -130,17 +130,17 @@ def compile_c(target: Target, *arguments: str | Path) -> None:
 
 
 def compile_library(target: Target, folder: Path) -> list[Path]:
-    sources = c_files("csrc/*.c")
     folder.mkdir(exist_ok=True)
-    together(lambda source: compile_c(target, "-c", source, "-o", folder / f"{source.stem}.o"), sources)
-    return [folder / f"{source.stem}.o" for source in sources]
+    objects = {source: folder / f"{source.parent.name}_{source.stem}.o" for source in c_files("csrc/*/*.c")}
+    together(lambda source: compile_c(target, "-c", source, "-o", objects[source]), objects)
+    return list(objects.values())
 
 
 def check_lint(_: argparse.Namespace) -> str:
     """ruff, mypy, and the C sources without a warning from any compiler here."""
     compilers = [compiler for compiler in PACKAGES if links(compiler)]
     commands = [[sys.executable, "-m", "ruff", "check", "."], [sys.executable, "-m", "mypy"]]
-    commands += [[c, *WARNINGS, "-fsyntax-only", *map(str, c_files("csrc/*.c"))] for c in compilers]
+    commands += [[c, *WARNINGS, "-fsyntax-only", "-Icsrc", *map(str, c_files("csrc/*/*.c"))] for c in compilers]
     together(lambda command: run(*command), commands)
     return ", ".join(["ruff", "mypy", *compilers])
 

@@ -1,4 +1,4 @@
-"""Writes csrc/nfc_table.h: which code points can stand in a text that is NFC already, from Python's own Unicode tables.
+"""Writes csrc/text/nfc_table.h: the code points that can occur in NFC text, from Python's own Unicode tables.
 
     python tools/nfc_table.py          write it
     python tools/nfc_table.py --check  exit 1 if it is not what this Python would write for the version it names
@@ -13,7 +13,7 @@ import sys
 import unicodedata
 from pathlib import Path
 
-TARGET = Path(__file__).resolve().parent.parent / "csrc" / "nfc_table.h"
+TARGET = Path(__file__).resolve().parent.parent / "csrc" / "text" / "nfc_table.h"
 END = 0x40000  # no code point from here on is sure: the few that are assigned there are rare
 BLOCK = 64  # what the last byte of a character chooses from
 MAYBE = 255

@@ -1,4 +1,4 @@
-"""Writes pyunitok/prepare/unicode_tables.py: what the installed tokenizers takes characters for, found by asking it.
+"""Writes pyunitok/vocab/huggingface/unicode_tables.py: the character classes of the installed tokenizers.
 
     python tools/unicode_tables.py
 
@@ -22,7 +22,7 @@ import tokenizers
 import unicodedata2
 from tokenizers import normalizers, pre_tokenizers
 
-OUT = Path(__file__).resolve().parents[1] / "pyunitok/prepare/unicode_tables.py"
+OUT = Path(__file__).resolve().parents[1] / "pyunitok/vocab/huggingface/unicode_tables.py"
 CODE_POINTS = [c for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
 
 

@@ -11,7 +11,7 @@ from pyunitok.cli.report import Meter
 
 def check_ray(address: str | None, out: str, shard: object, unit: int | None, keep_parts: bool, to: str | None) -> None:
     """UsageError where options do not go together."""
-    from pyunitok.remote import is_url
+    from pyunitok.disk.remote import is_url
 
     if not address:
         if unit or keep_parts:
@@ -27,8 +27,8 @@ def check_ray(address: str | None, out: str, shard: object, unit: int | None, ke
 
 def tokenize_on_ray(plan: Any, address: str, unit: int | None, keep_parts: bool, meter: Any, resuming: Any) -> Any:
     """The manifest."""
-    from pyunitok.parts import parts_folder
     from pyunitok.ray import run
+    from pyunitok.run.parts import parts_folder
 
     with Meter("merging") as merging:
         manifest = run(

@@ -28,10 +28,10 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
       pyunitok detokenize ids.u16 -o - | head -c 300
     """
     import pyunitok
-    from pyunitok.detokenize import detokenize
-    from pyunitok.outfile import OutFile, check_target, partial_name
-    from pyunitok.tally import Progress
-    from pyunitok.tokens import sidecars
+    from pyunitok.disk.outfile import OutFile, check_target, partial_name
+    from pyunitok.run.tally import Progress
+    from pyunitok.tokens.array import sidecars
+    from pyunitok.tokens.detokenize import detokenize
 
     target = Path(out)
     if out != "-":

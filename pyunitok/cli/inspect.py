@@ -17,7 +17,7 @@ def inspect(path: str) -> None:
       pyunitok inspect rwkv-world
       pyunitok inspect ids.u16
     """
-    from pyunitok import inspect as about
+    from pyunitok.tokens import inspect as about
 
     if path == DEFAULT_MODEL or not about.is_token_file(path):
         rows = about.model_rows(load_model(path))

@@ -25,8 +25,8 @@ def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
       pyunitok merge ids.u16.*-of-8 -o ids.u16
       pyunitok merge ids.u16.parts -o ids.u16
     """
-    from pyunitok.merge import merge
-    from pyunitok.parts import finished_parts
+    from pyunitok.run.merge import merge
+    from pyunitok.run.parts import finished_parts
 
     paths = [path for part in map(Path, parts) for path in (finished_parts(part) if part.is_dir() else [part])]
     with Meter("merging") as meter:

@@ -21,9 +21,9 @@ def report_formats(sources: list[Any]) -> None:
 
 def report_survey(plan: Any, spool: Any = None) -> None:
     """For --dry-run, to stdout: a line for each input, and what would come of them."""
-    from pyunitok.survey import survey
-    from pyunitok.tokens import sidecars
-    from pyunitok.upload import own_urls
+    from pyunitok.run.survey import survey
+    from pyunitok.run.upload import own_urls
+    from pyunitok.tokens.array import sidecars
 
     found = survey(plan)
     outputs = own_urls(spool.url) if spool else [plan.out, *sidecars(plan.out)]
@@ -60,7 +60,7 @@ class Resuming:
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        from pyunitok.journal import journal_path
+        from pyunitok.disk.journal import journal_path
 
         if kind is not None and self._start is not None and journal_path(self._out).exists():
             but = " without --overwrite" if self._overwrite else ""

@@ -31,10 +31,10 @@ def stats(
       pyunitok stats ids.u16 --top 100 --html stats.html
     """
     import pyunitok
-    from pyunitok import stats_page
-    from pyunitok.outfile import write_whole
-    from pyunitok.stats import stats
-    from pyunitok.tally import Progress
+    from pyunitok.disk.outfile import write_whole
+    from pyunitok.run.tally import Progress
+    from pyunitok.tokens import stats_page
+    from pyunitok.tokens.stats import stats
 
     array = pyunitok.open(tokens, model=load_model(model) if model else None)
     progress = Progress(compressed_total=array.ids.nbytes)

@@ -110,18 +110,18 @@ def tokenize(
 
     from pyunitok.batch import available_cores
     from pyunitok.corpus import inputs as corpus_inputs
+    from pyunitok.disk.journal import journal_path
+    from pyunitok.disk.outfile import check_target
+    from pyunitok.disk.output import own_files
+    from pyunitok.disk.remote import is_url, without_file_scheme
     from pyunitok.export.direct import Direct, named
-    from pyunitok.inspect import is_token_file
-    from pyunitok.journal import journal_path
-    from pyunitok.metadata import errors_path
-    from pyunitok.outfile import check_target
-    from pyunitok.output import own_files
-    from pyunitok.parts import files_of_parts
-    from pyunitok.pipeline import Plan, tokenize
-    from pyunitok.remote import is_url, without_file_scheme
-    from pyunitok.shard import shard_suffix, take
-    from pyunitok.tally import Tally, statistics
-    from pyunitok.upload import Spool, own_urls, tokenize_to
+    from pyunitok.run.parts import files_of_parts
+    from pyunitok.run.pipeline import Plan, tokenize
+    from pyunitok.run.shard import shard_suffix, take
+    from pyunitok.run.tally import Tally, statistics
+    from pyunitok.run.upload import Spool, own_urls, tokenize_to
+    from pyunitok.tokens.inspect import is_token_file
+    from pyunitok.tokens.metadata import errors_path
 
     if out == "-":
         raise click.UsageError("OUT is three files and cannot be stdout; name a file")

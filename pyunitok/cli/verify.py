@@ -30,8 +30,8 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
     import pyunitok
     from pyunitok.corpus.inputs import find
     from pyunitok.errors import ModelFormatError, VocabularyError
-    from pyunitok.verify import verify
-    from pyunitok.verify_text import sources_of, verify_text
+    from pyunitok.tokens.verify import verify
+    from pyunitok.tokens.verify_text import sources_of, verify_text
 
     if inputs and named:
         raise click.UsageError("give the inputs, or --inputs, not both")
@@ -72,7 +72,7 @@ class _Checking(Meter):
     def __init__(self, label: str, n_bytes: int) -> None:
         from threading import Lock
 
-        from pyunitok.tally import Progress
+        from pyunitok.run.tally import Progress
 
         super().__init__(label)
         self.progress = Progress(compressed_total=n_bytes)

@@ -21,10 +21,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyunitok import remote
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.frames import MAGIC, SKIPPABLE_MAGICS
 from pyunitok.corpus.stream import STDIN, STDIN_NAME, Lookahead, RawFile, decompressed
+from pyunitok.disk import remote
 from pyunitok.errors import InputError
 
 COMPRESSIONS = {".zst": "zst", ".zstd": "zst", ".gz": "gz", ".bz2": "bz2", ".xz": "xz"}

@@ -12,8 +12,8 @@ from __future__ import annotations
 import threading
 
 from pyunitok.corpus.block import ByteStream
+from pyunitok.disk.hashing import HASH_CHUNK_BYTES, ChunkHash, Hashed
 from pyunitok.errors import InputError
-from pyunitok.hashing import HASH_CHUNK_BYTES, ChunkHash, Hashed
 
 PIECE_BYTES = 1 << 18
 

@@ -21,7 +21,6 @@ from typing import BinaryIO
 
 import numpy as np
 
-from pyunitok import remote
 from pyunitok.corpus.block import Block, ByteStream
 from pyunitok.corpus.frames import FrameError, FrameScanner, header_size, parse_header
 from pyunitok.corpus.inputs import Source
@@ -30,6 +29,7 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.stream import CHUNK_BYTES, RawFile, decompressed
 from pyunitok.corpus.stream import open as open_stream
 from pyunitok.corpus.text import TextReader
+from pyunitok.disk import remote
 from pyunitok.errors import InputError
 
 _TABLE_MAGIC = 0x8F92EAB1

@@ -24,7 +24,7 @@ from typing import Any
 from pyunitok.errors import OutputError
 from pyunitok.export.files import Folder, Written
 from pyunitok.export.options import MAX_SHARD_TOKENS, Options
-from pyunitok.tokens import TokenArray, sidecars
+from pyunitok.tokens.array import TokenArray, sidecars
 
 MODULES = {
     "megatron": "megatron",

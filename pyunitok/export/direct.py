@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pyunitok
+from pyunitok.disk.journal import Identity, run_of
+from pyunitok.disk.outfile import OutputLock, check_target, sync_folder, write_whole
 from pyunitok.errors import OutputError
 from pyunitok.export import Exported, default_name, export, module
 from pyunitok.export.files import Written
 from pyunitok.export.options import Options
-from pyunitok.journal import Identity, run_of
-from pyunitok.outfile import OutputLock, check_target, sync_folder, write_whole
-from pyunitok.tokens import Manifest, sidecars
+from pyunitok.tokens.array import Manifest, sidecars
 
 
 @dataclass(frozen=True)

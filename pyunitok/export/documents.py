@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.errors import OutputError
-from pyunitok.tokens import TokenArray
+from pyunitok.tokens.array import TokenArray
 
 CHUNK_DOCS = 1 << 18
 CHUNK_TOKENS = 2 << 20

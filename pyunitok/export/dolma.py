@@ -12,7 +12,7 @@ from pyunitok.export.documents import bounds
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
 from pyunitok.export.origins import csv_rows
-from pyunitok.tokens import TokenArray
+from pyunitok.tokens.array import TokenArray
 
 TAKES = ()
 LEVEL = 1  # the file is small beside the tokens, and at 9 it would take longer than all the rest

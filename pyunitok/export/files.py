@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from pyunitok.disk.outfile import check_target, partial_name, sync_folder
 from pyunitok.errors import OutputError
-from pyunitok.outfile import check_target, partial_name, sync_folder
 
 FICLONE = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
 COPY_BYTES = 1 << 30  # what one copy_file_range is asked for

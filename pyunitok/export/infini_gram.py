@@ -33,13 +33,13 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.counting import count_ids
 from pyunitok.errors import OutputError
 from pyunitok.export.documents import CHUNK_DOCS, Separated, bounds
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
 from pyunitok.export.origins import json_lines
-from pyunitok.tokens import TokenArray
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.counting import count_ids
 
 TAKES = ("shards", "token_dtype", "rename_ids")
 RENAMED = "renamed.npy"

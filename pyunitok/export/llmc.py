@@ -17,7 +17,7 @@ from pyunitok.errors import OutputError
 from pyunitok.export.documents import Separated
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
-from pyunitok.tokens import TokenArray
+from pyunitok.tokens.array import TokenArray
 
 TAKES = ("shard_tokens", "eot")
 HEADER_BYTES = 1024

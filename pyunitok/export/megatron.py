@@ -18,7 +18,7 @@ from pyunitok.errors import OutputError
 from pyunitok.export.documents import CHUNK_DOCS, CHUNK_TOKENS, bounds
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
-from pyunitok.tokens import TokenArray
+from pyunitok.tokens.array import TokenArray
 
 TAKES = ()
 DTYPE_CODES = {2: 8, 4: 4}

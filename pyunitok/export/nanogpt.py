@@ -7,7 +7,7 @@ import numpy as np
 from pyunitok.errors import OutputError
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
-from pyunitok.tokens import TokenArray
+from pyunitok.tokens.array import TokenArray
 
 TAKES = ("val_fraction",)
 

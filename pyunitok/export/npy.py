@@ -8,7 +8,7 @@ import numpy as np
 
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
-from pyunitok.tokens import TokenArray, sidecars
+from pyunitok.tokens.array import TokenArray, sidecars
 
 TAKES = ()
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from pyunitok.errors import OutputError
 from pyunitok.export.documents import Ints
-from pyunitok.metadata import Metadata, metadata_path
-from pyunitok.tokens import InputRecord, TokenArray
+from pyunitok.tokens.array import InputRecord, TokenArray
+from pyunitok.tokens.metadata import Metadata, metadata_path
 
 
 def kept_metadata(array: TokenArray) -> Metadata | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
-from pyunitok.tokens import TokenArray
+from pyunitok.tokens.array import TokenArray
 
 TAKES = ()
 

@@ -43,11 +43,11 @@ def _read(path: Path, head: bytes) -> Vocabulary:
         return rwkv.read_text(path.read_bytes(), str(path))
     if rwkv.looks_like_json(head):
         return rwkv.read_json(path.read_bytes(), str(path))
-    from pyunitok.vocab import bytepiece, huggingface, sentencepiece
+    from pyunitok.vocab import bytepiece, sentencepiece
+    from pyunitok.vocab.huggingface import file as huggingface
 
     if huggingface.looks_like_json(head):
         return huggingface.read(path.read_bytes(), str(path))
-
     if bytepiece.looks_like_json(head):
         return bytepiece.read(path.read_bytes(), str(path))
     if sentencepiece.looks_like_model(head):

@@ -25,7 +25,7 @@ import numpy as np
 
 from pyunitok import _ffi
 from pyunitok.errors import VocabularyError
-from pyunitok.nfc import PREPARE
+from pyunitok.vocab.nfc import PREPARE
 from pyunitok.vocab.vocabulary import Vocabulary
 
 SPECIAL = {"pad": 0, "bos": 1, "eos": 2}

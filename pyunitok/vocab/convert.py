@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from pyunitok import _ffi
+from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import VocabularyError
-from pyunitok.outfile import check_target, write_whole
 from pyunitok.vocab import HEAD_BYTES, bytepiece, rwkv, sentencepiece_proto
 from pyunitok.vocab.vocabulary import About, Vocabulary
 

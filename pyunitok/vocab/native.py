@@ -1,6 +1,6 @@
 """The native model file: the C library's image, used in place, and a little JSON behind it.
 
-csrc/image.c and csrc/spec_image.c draw the image. Behind it, to the end of the file: UTF-8 JSON, an About
+csrc/model/image.c and csrc/model/spec_image.c draw the image. Behind it, to the end of the file: UTF-8 JSON, an About
 (vocabulary.py). The checksum in the header covers both.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 import xxhash
 
 from pyunitok import _ffi
+from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import ModelFormatError
-from pyunitok.outfile import check_target, write_whole
 from pyunitok.vocab.vocabulary import About
 
 MAGIC = b"\x89UTK\r\n\x1a\n"

@@ -28,7 +28,7 @@ Scores = np.ndarray[Any, np.dtype[np.float32]]
 
 @dataclass(frozen=True)
 class Normalization:
-    """What a NormalizerSpec asks for: see csrc/normalize.h."""
+    """What a NormalizerSpec asks for: see csrc/text/normalize.h."""
 
     charsmap: bytes  # precompiled; empty: none
     flags: int  # of enum unitok_model_flags

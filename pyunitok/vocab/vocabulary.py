@@ -20,7 +20,7 @@ class About:
     name             the vocabulary's
     eod_piece        how its end of document is shown; None where it has none
     special          ids by role, as far as there are any: "unk", "bos", "eos", "pad"
-    denormalization  (charsmap, flags) to be applied to decoded text; see csrc/normalize.h
+    denormalization  (charsmap, flags) to be applied to decoded text; see csrc/text/normalize.h
     prepare          what a text goes through before C sees it: nfc.py, or prepare/ (tokenizer.json); None: nothing
     count_total      BytePiece: the sum of the counts that the scores were made of
     """

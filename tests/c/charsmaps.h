@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
+#include "ground/common.h"
 
 #define CHARSMAP_NODES_MAX 200
 #define CHARSMAP_STRINGS_MAX 4096

@@ -8,8 +8,8 @@
  * split, u8 number of pieces, and per piece a u8 length and its bytes. The rest is the text; with flag 2, FE n b in it
  * stands for 16 n times the byte b.
  */
-#include "common.h"
-#include "cut.h"
+#include "ground/common.h"
+#include "text/cut.h"
 #include "pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);

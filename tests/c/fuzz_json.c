@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "common.h"
+#include "ground/common.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 

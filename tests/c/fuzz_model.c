@@ -8,7 +8,7 @@
  * section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input that begins with FF is an image itself, and one that
  * begins with FE cuts the image short.
  */
-#include "common.h"
+#include "ground/common.h"
 #include "pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);

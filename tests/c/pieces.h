@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "common.h"
+#include "ground/common.h"
 #include "random.h"
 
 #define PIECES_MAX 600

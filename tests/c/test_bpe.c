@@ -9,10 +9,10 @@
 #include "guard.h"
 #include "test_alloc.h"
 
-#include "bpe.h"
+#include "encoders/bpe.h"
 #include "pieces.h"
-#include "rng.h"
-#include "words.h"
+#include "ground/rng.h"
+#include "encoders/words.h"
 
 #define TEXT_MAX 4096
 

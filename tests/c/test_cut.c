@@ -12,7 +12,7 @@
 
 #include "guard.h"
 
-#include "cut.h"
+#include "text/cut.h"
 #include "pieces.h"
 
 static cut_table table;

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../csrc/common.h"
+#include "../../csrc/ground/common.h"
 
 #define CHECK(condition)                                                                   \
     do {                                                                                   \

@@ -1,7 +1,7 @@
 /* test_hat.c - the HAT-trie against a sorted array of keys, between guard pages, and with memory that runs out
  *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc tests/c/test_hat.c csrc/hat.c \
- *       csrc/hat_walk.c csrc/array_hash.c -o test_hat && ./test_hat
+ *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc tests/c/test_hat.c csrc/structures/hat.c \
+ *       csrc/structures/hat_walk.c csrc/structures/array_hash.c -o test_hat && ./test_hat
  *   SEED=7 ./test_hat            another seed; the one in use is printed first
  */
 #define _DEFAULT_SOURCE
@@ -12,7 +12,7 @@
 #include "guard.h"
 #include "random.h"
 
-#include "hat.h"
+#include "structures/hat.h"
 
 static size_t random_below(size_t n)
 {

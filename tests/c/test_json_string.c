@@ -1,7 +1,7 @@
 /* test_json_string.c - unitok_json_unescape on strings whose text is known, and on broken ones, between guard pages */
 #define _DEFAULT_SOURCE
 #include "check.h"
-#include "common.h"
+#include "ground/common.h"
 #include "guard.h"
 #include "random.h"
 

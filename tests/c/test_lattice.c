@@ -15,10 +15,10 @@
 
 #include "guard.h"
 
-#include "nbest.h"
+#include "encoders/nbest.h"
 #include "pieces.h"
-#include "rng.h"
-#include "sampler.h"
+#include "ground/rng.h"
+#include "encoders/sampler.h"
 
 enum { PATHS_MAX = 600, TOKENS_MAX = 16, LONG_MAX = 20000 };
 

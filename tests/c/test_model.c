@@ -12,7 +12,7 @@
 
 #include "guard.h"
 
-#include "common.h"
+#include "ground/common.h"
 #include "pieces.h"
 
 enum { TEXT_MAX = 4096 + 70 };

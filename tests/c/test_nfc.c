@@ -1,7 +1,7 @@
 /* test_nfc.c - unitok_nfc_is_sure before a guard page, wide steps against one character at a time */
 #define _DEFAULT_SOURCE
 #include "check.h"
-#include "common.h"
+#include "ground/common.h"
 #include "guard.h"
 #include "random.h"
 

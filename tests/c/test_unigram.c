@@ -15,7 +15,7 @@
 #include "guard.h"
 
 #include "pieces.h"
-#include "unigram.h"
+#include "encoders/unigram.h"
 
 enum { TEXT_MAX = 24000, SYMBOLS = N_SYMBOL_SETS };
 

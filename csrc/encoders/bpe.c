@@ -1,0 +1,534 @@
+/* bpe.c - the merging of bpe.h: few symbols by looking at all of them, many through a heap */
+
+#include "ground/alloc.h"
+#include "encoders/bpe_tables.h"
+#include "ground/rng.h"
+
+/* Up to so many symbols, one bit of a word each, the best pair is found by looking at all: twice as fast as the heap at 64
+ * symbols, three times at 32. */
+#define SHORT_SYMBOLS 64
+
+#define NO_KEY UINT64_MAX
+
+/* Which merges first: the least. */
+INLINE uint64_t key_of(uint32_t merge, int64_t at)
+{
+    return (uint64_t)merge << 32 | (uint64_t)at;
+}
+
+/* ------------------------------------------------------------------------------------ Unused pieces ---------- */
+
+/* What an unused piece is split into again. */
+typedef struct split {
+    uint32_t left, right;
+    uint32_t call; /* in which this was seen */
+} split;
+
+/* As the reference limits it; deeper, an unused piece is taken as it is. */
+#define SPLIT_DEPTH_MAX 100
+
+typedef struct output {
+    const bpe *m;
+    const split *splits;
+    token *tokens;
+    int64_t n;
+    uint32_t end, call;
+} output;
+
+static void put_split(output *out, uint32_t symbol, int depth)
+{
+    const split *way = &out->splits[symbol];
+    int is_unused = out->m->is_unused[symbol];
+    if (depth <= SPLIT_DEPTH_MAX && is_unused && way->call == out->call) {
+        put_split(out, way->left, depth + 1);
+        put_split(out, way->right, depth + 1);
+        return;
+    }
+    token *t = &out->tokens[out->n++];
+    t->id = depth <= SPLIT_DEPTH_MAX && is_unused ? TOKEN_UNKNOWN : out->m->ids[symbol];
+    t->end = out->end += out->m->lengths[symbol];
+}
+
+INLINE void put_token(output *out, uint32_t symbol, uint32_t start, uint32_t end)
+{
+    if (UNLIKELY(out->m->is_unused != NULL) && out->m->is_unused[symbol]) {
+        out->end = start;
+        put_split(out, symbol, 0);
+        return;
+    }
+    token *t = &out->tokens[out->n++];
+    t->id = out->m->ids[symbol];
+    t->end = end;
+}
+
+/* Makes room for the splits of this call. 0 when memory is short. */
+static int begin_splits(const bpe *m, bpe_scratch *s)
+{
+    if (!s->splits || s->n_calls == UINT32_MAX) {
+        mem_free(s->splits);
+        s->splits = mem_zalloc(m->n_symbols, sizeof(split));
+        s->n_calls = 0;
+    }
+    s->n_calls++;
+    return s->splits != NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- Pairs -------- */
+
+/* What a run looks pairs up with. */
+typedef struct finder {
+    const bpe *m;
+    split *splits;
+    uint32_t call;
+    int drops; /* dropout: all pairs come about */
+} finder;
+
+/* The merge of two neighbours. The reference notes how an unused piece can be made whenever it looks a pair up that can
+ * merge, whether it does or not, so this must be called for the same pairs and in its order. `try_dense`: both may
+ * well be characters. It never changes the answer. */
+INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int try_dense)
+{
+    const bpe *m = f.m;
+    uint32_t merge;
+    if (try_dense && (left | right) < BPE_DENSE) merge = m->dense[left * BPE_DENSE + right];
+    else merge = bpe_find_merge(&m->pairs, left, right);
+    if (f.drops && merge == BPE_NO_MERGE && m->rest.slots) merge = bpe_find_merge(&m->rest, left, right);
+    if (UNLIKELY(f.splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->made[merge].symbol]) {
+        split way = {left, right, f.call};
+        f.splits[m->made[merge].symbol] = way;
+    }
+    return merge;
+}
+
+/* BPE_NO_MERGE ranks last. */
+INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
+{
+    return UNLIKELY(merge - m->tied_from < m->n_merges - m->tied_from) ? m->made[merge].rank : merge;
+}
+
+INLINE int may_follow(finder f, const bpe_made *made, uint32_t left)
+{
+    return f.drops || made->lefts >> (left & 31) & 1;
+}
+
+INLINE int may_precede(finder f, const bpe_made *made, uint32_t right)
+{
+    return f.drops || made->rights >> (right & 31) & 1;
+}
+
+/* -------------------------------------------------------------------------------------- Few symbols ---------- */
+
+INLINE int highest_bit_of(uint64_t v)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return 63 - __builtin_clzll(v);
+#else
+    int n = 0;
+    while (v >>= 1) n++;
+    return n;
+#endif
+}
+
+/* Few symbols have keys that say all: rank, position, and the merge itself. Ranks may be BPE_NO_MERGE, the greatest.
+ *
+ *     49 .. 28 | 27 .... 22 | 21 .. 0
+ *     rank     | position   | merge */
+#define SHORT_NO_KEY ((uint64_t)BPE_NO_MERGE << 28)
+
+/* The least of so many keys at a time is found without a branch. */
+#define SHORT_STEP 8
+
+typedef struct short_text {
+    uint32_t symbols[SHORT_SYMBOLS + SHORT_STEP], starts[SHORT_SYMBOLS]; /* beyond the last: SYMBOL_NONE */
+    uint64_t keys[SHORT_SYMBOLS]; /* of the pair that begins here; SHORT_NO_KEY or more where none may merge */
+} short_text;
+
+INLINE uint64_t short_key(const bpe *m, uint32_t merge, int at)
+{
+    return (uint64_t)rank_of(m, merge) << 28 | (uint64_t)at << BPE_MERGE_BITS | merge;
+}
+
+INLINE void set_key(finder f, short_text *t, int left, int right)
+{
+    uint32_t merge = look_up(f, t->symbols[left], t->symbols[right], 0);
+    if (LIKELY(merge != BPE_NO_MERGE)) PREFETCH(&f.m->made[merge]);
+    t->keys[left] = short_key(f.m, merge, left);
+}
+
+/* The keys of all pairs before any merge, and NO_KEY behind. is_dense: all symbols are below BPE_DENSE. */
+INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
+{
+    for (int i = 0; i < SHORT_STEP; i++) t->symbols[n + i] = SYMBOL_NONE;
+    if (LIKELY(is_dense && !f.splits)) {
+        for (int i = 0; i < n; i += SHORT_STEP)
+            for (int k = i; k < i + SHORT_STEP; k++)
+                t->keys[k] = short_key(f.m, f.m->dense[t->symbols[k] * BPE_DENSE + t->symbols[k + 1]], k);
+        return;
+    }
+    for (int i = 0; i < n || i % SHORT_STEP; i++) {
+        uint32_t merge = i + 1 < n ? look_up(f, t->symbols[i], t->symbols[i + 1], 1) : BPE_NO_MERGE;
+        t->keys[i] = short_key(f.m, merge, i);
+    }
+}
+
+INLINE uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+INLINE uint64_t least_key(const short_text *t, int n)
+{
+    uint64_t a = SHORT_NO_KEY, b = a, c = a, d = a;
+    for (int i = 0; i < n; i += SHORT_STEP) {
+        const uint64_t *k = t->keys + i;
+        a = lesser(lesser(k[0], k[4]), a);
+        b = lesser(lesser(k[1], k[5]), b);
+        c = lesser(lesser(k[2], k[6]), c);
+        d = lesser(lesser(k[3], k[7]), d);
+    }
+    return lesser(lesser(a, b), lesser(c, d));
+}
+
+/* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. */
+INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout, uint64_t *stream)
+{
+    uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1, best;
+    set_keys(f, t, n, is_dense);
+    while ((best = least_key(t, n)) < SHORT_NO_KEY) {
+        int at = (int)(best >> BPE_MERGE_BITS & (SHORT_SYMBOLS - 1));
+        t->keys[at] = SHORT_NO_KEY;
+        if (f.drops && rng_unit(stream) < dropout) continue;
+        uint64_t after = alive & (~UINT64_C(1) << at), before = alive & ((UINT64_C(1) << at) - 1);
+        int gone = lowest_bit(after);
+        alive ^= UINT64_C(1) << gone;
+        after &= after - 1;
+        const bpe_made *made = &f.m->made[best & BPE_NO_MERGE];
+        t->symbols[at] = made->symbol;
+        t->keys[gone] = SHORT_NO_KEY;
+        if (before) {
+            int left = highest_bit_of(before);
+            t->keys[left] = SHORT_NO_KEY;
+            if (may_follow(f, made, t->symbols[left])) set_key(f, t, left, at);
+        }
+        if (after && may_precede(f, made, t->symbols[lowest_bit(after)])) set_key(f, t, at, lowest_bit(after));
+    }
+    return alive;
+}
+
+INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t n_bytes, double dropout,
+                         uint64_t *stream, token *tokens)
+{
+    output out = {f.m, f.splits, tokens, 0, 0, f.call};
+    uint64_t alive = merge_short(f, t, n, is_dense, dropout, stream);
+    while (alive) {
+        int at = lowest_bit(alive);
+        alive &= alive - 1;
+        put_token(&out, t->symbols[at], t->starts[at], alive ? t->starts[lowest_bit(alive)] : n_bytes);
+    }
+    return out.n;
+}
+
+/* ------------------------------------------------------------------------------------- Many symbols ---------- */
+
+/* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. One is void where its pair is no more of that
+ * rank: symbols only grow, so a pair that is gone never comes back, and among equal keys it does not matter which one
+ * merges. Of all keys at most 2 n are there at a time: a merge takes one out and puts two in. What Hugging Face's
+ * dropout skips stands at the other end of the heap's memory. */
+typedef struct long_text {
+    uint64_t *heap;     /* [0..2 n): the keys, the least first; children of k are 4 k + 1 .. 4 k + 4 */
+    uint32_t *symbols, *starts; /* [0..n) */
+    uint32_t *merges;           /* [0..n): of the pair that begins here; BPE_NO_MERGE where none may merge */
+    uint32_t *next, *before;    /* [0..n); n: none */
+    int64_t n, n_heap, n_skipped;
+} long_text;
+
+static void heap_sink(uint64_t *heap, int64_t n, int64_t at)
+{
+    uint64_t key = heap[at];
+    for (;;) {
+        int64_t child = 4 * at + 1, end = child + 4 < n ? child + 4 : n, best = child;
+        if (child >= n) break;
+        for (int64_t k = child + 1; k < end; k++)
+            if (heap[k] < heap[best]) best = k;
+        if (heap[best] >= key) break;
+        heap[at] = heap[best];
+        at = best;
+    }
+    heap[at] = key;
+}
+
+static void heap_push(long_text *t, uint64_t key)
+{
+    int64_t at = t->n_heap++;
+    while (at > 0 && t->heap[(at - 1) / 4] > key) {
+        t->heap[at] = t->heap[(at - 1) / 4];
+        at = (at - 1) / 4;
+    }
+    t->heap[at] = key;
+}
+
+static uint64_t heap_pop(long_text *t)
+{
+    uint64_t key = t->heap[0];
+    t->heap[0] = t->heap[--t->n_heap];
+    if (t->n_heap) heap_sink(t->heap, t->n_heap, 0);
+    return key;
+}
+
+static void heap_skip(long_text *t, uint64_t key)
+{
+    t->heap[2 * t->n - ++t->n_skipped] = key;
+}
+
+static void heap_take_skipped(long_text *t)
+{
+    while (t->n_skipped) heap_push(t, t->heap[2 * t->n - t->n_skipped--]);
+}
+
+/* Divides the work of a scratch into the arrays of a text of n symbols; 0 when memory is short. */
+static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
+{
+    size_t need = (size_t)n * (2 * sizeof *t->heap + 5 * sizeof *t->symbols);
+    if (need > s->n_work_bytes) {
+        mem_free(s->work);
+        s->n_work_bytes = 0;
+        s->work = mem_alloc(need);
+        if (!s->work) return 0;
+        s->n_work_bytes = need;
+    }
+    t->heap = s->work;
+    t->symbols = (uint32_t *)(void *)(t->heap + 2 * n);
+    t->starts = t->symbols + n;
+    t->merges = t->starts + n;
+    t->next = t->merges + n;
+    t->before = t->next + n;
+    t->n = n;
+    t->n_heap = t->n_skipped = 0;
+    return 1;
+}
+
+static void set_merge(finder f, long_text *t, uint32_t left, uint32_t right)
+{
+    t->merges[left] = look_up(f, t->symbols[left], t->symbols[right], 1);
+}
+
+static void add_key(finder f, long_text *t, uint32_t left, uint32_t right)
+{
+    set_merge(f, t, left, right);
+    if (t->merges[left] != BPE_NO_MERGE) heap_push(t, key_of(rank_of(f.m, t->merges[left]), left));
+}
+
+static void fill_heap(finder f, long_text *t)
+{
+    uint32_t n = (uint32_t)t->n;
+    for (uint32_t i = 0; i < n; i++) {
+        t->before[i] = i ? i - 1 : n;
+        t->next[i] = i + 1;
+        t->merges[i] = BPE_NO_MERGE;
+        if (i + 1 < n) set_merge(f, t, i, i + 1);
+        if (t->merges[i] != BPE_NO_MERGE) t->heap[t->n_heap++] = key_of(rank_of(f.m, t->merges[i]), i);
+    }
+    for (int64_t k = (t->n_heap + 2) / 4 - 1; k >= 0; k--) heap_sink(t->heap, t->n_heap, k);
+}
+
+/* Returns the pair that merged last, BPE_FREE if none did. */
+static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *stream)
+{
+    int skips = f.drops && f.m->has_merges; /* Hugging Face's dropout */
+    uint32_t n = (uint32_t)t->n;
+    uint64_t last = BPE_FREE;
+    fill_heap(f, t);
+    while (t->n_heap) {
+        uint64_t key = heap_pop(t);
+        uint32_t at = (uint32_t)key, merge = t->merges[at];
+        if (skips && rng_unit(stream) < dropout) {
+            heap_skip(t, key);
+            continue;
+        }
+        if (skips) heap_take_skipped(t);
+        if (rank_of(f.m, merge) != key >> 32) continue;
+        t->merges[at] = BPE_NO_MERGE;
+        if (f.drops && !skips && rng_unit(stream) < dropout) continue;
+        uint32_t gone = t->next[at], after = t->next[gone], before = t->before[at];
+        last = bpe_pair_key(t->symbols[at], t->symbols[gone]);
+        t->symbols[at] = f.m->made[merge].symbol;
+        t->merges[gone] = BPE_NO_MERGE;
+        t->next[at] = after;
+        if (after < n) t->before[after] = at;
+        if (before < n) add_key(f, t, before, at);
+        if (after < n) add_key(f, t, at, after);
+    }
+    return last;
+}
+
+/* ---------------------------------------------------------------------------------- Text to symbols ---------- */
+
+/* Where symbols go: nowhere with `symbols` NULL, which counts them. */
+typedef struct cut_output {
+    uint32_t *symbols, *starts;
+    int64_t n;
+    uint32_t start, any; /* any: the bits that symbols have */
+} cut_output;
+
+INLINE void put_symbol(cut_output *out, uint32_t symbol, int64_t n_bytes)
+{
+    if (out->symbols) {
+        out->symbols[out->n] = symbol;
+        out->starts[out->n] = out->start;
+    }
+    out->start += (uint32_t)n_bytes;
+    out->any |= symbol;
+    out->n++;
+}
+
+/* The bytes of a character of Hugging Face's text, if they all have symbols. */
+static int put_bytes(const bpe *m, cut_output *out, const uint8_t *character, int64_t n_bytes)
+{
+    static const uint8_t space[3] = {0xE2, 0x96, 0x81};
+    int is_space = (m->flags & BPE_COMPACT) && character[0] == SPACE_BYTE;
+    const uint8_t *bytes = is_space ? space : character;
+    int64_t n = is_space ? 3 : n_bytes;
+    for (int64_t i = 0; i < n; i++)
+        if (m->bytes[bytes[i]] == SYMBOL_NONE) return 0;
+    for (int64_t i = 0; i < n; i++) put_symbol(out, m->bytes[bytes[i]], is_space ? i == 0 : 1);
+    return 1;
+}
+
+/* As Hugging Face does it: an unknown character waits for the next known one, while bytes go past it. */
+static void cut_merges_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
+{
+    int64_t n, n_waiting = 0;
+    for (int64_t i = 0; i < n_bytes; i += n) {
+        uint32_t symbol;
+        n = symbols_next(&m->symbols, text + i, n_bytes - i, &symbol);
+        if (symbol == SYMBOL_NONE && put_bytes(m, out, text + i, n)) continue;
+        if (n_waiting && (symbol || !(m->flags & BPE_FUSE_UNKNOWN))) {
+            put_symbol(out, m->unknown, n_waiting);
+            n_waiting = 0;
+        }
+        if (symbol) put_symbol(out, symbol, n);
+        else if (m->unknown) n_waiting += n;
+    }
+    if (n_waiting) put_symbol(out, m->unknown, n_waiting);
+}
+
+static void cut_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
+{
+    int64_t n;
+    if (UNLIKELY(m->has_merges)) {
+        cut_merges_text(m, text, n_bytes, out);
+        return;
+    }
+    for (int64_t i = 0; i < n_bytes; i += n) {
+        uint32_t symbol;
+        n = symbols_next(&m->symbols, text + i, n_bytes - i, &symbol);
+        put_symbol(out, symbol, n);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- Segments ----------- */
+
+static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n,
+                                    double dropout, uint64_t *stream, token *tokens, uint64_t *ret_last)
+{
+    long_text t;
+    if (!begin_long(s, &t, n)) return -1;
+    cut_output cut = {t.symbols, t.starts, 0, 0, 0};
+    cut_text(f.m, text, n_bytes, &cut);
+    *ret_last = merge_long(f, &t, dropout, stream);
+    output out = {f.m, f.splits, tokens, 0, 0, f.call};
+    for (uint32_t i = 0; i < n; i = t.next[i])
+        put_token(&out, t.symbols[i], t.starts[i], t.next[i] < n ? t.starts[t.next[i]] : cut.start);
+    return out.n;
+}
+
+static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t n_bytes)
+{
+    cut_output cut = {NULL, NULL, 0, 0, 0};
+    cut_text(m, text, n_bytes, &cut);
+    return cut.n;
+}
+
+INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, double dropout,
+                      uint64_t *stream, token *tokens)
+{
+    if (UNLIKELY(m->is_unused != NULL) && !begin_splits(m, s)) return -1;
+    finder f = {m, s->splits, s->n_calls, stream != NULL};
+    int skips = stream && m->has_merges; /* see merge_long */
+    if (UNLIKELY(skips || n_bytes > ((m->flags & BPE_COMPACT) ? SHORT_SYMBOLS / 3 : SHORT_SYMBOLS))) {
+        int64_t n = count_symbols(m, text, n_bytes);
+        uint64_t last;
+        if (n && (skips || n > SHORT_SYMBOLS))
+            return encode_many(f, s, text, n_bytes, n, dropout, stream, tokens, &last);
+    }
+    short_text t;
+    cut_output cut = {t.symbols, t.starts, 0, 0, 0};
+    cut_text(m, text, n_bytes, &cut);
+    return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, dropout, stream, tokens) : 0;
+}
+
+int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens,
+                      uint64_t *ret_last)
+{
+    finder f = {m, NULL, 0, 0};
+    int64_t n = count_symbols(m, text, n_bytes);
+    *ret_last = BPE_FREE;
+    return n ? encode_many(f, s, text, n_bytes, n, 0, NULL, tokens, ret_last) : 0;
+}
+
+int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
+{
+    if (m->wholes && n_bytes - 1 < BPE_WHOLE_BYTES && n_bytes > 0) {
+        bpe_whole key = bpe_whole_key(text, n_bytes);
+        const bpe_whole *slot = bpe_may_be_whole(m, key) ? bpe_find_whole(m, key) : NULL;
+        if (slot && slot->high) {
+            tokens[0].id = (int32_t)(slot->high >> 36);
+            tokens[0].end = (uint32_t)n_bytes;
+            return 1;
+        }
+    }
+    if (UNLIKELY(m->pieces.slots != NULL) && n_bytes) {
+        int64_t k = string_table_find(&m->pieces, text, n_bytes);
+        if (k >= 0) {
+            tokens[0].id = m->piece_ids[k];
+            tokens[0].end = (uint32_t)n_bytes;
+            return 1;
+        }
+    }
+    return encode(m, s, text, n_bytes, 0, NULL, tokens);
+}
+
+int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, double dropout,
+                            uint64_t *stream, token *tokens)
+{
+    if (!(dropout > 0)) return bpe_segment(m, s, text, n_bytes, tokens);
+    return encode(m, s, text, n_bytes, dropout, stream, tokens);
+}
+
+int32_t bpe_traits(const bpe *m)
+{
+    return m->traits;
+}
+
+int64_t bpe_memory_bytes(const bpe *m)
+{
+    size_t n_bytes = sizeof *m + (sizeof *m->pairs.slots << m->pairs.n_bits) + (sizeof(uint64_t) << m->symbols.n_bits);
+    if (m->rest.slots) n_bytes += sizeof *m->rest.slots << m->rest.n_bits;
+    n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
+    n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
+    if (m->wholes) n_bytes += sizeof *m->wholes << m->whole_bits;
+    if (m->whole_filter) n_bytes += (size_t)1 << (m->whole_bits + BPE_FILTER_BITS - 3);
+    return (int64_t)n_bytes;
+}
+
+int64_t bpe_scratch_memory_bytes(const bpe *m, const bpe_scratch *s)
+{
+    return (int64_t)s->n_work_bytes + (s->splits ? (int64_t)m->n_symbols * (int64_t)sizeof(split) : 0);
+}
+
+void bpe_scratch_free(bpe_scratch *s)
+{
+    mem_free(s->work);
+    mem_free(s->splits);
+    memset(s, 0, sizeof *s);
+}

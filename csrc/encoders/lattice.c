@@ -1,0 +1,137 @@
+/* lattice.c - the tables of a lattice's model, the edges that leave a position, and lists of paths */
+#include "encoders/lattice.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+/* ------------------------------------------------------------------------------------------------- Tables ---- */
+
+/* Finds piece k as the unigram has it, with U+2581 as one byte where spaces are escaped: its value, or 0 if it can
+ * never match; its characters, and whether the last one is whole. */
+static uint32_t find_piece(const trie *t, const unitok_spec *spec, int64_t k, int64_t *ret_n_chars, int *ret_is_whole)
+{
+    int is_escaped = (spec->flags & UNITOK_ESCAPE_WHITESPACES) != 0;
+    int64_t n_chars = 0, n_missing = 0; /* bytes that the character still lacks */
+    uint64_t unit = (uint64_t)TRIE_ROOT_BASE << 32;
+    for (int64_t i = spec->offsets[k], end = spec->offsets[k + 1]; i < end; i++) {
+        uint8_t byte = spec->data[i];
+        if (is_escaped && byte == SPACE_BYTE) return 0;
+        if (is_escaped && end - i >= 3 && !memcmp(spec->data + i, "\xe2\x96\x81", 3)) {
+            byte = SPACE_BYTE;
+            i += 2;
+        }
+        unit = t->units[unit_base(unit) ^ byte];
+        if (!unit_has_label(unit, byte)) return 0;
+        if (n_missing == 0) {
+            n_chars++;
+            n_missing = char_bytes(byte);
+        }
+        n_missing--;
+    }
+    *ret_n_chars = n_chars;
+    *ret_is_whole = n_missing == 0;
+    return unit_value(unit);
+}
+
+static void enter_piece(const unigram *m, const unitok_spec *spec, int64_t k, lattice_model *model)
+{
+    int is_whole, type = spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
+    int64_t n_chars;
+    if (type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) return;
+    uint32_t value = find_piece(&m->trie, spec, k, &n_chars, &is_whole);
+    if (!value) return;
+    double score = m->is_float64 ? m->scores64[value] : (double)m->scores32[value];
+    if (type == UNITOK_PIECE_USER_DEFINED) score = lattice_round(model, 0.1 * (double)(n_chars - 1));
+    if (!is_whole && !model->is_bytes) model->is_ragged = 1;
+    model->scores[value] = model->id_scores[m->ids[value] + 1] = score;
+}
+
+int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_model *ret, unitok_error *error)
+{
+    lattice_model model = {.trie = m->trie, .ids = m->ids, .n_values = m->n_pieces + 1, .is_float64 = m->is_float64};
+    model.is_bytes = (spec->flags & UNITOK_BYTES) != 0;
+    model.scores = mem_zalloc((size_t)model.n_values, sizeof *model.scores);
+    model.id_scores = mem_zalloc((size_t)m->n_ids + 1, sizeof *model.id_scores);
+    if (!model.scores || !model.id_scores) {
+        lattice_model_free(&model);
+        return fail_memory(error);
+    }
+    for (int64_t k = 0; k < spec->n_pieces; k++) enter_piece(m, spec, k, &model);
+    model.scores[0] = model.id_scores[0] = m->unknown_score;
+    model.max_edge_bytes = m->max_piece_bytes > 4 ? m->max_piece_bytes : 4;
+    if (model.is_ragged) model.max_edge_bytes += 3; /* to the end of the character */
+    model.has_unknown = !model.is_bytes;
+    for (int byte = 0; byte < 256; byte++) model.has_unknown |= !m->trie.singles[byte];
+    *ret = model;
+    return UNITOK_OK;
+}
+
+void lattice_model_free(lattice_model *model)
+{
+    mem_free(model->scores);
+    mem_free(model->id_scores);
+    model->scores = model->id_scores = NULL;
+}
+
+/* -------------------------------------------------------------------------------------------------- Edges ---- */
+
+/* Walks the trie byte by byte and knows at each where its character ends: what ends inside it ends there. */
+int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at,
+                      lattice_edge *edges)
+{
+    int64_t first_end = at + lattice_char(model, text, n_bytes, at), char_end = first_end, n_edges = 0;
+    uint32_t base = TRIE_ROOT_BASE;
+    int covers_first = 0;
+    for (int64_t i = at; i < n_bytes; i++) {
+        uint64_t unit = model->trie.units[base ^ text[i]];
+        if (!unit_has_label(unit, text[i])) break;
+        base = unit_base(unit);
+        if (i == char_end) char_end += lattice_char(model, text, n_bytes, i);
+        if (!unit_value(unit)) continue;
+        edges[n_edges++] = (lattice_edge){unit_value(unit), (uint32_t)(char_end - at)};
+        covers_first |= char_end == first_end;
+    }
+    if (!covers_first) edges[n_edges++] = (lattice_edge){0, (uint32_t)(first_end - at)};
+    return n_edges;
+}
+
+/* -------------------------------------------------------------------------------------------------- Paths ---- */
+
+/* Makes room for one path more; 0 when memory is short. */
+static int reserve_path(lattice_paths *paths)
+{
+    if (paths->n_paths < paths->paths_room) return 1;
+    int64_t room = paths->paths_room ? paths->paths_room * 2 : 8;
+    int64_t *offsets = mem_realloc(paths->offsets, (size_t)(room + 1) * sizeof *offsets);
+    if (offsets) paths->offsets = offsets;
+    double *scores = mem_realloc(paths->scores, (size_t)room * sizeof *scores);
+    if (scores) paths->scores = scores;
+    if (!offsets || !scores) return 0;
+    paths->offsets[0] = 0;
+    paths->paths_room = room;
+    return 1;
+}
+
+token *lattice_paths_add(lattice_paths *paths, int64_t n_tokens, double score)
+{
+    if (!reserve_path(paths)) return NULL;
+    int64_t begin = paths->offsets[paths->n_paths], end = begin + n_tokens;
+    if (end > paths->tokens_room || !paths->tokens) {
+        int64_t room = end * 2 + 64;
+        token *tokens = mem_realloc(paths->tokens, (size_t)room * sizeof *tokens);
+        if (!tokens) return NULL;
+        paths->tokens = tokens;
+        paths->tokens_room = room;
+    }
+    paths->scores[paths->n_paths++] = score;
+    paths->offsets[paths->n_paths] = end;
+    return paths->tokens + begin;
+}
+
+void lattice_paths_free(lattice_paths *paths)
+{
+    mem_free(paths->tokens);
+    mem_free(paths->offsets);
+    mem_free(paths->scores);
+    *paths = (lattice_paths){0};
+}

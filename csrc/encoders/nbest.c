@@ -1,0 +1,429 @@
+/* nbest.c - the n best paths through a lattice, and n random ones that differ, by the same search */
+#include "encoders/nbest.h"
+
+#include <math.h>
+
+#include "ground/alloc.h"
+#include "ground/rng.h"
+
+/* SentencePiece's limits: see nbest.h. */
+#define MAX_AGENDA 10000
+#define MIN_AGENDA 512
+#define MAX_HYPOTHESES 100000
+#define MAX_TOTAL 500000
+#define MAX_SHRINKS 10
+
+#define FAILED (-1) /* memory is short */
+
+/* Makes room for n items at *items, of which *room says how many there are; 0 when memory is short. */
+static int reserve(void *items, int64_t *room, int64_t n, size_t item_bytes)
+{
+    void *moved;
+    if (n <= *room) return 1;
+    int64_t more = n + n / 2 + 64;
+    memcpy(&moved, items, sizeof moved);
+    moved = mem_realloc(moved, (size_t)more * item_bytes);
+    if (!moved) return 0;
+    memcpy(items, &moved, sizeof moved);
+    *room = more;
+    return 1;
+}
+
+#define RESERVE(s, items, room, n) reserve(&(s)->items, &(s)->room, n, sizeof *(s)->items)
+
+/* ------------------------------------------------------------------------------------------------ Lattice ---- */
+
+static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t value)
+{
+    if (s->n_nodes == INT32_MAX || !RESERVE(s, nodes, nodes_room, s->n_nodes + 1)) return 0;
+    s->nodes[s->n_nodes++] = (nbest_node){.score = score, .before = -1, .begin = (int32_t)begin, .end = (int32_t)end,
+                                          .value = value};
+    return 1;
+}
+
+static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int64_t n_bytes)
+{
+    s->n_nodes = 0;
+    if (!RESERVE(s, edges, edges_room, m->max_edge_bytes) || !add_node(s, 0, 0, 0, 0)) return 0;
+    for (int64_t at = 0; at < n_bytes; at += lattice_char(m, text, n_bytes, at)) {
+        int64_t n_edges = lattice_edges(m, text, n_bytes, at, s->edges);
+        for (int64_t k = 0; k < n_edges; k++) {
+            lattice_edge edge = s->edges[k];
+            if (!add_node(s, m->scores[edge.value], at, at + edge.n_bytes, edge.value)) return 0;
+        }
+    }
+    return add_node(s, 0, n_bytes, n_bytes, 0);
+}
+
+/* Sorts the nodes, but for the last, by their ends; a counting sort keeps their order otherwise. */
+static int sort_nodes(nbest *s, int64_t n_bytes)
+{
+    int64_t n = s->n_nodes - 1;
+    if (!RESERVE(s, ending, ending_room, n) || !RESERVE(s, first_ending, first_room, n_bytes + 3)) return 0;
+    int32_t *first = s->first_ending;
+    memset(first, 0, (size_t)(n_bytes + 3) * sizeof *first);
+    for (int64_t k = 0; k < n; k++) first[s->nodes[k].end + 2]++;
+    for (int64_t e = 2; e < n_bytes + 3; e++) first[e] += first[e - 1];
+    for (int64_t k = 0; k < n; k++) /* first[e + 1] moves from the first of e to the end of e */
+        s->ending[first[s->nodes[k].end + 1]++] = (int32_t)k;
+    return 1;
+}
+
+/* The best path to every node. Each asks all nodes that end where it begins, and the first of equal sums stays:
+ * rounding can make sums equal that were not, so asking for the best of a position only would give other paths. */
+static void find_best(nbest *s, const lattice_model *m)
+{
+    for (int64_t k = 1; k < s->n_nodes; k++) {
+        nbest_node *node = &s->nodes[k];
+        node->before = -1;
+        for (int32_t i = s->first_ending[node->begin]; i < s->first_ending[node->begin + 1]; i++) {
+            double sum = lattice_round(m, s->nodes[s->ending[i]].best + node->score);
+            if (node->before >= 0 && !(sum > node->best)) continue;
+            node->before = s->ending[i];
+            node->best = sum;
+        }
+    }
+}
+
+static int build(nbest *s, const lattice_model *m, const uint8_t *text, int64_t n_bytes)
+{
+    if (n_bytes >= 1 << 30 || !add_nodes(s, m, text, n_bytes) || !sort_nodes(s, n_bytes)) return 0;
+    find_best(s, m);
+    return 1;
+}
+
+static double log_add(double x, double y)
+{
+    double low = x < y ? x : y, high = x < y ? y : x;
+    return low == -INFINITY ? high : high + log1p(exp(low - high));
+}
+
+/* For every position the logarithm of the summed weights of the paths to it. */
+static int sum_paths(nbest *s, double alpha, int64_t n_bytes)
+{
+    if (!RESERVE(s, log_sums, sums_room, n_bytes + 1)) return 0;
+    for (int64_t e = 0; e <= n_bytes; e++) {
+        s->log_sums[e] = e ? -INFINITY : 0;
+        for (int32_t i = s->first_ending[e]; e && i < s->first_ending[e + 1]; i++) {
+            const nbest_node *node = &s->nodes[s->ending[i]];
+            s->log_sums[e] = log_add(s->log_sums[e], s->log_sums[node->begin] + alpha * node->score);
+        }
+    }
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------------------- Agenda ---- */
+
+/* The heap is libstdc++'s, step by step, so that of equal priorities the same one comes first. */
+
+INLINE int is_less(const nbest *s, int32_t a, int32_t b)
+{
+    return s->hypotheses[a].priority < s->hypotheses[b].priority;
+}
+
+static void sift_up(nbest *s, int64_t hole, int32_t hypothesis)
+{
+    for (int64_t parent; hole > 0; hole = parent) {
+        parent = (hole - 1) / 2;
+        if (!is_less(s, s->heap[parent], hypothesis)) break;
+        s->heap[hole] = s->heap[parent];
+    }
+    s->heap[hole] = hypothesis;
+}
+
+static int push(nbest *s, int32_t hypothesis)
+{
+    if (!RESERVE(s, heap, heap_room, s->n_heap + 1)) return 0;
+    sift_up(s, s->n_heap++, hypothesis);
+    return 1;
+}
+
+/* The hole at the top sinks to a leaf, always to the larger child, and the last one rises from there. */
+static int32_t pop(nbest *s)
+{
+    int32_t top = s->heap[0], last = s->heap[--s->n_heap];
+    int64_t hole = 0, n = s->n_heap, child = 2;
+    for (; child < n; child = 2 * hole + 2) {
+        if (is_less(s, s->heap[child], s->heap[child - 1])) child--;
+        s->heap[hole] = s->heap[child];
+        hole = child;
+    }
+    if (child == n) { /* one child, the left */
+        s->heap[hole] = s->heap[child - 1];
+        hole = child - 1;
+    }
+    if (n > 0) sift_up(s, hole, last);
+    return top;
+}
+
+static int32_t add_hypothesis(nbest *s, int32_t node, int32_t next, double score, double priority)
+{
+    if (!RESERVE(s, hypotheses, hypotheses_room, s->n_hypotheses + 1)) return FAILED;
+    s->hypotheses[s->n_hypotheses] = (nbest_hypothesis){priority, score, node, next};
+    return (int32_t)s->n_hypotheses++;
+}
+
+/* Moves a hypothesis and those it prolongs to s->kept, unless they are there; returns the new name of it, or FAILED. */
+static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
+{
+    int32_t first = FAILED, before = FAILED;
+    for (int32_t h = hypothesis; h >= 0; h = s->hypotheses[h].next) {
+        int32_t name = s->renamed[h], is_there = name >= 0;
+        if (!is_there) {
+            if (!RESERVE(s, kept, kept_room, *n_kept + 1)) return FAILED;
+            name = s->renamed[h] = (int32_t)(*n_kept)++;
+            s->kept[name] = s->hypotheses[h];
+        }
+        if (before >= 0) s->kept[before].next = name;
+        if (first < 0) first = name;
+        if (is_there) break;
+        before = name;
+    }
+    return first;
+}
+
+/* Keeps the best n_best hypotheses of the heap, and what they prolong; 0 when memory is short. */
+static int shrink(nbest *s, int64_t n_best)
+{
+    int64_t n_kept = 0;
+    if (!RESERVE(s, renamed, renamed_room, s->n_hypotheses)) return 0;
+    memset(s->renamed, -1, (size_t)s->n_hypotheses * sizeof *s->renamed);
+    int32_t best[NBEST_MAX + 2];
+    for (int64_t k = 0; k < n_best; k++) {
+        best[k] = keep(s, &n_kept, pop(s));
+        if (best[k] < 0) return 0;
+    }
+    nbest_hypothesis *all = s->hypotheses;
+    int64_t room = s->hypotheses_room;
+    s->hypotheses = s->kept;
+    s->hypotheses_room = s->kept_room;
+    s->kept = all;
+    s->kept_room = room;
+    s->n_hypotheses = n_kept;
+    s->n_heap = 0;
+    for (int64_t k = 0; k < n_best; k++) push(s, best[k]); /* there is room */
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------------------- Search ---- */
+
+/* What a search among random paths needs. */
+typedef struct noise {
+    double alpha;
+    uint64_t stream;
+} noise;
+
+static double gumbel(noise *random)
+{
+    return -log(-log(rng_open(&random->stream)));
+}
+
+/* Puts into s->priorities those of the hypotheses that prolong `top` by ending[first..last): each draws the best of its
+ * perturbed paths, given that the best of all of them is top's (Kool and others, appendix B.3, for the stable form). */
+static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first, int32_t last, noise *random)
+{
+    double best = -INFINITY, log_sum = s->log_sums[s->nodes[top->node].begin];
+    if (!RESERVE(s, priorities, priorities_room, last - first)) return 0;
+    for (int32_t i = first; i < last; i++) {
+        const nbest_node *left = &s->nodes[s->ending[i]];
+        double score = top->score + (s->log_sums[left->begin] + random->alpha * left->score - log_sum);
+        s->priorities[i - first] = score + gumbel(random);
+        if (s->priorities[i - first] > best) best = s->priorities[i - first];
+    }
+    for (int32_t i = 0; i < last - first; i++) {
+        double v = top->priority - s->priorities[i] + log1p(-exp(s->priorities[i] - best));
+        s->priorities[i] = top->priority - (v > 0 ? v : 0) - log1p(exp(-fabs(v)));
+    }
+    return 1;
+}
+
+/* Pushes all that prolong hypothesis h; returns how many, or FAILED. */
+static int64_t prolong(nbest *s, const lattice_model *m, int32_t h, noise *random)
+{
+    nbest_hypothesis top = s->hypotheses[h];
+    int64_t at = s->nodes[top.node].begin;
+    int32_t first = s->first_ending[at], last = s->first_ending[at + 1];
+    if (random && !draw_priorities(s, &top, first, last, random)) return FAILED;
+    for (int32_t i = first; i < last; i++) {
+        const nbest_node *left = &s->nodes[s->ending[i]];
+        double score = lattice_round(m, left->score + top.score);
+        double priority = lattice_round(m, left->best + top.score);
+        if (random) {
+            score = top.score + (s->log_sums[left->begin] + random->alpha * left->score - s->log_sums[at]);
+            priority = s->priorities[i - first];
+        }
+        int32_t longer = add_hypothesis(s, s->ending[i], h, score, priority);
+        if (longer < 0 || !push(s, longer)) return FAILED;
+    }
+    return last - first;
+}
+
+/* Adds the path of a hypothesis that begins with the start of the text. */
+static int add_path(const nbest *s, const lattice_model *m, nbest_hypothesis top, lattice_paths *ret)
+{
+    const nbest_hypothesis *all = s->hypotheses;
+    int64_t n = 0;
+    for (int32_t h = top.next; all[h].next >= 0; h = all[h].next) n++;
+    token *tokens = lattice_paths_add(ret, n, top.priority);
+    if (!tokens) return 0;
+    for (int32_t h = top.next; all[h].next >= 0; h = all[h].next) {
+        const nbest_node *node = &s->nodes[all[h].node];
+        *tokens++ = (token){lattice_id(m, node->value), (uint32_t)node->end};
+    }
+    return 1;
+}
+
+/* Adds the path of Viterbi. */
+static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
+{
+    const nbest_node *end = &s->nodes[s->n_nodes - 1];
+    int64_t n = 0;
+    for (int32_t k = end->before; k > 0; k = s->nodes[k].before) n++;
+    token *tokens = lattice_paths_add(ret, n, end->best);
+    if (!tokens) return 0;
+    for (int32_t k = end->before; k > 0; k = s->nodes[k].before)
+        tokens[--n] = (token){lattice_id(m, s->nodes[k].value), (uint32_t)s->nodes[k].end};
+    return 1;
+}
+
+/* The search, after build and, with noise, sum_paths. Random paths have their priorities for scores. The limits that
+ * end in the Viterbi path hold for the best only: random paths need no more hypotheses than they have tokens and edges
+ * there, and are exact after a shrink, since of the n + 1 best paths each lies under one of the n + 1 best
+ * hypotheses. */
+static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, lattice_paths *ret)
+{
+    int64_t n_least = n * 10 < MIN_AGENDA ? n * 10 : MIN_AGENDA, n_total = 1, n_allowed = MAX_HYPOTHESES, n_shrinks = 0;
+    if (random && n_least < n) n_least = n;
+    int64_t n_paths = ret->n_paths + n;
+    s->n_hypotheses = s->n_heap = 0;
+    double priority = random ? gumbel(random) : s->nodes[s->n_nodes - 1].best;
+    if (add_hypothesis(s, (int32_t)(s->n_nodes - 1), -1, 0, priority) < 0 || !push(s, 0)) return 0;
+    while (s->n_heap > 0) {
+        int32_t top = pop(s);
+        if (s->hypotheses[top].node == 0) {
+            if (!add_path(s, m, s->hypotheses[top], ret)) return 0;
+            if (ret->n_paths == n_paths) break;
+            continue;
+        }
+        int64_t n_longer = prolong(s, m, top, random);
+        if (n_longer == FAILED) return 0;
+        n_total += n_longer;
+        int must_end = !random && (n_total >= MAX_TOTAL || s->n_hypotheses >= MAX_TOTAL);
+        if (!must_end && s->n_heap < MAX_AGENDA && (s->n_heap <= n_least || s->n_hypotheses < n_allowed)) continue;
+        if (must_end || (!random && n_shrinks == MAX_SHRINKS)) {
+            lattice_paths_clear(ret);
+            return add_best(s, m, ret);
+        }
+        if (!shrink(s, s->n_heap < n_least ? s->n_heap : n_least)) return 0;
+        n_shrinks++;
+        n_allowed = s->n_hypotheses + MAX_HYPOTHESES;
+    }
+    return 1;
+}
+
+/* -------------------------------------------------------------------------------------------------- Calls ---- */
+
+static int64_t limited(int64_t n)
+{
+    return n < 1 ? 1 : n > NBEST_MAX ? NBEST_MAX : n;
+}
+
+int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
+               lattice_paths *ret)
+{
+    lattice_paths_clear(ret);
+    if (n_bytes == 0) return lattice_paths_add(ret, 0, 0) != NULL;
+    if (!build(s, model, text, n_bytes)) return 0;
+    return n <= 1 ? add_best(s, model, ret) : search(s, model, limited(n), NULL, ret);
+}
+
+int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key)
+{
+    double best = -INFINITY, sum = 0;
+    uint64_t stream = rng_stream(key, 0);
+    for (int64_t k = 0; k < paths->n_paths; k++) best = fmax(best, alpha * paths->scores[k]);
+    for (int64_t k = 0; k < paths->n_paths; k++) sum += exp(alpha * paths->scores[k] - best);
+    double left = rng_unit(&stream) * sum;
+    for (int64_t k = 0; k < paths->n_paths; k++) {
+        left -= exp(alpha * paths->scores[k] - best);
+        if (left < 0) return k;
+    }
+    return 0;
+}
+
+/* The tokens of two paths are the same. */
+static int is_same(const lattice_paths *paths, int64_t a, int64_t b)
+{
+    int64_t n = paths->offsets[a + 1] - paths->offsets[a];
+    if (paths->offsets[b + 1] - paths->offsets[b] != n) return 0;
+    return memcmp(paths->tokens + paths->offsets[a], paths->tokens + paths->offsets[b], (size_t)n * sizeof(token)) == 0;
+}
+
+static void remove_path(lattice_paths *paths, int64_t k)
+{
+    int64_t first = paths->offsets[k], next = paths->offsets[k + 1], end = paths->offsets[paths->n_paths];
+    memmove(paths->tokens + first, paths->tokens + next, (size_t)(end - next) * sizeof *paths->tokens);
+    for (int64_t i = k; i < paths->n_paths; i++) paths->offsets[i] = paths->offsets[i + 1] - (next - first);
+    for (int64_t i = k; i + 1 < paths->n_paths; i++) paths->scores[i] = paths->scores[i + 1];
+    paths->n_paths--;
+}
+
+/* Takes the path out that is the same as path 0; if none is, the last of n, unless there are fewer. */
+static void take_out_double(lattice_paths *paths, int64_t n)
+{
+    for (int64_t k = 1; k < paths->n_paths; k++)
+        if (is_same(paths, 0, k)) {
+            remove_path(paths, k);
+            return;
+        }
+    if (paths->n_paths == n) paths->n_paths--;
+}
+
+/* log(1 - exp(-exp(x))): the logarithm of the probability that noise lifts x = log p - threshold above 0. A series
+ * where y is too small for the difference. */
+static double log_inclusion(double x)
+{
+    double y = exp(x);
+    return x > -10 ? log(-expm1(-y)) : x - y / 2 + y * y / 24 - y * y * y * y / 2880;
+}
+
+int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
+                        double alpha, int include_best, uint64_t key, lattice_paths *ret)
+{
+    noise random = {alpha, rng_stream(key, 0)};
+    lattice_paths_clear(ret);
+    if (n_bytes == 0) return lattice_paths_add(ret, 0, 0) != NULL;
+    n = limited(n);
+    if (!build(s, model, text, n_bytes) || !sum_paths(s, alpha, n_bytes)) return 0;
+    if (include_best && !add_best(s, model, ret)) return 0;
+    if (!search(s, model, n + 1, &random, ret)) return 0;
+    if (include_best) take_out_double(ret, n + 2);
+    double threshold = -INFINITY;
+    if (ret->n_paths > n) {
+        threshold = ret->scores[n];
+        ret->n_paths = n;
+    }
+    for (int64_t k = 0; k < ret->n_paths; k++) {
+        double log_p = -s->log_sums[n_bytes];
+        for (int64_t i = ret->offsets[k]; i < ret->offsets[k + 1]; i++)
+            log_p += alpha * model->id_scores[ret->tokens[i].id + 1];
+        int is_sure = threshold == -INFINITY || (include_best && k == 0);
+        ret->scores[k] = is_sure ? 0 : log_inclusion(log_p - threshold);
+    }
+    return 1;
+}
+
+void nbest_free(nbest *s)
+{
+    mem_free(s->nodes);
+    mem_free(s->ending);
+    mem_free(s->first_ending);
+    mem_free(s->log_sums);
+    mem_free(s->edges);
+    mem_free(s->hypotheses);
+    mem_free(s->kept);
+    mem_free(s->heap);
+    mem_free(s->renamed);
+    mem_free(s->priorities);
+    *s = (nbest){0};
+}

@@ -1,0 +1,73 @@
+/* nbest.h - the n best paths through a lattice, and n random ones that differ, by the same search
+ *
+ * The search runs backwards from the end of the text. A hypothesis is the end of a path, and its priority that of the
+ * best path that ends so; the best hypothesis is taken from a heap and prolonged by every edge that ends where it
+ * begins.
+ *
+ *     best:     priority = the hypothesis' own score + the best score from the start to it (Viterbi has told it)
+ *     random:   priority = the best of the scores of its paths, each perturbed by Gumbel noise, drawn top-down (Kool,
+ *               van Hoof, Welling, "Stochastic beams and where to find them", 2019): the first n are n samples
+ *               without replacement
+ *
+ * "Best" is sentencepiece 0.2.3's NBestEncode to the last bit and tie: float32 sums (unless the model is a float64 one)
+ * in its order, the heap of libstdc++, and its limits: from MAX_AGENDA hypotheses in the heap, or MAX_HYPOTHESES more
+ * in memory, only the best few are kept; after MAX_SHRINKS of these, or MAX_TOTAL hypotheses, the Viterbi path alone is
+ * the answer. Its unigram model answers n = 1 by Viterbi over bytes, not over this lattice: for its very ids take the
+ * encoder there.
+ */
+#pragma once
+
+#include "encoders/lattice.h"
+
+#define NBEST_MAX 1024 /* as in SentencePiece; a larger n is this */
+
+/* An edge of the lattice with all that the search asks of it. Node 0 is the start of the text, the last its end. */
+typedef struct nbest_node {
+    double score;
+    double best;    /* of all paths from the start of the text to the end of this node: the score */
+    int32_t before; /* the node before it on that path */
+    int32_t begin, end;
+    uint32_t value;
+} nbest_node;
+
+typedef struct nbest_hypothesis {
+    double priority;
+    double score; /* of its nodes, from the end of the text */
+    int32_t node;
+    int32_t next; /* the hypothesis it prolongs; -1 at the end of the text */
+} nbest_hypothesis;
+
+/* What a thread needs; starts zeroed. Belongs to one call at a time. Memory O(nodes), and some
+ * MAX_TOTAL hypotheses at most for the n best. */
+typedef struct nbest {
+    nbest_node *nodes;
+    int32_t *ending;       /* nodes by their ends, in order of creation: ending[first_ending[e]..first_ending[e + 1]) */
+    int32_t *first_ending; /* [0..n_bytes + 1] */
+    double *log_sums;      /* random: [0..n_bytes], the logarithm of the sum of all paths to a position */
+    lattice_edge *edges;
+    nbest_hypothesis *hypotheses, *kept;
+    int32_t *heap, *renamed; /* hypotheses */
+    double *priorities;      /* random: of the edges that prolong one hypothesis */
+    int64_t nodes_room, ending_room, first_room, sums_room, edges_room, hypotheses_room, kept_room, heap_room;
+    int64_t renamed_room, priorities_room;
+    int64_t n_nodes, n_hypotheses, n_heap;
+} nbest;
+
+void nbest_free(nbest *s);
+
+/* The n best paths of text[0..n_bytes-1], best first, with their scores; fewer if there are fewer. n_bytes < 2^30. An
+ * empty text has one path, empty, of score 0. Returns 0 when memory is short. O(n_bytes) nodes, O(log) a hypothesis. */
+int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
+               lattice_paths *ret);
+
+/* Which of the paths to take, p(path) ~ exp(alpha * its score): the index. SentencePiece's SampleEncode with nbest_size
+ * > 1. */
+int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key);
+
+/* n different random paths, drawn one after the other with p(path) ~ exp(alpha * score) among those left; fewer if
+ * there are fewer. scores[k] is the logarithm of the probability that path k is among those drawn, given the threshold
+ * that the first one not drawn sets (SentencePiece 0.1.9x's SampleEncodeAndScore(wor=true)); 0 when all paths were
+ * drawn. With include_best the first is the best path, its score 0, and the others are drawn as above. Returns 0 when
+ * memory is short. */
+int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
+                        double alpha, int include_best, uint64_t key, lattice_paths *ret);

@@ -1,0 +1,462 @@
+/* sampler.c - random paths through a lattice, and its entropy, in one pass over the text */
+#include "encoders/sampler.h"
+
+#include <math.h>
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+#include "ground/rng.h"
+
+/* What `sum` means, and what an edge does to it. */
+enum {
+    LINEAR,  /* the weight of all paths to here */
+    LOG,     /* its logarithm */
+    VITERBI, /* the score of the path held */
+    ENTROPY  /* as LOG, and the entropy of these paths beside it */
+};
+
+/* Why a pass over a window stopped. */
+enum { GO_ON, AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
+
+/* Tokens are given out at the first cut after this many bytes, so that cells stay in the nearest cache: 16 KiB. */
+#define WINDOW_BYTES 1024
+
+/* Edges leave a position whose sum lies in 2^-400..2^400, or is scaled to 1, with all that is pending. With weights
+ * from 2^-500 on, each brings 2^-900 or more: nothing is lost. A weight of less than 2^-1074 is 0 as a double; what
+ * such an edge would have brought, less than 2^-674, is nothing beside a sum of 2^-400, but would be missed if pending
+ * sums were scaled: so with a weight below 2^-500 in the model nothing is scaled. */
+#define SUM_EXPONENT_MAX 400
+#define SCALABLE_EXPONENT_MAX 600
+#define PENDING_EXPONENT_MIN (-900)
+#define WEIGHT_MIN 0x1p-500
+
+/* Where a byte model lacks a byte its score is -1e200, and alpha may be as large. Sums of 1e290 do not overflow. */
+#define LOG_WEIGHT_MAX 1e290
+
+/* A part of the text that begins at a cut. Positions count from there. */
+typedef struct window {
+    const uint8_t *text;
+    int64_t n_bytes;
+    int64_t at;       /* the position that comes next */
+    int64_t frontier; /* no edge so far ends behind it */
+    int64_t cut;      /* the last cut met */
+    int64_t stop_at;  /* stop at the first cut from here on */
+    int64_t begin;    /* of the window, in the document */
+    uint64_t key;
+} window;
+
+/* What the edges of one position share; a copy of all that the loops read, so that it stays in registers. */
+typedef struct source {
+    trie trie;
+    const uint8_t *text;
+    int64_t n_bytes;
+    const double *weights; /* by value; the scores unless LINEAR */
+    sampler_cell *cells;
+    double alpha, sum, entropy;
+    uint64_t stream;
+    int64_t at, frontier;
+    int n_leads; /* bytes below are characters alone */
+} source;
+
+/* ------------------------------------------------------------------------------------------------ An edge ---- */
+
+INLINE double log_weight(double alpha, double score)
+{
+    double x = alpha * score;
+    return x > LOG_WEIGHT_MAX ? LOG_WEIGHT_MAX : x < -LOG_WEIGHT_MAX ? -LOG_WEIGHT_MAX : x;
+}
+
+/* log(exp(x) + exp(y)); -INFINITY is log 0. */
+INLINE double log_add(double x, double y)
+{
+    double low = x < y ? x : y, high = x < y ? y : x;
+    return low == -INFINITY ? high : high + log1p(exp(low - high));
+}
+
+INLINE void take_linear(source *from, sampler_cell *to, uint64_t back, double weight)
+{
+    double x = from->sum * weight, sum = to->sum + x;
+    uint64_t held = to->u.back;
+    to->sum = sum;
+    /* u < x / sum, with u in units of 2^-53. Equality lets an edge in that comes first with no weight at all. */
+    to->u.back = (double)rng_bits53(&from->stream) * sum <= x * 0x1p53 ? back : held;
+}
+
+INLINE void take_log(source *from, sampler_cell *to, uint64_t back, double score)
+{
+    double x = from->sum + log_weight(from->alpha, score);
+    to->sum = log_add(to->sum, x);
+    if (rng_unit(&from->stream) <= exp(x - to->sum)) to->u.back = back;
+}
+
+/* u < 1 / (1 + exp(-x)); mostly without the exp. 1 / (1 + exp(-3)) is 0.953, and exp(-40) less than a step of u. */
+INLINE int is_below_sigmoid(double u, double x)
+{
+    if (x > 3 && (u < 0.95 || x > 40)) return 1;
+    if (x < -3 && (u > 0.05 || x < -40)) return 0;
+    return u * (1 + exp(-x)) < 1;
+}
+
+INLINE void take_viterbi(source *from, sampler_cell *to, uint64_t back, double score)
+{
+    double sum = from->sum + score, x = log_weight(from->alpha, sum - to->sum); /* the first edge: x is large */
+    if (is_below_sigmoid(rng_unit(&from->stream), x)) {
+        to->sum = sum;
+        to->u.back = back;
+    }
+}
+
+/* Two sets of paths with p and 1 - p of the weight: the entropy of both is
+ * p h1 + (1 - p) h2 - p log p - (1 - p) log (1 - p). */
+INLINE void take_entropy(source *from, sampler_cell *to, double score)
+{
+    double x = from->sum + log_weight(from->alpha, score), sum = log_add(to->sum, x);
+    double log_p = x - sum, log_q = to->sum - sum;
+    double entropy = exp(log_p) * (from->entropy - log_p);
+    if (log_q != -INFINITY) entropy += exp(log_q) * (to->u.entropy - log_q);
+    to->sum = sum;
+    to->u.entropy = entropy;
+}
+
+INLINE void take(source *from, int mode, uint32_t value, int64_t end)
+{
+    sampler_cell *to = &from->cells[end];
+    uint64_t back = (uint64_t)value << 32 | (uint32_t)from->at;
+    double weight = from->weights[value];
+    if (mode == LINEAR) {
+        take_linear(from, to, back, weight);
+    } else {
+        /* An empty cell is -INFINITY in these modes, from the moment that the frontier passes it. */
+        while (from->frontier < end) from->cells[++from->frontier].sum = -INFINITY;
+        if (mode == LOG) take_log(from, to, back, weight);
+        if (mode == VITERBI) take_viterbi(from, to, back, weight);
+        if (mode == ENTROPY) take_entropy(from, to, weight);
+    }
+}
+
+/* -------------------------------------------------------------------------------------------- A position ---- */
+
+/* Takes the edges of a model without ragged pieces. Returns where the first character ends; *ret_last is the furthest
+ * end. Begins as trie_longest: a piece of one byte, one of two, then byte by byte. In a longer character no piece ends
+ * early, so its first bytes are walked without asking. */
+INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
+{
+    const uint64_t *units = from->trie.units;
+    const uint8_t *text = from->text;
+    int64_t n_bytes = from->n_bytes, i = from->at + 1, char_end = i, last;
+    uint8_t lead = text[from->at];
+    uint64_t head = LIKELY(i < n_bytes) ? from->trie.heads[load_u16(text + from->at)] : 0;
+    uint32_t base = head_base(head), value;
+    if (LIKELY(lead < from->n_leads)) {
+        take(from, mode, from->trie.singles[lead], last = char_end);
+        i++;
+        if (head_length(head) == 2) take(from, mode, head_value(head), last = i);
+    } else {
+        char_end = from->at + char_bytes(lead);
+        if (char_end > n_bytes) char_end = n_bytes;
+        value = head_length(head) == 2 ? head_value(head) : 0;
+        for (i++; i < char_end; i++) {
+            uint64_t unit = units[base ^ text[i]];
+            int is_there = unit_has_label(unit, text[i]);
+            base = is_there ? unit_base(unit) : 0; /* base 0 leads nowhere */
+            value = is_there ? unit_value(unit) : 0;
+        }
+        take(from, mode, value, last = char_end);
+    }
+    for (; i < n_bytes; i++) {
+        uint64_t unit = units[base ^ text[i]];
+        if (!unit_has_label(unit, text[i])) break;
+        base = unit_base(unit);
+        if (unit_value(unit)) take(from, mode, unit_value(unit), last = i + 1);
+    }
+    *ret_last = last;
+    return char_end;
+}
+
+/* The same for any model, by the definition. */
+INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last, const lattice_model *model,
+                               lattice_edge *edges)
+{
+    int64_t n_edges = lattice_edges(model, from->text, from->n_bytes, from->at, edges);
+    int64_t char_end = from->at + lattice_char(model, from->text, from->n_bytes, from->at), last = char_end;
+    for (int64_t k = 0; k < n_edges; k++) {
+        int64_t end = from->at + edges[k].n_bytes;
+        take(from, mode, edges[k].value, end);
+        if (end > last) last = end;
+    }
+    *ret_last = last;
+    return char_end;
+}
+
+/* ----------------------------------------------------------------------------------------------- A window ---- */
+
+INLINE int64_t exponent_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    return (int64_t)(bits >> 52) - 1023; /* a negative number, infinity and no number come out above 1023 */
+}
+
+INLINE int is_within(double x, int64_t exponent_min, int64_t exponent_max)
+{
+    return (uint64_t)(exponent_of(x) - exponent_min) <= (uint64_t)(exponent_max - exponent_min);
+}
+
+/* 1 or x, without a branch: cuts come as words do, and no processor foresees them. */
+INLINE double one_if(int condition, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    bits = condition ? UINT64_C(0x3FF0000000000000) : bits;
+    memcpy(&x, &bits, 8);
+    return x;
+}
+
+/* Scales the sum of `at` to 1..2 if it is out of range, and with it the pending ones, cells[at + 1..frontier]. Returns
+ * that sum, which is for the caller to enter; 0 if this cannot be done without loss. */
+static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t frontier)
+{
+    sampler_cell *cells = s->cells;
+    double sum = cells[at].sum;
+    if (is_within(sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX)) return sum;
+    if (s->has_tiny_weights || !is_within(sum, -SCALABLE_EXPONENT_MAX, SCALABLE_EXPONENT_MAX)) return 0;
+    double factor = ldexp(1, (int)-exponent_of(sum));
+    for (int64_t e = at + 1; e <= frontier; e++) {
+        if (cells[e].sum == 0) continue;
+        if (!is_within(cells[e].sum, PENDING_EXPONENT_MIN, SCALABLE_EXPONENT_MAX)) return 0;
+        cells[e].sum *= factor;
+        if (!is_within(cells[e].sum, PENDING_EXPONENT_MIN, SUM_EXPONENT_MAX)) return 0;
+    }
+    return sum * factor;
+}
+
+/* Why to stop at `at`, or GO_ON. */
+static NOINLINE int reason_to_stop(const window *w, int64_t at, int64_t frontier, int64_t n_starts)
+{
+    if (at == frontier && at >= w->stop_at) return AT_CUT;
+    return at >= n_starts ? NO_ROOM : GO_ON;
+}
+
+/* Goes on from w->at; copied for each mode, and for ragged models. */
+INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
+{
+    source from = {.trie = s->model->trie, .text = w->text, .n_bytes = w->n_bytes, .cells = s->cells, .alpha = s->alpha,
+                   .weights = mode == LINEAR ? s->weights : s->model->scores,
+                   .n_leads = s->model->is_bytes ? 256 : 0xC0};
+    int64_t at = w->at, frontier = w->frontier, cut = w->cut, last;
+    int64_t n_starts = s->n_cells - s->model->max_edge_bytes; /* from these on an edge could leave the cells */
+    int64_t look_at = n_starts < w->stop_at ? n_starts : w->stop_at;
+    uint64_t origin = rng_origin(w->key, (uint64_t)w->begin);
+    int reason = AT_END;
+    while (at < from.n_bytes) {
+        if (mode == LINEAR && UNLIKELY(!is_within(from.cells[at].sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX))) {
+            from.cells[at].sum = scale_pending(s, at, frontier);
+            reason = OUT_OF_RANGE;
+            if (from.cells[at].sum == 0) break;
+        }
+        if (UNLIKELY(at >= look_at) && (reason = reason_to_stop(w, at, frontier, n_starts)) != GO_ON) break;
+        int is_cut = at == frontier;
+        cut = is_cut ? at : cut;
+        from.sum = mode == LINEAR ? one_if(is_cut, from.cells[at].sum) : is_cut ? 0 : from.cells[at].sum;
+        if (mode == ENTROPY) from.entropy = from.cells[at].u.entropy;
+        if (mode != LINEAR) from.frontier = frontier;
+        if (mode != ENTROPY) from.stream = rng_stream_from(origin, (uint64_t)at);
+        from.cells[at].sum = 0;
+        from.at = at;
+        at = is_ragged ? take_all_ragged(&from, mode, &last, s->model, s->edges) : take_all_whole(&from, mode, &last);
+        frontier = last > frontier ? last : frontier;
+    }
+    w->at = at;
+    w->frontier = frontier;
+    w->cut = cut;
+    if (at < from.n_bytes) return reason;
+    return mode == LINEAR && scale_pending(s, at, at) == 0 ? OUT_OF_RANGE : AT_END;
+}
+
+static NOINLINE int run_linear(const sampler *s, window *w)
+{
+    return run_mode(s, w, LINEAR, 0);
+}
+
+static NOINLINE int run_log(const sampler *s, window *w)
+{
+    return run_mode(s, w, LOG, 0);
+}
+
+static NOINLINE int run_viterbi(const sampler *s, window *w)
+{
+    return run_mode(s, w, VITERBI, 0);
+}
+
+static NOINLINE int run_entropy(const sampler *s, window *w)
+{
+    return run_mode(s, w, ENTROPY, 0);
+}
+
+/* Ragged models are rare: one copy for all modes but the decision. */
+static NOINLINE int run_ragged(const sampler *s, window *w, int mode)
+{
+    return run_mode(s, w, mode, 1);
+}
+
+static int run(const sampler *s, window *w, int mode)
+{
+    if (s->model->is_ragged) return run_ragged(s, w, mode);
+    return mode == LINEAR ? run_linear(s, w) : mode == LOG ? run_log(s, w)
+           : mode == VITERBI ? run_viterbi(s, w) : run_entropy(s, w);
+}
+
+/* ---------------------------------------------------------------------------------------------- The text ---- */
+
+/* Makes room for n_cells, the new ones zero; 0 when memory is short. */
+static int reserve_cells(sampler *s, int64_t n_cells)
+{
+    if (n_cells <= s->n_cells) return 1;
+    sampler_cell *cells = mem_realloc(s->cells, (size_t)n_cells * sizeof *cells);
+    if (!cells) return 0;
+    memset(cells + s->n_cells, 0, (size_t)(n_cells - s->n_cells) * sizeof *cells);
+    s->cells = cells;
+    s->n_cells = n_cells;
+    return 1;
+}
+
+/* Empties the cells of a window from `first` on. */
+static void clear_cells(sampler *s, int64_t first, int64_t frontier)
+{
+    for (int64_t e = first; e <= frontier; e++) s->cells[e].sum = 0;
+}
+
+/* Runs to the end of the text or a cut where the window stops, with room made as needed; what could not be done with
+ * weights is done with logarithms: then the window ends where that began, or at the first cut behind it, and *io_mode
+ * is the mode of the next window. 0 when memory is short. */
+static int run_window(sampler *s, window *w, int *io_mode)
+{
+    int reason, mode = *io_mode;
+    s->cells[0].sum = mode == LINEAR ? 1 : 0;
+    if (mode == LOG) w->stop_at = 1;
+    while ((reason = run(s, w, mode)) == NO_ROOM) {
+        if (reserve_cells(s, s->n_cells * 2 + s->model->max_edge_bytes)) continue;
+        clear_cells(s, 0, w->frontier);
+        return 0;
+    }
+    if (mode != LINEAR) clear_cells(s, 0, w->at - 1); /* those inside characters, which nothing reads */
+    if (mode == LOG) *io_mode = LINEAR;
+    if (reason == OUT_OF_RANGE) {
+        clear_cells(s, w->cut, w->frontier);
+        w->at = w->cut;
+        *io_mode = LOG;
+    }
+    return 1;
+}
+
+/* The path held at cells[end], as tokens that end at `base` and more: tokens[0..result-1], with room for `end`. */
+static int64_t trace(const sampler *s, int64_t end, int64_t base, token *tokens)
+{
+    int64_t n = 0;
+    for (int64_t e = end, start; e > 0; e = start) {
+        uint64_t back = s->cells[e].u.back;
+        start = (uint32_t)back;
+        ASSERT(start < e);
+        tokens[end - ++n] = (token){lattice_id(s->model, (uint32_t)(back >> 32)), (uint32_t)(base + e)};
+    }
+    memmove(tokens, tokens + end - n, (size_t)n * sizeof *tokens);
+    return n;
+}
+
+static window window_at(const uint8_t *text, int64_t n_bytes, int64_t base, int64_t begin, uint64_t key)
+{
+    return (window){.text = text + base, .n_bytes = n_bytes - base, .stop_at = WINDOW_BYTES, .begin = begin + base,
+                    .key = key};
+}
+
+static int64_t draw(sampler *s, int mode, const uint8_t *text, int64_t n_bytes, uint64_t key, int64_t begin,
+                    token *tokens)
+{
+    int64_t base = 0, n = 0;
+    while (base < n_bytes) {
+        window w = window_at(text, n_bytes, base, begin, key);
+        if (!run_window(s, &w, &mode)) return -1;
+        n += trace(s, w.at, base, tokens + n);
+        s->cells[w.at].sum = 0;
+        base += w.at;
+    }
+    return n;
+}
+
+int64_t sampler_draw(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t key, int64_t begin, token *tokens)
+{
+    return draw(s, LINEAR, text, n_bytes, key, begin, tokens);
+}
+
+int64_t sampler_draw_viterbi(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t key, int64_t begin,
+                             token *tokens)
+{
+    return draw(s, VITERBI, text, n_bytes, key, begin, tokens);
+}
+
+int sampler_entropy(sampler *s, const uint8_t *text, int64_t n_bytes, double *ret_entropy, double *ret_log_sum)
+{
+    int mode = ENTROPY;
+    *ret_entropy = *ret_log_sum = 0;
+    for (int64_t base = 0; base < n_bytes;) {
+        window w = window_at(text, n_bytes, base, 0, 0);
+        w.stop_at = 1;
+        s->cells[0].u.entropy = 0;
+        if (!run_window(s, &w, &mode)) return 0;
+        *ret_log_sum += s->cells[w.at].sum;
+        *ret_entropy += s->cells[w.at].u.entropy;
+        s->cells[w.at].sum = 0;
+        base += w.at;
+    }
+    return 1;
+}
+
+int sampler_draw_scored(sampler *s, const uint8_t *text, int64_t n_bytes, int64_t n_samples, uint64_t key,
+                        lattice_paths *ret)
+{
+    double entropy, log_sum;
+    lattice_paths_clear(ret);
+    if (!sampler_entropy(s, text, n_bytes, &entropy, &log_sum)) return 0;
+    for (int64_t j = 0; j < n_samples; j++) {
+        token *tokens = lattice_paths_add(ret, n_bytes, 0);
+        if (!tokens) return 0;
+        int64_t n = sampler_draw(s, text, n_bytes, rng_key(key, (uint64_t)j), 0, tokens);
+        if (n < 0) return 0;
+        double score = 0;
+        for (int64_t k = 0; k < n; k++) score += log_weight(s->alpha, s->model->id_scores[tokens[k].id + 1]);
+        ret->offsets[ret->n_paths] = ret->offsets[ret->n_paths - 1] + n;
+        ret->scores[ret->n_paths - 1] = score - log_sum;
+    }
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------------------ Scratch ---- */
+
+int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, unitok_error *error)
+{
+    if (s->model == model && s->alpha == alpha) return UNITOK_OK;
+    if (!(fabs(alpha) <= SAMPLER_ALPHA_MAX))
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "alpha is not a number, or beyond 1e200");
+    s->model = NULL;
+    double *weights = mem_realloc(s->weights, (size_t)model->n_values * sizeof *weights);
+    if (weights) s->weights = weights;
+    lattice_edge *edges = mem_realloc(s->edges, (size_t)model->max_edge_bytes * sizeof *edges);
+    if (edges) s->edges = edges;
+    if (!weights || !edges || !reserve_cells(s, WINDOW_BYTES + 2 * model->max_edge_bytes)) return fail_memory(error);
+    s->has_tiny_weights = 0;
+    for (int64_t value = 0; value < model->n_values; value++) {
+        weights[value] = exp(log_weight(alpha, model->scores[value]));
+        s->has_tiny_weights |= weights[value] < WEIGHT_MIN && (value > 0 || model->has_unknown);
+    }
+    s->model = model;
+    s->alpha = alpha;
+    return UNITOK_OK;
+}
+
+void sampler_free(sampler *s)
+{
+    mem_free(s->cells);
+    mem_free(s->weights);
+    mem_free(s->edges);
+    *s = (sampler){0};
+}

@@ -1,0 +1,138 @@
+/* symbols.c - building what symbols.h draws */
+
+#include "encoders/symbols.h"
+
+#include <stdlib.h>
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+int symbols_new(symbols *t)
+{
+    memset(t, 0, sizeof *t);
+    t->n_bits = 8;
+    t->slots = mem_zalloc((size_t)1 << t->n_bits, sizeof *t->slots);
+    return t->slots != NULL;
+}
+
+void symbols_free(symbols *t)
+{
+    mem_free(t->slots);
+    mem_free(t->user);
+    memset(t, 0, sizeof *t);
+}
+
+static uint64_t key_of(const uint8_t *character, int64_t n_bytes)
+{
+    uint64_t key = (uint64_t)n_bytes << 32;
+    for (int64_t i = 0; i < n_bytes; i++) key |= (uint64_t)character[i] << 8 * i;
+    return key;
+}
+
+/* A lead byte that the text ends after is a character of one byte, but not one of singles: those are looked up first. */
+static int is_single(const uint8_t *character, int64_t n_bytes)
+{
+    return n_bytes == 1 && character[0] < 0xC0;
+}
+
+uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_bytes)
+{
+    if (is_single(character, n_bytes)) return t->singles[character[0]];
+    return symbols_find_key(t, key_of(character, n_bytes));
+}
+
+static void put(symbols *t, uint64_t slot)
+{
+    uint32_t mask = (UINT32_C(1) << t->n_bits) - 1, at = symbols_hash(slot & 0xFFFFFFFFFF, t->n_bits);
+    while (t->slots[at]) at = (at + 1) & mask;
+    t->slots[at] = slot;
+    t->n_used++;
+}
+
+static int double_slots(symbols *t)
+{
+    uint64_t *old = t->slots, *slots = mem_zalloc((size_t)2 << t->n_bits, sizeof *slots);
+    int64_t n_old = INT64_C(1) << t->n_bits;
+    if (!slots) return 0;
+    t->slots = slots;
+    t->n_bits++;
+    t->n_used = 0;
+    for (int64_t i = 0; i < n_old; i++)
+        if (old[i]) put(t, old[i]);
+    mem_free(old);
+    return 1;
+}
+
+int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol)
+{
+    if (is_single(character, n_bytes)) {
+        t->singles[character[0]] = symbol;
+        return 1;
+    }
+    if (2 * t->n_used >= INT64_C(1) << t->n_bits && !double_slots(t)) return 0;
+    put(t, (uint64_t)symbol << 40 | key_of(character, n_bytes));
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------- User-defined symbols -------- */
+
+typedef struct user_piece {
+    const uint8_t *bytes;
+    int64_t n_bytes, symbol;
+} user_piece;
+
+static int by_bytes(const void *left, const void *right)
+{
+    const user_piece *a = left, *b = right;
+    int order = memcmp(a->bytes, b->bytes, (size_t)(a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes));
+    return order ? order : (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
+}
+
+/* The pieces laid end to end in order, as trie_build wants them. */
+static int32_t build_user(symbols *t, const user_piece *pieces, int64_t n, int64_t n_bytes, unitok_error *error)
+{
+    uint8_t *data = mem_alloc((size_t)n_bytes);
+    int64_t *offsets = mem_alloc((size_t)(2 * n + 1) * sizeof *offsets), *values;
+    trie_parts parts = {NULL, 0};
+    int32_t status = UNITOK_ERROR_MEMORY;
+    if (!data || !offsets) {
+        fail_memory(error);
+        goto done;
+    }
+    values = offsets + n + 1;
+    offsets[0] = 0;
+    for (int64_t k = 0; k < n; k++) {
+        memcpy(data + offsets[k], pieces[k].bytes, (size_t)pieces[k].n_bytes);
+        offsets[k + 1] = offsets[k] + pieces[k].n_bytes;
+        values[k] = pieces[k].symbol;
+        t->user_leads[pieces[k].bytes[0]] = 1;
+    }
+    status = trie_build(data, offsets, values, n, &parts, error);
+    t->user = parts.units;
+done:
+    mem_free(data);
+    mem_free(offsets);
+    return status;
+}
+
+int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take, const uint32_t *numbers,
+                         unitok_error *error)
+{
+    int64_t n = 0, n_bytes = 0;
+    user_piece *pieces = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *pieces);
+    if (!pieces) return fail_memory(error);
+    for (int64_t k = 0; k < spec->n_pieces; k++) {
+        if (!take[k]) continue;
+        pieces[n].bytes = spec->data + spec->offsets[k];
+        pieces[n].n_bytes = spec->offsets[k + 1] - spec->offsets[k];
+        pieces[n].symbol = numbers[k];
+        n_bytes += pieces[n++].n_bytes;
+    }
+    int32_t status = UNITOK_OK;
+    if (n) {
+        qsort(pieces, (size_t)n, sizeof *pieces, by_bytes);
+        status = build_user(t, pieces, n, n_bytes, error);
+    }
+    mem_free(pieces);
+    return status;
+}

@@ -1,0 +1,98 @@
+/* symbols.h - what BPE and character models begin with: a text as characters and user-defined symbols, each a number
+ *
+ * At every position the longest user-defined symbol is taken, else one character (as many bytes as its lead byte says,
+ * fewer where the text ends). Characters that were not added are symbol 0.
+ *
+ *     singles[256]                                    symbols of one-byte characters
+ *     slots   63 .. 40 | 39 .. 32 | 31 ... 0          open-addressed, at most half full: characters of 2 to 4 bytes
+ *             symbol   | n_bytes  | bytes             (0: free)
+ *     user    a double array of the user-defined symbols; user_leads[byte] = 1 where one begins
+ *
+ * Symbols are below SYMBOLS_MAX, so that one fits a slot and, with 1 added, a unit of the trie.
+ */
+#pragma once
+
+#include "encoders/token.h"
+#include "structures/trie.h"
+
+#define SYMBOLS_MAX TRIE_VALUE_MAX
+#define SYMBOL_NONE 0
+
+/* As the reference: of the user-defined symbols that begin a text, only the 64 shortest are seen. */
+#define SYMBOLS_NESTED_MAX 64
+
+typedef struct symbols {
+    uint32_t singles[256];
+    uint64_t *slots; /* [0..1 << n_bits) */
+    int n_bits;
+    int64_t n_used;    /* slots */
+    uint64_t *user;    /* units of a trie; NULL: no user-defined symbols */
+    uint8_t user_leads[256];
+} symbols;
+
+int symbols_new(symbols *t);
+void symbols_free(symbols *t);
+
+/* The symbol of a character of 1 to 4 bytes, SYMBOL_NONE if it was not added. */
+uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_bytes);
+
+/* Adds a character that is not there; 0 when memory is short. */
+int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol);
+
+/* Takes pieces k of the spec with take[k] as user-defined; their symbols are numbers[k]. */
+int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take, const uint32_t *numbers,
+                         unitok_error *error);
+
+INLINE uint32_t symbols_hash(uint64_t key, int n_bits)
+{
+    return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - n_bits));
+}
+
+INLINE uint32_t symbols_find_key(const symbols *t, uint64_t key)
+{
+    uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
+    for (uint32_t at = symbols_hash(key, t->n_bits);; at = (at + 1) & mask) {
+        uint64_t slot = t->slots[at];
+        if (LIKELY((slot & 0xFFFFFFFFFF) == key)) return (uint32_t)(slot >> 40);
+        if (slot == 0) return SYMBOL_NONE;
+    }
+}
+
+/* The longest user-defined symbol that begins the text; 0 bytes if there is none. */
+INLINE int64_t symbols_match_user(const symbols *t, const uint8_t *text, int64_t n_bytes, uint32_t *ret)
+{
+    uint32_t base = TRIE_ROOT_BASE;
+    int64_t length = 0;
+    int n_found = 0;
+    for (int64_t i = 0; i < n_bytes && n_found < SYMBOLS_NESTED_MAX; i++) {
+        uint64_t unit = t->user[base ^ text[i]];
+        if (!unit_has_label(unit, text[i])) break;
+        base = unit_base(unit);
+        if (unit_value(unit)) {
+            *ret = unit_value(unit) - 1;
+            length = i + 1;
+            n_found++;
+        }
+    }
+    return length;
+}
+
+/* The symbol at the start of text[0..n_bytes-1], n_bytes >= 1: returns its length. */
+INLINE int64_t symbols_next(const symbols *t, const uint8_t *text, int64_t n_bytes, uint32_t *ret)
+{
+    uint8_t lead = text[0];
+    if (UNLIKELY(t->user_leads[lead])) {
+        int64_t n = symbols_match_user(t, text, n_bytes, ret);
+        if (n) return n;
+    }
+    if (lead < 0xC0) {
+        *ret = t->singles[lead];
+        return 1;
+    }
+    int64_t n = char_bytes(lead);
+    if (UNLIKELY(n > n_bytes)) n = n_bytes;
+    uint64_t key = (uint64_t)n << 32 | lead;
+    for (int64_t i = 1; i < n; i++) key |= (uint64_t)text[i] << 8 * i;
+    *ret = symbols_find_key(t, key);
+    return n;
+}

@@ -1,0 +1,27 @@
+/* token.h - what the encoders below the memo produce: a piece's id and where it ends */
+#pragma once
+
+#include "ground/common.h"
+
+/* id: a piece's id, or TOKEN_UNKNOWN for a character that nothing covers. end: in bytes from the start of the segment. */
+typedef struct token {
+    int32_t id;
+    uint32_t end;
+} token;
+
+#define TOKEN_UNKNOWN (-1)
+
+/* Longer texts are not taken where all tokens of one are held at once. */
+#define TEXT_BYTES_MAX (1 << 29)
+
+/* In normalized text inside the library a U+2581 is one byte, a space: so pieces are shorter and cuts are found by the
+ * same tables as in raw text. Normalized text has no other spaces when they are escaped, so nothing is lost; where they
+ * are not escaped, U+2581 is a character like any other. */
+#define SPACE_BYTE 0x20
+static const uint8_t space_symbol[3] = {0xE2, 0x96, 0x81}; /* U+2581 */
+
+/* The bytes of the character that begins with `lead`: as SentencePiece counts, by the lead byte alone. */
+INLINE int64_t char_bytes(uint8_t lead)
+{
+    return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}

@@ -1,0 +1,373 @@
+/* unigram.c - what Unigram keeps of a model, and Viterbi in its arithmetic (unigram_dp.h) */
+
+#include "encoders/unigram.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+#if FLT_EVAL_METHOD != 0
+#error "sums must be rounded to their own type: on x86, compile for SSE2"
+#endif
+
+#define SCORE_MAX 1e30 /* sums of scores this large stay finite in float32, which begins anew after each */
+#define UNKNOWN_PENALTY 10
+#define UNKNOWN_BYTE_SCORE (-1e200) /* where bytes lack pieces: taken only where no path of pieces comes by */
+
+#define PART_BYTES 4096 /* of text in one call of unigram_advance: its cells stay in the first cache */
+#define CHAR_BYTES_MAX 4
+#define UNIGRAM_ARCS_MAX ((UNIGRAM_SEGMENT_BYTES + 1) * UNIGRAM_SEGMENT_BYTES / 2 + UNIGRAM_SEGMENT_BYTES)
+
+#define VALUE_UNKNOWN 0x1000000u /* above the trie's 23 bits */
+#define VALUE_MARK 0x80000000u
+
+/* See unigram_dp.h. */
+#define RESTART_ABOVE 100000.0f
+#define RESERVE (1.0 / 524288)
+
+INLINE int64_t first_char_bytes(const unigram *m, const uint8_t *text, int64_t n_bytes)
+{
+    int64_t n_char = (int64_t)(m->char_bytes >> (text[0] >> 4) * 4) & 15;
+    return n_char < n_bytes ? n_char : n_bytes;
+}
+
+INLINE int32_t value_id(const unigram *m, uint32_t value)
+{
+    return value & VALUE_UNKNOWN ? TOKEN_UNKNOWN : m->ids[value];
+}
+
+INLINE int64_t value_bytes(const unigram *m, uint32_t value)
+{
+    return value & VALUE_UNKNOWN ? (int64_t)(value & 15) : (int64_t)m->lengths[value];
+}
+
+static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_bytes)
+{
+    uint64_t unit = (uint64_t)TRIE_ROOT_BASE << 32;
+    for (int64_t i = 0; i < n_bytes; i++) {
+        unit = m->trie.units[unit_base(unit) ^ text[i]];
+        if (!unit_has_label(unit, text[i])) return 0;
+    }
+    return unit_value(unit) != 0;
+}
+
+/* Room for n_tokens tokens; 0 when memory is short. */
+static int reserve_tokens(unigram_path *path, int64_t n_tokens)
+{
+    if (n_tokens <= path->tokens_room) return 1;
+    int64_t n_room = n_tokens + n_tokens / 4;
+    token *tokens = mem_realloc(path->tokens, (size_t)n_room * sizeof *tokens);
+    if (!tokens) return 0;
+    path->tokens = tokens;
+    path->tokens_room = n_room;
+    return 1;
+}
+
+#define SUM float
+#define NAME(x) x##32
+#define SCORES scores32
+#define FORESEEN 1
+#define RESTARTS 1
+#define ERROR_UNIT ((1 + RESERVE) / 33554432) /* 2^-25: half a unit in the last of 24 bits */
+#define LEVELS {131072, 65536, 32768, 16384, 8192, 4096, 2048}
+#include "encoders/unigram_dp.h"
+#undef SUM
+#undef NAME
+#undef SCORES
+#undef FORESEEN
+#undef RESTARTS
+#undef ERROR_UNIT
+#undef LEVELS
+
+#define SUM double
+#define NAME(x) x##64
+#define SCORES scores64
+#define FORESEEN 0
+#define RESTARTS 0
+#define ERROR_UNIT (8.0 / 18014398509481984) /* 2^-54: half a unit in the last of 53 bits */
+#define LEVELS {2 * UNIGRAM_SUM_MAX, 131072}
+#include "encoders/unigram_dp.h"
+
+int64_t unigram_exact(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens, uint32_t *ret_limit)
+{
+    ASSERT(n_bytes > 0 && n_bytes <= UNIGRAM_SEGMENT_BYTES);
+    return m->is_float64 ? exact64(m, text, n_bytes, tokens, ret_limit) : exact32(m, text, n_bytes, tokens, ret_limit);
+}
+
+int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum, token *tokens)
+{
+    ASSERT(n_bytes > 0 && n_bytes <= UNIGRAM_SEGMENT_BYTES);
+    return m->is_float64 ? segment64(m, text, n_bytes, io_sum, tokens) : segment32(m, text, n_bytes, io_sum, tokens);
+}
+
+void unigram_begin(unigram_path *path, double sum)
+{
+    path->sum = sum;
+    path->n_filled = path->at = path->reach = path->settle_at = 0;
+}
+
+int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_last)
+{
+    return m->is_float64 ? advance64(m, path, text, n_bytes, is_last) : advance32(m, path, text, n_bytes, is_last);
+}
+
+void unigram_path_free(unigram_path *path)
+{
+    mem_free(path->cells);
+    mem_free(path->tokens);
+    memset(path, 0, sizeof *path);
+}
+
+/* ------------------------------------------------------------------------------------------------- Building ---- */
+
+/* A piece that can match, as it stands in text. */
+typedef struct entry {
+    const uint8_t *bytes;
+    int64_t n_bytes, piece;
+} entry;
+
+static int entry_compare(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    size_t n = (size_t)(x->n_bytes < y->n_bytes ? x->n_bytes : y->n_bytes);
+    int order = memcmp(x->bytes, y->bytes, n);
+    return order ? order : (x->n_bytes > y->n_bytes) - (x->n_bytes < y->n_bytes);
+}
+
+INLINE int piece_type(const unitok_spec *spec, int64_t k)
+{
+    return spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
+}
+
+INLINE double piece_score(const unitok_spec *spec, int64_t k)
+{
+    return spec->scores ? spec->scores[k] : 0;
+}
+
+/* A user-defined piece gets what makes it win over the shorter ones, by the length that it has where spaces are
+ * U+2581. */
+static double matching_score(const unitok_spec *spec, int64_t k)
+{
+    if (piece_type(spec, k) != UNITOK_PIECE_USER_DEFINED) return piece_score(spec, k);
+    double score = 0.1 * (double)(spec->offsets[k + 1] - spec->offsets[k] - 1);
+    return spec->flags & UNITOK_FLOAT64 ? score : (double)(float)score;
+}
+
+/* Writes the piece as it stands in compact text and returns its size, or 0 if it can never match. */
+static int64_t compact(const unitok_spec *spec, int64_t k, uint8_t *out)
+{
+    const uint8_t *piece = spec->data + spec->offsets[k];
+    int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k], n = 0;
+    int type = piece_type(spec, k);
+    if (type == UNITOK_PIECE_BYTE && spec->flags & UNITOK_BYTE_PIECES_MATCH) type = UNITOK_PIECE_NORMAL;
+    if (type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) return 0;
+    for (int64_t i = 0; i < n_bytes; i++) {
+        if (spec->flags & UNITOK_ESCAPE_WHITESPACES) {
+            if (piece[i] == SPACE_BYTE) return 0;
+            if (n_bytes - i >= 3 && !memcmp(piece + i, "\xe2\x96\x81", 3)) {
+                out[n++] = SPACE_BYTE;
+                i += 2;
+                continue;
+            }
+        }
+        out[n++] = piece[i];
+    }
+    return n;
+}
+
+static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
+{
+    for (int64_t k = 0; k < spec->n_pieces; k++) {
+        double score = piece_score(spec, k);
+        if (spec->offsets[k + 1] <= spec->offsets[k])
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a piece is empty");
+        if (spec->ids[k] < 0 || spec->ids[k] > UNITOK_WIDE_ID_MAX)
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "an id is out of range");
+        if (!(score >= -SCORE_MAX && score <= SCORE_MAX))
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a score is not a number, or beyond 1e30");
+    }
+    return UNITOK_OK;
+}
+
+/* What an unknown character adds. sentencepiece takes the least score of the NORMAL pieces, in float, and the
+ * largest float if there is none; tokenizers that of all pieces, in double. */
+static double unknown_score(const unitok_spec *spec)
+{
+    if (spec->flags & UNITOK_BYTES) return UNKNOWN_BYTE_SCORE;
+    double least = spec->flags & UNITOK_FLOAT64 ? SCORE_MAX : FLT_MAX;
+    for (int64_t k = 0; k < spec->n_pieces; k++)
+        if (piece_type(spec, k) == UNITOK_PIECE_NORMAL || spec->flags & UNITOK_FLOAT64)
+            if (piece_score(spec, k) < least) least = piece_score(spec, k);
+    return spec->flags & UNITOK_FLOAT64 ? least - UNKNOWN_PENALTY : (double)((float)least - (float)UNKNOWN_PENALTY);
+}
+
+/* The byte of a piece of type BYTE, or -1. */
+static int byte_of(const unitok_spec *spec, int64_t k)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    const uint8_t *p = spec->data + spec->offsets[k];
+    if (piece_type(spec, k) != UNITOK_PIECE_BYTE || spec->offsets[k + 1] - spec->offsets[k] != 6) return -1;
+    const char *high = p[3] ? strchr(digits, p[3]) : NULL, *low = p[4] ? strchr(digits, p[4]) : NULL;
+    if (memcmp(p, "<0x", 3) || !high || !low || p[5] != '>') return -1;
+    return (int)(high - digits) * 16 + (int)(low - digits);
+}
+
+/* What the token with piece k's id adds to the sum. */
+static double token_score(const unigram *m, const unitok_spec *spec, int64_t k)
+{
+    int type = piece_type(spec, k), byte = byte_of(spec, k);
+    if (type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED) return matching_score(spec, k);
+    if (type == UNITOK_PIECE_UNKNOWN) return m->unknown_score;
+    return byte >= 0 && (byte < 0x80 || byte >= 0xC0) ? m->unknown_score : 0;
+}
+
+/* Allocates the tables by value and by id; 0 when memory is short. */
+static int allocate(unigram *m)
+{
+    size_t n_values = (size_t)m->n_pieces + 1, n_ids = (size_t)m->n_ids;
+    m->ids = mem_zalloc(n_values, sizeof *m->ids);
+    m->lengths = mem_zalloc(n_values, sizeof *m->lengths);
+    m->heads = mem_alloc(TRIE_HEADS * sizeof *m->heads);
+    m->singles = mem_alloc(256 * sizeof *m->singles);
+    if (m->is_float64) {
+        m->scores64 = mem_zalloc(n_values, sizeof *m->scores64);
+        m->id_scores64 = mem_zalloc(n_ids, sizeof *m->id_scores64);
+    } else {
+        m->scores32 = mem_zalloc(n_values, sizeof *m->scores32);
+        m->id_scores32 = mem_zalloc(n_ids, sizeof *m->id_scores32);
+    }
+    return m->ids && m->lengths && m->heads && m->singles && (m->is_float64 ? m->scores64 && m->id_scores64
+                                                                          : m->scores32 && m->id_scores32);
+}
+
+/* Fills all tables but the trie's from entries[0..n_pieces-1], sorted. */
+static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
+{
+    m->unknown_is_low = 1;
+    if (m->is_float64) m->scores64[0] = -INFINITY; /* value 0 is no piece, and never wins */
+    else m->scores32[0] = -INFINITY;
+    for (int64_t i = 0; i < m->n_pieces; i++) {
+        double score = matching_score(spec, entries[i].piece);
+        if (score < m->unknown_score) m->unknown_is_low = 0;
+        if (m->is_float64) m->scores64[i + 1] = score;
+        else m->scores32[i + 1] = (float)score;
+        m->ids[i + 1] = (int32_t)spec->ids[entries[i].piece];
+        m->lengths[i + 1] = (uint32_t)entries[i].n_bytes;
+        if (entries[i].n_bytes > m->max_piece_bytes) m->max_piece_bytes = entries[i].n_bytes;
+    }
+    double largest = m->is_float64 ? 2 * UNIGRAM_SUM_MAX : 131072; /* a path with more has the limit 0 */
+    for (int64_t k = 0; k < spec->n_pieces; k++) {
+        double score = token_score(m, spec, k), size = fabs(score);
+        if (m->is_float64) m->id_scores64[spec->ids[k]] = score;
+        else m->id_scores32[spec->ids[k]] = (float)score;
+        if (size <= largest && size > m->largest_step) m->largest_step = size;
+    }
+    m->largest_step += 1.0 / 128;
+}
+
+/* Lays out the trie of entries[0..n_pieces-1]; packed[] and offsets[] have room for them. */
+static int32_t lay_out(unigram *m, const entry *entries, uint8_t *packed, int64_t *offsets, unitok_error *error)
+{
+    int64_t *indexes = mem_alloc((size_t)(m->n_pieces + 1) * sizeof *indexes);
+    trie_parts parts = {NULL, 0};
+    if (!indexes) return fail_memory(error);
+    offsets[0] = 0;
+    for (int64_t i = 0; i < m->n_pieces; i++) {
+        memcpy(packed + offsets[i], entries[i].bytes, (size_t)entries[i].n_bytes);
+        offsets[i + 1] = offsets[i] + entries[i].n_bytes;
+        indexes[i] = i;
+    }
+    int32_t status = trie_build(packed, offsets, indexes, m->n_pieces, &parts, error);
+    mem_free(indexes);
+    if (status != UNITOK_OK) return status;
+    m->units = parts.units;
+    trie_build_heads(m->units, 0, m->heads, m->singles);
+    m->trie = (trie){m->units, m->heads, m->singles, parts.n_units};
+    return UNITOK_OK;
+}
+
+/* The pieces that can match, compact in `bytes`, sorted; returns their number, or -1 if one is there twice. */
+static int64_t collect(const unitok_spec *spec, uint8_t *bytes, entry *entries, unitok_error *error)
+{
+    int64_t n = 0, at = 0;
+    for (int64_t k = 0; k < spec->n_pieces; k++) {
+        int64_t n_bytes = compact(spec, k, bytes + at);
+        if (n_bytes == 0) continue;
+        entries[n++] = (entry){bytes + at, n_bytes, k};
+        at += n_bytes;
+    }
+    qsort(entries, (size_t)n, sizeof *entries, entry_compare);
+    for (int64_t i = 1; i < n; i++) {
+        if (entry_compare(&entries[i - 1], &entries[i])) continue;
+        fail(error, UNITOK_ERROR_VOCABULARY, entries[i].piece, -1, "a piece is there twice");
+        return -1;
+    }
+    return n;
+}
+
+static int64_t highest_id(const unitok_spec *spec)
+{
+    int64_t highest = -1;
+    for (int64_t k = 0; k < spec->n_pieces; k++)
+        if (spec->ids[k] > highest) highest = spec->ids[k];
+    return highest;
+}
+
+int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
+{
+    int32_t status = check_pieces(spec, error);
+    if (status != UNITOK_OK) return status;
+    size_t n_pieces = (size_t)spec->n_pieces, n_bytes = (size_t)(spec->n_pieces ? spec->offsets[spec->n_pieces] : 0);
+    unigram *m = mem_zalloc(1, sizeof *m);
+    entry *entries = mem_alloc((n_pieces + 1) * sizeof *entries);
+    uint8_t *bytes = mem_alloc(n_bytes + 1), *packed = mem_alloc(n_bytes + 1);
+    int64_t *offsets = mem_alloc((n_pieces + 1) * sizeof *offsets);
+    if (!m || !entries || !bytes || !packed || !offsets) {
+        status = fail_memory(error);
+        goto done;
+    }
+    m->n_pieces = collect(spec, bytes, entries, error);
+    if (m->n_pieces < 0) {
+        status = UNITOK_ERROR_VOCABULARY;
+        goto done;
+    }
+    m->n_ids = highest_id(spec) + 1;
+    m->is_float64 = (spec->flags & UNITOK_FLOAT64) != 0;
+    m->unknown_score = unknown_score(spec);
+    m->char_bytes = spec->flags & UNITOK_BYTES ? 0x1111111111111111u : 0x4322111111111111u;
+    status = allocate(m) ? lay_out(m, entries, packed, offsets, error) : fail_memory(error);
+    if (status == UNITOK_OK) fill(m, spec, entries);
+done:
+    mem_free(offsets);
+    mem_free(packed);
+    mem_free(bytes);
+    mem_free(entries);
+    if (status == UNITOK_OK) *ret = m;
+    else unigram_free(m);
+    return status;
+}
+
+void unigram_free(unigram *m)
+{
+    if (!m) return;
+    mem_free(m->scores32);
+    mem_free(m->scores64);
+    mem_free(m->ids);
+    mem_free(m->lengths);
+    mem_free(m->id_scores32);
+    mem_free(m->id_scores64);
+    mem_free(m->units);
+    mem_free(m->heads);
+    mem_free(m->singles);
+    mem_free(m);
+}
+
+int64_t unigram_memory_bytes(const unigram *m)
+{
+    int64_t score = m->is_float64 ? 8 : 4;
+    return (int64_t)sizeof *m + (m->n_pieces + 1) * (score + 8) + m->n_ids * score + m->trie.n_units * 8 +
+           TRIE_HEADS * 8 + 256 * 4;
+}

@@ -1,0 +1,145 @@
+/* words.c - character and word models; see words.h */
+
+#include "encoders/words.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+static int type_of(const unitok_spec *spec, int64_t k)
+{
+    return spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
+}
+
+static int matches(const unitok_spec *spec, int64_t k)
+{
+    return type_of(spec, k) == UNITOK_PIECE_NORMAL || type_of(spec, k) == UNITOK_PIECE_USER_DEFINED;
+}
+
+static int32_t check_spec(const unitok_spec *spec, unitok_error *error)
+{
+    if (spec->n_pieces < 0 || spec->n_pieces >= SYMBOLS_MAX - 1)
+        return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");
+    for (int64_t k = 0; k < spec->n_pieces; k++) {
+        if (spec->offsets[k + 1] <= spec->offsets[k])
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a piece is empty");
+        if (spec->ids[k] < 0 || spec->ids[k] > UNITOK_WIDE_ID_MAX)
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "an id is out of range");
+    }
+    return UNITOK_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- Words ----------- */
+
+/* Copies the pieces that match, and finds out whether one is there twice. */
+static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error)
+{
+    int64_t n = 0, twice;
+    uint8_t *all = mem_alloc((size_t)spec->n_pieces + 1);
+    m->offsets[0] = 0;
+    for (int64_t k = 0; k < spec->n_pieces; k++) {
+        if (!matches(spec, k)) continue;
+        int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k];
+        memcpy(m->data + m->offsets[n], spec->data + spec->offsets[k], (size_t)n_bytes);
+        m->offsets[n + 1] = m->offsets[n] + n_bytes;
+        m->ids[n++] = (int32_t)spec->ids[k];
+    }
+    if (all) memset(all, 1, (size_t)n);
+    int ok = all && string_table_build(&m->table, m->data, m->offsets, n, all, &twice);
+    mem_free(all);
+    if (!ok) return fail_memory(error);
+    for (int64_t k = 0; twice >= 0 && k < spec->n_pieces; k++)
+        if (matches(spec, k) && twice-- == 0)
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a piece is there twice");
+    return UNITOK_OK;
+}
+
+int32_t words_new(const unitok_spec *spec, words *ret, unitok_error *error)
+{
+    words m;
+    int32_t status = check_spec(spec, error);
+    if (status != UNITOK_OK) return status;
+    memset(&m, 0, sizeof m);
+    m.data = mem_alloc((size_t)(spec->offsets[spec->n_pieces] - spec->offsets[0]) + 1);
+    m.offsets = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *m.offsets);
+    m.ids = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *m.ids);
+    status = m.data && m.offsets && m.ids ? fill_words(spec, &m, error) : fail_memory(error);
+    if (status == UNITOK_OK) *ret = m;
+    else words_free(&m);
+    return status;
+}
+
+void words_free(words *m)
+{
+    string_table_free(&m->table);
+    mem_free(m->data);
+    mem_free(m->offsets);
+    mem_free(m->ids);
+    memset(m, 0, sizeof *m);
+}
+
+int64_t words_segment(const words *m, const uint8_t *text, int64_t n_bytes, token *tokens)
+{
+    int64_t k = string_table_find(&m->table, text, n_bytes);
+    tokens[0].id = k < 0 ? TOKEN_UNKNOWN : m->ids[k];
+    tokens[0].end = (uint32_t)n_bytes;
+    return 1;
+}
+
+/* -------------------------------------------------------------------------------------- Characters ----------- */
+
+/* Symbol k + 1 is piece k. */
+static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *take, uint32_t *numbers,
+                               unitok_error *error)
+{
+    m->ids[SYMBOL_NONE] = TOKEN_UNKNOWN;
+    for (int64_t k = 0; k < spec->n_pieces; k++) {
+        const uint8_t *piece = spec->data + spec->offsets[k];
+        int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k], n_first = char_bytes(piece[0]);
+        m->ids[k + 1] = (int32_t)spec->ids[k];
+        numbers[k] = (uint32_t)(k + 1);
+        take[k] = type_of(spec, k) == UNITOK_PIECE_USER_DEFINED;
+        if (type_of(spec, k) == UNITOK_PIECE_NORMAL && n_first >= n_bytes &&
+            !symbols_add(&m->symbols, piece, n_bytes, numbers[k]))
+            return fail_memory(error);
+    }
+    return symbols_add_user(&m->symbols, spec, take, numbers, error);
+}
+
+int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *error)
+{
+    words distinct; /* only to learn whether they are */
+    characters m;
+    int32_t status = words_new(spec, &distinct, error);
+    if (status != UNITOK_OK) return status;
+    words_free(&distinct);
+    memset(&m, 0, sizeof m);
+    m.ids = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *m.ids);
+    uint8_t *take = mem_alloc((size_t)spec->n_pieces + 1);
+    uint32_t *numbers = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *numbers);
+    status = m.ids && take && numbers && symbols_new(&m.symbols) ? fill_characters(spec, &m, take, numbers, error)
+                                                                  : fail_memory(error);
+    mem_free(take);
+    mem_free(numbers);
+    if (status == UNITOK_OK) *ret = m;
+    else characters_free(&m);
+    return status;
+}
+
+void characters_free(characters *m)
+{
+    symbols_free(&m->symbols);
+    mem_free(m->ids);
+    memset(m, 0, sizeof *m);
+}
+
+int64_t characters_segment(const characters *m, const uint8_t *text, int64_t n_bytes, token *tokens)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < n_bytes; n++) {
+        uint32_t symbol;
+        i += symbols_next(&m->symbols, text + i, n_bytes - i, &symbol);
+        tokens[n].id = m->ids[symbol];
+        tokens[n].end = (uint32_t)i;
+    }
+    return n;
+}

@@ -1,0 +1,14 @@
+/* cpu.h - which instruction sets this build contains and this processor has */
+#pragma once
+
+#include "ground/common.h"
+
+#if defined(__x86_64__) || defined(_M_X64)
+#define UNITOK_X86 1
+#endif
+#if defined(__aarch64__) || defined(_M_ARM64)
+#define UNITOK_ARM64 1
+#endif
+
+/* The best level to run, for UNITOK_CPU_AUTO. */
+int32_t cpu_best(void);

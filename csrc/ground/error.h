@@ -1,0 +1,21 @@
+/* error.h - how a function reports a failure: fill the caller's unitok_error, return its status */
+#pragma once
+
+#include "ground/common.h"
+
+/* `message` must be static. `error` may be NULL. */
+static inline int32_t fail(unitok_error *error, int32_t status, int64_t item, int64_t position, const char *message)
+{
+    if (error) {
+        error->status = status;
+        error->item = item;
+        error->position = position;
+        error->message = message;
+    }
+    return status;
+}
+
+static inline int32_t fail_memory(unitok_error *error)
+{
+    return fail(error, UNITOK_ERROR_MEMORY, -1, -1, "not enough memory");
+}

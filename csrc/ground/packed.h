@@ -1,0 +1,14 @@
+/* packed.h - the one check that every packed list passes on its way in */
+#pragma once
+
+#include "ground/common.h"
+
+/* NULL, or what is wrong with offsets[0..n]. */
+static inline const char *check_offsets(const int64_t *offsets, int64_t n)
+{
+    if (n < 0) return "the number of documents is negative";
+    if (offsets[0] < 0) return "the first offset is negative";
+    for (int64_t k = 0; k < n; k++)
+        if (offsets[k + 1] < offsets[k]) return "the offsets decrease";
+    return NULL;
+}

@@ -1,0 +1,134 @@
+/* decode.c - ids back to bytes */
+
+#include "ground/error.h"
+#include "model/model.h"
+#include "ground/packed.h"
+
+static const uint8_t replacement[3] = {0xEF, 0xBF, 0xBD};
+
+INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
+{
+    return m->info.id_bytes == 2 ? ((const uint16_t *)ids)[i] : ((const uint32_t *)ids)[i];
+}
+
+/* ------------------------------------------------------------------------------------- pieces laid end to end ---- */
+
+/* What an id decodes to; NULL if it has no meaning in this model. */
+INLINE const uint8_t *meaning(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
+{
+    *ret_n_bytes = 0;
+    if (LIKELY(id < m->info.n_ids)) {
+        *ret_n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
+        if (m->types && m->types[id] == UNITOK_PIECE_CONTROL) *ret_n_bytes = 0;
+        else if (LIKELY(*ret_n_bytes > 0)) return m->pieces + m->piece_offsets[id];
+        else if (id == m->info.fallback_id) *ret_n_bytes = 3;
+        if (id == m->info.fallback_id || id == m->info.eod_id || m->types) return replacement;
+    }
+    return NULL;
+}
+
+static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t begin, int64_t end, uint8_t *out)
+{
+    int64_t total = 0, n;
+    for (int64_t i = begin; i < end; i++, total += n) {
+        const uint8_t *piece = meaning(m, id_at(m, ids, i), &n);
+        if (out) memcpy(out + total, piece, (size_t)n);
+    }
+    return total;
+}
+
+/* ---------------------------------------------------------------------------------------- SentencePiece's rules ---- */
+
+/* Writes a piece with each U+2581 as a space; returns its size. */
+static int64_t put_piece(const uint8_t *piece, int64_t n_bytes, uint8_t *out)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < n_bytes; i++, n++) {
+        int is_space = n_bytes - i >= 3 && !memcmp(piece + i, space_symbol, 3);
+        if (out) out[n] = is_space ? ' ' : piece[i];
+        if (is_space) i += 2;
+    }
+    return n;
+}
+
+/* As SentencePieceProcessor::Decode: a space symbol at the very beginning goes, control symbols are invisible, byte pieces
+ * are their bytes. (It shows broken bytes as U+FFFD; that is left to the caller.) */
+static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin, int64_t end, uint8_t *out)
+{
+    int64_t n = 0;
+    int at_start = (m->flags & (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES)) != 0;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t id = id_at(m, ids, i), n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
+        const uint8_t *piece = m->pieces + m->piece_offsets[id];
+        uint8_t *to = out ? out + n : NULL;
+        if (m->types[id] == UNITOK_PIECE_BYTE) {
+            if (to) *to = m->byte_of_id[id];
+            n++;
+            continue;
+        }
+        if (m->types[id] == UNITOK_PIECE_CONTROL || m->types[id] == 0) continue;
+        if (n > 0) at_start = 0;
+        if (at_start && n_bytes >= 3 && !memcmp(piece, space_symbol, 3)) {
+            piece += 3;
+            n_bytes -= 3;
+            if (!(m->flags & UNITOK_REMOVE_EXTRA_WHITESPACES)) at_start = 0; /* one is enough */
+        }
+        if (m->types[id] != UNITOK_PIECE_UNKNOWN) {
+            n += put_piece(piece, n_bytes, to);
+            continue;
+        }
+        if (to) memcpy(to, m->spec.unknown_surface, (size_t)m->spec.n_unknown_surface_bytes);
+        n += m->spec.n_unknown_surface_bytes;
+    }
+    return n;
+}
+
+/* -------------------------------------------------------------------------------------------------- documents ---- */
+
+static int64_t decode(const unitok_model *m, const void *ids, int64_t begin, int64_t end, uint8_t *out)
+{
+    return m->normalizer ? decode_text(m, ids, begin, end, out) : decode_pieces(m, ids, begin, end, out);
+}
+
+static int has_meaning(const unitok_model *m, int64_t id)
+{
+    int64_t n;
+    if (!m->normalizer) return meaning(m, id, &n) != NULL;
+    return id < m->info.n_ids && (m->types[id] != 0 || id == m->info.eod_id);
+}
+
+/* Fills byte_offsets; checks every id, so that writing cannot fail. */
+static int32_t measure_documents(const unitok_model *m, const void *ids, const int64_t *id_offsets, int64_t n_docs,
+                                 int32_t drop_last, int64_t n_separator_bytes, int64_t *byte_offsets,
+                                 unitok_error *error)
+{
+    int64_t total = 0;
+    byte_offsets[0] = 0;
+    for (int64_t k = 0; k < n_docs; k++) {
+        int64_t end = id_offsets[k + 1] - drop_last;
+        for (int64_t i = id_offsets[k]; i < end; i++)
+            if (!has_meaning(m, id_at(m, ids, i)))
+                return fail(error, UNITOK_ERROR_ID, id_at(m, ids, i), i, "this id has no piece");
+        total += decode(m, ids, id_offsets[k], end, NULL) + n_separator_bytes;
+        byte_offsets[k + 1] = total;
+    }
+    return UNITOK_OK;
+}
+
+int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_t *id_offsets, int64_t n_docs,
+                            int32_t drop_last, const uint8_t *separator, int64_t n_separator_bytes, uint8_t *out,
+                            int64_t capacity, int64_t *byte_offsets, unitok_error *error)
+{
+    const char *wrong = check_offsets(id_offsets, n_docs);
+    if (wrong || drop_last < 0 || drop_last > 1 || n_separator_bytes < 0)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong ? wrong : "drop_last or the separator is out of range");
+    int32_t status =
+        measure_documents(m, ids, id_offsets, n_docs, drop_last, n_separator_bytes, byte_offsets, error);
+    if (status || byte_offsets[n_docs] > capacity) return status;
+    for (int64_t k = 0; k < n_docs; k++) {
+        out += decode(m, ids, id_offsets[k], id_offsets[k + 1] - drop_last, out);
+        if (n_separator_bytes) memcpy(out, separator, (size_t)n_separator_bytes);
+        out += n_separator_bytes;
+    }
+    return UNITOK_OK;
+}

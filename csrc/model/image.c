@@ -1,0 +1,223 @@
+/* image.c - the native image of a greedy longest-prefix model: laid out, checked, opened where it lies
+ *
+ * Such a model is always its image, whether just built or mapped from a file. All numbers little-endian, every section
+ * 8-byte aligned:
+ *
+ *      0  magic[8]            89 'U' 'T' 'K' 0D 0A 1A 0A
+ *      8  u32 version = 1     12  u32 kind = 1 (greedy longest prefix)
+ *     16  u64 checksum        XXH64 of every byte from 24 to the end of the file (0 as unitok_model_save writes it)
+ *     24  u64 image_bytes     what may follow the image is not the library's business
+ *     32  u32 n_ids           36  u32 n_pieces       40  u32 eod_id, or FFFFFFFF     44  u32 fallback_id, or FFFFFFFF
+ *     48  u32 max_piece_bytes 52  u32 n_units        56  u64 piece_bytes
+ *     64  u64[n_units]        the double array (trie.h)
+ *         u64[65536]          its heads
+ *         u32[256]            its single bytes
+ *         cut_table           cut.h
+ *         u32[n_ids + 1]      where piece `id` begins in the next section (padded to 8); an id without a piece is empty
+ *         u8[piece_bytes]     the pieces by id (padded to 8)
+ */
+
+#include "model/image.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+#include "structures/vocabulary.h"
+
+image_layout image_lay_out(const image_header *h)
+{
+    image_layout at;
+    at.units = sizeof(image_header);
+    at.heads = at.units + (uint64_t)h->n_units * 8;
+    at.singles = at.heads + (uint64_t)TRIE_HEADS * 8;
+    at.cuts = at.singles + 256 * 4;
+    at.piece_offsets = at.cuts + sizeof(cut_table);
+    at.pieces = at.piece_offsets + (((uint64_t)h->n_ids + 1) * 4 + 7) / 8 * 8;
+    at.end = at.pieces + (h->piece_bytes + 7) / 8 * 8;
+    return at;
+}
+
+/* -------------------------------------------------------------------------------------------------- opening ---- */
+
+static const char *check_header(const image_header *h, int64_t n_bytes, int64_t *position)
+{
+    *position = 0;
+    if (n_bytes < (int64_t)sizeof *h) return "the file is too short for a native model";
+    if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is no native model";
+    *position = 8;
+    if (h->version != NATIVE_VERSION) return "this native model has a version that this release does not read";
+    *position = 12;
+    if (h->kind != UNITOK_KIND_LONGEST) return "this native model is of a kind that this release does not read";
+    *position = 32;
+    if (h->n_ids > UNITOK_WIDE_ID_MAX + 1 || h->n_pieces > h->n_ids) return "the number of ids is out of range";
+    if (h->eod_id != NO_ID && h->eod_id >= h->n_ids) return "the eod id is out of range";
+    if (h->fallback_id != NO_ID && h->fallback_id >= h->n_ids) return "the fallback id is out of range";
+    *position = 52;
+    if (h->n_units % TRIE_BLOCK || h->n_units < 2 * TRIE_BLOCK) return "the size of the double array is out of range";
+    if (h->piece_bytes > PIECE_BYTES_MAX || h->max_piece_bytes > h->piece_bytes ||
+        h->max_piece_bytes > UNITOK_HAT_KEY_MAX_BYTES)
+        return "the size of the pieces is out of range";
+    *position = 24;
+    if (h->image_bytes != image_lay_out(h).end) return "the size in the header does not fit the sections";
+    if (h->image_bytes > (uint64_t)n_bytes) return "the file is cut short";
+    return NULL;
+}
+
+static const char *check_pieces(const unitok_model *m, const image_header *h, int64_t *position)
+{
+    uint32_t longest_piece = 0, n_pieces = 0;
+    for (uint32_t id = 0; id < h->n_ids; id++) {
+        *position = (const uint8_t *)(m->piece_offsets + id) - m->image;
+        if (m->piece_offsets[id + 1] < m->piece_offsets[id]) return "the pieces are out of order";
+        uint32_t n = m->piece_offsets[id + 1] - m->piece_offsets[id];
+        n_pieces += n > 0;
+        if (n > longest_piece) longest_piece = n;
+    }
+    if (m->piece_offsets[0] != 0 || m->piece_offsets[h->n_ids] != h->piece_bytes)
+        return "the pieces do not fill their section";
+    if (longest_piece != h->max_piece_bytes || n_pieces != h->n_pieces) return "the pieces are not those of the header";
+    return NULL;
+}
+
+static int32_t check_trie(const unitok_model *m, const image_header *h, unitok_error *error)
+{
+    const void *at = m->image;
+    const char *wrong = trie_check(&m->longest.trie, h->n_ids, &at);
+    if (!wrong) {
+        uint32_t *owners = mem_zalloc(h->n_units, sizeof *owners);
+        uint8_t *seen = mem_zalloc(h->n_units, 1);
+        int ok = owners && seen;
+        if (ok) wrong = trie_check_shape(&m->longest.trie, owners, seen, &at);
+        mem_free(seen);
+        mem_free(owners);
+        if (!ok) return fail_memory(error);
+    }
+    return wrong ? fail(error, UNITOK_ERROR_FORMAT, -1, (const uint8_t *)at - m->image, wrong) : UNITOK_OK;
+}
+
+/* The growable trie of the same pieces, for UNITOK_ENGINE_HAT. */
+static int32_t open_hat(unitok_model *m, unitok_error *error)
+{
+    int32_t status = unitok_hat_new(&m->hat, error);
+    for (int64_t id = 0; !status && id < m->info.n_ids; id++) {
+        int64_t bounds[2] = {m->piece_offsets[id], m->piece_offsets[id + 1]};
+        if (bounds[0] < bounds[1])
+            status = unitok_hat_insert(m->hat, m->pieces, bounds, &id, 1, UNITOK_HAT_SET, error);
+    }
+    m->longest.hat = m->hat;
+    return status;
+}
+
+static void fill_info(unitok_model *m, const image_header *h, int32_t engine, int32_t cpu)
+{
+    unitok_model_info *info = &m->info;
+    info->kind = UNITOK_KIND_LONGEST;
+    info->n_pieces = h->n_pieces;
+    info->n_ids = h->n_ids;
+    info->id_bytes = h->n_ids > UNITOK_ID_MAX + 1 ? 4 : 2;
+    info->eod_id = h->eod_id == NO_ID ? -1 : (int64_t)h->eod_id;
+    info->fallback_id = h->fallback_id == NO_ID ? -1 : (int64_t)h->fallback_id;
+    info->unknown_id = -1;
+    info->max_piece_bytes = h->max_piece_bytes;
+    info->engine = engine;
+    info->cpu = cpu;
+    info->memory_bytes = (int64_t)sizeof *m + (int64_t)h->image_bytes;
+    info->trie_bytes = (int64_t)h->n_units * 8 + TRIE_HEADS * 8;
+}
+
+int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,
+                   unitok_error *error)
+{
+    const image_header *h = (const image_header *)bytes;
+    int64_t position;
+    const char *wrong = check_header(h, n_bytes, &position);
+    if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, position, wrong);
+
+    image_layout at = image_lay_out(h);
+    m->image = bytes;
+    m->image_bytes = (int64_t)h->image_bytes;
+    m->kind = UNITOK_KIND_LONGEST;
+    m->longest.trie.units = (const uint64_t *)(bytes + at.units);
+    m->longest.trie.n_units = h->n_units;
+    m->longest.trie.heads = (const uint64_t *)(bytes + at.heads);
+    m->longest.trie.singles = (const uint32_t *)(bytes + at.singles);
+    m->longest.max_piece_bytes = h->max_piece_bytes ? h->max_piece_bytes : 1;
+    m->cuts = (const cut_table *)(bytes + at.cuts);
+    m->scan = cut_scan_for(cpu);
+    m->piece_offsets = (const uint32_t *)(bytes + at.piece_offsets);
+    m->pieces = bytes + at.pieces;
+    fill_info(m, h, engine, cpu);
+    m->loop = m->info.id_bytes == 2 ? LOOP_16 : LOOP_32;
+
+    wrong = check_pieces(m, h, &position);
+    if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, position, wrong);
+    int32_t status = check_trie(m, h, error);
+    if (!status && engine == UNITOK_ENGINE_HAT) {
+        status = open_hat(m, error);
+        m->info.trie_bytes = status ? 0 : unitok_hat_memory_bytes(m->hat);
+        m->info.memory_bytes += m->info.trie_bytes;
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------- building ---- */
+
+/* The header for a spec that vocabulary_check has passed; n_units and image_bytes are not known yet. */
+static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piece_bytes, image_header *h)
+{
+    memset(h, 0, sizeof *h);
+    memcpy(h->magic, image_magic, sizeof image_magic);
+    h->version = NATIVE_VERSION;
+    h->kind = UNITOK_KIND_LONGEST;
+    h->n_ids = (uint32_t)n_ids;
+    h->n_pieces = (uint32_t)spec->n_pieces;
+    h->eod_id = spec->eod_id < 0 ? NO_ID : (uint32_t)spec->eod_id;
+    h->fallback_id = spec->fallback_id < 0 ? NO_ID : (uint32_t)spec->fallback_id;
+    h->max_piece_bytes = (uint32_t)max_piece_bytes;
+    h->piece_bytes = spec->n_pieces ? (uint64_t)(spec->offsets[spec->n_pieces] - spec->offsets[0]) : 0;
+}
+
+int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error)
+{
+    image_header h;
+    sorted_pieces sorted = {NULL, NULL, NULL};
+    trie_parts parts = {NULL, 0};
+    uint8_t *image = NULL;
+    int64_t n_ids, max_piece_bytes;
+    image_layout at;
+    int32_t status = vocabulary_check(spec, &n_ids, &max_piece_bytes, error);
+    if (status) return status;
+    fill_header(spec, n_ids, max_piece_bytes, &h);
+    status = vocabulary_sort(spec->data, spec->offsets, spec->ids, spec->n_pieces, &sorted, error);
+    if (!status) status = trie_build(sorted.data, sorted.offsets, sorted.ids, spec->n_pieces, &parts, error);
+    if (status) goto done;
+
+    h.n_units = (uint32_t)parts.n_units;
+    at = image_lay_out(&h);
+    h.image_bytes = at.end;
+    image = mem_zalloc(1, at.end);
+    if (!image) {
+        status = fail_memory(error);
+        goto done;
+    }
+    memcpy(image, &h, sizeof h);
+    memcpy(image + at.units, parts.units, (size_t)parts.n_units * 8);
+    uint32_t *singles = (uint32_t *)(image + at.singles);
+    trie_build_heads(parts.units, (uint32_t)(spec->fallback_id + 1), (uint64_t *)(image + at.heads), singles);
+    for (int byte = 0; byte < 256 && !status; byte++)
+        if (singles[byte] == 0)
+            status = fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "a byte has no piece and no fallback is named");
+    if (!status && !cut_build(spec->data, spec->offsets, spec->n_pieces, 0, (cut_table *)(image + at.cuts)))
+        status = fail_memory(error);
+    if (!status)
+        status = vocabulary_by_id(spec, n_ids, (uint32_t *)(image + at.piece_offsets), image + at.pieces, error);
+done:
+    if (status) {
+        mem_free(image);
+    } else {
+        *ret = image;
+        *ret_n_bytes = (int64_t)at.end;
+    }
+    mem_free(parts.units);
+    sorted_pieces_free(&sorted);
+    return status;
+}

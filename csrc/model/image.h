@@ -1,0 +1,32 @@
+/* image.h - the native image: what a model is in memory and in a file; its header is the same for every kind */
+#pragma once
+
+#include "model/model.h"
+
+#define NATIVE_VERSION 1
+#define NO_ID 0xFFFFFFFFu
+
+static const uint8_t image_magic[8] = {0x89, 'U', 'T', 'K', 0x0D, 0x0A, 0x1A, 0x0A};
+
+/* Of greedy longest prefix (image.c); the other kinds' (spec_image.c) is the same up to image_bytes. */
+typedef struct image_header {
+    uint8_t magic[8];
+    uint32_t version, kind;
+    uint64_t checksum, image_bytes;
+    uint32_t n_ids, n_pieces, eod_id, fallback_id, max_piece_bytes, n_units;
+    uint64_t piece_bytes;
+} image_header;
+
+/* Where the sections begin, and where the image ends. */
+typedef struct image_layout {
+    uint64_t units, heads, singles, cuts, piece_offsets, pieces, end;
+} image_layout;
+
+/* Greedy longest prefix: lays out the image of these pieces (mem_free), and opens one where it lies. */
+int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error);
+int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,
+                   unitok_error *error);
+
+/* The same for all other kinds. Opening builds their tables. */
+int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error);
+int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t cpu, unitok_model *m, unitok_error *error);

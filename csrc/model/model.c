@@ -1,0 +1,122 @@
+/* model.c - the public functions on models: build, open, save, ask */
+
+#include "model/model.h"
+
+#include "ground/alloc.h"
+#include "model/build.h"
+#include "ground/error.h"
+#include "model/image.h"
+
+static int32_t kind_of_image(const uint8_t *bytes, int64_t n_bytes)
+{
+    return n_bytes >= 16 ? (int32_t)load_u32(bytes + 12) : UNITOK_KIND_LONGEST;
+}
+
+int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model **ret,
+                          unitok_error *error)
+{
+    if ((uintptr_t)bytes % 8) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the bytes of a model must be aligned to 8");
+    if (engine != UNITOK_ENGINE_DOUBLE_ARRAY && engine != UNITOK_ENGINE_HAT)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "there is no such engine");
+    if (cpu == UNITOK_CPU_AUTO) cpu = cpu_best();
+    if (!unitok_cpu_supported(cpu))
+        return fail(error, UNITOK_ERROR_CPU, -1, -1, "this processor or this build lacks that instruction set");
+
+    unitok_model *m = mem_zalloc(1, sizeof *m);
+    if (!m) return fail_memory(error);
+    int32_t status;
+    if (kind_of_image(bytes, n_bytes) == UNITOK_KIND_LONGEST) status = image_open(bytes, n_bytes, engine, cpu, m, error);
+    else status = spec_image_open(bytes, n_bytes, cpu, m, error);
+    if (!status && m->kind != UNITOK_KIND_LONGEST && engine != UNITOK_ENGINE_DOUBLE_ARRAY)
+        status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "only greedy longest prefix has a choice of engines");
+    if (status) {
+        unitok_model_free(m);
+        return status;
+    }
+    *ret = m;
+    return UNITOK_OK;
+}
+
+int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret, unitok_error *error)
+{
+    uint8_t *image = NULL;
+    int64_t n_bytes;
+    if (spec->kind < UNITOK_KIND_LONGEST || spec->kind > UNITOK_KIND_WORD || spec->flags & ~UNITOK_FLAGS_ALL)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "there is no such kind of model, or no such flag");
+    int32_t status = spec->kind == UNITOK_KIND_LONGEST ? image_build(spec, &image, &n_bytes, error)
+                                                       : spec_image_build(spec, &image, &n_bytes, error);
+    if (!status) status = unitok_model_load(image, n_bytes, engine, cpu, ret, error);
+    if (status) mem_free(image);
+    else (*ret)->owned = image;
+    return status;
+}
+
+void unitok_model_free(unitok_model *m)
+{
+    if (!m) return;
+    unitok_hat_free(m->hat);
+    build_free(m);
+    mem_free(m->owned);
+    mem_free(m);
+}
+
+int64_t unitok_model_save(const unitok_model *m, uint8_t *out, int64_t capacity)
+{
+    if (capacity < m->image_bytes) return m->image_bytes;
+    memcpy(out, m->image, (size_t)m->image_bytes);
+    memset(out + UNITOK_NATIVE_CHECKSUM_AT, 0, 8);
+    return m->image_bytes;
+}
+
+void unitok_model_get_info(const unitok_model *m, unitok_model_info *ret)
+{
+    *ret = m->info;
+}
+
+const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
+{
+    *ret_n_bytes = -1;
+    if (id < 0 || id >= m->info.n_ids || m->piece_offsets[id] == m->piece_offsets[id + 1]) return NULL;
+    *ret_n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
+    return m->pieces + m->piece_offsets[id];
+}
+
+const unitok_spec *unitok_model_spec(const unitok_model *m)
+{
+    return m->kind == UNITOK_KIND_LONGEST ? NULL : &m->spec;
+}
+
+int32_t unitok_model_piece_type(const unitok_model *m, int64_t id)
+{
+    int64_t n_bytes;
+    if (!unitok_model_piece(m, id, &n_bytes)) return 0;
+    return m->types ? m->types[id] : UNITOK_PIECE_NORMAL;
+}
+
+int64_t unitok_model_normalize(const unitok_model *m, const uint8_t *text, int64_t n_bytes, uint8_t *out,
+                               int64_t *norm_to_orig, int64_t capacity)
+{
+    if (m->normalizer) return unitok_normalize(m->normalizer, text, n_bytes, 0, out, norm_to_orig, capacity);
+    if (n_bytes > capacity) return n_bytes;
+    memcpy(out, text, (size_t)n_bytes);
+    for (int64_t i = 0; norm_to_orig && i <= n_bytes; i++) norm_to_orig[i] = i;
+    return n_bytes;
+}
+
+void unitok_model_pieces(const unitok_model *m, const uint8_t **ret_data, const uint32_t **ret_offsets)
+{
+    *ret_data = m->pieces;
+    *ret_offsets = m->piece_offsets;
+}
+
+int64_t unitok_model_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
+{
+    if (n_bytes <= 0) return -1;
+    if (m->kind != UNITOK_KIND_LONGEST) return build_find(m, piece, n_bytes);
+    int64_t length;
+    int64_t id = (int64_t)trie_longest(&m->longest.trie, piece, n_bytes, &length) - 1;
+    if (length != n_bytes) return -1;
+    /* a byte that only the fallback covers is no piece */
+    unitok_model_piece(m, id, &length);
+    return length == n_bytes && memcmp(m->pieces + m->piece_offsets[id], piece, (size_t)n_bytes) == 0 ? id : -1;
+}

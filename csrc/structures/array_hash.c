@@ -1,0 +1,427 @@
+/* array_hash.c - a small hash table of byte strings whose slots are contiguous arrays; array_hash.h draws it */
+
+#include "structures/array_hash.h"
+
+#include "ground/alloc.h"
+
+#define VALUE_BYTES 8
+#define SLOT_HEAD_BYTES 8 /* used, capacity */
+
+/* At 5 keys a slot a table doubles: on average a slot is a cache line of short keys, and its filter of 64 bits turns
+ * away 19 absent keys in 20. Measured on the RWKV vocabulary: 8 keys a slot cost 22 bytes a key in all, and longest
+ * prefixes run at 60 MB/s; 5 cost 25 bytes and run at 74 MB/s; 4 cost 27 and are hardly faster. */
+#define KEYS_PER_SLOT_MAX 5
+
+/* ------------------------------------------------------------------------------------------- One slot -------- */
+
+static uint32_t slot_used(const uint8_t *bytes)
+{
+    return load_u32(bytes);
+}
+
+static uint32_t slot_capacity(const uint8_t *bytes)
+{
+    return load_u32(bytes + 4);
+}
+
+static void slot_set_used(uint8_t *bytes, uint32_t used)
+{
+    memcpy(bytes, &used, 4);
+}
+
+static size_t entry_bytes(size_t n_bytes)
+{
+    return (n_bytes < 255 ? 1u : 5u) + n_bytes + VALUE_BYTES;
+}
+
+/* Steps over the length: returns where the key begins. */
+INLINE const uint8_t *entry_key(const uint8_t *entry, size_t *ret_n_bytes)
+{
+    if (LIKELY(*entry < 255)) {
+        *ret_n_bytes = *entry;
+        return entry + 1;
+    }
+    *ret_n_bytes = load_u32(entry + 1);
+    return entry + 5;
+}
+
+static uint64_t filter_bit(uint64_t hash)
+{
+    return UINT64_C(1) << (hash >> 58);
+}
+
+/* The key inside the slot, or NULL. */
+static const uint8_t *slot_find(const struct slot *slot, const uint8_t *key, size_t n_bytes)
+{
+    const uint8_t *p = slot->bytes + SLOT_HEAD_BYTES;
+    const uint8_t *end = slot->bytes + slot_used(slot->bytes);
+    while (p < end) {
+        size_t n;
+        p = entry_key(p, &n);
+        if (n == n_bytes && memcmp(p, key, n) == 0) return p;
+        p += n + VALUE_BYTES;
+    }
+    return NULL;
+}
+
+/* Capacities are 8 below a multiple of `step`, as many an allocator hands out 16 k + 8 bytes. Past 1 KiB (long keys,
+ * or many of one hash) growth is by an eighth, so that filling a slot stays linear. */
+static uint32_t capacity_for(size_t need, size_t step)
+{
+    if (need >= 1024 && need / 8 > step) need += need / 8;
+    return (uint32_t)(((need + 8 + step - 1) & ~(step - 1)) - 8);
+}
+
+static int slot_reserve(struct array_hash *table, struct slot *slot, uint32_t capacity)
+{
+    uint32_t used = slot->bytes ? slot_used(slot->bytes) : SLOT_HEAD_BYTES;
+    uint32_t before = slot->bytes ? slot_capacity(slot->bytes) : 0;
+    uint8_t *bytes = mem_realloc(slot->bytes, capacity);
+    if (!bytes) return 0;
+    slot->bytes = bytes;
+    slot_set_used(bytes, used);
+    memcpy(bytes + 4, &capacity, 4);
+    table->memory_bytes += capacity - before;
+    return 1;
+}
+
+/* Writes the entry behind the others; there is room. */
+static void slot_put(struct slot *slot, const uint8_t *key, size_t n_bytes, uint64_t hash, int64_t value)
+{
+    uint32_t used = slot_used(slot->bytes);
+    uint8_t *p = slot->bytes + used;
+    if (n_bytes < 255) {
+        *p++ = (uint8_t)n_bytes;
+    } else {
+        uint32_t n = (uint32_t)n_bytes;
+        *p++ = 255;
+        memcpy(p, &n, 4);
+        p += 4;
+    }
+    memcpy(p, key, n_bytes);
+    memcpy(p + n_bytes, &value, VALUE_BYTES);
+    slot_set_used(slot->bytes, used + (uint32_t)entry_bytes(n_bytes));
+    slot->filter |= filter_bit(hash);
+}
+
+static void slot_refilter(struct slot *slot)
+{
+    const uint8_t *p = slot->bytes + SLOT_HEAD_BYTES;
+    const uint8_t *end = slot->bytes + slot_used(slot->bytes);
+    slot->filter = 0;
+    while (p < end) {
+        size_t n;
+        p = entry_key(p, &n);
+        slot->filter |= filter_bit(array_hash_of(p, n));
+        p += n + VALUE_BYTES;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- The table --------- */
+
+/* Which of the heads speaks for keys that begin with these two bytes. Letters and UTF-8 tails differ in low bits. */
+INLINE unsigned head_of(const uint8_t *key)
+{
+    return (unsigned)(key[0] * 3 ^ key[1]) & (ARRAY_HASH_HEADS - 1);
+}
+
+static void note_length(struct array_hash *table, const uint8_t *key, size_t n_bytes)
+{
+    size_t length = n_bytes < ARRAY_HASH_LONG_BYTES ? n_bytes : ARRAY_HASH_LONG_BYTES;
+    if (length > 1) {
+        table->heads[head_of(key)] |= UINT64_C(1) << length;
+        return;
+    }
+    for (int i = 0; i < ARRAY_HASH_HEADS; i++) table->heads[i] |= 2; /* any second byte may follow */
+}
+
+static struct array_hash *table_new(uint32_t n_slots)
+{
+    size_t bytes = sizeof(struct array_hash) + n_slots * sizeof(struct slot);
+    struct array_hash *table = mem_zalloc(1, bytes);
+    if (!table) return NULL;
+    table->n_slots = n_slots;
+    table->memory_bytes = bytes;
+    return table;
+}
+
+void array_hash_free(struct array_hash *table)
+{
+    if (!table) return;
+    for (uint32_t i = 0; i < table->n_slots; i++) mem_free(table->slots[i].bytes);
+    mem_free(table);
+}
+
+/* Gives every slot the room its keys need. */
+static int size_slots(struct array_hash *table, struct array_item *items, size_t n_items)
+{
+    for (size_t i = 0; i < n_items; i++) {
+        items[i].mark = array_hash_of(items[i].key, items[i].n_bytes);
+        /* until the slot is there, its filter counts bytes */
+        table->slots[array_hash_slot(table, items[i].mark)].filter += entry_bytes(items[i].n_bytes);
+    }
+    for (uint32_t i = 0; i < table->n_slots; i++) {
+        struct slot *slot = &table->slots[i];
+        uint64_t need = slot->filter;
+        slot->filter = 0;
+        if (need && !slot_reserve(table, slot, capacity_for(SLOT_HEAD_BYTES + (size_t)need, 16))) return 0;
+    }
+    return 1;
+}
+
+struct array_hash *array_hash_build(struct array_item *items, size_t n_items)
+{
+    uint32_t n_slots = 1;
+    struct array_hash *table;
+    while ((size_t)n_slots * KEYS_PER_SLOT_MAX <= n_items) n_slots *= 2;
+    table = table_new(n_slots);
+    if (!table) return NULL;
+    if (!size_slots(table, items, n_items)) {
+        array_hash_free(table);
+        return NULL;
+    }
+    for (size_t i = 0; i < n_items; i++) {
+        const struct array_item *item = &items[i];
+        struct slot *slot = &table->slots[array_hash_slot(table, item->mark)];
+        slot_put(slot, item->key, item->n_bytes, item->mark, load_i64(item->key + item->n_bytes));
+        note_length(table, item->key, item->n_bytes);
+        table->n_entry_bytes += (uint32_t)entry_bytes(item->n_bytes);
+    }
+    table->n_keys = (uint32_t)n_items;
+    return table;
+}
+
+void array_hash_items(const struct array_hash *table, struct array_item *items)
+{
+    for (uint32_t i = 0; i < table->n_slots; i++) {
+        const uint8_t *p = table->slots[i].bytes;
+        const uint8_t *end = p ? p + slot_used(p) : NULL;
+        if (!p) continue;
+        for (p += SLOT_HEAD_BYTES; p < end; items++) {
+            size_t n;
+            items->key = entry_key(p, &n);
+            items->n_bytes = (uint32_t)n;
+            items->mark = 0;
+            p = items->key + n + VALUE_BYTES;
+        }
+    }
+}
+
+/* Moves the keys to a table of twice as many slots. */
+static int table_grow(struct array_hash **table)
+{
+    struct array_hash *old = *table, *grown;
+    struct array_item *items = mem_alloc(old->n_keys * sizeof *items);
+    if (!items) return 0;
+    array_hash_items(old, items);
+    grown = array_hash_build(items, old->n_keys);
+    mem_free(items);
+    if (!grown) return 0;
+    grown->node = old->node;
+    array_hash_free(old);
+    *table = grown;
+    return 1;
+}
+
+uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, size_t n_bytes, uint64_t hash)
+{
+    const struct slot *slot = &table->slots[array_hash_slot(table, hash)];
+    const uint8_t *found;
+    if (!(slot->filter & filter_bit(hash))) return NULL;
+    found = slot_find(slot, key, n_bytes);
+    return found ? (uint8_t *)found + n_bytes : NULL;
+}
+
+int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes, uint64_t hash, int64_t value)
+{
+    struct slot *slot;
+    size_t need = entry_bytes(n_bytes);
+    if ((*table)->n_keys >= (*table)->n_slots * KEYS_PER_SLOT_MAX && !table_grow(table)) return 0;
+    slot = &(*table)->slots[array_hash_slot(*table, hash)];
+    need += slot->bytes ? slot_used(slot->bytes) : SLOT_HEAD_BYTES;
+    if (!slot->bytes || need > slot_capacity(slot->bytes)) {
+        if (!slot_reserve(*table, slot, capacity_for(need, 32))) return 0;
+    }
+    slot_put(slot, key, n_bytes, hash, value);
+    note_length(*table, key, n_bytes);
+    (*table)->n_keys++;
+    (*table)->n_entry_bytes += (uint32_t)entry_bytes(n_bytes);
+    return 1;
+}
+
+int array_hash_erase(struct array_hash *table, const uint8_t *key, size_t n_bytes)
+{
+    uint64_t hash = array_hash_of(key, n_bytes);
+    struct slot *slot = &table->slots[array_hash_slot(table, hash)];
+    size_t gone = entry_bytes(n_bytes);
+    uint8_t *value = array_hash_find(table, key, n_bytes, hash), *next;
+    uint32_t used;
+    if (!value) return 0;
+    used = slot_used(slot->bytes);
+    next = value + VALUE_BYTES;
+    memmove(next - gone, next, (size_t)(slot->bytes + used - next));
+    slot_set_used(slot->bytes, used - (uint32_t)gone);
+    slot_refilter(slot);
+    table->n_entry_bytes -= (uint32_t)gone;
+    if (--table->n_keys == 0) memset(table->heads, 0, sizeof table->heads);
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------ Keys that begin a text -- */
+
+INLINE int highest_bit(uint64_t v)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return 63 - __builtin_clzll(v);
+#else
+    int n = 0;
+    while (v >>= 1) n++;
+    return n;
+#endif
+}
+
+#define LONG_LENGTHS (UINT64_C(1) << ARRAY_HASH_LONG_BYTES)
+
+/* The lengths that a key beginning the text can have; bit ARRAY_HASH_LONG_BYTES stands for that and more. */
+INLINE uint64_t possible_lengths(const struct array_hash *table, const uint8_t *text, size_t n_bytes)
+{
+    if (n_bytes == 1) return table->heads[0] & 2;
+    if (n_bytes >= ARRAY_HASH_LONG_BYTES) return table->heads[head_of(text)];
+    return table->heads[head_of(text)] & ((UINT64_C(2) << n_bytes) - 1);
+}
+
+/* The value of the longest key, or of the shortest, among those of ARRAY_HASH_LONG_BYTES or more that begin the text
+ * and have more than `above` bytes; NULL if none. They have one hash, and so one slot, whatever their length. */
+static const uint8_t *find_long(const struct slot *slot, const uint8_t *text, size_t n_bytes, size_t above,
+                                int longest, size_t *ret_n_bytes)
+{
+    const uint8_t *p = slot->bytes + SLOT_HEAD_BYTES;
+    const uint8_t *end = slot->bytes + slot_used(slot->bytes);
+    const uint8_t *best = NULL;
+    size_t n_best = 0;
+    while (p < end) {
+        size_t n;
+        int better;
+        p = entry_key(p, &n);
+        better = n >= ARRAY_HASH_LONG_BYTES && n > above && n <= n_bytes && (!best || (n > n_best) == longest);
+        if (better && memcmp(p, text, n) == 0) {
+            best = p + n;
+            n_best = n;
+        }
+        p += n + VALUE_BYTES;
+    }
+    *ret_n_bytes = n_best;
+    return best;
+}
+
+/* One pass forward takes the hash at every length and asks the filters, without branches on the answers; then the few
+ * lengths left are looked up, longest first. */
+size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *text, size_t n_bytes,
+                                 int64_t *ret_value)
+{
+    uint64_t lengths = possible_lengths(table, text, n_bytes), maybe = 0, hash = ARRAY_HASH_SEED;
+    uint32_t indexes[ARRAY_HASH_LONG_BYTES + 1];
+    int top = lengths ? highest_bit(lengths) : 0;
+    for (int i = 1; i <= top; i++) {
+        size_t index;
+        hash = array_hash_step(hash, text[i - 1]);
+        index = array_hash_slot(table, hash);
+        indexes[i] = (uint32_t)index;
+        maybe |= (table->slots[index].filter >> (hash >> 58) & 1) << i;
+    }
+    for (maybe &= lengths; maybe;) {
+        int i = highest_bit(maybe);
+        const struct slot *slot = &table->slots[indexes[i]];
+        size_t n = (size_t)i;
+        const uint8_t *value = i < ARRAY_HASH_LONG_BYTES ? slot_find(slot, text, n)
+                                                         : find_long(slot, text, n_bytes, 0, 1, &n);
+        if (value) {
+            *ret_value = load_i64(i < ARRAY_HASH_LONG_BYTES ? value + n : value);
+            return n;
+        }
+        maybe ^= UINT64_C(1) << i;
+    }
+    return 0;
+}
+
+size_t array_hash_next_prefix(const struct array_hash *table, const uint8_t *text, size_t n_bytes, size_t above,
+                              int64_t *ret_value)
+{
+    uint64_t lengths = possible_lengths(table, text, n_bytes), hash = ARRAY_HASH_SEED;
+    const uint8_t *value = NULL;
+    int top = lengths ? highest_bit(lengths) : 0;
+    size_t n = 0;
+    for (int i = 1; i <= top && !value; i++) {
+        const struct slot *slot;
+        hash = array_hash_step(hash, text[i - 1]);
+        slot = &table->slots[array_hash_slot(table, hash)];
+        n = (size_t)i;
+        if (!(lengths >> i & 1) || !(slot->filter & filter_bit(hash))) continue;
+        if (i == ARRAY_HASH_LONG_BYTES) value = find_long(slot, text, n_bytes, above, 0, &n);
+        else if (n > above && (value = slot_find(slot, text, n)) != NULL) value += n;
+    }
+    if (!value) return 0;
+    *ret_value = load_i64(value);
+    return n;
+}
+
+/* --------------------------------------------------------------------------------------------- Sorting -------- */
+
+/* The first 8 bytes, big-endian, so that comparing numbers compares bytes; short keys are filled with zeros. */
+static uint64_t first_bytes(const uint8_t *key, size_t n_bytes)
+{
+    uint64_t mark = 0;
+    for (size_t i = 0; i < 8; i++) mark = mark << 8 | (i < n_bytes ? key[i] : 0);
+    return mark;
+}
+
+INLINE int item_less(const struct array_item *a, const struct array_item *b)
+{
+    size_t n = a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes;
+    int order;
+    if (a->mark != b->mark) return a->mark < b->mark;
+    order = n > 8 ? memcmp(a->key + 8, b->key + 8, n - 8) : 0;
+    return order ? order < 0 : a->n_bytes < b->n_bytes;
+}
+
+/* from[begin..end) is two sorted runs that meet at middle. */
+static void merge_runs(const struct array_item *from, struct array_item *to, size_t begin, size_t middle, size_t end)
+{
+    size_t left = begin, right = middle;
+    for (size_t k = begin; k < end; k++) {
+        int take_right = left == middle || (right < end && item_less(&from[right], &from[left]));
+        to[k] = from[take_right ? right++ : left++];
+    }
+}
+
+static void sort_run(struct array_item *items, size_t n_items)
+{
+    for (size_t i = 1; i < n_items; i++) {
+        struct array_item item = items[i];
+        size_t at = i;
+        for (; at > 0 && item_less(&item, &items[at - 1]); at--) items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+#define SORT_RUN 8
+
+/* Merge sort: O(n log n) on any keys and no recursion; qsort may allocate behind alloc.h's back. */
+void array_items_sort(struct array_item *items, struct array_item *buffer, size_t n_items)
+{
+    struct array_item *from = items, *to = buffer, *swap;
+    for (size_t i = 0; i < n_items; i++) items[i].mark = first_bytes(items[i].key, items[i].n_bytes);
+    for (size_t i = 0; i < n_items; i += SORT_RUN) {
+        sort_run(items + i, n_items - i < SORT_RUN ? n_items - i : SORT_RUN);
+    }
+    for (size_t run = SORT_RUN; run < n_items; run *= 2) {
+        for (size_t i = 0; i < n_items; i += 2 * run) {
+            size_t middle = n_items - i < run ? n_items : i + run;
+            merge_runs(from, to, i, middle, n_items - middle < run ? n_items : middle + run);
+        }
+        swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != items) memcpy(items, from, n_items * sizeof *items);
+}

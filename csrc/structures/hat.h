@@ -1,0 +1,52 @@
+/* hat.h - the HAT-trie from inside: its branches, for the files that insert, look up and walk
+ *
+ *   root          branch, prefix "", value of the key ""
+ *    |            children[256], one for each next byte:
+ *    |
+ *    +- 00..1F -> container              hybrid: several bytes share one array hash; their keys keep the byte
+ *    +- 20     -> branch " the"          all keys below begin with " the"; value of the key " the"
+ *    |             +- 20..6D -> container { " cat", " dog", "m" }
+ *    |             +- 6E     -> container { "n", "nce" }              pure: one byte of its own
+ *    |             +- 6F..FF -> NULL
+ *    +- 21..FF -> container
+ *
+ * Rules that hold between calls
+ *   - What a child keeps of a key begins with the byte that leads to it. So a branch's prefix, but the root's, is not
+ *     empty and begins with that byte; and containers never hold an empty key.
+ *   - A container stands in children[low..high] of its parent, all of them and no others. Erasing may empty it.
+ *   - A branch's prefix is part of every key below it; only the branch's own value may end there.
+ *
+ * A container that is full when a key comes is burst: first into containers for ranges of bytes; one whose keys share
+ * their first byte into a branch, with all that the keys share as its prefix. So a burst always separates keys, and
+ * keys with a prefix of 1 MiB in common store it once. The number of levels is bounded by a key's length, so nothing
+ * here recurses.
+ */
+#pragma once
+
+#include "structures/array_hash.h"
+
+struct branch {
+    struct node node;
+    uint8_t has_value;
+    uint32_t n_prefix_bytes;
+    int64_t value;
+    struct branch *next_to_free; /* only while the trie is freed */
+    struct node *children[256];
+    uint8_t prefix[];
+};
+
+struct unitok_hat {
+    struct branch *root;
+    int64_t n_keys;
+    int64_t memory_bytes;
+};
+
+INLINE struct array_hash *as_container(const struct node *node)
+{
+    return (struct array_hash *)(uintptr_t)node;
+}
+
+INLINE struct branch *as_branch(const struct node *node)
+{
+    return (struct branch *)(uintptr_t)node;
+}

@@ -1,0 +1,214 @@
+/* hat_walk.c - the keys of a HAT-trie in byte order, in batches; containers are sorted as the walk reaches them
+ *
+ *   path      "the"  " the quick"          the bytes that the branches of the stack hold, one after the other
+ *   stack     root -> branch -> branch     each with the child to look at next, and how much of the path is its own
+ *   items     the keys of the container the walk stands in, sorted; each key continues the path of the top branch
+ *
+ * Nothing moves until a key has been given out: a key that does not fit, or memory that runs short, leaves the walk
+ * where it was, to go on from there. The trie itself is only read.
+ */
+
+#include "structures/hat.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+#define BEFORE_VALUE (-1) /* the branch's own key comes before its children */
+#define NO_MORE 256
+
+struct frame {
+    const struct branch *branch;
+    size_t n_path_bytes; /* of the path, up to and with this branch's prefix */
+    int next;            /* the child to look at next, 0..255; or BEFORE_VALUE, NO_MORE */
+};
+
+struct unitok_hat_walk {
+    struct frame *stack;
+    size_t n_frames, stack_capacity;
+    uint8_t *path;
+    size_t path_capacity;
+    struct array_item *items; /* room for twice items_capacity: sorting needs as much again */
+    size_t next_item, n_items, items_capacity;
+};
+
+/* Makes room for `need` items of item_bytes; at least doubles, to amortise. 0 when memory is short. */
+static int reserve(void **array, size_t *capacity, size_t need, size_t item_bytes)
+{
+    size_t wanted = need > 2 * *capacity ? need : 2 * *capacity;
+    void *grown;
+    if (need <= *capacity) return 1;
+    grown = mem_realloc(*array, wanted * item_bytes);
+    if (!grown) return 0;
+    *array = grown;
+    *capacity = wanted;
+    return 1;
+}
+
+static int reserve_path(unitok_hat_walk *walk, size_t need)
+{
+    void *array = walk->path;
+    int done = reserve(&array, &walk->path_capacity, need, 1);
+    walk->path = array;
+    return done;
+}
+
+static int reserve_items(unitok_hat_walk *walk, size_t need)
+{
+    void *array = walk->items;
+    int done = reserve(&array, &walk->items_capacity, need, 2 * sizeof *walk->items);
+    walk->items = array;
+    return done;
+}
+
+static int push(unitok_hat_walk *walk, const struct branch *branch)
+{
+    size_t n_above = walk->n_frames ? walk->stack[walk->n_frames - 1].n_path_bytes : 0;
+    struct frame frame = {branch, n_above + branch->n_prefix_bytes, BEFORE_VALUE};
+    void *array = walk->stack;
+    int done = reserve(&array, &walk->stack_capacity, walk->n_frames + 1, sizeof frame);
+    walk->stack = array;
+    if (!done || !reserve_path(walk, frame.n_path_bytes)) return 0;
+    if (branch->n_prefix_bytes) memcpy(walk->path + n_above, branch->prefix, branch->n_prefix_bytes);
+    walk->stack[walk->n_frames++] = frame;
+    return 1;
+}
+
+/* Takes in the keys of a container that begin with prefix[0..n_bytes-1], in order. */
+static int enter_container(unitok_hat_walk *walk, const struct array_hash *container, const uint8_t *prefix,
+                           size_t n_bytes)
+{
+    size_t n_items = 0;
+    if (!reserve_items(walk, container->n_keys)) return 0;
+    array_hash_items(container, walk->items);
+    for (size_t i = 0; i < container->n_keys; i++) {
+        const struct array_item *item = &walk->items[i];
+        if (n_bytes && (item->n_bytes < n_bytes || memcmp(item->key, prefix, n_bytes) != 0)) continue;
+        walk->items[n_items++] = *item;
+    }
+    if (n_items) array_items_sort(walk->items, walk->items + n_items, n_items);
+    walk->n_items = n_items;
+    walk->next_item = 0;
+    return 1;
+}
+
+/* Nothing above the top branch is to be visited, but what the path holds of it stays. */
+static void begin_at_top(unitok_hat_walk *walk, int next)
+{
+    walk->stack[0] = walk->stack[walk->n_frames - 1];
+    walk->stack[0].next = next;
+    walk->n_frames = 1;
+}
+
+/* Goes down to where all keys with the prefix are; without a stack if there are none. 0 when memory is short. */
+static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_t *prefix, size_t n_bytes)
+{
+    for (;;) {
+        size_t n = branch->n_prefix_bytes < n_bytes ? branch->n_prefix_bytes : n_bytes;
+        const struct node *child;
+        if (n && memcmp(branch->prefix, prefix, n) != 0) break;
+        if (!push(walk, branch)) return 0;
+        if (n == n_bytes) {
+            begin_at_top(walk, BEFORE_VALUE);
+            return 1;
+        }
+        prefix += n;
+        n_bytes -= n;
+        child = branch->children[*prefix];
+        if (!child) break;
+        if (!child->is_branch) {
+            begin_at_top(walk, NO_MORE);
+            return enter_container(walk, as_container(child), prefix, n_bytes);
+        }
+        branch = as_branch(child);
+    }
+    walk->n_frames = 0;
+    return 1;
+}
+
+int32_t unitok_hat_walk_new(const unitok_hat *hat, const uint8_t *prefix, int64_t n_prefix_bytes,
+                            unitok_hat_walk **ret, unitok_error *error)
+{
+    unitok_hat_walk *walk;
+    if (n_prefix_bytes < 0) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the prefix has a negative length");
+    walk = mem_zalloc(1, sizeof *walk);
+    if (!walk) return fail_memory(error);
+    if (!seek(walk, hat->root, prefix, (size_t)n_prefix_bytes)) {
+        unitok_hat_walk_free(walk);
+        return fail_memory(error);
+    }
+    *ret = walk;
+    return UNITOK_OK;
+}
+
+void unitok_hat_walk_free(unitok_hat_walk *walk)
+{
+    if (!walk) return;
+    mem_free(walk->stack);
+    mem_free(walk->path);
+    mem_free(walk->items);
+    mem_free(walk);
+}
+
+/* Moves on to where the next key stands. 1: there is one; 0: the end; -2: memory is short, call again. */
+static int find_next(unitok_hat_walk *walk)
+{
+    while (walk->next_item == walk->n_items && walk->n_frames) {
+        struct frame *top = &walk->stack[walk->n_frames - 1];
+        const struct node *child;
+        if (top->next == BEFORE_VALUE) {
+            if (top->branch->has_value) return 1;
+            top->next = 0;
+        }
+        while (top->next < NO_MORE && !top->branch->children[top->next]) top->next++;
+        if (top->next == NO_MORE) {
+            walk->n_frames--;
+            continue;
+        }
+        child = top->branch->children[top->next];
+        if (child->is_branch) {
+            if (!push(walk, as_branch(child))) return -2;
+            walk->stack[walk->n_frames - 2].next++; /* push may have moved the stack */
+        } else {
+            if (!enter_container(walk, as_container(child), NULL, 0)) return -2;
+            top->next = child->high + 1;
+        }
+    }
+    return walk->next_item < walk->n_items;
+}
+
+/* The key that find_next stands at: path, then rest. Returns its value. */
+static int64_t current_key(const unitok_hat_walk *walk, size_t *n_path_bytes, const uint8_t **rest, size_t *n_rest)
+{
+    const struct frame *top = &walk->stack[walk->n_frames - 1];
+    const struct array_item *item;
+    *n_path_bytes = top->n_path_bytes;
+    *n_rest = 0;
+    *rest = NULL;
+    if (walk->next_item == walk->n_items) return top->branch->value;
+    item = &walk->items[walk->next_item];
+    *rest = item->key;
+    *n_rest = item->n_bytes;
+    return load_i64(item->key + item->n_bytes);
+}
+
+int64_t unitok_hat_walk_next(unitok_hat_walk *walk, uint8_t *data, int64_t capacity, int64_t *offsets,
+                             int64_t *values, int64_t max_keys)
+{
+    int64_t n_keys = 0, used = 0;
+    offsets[0] = 0;
+    while (n_keys < max_keys) {
+        size_t n_path, n_rest;
+        const uint8_t *rest;
+        int state = find_next(walk);
+        if (state <= 0) return n_keys ? n_keys : state;
+        values[n_keys] = current_key(walk, &n_path, &rest, &n_rest);
+        if ((int64_t)(n_path + n_rest) > capacity - used) return n_keys ? n_keys : -1;
+        if (n_path) memcpy(data + used, walk->path, n_path);
+        if (n_rest) memcpy(data + used + n_path, rest, n_rest);
+        used += (int64_t)(n_path + n_rest);
+        offsets[++n_keys] = used;
+        if (rest) walk->next_item++;
+        else walk->stack[walk->n_frames - 1].next = 0;
+    }
+    return n_keys;
+}

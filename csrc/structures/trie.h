@@ -1,0 +1,141 @@
+/* trie.h - frozen double array: longest prefix and exact match, with the first two bytes answered by a table
+ *
+ * The tree of all pieces is laid into one array of 64-bit units. The child of a node by byte c stands at unit
+ * base(node) XOR c, if the label there says so:
+ *
+ *     unit    63 .............. 32 31 ......... 9  8     7 ... 0
+ *             base of the children  value = id+1  used  label c
+ *             (0: it has none)      (0: no piece ends here)
+ *
+ *     "ab" -> 7:   heads['a','b'] --base--> units[base ^ 'c'] --base--> ...
+ *                  = {base, value 8, length 2}
+ *
+ * No two nodes share a base, so a fitting label proves the parent. Units 0..255 are never used: base 0 therefore leads to
+ * no child, and the walk needs no test for leaves. A base and its children lie in one block of 256 units, so that
+ * checking base < n_units once, when a file is opened, makes every access safe.
+ *
+ * Most walks are short. heads[] holds, for every pair of first bytes, the node they lead to and the longest piece met
+ * so far (a one-byte piece at worst), so a walk starts at depth two with one load:
+ *
+ *     head    63 .. 56  55 ........ 32  31 .................. 0
+ *             length    value = id+1    base of the children (0: none)
+ *             1 or 2
+ */
+#pragma once
+
+#include "ground/common.h"
+
+#define TRIE_BLOCK 256
+#define TRIE_ROOT_BASE 256 /* the root has no unit of its own; its children stand here */
+#define TRIE_HEADS 65536
+#define TRIE_VALUE_MAX 0x7FFFFF /* 23 bits */
+
+typedef struct trie {
+    const uint64_t *units;   /* [0..n_units-1], n_units a multiple of TRIE_BLOCK */
+    const uint64_t *heads;   /* [0..TRIE_HEADS-1], by first byte + 256 * second byte */
+    const uint32_t *singles; /* [0..255] value of each byte alone: a piece or the fallback */
+    int64_t n_units;
+} trie;
+
+INLINE uint32_t unit_base(uint64_t unit)
+{
+    return (uint32_t)(unit >> 32);
+}
+
+INLINE uint32_t unit_value(uint64_t unit)
+{
+    return (uint32_t)(unit >> 9) & TRIE_VALUE_MAX;
+}
+
+INLINE int unit_has_label(uint64_t unit, uint8_t label)
+{
+    return (unit & 0x1FF) == (0x100u | label);
+}
+
+INLINE uint32_t head_base(uint64_t head)
+{
+    return (uint32_t)head;
+}
+
+INLINE uint32_t head_value(uint64_t head)
+{
+    return (uint32_t)(head >> 32) & 0xFFFFFF;
+}
+
+INLINE int head_length(uint64_t head)
+{
+    return (int)(head >> 56);
+}
+
+/* The longest piece that begins text[0..n_bytes-1], n_bytes >= 1: returns its value, never 0, and its length. Keeps the
+ * last value seen and walks on to where the tree ends: a prefix that is no piece itself must not stop the walk. */
+INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes, int64_t *ret_n_bytes)
+{
+    if (UNLIKELY(n_bytes < 2)) {
+        *ret_n_bytes = 1;
+        return t->singles[text[0]];
+    }
+    uint64_t head = t->heads[text[0] | text[1] << 8];
+    uint32_t base = head_base(head), value = head_value(head);
+    int64_t length = head_length(head);
+    for (int64_t i = 2; i < n_bytes; i++) {
+        uint64_t unit = t->units[base ^ text[i]];
+        if (!unit_has_label(unit, text[i])) break;
+        base = unit_base(unit);
+        if (unit_value(unit)) {
+            value = unit_value(unit);
+            length = i + 1;
+        }
+    }
+    *ret_n_bytes = length;
+    return value;
+}
+
+/* Ask for what a walk from text[0] reads first, then, and after that: the walk's unforeseen end keeps the processor from
+ * running ahead by itself. */
+INLINE void trie_fetch_head(const trie *t, const uint8_t *text)
+{
+    PREFETCH(&t->heads[text[0] | text[1] << 8]);
+}
+
+INLINE void trie_fetch_unit(const trie *t, const uint8_t *text)
+{
+    PREFETCH(&t->units[head_base(t->heads[text[0] | text[1] << 8]) ^ text[2]]);
+}
+
+INLINE void trie_fetch_next_unit(const trie *t, const uint8_t *text)
+{
+    uint64_t unit = t->units[head_base(t->heads[text[0] | text[1] << 8]) ^ text[2]]; /* of another walk, if not there */
+    PREFETCH(&t->units[unit_base(unit) ^ text[3]]);
+}
+
+/* The same for walks from some bytes further on: measured, half as far gains half as much. */
+INLINE void trie_fetch_ahead(const trie *t, const uint8_t *text, int64_t n_bytes)
+{
+    if (n_bytes < 14) return;
+    trie_fetch_head(t, text + 12);
+    trie_fetch_unit(t, text + 7);
+    trie_fetch_next_unit(t, text + 4);
+}
+
+/* What trie_build makes; the caller owns `units` (mem_free). */
+typedef struct trie_parts {
+    uint64_t *units;
+    int64_t n_units;
+} trie_parts;
+
+/* Lays out the pieces data, offsets[0..n_pieces], sorted by bytes, none empty, none twice, with ids[0..n_pieces-1].
+ * O(bytes of pieces). */
+int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces, trie_parts *ret,
+                   unitok_error *error);
+
+/* Fills heads[0..TRIE_HEADS-1] and singles[0..255] from the units; a byte that is no piece gets fallback_value. */
+void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads, uint32_t *singles);
+
+/* NULL if every base lies inside the array and every value is at most max_value; else what is wrong, and *ret_at is the
+ * entry at fault. */
+const char *trie_check(const trie *t, uint32_t max_value, const void **ret_at);
+
+/* The same for the shape, after trie_check: NULL if the units are trees, so that every walk ends. owners[0..n_units-1] and
+ * seen[0..n_units-1] are zeroed memory to work in. O(n_units). */
+const char *trie_check_shape(const trie *t, uint32_t *owners, uint8_t *seen, const void **ret_at);

@@ -1,0 +1,235 @@
+/* cut.c - building the tables of cut.h, the portable scan, and the choice among the scans */
+
+#include "text/cut.h"
+
+#include "ground/alloc.h"
+#include "ground/cpu.h"
+
+INLINE int continues(uint8_t byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+/* ------------------------------------------------------------------------------------------ pair and window ---- */
+
+/* Enters the border before piece[i]; returns 1 if it set a window that was not there yet. */
+static int mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)
+{
+    uint8_t before = piece[i - 1], after = piece[i];
+    uint8_t *code = &t->pair[before << 8 | after];
+    int64_t reach = after >= 0xF0 ? 0 : after >= 0xE0 ? 3 : after >= 0xC0 ? 2 : 0;
+    if (before < 0x80 || reach == 0 || i < reach || i + reach > n_bytes) {
+        *code = CUT_NEVER;
+        return 0;
+    }
+    uint64_t window = 0;
+    memcpy(&window, piece + i - reach, (size_t)(2 * reach));
+    int is_new = !window_bit(t, window);
+    uint32_t bit = window_hash(window);
+    t->windows[bit >> 6] |= 1ULL << (bit & 63);
+    if (*code == CUT_HERE) *code = CUT_WINDOW;
+    return is_new;
+}
+
+/* --------------------------------------------------------------------------------------------------- planes ---- */
+
+typedef struct row {
+    uint64_t after[4];  /* the bytes that may follow, one bit each */
+    uint64_t before[4]; /* the bytes merged into this row */
+    int32_t n_before;
+} row;
+
+INLINE int is_of_newline(const row *r)
+{
+    return (int)(r->before['\n' >> 6] >> ('\n' & 63)) & 1;
+}
+
+/* How many pairs that are in no piece a merge of two rows would call joined. Cuts that are forced after a newline must not
+ * be lost: that row stays alone. */
+static uint32_t merge_cost(const row *a, const row *b, int32_t flags)
+{
+    if (flags & CUT_AFTER_NEWLINE && (is_of_newline(a) || is_of_newline(b))) return UINT32_MAX;
+    int a_gains = 0, b_gains = 0;
+    for (int w = 0; w < 4; w++) {
+        a_gains += count_bits(b->after[w] & ~a->after[w]);
+        b_gains += count_bits(a->after[w] & ~b->after[w]);
+    }
+    return (uint32_t)(a_gains * a->n_before + b_gains * b->n_before);
+}
+
+/* Rows of pairs that are joined, for bytes whose pairs belong to `plane`; returns how many are not empty. */
+static int plane_rows(const cut_table *t, int plane, row *rows)
+{
+    int n = 0;
+    for (int a = 0; a < 256; a++) {
+        row r;
+        memset(&r, 0, sizeof r);
+        int any = 0;
+        for (int b = 0; b < 256; b++) {
+            int in_plane = (a < 128 && b < 128) == (plane == 0);
+            if (!in_plane || continues((uint8_t)b) || t->pair[a << 8 | b] == CUT_HERE) continue;
+            r.after[b >> 6] |= 1ULL << (b & 63);
+            any = 1;
+        }
+        r.before[a >> 6] |= 1ULL << (a & 63);
+        r.n_before = 1;
+        if (any) rows[n++] = r;
+    }
+    return n;
+}
+
+/* Merges the cheapest two rows until 8 are left. costs[i * 256 + j], j < i, is kept up to date: O(n^2) a merge. */
+static int merge_rows(row *rows, int n, uint32_t *costs, int32_t flags)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) costs[i * 256 + j] = merge_cost(&rows[i], &rows[j], flags);
+    while (n > 8) {
+        int keep = 0, drop = 1;
+        for (int i = 1; i < n; i++)
+            for (int j = 0; j < i; j++)
+                if (costs[i * 256 + j] < costs[drop * 256 + keep]) keep = j, drop = i;
+        for (int w = 0; w < 4; w++) {
+            rows[keep].after[w] |= rows[drop].after[w];
+            rows[keep].before[w] |= rows[drop].before[w];
+        }
+        rows[keep].n_before += rows[drop].n_before;
+        rows[drop] = rows[--n];
+        for (int k = 0; k < n; k++) { /* the rows at `keep` and `drop` are new */
+            if (k > keep) costs[k * 256 + keep] = merge_cost(&rows[k], &rows[keep], flags);
+            if (k < keep) costs[keep * 256 + k] = merge_cost(&rows[k], &rows[keep], flags);
+            if (drop < n && k > drop) costs[k * 256 + drop] = merge_cost(&rows[k], &rows[drop], flags);
+            if (drop < n && k < drop) costs[drop * 256 + k] = merge_cost(&rows[k], &rows[drop], flags);
+        }
+    }
+    return n;
+}
+
+static void write_plane(cut_table *t, int plane, const row *rows, int n)
+{
+    for (int k = 0; k < n; k++) {
+        for (int byte = 0; byte < 256; byte++) {
+            if (rows[k].before[byte >> 6] >> (byte & 63) & 1) t->left[plane][byte] |= (uint8_t)(1 << k);
+            if (rows[k].after[byte >> 6] >> (byte & 63) & 1) t->right[plane][byte] |= (uint8_t)(1 << k);
+        }
+    }
+}
+
+static int build_planes(cut_table *t, int32_t flags)
+{
+    row *rows = mem_alloc(256 * sizeof(row));
+    uint32_t *costs = mem_alloc((size_t)256 * 256 * sizeof(uint32_t));
+    int ok = rows && costs;
+    for (int plane = 0; ok && plane < CUT_PLANES; plane++)
+        write_plane(t, plane, rows, merge_rows(rows, plane_rows(t, plane, rows), costs, flags));
+    mem_free(costs);
+    mem_free(rows);
+    return ok;
+}
+
+/* Before which bytes an exact look is worth its time where plane 1 says joined: those for which it is often wrong, and
+ * those whose windows are few for the pairs they stand for. Speed only: a wrong guess costs time, never an id. */
+static void build_look(cut_table *t, const int32_t n_windows[256])
+{
+    for (int b = 0; b < 256; b++) {
+        int n_joined = 0, n_wrong = 0, n_never = 0;
+        for (int a = 0; a < 256; a++) {
+            if (t->pair[a << 8 | b] != CUT_HERE) n_joined++;
+            else if (t->left[1][a] & t->right[1][b]) n_wrong++;
+            if (a >= 0x80 && t->pair[a << 8 | b] == CUT_NEVER) n_never++;
+        }
+        int few_windows = b >= 0xE0 ? n_windows[b] > 0 : n_windows[b] > 0 && n_windows[b] < 4 * n_joined;
+        if (continues((uint8_t)b) || (!few_windows && n_wrong * 4 <= n_joined)) continue;
+        t->look[b] = b >= 0xC0 && n_never == 0 ? LOOK_WINDOW : LOOK_PAIR;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------------- kinds ---- */
+
+static int kind_of(int byte)
+{
+    if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') return KIND_LETTER;
+    if (byte >= '0' && byte <= '9') return KIND_DIGIT;
+    if (byte == ' ') return KIND_SPACE;
+    if (byte < ' ') return KIND_CONTROL;
+    if (byte == '\'') return KIND_QUOTE;
+    if (byte == '-') return KIND_HYPHEN;
+    return KIND_OTHER;
+}
+
+static void build_kinds(cut_table *t)
+{
+    for (int a = 0; a < 128; a++)
+        for (int b = 0; b < 128; b++)
+            if (t->pair[a << 8 | b] != CUT_HERE) t->kind_before[kind_of(b)] |= (uint8_t)(1 << kind_of(a));
+}
+
+/* What the flags say, after the pieces. */
+static void force(cut_table *t, int32_t flags)
+{
+    t->kind_before[AFTER_NEWLINE_AT] = (flags & CUT_AFTER_NEWLINE) != 0;
+    for (int a = 0; a < 256; a++) {
+        for (int b = 0; b < 256 && flags & CUT_NOWHERE_ELSE; b++) t->pair[a << 8 | b] = CUT_NEVER;
+        if (flags & CUT_BEFORE_SPACE) t->pair[a << 8 | ' '] = CUT_HERE;
+        if (flags & CUT_AFTER_NEWLINE && a != '\n' && !continues((uint8_t)a)) t->pair['\n' << 8 | a] = CUT_HERE;
+    }
+}
+
+int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags, cut_table *t)
+{
+    memset(t, 0, sizeof *t);
+    for (int a = 0; a < 256; a++)
+        for (int b = 0x80; b < 0xC0; b++) t->pair[a << 8 | b] = CUT_NEVER;
+    int32_t n_windows[256] = {0};
+    for (int64_t k = 0; k < n_pieces; k++) {
+        const uint8_t *piece = data + offsets[k];
+        int64_t n_bytes = offsets[k + 1] - offsets[k];
+        for (int64_t i = 1; i < n_bytes; i++) {
+            if (continues(piece[i])) continue;
+            n_windows[piece[i]] += mark(t, piece, i, n_bytes);
+        }
+    }
+    force(t, flags);
+    build_kinds(t);
+    if (!build_planes(t, flags)) return 0;
+    build_look(t, n_windows);
+    return 1;
+}
+
+/* ---------------------------------------------------------------------------------------------------- scans ---- */
+
+static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
+{
+    int64_t n = 0;
+    for (int64_t i = 1; i < n_bytes; i++) {
+        cuts[n] = (uint16_t)i; /* written always, kept if it is a cut: no branch to mispredict */
+        n += i < 3 ? !joined(t, text, i, n_bytes) : !joined_inside(t, text, i);
+    }
+    return n;
+}
+
+cut_scan cut_scan_for(int32_t cpu)
+{
+#if defined(UNITOK_X86)
+    if (cpu == UNITOK_CPU_SSE2) return cut_scan_sse2;
+    if (cpu == UNITOK_CPU_AVX2) return cut_scan_avx2;
+    if (cpu == UNITOK_CPU_AVX512) return cut_scan_avx512;
+#elif defined(UNITOK_ARM64)
+    if (cpu == UNITOK_CPU_NEON) return cut_scan_neon;
+#endif
+    (void)cpu;
+    return cut_scan_portable;
+}
+
+int64_t cut_next(const cut_table *t, const uint8_t *text, int64_t begin, int64_t n_bytes)
+{
+    int64_t i = begin + 1;
+    while (i < n_bytes && joined(t, text, i, n_bytes)) i++;
+    return i < n_bytes ? i : n_bytes;
+}
+
+int64_t cut_last(const cut_table *t, const uint8_t *text, int64_t n_bytes)
+{
+    int64_t i = n_bytes - 1;
+    while (i > 0 && joined(t, text, i, n_bytes)) i--;
+    return i > 0 ? i : 0;
+}

@@ -1,0 +1,120 @@
+/* cut.h - where a text can be cut: between two bytes that no piece contains side by side
+ *
+ * If no piece contains x[i-1] directly followed by x[i], then no token can span position i, whatever stands around it:
+ * greedy, Viterbi and merges all encode the two sides independently, and exactly. The table is computed from the pieces
+ * of any vocabulary. Calling a position joined that is not is always safe (it only makes segments longer); the other way
+ * round never happens, by construction. Cuts that flags force are in every layer, exactly.
+ *
+ * Three layers, each exact or erring to "joined":
+ *
+ *   pair[a << 8 | b]   CUT_HERE     no piece contains a, b
+ *                      CUT_WINDOW   every piece that does also contains the whole window around it (below)
+ *                      CUT_NEVER    joined, or b continues a character (cutting there gains nothing)
+ *
+ *   window   In Chinese or Japanese nearly every byte pair at a character border is in some piece, but few pairs of
+ *            characters are. So a bitmap, addressed by a hash of the two characters, tells which may be joined:
+ *
+ *                  x[i-3] x[i-2] x[i-1] | x[i] x[i+1] x[i+2]      x[i] leads 3 bytes: 3 + 3
+ *                         x[i-2] x[i-1] | x[i] x[i+1]             x[i] leads 2 bytes: 2 + 2
+ *
+ *            A piece that spans i contains these very bytes, because CUT_WINDOW says that all of them do; so the bit of
+ *            the text's bytes is set. A window that leaves the text counts as joined.
+ *
+ *   planes   The pair table as rectangles, for SIMD: byte a is followed by b in a piece  =>  left[a] & right[b] != 0 in
+ *            one of two planes of 8 rectangles. Plane 0 covers ASCII before ASCII, plane 1 all else. Rows of the pair
+ *            table are merged, the least harmful first, until 8 are left: a superset of the table.
+ *
+ *   kinds    The same for SSE2, which cannot look bytes up but can compare them: seven fixed kinds of ASCII, and which
+ *            kinds may precede each.
+ */
+#pragma once
+
+#include "ground/common.h"
+
+enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2 };
+
+/* Is an exact look worth its time? LOOK_WINDOW: after a byte from 0x80 on, the window alone decides (no such pair is
+ * CUT_NEVER). LOOK_PAIR: the pair table, then the window. */
+enum { LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
+
+#define CUT_PLANES 2
+
+/* Kinds of ASCII bytes; kind k is bit k. */
+enum { KIND_OTHER, KIND_LETTER, KIND_DIGIT, KIND_SPACE, KIND_CONTROL, KIND_QUOTE, KIND_HYPHEN, N_KINDS };
+#define AFTER_NEWLINE_AT 7 /* what no kind needs in kind_before: 1 with CUT_AFTER_NEWLINE */
+
+#define CUT_WINDOW_BITS 19
+#define CUT_WINDOW_BYTES 3 /* how far a window reaches beyond a cut */
+
+/* As it lies in a native file: 8-byte aligned, no padding. */
+typedef struct cut_table {
+    uint8_t pair[65536];
+    uint64_t windows[1 << (CUT_WINDOW_BITS - 6)];
+    uint8_t left[CUT_PLANES][256];
+    uint8_t right[CUT_PLANES][256];
+    uint8_t look[256]; /* what to ask where the planes say joined before this byte: LOOK_WINDOW, LOOK_PAIR, or nothing */
+    uint8_t kind_before[8]; /* [k]: the kinds that may be joined to a following byte of kind k, one bit each */
+} cut_table;
+
+/* Positions of cuts in text[0..n_bytes-1], in order, in cuts[0..result-1]; 0 and n_bytes are not among them.
+ * n_bytes <= CUT_CHUNK_BYTES; cuts has room for CUT_CHUNK_BYTES + CUT_READ_BEYOND. text must be readable to
+ * text[n_bytes + CUT_READ_BEYOND - 1]; as far as the document goes on there, it must be the document: windows reach 3 bytes
+ * further. What stands there after its end does not matter. text[0] is where a segment begins. */
+typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
+#define CUT_CHUNK_BYTES 4096
+#define CUT_READ_BEYOND 72
+
+/* Cuts that an encoder makes by itself, whatever the pieces hold. */
+enum {
+    CUT_BEFORE_SPACE = 1,  /* every space begins a segment */
+    CUT_AFTER_NEWLINE = 2, /* so does what follows a newline, is none, and continues no character */
+    CUT_NOWHERE_ELSE = 4   /* and nothing else does */
+};
+
+/* Fills the table from the pieces and flags; 0 when memory is short. O(bytes of pieces). */
+int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags, cut_table *ret);
+
+/* The scan for an instruction set that unitok_cpu_supported. */
+cut_scan cut_scan_for(int32_t cpu);
+
+/* The first cut after text[begin] and before n_bytes, or n_bytes; and the last, or 0. Slow, for the rare long segment. */
+int64_t cut_next(const cut_table *table, const uint8_t *text, int64_t begin, int64_t n_bytes);
+int64_t cut_last(const cut_table *table, const uint8_t *text, int64_t n_bytes);
+
+INLINE uint32_t window_hash(uint64_t window)
+{
+    return (uint32_t)(window * 0x9E3779B97F4A7C15u >> (64 - CUT_WINDOW_BITS));
+}
+
+INLINE int window_bit(const cut_table *table, uint64_t window)
+{
+    uint32_t bit = window_hash(window);
+    return (int)(table->windows[bit >> 6] >> (bit & 63)) & 1;
+}
+
+/* Is position i of text[0..n_bytes-1] joined? 0 < i < n_bytes. */
+INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
+{
+    uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
+    int64_t reach = text[i] < 0xE0 ? 2 : 3;
+    if (code != CUT_WINDOW || i < reach || i + reach > n_bytes) return code != CUT_HERE;
+    uint64_t window = load_u32(text + i - reach);
+    if (reach == 3) window |= (uint64_t)(load_u32(text + i - 1) >> 16) << 32;
+    return window_bit(table, window);
+}
+
+/* The same without branches, where text[i - 3] to text[i + 4] can be read. A window that leaves the document may come out
+ * either way, and both are right: no token has it. */
+INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i)
+{
+    uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
+    int two = text[i] < 0xE0;
+    uint64_t window = two ? (load_u64(text + i - 3) >> 8) & 0xFFFFFFFF : load_u64(text + i - 3) & 0xFFFFFFFFFFFF;
+    return code >> 1 | (code & window_bit(table, window));
+}
+
+/* The SIMD scans, each in the file of its family; the caller has asked unitok_cpu_supported. */
+int64_t cut_scan_sse2(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
+int64_t cut_scan_avx2(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
+int64_t cut_scan_avx512(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
+int64_t cut_scan_neon(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);

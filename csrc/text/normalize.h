@@ -1,0 +1,71 @@
+/* normalize.h - a normalizer from inside: what it looks up, and how it knows what it need not look up
+ *
+ * Most text normalizes to itself. classes[] says of every character below U+10000, and class_blocks[] of every 64
+ * characters above, whether that is so without a look at charsmap or symbols:
+ *
+ *     0          it begins no key and no symbol that is longer: it stands for itself
+ *     STOP       look it up
+ *     MORE       it stands for itself unless a SECOND follows: only then can a longer key or symbol begin here
+ *     SECOND     it is the second character of some key or symbol; alone it means nothing
+ *     BECOMES    it becomes a character of ASCII, given by the bits below, whatever stands around it
+ *
+ * So text is plain as long as no character is STOP or BECOMES, and no MORE is followed by a SECOND. A key or symbol
+ * that begins or ends inside a character makes all characters concerned STOP.
+ */
+#pragma once
+
+#include "text/charsmap.h"
+#include "text/normalize_plain.h"
+#include "structures/trie.h"
+
+enum {
+    CLASS_MORE = 1,
+    CLASS_SECOND = 2,
+    CLASS_STOP = 4,
+    CLASS_BECOMES = 0x80, /* alone, with the character */
+};
+
+#define CLASS_BLOCKS (0x110000 / 64) /* those below U+10000 are not used */
+#define CLASS_BLOCK(code_point) ((code_point) / 64)
+
+/* A symbol that has more symbols than this as its beginnings never matches: sentencepiece looks at the 64 shortest that
+ * match, and takes the longest of them. */
+#define SYMBOL_PREFIXES_MAX 64
+
+typedef struct unitok_normalizer {
+    int32_t flags;        /* of enum unitok_model_flags */
+    int32_t is_compact;   /* see normalizer_can_compact */
+    int32_t is_utf8;      /* all that it makes is whole characters */
+    charsmap map;         /* of `blob` */
+    uint8_t *blob;        /* 4-byte aligned; NULL: no charsmap */
+    uint64_t *symbols;    /* units of trie.h, values all 1; NULL: no user-defined symbols */
+    int64_t n_symbol_units;
+    int64_t max_match_bytes; /* of keys, symbols and characters */
+    int64_t max_step_bytes;  /* of output, for one key, symbol or character and what is held before it */
+    uint8_t is_inner[256];   /* some key or symbol has this byte after its first */
+    plain_tables plain;
+    plain_normalize run_plain;
+    uint8_t classes[0x10000];
+    uint8_t class_blocks[CLASS_BLOCKS];
+} unitok_normalizer;
+
+/* For flags other than BECOMES: below that stands no flag. */
+INLINE int class_has(int class, int flag)
+{
+    return (class & (CLASS_BECOMES | flag)) == flag;
+}
+
+/* The longest symbol that text begins with; 0: none. */
+INLINE int64_t symbols_match(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
+{
+    uint32_t base = TRIE_ROOT_BASE;
+    int64_t length = 0;
+    if (!n->symbols) return 0;
+    for (int64_t i = 0; i < n_bytes; i++) {
+        uint64_t unit = n->symbols[base ^ text[i]];
+        if (!unit_has_label(unit, text[i])) break;
+        base = unit_base(unit);
+        if (unit_value(unit)) length = i + 1;
+    }
+    return length;
+}

@@ -1,0 +1,308 @@
+/* normalize_build.c - building a normalizer: its symbols in a trie, its charsmap checked, its characters classed */
+
+#include "ground/alloc.h"
+#include "ground/cpu.h"
+#include "ground/error.h"
+#include "text/normalize.h"
+#include "ground/utf8.h"
+
+/* ------------------------------------------------------------------------------------------------ Classes ---- */
+
+static uint8_t *class_at(unitok_normalizer *n, uint32_t code_point)
+{
+    return code_point < 0x10000 ? &n->classes[code_point] : &n->class_blocks[CLASS_BLOCK(code_point)];
+}
+
+/* All characters that begin with this byte: STOP. What is malformed is never plain anyway. */
+static void stop_lead(unitok_normalizer *n, uint8_t lead)
+{
+    uint32_t low = lead, high = lead;
+    if (lead >= 0x80 && (lead < 0xC2 || lead > 0xF4)) return;
+    if (lead >= 0xF0) low = (lead & 7u) << 18, high = low | 0x3FFFF;
+    else if (lead >= 0xE0) low = (lead & 0x0Fu) << 12, high = low | 0xFFF;
+    else if (lead >= 0x80) low = (lead & 0x1Fu) << 6, high = low | 0x3F;
+    if (lead == 0xE0) low = 0x800;
+    if (lead == 0xF0) low = 0x10000;
+    if (lead == 0xF4) high = 0x10FFFF;
+    for (uint32_t c = low; c <= high; c += c < 0x10000 ? 1 : 64) *class_at(n, c) |= CLASS_STOP;
+}
+
+/* A key or symbol begins with the character `first` and goes on with text[0..n_bytes-1], n_bytes > 0. */
+static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text, int64_t n_bytes)
+{
+    int length = utf8_length(text, n_bytes);
+    *class_at(n, first) |= length && first < 0x10000 ? CLASS_MORE : CLASS_MORE | CLASS_STOP;
+    if (length) *class_at(n, utf8_code_point(text, length)) |= CLASS_SECOND;
+    if (length == 1) n->plain.kinds[first < 0x80 ? first : text[0]] = BYTE_LOOK;
+}
+
+static void class_symbol(unitok_normalizer *n, const uint8_t *symbol, int64_t n_bytes)
+{
+    int length = utf8_length(symbol, n_bytes);
+    if (!length) stop_lead(n, symbol[0]);
+    else if (length < n_bytes) class_pair(n, utf8_code_point(symbol, length), symbol + length, n_bytes - length);
+}
+
+/* The walk over a charsmap's keys as far as their second character. */
+typedef struct key_walk {
+    unitok_normalizer *n;
+    const int32_t *heights; /* of charsmap_open */
+    uint8_t bytes[4];       /* of the second character so far */
+} key_walk;
+
+/* The keys go on from `at` with bytes that do not end the second character yet: n_bytes of it are known. */
+static void class_seconds(key_walk *w, uint32_t first, uint32_t at, int n_bytes)
+{
+    const charsmap *m = &w->n->map;
+    if (w->heights[at] == 1) return;
+    for (int c = 0; c < 256; c++) {
+        uint32_t child = charsmap_child(m, at, (uint8_t)c);
+        if (!child) continue;
+        w->bytes[n_bytes] = (uint8_t)c;
+        int is_whole = utf8_length(w->bytes, n_bytes + 1) > 0;
+        int goes_on = n_bytes < 3 && w->bytes[0] >= 0xC2 && !is_whole && !charsmap_has_leaf(m->units[child]);
+        if (is_whole || !goes_on) class_pair(w->n, first, w->bytes, n_bytes + 1);
+        else class_seconds(w, first, child, n_bytes + 1);
+    }
+}
+
+/* Keys with a second character are looked through for so many first characters (real charsmaps have 1,500); the
+ * others are STOP, so that no charsmap takes long to open. */
+#define MORE_CHARACTERS_MAX 8192
+
+/* Classes the characters that begin with bytes[0..n_bytes-1], whose unit is `at`. */
+static void class_firsts(key_walk *w, uint32_t at, uint8_t *bytes, int n_bytes, int *io_n_more)
+{
+    unitok_normalizer *n = w->n;
+    int length = utf8_length(bytes, n_bytes), is_key = charsmap_has_leaf(n->map.units[at]);
+    if (!length) {
+        int is_lead = bytes[0] >= 0xC2 && bytes[0] < 0xF5 && n_bytes < 4;
+        if (is_key) stop_lead(n, bytes[0]); /* a key ends inside a character */
+        for (int c = 0x80; c < 0xC0 && is_lead && !is_key; c++) {
+            uint32_t child = charsmap_child(&n->map, at, (uint8_t)c);
+            bytes[n_bytes] = (uint8_t)c;
+            if (child) class_firsts(w, child, bytes, n_bytes + 1, io_n_more);
+        }
+        return;
+    }
+    uint32_t c = utf8_code_point(bytes, length);
+    if (is_key || c >= 0x10000) *class_at(n, c) |= CLASS_STOP;
+    if (c >= 0x10000 || w->heights[at] == 1) return;
+    if (++*io_n_more > MORE_CHARACTERS_MAX) *class_at(n, c) |= CLASS_MORE | CLASS_STOP;
+    else class_seconds(w, c, at, 0);
+}
+
+static void class_charsmap(unitok_normalizer *n, const int32_t *heights)
+{
+    key_walk w = {.n = n, .heights = heights};
+    uint8_t bytes[4];
+    int n_more = 0;
+    for (int c = 0; c < 256; c++) {
+        uint32_t at = charsmap_child(&n->map, 0, (uint8_t)c);
+        bytes[0] = (uint8_t)c;
+        if (at) class_firsts(&w, at, bytes, 1, &n_more);
+    }
+}
+
+/* Characters that are a key and begin nothing longer, and give one character of ASCII. */
+static void class_items(unitok_normalizer *n)
+{
+    for (uint32_t c = 0; c < 0x10000 && n->blob; c++) {
+        uint8_t text[3];
+        const uint8_t *gives = NULL;
+        if (n->classes[c] != CLASS_STOP) continue;
+        int n_bytes = utf8_encode(c, text);
+        if (symbols_match(n, text, n_bytes) || charsmap_match(&n->map, text, n_bytes, &gives) != n_bytes) continue;
+        if (gives[0] && gives[0] < 0x80 && !gives[1]) n->classes[c] = CLASS_BECOMES | gives[0];
+    }
+}
+
+/* After the charsmap and the symbols: the rules for spaces, what can be no character, and the tables for bytes. */
+static void class_rest(unitok_normalizer *n)
+{
+    memset(n->classes + 0xD800, CLASS_STOP, 0x800);
+    if (n->flags & UNITOK_ESCAPE_WHITESPACES) n->classes[0x2581] |= CLASS_STOP;
+    class_items(n);
+    plain_build(n);
+}
+
+/* ------------------------------------------------------------------------------------------------ Symbols ---- */
+
+typedef struct symbol_list {
+    uint8_t *data;
+    int64_t *offsets; /* [n + 1] */
+    int64_t *values;  /* [n], all 0: the trie takes them as ids */
+    int64_t n;
+} symbol_list;
+
+static void free_symbols(symbol_list *s)
+{
+    mem_free(s->data);
+    mem_free(s->offsets);
+    mem_free(s->values);
+}
+
+static int is_symbol(const unitok_spec *spec, int64_t piece)
+{
+    return spec->types && spec->types[piece] == UNITOK_PIECE_USER_DEFINED;
+}
+
+/* The USER_DEFINED pieces in byte order, each once. */
+static int32_t sort_symbols(const unitok_spec *spec, symbol_list *ret, unitok_error *error)
+{
+    int64_t n_bytes = 0, value = 0;
+    unitok_hat *hat = NULL;
+    unitok_hat_walk *walk = NULL;
+    int32_t status = unitok_hat_new(&hat, error);
+    for (int64_t k = 0; k < spec->n_pieces && !status; k++) {
+        if (!is_symbol(spec, k)) continue;
+        if (spec->offsets[k] == spec->offsets[k + 1]) {
+            status = fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a user-defined piece is empty");
+            break;
+        }
+        n_bytes += spec->offsets[k + 1] - spec->offsets[k];
+        status = unitok_hat_insert(hat, spec->data, spec->offsets + k, &value, 1, UNITOK_HAT_SET, error);
+    }
+    if (!status && (ret->n = unitok_hat_count(hat)) > 0) {
+        ret->data = mem_alloc((size_t)n_bytes);
+        ret->offsets = mem_alloc((size_t)(ret->n + 1) * sizeof *ret->offsets);
+        ret->values = mem_alloc((size_t)ret->n * sizeof *ret->values);
+        if (!ret->data || !ret->offsets || !ret->values) status = fail_memory(error);
+        if (!status) status = unitok_hat_walk_new(hat, NULL, 0, &walk, error);
+        if (!status && unitok_hat_walk_next(walk, ret->data, n_bytes, ret->offsets, ret->values, ret->n) != ret->n) {
+            status = fail_memory(error);
+        }
+    }
+    unitok_hat_walk_free(walk);
+    unitok_hat_free(hat);
+    return status;
+}
+
+static int begins_with(const symbol_list *s, int64_t k, int64_t prefix)
+{
+    int64_t n_bytes = s->offsets[prefix + 1] - s->offsets[prefix];
+    if (s->offsets[k + 1] - s->offsets[k] < n_bytes) return 0;
+    return memcmp(s->data + s->offsets[k], s->data + s->offsets[prefix], (size_t)n_bytes) == 0;
+}
+
+/* Takes out the symbols that can never match. In byte order a symbol's beginnings lie before it, each a beginning of
+ * the next: a stack holds them. */
+static void drop_unmatched(symbol_list *s)
+{
+    int64_t stack[SYMBOL_PREFIXES_MAX], depth = 0, n_kept = 0, end = 0;
+    for (int64_t k = 0; k < s->n; k++) {
+        while (depth && !begins_with(s, k, stack[depth - 1])) depth--;
+        if (depth == SYMBOL_PREFIXES_MAX) continue;
+        int64_t n_bytes = s->offsets[k + 1] - s->offsets[k];
+        memmove(s->data + end, s->data + s->offsets[k], (size_t)n_bytes);
+        end += n_bytes;
+        stack[depth++] = n_kept++;
+        s->offsets[n_kept] = end; /* n_kept <= k + 1: nothing is overwritten that is still to be read */
+    }
+    s->n = n_kept;
+}
+
+static int32_t add_symbols(unitok_normalizer *n, const unitok_spec *spec, unitok_error *error)
+{
+    symbol_list s = {NULL, NULL, NULL, 0};
+    trie_parts parts = {NULL, 0};
+    int32_t status = sort_symbols(spec, &s, error);
+    if (!status && s.n) {
+        drop_unmatched(&s);
+        status = trie_build(s.data, s.offsets, s.values, s.n, &parts, error);
+        n->symbols = parts.units;
+        n->n_symbol_units = parts.n_units;
+    }
+    for (int64_t k = 0; k < s.n && !status; k++) {
+        const uint8_t *symbol = s.data + s.offsets[k];
+        int64_t n_bytes = s.offsets[k + 1] - s.offsets[k];
+        class_symbol(n, symbol, n_bytes);
+        if (n_bytes > n->max_match_bytes) n->max_match_bytes = n_bytes;
+        if (!utf8_is_valid(symbol, n_bytes)) n->is_compact = 0;
+        for (int64_t i = 1; i < n_bytes; i++) n->is_inner[symbol[i]] = 1;
+    }
+    free_symbols(&s);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------- The whole ---- */
+
+static int32_t add_charsmap(unitok_normalizer *n, const unitok_spec *spec, unitok_error *error)
+{
+    if (!spec->n_charsmap_bytes) return UNITOK_OK;
+    int64_t n_bytes = spec->n_charsmap_bytes;
+    n->blob = mem_alloc((size_t)n_bytes);
+    int32_t *heights = mem_alloc((size_t)(n_bytes / 4 + 1) * sizeof *heights);
+    int32_t status = UNITOK_OK;
+    if (!n->blob || !heights) {
+        status = fail_memory(error);
+    } else {
+        memcpy(n->blob, spec->charsmap, (size_t)n_bytes);
+        status = charsmap_open(n->blob, n_bytes, heights, n->is_inner, &n->map, error);
+    }
+    if (!status) {
+        class_charsmap(n, heights);
+        if (n->map.max_key_bytes > n->max_match_bytes) n->max_match_bytes = n->map.max_key_bytes;
+        n->is_compact &= n->map.is_utf8;
+    }
+    mem_free(heights);
+    return status;
+}
+
+/* Where the compact form can be had. Encoders step by the lead byte of each character, and a model's pieces are
+ * compared with U+2581 made a space too. Both give what they give on the verbatim form if all of it is whole
+ * characters: then a step always ends where a character ends, and the bytes of U+2581 are found nowhere but in that
+ * character. What is taken from the text itself is whole, U+FFFD is; so every replacement that a key leads to, and
+ * every symbol, must be. (Where spaces are not escaped the two forms are the same bytes, and there is nothing to
+ * prove.) */
+static void settle_form(unitok_normalizer *n)
+{
+    n->is_utf8 = n->is_compact;
+    if (!(n->flags & UNITOK_ESCAPE_WHITESPACES)) n->is_compact = 1;
+    /* The verbatim form makes three bytes of each space, U+FFFD three of a byte. 64: the prefix, and what is held. And
+     * what needs no look-up has the room to go on. */
+    int64_t longest = n->max_match_bytes;
+    if (longest < n->map.max_replacement_bytes) longest = n->map.max_replacement_bytes;
+    n->max_step_bytes = 3 * longest + 64 + PLAIN_ROOM_BYTES;
+}
+
+int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_normalizer **ret, unitok_error *error)
+{
+    if (cpu == UNITOK_CPU_AUTO) cpu = cpu_best();
+    if (!unitok_cpu_supported(cpu)) {
+        return fail(error, UNITOK_ERROR_CPU, -1, -1, "this processor or this build lacks that instruction set");
+    }
+    if (spec->n_pieces < 0 || spec->n_charsmap_bytes < 0) {
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size is negative");
+    }
+    unitok_normalizer *n = mem_zalloc(1, sizeof *n);
+    if (!n) return fail_memory(error);
+    n->flags = spec->flags;
+    n->run_plain = plain_normalize_for(cpu);
+    n->is_compact = 1;
+    n->max_match_bytes = 4;
+    int32_t status = add_charsmap(n, spec, error);
+    if (!status) status = add_symbols(n, spec, error);
+    if (status) {
+        unitok_normalizer_free(n);
+        return status;
+    }
+    class_rest(n);
+    settle_form(n);
+    *ret = n;
+    return UNITOK_OK;
+}
+
+void unitok_normalizer_free(unitok_normalizer *normalizer)
+{
+    if (!normalizer) return;
+    mem_free(normalizer->symbols);
+    mem_free(normalizer->blob);
+    mem_free(normalizer);
+}
+
+int64_t unitok_normalizer_memory_bytes(const unitok_normalizer *normalizer)
+{
+    int64_t n_blob_bytes = normalizer->blob ? 4 + normalizer->map.n_units * 4 + normalizer->map.n_replacement_bytes : 0;
+    return (int64_t)sizeof *normalizer + n_blob_bytes + normalizer->n_symbol_units * 8;
+}

@@ -1,0 +1,109 @@
+/* normalize_plain.c - the fast half of normalization: its tables, and the portable version */
+
+#include "text/normalize_plain_run.h"
+
+#include "ground/cpu.h"
+
+#define HIGH_BITS 0x8080808080808080
+
+/* The highest bits of eight bytes. */
+INLINE uint64_t mask_8(uint64_t word, int shift)
+{
+    return ((word & HIGH_BITS) >> 7) * 0x0102040810204080 >> 56 << shift;
+}
+
+/* Adds what eight bytes are. */
+INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *m, high_masks *h)
+{
+    const uint8_t *kinds = t->kinds;
+    uint64_t word = load_u64(p);
+    if (!t->has_spaces && !(word & HIGH_BITS)) { /* then hardly a word asks for a look; else most have a space */
+        if (!(kinds[p[0]] | kinds[p[1]] | kinds[p[2]] | kinds[p[3]] | kinds[p[4]] | kinds[p[5]] | kinds[p[6]] |
+              kinds[p[7]])) {
+            return;
+        }
+    }
+    uint64_t found = kinds[p[0]] | (uint64_t)kinds[p[1]] << 8 | (uint64_t)kinds[p[2]] << 16 |
+                     (uint64_t)kinds[p[3]] << 24 | (uint64_t)kinds[p[4]] << 32 | (uint64_t)kinds[p[5]] << 40 |
+                     (uint64_t)kinds[p[6]] << 48 | (uint64_t)kinds[p[7]] << 56;
+    m->look |= mask_8(found, k);
+    m->spaces |= mask_8(found << 1, k);
+    if (!(word & HIGH_BITS)) return;
+    uint64_t two = word & word << 1, three = two & word << 2;
+    h->high |= mask_8(word, k);
+    h->continued |= mask_8(word & ~two, k);
+    h->lead_3 |= mask_8(three, k);
+    h->lead_4 |= mask_8(three & word << 3, k);
+}
+
+INLINE masks look_at_block(const plain_tables *t, const uint8_t *block)
+{
+    masks m = {0, 0, 0};
+    high_masks h = {0, 0, 0, 0};
+    for (int k = 0; k < 64; k += 8) look_at_word(t, block + k, k, &m, &h);
+    if (h.high) look_at_continued(&m, &h);
+    return m;
+}
+
+static plain_run plain_normalize_portable(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
+                                          int is_after_space, uint8_t *out, int64_t room)
+{
+    RUN_PLAIN(look_at_block);
+}
+
+plain_normalize plain_normalize_for(int32_t cpu)
+{
+#if defined(UNITOK_X86)
+    if (cpu == UNITOK_CPU_AVX2 || cpu == UNITOK_CPU_AVX512) return plain_normalize_avx2;
+#elif defined(UNITOK_ARM64)
+    if (cpu == UNITOK_CPU_NEON) return plain_normalize_neon;
+#endif
+    (void)cpu;
+    return plain_normalize_portable;
+}
+
+/* ---------------------------------------------------------------------------------------------- The tables ---- */
+
+/* Whether all of `count` characters from `first` on are of the classes 0 and MORE. */
+static int are_calm(const unitok_normalizer *n, int first, int count)
+{
+    uint8_t classes = 0;
+    for (int i = 0; i < count; i++) classes |= n->classes[first + i];
+    return !(classes & ~CLASS_MORE);
+}
+
+/* Spaces after spaces are removed by themselves if they are ASCII and nothing longer begins or ends with them. All
+ * others must be looked up. */
+static void find_spaces(unitok_normalizer *n)
+{
+    for (int c = 0; c < 0x10000; c++) {
+        uint8_t *class = &n->classes[c];
+        int becomes_space = *class == (CLASS_BECOMES | ' '), is_own = c == ' ' && !(*class & CLASS_BECOMES);
+        if (c < 128 && (becomes_space || (is_own && *class == 0))) n->plain.kinds[c] |= BYTE_SPACE;
+        else if (becomes_space) *class = CLASS_STOP;
+        else if (is_own) *class |= CLASS_STOP;
+    }
+}
+
+static int needs_look(const unitok_normalizer *n, int byte)
+{
+    if (byte == ' ' && n->plain.kinds[byte] & BYTE_SPACE) return 0;
+    if (byte < 0x80) return n->classes[byte] & (CLASS_STOP | CLASS_BECOMES);
+    if (byte < 0xC0) return 0;
+    if (byte >= 0xC2 && byte < 0xE0) return !are_calm(n, (byte & 0x1F) << 6, 1 << 6);
+    int begins_only_whole = byte > 0xE0 && byte < 0xF0 && byte != 0xED; /* no overlong forms, no surrogates */
+    return !begins_only_whole || !are_calm(n, (byte & 0xF) << 12, 1 << 12);
+}
+
+void plain_build(unitok_normalizer *n)
+{
+    plain_tables *t = &n->plain;
+    t->has_spaces = (n->flags & UNITOK_REMOVE_EXTRA_WHITESPACES) != 0;
+    if (t->has_spaces) find_spaces(n);
+    for (int byte = 0; byte < 256; byte++) {
+        uint8_t bit = (uint8_t)(1 << (byte >> 4 & 7));
+        if (needs_look(n, byte)) t->kinds[byte] |= BYTE_LOOK;
+        if (t->kinds[byte] & BYTE_SPACE) t->spaces[byte & 15] |= bit;
+        if (t->kinds[byte] & BYTE_LOOK) (byte < 0x80 ? t->ascii_look : t->high_look)[byte & 15] |= bit;
+    }
+}

@@ -1,0 +1,213 @@
+/* normalize_plain_run.h - text that needs no look-up: found and copied 64 bytes at a time; included for each CPU
+ *
+ * A block is looked at as masks, a bit a byte; here 16 bytes of one, in which "é" has two:
+ *
+ *     text     t h e _ _ c a f é . \n \n I f _ “ . .
+ *     spaces         1 1           1  1      1           what gives a space, where spaces after spaces are removed
+ *     look                         1  1        1         classes[] decides: it may be plain, or begin no character
+ *
+ * What is not looked at is 0 in plain_tables, and as many continuations as characters ask for. Most that is looked at
+ * turns out to be plain; a look too many changes nothing but time.
+ */
+#pragma once
+
+#include "text/normalize.h"
+#include "ground/utf8.h"
+
+typedef struct masks {
+    uint64_t look, spaces;
+    int n_cut; /* bytes at the end that begin a character and do not end it */
+} masks;
+
+/* Bytes from 0x80 on. */
+typedef struct high_masks {
+    uint64_t high, continued;
+    uint64_t lead_3, lead_4; /* the first of so many bytes, or more */
+} high_masks;
+
+/* A look at what lacks a continuation in the block, and at continuations that nothing asks for. */
+INLINE void look_at_continued(masks *m, const high_masks *h)
+{
+    uint64_t lead = h->high & ~h->continued, c = h->continued;
+    m->look |= (lead & ~(c >> 1 | 1ULL << 63)) | (h->lead_3 & ~(c >> 2 | 3ULL << 62)) |
+               (h->lead_4 & ~(c >> 3 | 7ULL << 61)) | (c & ~(lead << 1 | h->lead_3 << 2 | h->lead_4 << 3));
+    m->n_cut = lead >> 63 ? 1 : h->lead_3 >> 62 & 1 ? 2 : h->lead_4 >> 61 & 1 ? 3 : 0;
+}
+
+typedef struct run {
+    const unitok_normalizer *n;
+    const uint8_t *text;
+    int64_t n_bytes;
+    int64_t at; /* where the block begins, with a character; at the end of the run, where that is */
+    uint8_t *to, *to_end;
+    int is_after_space; /* before `at` */
+    int is_item;        /* `at` is an item that must be looked up */
+    uint8_t tail[2 * PLAIN_BLOCK_BYTES]; /* the last of the text, and zeros */
+} run;
+
+/* --------------------------------------------------------------------------------------- What is looked at ---- */
+
+/* The class of the character that text[0..n_bytes-1] begins with. */
+INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
+{
+    int length = utf8_length(text, n_bytes);
+    if (!length) return CLASS_STOP;
+    uint32_t code_point = utf8_code_point(text, length);
+    return length < 4 ? n->classes[code_point] : n->class_blocks[CLASS_BLOCK(code_point)];
+}
+
+/* Is this a character of three bytes, and 0 or MORE? Of those whose first byte cannot tell it, as in Japanese and Hindi, most
+ * are. */
+INLINE int is_calm_3(const unitok_normalizer *n, const uint8_t *c)
+{
+    if ((c[0] & 0xF0) != 0xE0 || c[0] == 0xED) return 0; /* the block has no more bytes, perhaps */
+    uint32_t bits = (uint32_t)c[0] << 16 | (uint32_t)c[1] << 8 | c[2];
+    if ((bits & 0xC0C0) != 0x8080 || bits < 0xE0A080) return 0;
+    return !(n->classes[(bits >> 4 & 0xF000) | (bits >> 2 & 0xFC0) | (bits & 0x3F)] & ~CLASS_MORE);
+}
+
+/* Where the last character of text[0..at-1] begins. */
+INLINE int64_t last_character(const uint8_t *text, int64_t at)
+{
+    do at--;
+    while (at > 0 && is_continuation(text[at]));
+    return at;
+}
+
+INLINE int ends_with_more(const unitok_normalizer *n, const uint8_t *text, int64_t at)
+{
+    int64_t last = last_character(text, at);
+    return class_has(class_of(n, text + last, at - last), CLASS_MORE);
+}
+
+/* text[0..at-1] needs no look-up, and here stands a character of this class. Returns where what must be looked up
+ * begins: here, or with the character before; -1 if nothing does. */
+INLINE int64_t find_item(const run *r, int64_t at, int class)
+{
+    const uint8_t *text = r->text;
+    if (class_has(class, CLASS_SECOND) && at > 0 && ends_with_more(r->n, text, at)) return last_character(text, at);
+    if (class_has(class, CLASS_STOP)) return at;
+    if (!class_has(class, CLASS_MORE) || text[at] >= 0x80 || at + 1 == r->n_bytes) return -1;
+    return class_has(class_of(r->n, text + at + 1, r->n_bytes - at - 1), CLASS_SECOND) ? at : -1;
+}
+
+/* ------------------------------------------------------------------------------------------------- The run ---- */
+
+/* memcpy for few bytes, 1 or more, by sizes that are known: the call would be half of a short text's time. */
+INLINE void copy_few(uint8_t *to, const uint8_t *from, int64_t n_bytes)
+{
+    uint8_t *to_end = to + n_bytes;
+    const uint8_t *end = from + n_bytes;
+    if (n_bytes >= 64) memcpy(to, from, 64), memcpy(to_end - 64, end - 64, 64);
+    else if (n_bytes >= 32) memcpy(to, from, 32), memcpy(to_end - 32, end - 32, 32);
+    else if (n_bytes >= 16) memcpy(to, from, 16), memcpy(to_end - 16, end - 16, 16);
+    else if (n_bytes >= 8) memcpy(to, from, 8), memcpy(to_end - 8, end - 8, 8);
+    else if (n_bytes >= 4) memcpy(to, from, 4), memcpy(to_end - 4, end - 4, 4);
+    else to[0] = from[0], to[n_bytes / 2] = from[n_bytes / 2], to_end[-1] = end[-1];
+}
+
+/* What is left of the text, if so many bytes of it cannot be read: with zeros behind it. */
+INLINE const uint8_t *readable_block(run *r, int64_t n_bytes)
+{
+    const uint8_t *block = r->text + r->at;
+    int64_t n_left = r->n_bytes - r->at;
+    if (LIKELY(n_left >= n_bytes)) return block;
+    memset(r->tail, 0, sizeof r->tail);
+    copy_few(r->tail, block, n_left);
+    return r->tail;
+}
+
+/* The first bit from k on that is 0, or 64. */
+INLINE int first_zero(uint64_t bits, int k)
+{
+    uint64_t zeros = ~bits >> k;
+    return zeros ? k + lowest_bit(zeros) : 64;
+}
+
+INLINE uint64_t bits_from(int k)
+{
+    return k < 64 ? ~0ULL << k : 0;
+}
+
+/* Takes a block, or what is left of the text, of which this is `m`. */
+INLINE void take_block(run *r, const uint8_t *block, masks m)
+{
+    int64_t n_left = r->n_bytes - r->at;
+    int n_block = n_left < PLAIN_BLOCK_BYTES ? (int)n_left : PLAIN_BLOCK_BYTES - m.n_cut;
+    uint64_t again = m.spaces & (m.spaces << 1 | (uint64_t)r->is_after_space);
+    uint64_t left = (m.look | again) & ~bits_from(n_block);
+    uint8_t *to = r->to; /* where byte k goes: those before are done, 64 bytes from k on are copied */
+    int k = 0;
+    memcpy(to, block, PLAIN_BLOCK_BYTES);
+    while (left) {
+        int here = lowest_bit(left);
+        left &= left - 1;
+        if (m.spaces >> here & 1) {
+            to[here - k] = ' ';
+            to += here - k + (int)(~again >> here & 1);
+            k = first_zero(m.spaces, here);
+            if (k > n_block) k = n_block;
+            left &= bits_from(k);
+        } else if (is_calm_3(r->n, block + here)) {
+            continue;
+        } else {
+            int class = class_of(r->n, r->text + r->at + here, n_left - here);
+            int64_t item = find_item(r, r->at + here, class);
+            if (item >= 0) {
+                r->to = to + (item - r->at - k);
+                r->at = item;
+                r->is_item = 1;
+                return;
+            }
+            if (!(class & CLASS_BECOMES)) continue;
+            to += here - k;
+            *to++ = (uint8_t)(class ^ CLASS_BECOMES);
+            k = here + (block[here] < 0x80 ? 1 : block[here] < 0xE0 ? 2 : 3);
+        }
+        if (n_left < PLAIN_BLOCK_BYTES + k) block = readable_block(r, PLAIN_BLOCK_BYTES + k);
+        memcpy(to, block + k, PLAIN_BLOCK_BYTES);
+    }
+    r->to = to + (n_block - k);
+    r->at += n_block;
+    r->is_after_space = m.spaces >> (n_block - 1) & 1;
+}
+
+INLINE void begin_run(run *r, const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes, int is_after_space,
+                      uint8_t *out, int64_t room)
+{
+    r->n = n;
+    r->text = text;
+    r->n_bytes = n_bytes;
+    r->at = 0;
+    r->to = out;
+    r->to_end = out + room;
+    r->is_after_space = is_after_space;
+    r->is_item = 0;
+}
+
+INLINE int goes_on(const run *r)
+{
+    return !r->is_item && r->at < r->n_bytes && r->to_end - r->to >= PLAIN_ROOM_BYTES;
+}
+
+INLINE plain_run end_run(run *r, int is_after_space, const uint8_t *out)
+{
+    const uint8_t *text = r->text;
+    if (!r->is_item && r->at < r->n_bytes && ends_with_more(r->n, text, r->at)) { /* no room to see what follows */
+        int64_t last = last_character(text, r->at);
+        r->to -= r->at - last;
+        r->at = last;
+    }
+    if (r->at > 0) is_after_space = text[r->at - 1] < 0x80 && r->n->plain.kinds[text[r->at - 1]] & BYTE_SPACE;
+    return (plain_run){r->at, r->to - out, is_after_space};
+}
+
+/* The whole, in the function of each CPU: LOOK makes the masks of a block. */
+#define RUN_PLAIN(LOOK)                                                                                                \
+    run r;                                                                                                             \
+    begin_run(&r, n, text, n_bytes, is_after_space, out, room);                                                        \
+    while (goes_on(&r)) {                                                                                              \
+        const uint8_t *block = readable_block(&r, PLAIN_BLOCK_BYTES);                                                 \
+        take_block(&r, block, LOOK(&n->plain, block));                                                                 \
+    }                                                                                                                  \
+    return end_run(&r, is_after_space, out)

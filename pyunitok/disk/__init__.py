@@ -1,0 +1,1 @@
+"""Durable files: written whole or not at all, hashed, resumable; and files behind URLs."""

@@ -1,0 +1,279 @@
+"""Writing files that are whole or not there: OutFile, which appends terabytes and hashes them, a lock, small helpers.
+
+A file is written as NAME.partial and takes its name when it is complete and on the disk.
+
+Writing through the page cache costs a core a second or more for every 1.5 GB (it finds and fills pages that nobody will
+read soon), which the encoder needs more. So once a file is large, its buffers go to the disk directly (O_DIRECT). What
+stays small is written the usual way and stays in the cache for whoever opens it next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import mmap
+import os
+from pathlib import Path
+
+from pyunitok.disk.hashing import ChunkHash, Hashed
+from pyunitok.errors import OutputError
+
+BUFFER_BYTES = 4 << 20  # what one write takes; a multiple of any disk's block
+DIRECT_FROM_BYTES = 64 << 20
+
+
+def partial_name(path: Path) -> Path:
+    """What a file is called until it is complete."""
+    return path.with_name(path.name + ".partial")
+
+
+def check_target(path: Path, *, overwrite: bool) -> None:
+    """OutputError where no file may appear under this name: said before the work, not after it."""
+    if path.is_dir():
+        raise OutputError(f"{path} is a directory; name a file in it")
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path} is no regular file and cannot be replaced")
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path} exists; --overwrite replaces it")
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on the disk, where the system lets one ask for that."""
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def write_whole(path: Path, data: bytes | bytearray) -> None:
+    """A small file at once: under its name and on the disk, or not there."""
+    partial = partial_name(path)
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def lock_path(out: Path) -> Path:
+    return partial_name(out.with_name(out.name + ".lock"))
+
+
+class OutputLock:
+    """Whoever holds it is the only process that writes OUT and what belongs to it, from first byte to last rename.
+
+    A file of its own, as those written change their names. flock: a killed process loses it. OutputError where another
+    process has it; where the system has no locks, nothing.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self.path = lock_path(out)
+        self._fd = -1
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            return
+        while self._fd < 0:
+            try:
+                fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            except OSError as error:
+                raise OutputError(f"{out}: cannot be written: {error.strerror}") from error
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(fd)
+                raise OutputError(f"{out}: another process is writing it") from None
+            except OSError:  # a file system without locks
+                self._fd = fd
+                return
+            if _is_still(fd, self.path):
+                self._fd = fd
+            else:  # the one before us has removed it between our open and our flock
+                os.close(fd)
+
+    def release(self) -> None:
+        """Remove the lock's file and let go; a second call does nothing."""
+        if self._fd >= 0:
+            self.path.unlink(missing_ok=True)
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _is_still(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+class OutFile:
+    """A file that only grows, at `path`, locked against a second writer where the system can.
+
+    n_bytes  appended so far
+
+    What was there is cut to nothing; or with `state` to the length it says, its last chunk is read and compared, and
+    writing goes on as if it had never stopped.
+
+    OutputError where the file cannot be opened or written (a full disk, another process at it), naming file and byte;
+    or where it is not what `state` says.
+
+        flushed: a whole number of buffers ─┐        ┌─ n_bytes
+        [ BUFFER_BYTES | BUFFER_BYTES | ... | buffer ]
+    """
+
+    def __init__(self, path: Path, state: Hashed | None = None) -> None:
+        self.path = path
+        self.n_bytes = 0
+        self._filled = 0
+        self._direct = False
+        self._may_be_direct = hasattr(os, "O_DIRECT")
+        self._hash = ChunkHash()
+        self._buffer = mmap.mmap(-1, BUFFER_BYTES)  # page-aligned, as direct writes demand; freed with its last view
+        self._fd = self._sync_fd = -1
+        flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | (0 if state else os.O_CREAT)
+        try:
+            self._fd = os.open(path, flags, 0o666)
+            self._lock()
+            # Of its own offset and without O_DIRECT: what has not filled a buffer goes through it, see save().
+            self._sync_fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+            if state is None:
+                os.ftruncate(self._fd, 0)
+            else:
+                self._restore(state)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, FileNotFoundError) and state is not None:
+                raise OutputError(f"{path} is gone, and was needed to go on; --overwrite starts again") from error
+            if isinstance(error, OSError):
+                raise OutputError(f"{path}: cannot be opened for writing: {error.strerror}") from error
+            raise
+
+    def write(self, data: memoryview) -> int:
+        """Take all of these bytes; returns how many."""
+        n_taken = len(data)
+        self._hash.update(data)
+        while len(data):
+            part = data[: BUFFER_BYTES - self._filled]
+            self._buffer[self._filled : self._filled + len(part)] = part
+            self._filled += len(part)
+            self.n_bytes += len(part)
+            data = data[len(part) :]
+            if self._filled == BUFFER_BYTES:
+                self._flush()
+        return n_taken
+
+    def save(self) -> Hashed:
+        """Hand all that was written to the system, and say what the file holds; sync() then puts it on the disk.
+
+        The buffer's part is written where it belongs and kept, so that later writes stay aligned.
+        """
+        if self._filled:
+            os.lseek(self._sync_fd, self.n_bytes - self._filled, os.SEEK_SET)
+            self._write_all(self._sync_fd, memoryview(self._buffer)[: self._filled])
+        return self._hash.state()
+
+    def sync(self) -> None:
+        """Put on the disk what save() or a full buffer has written; another thread may go on writing meanwhile."""
+        try:
+            os.fsync(self._sync_fd)
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot be put on the disk: {error.strerror}") from error
+
+    def finish(self) -> list[str]:
+        """Write the rest, put everything on the disk, close; the XXH64 of each HASH_CHUNK_BYTES."""
+        self._set_direct(False)  # the rest is no whole number of blocks
+        self._flush()
+        self.sync()
+        self.close()
+        return self._hash.state().all_digests()
+
+    def close(self) -> None:
+        """Close without finishing; a second call does nothing. What was flushed stays in the file."""
+        for fd in (self._fd, self._sync_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._sync_fd = -1
+
+    def _restore(self, state: Hashed) -> None:
+        """Cut the file to what it was, and load hash and buffer; reads the last chunk."""
+        size, n_bytes = os.fstat(self._fd).st_size, state.n_bytes
+        if size < n_bytes:
+            raise OutputError(
+                f"{self.path}: {size} bytes, and {n_bytes} had been written: something has cut it since; "
+                "--overwrite starts again"
+            )
+        os.ftruncate(self._fd, n_bytes)
+        self._hash = ChunkHash(state.digests)
+        self._filled = n_bytes % BUFFER_BYTES
+        buffer_at = n_bytes - self._filled
+        at = os.lseek(self._fd, min(state.rest_at, buffer_at), os.SEEK_SET)
+        while at < n_bytes and (piece := os.read(self._fd, min(BUFFER_BYTES, n_bytes - at))):
+            self._hash.update(memoryview(piece)[max(0, state.rest_at - at) :])
+            kept = piece[max(0, buffer_at - at) :]
+            into = max(0, at - buffer_at)
+            self._buffer[into : into + len(kept)] = kept
+            at += len(piece)
+        if self._hash.state() != state:
+            raise OutputError(
+                f"{self.path}: bytes {state.rest_at} to {n_bytes} are not those that were written (another XXH64); "
+                "--overwrite starts again"
+            )
+        os.lseek(self._fd, buffer_at, os.SEEK_SET)
+        self.n_bytes = n_bytes
+
+    def _lock(self) -> None:
+        """Until the file is closed. A renamed file keeps its lock, a killed process loses it."""
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            return
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputError(f"{self.path}: another process is writing it") from None
+        except OSError:
+            return  # a file system without locks
+
+    def _flush(self) -> None:
+        if self._may_be_direct and self.n_bytes >= DIRECT_FROM_BYTES and self._filled == BUFFER_BYTES:
+            self._set_direct(True)
+        self._write_all(self._fd, memoryview(self._buffer)[: self._filled])
+        self._filled = 0
+
+    def _write_all(self, fd: int, rest: memoryview) -> None:
+        """The buffer, or what there is of it, which ends at n_bytes."""
+        while len(rest):
+            try:
+                n_written = os.write(fd, rest)
+            except OSError as error:
+                if self._direct and error.errno == errno.EINVAL:
+                    self._give_up_direct()  # this file system cannot after all
+                    continue
+                at = self.n_bytes - len(rest)
+                raise OutputError(f"{self.path}: byte {at}: cannot be written: {error.strerror}") from error
+            rest = rest[n_written:]
+            if len(rest) and self._direct and fd == self._fd:
+                self._give_up_direct()  # a short write leaves an offset that direct writes refuse
+
+    def _give_up_direct(self) -> None:
+        self._set_direct(False)
+        self._may_be_direct = False
+
+    def _set_direct(self, direct: bool) -> None:
+        if direct == self._direct:
+            return
+        import fcntl
+
+        flags = fcntl.fcntl(self._fd, fcntl.F_GETFL)
+        try:
+            fcntl.fcntl(self._fd, fcntl.F_SETFL, flags | os.O_DIRECT if direct else flags & ~os.O_DIRECT)
+            self._direct = direct
+        except OSError:
+            if not direct:
+                raise
+            self._may_be_direct = False

@@ -1,0 +1,286 @@
+"""Output: OUT and the files beside it while they grow; checkpoints, the commit that names them, going on from both.
+
+    new ──▶ growing ──▶ whole ──▶ committed          on the disk:  OUT.partial, OUT.ends.partial    growing
+             │   ▲        │  ▲                                     … and OUT.journal.partial        + checkpoint
+             ▼   │        ▼  │                                     OUT.ends, OUT.json, OUT          committed
+           killed: goes on from the journal
+
+A checkpoint puts data on the disk first and then says so in the journal. The commit says in the journal that all is
+whole, with the manifest, and then gives the names: the files beside OUT, OUT.json, and OUT last. Each step may be done
+twice, so a run that finds such a journal does what is left.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyunitok.disk.hashing import HASH_CHUNK_BYTES, Hashed
+from pyunitok.disk.journal import Identity, Journal, encode_run, journal_path, run_of
+from pyunitok.disk.outfile import (
+    OutFile,
+    OutputLock,
+    check_target,
+    lock_path,
+    partial_name,
+    sync_folder,
+    write_whole,
+)
+from pyunitok.errors import OutputError
+from pyunitok.tokens.array import Manifest, sidecars
+from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+# A killed run does at most one interval again. An interval costs an fsync or two and a small file, a few ms.
+CHECKPOINT_BYTES = 1 << 30  # of text
+CHECKPOINT_SECONDS = 30.0
+# Where a checkpoint takes long (a slow disk, a million inputs), the next one waits so many times as long: 2 %.
+CHECKPOINT_SHARE = 50
+
+Clock = Callable[[], float]
+EXTRA = (METADATA_SUFFIX, ERRORS_SUFFIX)  # files that some runs write, besides OUT, .ends and .json
+
+
+def _named(out: Path, suffix: str) -> Path:
+    return out.with_name(out.name + suffix)
+
+
+@dataclass(frozen=True)
+class OwnFiles:
+    """Every file that a run at this OUT may write."""
+
+    finished: list[Path]
+    unfinished: list[Path]
+
+    @property
+    def all(self) -> list[Path]:
+        return self.finished + self.unfinished
+
+
+def own_files(out: Path) -> OwnFiles:
+    finished = [out, *sidecars(out), *(_named(out, suffix) for suffix in EXTRA)]
+    journal = journal_path(out)
+    return OwnFiles(finished, [journal, partial_name(journal), lock_path(out), *map(partial_name, finished)])
+
+
+def find(
+    out: Path, run: Identity, *, overwrite: bool = False, differences: Callable[[Manifest], list[str]] | None = None
+) -> Journal | Manifest | None:
+    """What is there of this very run: its journal, the manifest of its finished OUT, or nothing. Writes nothing.
+
+    differences  what a finished OUT has otherwise than this run's would; by default what the runs have
+
+    OutputError where there is anything else that must not be replaced; it says what differs.
+    """
+    for target in own_files(out).finished:
+        check_target(target, overwrite=True)
+    if overwrite:
+        return None
+    journal = Journal.read(journal_path(out))
+    if journal is not None:
+        _refuse(journal.run.differences(run), f"{out} is unfinished, and was begun by another command")
+    elif out.exists():
+        return _check_finished(out, differences or (lambda finished: _differences_of_runs(finished, run)))
+    if journal is None or not (journal.replaces or journal.manifest):
+        for target in own_files(out).finished:
+            check_target(target, overwrite=False)
+    return journal
+
+
+def _differences_of_runs(finished: Manifest, run: Identity) -> list[str]:
+    return ["it does not say which"] if finished.run is None else run_of(finished).differences(run)
+
+
+def _refuse(differences: list[str], what: str) -> None:
+    if differences:
+        raise OutputError(f"{what} ({'; '.join(differences)}); --overwrite starts again")
+
+
+def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> Manifest:
+    """The manifest of OUT, which is there and whole and was made by this very run; else OutputError."""
+    ends, described = sidecars(out)
+    if not described.exists():
+        raise OutputError(f"{out} exists; --overwrite replaces it")
+    manifest = Manifest.read(described)
+    _refuse(differences(manifest), f"{out} exists, and was made by another command")
+    sizes = manifest.sizes()
+    for path, n_bytes in ((out, sizes[""]), (ends, sizes[".ends"])):
+        if not path.exists() or path.stat().st_size != n_bytes:
+            raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest; --overwrite starts again")
+    if manifest.run and manifest.run.get("metadata") and not _named(out, METADATA_SUFFIX).exists():
+        raise OutputError(f"{_named(out, METADATA_SUFFIX)} is gone; --overwrite starts again")
+    return manifest
+
+
+class Output:
+    """The files of one run, locked against all others. A context: leaving it closes the files and keeps what is there.
+
+    ids, ends   OutFile
+    finished    the manifest, where this very run was finished before; there is nothing to do then
+    progress    what the last checkpoint of this very run said, where there is one
+    safe_bytes  of text, that the last checkpoint accounts for
+    """
+
+    def __init__(
+        self, out: Path, run: Identity, *, overwrite: bool = False, extra: Sequence[str] = (),
+        differences: Callable[[Manifest], list[str]] | None = None, clock: Clock = time.monotonic,
+    ) -> None:  # fmt: skip
+        """Take the lock, and go on with what find() finds; OutputError from there, or where nothing can be written.
+
+        extra  which of EXTRA the run writes; one that stays empty gets no name
+        """
+        self.out = out
+        self.finished: Manifest | None = None
+        self.progress: dict[str, Any] | None = None
+        self.files: dict[str, OutFile] = {}
+        self._run, self._run_json = run, encode_run(run)
+        self._overwrite = overwrite
+        self._suffixes = ("", ".ends", *extra)
+        self._clock = clock
+        self.safe_bytes, self._last, self._took = 0, clock(), 0.0  # of the last checkpoint
+        self._pool: ThreadPoolExecutor | None = None
+        self._syncing: Future[None] | None = None
+        self._lock = OutputLock(out)
+        try:
+            self._start(find(out, run, overwrite=overwrite, differences=differences))
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def ids(self) -> OutFile:
+        return self.files[""]
+
+    @property
+    def ends(self) -> OutFile:
+        return self.files[".ends"]
+
+    # ------------------------------------------------------------------------------------------ what is there
+
+    def _start(self, found: Journal | Manifest | None) -> None:
+        if self._overwrite:
+            journal_path(self.out).unlink(missing_ok=True)  # before anything it speaks of changes
+            sync_folder(self.out.parent)
+        if isinstance(found, Manifest):
+            self.finished = found
+        elif isinstance(found, Journal):
+            self._overwrite = found.replaces
+            if found.manifest is not None:
+                self._complete(found)
+            else:
+                self.progress, self.safe_bytes = found.progress, found.progress["bytes"]
+                self._open(found.files)
+        else:
+            self._open({})
+
+    def _open(self, states: dict[str, Hashed]) -> None:
+        for suffix in self._suffixes:
+            self.files[suffix] = OutFile(self.partial(suffix), states.get(suffix))
+
+    def _complete(self, journal: Journal) -> None:
+        """Do what is left of a commit."""
+        assert journal.manifest is not None
+        for suffix, state in journal.files.items():
+            found = [path for path in (self.partial(suffix), _named(self.out, suffix)) if path.exists()]
+            if not found or found[0].stat().st_size != state.n_bytes:
+                raise OutputError(
+                    f"{self.partial(suffix)} was whole, with {state.n_bytes} bytes, and is not any more; "
+                    "--overwrite starts again"
+                )
+        self._name(list(journal.files), journal.manifest)
+        self.finished = Manifest.read(sidecars(self.out)[1])
+
+    def partial(self, suffix: str) -> Path:
+        return partial_name(_named(self.out, suffix))
+
+    # --------------------------------------------------------------------------------------------- checkpoints
+
+    def is_due(self, n_bytes: int) -> bool:
+        """Whether it is time for a checkpoint, n_bytes of text behind us."""
+        if self._syncing is not None and not self._syncing.done():
+            return False
+        seconds = self._clock() - self._last
+        enough = n_bytes - self.safe_bytes >= CHECKPOINT_BYTES or seconds >= CHECKPOINT_SECONDS
+        return enough and seconds >= CHECKPOINT_SHARE * self._took
+
+    def checkpoint(self, progress: dict[str, Any], *, wait: bool = False) -> None:
+        """Make safe what was written so far; unless told to wait, another thread waits for the disk.
+
+        progress["bytes"] is how much text is behind us; the rest is the caller's own.
+
+        OutputError if this checkpoint fails or, without waiting, if the one before it did.
+        """
+        from concurrent.futures import ThreadPoolExecutor
+
+        self._wait()
+        self._last, self.safe_bytes = self._clock(), progress["bytes"]
+        states = {suffix: file.save() for suffix, file in self.files.items()}
+        journal = Journal(self._run, self._overwrite, states, progress)
+        self._pool = self._pool or ThreadPoolExecutor(1, "checkpoint")
+        self._syncing = self._pool.submit(self._make_safe, journal, self._last)
+        if wait:
+            self._wait()
+
+    def _make_safe(self, journal: Journal, began: float) -> None:
+        for file in self.files.values():
+            file.sync()
+        journal.write(journal_path(self.out), self._run_json)
+        self._took = self._clock() - began
+
+    def _wait(self) -> None:
+        """Until the checkpoint under way is done; raises what it raised."""
+        if self._syncing is not None:
+            self._syncing.result()
+            self._syncing = None
+
+    # --------------------------------------------------------------------------------------------- the commit
+
+    def commit(self, manifest: Manifest) -> None:
+        """Give everything its name; fills in manifest.hash."""
+        self._wait()
+        digests = {suffix: file.finish() for suffix, file in self.files.items()}
+        manifest.hash = {"algorithm": "xxh64", "chunk_bytes": HASH_CHUNK_BYTES}
+        manifest.hash |= {"tokens": digests[""], "ends": digests[".ends"]}
+        # An extra file that stayed empty is not to be there.
+        states = {k: Hashed(file.n_bytes) for k, file in self.files.items() if file.n_bytes or k not in EXTRA}
+        text = manifest.to_json().decode()
+        Journal(self._run, self._overwrite, states, {}, text).write(journal_path(self.out), self._run_json)
+        self._name(list(states), text)
+
+    def _name(self, suffixes: list[str], manifest: str) -> None:
+        """The commit's renames, all or those that are left; OUT is whole as soon as it is there."""
+        partial = self.partial("")
+        if partial.exists() and self.out.exists():
+            self.out.unlink()  # an older OUT must never stand beside new files
+            sync_folder(self.out.parent)
+        for suffix in (".ends", *EXTRA):
+            if suffix not in suffixes:  # an older run's, or empty
+                self.partial(suffix).unlink(missing_ok=True)
+                _named(self.out, suffix).unlink(missing_ok=True)
+            elif self.partial(suffix).exists():
+                self.partial(suffix).replace(_named(self.out, suffix))
+        write_whole(sidecars(self.out)[1], manifest.encode())
+        sync_folder(self.out.parent)
+        if partial.exists():
+            partial.replace(self.out)
+            sync_folder(self.out.parent)
+        journal_path(self.out).unlink()
+
+    def close(self) -> None:
+        """Close the files and let go of the lock; what is there stays."""
+        if self._pool is not None:
+            self._pool.shutdown()
+        for file in self.files.values():
+            file.close()
+        self._lock.release()

@@ -1,0 +1,274 @@
+"""merge(): finished token files, one after another, into one.
+
+    part 0   [ ids ][ ends ]  ─▶  OUT       [ ids of part 0 | ids of part 1 | … ]
+    part 1   [ ids ][ ends ]  ─▶  OUT.ends  [ ends of part 0 | ends of part 1 + tokens of part 0 | … ]
+
+The parts' hashes are verified as they are read. What comes out of all shards of a run is what that run would have
+written undivided, to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pyunitok
+from pyunitok.disk.hashing import HASH_CHUNK_BYTES, ChunkHash
+from pyunitok.disk.journal import Identity, InputIdentity, journal_path
+from pyunitok.disk.output import EXTRA, Output
+from pyunitok.errors import OutputError
+from pyunitok.run.shard import SHARD_OPTIONS
+from pyunitok.run.tally import Progress
+from pyunitok.tokens.array import InputRecord, Manifest, sidecars
+from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, MetadataFile, errors_path, metadata_path
+
+PIECE_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Part:
+    """A finished token file to be joined."""
+
+    path: Path
+    manifest: Manifest
+    has_metadata: bool
+
+    @property
+    def n_bytes(self) -> int:
+        """Of OUT and OUT.ends."""
+        return self.manifest.tokens * np.dtype(self.manifest.dtype).itemsize + self.manifest.documents * 8
+
+
+def merge(
+    paths: Sequence[Path],
+    out: Path,
+    *,
+    overwrite: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> tuple[Manifest, bool]:
+    """Join the parts in this order; the manifest of OUT, and whether it was there already.
+
+    OutputError, before anything is written, where a part is not finished, or they do not fit together: it names the
+    part and what differs. Of shards of one run all must be there, in order. OutputError also where a part's bytes are
+    not those of its hashes.
+
+    Memory: a few pieces of 4 MiB. An interrupted merge is done again; an interrupted commit is completed.
+    """
+    parts = open_parts(paths, out)
+    merged = combined([part.manifest for part in parts])
+    run = Identity({"command": "merge"}, [_identity(part) for part in parts])
+    opened = Output(
+        out, run, overwrite=overwrite, extra=EXTRA if parts[0].has_metadata else [ERRORS_SUFFIX],
+        differences=lambda there: _differences(there, merged),
+    )  # fmt: skip
+    with opened as output:
+        if output.finished is not None:
+            return output.finished, True
+        append(output, parts, on_progress)
+        output.commit(merged)
+    return merged, False
+
+
+def open_parts(paths: Sequence[Path], out: Path) -> list[Part]:
+    """Parts that can be joined in this order; OutputError as merge() says."""
+    if not paths:
+        raise OutputError("there are no parts to merge")
+    parts = [_open(path, out) for path in paths]
+    for part in parts[1:]:
+        _check_fit(parts[0], part)
+    _check_shards(parts)
+    return parts
+
+
+def append(output: Output, parts: Sequence[Part], on_progress: Callable[[Progress], None] | None = None) -> None:
+    """Write all parts, verified as they are read, into an output that is still empty."""
+    progress = Progress(compressed_total=sum(part.n_bytes for part in parts))
+    for part in parts:
+        _append(output, part, progress, on_progress or (lambda _: None))
+    _append_sidecars(output, parts)
+
+
+def _open(path: Path, out: Path) -> Part:
+    """OutputError where it is no finished token file, or OUT itself."""
+    if path.exists() and out.exists() and path.samefile(out):
+        raise OutputError(f"{path} is to be read and to be overwritten; name another output")
+    if journal_path(path).exists():
+        raise OutputError(f"{path} is not finished; the command that was writing it goes on if it is run again")
+    described = sidecars(path)[1]
+    if not path.exists() or not described.exists():
+        raise OutputError(f"{path}: no finished token file; it and {described.name} must be there")
+    part = Part(path, Manifest.read(described), metadata_path(path).exists())
+    expected = {path: part.manifest.tokens * np.dtype(part.manifest.dtype).itemsize}
+    expected[sidecars(path)[0]] = part.manifest.documents * 8
+    for file, n_bytes in expected.items():
+        if not file.exists() or file.stat().st_size != n_bytes:
+            raise OutputError(f"{file} does not have the {n_bytes} bytes of its manifest")
+    if part.manifest.hash.get("chunk_bytes") != HASH_CHUNK_BYTES:
+        raise OutputError(f"{described}: hashes of another chunk size than {HASH_CHUNK_BYTES}")
+    return part
+
+
+# What parts must have in common, and how to call it.
+_FIT: dict[str, Callable[[Part], Any]] = {
+    "model sha256": lambda part: part.manifest.model.get("sha256"),
+    "algorithm": lambda part: part.manifest.algorithm,
+    "dtype": lambda part: part.manifest.dtype,
+    "eod": lambda part: part.manifest.eod,
+    "metadata": lambda part: part.has_metadata,
+    "number of shards": lambda part: part.manifest.shard and part.manifest.shard["count"],
+}
+# What shards must have in common besides.
+_FIT_SHARDS: dict[str, Callable[[Part], Any]] = {
+    "options": lambda part: _whole_run(part.manifest),
+    "inputs of all shards": lambda part: part.manifest.shard and part.manifest.shard["all_inputs"],
+}
+
+
+def _check_fit(first: Part, part: Part) -> None:
+    common = _FIT | (_FIT_SHARDS if first.manifest.shard else {})
+    differ = [
+        f"{name} {value_of(first)} there, {value_of(part)} here"
+        for name, value_of in common.items()
+        if value_of(first) != value_of(part)
+    ]
+    if differ:
+        raise OutputError(f"{part.path} does not fit {first.path}: {'; '.join(differ)}")
+
+
+def _check_shards(parts: Sequence[Part]) -> None:
+    """OutputError unless the parts are no shards, or all of a run's, in order."""
+    if parts[0].manifest.shard is None:
+        return
+    count, seen = parts[0].manifest.shard["count"], dict[int, Part]()
+    for part in parts:
+        assert part.manifest.shard is not None  # _check_fit
+        index = part.manifest.shard["index"]
+        if index in seen:
+            raise OutputError(f"{part.path} and {seen[index].path} are both shard {index}/{count}")
+        seen[index] = part
+    missing = [str(index) for index in range(count) if index not in seen]
+    if missing:
+        more = f" and {len(missing) - 9} more" if len(missing) > 9 else ""
+        raise OutputError(f"shards are missing of {count}: {', '.join(missing[:9])}{more}")
+    for place, (index, part) in enumerate(seen.items()):
+        if index != place:
+            raise OutputError(f"{part.path} is shard {index}/{count} and stands in place {place}; give them in order")
+
+
+def _whole_run(manifest: Manifest) -> dict[str, Any] | None:
+    """The options of the undivided run, of a shard's manifest."""
+    options = dict(manifest.run or {})
+    for name in SHARD_OPTIONS:
+        options.pop(name, None)
+    return options or None
+
+
+def combined(manifests: Sequence[Manifest]) -> Manifest:
+    """The manifest of all, without hashes."""
+    return replace(
+        manifests[0],
+        tokens=sum(manifest.tokens for manifest in manifests),
+        documents=sum(manifest.documents for manifest in manifests),
+        bytes=sum(manifest.bytes for manifest in manifests),
+        inputs=_records(manifests),
+        hash={},
+        shard=None,
+        run=_whole_run(manifests[0]) if manifests[0].shard else None,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        pyunitok=pyunitok.__version__,
+    )
+
+
+def _records(manifests: Sequence[Manifest]) -> list[InputRecord]:
+    """Of all inputs; ranges of one file are one again."""
+    records: list[InputRecord] = []
+    for manifest in manifests:
+        part = (manifest.shard or {}).get("range")
+        if part and part[0]:
+            records[-1] = _joined(records[-1], *manifest.inputs)
+        else:
+            records += manifest.inputs
+    return records
+
+
+def _joined(begin: InputRecord, rest: InputRecord) -> InputRecord:
+    """The record of a file's beginning and of the range behind it, which may hold nothing and tell nothing then."""
+    added = {name: getattr(begin, name) + getattr(rest, name)
+             for name in ("size", "bytes", "documents", "tokens", "skipped")}  # fmt: skip
+    if rest.bytes:
+        added["ends_with_separator"] = rest.ends_with_separator
+    known = begin.seconds is not None and rest.seconds is not None
+    return replace(begin, **added, seconds=round((begin.seconds or 0) + (rest.seconds or 0), 3) if known else None)
+
+
+def _identity(part: Part) -> InputIdentity:
+    status = part.path.stat()
+    return InputIdentity(str(part.path), "tokens", "none", status.st_size, status.st_mtime_ns)
+
+
+def _differences(there: Manifest, merged: Manifest) -> list[str]:
+    """What a finished OUT has otherwise than these parts would give."""
+    names = ("model", "eod", "dtype", "algorithm", "tokens", "documents", "bytes", "run")
+    differ = [f"{name}: {getattr(there, name)} there, {getattr(merged, name)} here" for name in names
+              if getattr(there, name) != getattr(merged, name)]  # fmt: skip
+    return differ or ([] if there.inputs == merged.inputs else ["inputs"])
+
+
+def _append(output: Output, part: Part, progress: Progress, on_progress: Callable[[Progress], None]) -> None:
+    """One part's ids and ends, verified as they are read."""
+    base = output.ids.n_bytes // np.dtype(part.manifest.dtype).itemsize
+
+    def count(n_bytes: int) -> None:
+        progress.compressed += n_bytes
+        progress.bytes += n_bytes
+        on_progress(progress)
+
+    for piece in _pieces(part.path, part.manifest.hash["tokens"]):
+        output.ids.write(piece)
+        count(len(piece))
+    last = 0
+    ends_path = sidecars(part.path)[0]
+    for piece in _pieces(ends_path, part.manifest.hash["ends"]):
+        ends = np.frombuffer(piece, "<u8")
+        last = int(ends[-1])
+        output.ends.write((ends + np.uint64(base)).view(np.uint8).data)
+        count(len(piece))
+    if part.manifest.documents and last != part.manifest.tokens:
+        raise OutputError(f"{ends_path}: the last document ends at {last}, not at {part.manifest.tokens}")
+
+
+def _append_sidecars(output: Output, parts: Sequence[Part]) -> None:
+    """The metadata and the lists of what was left out, where the parts have them."""
+    for part in parts:
+        if errors_path(part.path).exists():
+            output.files[ERRORS_SUFFIX].write(memoryview(errors_path(part.path).read_bytes()))
+    if parts[0].has_metadata:
+        metadata = MetadataFile(output.files[METADATA_SUFFIX])
+        for part in parts:
+            metadata.append_file(metadata_path(part.path))
+        metadata.end()
+
+
+def _pieces(path: Path, digests: list[str]) -> Iterator[memoryview]:
+    """A file's bytes, in one buffer that is used again. OutputError as soon as a chunk is not what its hash says."""
+    buffer = memoryview(bytearray(PIECE_BYTES))
+    hashed, n_checked = ChunkHash(), 0
+
+    def check(found: list[str]) -> int:
+        for k in range(n_checked, max(len(found), n_checked)):
+            if found[k : k + 1] != digests[k : k + 1]:
+                begin, end = k * HASH_CHUNK_BYTES, min((k + 1) * HASH_CHUNK_BYTES, hashed.n_bytes)
+                raise OutputError(f"{path}: damaged: bytes {begin} to {end} have another XXH64; make it again")
+        return len(found)
+
+    with path.open("rb", buffering=0) as file:
+        while n_read := file.readinto(buffer):
+            hashed.update(buffer[:n_read])
+            n_checked = check(hashed.digests)
+            yield buffer[:n_read]
+    check(hashed.state().all_digests())

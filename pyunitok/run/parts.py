@@ -1,0 +1,226 @@
+"""A run that is done in parts, by many machines: what is planned, which parts are there, and their joining at the end.
+
+    OUT.parts/plan.json                 which run this is, and its units (units.py)
+    OUT.parts/0/OUT.0-of-5              a finished part; OUT.0-of-5.ends, .json … beside it
+    OUT.parts/attempts/                 what is being written; worth nothing when nobody writes it any more
+
+         plan ──▶ parts, by whoever ──▶ merge ──▶ OUT, OUT.ends, OUT.json …; OUT.parts is removed
+
+The driver reads names, sizes and counts, and the parts when it joins them. It may be killed at any time: the next one
+finds the plan and the parts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from pyunitok.corpus.inputs import Source
+from pyunitok.disk.journal import Identity, InputIdentity, encode_run
+from pyunitok.disk.outfile import OutputLock, sync_folder, write_whole
+from pyunitok.disk.output import EXTRA, Output, find
+from pyunitok.disk.remote import is_url
+from pyunitok.errors import InputError, OutputError
+from pyunitok.run import merge
+from pyunitok.run.pipeline import Plan, Start, check_ids, describe_model
+from pyunitok.run.reading import Room
+from pyunitok.run.tally import Progress, Tally
+from pyunitok.run.units import (
+    Counts,
+    Each,
+    Unit,
+    Work,
+    default_unit_bytes,
+    each,
+    find_part,
+    make_part,
+    plan_units,
+)
+from pyunitok.tokens.array import Manifest
+from pyunitok.tokens.metadata import ERRORS_SUFFIX
+
+LOOKING_THREADS = 16  # for parts that are there, on file systems that answer slowly
+
+
+def parts_folder(out: Path) -> Path:
+    return out.with_name(out.name + ".parts")
+
+
+def files_of_parts(out: Path) -> list[Path]:
+    """All that lies in OUT.parts: no inputs, wherever OUT is."""
+    return [path for path in parts_folder(out).rglob("*") if path.is_file()]
+
+
+def finished_parts(folder: Path) -> list[Path]:
+    """The parts in OUT.parts, in order."""
+    found = folder.glob("[0-9]*/*-of-*.json")
+    return sorted(path.with_suffix("") for path in found if re.search(r"\.\d+-of-\d+\.json$", path.name))
+
+
+@dataclass(frozen=True)
+class Planned:
+    """plan.json. replaces: the run may replace an older OUT."""
+
+    run: Identity
+    replaces: bool
+    units: list[Unit]
+
+    def write(self, folder: Path) -> None:
+        run = json.loads(encode_run(self.run))
+        values = run | {"replaces": self.replaces, "units": [unit.to_json() for unit in self.units]}
+        write_whole(folder / "plan.json", json.dumps(values).encode())
+        sync_folder(folder)
+
+    @classmethod
+    def read(cls, folder: Path) -> Planned | None:
+        """None where there is none; OutputError where it is damaged."""
+        try:
+            values = json.loads((folder / "plan.json").read_bytes())
+            run = Identity(values["options"], [InputIdentity(*item) for item in values["inputs"]])
+            units = [Unit.from_json(index, item) for index, item in enumerate(values["units"])]
+            return cls(run, values["replaces"], units)
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise OutputError(f"{folder / 'plan.json'}: damaged; --overwrite starts again") from error
+
+
+def tokenize_in_parts(
+    plan: Plan, each: Each = each, *, unit_bytes: int | None = None, keep_parts: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_start: Callable[[Start], None] | None = None,
+    on_merge: Callable[[Progress], None] | None = None,
+) -> Manifest:  # fmt: skip
+    """Like pipeline.tokenize, with units done by `each`, and plan.threads threads for each of them.
+
+    unit_bytes  see units.plan_units; None: by the sizes of the inputs
+    keep_parts  leave the parts as they are, each a token file; the manifest has no hashes then
+    on_merge    called as the parts are joined
+
+    InputError also where an input is a pipe. OutputError also where OUT.parts is another run's, or another driver is at
+    work there.
+    """
+    _check(plan)
+    plan = replace(plan, out=plan.out.absolute(), model=plan.model or describe_model(plan.tokenizer))
+    unit_bytes = unit_bytes or default_unit_bytes(plan.sources)
+    tally, on_start, folder = Tally(plan), on_start or (lambda _: None), parts_folder(plan.out)
+    run = tally.identity()
+    lock = OutputLock(folder)
+    try:
+        planned = None if plan.overwrite else Planned.read(folder)
+        replaces = plan.overwrite or (planned is not None and planned.replaces)
+        finished = _finished(plan.out, run, replaces)
+        if finished is not None:
+            on_start(Start(finished.bytes, finished.documents, complete=True))
+        else:
+            planned = _planned(plan, folder, planned, unit_bytes, each)
+            work = Work.of(plan, folder, planned.units)
+            _make_parts(work, plan.sources, planned.units, each, tally.progress, on_progress, on_start)
+            finished = _join(work, run, replaces, keep_parts, on_merge)
+        if not keep_parts:
+            _remove(folder)
+        return finished
+    finally:
+        shutil.rmtree(folder / "attempts", ignore_errors=True)  # whatever is still there, nobody waits for it
+        lock.release()
+
+
+def _check(plan: Plan) -> None:
+    """What can be said before anything is written."""
+    check_ids(plan)
+    Room.of(plan)
+    if plan.shard:
+        raise OutputError("a shard of a run is not divided again; give the whole run")
+    for source in plan.sources:
+        if source.opened is not None or (source.size_bytes is None and not is_url(source.path)):
+            raise InputError(f"{source.name}: a pipe cannot be read by other machines")
+
+
+def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
+    """The manifest if this very run is finished; OutputError where something else is there."""
+    found = find(out, run, overwrite=replaces)
+    if found is None or isinstance(found, Manifest):
+        return found
+    if found.manifest is None:
+        raise OutputError(
+            f"{out} was begun on one machine; the same command without --ray goes on, --overwrite starts again"
+        )
+    with Output(out, run) as output:  # a commit that was killed: does the rest
+        return output.finished
+
+
+def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int, each: Each) -> Planned:
+    """What is planned there, or planned now. OutputError where another run is under way."""
+    run = Tally(plan).identity()
+    run = Identity(run.options | {"unit": unit_bytes}, run.inputs)
+    if planned is not None:
+        differences = planned.run.differences(run)
+        if differences:
+            raise OutputError(
+                f"{folder} was begun by another command ({'; '.join(differences)}); --overwrite starts again"
+            )
+    else:
+        units = plan_units(plan, unit_bytes, each)
+        try:
+            _remove(folder)
+            folder.mkdir()
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot be made: {error.strerror}") from error
+        planned = Planned(run, plan.overwrite, units)
+        planned.write(folder)
+    (folder / "attempts").mkdir(exist_ok=True)
+    return planned
+
+
+def _remove(folder: Path) -> None:
+    """OUT.parts and all in it, the plan first: without it the rest means nothing."""
+    (folder / "plan.json").unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_parts(
+    work: Work, sources: Sequence[Source], units: Sequence[Unit], each: Each, progress: Progress,
+    on_progress: Callable[[Progress], None] | None, on_start: Callable[[Start], None],
+) -> None:  # fmt: skip
+    """All parts that are not there."""
+    items = [(unit, sources[unit.first : unit.end]) for unit in units]
+    with ThreadPoolExecutor(LOOKING_THREADS) as pool:
+        there = list(pool.map(partial(find_part, work), items))
+    for counts in filter(None, there):
+        _add(progress, counts)
+    on_start(Start(progress.bytes, progress.documents))
+    missing = [item for item, counts in zip(items, there, strict=True) if counts is None]
+    for _, counts in each(make_part, work, missing):
+        _add(progress, counts)
+        if on_progress:
+            on_progress(progress)
+
+
+def _add(progress: Progress, counts: Counts) -> None:
+    progress.bytes += counts.bytes
+    progress.documents += counts.documents
+    progress.tokens += counts.tokens
+    progress.compressed += counts.compressed
+
+
+def _join(
+    work: Work, run: Identity, replaces: bool, keep_parts: bool, on_merge: Callable[[Progress], None] | None
+) -> Manifest:
+    out = work.plan.out
+    parts = merge.open_parts([work.path_of(index) for index in range(work.n_units)], out)
+    manifest = merge.combined([part.manifest for part in parts])
+    if keep_parts:
+        return manifest
+    extra = EXTRA if work.plan.metadata else [ERRORS_SUFFIX]
+    with Output(out, run, overwrite=replaces, extra=extra) as output:
+        if output.finished is not None:
+            return output.finished
+        merge.append(output, parts, on_merge)
+        output.commit(manifest)
+    return manifest

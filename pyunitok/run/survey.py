@@ -1,0 +1,78 @@
+"""survey(): what a plan would read and write, and about how many tokens that makes; writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pyunitok.corpus.block import Block
+from pyunitok.corpus.inputs import Source
+from pyunitok.disk.journal import Journal
+from pyunitok.disk.output import find
+from pyunitok.packed import Packed
+from pyunitok.run.pipeline import Plan
+from pyunitok.run.reading import Inputs
+from pyunitok.run.tally import Tally
+from pyunitok.tokens.array import Manifest
+
+MAX_SAMPLES = 8  # inputs of one kind of which a beginning is read
+SAMPLE_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a run would do.
+
+    begins      "anew", "already complete", or where it would go on
+    text_bytes  of decompressed text, about; None where that is unknown, as of a pipe
+    tokens      about
+    """
+
+    begins: str
+    text_bytes: int | None
+    tokens: int | None
+
+
+def survey(plan: Plan) -> Survey:
+    """Look at a plan. Reads the beginnings of a few inputs, but nothing of pipes.
+
+    OutputError where tokenize() would refuse to begin, InputError where the beginning of an input is broken.
+    """
+    found = find(plan.out, Tally(plan).identity(), overwrite=plan.overwrite)
+    begins = "anew"
+    if isinstance(found, Manifest) or (isinstance(found, Journal) and found.manifest is not None):
+        begins = "already complete"
+    elif isinstance(found, Journal):
+        begins = f"where an earlier run was interrupted, after {found.progress['bytes']:,} bytes of text"
+    if any(source.size_bytes is None for source in plan.sources):
+        return Survey(begins, None, None)
+    text_bytes = tokens = 0
+    for kind in dict.fromkeys((source.format, source.compression) for source in plan.sources):
+        alike = [source for source in plan.sources if (source.format, source.compression) == kind]
+        text_share, token_share = _sample(plan, alike)
+        n_bytes = sum(source.size_bytes or 0 for source in alike)
+        text_bytes += round(n_bytes * text_share)
+        tokens += round(n_bytes * token_share)
+    return Survey(begins, text_bytes, tokens)
+
+
+def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
+    """Bytes of text, and tokens, for each byte of files of one format and compression."""
+    file_bytes = text_bytes = tokens = 0
+    for source in alike[:: -(-len(alike) // MAX_SAMPLES)]:
+        inputs, sampled = Inputs(replace(plan, sources=[source], threads=1)), 0
+        block = Block(np.empty(plan.block_bytes, np.uint8))
+        try:
+            while sampled < SAMPLE_BYTES and inputs.fill(block):
+                block.finish()
+                documents = Packed(block.data, block.offsets[: block.n_docs + 1])
+                tokens += len(plan.tokenizer.encode_batch(documents, threads=1).data)
+                tokens += (block.n_docs - block.open_end) * (plan.eod_id is not None)
+                sampled += block.source_bytes
+            file_bytes += inputs.compressed_position()
+        finally:
+            inputs.close()
+        text_bytes += sampled
+    return text_bytes / max(file_bytes, 1), tokens / max(file_bytes, 1)

@@ -1,0 +1,283 @@
+"""Units: a run divided into pieces of work that any machine can do, each of which writes one part of the output.
+
+    inputs   [ a.jsonl.zst, large           | b | c | d, small | e.parquet ]
+    units    [ frames 0-9 | 10-19 | 20-29   |   b c d          | e         ]    0, 1, 2, 3, 4: the order of the output
+
+A unit is a range of a file (corpus/ranges.py), a whole file, or some small files one after another. Its part is a token
+file, and at the same time a shard of the run (shard.py), so merge.py joins all of them and sees that none is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import xxhash
+
+from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.ranges import (
+    UNCOUNTED,
+    Range,
+    counted,
+    described_range,
+    followed_by,
+    open_range,
+    plan_ranges,
+    separator_of,
+)
+from pyunitok.disk import remote
+from pyunitok.disk.outfile import sync_folder
+from pyunitok.disk.output import find, own_files
+from pyunitok.errors import InputError, OutputError
+from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.shard import Shard, shard_suffix
+from pyunitok.run.tally import Tally
+from pyunitok.tokens.array import Manifest
+
+# By default there are some 4,096 units, but none smaller or larger than is good for starting it and doing it again.
+N_UNITS = 4096
+MIN_UNIT_BYTES, MAX_UNIT_BYTES = 64 << 20, 4 << 30
+FOLDER_PARTS = 1000  # in one folder: file systems do not like a million names
+
+WHOLE = Range()
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Each(Protocol):
+    """Whoever does many things: function(shared, item) for each item, anywhere and in any order; yields the number of
+    an item and its result as they are done. Raises what one of them raised."""
+
+    def __call__(
+        self, function: Callable[[Any, Item], Result], shared: Any, items: Sequence[Item]
+    ) -> Iterator[tuple[int, Result]]: ...
+
+
+def each(function: Callable[[Any, Item], Result], shared: Any, items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
+    """An Each: here, one after another."""
+    for number, item in enumerate(items):
+        yield number, function(shared, item)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """sources[first:end], or a range of the one source.
+
+    index   from 0, in the order of the output
+    before  where that range starts, or UNCOUNTED
+    """
+
+    index: int
+    first: int
+    end: int
+    part: Range = WHOLE
+    before: Position = BEGINNING
+
+    def to_json(self) -> list[Any]:
+        before = None if self.before == UNCOUNTED else self.before.to_json()
+        return [self.first, self.end, self.part.begin, self.part.end, before]
+
+    @classmethod
+    def from_json(cls, index: int, values: list[Any]) -> Unit:
+        first, end, begin, stop, before = values
+        return cls(index, first, end, Range(begin, stop), Position.from_json(before) if before else UNCOUNTED)
+
+
+def default_unit_bytes(sources: Sequence[Source]) -> int:
+    """Of the inputs as they lie there: depends on nothing but their sizes."""
+    total = sum(source.size_bytes or 0 for source in sources)
+    return max(MIN_UNIT_BYTES, min(MAX_UNIT_BYTES, total // N_UNITS))
+
+
+def plan_units(plan: Plan, n_bytes: int, each: Each = each) -> list[Unit]:
+    """All units of a run, of about n_bytes of the inputs as they lie there.
+
+    Looks for the frames of large files; where lines are to be named (metadata, skipped lines), reads those files once
+    to count them. InputError. A sample counts documents from the beginning of each input: its files are not divided.
+    """
+    divided = {} if plan.sample else _ranges(plan, n_bytes, each)
+    units: list[Unit] = []
+    room = 0  # for more small files in the last unit
+    for number, source in enumerate(plan.sources):
+        size = n_bytes if source.size_bytes is None else source.size_bytes + 1
+        if number in divided:
+            room = 0
+            for part, before in divided[number]:
+                units.append(Unit(len(units), number, number + 1, part, before))
+        elif size <= room:
+            room -= size
+            units[-1] = replace(units[-1], end=number + 1)
+        else:
+            room = n_bytes - size
+            units.append(Unit(len(units), number, number + 1))
+    return units
+
+
+def _ranges(plan: Plan, n_bytes: int, each: Each) -> dict[int, list[tuple[Range, Position]]]:
+    """Of the sources that are divided: their ranges, and where each starts."""
+    large = [number for number, source in enumerate(plan.sources) if (source.size_bytes or 0) > n_bytes]
+    items = [(plan.sources[number], separator_of(plan.sources[number], plan.separator), n_bytes) for number in large]
+    parts = {large[k]: found for k, found in each(_plan_ranges, str(Path.cwd()), items) if len(found) > 1}
+    pairs = [(number, part) for number in sorted(parts) for part in parts[number]]
+    if not (plan.metadata or plan.skip_bad):
+        starts = [UNCOUNTED if part.begin else BEGINNING for _, part in pairs]
+    else:
+        counts = [(plan.sources[number], part, separator_of(plan.sources[number], plan.separator))
+                  for number, part in pairs]  # fmt: skip
+        found = dict(each(_counted, str(Path.cwd()), counts))
+        starts = list[Position]()
+        for k, (_, part) in enumerate(pairs):
+            starts.append(followed_by(starts[-1], found[k - 1]) if part.begin else BEGINNING)
+    divided: dict[int, list[tuple[Range, Position]]] = {}
+    for (number, part), start in zip(pairs, starts, strict=True):
+        divided.setdefault(number, []).append((part, start))
+    return divided
+
+
+def _plan_ranges(cwd: str, item: tuple[Source, bytes | None, int]) -> list[Range]:
+    _stand_in(cwd, item[:1])
+    return plan_ranges(*item)
+
+
+def _counted(cwd: str, item: tuple[Source, Range, bytes | None]) -> Position:
+    _stand_in(cwd, item[:1])
+    return counted(*item)
+
+
+# --------------------------------------------------------------------------------------------------------- parts
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all units of a run have in common.
+
+    plan        without its sources
+    folder      for the parts; all machines see it
+    n_units     of the run
+    all_inputs  see Shard
+    cwd         what relative paths are relative to
+    """
+
+    plan: Plan
+    folder: Path
+    n_units: int
+    all_inputs: str
+    cwd: str
+
+    @classmethod
+    def of(cls, plan: Plan, folder: Path, units: Sequence[Unit]) -> Work:
+        listed = [[source.path, source.size_bytes, source.format] for source in plan.sources]
+        divided = [[unit.first, unit.end, unit.part.begin, unit.part.end] for unit in units]
+        digest = xxhash.xxh64_hexdigest(json.dumps([listed, divided]).encode())
+        return cls(replace(plan, sources=()), folder, len(units), digest, str(Path.cwd()))
+
+    def path_of(self, index: int) -> Path:
+        """Where a unit's part lies."""
+        n_digits = len(str((self.n_units - 1) // FOLDER_PARTS))
+        name = self.plan.out.name + shard_suffix(index, self.n_units)
+        return self.folder / f"{index // FOLDER_PARTS:0{n_digits}}" / name
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What there is in a finished part; compressed: bytes of the inputs as they lie there."""
+
+    bytes: int
+    documents: int
+    tokens: int
+    compressed: int
+
+
+def find_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts | None:
+    """Of the unit's part, if it is finished. OutputError where another run's lies there."""
+    unit, sources = item
+    path = work.path_of(unit.index)
+    if not path.exists():
+        return None
+    described = [described_range(source, unit.part) for source in sources]
+    found = find(path, Tally(_plan_of(work, unit, described)).identity())
+    assert isinstance(found, Manifest)
+    return _counts(found)
+
+
+def make_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts:
+    """Do a unit: its part is there afterwards, whole. Whoever else does the same at the same time writes the same.
+
+    It is written under a name of its own and gets the part's name when it is complete: so it does not matter whether
+    somebody who was given up for lost is still at it. InputError and OutputError as from pipeline.tokenize.
+    """
+    unit, sources = item
+    found = find_part(work, item)
+    if found:
+        return found
+    _stand_in(work.cwd, sources)
+    path = work.path_of(unit.index)
+    attempt = work.folder / "attempts" / f"{unit.index}.{uuid.uuid4().hex}"
+    try:
+        attempt.mkdir()
+        path.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{attempt}: cannot be made on {socket.gethostname()}: {error.strerror}; all machines must see the folder"
+        ) from error
+    try:
+        manifest = _tokenize(work, unit, sources, attempt / path.name)
+        _hand_over(attempt / path.name, path)
+    finally:
+        shutil.rmtree(attempt, ignore_errors=True)
+    return _counts(manifest)
+
+
+def _tokenize(work: Work, unit: Unit, sources: Sequence[Source], out: Path) -> Manifest:
+    try:
+        return tokenize(replace(_plan_of(work, unit, _opened(work, unit, sources)), out=out))
+    except InputError:
+        if unit.before != UNCOUNTED:
+            raise
+    # Once more, to say which line of the file it is.
+    before = counted(sources[0], Range(0, unit.part.begin), separator_of(sources[0], work.plan.separator))
+    unit = replace(unit, before=followed_by(BEGINNING, before))
+    return tokenize(replace(_plan_of(work, unit, _opened(work, unit, sources)), out=out, overwrite=True))
+
+
+def _opened(work: Work, unit: Unit, sources: Sequence[Source]) -> list[Source]:
+    return [open_range(source, unit.part, separator_of(source, work.plan.separator)) for source in sources]
+
+
+def _plan_of(work: Work, unit: Unit, sources: Sequence[Source]) -> Plan:
+    span = None if unit.part == WHOLE else (unit.part.begin, unit.part.end)
+    shard = Shard(unit.index, work.n_units, unit.first, work.all_inputs, span)
+    return replace(work.plan, sources=sources, shard=shard, before=unit.before, overwrite=False)
+
+
+def _stand_in(cwd: str, sources: Sequence[Source]) -> None:
+    """Relative paths mean what they meant where the command was given."""
+    if any(not (remote.is_url(source.path) or Path(source.path).is_absolute()) for source in sources):
+        try:
+            os.chdir(cwd)
+        except OSError as error:
+            raise InputError(
+                f"{cwd}: cannot be entered on {socket.gethostname()}: {error.strerror}; give inputs by absolute paths"
+            ) from error
+
+
+def _hand_over(made: Path, path: Path) -> None:
+    """Give finished files their names, the token file last."""
+    for file in own_files(made).finished[::-1]:
+        if file.exists():
+            file.replace(path.with_name(path.name + file.name.removeprefix(made.name)))
+    sync_folder(path.parent)
+
+
+def _counts(manifest: Manifest) -> Counts:
+    compressed = sum(record.size or 0 for record in manifest.inputs)
+    return Counts(manifest.bytes, manifest.documents, manifest.tokens, compressed)

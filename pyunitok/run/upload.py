@@ -1,0 +1,205 @@
+"""Outputs behind URLs: a token file is made in a spool folder here, and uploaded as a whole when it is complete.
+
+    spool: grows, is interrupted, goes on, is whole ──▶ OUT.ends and others, OUT.json, OUT last ──▶ spool removed
+
+Stores know no appending, so what is uploaded at once, a token file or with --shard a part of one, is the unit of
+resume there. Until all of it has arrived the spool stays, and the same command goes on where it was: with the work, or
+with the upload alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from pyunitok.disk import remote
+from pyunitok.disk.journal import Identity, run_of
+from pyunitok.disk.outfile import OutputLock
+from pyunitok.disk.output import own_files
+from pyunitok.errors import OutputError, UnitokError
+from pyunitok.run.pipeline import Plan, Start, tokenize
+from pyunitok.run.tally import Progress, Tally
+from pyunitok.tokens.array import Manifest, sidecars
+
+# Here a file appears when it is complete. Elsewhere it gets its name then.
+STORES = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "oci", "hf", "memory"}
+REPLACES = "replaces"  # a file in the spool folder: the run was begun with --overwrite
+
+
+class Spool:
+    """The place here of a token file that belongs behind a URL.
+
+    out     the path here
+    folder  its own folder, the same one for the same URL; in `parent`, by default in the system's temporary folder
+    """
+
+    def __init__(self, url: str, parent: Path | None = None) -> None:
+        """InputError where nothing knows such URLs. Nothing is made yet."""
+        name = url.rstrip("/").rpartition("/")[2]
+        if url.endswith("/") or not name:
+            raise OutputError(f"{url} is a folder; name a file in it")
+        self.url = url
+        self._fs, self._path = remote.file_system(url)
+        key = hashlib.sha256(str(self._fs.unstrip_protocol(self._path)).encode()).hexdigest()[:16]
+        self.folder = (parent or _own_temporary_folder()) / f"{name}.{key}"
+        self.out = self.folder / name
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Make the folder, and keep other processes from using it. OutputError where that cannot be."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self.folder}: cannot be made: {error.strerror}") from error
+        lock = OutputLock(self.folder)
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # not empty, or gone
+                self.folder.rmdir()
+            lock.release()
+
+    def begin(self, run: Identity, *, overwrite: bool) -> Manifest | None:
+        """What the URL holds if this very run is finished there; None where there is work to do.
+
+        OutputError where it holds something else, unless that is to be replaced.
+        """
+        if overwrite:
+            (self.folder / REPLACES).touch()
+        if (self.folder / REPLACES).exists() or self._size("") is None:
+            self._try_writing()
+            return None
+        exists = f"{self.url} exists"
+        if self._size(".json") is None:
+            raise OutputError(f"{exists}; --overwrite replaces it")
+        manifest = Manifest.parse(self._asked(lambda: self._fs.cat_file(self._path + ".json")), self.url + ".json")
+        differences = run_of(manifest).differences(run) if manifest.run is not None else ["nothing says by what"]
+        if differences:
+            what = "; ".join(differences)
+            raise OutputError(f"{exists}, and was made by another command ({what}); --overwrite replaces it")
+        for suffix, n_bytes in manifest.sizes().items():
+            if self._size(suffix) != n_bytes:
+                wrong = f"{self.url}{suffix} does not have the {n_bytes} bytes of its manifest"
+                raise OutputError(f"{wrong}; --overwrite starts again")
+        self.remove()
+        return manifest
+
+    def upload(self, on_file: Callable[[str, int], None] | None = None) -> None:
+        """Put the finished files behind the URL, OUT last, and remove the folder. on_file(url, bytes) before each.
+
+        OutputError after remote.ATTEMPTS at one of them; nothing here is lost then.
+        """
+        try:
+            if self._size("") is not None:  # an older OUT must never stand beside new files
+                self._asked(lambda: self._fs.rm_file(self._path))
+            for path in self._finished_files():
+                suffix = path.name.removeprefix(self.out.name)
+                n_bytes = path.stat().st_size
+                if on_file:
+                    on_file(self.url + suffix, n_bytes)
+                self._put(path, self._path + suffix)
+                if self._size(suffix) != n_bytes:
+                    raise OutputError(f"{self.url}{suffix} is not there with its {n_bytes} bytes")
+        except OutputError as error:
+            raise OutputError(f"{error}; {self.advice()}") from error
+        self.remove()
+
+    def advice(self) -> str:
+        """How to go on with an upload that was interrupted."""
+        but = " without --overwrite" if (self.folder / REPLACES).exists() else ""
+        return f"the finished files are in {self.folder}: the same command{but} uploads them and does nothing else"
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _finished_files(self) -> list[Path]:
+        last = [sidecars(self.out)[1], self.out]
+        others = [path for path in self.folder.iterdir() if path not in last and path.name.startswith(self.out.name)]
+        return [*sorted(path for path in others if path.suffix != ".partial"), *last]
+
+    def _size(self, suffix: str) -> int | None:
+        """Of the file behind URL + suffix; None where there is none."""
+
+        def ask() -> Any:
+            self._fs.invalidate_cache()
+            try:
+                return self._fs.info(self._path + suffix)
+            except FileNotFoundError:
+                return None
+
+        info = self._asked(ask)
+        if info is not None and info["type"] != "file":
+            raise OutputError(f"{self.url}{suffix} is a folder; name a file in it")
+        return None if info is None else int(info["size"])
+
+    def _try_writing(self) -> None:
+        """OutputError if the URL cannot be written: now, and not after days of work. Not where that makes history."""
+        if "hf" in remote.protocols(self._fs):
+            return
+        self._asked(lambda: self._fs.pipe_file(self._path + ".probe", b""))
+        with suppress(Exception):  # it may be allowed to write, and not to remove
+            self._fs.rm_file(self._path + ".probe")
+
+    def _put(self, path: Path, far: str) -> None:
+        if not STORES.isdisjoint(remote.protocols(self._fs)):
+            self._asked(lambda: self._fs.put_file(str(path), far))
+            return
+        self._asked(lambda: self._fs.put_file(str(path), far + ".partial"))
+        self._asked(lambda: self._fs.mv(far + ".partial", far))
+
+    def _asked(self, action: Callable[[], Any]) -> Any:
+        """action(), repeated where that helps; OutputError with the URL."""
+        try:
+            return remote.retried(action)
+        except (UnitokError, MemoryError):
+            raise
+        except Exception as error:
+            raise OutputError(f"{self.url}: cannot be written: {remote.said(error)}") from error
+
+
+def own_urls(out: str) -> list[str]:
+    """Where OUT and what belongs to it go; none for an OUT that is no URL."""
+    return [out + path.name[1:] for path in own_files(Path("x")).finished] if remote.is_url(out) else []
+
+
+def tokenize_to(
+    spool: Spool,
+    plan: Plan,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_start: Callable[[Start], None] | None = None,
+    on_file: Callable[[str, int], None] | None = None,
+) -> Manifest:
+    """Like pipeline.tokenize, with plan.out = spool.out, and then spool.upload()."""
+    with spool.locked():
+        tally = Tally(plan)
+        manifest = spool.begin(tally.identity(), overwrite=plan.overwrite)
+        if manifest is not None:
+            tally.check_pipes(manifest)
+            if on_start:
+                on_start(Start(manifest.bytes, manifest.documents, complete=True))
+            return manifest
+        manifest = tokenize(plan, on_progress, on_start)
+        spool.upload(on_file)
+        return manifest
+
+
+def _own_temporary_folder() -> Path:
+    """A folder in the system's temporary one that nobody else can write to."""
+    if not hasattr(os, "getuid"):
+        return Path(tempfile.gettempdir()) / "pyunitok"
+    folder = Path(tempfile.gettempdir()) / f"pyunitok-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made: {error.strerror}; name another place with --spool") from error
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise OutputError(f"{folder} belongs to another user; name another place with --spool")
+    return folder

@@ -1,0 +1,1 @@
+"""The token file: read, described, verified, decoded, counted."""

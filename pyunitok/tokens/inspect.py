@@ -1,0 +1,100 @@
+"""What `pyunitok inspect` prints: (name, value) rows about a model or a token file."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pyunitok
+from pyunitok import _ffi
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.array import FORMAT, sidecars
+
+Rows = list[tuple[str, str]]
+
+
+def is_token_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a manifest lies beside it; any other JSON may."""
+    try:
+        return bool(json.loads(sidecars(path)[1].read_bytes())["format"] == FORMAT)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
+KINDS = {
+    "longest": "greedy longest prefix, UTF-8 byte fallback",
+    "unigram": "Unigram: the best path by score",
+    "bpe": "BPE: the best pair merges first",
+    "char": "every character a token",
+    "word": "every word a token",
+}
+
+
+def _lossless(tokenizer: Tokenizer) -> str:
+    if tokenizer.lossless:
+        return "yes: any bytes come back exactly"
+    if tokenizer.decodes_whole:
+        return "no: text comes back as it is normalized, as far as the decoders of the file undo it"
+    if tokenizer.about.prepare:
+        return "no: text comes back in Unicode's form NFC"
+    if not tokenizer.normalizes:
+        return f"no: bytes without a piece become id {tokenizer.fallback_id}" if tokenizer.kind == "longest" else "no"
+    if tokenizer.model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"]:
+        return "no: text comes back as it is normalized, U+2581 as a space, bytes that are no UTF-8 as U+FFFD"
+    return f"no: text comes back as it is normalized, and unknown characters become id {tokenizer.unk_id}"
+
+
+def _rules(tokenizer: Tokenizer) -> str:
+    """What is done to a text before it is encoded."""
+    prepare = tokenizer.about.prepare or {}
+    parts = [str(prepare[key]["type"]) for key in ("normalizer", "pre_tokenizer") if prepare.get(key)]
+    flags = parts + [name for name, bit in _ffi.MODEL_FLAGS.items() if tokenizer.model.info.flags & bit]
+    return ", ".join(flags).replace("_", " ") or "none"
+
+
+def model_rows(tokenizer: Tokenizer) -> Rows:
+    """A model: what it holds and what it promises."""
+    pieces = tokenizer.pieces()
+    eod = "none" if tokenizer.eod_id is None else f"{tokenizer.eod_id} ({tokenizer.id_to_piece(tokenizer.eod_id)})"
+    rows = [
+        ("model", tokenizer.name),
+        ("file", tokenizer.path or "-"),
+        ("kind", KINDS[tokenizer.kind]),
+        ("pieces", f"{sum(1 for piece in pieces if len(piece)):,}, the longest of {tokenizer.max_piece_bytes} bytes"),
+        ("ids", f"0..{tokenizer.vocab_size - 1} ({tokenizer.dtype})"),
+        ("eod", eod),
+    ]
+    if tokenizer.kind != "longest":
+        special = ", ".join(f"{role} {id_}" for role, id_ in tokenizer.about.special.items())
+        rows += [("special", special or "none"), ("rules", _rules(tokenizer))]
+    return [
+        *rows,
+        ("lossless", _lossless(tokenizer)),
+        ("engine", f"{tokenizer.engine}, {tokenizer.cpu}"),
+        ("memory", f"{tokenizer.memory_bytes:,} bytes"),
+        ("sha256", tokenizer.sha256),
+    ]
+
+
+def token_rows(path: str | os.PathLike[str]) -> Rows:
+    """A token file: its counts, its model and its inputs."""
+    array = pyunitok.open(path)
+    manifest = array.manifest
+    assert manifest is not None  # is_token_file
+    per_token = f", {manifest.bytes / manifest.tokens:.3f} bytes/token" if manifest.tokens else ""
+    rows = [
+        ("tokens", f"{manifest.tokens:,} ({manifest.dtype}{per_token})"),
+        ("documents", f"{manifest.documents:,}"),
+        ("text", f"{manifest.bytes:,} bytes"),
+        ("eod", "none" if manifest.eod is None else f"{manifest.eod}, after each document"),
+        ("model", f"{manifest.model['name']} ({manifest.model['path'] or 'no file'})"),
+        ("model sha256", manifest.model["sha256"]),
+        ("made", f"{manifest.created} by pyunitok {manifest.pyunitok}, {manifest.algorithm}"),
+    ]
+    if manifest.shard:
+        rows.append(("shard", f"{manifest.shard['index']}/{manifest.shard['count']}"))
+    shown = manifest.inputs[:10]
+    rows += [("input", f"{r.path} ({r.format}, {r.documents:,} documents, {r.bytes:,} bytes)") for r in shown]
+    if len(manifest.inputs) > len(shown):
+        rows.append(("", f"and {len(manifest.inputs) - len(shown):,} inputs more"))
+    return rows

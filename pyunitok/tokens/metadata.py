@@ -1,0 +1,218 @@
+"""Sidecars that grow with the output: OUT.meta.jsonl.zst, a line a document, and OUT.errors.jsonl, what was left out.
+
+    OUT.meta.jsonl.zst   head │ frame │ head │ frame │ … │ index            a zstd frame holds some 64 KiB of lines
+    head     skippable frame of 16 bytes: u64 bytes of the frame behind it, u64 lines in it; little-endian like all here
+    index    skippable frame: n × (u64 where the frame begins, u64 number of its first document), u64 n, "UTMETA1\\n"
+
+`zstd -dc` gives all lines in the order of the documents. Metadata finds the frame of one document in the index, at the
+file's end, and decompresses that alone. Both files are only ever appended to, so what was written up to a checkpoint is
+a prefix of what is there; the heads give the index of a file that is not finished.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import operator
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok.disk.outfile import OutFile
+from pyunitok.errors import OutputError
+
+FRAME_BYTES = 1 << 16  # of lines, in one frame
+LEVEL = 3
+_MAGIC = b"UTMETA1\n"
+_SKIPPABLE = 0x184D2A5D  # frames that zstd passes over
+_HEAD_BYTES = _FOOTER_BYTES = 16
+
+
+METADATA_SUFFIX, ERRORS_SUFFIX = ".meta.jsonl.zst", ".errors.jsonl"
+
+
+def metadata_path(out: str | os.PathLike[str]) -> Path:
+    """Where the metadata of a token file lies, if it has any."""
+    return Path(f"{os.fspath(out)}{METADATA_SUFFIX}")
+
+
+def errors_path(out: str | os.PathLike[str]) -> Path:
+    """Where the documents that were left out are listed, if any were."""
+    return Path(f"{os.fspath(out)}{ERRORS_SUFFIX}")
+
+
+class MetadataFile:
+    """OUT.meta.jsonl.zst while it grows.
+
+    For a checkpoint: flush(), then n_bytes are all there is. To go on, open the file, cut to so many bytes, as an
+    OutFile at its end, and give its path as `begun`.
+    """
+
+    def __init__(self, file: OutFile, begun: Path | None = None) -> None:
+        """OutputError where the file at `begun` holds anything but whole frames."""
+        self._file = file
+        self._lines: list[bytes] = []
+        self._n_waiting = 0  # bytes of them
+        self._compressor: Any = None
+        self._index, self.n_documents = _read_heads(begun) if begun else ([], 0)
+
+    def append(self, lines: Sequence[bytes]) -> None:
+        """Add the lines of the next documents, each without its newline."""
+        for line in lines:
+            self._lines.append(line)
+            self._n_waiting += len(line) + 1
+            if self._n_waiting >= FRAME_BYTES:
+                self.flush()
+
+    @property
+    def n_bytes(self) -> int:
+        """In the file; all that was appended, right after flush()."""
+        return self._file.n_bytes
+
+    def flush(self) -> None:
+        """End the frame under way, so that the file holds all lines appended so far."""
+        if not self._lines:
+            return
+        import zstandard
+
+        if self._compressor is None:
+            self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        frame = self._compressor.compress(b"\n".join([*self._lines, b""]))
+        self._put(frame, len(self._lines))
+        self._lines, self._n_waiting = [], 0
+
+    def append_file(self, path: Path) -> None:
+        """Add all documents of a finished file; its frames are copied as they are."""
+        self.flush()
+        other = Metadata(path)
+        for frame, n_lines in other.frames():
+            self._put(frame, n_lines)
+
+    def _put(self, frame: bytes, n_lines: int) -> None:
+        self._file.write(memoryview(_skippable(struct.pack("<QQ", len(frame), n_lines))))
+        self._index.append((self._file.n_bytes, self.n_documents))
+        self._file.write(memoryview(frame))
+        self.n_documents += n_lines
+
+    def finish(self) -> list[str]:
+        """end(), put it on the disk, close; the XXH64 of each chunk (see OutFile)."""
+        self.end()
+        return self._file.finish()
+
+    def end(self) -> None:
+        """Write the rest and the index; nothing may follow."""
+        self.flush()
+        index = np.array([*self._index, (self._file.n_bytes, self.n_documents)], "<u8")
+        self._file.write(memoryview(_skippable(index.tobytes() + struct.pack("<Q", len(index)) + _MAGIC)))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class ErrorsFile:
+    """OUT.errors.jsonl while it grows: whole lines, so that what was written up to a checkpoint is all there is."""
+
+    def __init__(self, file: OutFile) -> None:
+        self._file = file
+
+    def append(self, file: str, line: int, error: str) -> None:
+        self._file.write(memoryview(json.dumps({"file": file, "line": line, "error": error}).encode() + b"\n"))
+
+
+class Metadata(Sequence[dict[str, Any]]):
+    """The metadata of a token file's documents, read from OUT.meta.jsonl.zst as it is asked for.
+
+    metadata[i] is document i's: "file", and "line" or where in it; of JSON lines also "metadata": the object without
+    its text. Decompresses one frame, some 64 KiB, and keeps it for the next. OutputError where the file is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._frame, self._lines = -1, list[bytes]()
+        try:
+            self._data = np.memmap(path, np.uint8, mode="r")
+            self._offsets, self._firsts = _read_index(self._data)
+        except (OSError, ValueError, struct.error) as error:
+            raise OutputError(f"{path}: no whole metadata file: {error}") from error
+
+    def __len__(self) -> int:
+        return self._firsts[-1]
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        return json.loads(self.line(i))
+
+    def line(self, i: int) -> bytes:
+        """Document i's line as it is written, without its newline."""
+        i = operator.index(i)
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"document {i} of {len(self)}")
+        i %= len(self)
+        frame = bisect.bisect_right(self._firsts, i) - 1
+        if frame != self._frame:
+            self._lines, self._frame = self._decompress(frame), frame
+        return self._lines[i - self._firsts[frame]]
+
+    def frames(self) -> Iterator[tuple[bytes, int]]:
+        """Each frame as it lies there, and how many documents are in it."""
+        for frame in range(len(self._offsets) - 1):
+            yield self._frame_bytes(frame), self._firsts[frame + 1] - self._firsts[frame]
+
+    def _frame_bytes(self, frame: int) -> bytes:
+        begin, end = self._offsets[frame : frame + 2]
+        is_last = frame + 2 == len(self._offsets)
+        return self._data[begin : end if is_last else end - 8 - _HEAD_BYTES].tobytes()
+
+    def _decompress(self, frame: int) -> list[bytes]:
+        import zstandard
+
+        try:
+            data = zstandard.ZstdDecompressor().decompress(self._frame_bytes(frame))
+        except zstandard.ZstdError as error:
+            raise OutputError(f"{self._path}: byte {self._offsets[frame]}: {error}") from error
+        lines = data.split(b"\n")[:-1]
+        if len(lines) != self._firsts[frame + 1] - self._firsts[frame]:
+            raise OutputError(f"{self._path}: byte {self._offsets[frame]}: not as many lines as the index says")
+        return lines
+
+
+def _skippable(content: bytes) -> bytes:
+    return struct.pack("<II", _SKIPPABLE, len(content)) + content
+
+
+def _read_index(data: np.ndarray[Any, np.dtype[np.uint8]]) -> tuple[list[int], list[int]]:
+    """Where frames begin, and their first documents; both end with what comes after the last. ValueError if that cannot
+    be."""
+    n, magic = struct.unpack("<Q8s", data[-_FOOTER_BYTES:].tobytes())
+    at = len(data) - _FOOTER_BYTES - 16 * n
+    if magic != _MAGIC or n == 0 or at < 8:
+        raise ValueError("its end holds no index")
+    index = np.frombuffer(data[at : at + 16 * n].tobytes(), "<u8").reshape(-1, 2).astype(np.int64)
+    offsets, firsts = index[:, 0].tolist(), index[:, 1].tolist()
+    if firsts[0] != 0 or offsets[0] < 0 or offsets[-1] != at - 8 or (np.diff(index, axis=0) <= 0).any():
+        raise ValueError("its index is damaged")
+    return offsets, firsts
+
+
+def _read_heads(path: Path) -> tuple[list[tuple[int, int]], int]:
+    """Where the frames of an unfinished file begin and their first documents; and how many documents there are."""
+    index, n_documents, at = list[tuple[int, int]](), 0, 0
+    n_bytes = path.stat().st_size
+    with path.open("rb") as file:
+        while at < n_bytes:
+            file.seek(at)
+            head = file.read(8 + _HEAD_BYTES)
+            if head[:8] != struct.pack("<II", _SKIPPABLE, _HEAD_BYTES) or len(head) < 8 + _HEAD_BYTES:
+                raise OutputError(f"{path}: byte {at}: no metadata begins here")
+            n_frame, n_lines = struct.unpack("<QQ", head[8:])
+            index.append((at + len(head), n_documents))
+            n_documents += n_lines
+            at += len(head) + n_frame
+    if at != n_bytes:
+        raise OutputError(f"{path}: the file ends inside a frame")
+    return index, n_documents

@@ -1,0 +1,201 @@
+"""stats(): what a token file is made of: its documents' lengths, its pieces, the entropy of its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.counting import count_ids
+
+QUANTILES = (0.0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
+EXAMPLES = 20  # of pieces never used
+LENGTH_CHUNK = 1 << 20
+MAX_SORTED = 1 << 24  # documents; of more, the quantiles of tokens are those of every second, third …
+MAX_SAMPLED = 20_000  # documents whose bytes are counted
+
+
+@dataclass
+class Piece:
+    """One id; piece as text, or None where the model is not there."""
+
+    id: int
+    piece: str | None
+    count: int
+    share: float
+
+
+@dataclass
+class Stats:
+    """Counts of a token file. The eod counts as a token in `tokens`, and nowhere else.
+
+    bytes               of the documents' text where the model is there and lossless; else of the inputs
+    bytes_per_token     the eods counted
+    document_tokens     {quantile: tokens} of documents, the eod left out; mean beside them
+    document_bytes      the same in bytes, of MAX_SAMPLED documents spread over the file; None without such a model
+    entropy_bits        of the distribution of ids, a token
+    used, vocabulary    ids that occur; ids that the model has (None without it)
+    never_used          examples of pieces that never occur, the shortest first
+    counts              int64[vocabulary or largest id + 1]: how often each id occurs
+    histogram_tokens    (edges, documents) by length in tokens, edges growing by a constant factor
+    """
+
+    path: str
+    model: str | None
+    tokens: int
+    documents: int
+    bytes: int | None
+    eod: int | None
+    bytes_per_token: float | None
+    bytes_per_document: float | None
+    document_tokens: dict[str, float]
+    document_bytes: dict[str, float] | None
+    entropy_bits: float
+    used: int
+    vocabulary: int | None
+    never_used: list[Piece]
+    top: list[Piece]
+    counts: np.ndarray[Any, np.dtype[np.int64]]
+    histogram_tokens: tuple[list[float], list[int]]
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the counts of ids that never occur: {id: count}."""
+        values = asdict(self)
+        values["counts"] = {str(k): int(self.counts[k]) for k in np.flatnonzero(self.counts)}
+        return values
+
+
+def stats(
+    array: TokenArray, *, top: int = 20, threads: int | None = None, on_ids: Callable[[int], None] = lambda _: None
+) -> Stats:
+    """Read the whole token file once, over threads. Memory: a few MiB a thread, the counts, 8 bytes a document at most.
+
+    on_ids is told how many tokens were counted, from any thread. OutputError for a damaged .ends.
+    """
+    tokenizer = _model(array)
+    manifest, eod = array.manifest, array.eod_id
+    counts = count_ids(array.ids, threads=threads, on_ids=on_ids)
+    if eod is not None and eod < len(counts):
+        counts[eod] -= min(len(array), counts[eod])  # one a document, which is no text
+    sizes = _piece_sizes(tokenizer)
+    lengths = _lengths(array)
+    n_bytes = manifest.bytes if manifest else None
+    if sizes is not None:
+        n = min(len(sizes), len(counts))
+        n_bytes = int(counts[:n] @ sizes[:n])
+    n_docs, n_tokens = len(array), len(array.ids)
+    text_tokens = int(counts.sum())
+    shares = counts[counts > 0] / max(text_tokens, 1)
+    order = np.argsort(-counts, kind="stable")[:top]
+    unused = _never_used(tokenizer, counts, eod)
+    return Stats(
+        path=str(array.path),
+        model=manifest.model.get("name") if manifest else None,
+        tokens=n_tokens,
+        documents=n_docs,
+        bytes=n_bytes,
+        eod=eod,
+        bytes_per_token=n_bytes / n_tokens if n_bytes is not None and n_tokens else None,
+        bytes_per_document=n_bytes / n_docs if n_bytes is not None and n_docs else None,
+        document_tokens=_quantiles(lengths),
+        document_bytes=None if sizes is None else _quantiles(_byte_lengths(array, sizes)),
+        entropy_bits=float(-(shares * np.log2(shares)).sum()) + 0.0,
+        used=len(shares),
+        vocabulary=None if tokenizer is None else _n_pieces(tokenizer, eod),
+        never_used=[Piece(k, tokenizer.id_to_piece(k), 0, 0.0) for k in unused[:EXAMPLES]] if tokenizer else [],
+        top=[
+            Piece(int(k), _shown(tokenizer, int(k)), int(counts[k]), int(counts[k]) / max(text_tokens, 1))
+            for k in order
+            if counts[k]
+        ],
+        counts=counts,
+        histogram_tokens=_histogram(lengths),
+    )
+
+
+def _model(array: TokenArray) -> Tokenizer | None:
+    try:
+        return array.tokenizer
+    except (ModelFormatError, VocabularyError, OSError):
+        return None
+
+
+def _shown(tokenizer: Tokenizer | None, id_: int) -> str | None:
+    return tokenizer.id_to_piece(id_) if tokenizer is not None and id_ < tokenizer.vocab_size else None
+
+
+def _piece_sizes(tokenizer: Tokenizer | None) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+    """int64[vocabulary]: how many bytes each id decodes to; only where that is all there is to a text."""
+    if tokenizer is None or not tokenizer.lossless:
+        return None
+    return np.diff(tokenizer.pieces().offsets)
+
+
+def _n_pieces(tokenizer: Tokenizer, eod: int | None) -> int:
+    return len(_ids_with_pieces(tokenizer, eod))
+
+
+def _ids_with_pieces(tokenizer: Tokenizer, eod: int | None) -> np.ndarray[Any, Any]:
+    ids = np.flatnonzero(np.diff(tokenizer.pieces().offsets))
+    return ids[ids != eod] if eod is not None else ids
+
+
+def _never_used(tokenizer: Tokenizer | None, counts: np.ndarray[Any, Any], eod: int | None) -> list[int]:
+    """Ids of pieces that do not occur, short pieces first."""
+    if tokenizer is None:
+        return []
+    ids = _ids_with_pieces(tokenizer, eod)
+    ids = ids[(ids >= len(counts)) | (counts[np.minimum(ids, len(counts) - 1)] == 0)] if len(counts) else ids
+    sizes = np.diff(tokenizer.pieces().offsets)[ids]
+    return [int(k) for k in ids[np.argsort(sizes, kind="stable")]]
+
+
+def _lengths(array: TokenArray) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """int64[documents], or of a sample of MAX_SORTED: tokens, the eod left out."""
+    lengths = []
+    eod = int(array.eod_id is not None)
+    step = -(-max(len(array), 1) // MAX_SORTED)
+    for d in range(0, len(array), LENGTH_CHUNK):
+        ends = array.ends[d : d + LENGTH_CHUNK].astype(np.int64)
+        part = np.diff(ends, prepend=np.int64(array.ends[d - 1] if d else 0)) - eod
+        if len(part) and part.min() < 0:
+            raise OutputError(f"{array.path}: document {d + int(part.argmin())} ends before it begins: a damaged .ends")
+        lengths.append(part[-d % step :: step])
+    return np.concatenate(lengths) if lengths else np.empty(0, np.int64)
+
+
+def _byte_lengths(array: TokenArray, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Bytes of MAX_SAMPLED documents, evenly spread over the file."""
+    n = min(len(array), MAX_SAMPLED)
+    known = np.append(sizes, 0)
+    ret = np.empty(n, np.int64)
+    for k in range(n):
+        begin, end = array.bounds(k * len(array) // n)
+        ids = array.ids[begin : end - (array.eod_id is not None)]
+        ret[k] = sum(
+            int(known[np.minimum(ids[at : at + LENGTH_CHUNK], len(sizes))].sum())
+            for at in range(0, len(ids), LENGTH_CHUNK)
+        )
+    return ret
+
+
+
+def _quantiles(lengths: np.ndarray[Any, Any]) -> dict[str, float]:
+    """Lengths by quantile ("0.5" is the median), each one that occurs; and their "mean"."""
+    if not len(lengths):
+        return {}
+    values = np.quantile(lengths, QUANTILES, method="inverted_cdf")
+    return {str(q): int(v) for q, v in zip(QUANTILES, values, strict=True)} | {"mean": float(lengths.mean())}
+
+
+def _histogram(lengths: np.ndarray[Any, Any]) -> tuple[list[float], list[int]]:
+    if not len(lengths):
+        return [], []
+    edges = np.unique(np.append(0, np.geomspace(1, max(int(lengths.max()), 1) + 1, 60).round()))
+    counts, _ = np.histogram(lengths, edges)
+    return edges.tolist(), counts.tolist()

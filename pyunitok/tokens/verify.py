@@ -1,0 +1,175 @@
+"""verify(): whether a token file is what its manifest says: hashes, ends, ids, eods, counts, metadata. All in parallel.
+
+Whether it decodes to its inputs, verify_text.py finds out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+
+from pyunitok.batch import available_cores
+from pyunitok.disk.hashing import HASH_CHUNK_BYTES
+from pyunitok.errors import OutputError
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.array import Manifest, TokenArray, sidecars
+from pyunitok.tokens.metadata import Metadata, metadata_path
+
+CHUNK_DOCS = 1 << 20
+MAX_FAULTS = 20  # more of them tell nothing new
+
+
+@dataclass
+class _Task:
+    """A piece of work: check() yields faults; n_bytes, for progress."""
+
+    n_bytes: int
+    check: Callable[[], Iterator[str]]
+
+
+def verify(
+    array: TokenArray, tokenizer: Tokenizer | None, *, threads: int | None = None,
+    on_bytes: Callable[[int], None] = lambda _: None,
+) -> list[str]:  # fmt: skip
+    """What is wrong with a token file, one sentence each, at most MAX_FAULTS; an empty list if nothing is.
+
+    tokenizer  the model that ids are checked against; None: they are not
+    on_bytes   told how many bytes of OUT and OUT.ends were checked, from any thread
+
+    OutputError if the file has no manifest: there is nothing to check it by. Reads every byte once; memory is a few
+    MiB a thread besides the mapped file.
+    """
+    manifest = array.manifest
+    if manifest is None:
+        raise OutputError(f"{array.path} has no manifest, which says what it should be")
+    faults = list(_consistency(array, manifest))
+    tasks = [*_hashes(array.path, array.ids, manifest.hash.get("tokens"), _id_check(array, tokenizer))]
+    tasks += _hashes(sidecars(array.path)[0], array.ends, manifest.hash.get("ends"), None)
+    tasks.append(_Task(0, lambda: _metadata(array)))
+    tasks += [_Task(0, lambda d=d: _ends(array, d)) for d in range(0, len(array), CHUNK_DOCS)]  # type: ignore[misc]
+
+    def work(task: _Task) -> list[str]:
+        found = []
+        for fault in task.check():
+            found.append(fault)
+            if len(found) == MAX_FAULTS:
+                break
+        on_bytes(task.n_bytes)
+        return found
+
+    with ThreadPoolExecutor(threads or available_cores()) as pool:
+        for found in pool.map(work, tasks):
+            faults += found
+    return faults[:MAX_FAULTS]
+
+
+def _consistency(array: TokenArray, manifest: Manifest) -> Iterator[str]:
+    described = sidecars(array.path)[1]
+    if manifest.hash.get("algorithm") != "xxh64" or manifest.hash.get("chunk_bytes") != HASH_CHUNK_BYTES:
+        yield f"{described}: hashes of another kind than XXH64 of every {HASH_CHUNK_BYTES} bytes"
+    for name in ("tokens", "documents", "bytes"):
+        total, parts = getattr(manifest, name), sum(getattr(record, name) for record in manifest.inputs)
+        if total != parts:
+            yield f"{described}: {total} {name}, but its inputs have {parts}"
+    at = document = 0
+    for record in manifest.inputs:
+        document += record.documents
+        end = int(array.ends[document - 1]) if 0 < document <= len(array) else 0
+        if end - at != record.tokens:
+            yield f"{described}: {record.path} has {record.tokens} tokens, but its documents have {end - at}"
+        at = end
+
+
+def _hashes(
+    path: Path, data: np.ndarray[Any, Any], digests: Any, check_ids: Callable[[int, int], Iterator[str]] | None
+) -> Iterator[_Task]:
+    """One task for each HASH_CHUNK_BYTES of a file, which also looks at the ids while they are in the cache."""
+    raw = data.view(np.uint8)
+    expected = digests if isinstance(digests, list) else []
+    n_chunks = -(-len(raw) // HASH_CHUNK_BYTES)
+
+    def count() -> Iterator[str]:
+        if len(expected) != n_chunks:
+            yield f"{path}: the manifest has {len(expected)} hashes for {n_chunks} chunks"
+
+    yield _Task(0, count)
+    for k in range(n_chunks):
+        begin, end = k * HASH_CHUNK_BYTES, min((k + 1) * HASH_CHUNK_BYTES, len(raw))
+
+        def check(k: int = k, begin: int = begin, end: int = end) -> Iterator[str]:
+            found = xxhash.xxh64_hexdigest(raw[begin:end].data)
+            if k < len(expected) and found != expected[k]:
+                yield f"{path}: bytes {begin} to {end} are not what was written (XXH64 {found}, not {expected[k]})"
+            if check_ids:
+                yield from check_ids(begin // data.itemsize, end // data.itemsize)
+
+        yield _Task(end - begin, check)
+
+
+def _id_check(array: TokenArray, tokenizer: Tokenizer | None) -> Callable[[int, int], Iterator[str]] | None:
+    """What finds the ids of a range that mean nothing to the model."""
+    if tokenizer is None:
+        return None
+    known = np.diff(tokenizer.pieces().offsets) > 0
+    for special in (tokenizer.eod_id, tokenizer.fallback_id, array.eod_id):
+        if special is not None and special < len(known):
+            known[special] = True
+    # The eod need not be of the model (--eod), and stands at the end of documents only, where _ends checks it.
+    foreign_eod = array.eod_id if array.eod_id is not None and array.eod_id >= len(known) else None
+    holes = np.flatnonzero(~known)
+
+    def check(begin: int, end: int) -> Iterator[str]:
+        for at in range(begin, end, 1 << 20):
+            part = array.ids[at : min(at + (1 << 20), end)]
+            if part.max() < len(known) and not len(holes):
+                continue
+            wrong = part >= len(known)
+            if foreign_eod is not None:
+                wrong &= part != foreign_eod
+            if len(holes):
+                wrong |= ~known[np.minimum(part, len(known) - 1)] & (part < len(known))
+            for k in np.flatnonzero(wrong)[:MAX_FAULTS].tolist():
+                d = int(np.searchsorted(array.ends, np.uint64(at + k), "right"))
+                yield f"{array.path}: document {d}, token {at + k}: id {part[k]} has no meaning in {tokenizer.name}"
+
+    return check
+
+
+def _metadata(array: TokenArray) -> Iterator[str]:
+    """Of the sidecar, where there is one: a line of JSON for each document, in frames whose checksums are right."""
+    path = metadata_path(array.path)
+    if not path.exists():
+        return
+    try:
+        kept = Metadata(path)
+        if len(kept) != len(array):
+            yield f"{path} is of {len(kept)} documents, {array.path} has {len(array)}"
+        first = 0
+        for _, n_lines in kept.frames():
+            kept.line(first)  # decompresses the frame, which checks it
+            first += n_lines
+    except OutputError as error:
+        yield str(error)
+
+
+def _ends(array: TokenArray, first: int) -> Iterator[str]:
+    """Documents first..: their ends in order, and the eod before each."""
+    path, eod = sidecars(array.path)[0], array.eod_id
+    ends = array.ends[first : first + CHUNK_DOCS].astype(np.int64)
+    before = np.concatenate(([array.ends[first - 1] if first else 0], ends[:-1])).astype(np.int64)
+    wrong = (ends < before + (eod is not None)) | (ends > len(array.ids)) | (ends < 0)
+    for k in np.flatnonzero(wrong)[:MAX_FAULTS].tolist():
+        yield f"{path}: document {first + k} spans tokens {before[k]} to {ends[k]} of {len(array.ids)}"
+    if eod is None:
+        return
+    last = np.flatnonzero(~wrong)
+    found = array.ids[ends[last] - 1]
+    for k in np.flatnonzero(found != eod)[:MAX_FAULTS].tolist():
+        d, at = first + int(last[k]), int(ends[last[k]]) - 1
+        yield f"{array.path}: document {d} ends with id {found[k]} at token {at}, not with the eod {eod}"

@@ -1,0 +1,296 @@
+"""verify_text(): whether a token file decodes to the very bytes of its inputs. Both sides are streams:
+
+    inputs ──▶ readers (threads) ──▶ documents ──┐
+                                                 ├─▶ compared byte by byte, and where documents end
+    tokens ──▶ decoders (threads) ─▶ documents ──┘
+
+Neither knows of the other: what is read is cut where files and separators say, what is decoded where the ends say.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, Offsets
+from pyunitok.batch import available_cores
+from pyunitok.corpus.block import Block
+from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.stream import STDIN
+from pyunitok.disk.remote import is_url
+from pyunitok.errors import IdError, InputError, OutputError
+from pyunitok.run.pipeline import BLOCK_BYTES, Plan
+from pyunitok.run.reading import Encoded, Inputs, Workers
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.array import InputRecord, TokenArray
+from pyunitok.tokens.verify_block import reference_of
+
+BATCH_IDS = 1 << 19
+SHOWN_BYTES = 12  # in messages
+MANIFEST = "the manifest says so"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some bytes of one side: of whole documents, and perhaps of one that goes on.
+
+    ends  where in `data` documents end; nothing of it when `data` stands inside a document
+    """
+
+    data: Bytes
+    ends: Offsets
+
+
+def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = None) -> list[Source]:
+    """The inputs of a manifest, to be read again as they were read: where they were, or those `found`, in order.
+
+    InputError where there are more or fewer, or one cannot be read again.
+    """
+    if found is None:
+        if any(record.path == STDIN for record in records):
+            raise InputError("an input was stdin, which cannot be read again: name the inputs")
+        sizes = [r.size if is_url(r.path) else Path(r.path).stat().st_size for r in records]
+        return [Source(r.path, r.compression, r.format, MANIFEST, n) for r, n in zip(records, sizes, strict=True)]
+    if len(found) != len(records):
+        raise InputError(f"{len(found)} inputs given; the manifest has {len(records)}")
+    return [replace(s, format=r.format, reason=MANIFEST) for s, r in zip(found, records, strict=True)]
+
+
+def verify_text(
+    array: TokenArray, tokenizer: Tokenizer, sources: Sequence[Source], *, threads: int | None = None,
+    on_bytes: Callable[[int], None] = lambda _: None,
+) -> str | None:  # fmt: skip
+    """The first difference between the inputs and what the tokens decode to, as a sentence; None: there is none.
+
+    sources   one for each input of the manifest, in its order
+    on_bytes  told how many bytes were compared
+
+    InputError where an input cannot be read; IdError where an id means nothing. Memory: some blocks and batches a
+    thread, and for models that are not lossless the longest document.
+    """
+    assert array.manifest is not None
+    records = array.manifest.inputs
+    threads = threads or available_cores()
+    first = 0
+    key = lambda k: (records[k].format, records[k].text_key, records[k].separator)  # noqa: E731
+    with ThreadPoolExecutor(threads) as pool:
+        for _, group in groupby(range(len(records)), key):
+            numbers = list(group)
+            stop = first + sum(records[k].documents for k in numbers)
+            read = [sources[k] for k in numbers]
+            plan = _plan([records[k] for k in numbers], read, array, tokenizer, threads)
+            place = _Place(array, tokenizer, [records[k] for k in numbers], [source.name for source in read], first)
+            with _Readers(plan, Inputs(plan)) as readers:
+                texts = _texts(_documents(readers), tokenizer)
+                fault = _compare(texts, _decoded(array, tokenizer, first, stop, pool, threads), place, on_bytes)
+            if fault:
+                return fault
+            first = stop
+    return None
+
+
+def _plan(
+    records: list[InputRecord], sources: list[Source], array: TokenArray, tokenizer: Tokenizer, threads: int
+) -> Plan:
+    """How inputs were read that were all read alike."""
+    record = records[0]
+    separator = None if record.separator is None else record.separator.encode("utf-8", "surrogateescape")
+    return Plan(
+        sources=sources, out=array.path, tokenizer=tokenizer, eod_id=array.eod_id, separator=separator,
+        text_key=record.text_key or "text", threads=threads, block_bytes=BLOCK_BYTES,
+        skip_bad=any(other.skipped for other in records), dtype=np.dtype(np.uint8),
+    )  # fmt: skip
+
+
+class _Readers(Workers):
+    """Workers that read blocks as for encoding, and hand on the documents as they are."""
+
+    def _encode(self, scratch: Any, block: Block, number: int, compressed: int) -> Encoded:
+        offsets = block.offsets[: block.n_docs + 1]
+        n_bytes = int(offsets[-1])
+        data = self._idle.pop() if self._idle else np.empty(0, np.uint8)
+        if len(data) < n_bytes:
+            data = np.empty(n_bytes, np.uint8)
+        data[:n_bytes] = block.data[:n_bytes]
+        ends = offsets[1 : len(offsets) - block.open_end].copy()
+        return Encoded(block.source, data, n_bytes, ends, block.source_bytes, compressed, block.after, [], [])
+
+
+def _documents(readers: Workers) -> Iterator[Part]:
+    """Each part is gone when the next one is asked for."""
+    return (Part(block.ids[: block.n_ids], block.ends) for block in readers.results())
+
+
+def _texts(parts: Iterator[Part], tokenizer: Tokenizer) -> Iterator[Part]:
+    """What the documents that were read should decode to."""
+    reference = reference_of(tokenizer)
+    if reference is None:
+        yield from parts
+        return
+    begun: list[bytes] = []
+    for part in parts:
+        at, data = 0, part.data.tobytes()
+        for end in part.ends.tolist():
+            begun.append(data[at:end])
+            text = np.frombuffer(reference(b"".join(begun)), np.uint8)
+            yield Part(text, np.array([len(text)], np.int64))
+            begun, at = [], end
+        begun.append(data[at:])
+
+
+def _decoded(
+    array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, pool: ThreadPoolExecutor, threads: int
+) -> Iterator[Part]:
+    """Documents first..stop-1, decoded a few batches ahead."""
+    ahead: deque[Future[Part]] = deque()
+    for batch in _batches(array, first, stop, tokenizer.lossless):
+        ahead.append(pool.submit(_decode, array, tokenizer, *batch))
+        if len(ahead) > 2 * threads:
+            yield ahead.popleft().result()
+    while ahead:
+        yield ahead.popleft().result()
+
+
+def _batches(array: TokenArray, first: int, stop: int, divisible: bool) -> Iterator[tuple[Offsets, bool, bool]]:
+    """(bounds, goes on, has eods) of some BATCH_IDS; a longer document is divided if its ids decode one by one."""
+    eod = array.eod_id is not None
+    while first < stop:
+        start = int(array.ends[first - 1]) if first else 0
+        last = int(np.searchsorted(array.ends[first:stop], np.uint64(start + BATCH_IDS), "right")) + first
+        if last == first and divisible:
+            end = int(array.ends[first]) - eod
+            for at in range(start, end, BATCH_IDS):
+                to = min(at + BATCH_IDS, end)
+                yield np.array([at, to], np.int64), to < end, False
+            last = first + 1
+        else:
+            last = max(last, first + 1)
+            yield np.concatenate(([start], array.ends[first:last])).astype(np.int64), False, eod
+        first = last
+
+
+def _decode(array: TokenArray, tokenizer: Tokenizer, bounds: Offsets, open_end: bool, drop_last: bool) -> Part:
+    if np.any(bounds[1:] < bounds[:-1] + drop_last) or bounds[-1] > len(array.ids):
+        raise OutputError(f"{array.path}: the ends of documents near token {bounds[0]} do not fit: a damaged .ends")
+    ids = np.ascontiguousarray(array.ids[bounds[0] : bounds[-1]])
+    try:
+        data, offsets = tokenizer.decode_documents(ids, bounds - bounds[0], drop_last=drop_last)
+    except IdError as error:
+        at = int(bounds[0]) + int(getattr(error, "position", 0))
+        d = int(np.searchsorted(array.ends, np.uint64(at), "right"))
+        raise IdError(f"{array.path}: document {d}, token {at}: id {array.ids[at]} has no meaning") from error
+    return Part(data, offsets[1 : len(offsets) - open_end])
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What turns a byte of the decoded stream into words: the documents of some inputs, from `first` on."""
+
+    array: TokenArray
+    tokenizer: Tokenizer
+    records: Sequence[InputRecord]
+    names: Sequence[str]
+    first: int
+
+    def document(self, d: int) -> str:
+        """Of the d-th document of these inputs: its input, its number there, and in the token file."""
+        k = d
+        for record, name in zip(self.records, self.names, strict=True):
+            if k < record.documents:
+                return f"{name}: document {k} (document {self.first + d} of {self.array.path})"
+            k -= record.documents
+        return f"{self.names[-1]}: document {k + self.records[-1].documents} (more than {self.array.path} has)"
+
+    def token(self, d: int, byte: int) -> str:
+        """The token of that document which decodes to that byte."""
+        begin, end = self.array.bounds(self.first + d)
+        for at in range(begin, end, BATCH_IDS):
+            ids = np.ascontiguousarray(self.array.ids[at : min(at + BATCH_IDS, end)])
+            sizes = self.tokenizer.decode_documents(ids, np.arange(len(ids) + 1))[1]
+            if byte < sizes[-1]:
+                k = int(np.searchsorted(sizes, byte, "right")) - 1
+                return f"token {at + k} (id {ids[k]})"
+            byte -= int(sizes[-1])
+        return f"token {end}"
+
+
+class _Side:
+    """One stream of parts, taken a few bytes at a time.
+
+    data     bytes that come next; all of what the parts begun so far hold
+    n_bytes  taken before them
+    ends     where documents end in the stream, for the parts begun so far, those left out that were dropped
+    """
+
+    def __init__(self, parts: Iterator[Part]) -> None:
+        self._parts = parts
+        self.data = np.empty(0, np.uint8)
+        self.n_bytes = 0
+        self.ends = np.empty(0, np.int64)
+
+    def refill(self) -> bool:
+        """Make sure that there is a byte; False at the end of the stream."""
+        while not len(self.data):
+            part = next(self._parts, None)
+            if part is None:
+                return False
+            self.data = part.data
+            self.ends = np.concatenate((self.ends, part.ends + self.n_bytes))
+        return True
+
+    def end_after(self, at: int) -> int:
+        """Some bytes on from `at`, still in the document under way."""
+        end = min(at + SHOWN_BYTES, self.n_bytes + len(self.data))
+        return min(end, int(self.ends[0])) if len(self.ends) else end
+
+
+def _compare(
+    texts: Iterator[Part], decoded: Iterator[Part], place: _Place, on_bytes: Callable[[int], None]
+) -> str | None:
+    """The first difference; see verify_text."""
+    text, own = _Side(texts), _Side(decoded)
+    d = start = 0  # the document under way, and where it began
+    while True:
+        more = text.refill(), own.refill()
+        n = min(len(text.data), len(own.data))
+        differs = text.data[:n] != own.data[:n]
+        same = not differs.any()
+        at = text.n_bytes + (n if same else int(differs.argmax()))
+        # Where byte b of a stream is there, so are all ends up to b.
+        known = at if same and all(more) else at + 1 if not same or any(more) else at + 2
+        k = _first_unequal(text.ends, own.ends)
+        if any(len(side.ends) > k and side.ends[k] < known for side in (text, own)):
+            start = int(text.ends[k - 1]) if k else start
+            after = [f"after {side.ends[k] - start} bytes" if len(side.ends) > k else "later" for side in (text, own)]
+            return f"{place.document(d + k)}: the text ends {after[0]}, the tokens {after[1]}"
+        passed = int(np.searchsorted(text.ends[:k], at, "right"))
+        if passed:
+            d, start = d + passed, int(text.ends[passed - 1])
+            text.ends, own.ends = text.ends[passed:], own.ends[passed:]
+        if not same:
+            shown = [side.data[at - side.n_bytes : side.end_after(at) - side.n_bytes].tobytes() for side in (text, own)]
+            return (
+                f"{place.document(d)}: byte {at - start}: the text goes on with {shown[0]!r}, "
+                f"{place.token(d, at - start)} with {shown[1]!r}"
+            )
+        if not all(more):
+            if not any(more):
+                return None
+            end = "the tokens end, and the text goes on" if more[0] else "the text ends, and the tokens go on"
+            return f"{place.document(d)}: byte {at - start}: {end}"
+        for side in (text, own):
+            side.data, side.n_bytes = side.data[n:], side.n_bytes + n
+        on_bytes(n)
+
+
+def _first_unequal(a: Offsets, b: Offsets) -> int:
+    n = min(len(a), len(b))
+    wrong = np.flatnonzero(a[:n] != b[:n])
+    return int(wrong[0]) if len(wrong) else n

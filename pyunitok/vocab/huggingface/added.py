@@ -1,0 +1,114 @@
+"""Added tokens: found in a text before anything else, or in the normalized text, leftmost and longest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pyunitok.vocab.huggingface.characters import WHITESPACE, is_word
+from pyunitok.vocab.huggingface.fields import Fields
+
+_SPACES = re.compile(f"[{WHITESPACE}]*")
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    content: str
+    id: int
+    special: bool
+    normalized: bool
+    single_word: bool
+    lstrip: bool
+    rstrip: bool
+    pattern: str  # what is looked for, and what it is in decoding: the content, normalized or not
+
+
+def read(
+    document: Fields, vocabulary: Mapping[str, int], n_pieces: int, normalize: Callable[[str], str]
+) -> list[AddedToken]:
+    """The tokens of document["added_tokens"] with the ids that tokenizers gives them: the vocabulary's, where they have
+    one there; else the next ones from n_pieces on."""
+    ret: list[AddedToken] = []
+    seen: set[str] = set()
+    next_id = n_pieces
+    for fields in document.children("added_tokens") if document.has("added_tokens") else ():
+        content = fields.string("content")
+        if not content:
+            continue  # as tokenizers does
+        if content in seen:
+            fields.refuse(f"{content[:40]!r} is there twice", "content")
+        seen.add(content)
+        id_ = vocabulary.get(content)
+        if id_ is None:
+            id_, next_id = next_id, next_id + 1
+        if fields.integer("id") != id_:
+            fields.refuse(f"tokenizers gives {content[:40]!r} the id {id_}, not {fields.integer('id')}", "id")
+        ret.append(_read_one(fields, content, id_, normalize))
+    return ret
+
+
+def settled(document: Fields, normalize: Callable[[str], str]) -> list[AddedToken]:
+    """The same of a document that has been read once: its ids hold."""
+    if not document.has("added_tokens"):
+        return []
+    fields_of = [fields for fields in document.children("added_tokens") if fields.string("content")]
+    return [_read_one(fields, fields.string("content"), fields.integer("id"), normalize) for fields in fields_of]
+
+
+def _read_one(fields: Fields, content: str, id_: int, normalize: Callable[[str], str]) -> AddedToken:
+    flags = {name: fields.boolean(name) for name in ("special", "normalized", "single_word", "lstrip", "rstrip")}
+    pattern = normalize(content) if flags["normalized"] else content
+    if not pattern:
+        fields.refuse(f"{content[:40]!r} is nothing once normalized", "content")
+    return AddedToken(content, id_, pattern=pattern, **flags)
+
+
+class Finder:
+    """Finds the added tokens that stand in the text itself (`normalized` False), or those in normalized text."""
+
+    def __init__(self, tokens: list[AddedToken], normalized: bool, where: Fields) -> None:
+        self._tokens = {token.pattern: token for token in tokens if token.normalized == normalized}
+        if len(self._tokens) < sum(token.normalized == normalized for token in tokens):
+            where.refuse("two tokens are the same once normalized", "added_tokens")
+        self.regex = _alternatives(list(self._tokens))
+
+    def split(self, text: str, special: bool) -> Iterator[tuple[int, str | int]]:
+        """(where it begins, a part of the text or the id of a token), as AddedVocabulary::find_matches."""
+        done = 0
+        for match in self.regex.finditer(text) if self.regex else ():
+            begin, end = match.span()
+            token = self._tokens[match[0]]
+            if (token.special and not special) or (token.single_word and not _stands_alone(text, begin, end)):
+                continue
+            if token.lstrip:
+                begin = max(len(text[:begin].rstrip(WHITESPACE)), done)
+            if token.rstrip:
+                space = _SPACES.match(text, end)
+                assert space is not None
+                end = space.end()
+            if done < begin:
+                yield done, text[done:begin]
+            yield begin, token.id
+            done = end
+        if done != len(text):
+            yield done, text[done:]
+
+    def search_bytes(self) -> re.Pattern[bytes] | None:
+        """Finds any of them in UTF-8."""
+        return re.compile(self.regex.pattern.encode()) if self.regex else None
+
+
+def _stands_alone(text: str, begin: int, end: int) -> bool:
+    return not (begin and is_word(text[begin - 1])) and not (end < len(text) and is_word(text[end]))
+
+
+def _alternatives(texts: list[str]) -> re.Pattern[str] | None:
+    """The longest of these at the leftmost place. What all begin with stands before: the search is one for a string."""
+    if not texts:
+        return None
+    prefix, last = min(texts), max(texts)  # what these two begin with, all do
+    while not last.startswith(prefix):
+        prefix = prefix[:-1]
+    rests = sorted((text[len(prefix) :] for text in texts), key=len, reverse=True)
+    return re.compile(re.escape(prefix) + f"(?:{'|'.join(map(re.escape, rests))})")

@@ -1,0 +1,189 @@
+"""Which parts of a tokenizer.json the C side can do all by itself, and for which texts.
+
+    normalizer             pre-tokenizer                       C does
+    Prepend ▁, Replace " "  none                               a dummy prefix (Llama 2, llm-jp)
+    Precompiled, or none   Metaspace                           charsmap; a dummy prefix; every ▁ begins a piece, or none
+    the same               WhitespaceSplit, Metaspace          and spaces are removed (T5)
+
+Other normalizers that leave ASCII alone may stand before (XLNet): then only texts of ASCII go there. A text of which
+that is not sure (Guard) takes the way through Python, which can do all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pyunitok._ffi import MODEL_FLAGS, Bytes, Offsets
+from pyunitok.vocab.huggingface import patterns
+from pyunitok.vocab.huggingface import unicode_tables as tables
+from pyunitok.vocab.huggingface.added import AddedToken
+from pyunitok.vocab.huggingface.characters import WHITESPACE, bmp, members, members_of
+from pyunitok.vocab.huggingface.charsmap import Charsmap, read, seconds_of
+from pyunitok.vocab.huggingface.fields import Fields, flatten, optional
+from pyunitok.vocab.huggingface.normalizers import FORMS
+from pyunitok.vocab.huggingface.pretokenizers import SPACE, Metaspace, read_metaspace
+
+_BEGIN = r"(?<!\n)^"  # of a text: another way to write Prepend
+
+
+@dataclass
+class Plan:
+    """How the C side is built, and what else must be true of a text that goes there as it is."""
+
+    flags: int = 0  # of enum unitok_model_flags
+    charsmap: Charsmap | None = None
+    is_direct: bool = False
+    removes_spaces: bool = False
+    is_ascii: bool = False  # only texts of ASCII
+    no_space_first: bool = False  # only texts that do not begin with a space
+    strings: list[str] = field(default_factory=list)  # only texts without these
+
+    def drop_restart(self) -> None:
+        if self.flags & MODEL_FLAGS["restart_at_space"]:
+            self.flags &= ~MODEL_FLAGS["restart_at_space"]
+            self.is_direct = False
+
+
+def plan(document: Fields) -> Plan:
+    normalizers = flatten(optional(document, "normalizer"), "normalizers")
+    parts = flatten(optional(document, "pre_tokenizer"), "pretokenizers")
+    kinds = [part.string("type") for part in parts]
+    if not parts:
+        return _without_pre_tokenizer(normalizers)
+    if kinds[-1] != "Metaspace":
+        return Plan()
+    metaspace = read_metaspace(parts[-1])
+    if metaspace.replacement != SPACE:
+        return Plan()
+    ret = Plan(MODEL_FLAGS["escape_whitespaces"])
+    if metaspace.split and (len(parts) == 1 or metaspace.scheme == "always"):
+        ret.flags |= MODEL_FLAGS["restart_at_space"]
+    if kinds == ["Metaspace"]:
+        ret.no_space_first = metaspace.scheme != "never"
+        ret.is_direct = True
+    elif kinds == ["WhitespaceSplit", "Metaspace"] and metaspace == Metaspace(SPACE, "always", True):
+        ret.is_direct = ret.removes_spaces = True
+        ret.flags |= MODEL_FLAGS["remove_extra_whitespaces"]
+    if ret.is_direct and metaspace.scheme != "never":
+        ret.flags |= MODEL_FLAGS["add_dummy_prefix"]
+    ret.is_direct = ret.is_direct and _normalize_in_c(ret, normalizers)
+    return ret
+
+
+def _without_pre_tokenizer(normalizers: list[Fields]) -> Plan:
+    """Prepend and Replace, either before the other; Replace alone makes spaces compact."""
+    prefixed = spaces = False
+    for part in normalizers:
+        kind = part.string("type")
+        if kind == "Prepend" and part.string("prepend") == SPACE and not prefixed:
+            prefixed = True
+        elif kind == "Replace" and part.string("content") == SPACE:
+            pattern = part.child("pattern").values.get("Regex")
+            if pattern == _BEGIN and not prefixed:
+                prefixed = True
+            elif patterns.literal(part) == " ":
+                spaces = True
+            else:
+                return Plan()
+        else:
+            return Plan()
+    if not spaces:
+        return Plan()
+    dummy = MODEL_FLAGS["add_dummy_prefix"] if prefixed else 0
+    return Plan(MODEL_FLAGS["escape_whitespaces"] | dummy, is_direct=True)
+
+
+def _normalize_in_c(plan: Plan, normalizers: list[Fields]) -> bool:
+    for k, part in enumerate(normalizers):
+        kind = part.string("type")
+        if kind in (*FORMS, "StripAccents"):
+            plan.is_ascii = True
+        elif kind == "Replace" and patterns.literal(part):
+            plan.strings.append(patterns.literal(part) or "")
+        elif kind == "Precompiled" and k == len(normalizers) - 1:
+            plan.charsmap = read(part)
+            if plan.charsmap.has_parts:
+                return False
+        else:
+            return False
+    return True
+
+
+class Guard:
+    """Tells the texts that the C side does by itself as tokenizers would."""
+
+    def __init__(self, plan: Plan, tokens: list[AddedToken], unknown: str | None) -> None:
+        found = [token.pattern.replace(SPACE, " ").strip(" ") for token in tokens] + ([unknown] if unknown else [])
+        self.is_possible = plan.is_direct and all(found)
+        self._is_ascii, self._no_space_first = plan.is_ascii, plan.no_space_first
+        strings = sorted({*found, *plan.strings}, key=len, reverse=True)
+        self._strings = re.compile(b"|".join(re.escape(text.encode()) for text in strings)) if strings else None
+        self._characters: re.Pattern[str] | None = None
+        self._ascii: re.Pattern[bytes] | None = None
+        self._firsts: frozenset[int] | None = None
+        if plan.charsmap is None and not plan.removes_spaces:
+            if self._no_space_first:
+                self._firsts = frozenset(range(256)) - frozenset(b" \xe2")
+            return
+        self._look_at(plan.charsmap, plan.removes_spaces, {text[0] for text in found if text})
+
+    def _look_at(self, charsmap: Charsmap | None, removes_spaces: bool, wanted: set[str]) -> None:
+        """Which characters need a closer look: those that join others to clusters or keys, that become a space of
+        another kind, a ▁, or a part of something to be found."""
+        changed = charsmap.characters if charsmap else {}
+        odd = set(WHITESPACE) - {" "} | {SPACE} if removes_spaces else {SPACE}
+        bad = {c for c, to in changed.items() if set(to) & (odd | wanted - {c})}
+        bad |= {c for c in odd if c not in changed} | {"\0"}
+        if charsmap:
+            bad |= seconds_of(charsmap.all_keys)
+        newline = self._newline(charsmap, removes_spaces)
+        body = members_of(c for c in bad if c < "\U00010000")
+        if charsmap:  # characters above U+FFFF take the other way: see characters.bmp
+            body += members(bmp(tables.EXTEND + " " + tables.PREPEND)) + "\U00010000-\U0010ffff"
+        self._characters = re.compile(f"[{body}]" + ("" if newline else "|\r\n"))
+        low = "".join(f"\\x{ord(c):02x}" for c in bad if c.isascii())
+        self._ascii = re.compile(f"[{low}]".encode() + (b"" if newline else b"|\r\n"))
+        if self._no_space_first:
+            self._firsts = frozenset(c for c in range(128) if chr(c).isalnum() and chr(c) not in changed)
+
+    @staticmethod
+    def _newline(charsmap: Charsmap | None, removes_spaces: bool) -> bool:
+        """Whether \\r\\n as a cluster comes to the same as its characters: without a charsmap, or as spaces removed."""
+        if charsmap is None:
+            return True
+        whole = charsmap.transform("\r\n")
+        one = [charsmap.characters.get(c, c) for c in "\r\n"]
+        return whole is None or (removes_spaces and not (whole + "".join(one)).strip(" ") and bool(whole))
+
+    def allows(self, data: bytes) -> bool:
+        if not self.is_possible or (self._strings and self._strings.search(data)):
+            return False
+        if self._firsts is not None and data and data[0] not in self._firsts:
+            return False
+        return self._allows_characters(data)
+
+    def _allows_characters(self, data: bytes) -> bool:
+        if self._is_ascii or self._characters is not None:
+            if data.isascii():
+                return self._ascii is None or self._ascii.search(data) is None
+            if self._is_ascii or self._characters is None:
+                return False
+            try:
+                return self._characters.search(data.decode()) is None
+            except UnicodeDecodeError:
+                return False
+        return True
+
+    def allows_all(self, data: Bytes, offsets: Offsets) -> bool:
+        """Whether it allows each of these documents; one look at all of them at once."""
+        text = data[offsets[0] : offsets[-1]].tobytes()
+        if not self.is_possible or (self._strings and self._strings.search(text)):
+            return False
+        if self._firsts is not None:
+            begins = offsets[:-1][np.diff(offsets) > 0]
+            if not frozenset(np.unique(data[begins]).tolist()) <= self._firsts:
+                return False
+        return self._allows_characters(text)

@@ -1,0 +1,245 @@
+"""Preparation: all that a text goes through before the C side, and the scratch that encodes what comes out."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok._ffi import Bytes, Ids, Offsets
+from pyunitok.errors import UnitokError, VocabularyError
+from pyunitok.vocab.huggingface import added, decoders, direct, normalizers, pretokenizers
+from pyunitok.vocab.huggingface.fields import Fields, optional
+from pyunitok.vocab.huggingface.unigram import Unigram
+from pyunitok.vocab.vocabulary import About
+
+FORMAT = "huggingface 1"
+Part = bytes | int | list[int]  # a piece for the C side, an added token, ids that Python has found
+
+
+class Preparation:
+    """Made once from an About and shared by threads. VocabularyError where its `prepare` is broken."""
+
+    def __init__(self, about: About, model: _ffi.Model) -> None:
+        document = Fields(about.prepare, f"{about.name}: ")
+        if document.string("format") != FORMAT:
+            document.refuse("this release does not know it", "format")
+        self._normalizers = normalizers.read(optional(document, "normalizer"))
+        self._pre_tokenizers = pretokenizers.read(optional(document, "pre_tokenizer"), optional(document, "normalizer"))
+        self._decoders = decoders.read(optional(document, "decoder"))
+        self._has_decoder = document.has("decoder")
+        self.template = decoders.read_template(optional(document, "post_processor"))
+        tokens = added.settled(document, self.normalize)
+        self._raw, self._cooked = added.Finder(tokens, False, document), added.Finder(tokens, True, document)
+        self._shown = {token.id: token.pattern for token in tokens}
+        self._special = {token.content for token in tokens if token.special}
+        self._model = model
+        self._is_compact = bool(model.info.is_compact)
+        plan = direct.plan(document)
+        restart = bool(model.info.flags & _ffi.MODEL_FLAGS["restart_at_space"])
+        self._is_joined = restart and self._is_compact and not model.info.is_whole
+        if (plan.flags & _ffi.MODEL_FLAGS["restart_at_space"]) and not self._is_joined:
+            plan.drop_restart()
+        self._splits_words = plan.removes_spaces and self._is_joined
+        self._set_reference(document, about)
+        self.guard = direct.Guard(plan, tokens, None if self._unknown is None else self._unknown.decode())
+        self.guard.is_possible &= not self._is_reference and (not plan.flags or self._is_compact)
+        self._check_ids(document, tokens)
+
+    def _set_reference(self, document: Fields, about: About) -> None:
+        self._is_reference = document.boolean("reference", False)
+        self._byte_fallback = bool(self._model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"])
+        self._byte_fallback |= document.boolean("byte_fallback", False)
+        self._unknown: bytes | None = None  # the text of the unknown piece, which C never finds
+        self._unigram: Unigram | None = None
+        self._unknown_score = document.number("unknown_score")
+        self._unknown_id = about.special.get("unk", -1)
+        if self._model.info.kind == _ffi.KINDS["unigram"]:
+            self._unknown = self._model.piece(self._unknown_id)
+            if self._unknown is None and not self._is_reference:
+                document.refuse("there is no unknown piece")
+
+    def _check_ids(self, document: Fields, tokens: list[added.AddedToken]) -> None:
+        ids = [token.id for token in tokens] + [*self.template.before, *self.template.after]
+        if any(id_ >= self._model.info.n_ids for id_ in ids):
+            raise VocabularyError(f"{document.where}added_tokens or post_processor: an id has no piece")
+
+    # ------------------------------------------------------------------------------------------------ encoding ---
+
+    def normalize(self, text: str) -> str:
+        for normalizer in self._normalizers:
+            text = normalizer(text)
+        return text
+
+    def pieces(self, text: str, is_first: bool) -> list[str]:
+        """The pieces of normalized text without added tokens."""
+        pieces = [text]
+        for pre_tokenizer in self._pre_tokenizers:
+            pieces = [new for k, piece in enumerate(pieces) for new in pre_tokenizer(piece, is_first and k == 0)]
+        return pieces
+
+    def parts(self, data: bytes, special: bool) -> list[Part]:
+        """What a text becomes. Bytes that are no UTF-8 become U+FFFD, one each."""
+        ret: list[Part] = []
+        for begin, raw in self._raw.split(data.decode("utf-8", "pyunitok.replace"), special):
+            if isinstance(raw, int):
+                ret.append(raw)
+                continue
+            for start, part in self._cooked.split(self.normalize(raw), special):
+                if isinstance(part, int):
+                    ret.append(part)
+                else:
+                    self._add(ret, part, begin == 0 and start == 0)
+        return ret
+
+    def _add(self, parts: list[Part], text: str, is_first: bool) -> None:
+        if self._splits_words and pretokenizers.SPACE not in text:
+            joined = "".join([" " + word for word in pretokenizers.whitespace_split(text)]).encode()
+            if joined and not self._needs_reference(joined):
+                parts.append(joined)
+                return
+        pieces = self.pieces(text, is_first)
+        if self._is_joined and not self._is_reference:
+            joined = "".join(pieces).encode()
+            if not self._needs_reference(joined):
+                parts.append(joined.replace(_SPACE, b" "))
+                return
+        for piece in pieces:
+            data = piece.encode()
+            if self._needs_reference(data):
+                parts.append(self._reference().encode(data))
+            else:
+                parts.append(data.replace(_SPACE, b" ") if self._is_compact else data)
+
+    def _needs_reference(self, data: bytes) -> bool:
+        return self._is_reference or (self._unknown is not None and self._unknown in data)
+
+    def _reference(self) -> Unigram:
+        if self._unigram is None:
+            self._unigram = Unigram(self._model, self._unknown_id, self._unknown_score, self._byte_fallback)
+        return self._unigram
+
+    def encode(self, scratch: _ffi.Scratch, data: bytes, *, special: bool) -> Ids:
+        """See Scratch.encode_text; of a scratch made for this model."""
+        assert isinstance(scratch, Scratch)
+        return scratch.encode_text(data, special=special)
+
+    # ------------------------------------------------------------------------------------------------ decoding ---
+
+    def decode(self, ids: list[int], skip_special: bool) -> str:
+        """The text, with bytes that are no characters as decoders.BROKEN; the ids must have pieces."""
+        tokens = []
+        for id_ in ids:
+            token = self._shown.get(id_)
+            if token is None:
+                token = (self._model.piece(id_) or b"").decode()
+            if not (skip_special and token in self._special):
+                tokens.append(token)
+        if not self._has_decoder:
+            return " ".join(tokens)
+        for decoder in self._decoders:
+            tokens = decoder(tokens)
+        return "".join(tokens)
+
+
+_SPACE = pretokenizers.SPACE.encode()
+
+
+def _no_sampling() -> UnitokError:
+    return UnitokError("models of Hugging Face have neither samples nor n best here: take the SentencePiece model")
+
+
+class Scratch(_ffi.Scratch):
+    """Encodes texts as tokenizers does: prepared, or as they are where the C side does all of it."""
+
+    __slots__ = ("_preparation",)
+
+    def __init__(self, model: _ffi.Model, preparation: Preparation) -> None:
+        super().__init__(model)
+        self._preparation = preparation
+
+    def encode(self, text: bytes) -> Any:
+        return self.encode_text(text, special=True)
+
+    def encode_text(self, text: bytes, *, special: bool) -> Ids:
+        """ids[n]: of one document. special=False: special tokens in the text are text."""
+        if special and self._preparation.guard.allows(text):
+            ids: Ids = super().encode(text)
+            return ids
+        return self._encode_parts(self._preparation.parts(text, special))
+
+    def _encode_parts(self, parts: list[Part]) -> Ids:
+        texts = [part for part in parts if isinstance(part, bytes)]
+        ids, bounds = self._encode_texts(texts)
+        if len(texts) == len(parts):
+            return ids
+        arrays: list[Any] = []
+        at = 0
+        for part in parts:
+            if isinstance(part, bytes):
+                arrays.append(ids[bounds[at] : bounds[at + 1]])
+                at += 1
+            else:
+                arrays.append(np.array([part] if isinstance(part, int) else part, ids.dtype))
+        ret: Ids = np.concatenate(arrays)
+        return ret
+
+    def _encode_texts(self, texts: list[bytes]) -> tuple[Ids, Offsets]:
+        data = np.frombuffer(b"".join(texts), np.uint8)
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
+        ids: Ids = np.empty(3 * len(data) + _ffi.ENCODE_SLACK, self._model.dtype)
+        bounds = np.zeros(len(texts) + 1, np.int64)
+        n_ids = super().encode_batch(data, offsets, ids, bounds, prepared=True)
+        return ids[:n_ids].copy(), bounds
+
+    def count(self, text: bytes) -> int:
+        return len(self.encode(text))
+
+    def encode_spans(self, text: bytes) -> Offsets:
+        raise UnitokError("models of Hugging Face give no offsets here: only ids and pieces")
+
+    def nbest(self, text: bytes, n: int) -> list[_ffi.Path]:
+        raise _no_sampling()
+
+    def sample_paths(
+        self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool
+    ) -> list[_ffi.Path]:
+        raise _no_sampling()
+
+    def entropy(self, text: bytes, alpha: float) -> float:
+        raise _no_sampling()
+
+    def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        for k, text in enumerate(texts):
+            offsets[k + 1] = self._put(self.encode(text), ids, int(offsets[k]))
+        return offsets
+
+    def _put(self, found: Ids, ids: Ids, at: int) -> int:
+        if at + len(found) > len(ids):
+            raise _ffi.RoomError("the array for ids is too small")
+        ids[at : at + len(found)] = found
+        return at + len(found)
+
+    def encode_batch(
+        self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
+        eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: _ffi.State | None = None,
+        plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
+    ) -> int:  # fmt: skip
+        if sampling is not None:
+            raise _no_sampling()
+        if open_start or open_end:
+            raise ValueError("documents must be whole for this model")
+        if prepared or self._preparation.guard.allows_all(data, offsets):
+            return super().encode_batch(data, offsets, ids, id_offsets, eod_id=eod_id, plain=plain, prepared=prepared)
+        done = 0
+        id_offsets[0] = 0
+        eod: Any = np.array([eod_id] if eod_id >= 0 else [], ids.dtype)
+        for k, (begin, end) in enumerate(pairwise(offsets.tolist())):
+            done = self._put(self.encode(data[begin:end].tobytes()), ids, done)
+            done = self._put(eod, ids, done)
+            id_offsets[k + 1] = done
+        return done

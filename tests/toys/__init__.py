@@ -1,0 +1,1 @@
+"""Makers of small models, vocabularies, texts and token files to test with."""

@@ -1,0 +1,37 @@
+"""Token files made directly, without a model: what the tests of exports, of verify and of stats work on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import xxhash
+
+import pyunitok
+from pyunitok.tokens.array import InputRecord, Manifest
+
+
+def write(path: Path, docs: list[list[int]], *, eod: int | None = None, dtype: str = "<u2", inputs=None):
+    """A token file of these documents, to each of which `eod` is appended; inputs: [(path, documents)]."""
+    full = [[*doc, *([] if eod is None else [eod])] for doc in docs]
+    ids = np.array([id_ for doc in full for id_ in doc], dtype)
+    ends = np.cumsum([len(doc) for doc in full], dtype="<u8") if full else np.empty(0, "<u8")
+    ids.tofile(path)
+    ends.tofile(f"{path}.ends")
+    inputs = inputs or [("a.txt", len(docs))]
+    records, at = [], 0
+    for name, n in inputs:
+        tokens = sum(map(len, full[at : at + n]))
+        records.append(InputRecord(name, "text", "none", documents=n, tokens=tokens, bytes=tokens, separator="\n"))
+        at += n
+    manifest = Manifest(
+        model={"name": "toy", "path": None, "sha256": "0" * 64, "file_sha256": None}, eod=eod, tokens=len(ids),
+        documents=len(docs), bytes=len(ids), inputs=records, dtype=dtype,
+        hash={
+            "algorithm": "xxh64", "chunk_bytes": 64 << 20,
+            "tokens": [xxhash.xxh64_hexdigest(ids.tobytes())] if len(ids) else [],
+            "ends": [xxhash.xxh64_hexdigest(ends.tobytes())] if len(ends) else [],
+        },
+    )  # fmt: skip
+    Path(f"{path}.json").write_bytes(manifest.to_json())
+    return pyunitok.open(path)
