@@ -17,7 +17,7 @@ import pytest
 from conftest import CPUS, ENGINES, fewer
 from hypothesis import example, given
 from hypothesis import strategies as st
-from oracle.longest import longest as oracle
+from oracle import longest as oracle
 from toys.vocabularies import CHUNK, EDGES, Case, cases, texts_of, vocabularies
 
 from pyunitok import Packed, Tokenizer, _ffi

@@ -7,7 +7,7 @@ import pytest
 import streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle.longest import longest as oracle
+from oracle import longest as oracle
 
 from pyunitok.corpus import jsonl
 from pyunitok.corpus.jsonl import JsonlReader, key_path

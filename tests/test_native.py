@@ -14,7 +14,7 @@ import xxhash
 from conftest import ENGINES, fewer
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle.longest import longest as oracle
+from oracle import longest as oracle
 from toys.vocabularies import Case, cases
 
 from pyunitok import CpuError, IdError, ModelFormatError, Tokenizer, VocabularyError, _ffi

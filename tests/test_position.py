@@ -8,7 +8,7 @@ import pytest
 import streams
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle.longest import longest as oracle
+from oracle import longest as oracle
 
 from pyunitok.corpus import inputs, jsonl, stream
 from pyunitok.corpus import text as text_module

@@ -8,7 +8,7 @@ import pytest
 import streams
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle.longest import longest as oracle
+from oracle import longest as oracle
 from test_ahead import FRAMES, file_of
 from test_zst import PARTS, TEXT, ZST, frame, frame_ends, seekable, skippable
 

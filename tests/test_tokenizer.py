@@ -13,7 +13,7 @@ import pytest
 from conftest import CPUS, ENGINES
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle.longest import longest as oracle
+from oracle import longest as oracle
 from toys.vocabularies import Case, vocabularies
 
 from pyunitok import CpuError, IdError, Packed, Tokenizer, VocabularyError, _ffi

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
-from oracle.longest import longest as oracle
+from oracle import longest as oracle
 
 from pyunitok import Tokenizer
 
