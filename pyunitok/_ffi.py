@@ -34,6 +34,10 @@ MODEL_FLAGS: dict[str, int] = {
         "listed_merges", "ignore_merges",
     )
 }  # fmt: skip
+PIECE_TYPES: dict[str, int] = {
+    name: getattr(lib, f"UNITOK_PIECE_{name.upper()}")
+    for name in ("normal", "unknown", "control", "user_defined", "unused", "byte")
+}
 CHECKSUM_AT: int = lib.UNITOK_NATIVE_CHECKSUM_AT
 CHECKED_FROM: int = lib.UNITOK_NATIVE_CHECKED_FROM
 
@@ -204,14 +208,18 @@ class Model:
         ids = np.frombuffer(ffi.buffer(spec.ids, 8 * spec.n_pieces)[:], np.int64)
         return ids, np.frombuffer(ffi.buffer(spec.scores, 8 * spec.n_pieces)[:], np.float64)
 
+    def piece_types(self) -> Bytes:
+        """uint8[n_ids]: the enum unitok_piece_type of each id, 0 where it has no piece."""
+        if self._types is None:  # one call an id, so only on demand
+            every = range(self.info.n_ids)
+            self._types = np.array([lib.unitok_model_piece_type(self.handle, id_) for id_ in every], np.uint8)
+        return self._types
+
     def bounds_of_runs(self, ids: Ids) -> Offsets:
         """Where `ids` are to be parted so that no byte pieces with a control symbol between them meet."""
         cuts: list[int] = []
         if self.info.flags & lib.UNITOK_BYTE_FALLBACK:
-            if self._types is None:  # made when first asked for: one call an id
-                every = range(self.info.n_ids)
-                self._types = np.array([lib.unitok_model_piece_type(self.handle, id_) for id_ in every], np.uint8)
-            types = self._types[np.minimum(ids, len(self._types) - 1)]
+            types = self.piece_types()[np.minimum(ids, self.info.n_ids - 1)]
             is_cut = (types[:-1] == lib.UNITOK_PIECE_CONTROL) & (types[1:] == lib.UNITOK_PIECE_BYTE)
             cuts = (np.flatnonzero(is_cut) + 1).tolist()
         return np.array([0, *cuts, len(ids)], np.int64)

@@ -1,0 +1,1 @@
+"""Suffix arrays over token files: building, opening and searching them."""

@@ -1,0 +1,45 @@
+"""The order of an index: the bytes that each id stands for in decoded text, and the rank of each id by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import PIECE_TYPES
+from pyunitok.tokenizer import Tokenizer
+
+N_RANKS = 65536
+SPACE_SYMBOL = "\u2581".encode()
+
+
+def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
+    """What each id adds to the decoded text; b"" for ids that add nothing or are unknown.
+
+    SentencePiece's U+2581 is a space, also in the first piece of a document: the space that decoding drops there is
+    part of the token stream.
+    """
+    pieces, model = tokenizer.pieces(), tokenizer.model
+    data, bounds = pieces.data.tobytes(), pieces.offsets.tolist()
+    ret = [data[bounds[k] : bounds[k + 1]] for k in range(len(bounds) - 1)]
+    if tokenizer.kind == "longest":
+        return ret
+    silent = (0, PIECE_TYPES["control"], PIECE_TYPES["unknown"])
+    for id_, kind in enumerate(model.piece_types().tolist()):
+        if kind in silent:
+            ret[id_] = b""
+        elif kind == PIECE_TYPES["byte"]:
+            ret[id_] = bytes([int(ret[id_][3:5], 16)])
+        elif tokenizer.normalizes:
+            ret[id_] = ret[id_].replace(SPACE_SYMBOL, b" ")
+    return ret
+
+
+def byte_rank(tokenizer: Tokenizer) -> np.ndarray[Any, np.dtype[np.uint16]]:
+    """uint16[65536]: the rank of each id by (its bytes, its number). Ids without bytes come first, ids that the model
+    does not have last, both by number."""
+    known = token_bytes(tokenizer)
+    order = sorted(range(len(known)), key=lambda id_: (known[id_], id_)) + list(range(len(known), N_RANKS))
+    rank = np.empty(N_RANKS, np.uint16)
+    rank[np.array(order)] = np.arange(N_RANKS)
+    return rank
