@@ -66,6 +66,7 @@ def store(monkeypatch):
     monkeypatch.setattr(Unreliable, "failures", {})
     monkeypatch.setattr(Unreliable, "log", [])
     monkeypatch.setattr(remote, "FIRST_DELAY_SECONDS", 0)
+    monkeypatch.setitem(remote.PROTOCOLS, "unreliable", "remote")
     return Unreliable()
 
 
@@ -135,7 +136,7 @@ def test_identity_of_what_is_found():
 
 
 def test_unknown_and_missing_packages(monkeypatch):
-    with pytest.raises(InputError, match=r"nonsense://b/x: cannot be opened: Protocol not known"):
+    with pytest.raises(InputError, match=r"nonsense://b/x: nonsense:// is not supported; use s3://"):
         find(["nonsense://b/x"])
     monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
     monkeypatch.setitem(sys.modules, "s3fs", None)
@@ -144,6 +145,20 @@ def test_unknown_and_missing_packages(monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(InputError, match=r"pip install 'pyunitok\[remote\]'"):
         find(["memory://b/x"])
+
+
+@pytest.mark.parametrize("url", ["reference://x", "zip://a::memory://b", "memory://a::file:///etc/passwd",
+                                 "ftp://h/x", "simplecache://x", "local:///etc/passwd"])  # fmt: skip
+def test_protocols_that_could_run_or_read_anything(url):
+    """fsspec would follow every one of them."""
+    for ask in (lambda: find([url]), lambda: remote.open_file(url), lambda: remote.canonical(url)):
+        with pytest.raises(InputError, match="not supported"):
+            ask()
+
+
+def test_colons_that_chain_nothing():
+    for url in ("s3://bucket/a::b.txt", "http://[::1]:80/a.txt", "MEMORY://a"):
+        remote.check_protocol(url)
 
 
 # -------------------------------------------------------------------------------------------------------- reading
@@ -316,6 +331,7 @@ def test_http(monkeypatch, ranges):
     pytest.importorskip("aiohttp")
     content = "".join(f'{{"text":"{k} bottles"}}\n' for k in range(30_000)).encode()
     monkeypatch.setattr(remote, "FIRST_DELAY_SECONDS", 0)
+    monkeypatch.setitem(remote.PROTOCOLS, "unreliable", "remote")
     monkeypatch.setattr(Server, "content", gzip.compress(content, 0))
     monkeypatch.setattr(Server, "ranges", ranges)
     monkeypatch.setattr(Server, "n_drops", 2)

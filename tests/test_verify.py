@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from toys import tokenfiles
 import pyunitok
 from pyunitok import _ffi
 from pyunitok.corpus import inputs
-from pyunitok.errors import IdError, InputError, OutputError
+from pyunitok.errors import IdError, InputError, ModelFormatError, OutputError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import verify_text as module
 from pyunitok.tokens.verify import verify
@@ -281,6 +282,38 @@ def test_stdin_cannot_be_read_again(folder):
     (folder / "same").write_bytes(b"the cat")
     assert b"piped: whole" in command(folder, "verify", "piped", "same").stderr
     assert b"piped: whole" in command(folder, "verify", "piped", "-", stdin=b"the cat").stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("reference://x.json", "only where the command line gives them"),  # fsspec would run code that x.json brings
+        ("http://127.0.0.1:9/a.txt", "only where the command line gives them"),
+        ("file:///etc/passwd", "only where the command line gives them"),
+        ("fifo", "not a regular file"),
+        ("/dev/zero", "not a regular file"),
+        ("in", "not a regular file"),
+        ("gone.txt", "No such file"),
+        ("a\0b", "null"),
+    ],
+)
+def test_inputs_that_a_hostile_manifest_names(folder, monkeypatch, path, message):
+    monkeypatch.chdir(folder)
+    os.mkfifo("fifo")
+    array = pyunitok.open("ids")
+    array.manifest.inputs[0].path = path
+    with pytest.raises(InputError, match=message):
+        sources_of(array.manifest.inputs)
+
+
+@pytest.mark.parametrize("path", ["fifo", "/dev/zero"])
+def test_a_model_that_a_hostile_manifest_names(folder, path):
+    """Opening either would never end."""
+    os.mkfifo(folder / "fifo")
+    array = pyunitok.open(folder / "ids")
+    array.manifest.model["path"] = str(folder / path)
+    with pytest.raises(ModelFormatError, match="is not there; name it"):
+        _ = array.tokenizer
 
 
 def test_without_its_model(folder):

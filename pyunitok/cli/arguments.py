@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
+
+if TYPE_CHECKING:  # click before 8.4 cannot be subscripted
+    IntType = click.ParamType[int]
+    ShardType = click.ParamType[tuple[int, int]]
+    AnyType = click.ParamType[Any]
+else:
+    IntType = ShardType = AnyType = click.ParamType
 
 DEFAULT_MODEL = "rwkv-world"
 
 
-class Size(click.ParamType[int]):
+class Size(IntType):
     """Bytes, with an optional K, M or G (powers of 1024)."""
 
     name = "size"
@@ -28,7 +35,7 @@ class Size(click.ParamType[int]):
         return int(digits) * factor
 
 
-class ShardOf(click.ParamType[tuple[int, int]]):
+class ShardOf(ShardType):
     """I/N, with I from 0 to N - 1."""
 
     name = "shard"
@@ -44,7 +51,7 @@ class ShardOf(click.ParamType[tuple[int, int]]):
         return int(index), int(count)
 
 
-class SampleOf(click.ParamType[Any]):
+class SampleOf(AnyType):
     """alpha=A,seed=S[,nbest=N][,method=NAME]: a sampling.Sample."""
 
     name = "sample"

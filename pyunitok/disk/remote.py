@@ -1,6 +1,6 @@
 """Files behind URLs, by fsspec: what an argument names there, and reading it in ranges, ahead and again after errors.
 
-    s3://bucket/key   gs://   hf://datasets/…   https://   memory://   and whatever else fsspec has a package for
+    s3://bucket/key   gs://   hf://datasets/…   https://   memory://   the protocols of PROTOCOLS, and no others
 
 No cache of fsspec's is used: a file is read once, in ranges that are asked for before they are needed:
 
@@ -32,7 +32,10 @@ RANGE_BYTES = 4 << 20  # asked for at once, at most
 AHEAD_BYTES = 16 << 20
 ATTEMPTS = 5
 FIRST_DELAY_SECONDS = 0.5  # and twice as long after each further failure
-PACKAGES = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "remote", "https": "remote"}
+# The protocols allowed, and the extra that each needs. fsspec knows more: some run code that the file behind the URL
+# brings, or read any local file, and a list of inputs may come from a stranger.
+PROTOCOLS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "remote", "https": "remote",
+             "memory": "remote"}  # fmt: skip
 # What asking again does not mend.
 FINAL_ERRORS = (FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError,
                 NotImplementedError, ImportError, TypeError, UnitokError)  # fmt: skip
@@ -72,19 +75,32 @@ def canonical(url: str) -> str:
     return str(fs.unstrip_protocol(path))
 
 
+def check_protocol(url: str) -> None:
+    """InputError for a URL whose protocol is not allowed, or that chains several ("zip://a::s3://b")."""
+    protocol = url.partition("://")[0].lower()
+    if protocol not in PROTOCOLS:
+        raise InputError(f"{url}: {protocol}:// is not supported; use {', '.join(f'{name}://' for name in PROTOCOLS)}")
+    if re.search(r"::[A-Za-z][A-Za-z0-9+.-]*://", url):
+        raise InputError(f"{url}: chained URLs are not supported: name one file, decompressed by its suffix")
+
+
 def file_system(url: str) -> tuple[Any, str]:
-    """fsspec's file system for a URL, and the path in it. InputError where there is none, or it is not installed."""
+    """fsspec's file system for a URL, and the path in it.
+
+    InputError where the protocol is not allowed, its package is not installed, or the store cannot be opened.
+    """
+    check_protocol(url)
     try:
         import fsspec
     except ImportError as error:
         raise InputError(f"{url}: URLs need fsspec: pip install 'pyunitok[remote]'") from error
     protocol = url.partition("://")[0].lower()
     try:
-        fs, path = fsspec.core.url_to_fs(url)
+        # Not url_to_fs, which would take "::" in a key for a chain of file systems.
+        cls = fsspec.get_filesystem_class(protocol)
+        fs, path = cls(**cls._get_kwargs_from_urls(url)), cls._strip_protocol(url)
     except ImportError as error:
-        extra = PACKAGES.get(protocol)
-        advice = f"pip install 'pyunitok[{extra}]'" if extra else "install the package that fsspec names"
-        raise InputError(f"{url}: {error}: {advice}") from error
+        raise InputError(f"{url}: {error}: pip install 'pyunitok[{PROTOCOLS[protocol]}]'") from error
     except Exception as error:
         raise InputError(f"{url}: cannot be opened: {error}") from error
     return fs, path

@@ -266,7 +266,7 @@ def _map(path: StrPath, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 def find_model(manifest: Manifest, name: str) -> Tokenizer:
     """The model that a manifest names; ModelFormatError where it is gone or another one."""
     path = manifest.model.get("path")
-    if path and Path(path).exists():
+    if path and Path(path).is_file():  # a pipe or a device would never end
         tokenizer = Tokenizer.from_file(path)
         check_model(manifest, tokenizer, name)
         return tokenizer

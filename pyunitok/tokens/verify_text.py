@@ -9,6 +9,7 @@ Neither knows of the other: what is read is cut where files and separators say, 
 
 from __future__ import annotations
 
+import stat
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -49,18 +50,33 @@ class Part:
 
 
 def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = None) -> list[Source]:
-    """The inputs of a manifest, to be read again as they were read: where they were, or those `found`, in order.
+    """The inputs of a manifest, to be read the way they were read then.
 
-    InputError where there are more or fewer, or one cannot be read again.
+    found  the files to read, in the order of the manifest; None: those that the manifest names. A manifest may come
+           from a stranger, so what it names is only read where that is a regular file on this machine.
+
+    InputError where there are more or fewer files than inputs, or one cannot be read again.
     """
     if found is None:
-        if any(record.path == STDIN for record in records):
-            raise InputError("an input was stdin, which cannot be read again: name the inputs")
-        sizes = [r.size if is_url(r.path) else Path(r.path).stat().st_size for r in records]
-        return [Source(r.path, r.compression, r.format, MANIFEST, n) for r, n in zip(records, sizes, strict=True)]
+        return [Source(r.path, r.compression, r.format, MANIFEST, _local_size(r.path)) for r in records]
     if len(found) != len(records):
         raise InputError(f"{len(found)} inputs given; the manifest has {len(records)}")
     return [replace(s, format=r.format, reason=MANIFEST) for s, r in zip(found, records, strict=True)]
+
+
+def _local_size(path: str) -> int:
+    """Of an input that a manifest names, in bytes."""
+    if path == STDIN:
+        raise InputError("an input was stdin, which cannot be read again: name the inputs")
+    if is_url(path):
+        raise InputError(f"the manifest names {path}: URLs are read only where the command line gives them")
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read again: {getattr(error, 'strerror', None) or error}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{path}: not a regular file, and cannot be read again: name the inputs")
+    return status.st_size
 
 
 def verify_text(
