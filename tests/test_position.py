@@ -16,9 +16,10 @@ from pyunitok.corpus.block import Block
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import TextReader
+from pyunitok.corpus.workers import Workers
 from pyunitok.errors import InputError
+from pyunitok.run.encoding import Encoder
 from pyunitok.run.pipeline import Plan
-from pyunitok.run.reading import Inputs, Workers
 from pyunitok.tokenizer import Tokenizer
 
 PIECES = [bytes([b]) for b in range(256)] + [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]
@@ -134,8 +135,12 @@ def corpus(tmp_path_factory):
 
 def blocks_of(plan, start=None):
     """Of each block: its ids, its documents' ends, the inputs that ended, where it ends."""
-    with Workers(plan, Inputs(plan, start)) as workers:
-        return [(e.ids[: e.n_ids].tolist(), e.ends.tolist(), e.endings, e.after) for e in workers.results()]
+    encoder = Encoder(plan, start or BEGINNING)
+    with Workers(plan.reading, encoder, start, encoder.carry) as workers:
+        return [
+            (r.value.ids[: r.value.n_ids].tolist(), r.value.ends.tolist(), r.endings, r.after)
+            for r in workers.results()
+        ]
 
 
 def joined(blocks):

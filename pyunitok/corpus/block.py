@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
 from pyunitok.corpus.position import BEGINNING, Position
 
-# How much of an unfinished document can be encoded now: see unitok_split in csrc/unitok.h. 0 means: none yet, read on.
+# How much of an unfinished document may be handed on now: see unitok_split in csrc/unitok.h. 0: none yet, read on.
 Split = Callable[[memoryview], int]
+
+
+def whole(text: memoryview) -> int:
+    """A Split for workers that need whole documents."""
+    return 0
+
+
+def anywhere(text: memoryview) -> int:
+    """A Split for workers to whom all places are alike."""
+    return len(text)
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,7 @@ class Block:
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
     open_end        the last document goes on in the next block (of the same input)
     source_bytes    decompressed bytes of the input that this block accounts for, separators included
+    number          counts the blocks of a run from 0, where Workers filled it
     source          which input, counting from 0
     first_document  the number, within its input, of the document that the first piece belongs to
     inside          how many bytes of that document have gone out before
@@ -46,6 +58,7 @@ class Block:
     n_docs: int = 0
     open_end: bool = False
     source_bytes: int = 0
+    number: int = 0
     source: int = 0
     first_document: int = 0
     inside: int = 0
@@ -55,6 +68,11 @@ class Block:
     metadata: list[bytes] = field(default_factory=list)
     lines: np.ndarray[Any, np.dtype[np.uint8]] = field(default_factory=lambda: np.empty(0, np.uint8))
     work: Callable[[Block], None] | None = None
+
+    def texts(self) -> Iterator[bytes]:
+        """The pieces one by one: each a document, but the first may continue one and the last may be continued."""
+        bounds = self.offsets[: self.n_docs + 1].tolist()
+        return (self.data[begin:end].tobytes() for begin, end in pairwise(bounds))
 
     def clear(self) -> None:
         """Nothing in it."""

@@ -14,21 +14,18 @@ Where frames begin is read from the table of a seekable file, if that agrees wit
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-import numpy as np
-
-from pyunitok.corpus.block import Block, ByteStream
+from pyunitok.corpus.block import ByteStream, anywhere
 from pyunitok.corpus.frames import FrameError, FrameScanner, header_size, parse_header
 from pyunitok.corpus.inputs import Source
-from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.reading import Inputs, Reading
 from pyunitok.corpus.stream import CHUNK_BYTES, RawFile, decompressed
-from pyunitok.corpus.stream import open as open_stream
-from pyunitok.corpus.text import TextReader
 from pyunitok.disk import remote
 from pyunitok.errors import InputError
 
@@ -97,20 +94,15 @@ UNCOUNTED = Position(bytes=1, documents=1, lines=1, file_bytes=1)
 
 def counted(source: Source, part: Range, separator: bytes | None) -> Position:
     """What is in a range: its bytes, documents and lines, bad lines among them. InputError. Reads it all once."""
-    stream = open_stream(open_range(source, part, separator))
-    try:
-        at = BEGINNING if part.begin == 0 else UNCOUNTED
-        reader: JsonlReader | TextReader
-        if source.format == "jsonl":
-            reader = JsonlReader(stream, "text", len, CHUNK_BYTES, at, skip=True)
-        else:
-            reader = TextReader(stream, separator, len, at)
-        block = Block(np.empty(1 << 20, np.uint8), after=at)
-        while reader.fill(block):
+    at = BEGINNING if part.begin == 0 else UNCOUNTED
+    part_source = open_range(source, part, separator)
+    reading = Reading([part_source], separator, split=anywhere, skip_bad=True, threads=1, max_line_bytes=CHUNK_BYTES)
+    with contextlib.closing(Inputs(reading, at)) as inputs:
+        block = inputs.new_block()
+        while inputs.fill(block):  # and no block.finish(): lines are counted, not parsed
             pass
-    finally:
-        stream.close()
-    after = block.after
+        (ending,) = inputs.endings()
+    after = ending.at
     n_documents, n_lines = after.documents - at.documents, after.lines - at.lines
     return Position(bytes=after.bytes - at.bytes, documents=n_documents, lines=n_lines)
 

@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.reading import Room
 from pyunitok.disk.journal import Identity, InputIdentity, encode_run
 from pyunitok.disk.outfile import OutputLock, sync_folder, write_whole
 from pyunitok.disk.output import EXTRA, Output, find
@@ -29,7 +30,6 @@ from pyunitok.disk.remote import is_url
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run import merge
 from pyunitok.run.pipeline import Plan, Start, check_ids, describe_model
-from pyunitok.run.reading import Room
 from pyunitok.run.tally import Progress, Tally
 from pyunitok.run.units import (
     Counts,
@@ -134,7 +134,7 @@ def tokenize_in_parts(
 def _check(plan: Plan) -> None:
     """What can be said before anything is written."""
     check_ids(plan)
-    Room.of(plan)
+    Room.of(plan.reading)
     if plan.shard:
         raise OutputError("a shard of a run is not divided again; give the whole run")
     for source in plan.sources:

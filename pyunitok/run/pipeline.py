@@ -1,10 +1,9 @@
 """tokenize(): corpus files through threads into a token file, in constant memory.
 
-    reading.py ──▶ encoded blocks in the order of the input ──▶ output.py: ids, ends, hashes ──▶ commit
-                                                                           └─▶ journal.py, now and then
+    corpus/workers.py ──▶ blocks, encoded in threads, in order ──▶ output.py: ids, ends, hashes ──▶ commit
+        (encoding.py)                                                  └─▶ journal.py, now and then
 
-How blocks are read and encoded side by side, and how much memory that takes, reading.py says; how a run goes on that
-was interrupted, output.py.
+corpus/reading.py says how much memory reading takes; output.py, how an interrupted run is resumed.
 """
 
 from __future__ import annotations
@@ -20,13 +19,15 @@ import numpy as np
 
 import pyunitok
 from pyunitok.batch import available_cores
-from pyunitok.corpus.block import Split
+from pyunitok.corpus.block import Split, whole
 from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES, Reading, Room
+from pyunitok.corpus.workers import Result, Workers
 from pyunitok.disk.output import Output
 from pyunitok.errors import OutputError
 from pyunitok.interrupts import Interrupts
-from pyunitok.run.reading import Encoded, Inputs, Room, Workers
+from pyunitok.run.encoding import Encoded, Encoder
 from pyunitok.run.shard import Shard
 from pyunitok.run.tally import Progress, Tally
 from pyunitok.sampling import Sample
@@ -35,9 +36,6 @@ from pyunitok.tokens.array import Manifest
 from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, ErrorsFile, MetadataFile
 
 UINT16 = np.dtype("<u2")
-BLOCK_BYTES = 1 << 20
-MAX_LINE_BYTES = 256 << 20
-MAX_MEMORY_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -65,16 +63,19 @@ class Plan:
     model: dict[str, Any] | None = None  # what the manifest says of the model, where the tokenizer came from elsewhere
 
     @property
-    def carries_state(self) -> bool:
-        """Whether the encoder carries anything from one part of a document to the next."""
-        return self.tokenizer.kind != "longest"
-
-    @property
     def split(self) -> Split:
         """Where a document may be divided."""
         is_whole = self.sample is not None and self.sample.needs_whole(self.tokenizer)
         is_whole |= self.verify and not self.tokenizer.lossless  # a part decodes otherwise than the whole
-        return (lambda _: 0) if is_whole else self.tokenizer.split
+        return whole if is_whole else self.tokenizer.split
+
+    @property
+    def reading(self) -> Reading:
+        """How the inputs are read."""
+        return Reading(
+            self.sources, self.separator, self.text_key, self.split, self.skip_bad, self.metadata, self.threads,
+            self.block_bytes, self.max_line_bytes, self.max_memory_bytes, result_bytes=self.dtype.itemsize,
+        )  # fmt: skip
 
     def sampling_of(self, source: int, document: int) -> Any:
         """What the encoder needs to sample documents of a source, from this number on; None to encode them."""
@@ -112,7 +113,7 @@ def tokenize(
     cannot be written. LimitError if the plan's memory is too little.
     """
     check_ids(plan)
-    Room.of(plan)  # before anything is written
+    Room.of(plan.reading)  # before anything is written
     tally = Tally(plan)
     model = plan.model or describe_model(plan.tokenizer)
     on_start = on_start or (lambda _: None)
@@ -163,16 +164,16 @@ class Writer:
         self._metadata = MetadataFile(output.files[METADATA_SUFFIX], begun) if plan.metadata else None
         self._errors = ErrorsFile(output.files[ERRORS_SUFFIX]) if plan.skip_bad else None
 
-    def append(self, encoded: Encoded) -> None:
-        output, tally = self._output, self.tally
-        with tally.adding(encoded):
+    def append(self, result: Result[Encoded]) -> None:
+        output, tally, encoded = self._output, self.tally, result.value
+        with tally.adding(result):
             output.ids.write(encoded.ids[: encoded.n_ids].view(np.uint8).data)
             output.ends.write((encoded.ends + tally.progress.tokens).view(np.uint8).data)
             if self._metadata is not None:
-                self._metadata.append(encoded.metadata)
+                self._metadata.append(result.metadata)
             if self._errors is not None:
-                for bad in encoded.bad:
-                    self._errors.append(self._plan.sources[encoded.source].name, bad.line, bad.error)
+                for bad in result.bad:
+                    self._errors.append(self._plan.sources[result.source].name, bad.line, bad.error)
 
     def checkpoint_if_due(self) -> None:
         if self._output.is_due(self.tally.progress.bytes):
@@ -194,12 +195,14 @@ def _write_blocks(
 ) -> None:
     """All blocks from the tally's position on."""
     tally = writer.tally
-    inputs = Inputs(replace(plan, sources=tally.sources), tally.position)
-    with Workers(plan, inputs) as workers:
-        for encoded in workers.results():
+    encoder = Encoder(plan, tally.position)
+    reading = replace(plan.reading, sources=tally.sources)
+    with Workers(reading, encoder, tally.position, encoder.carry) as workers:
+        for result in workers.results():
             with interrupts.held():
-                writer.append(encoded)
+                writer.append(result)
                 writer.checkpoint_if_due()
+            encoder.reuse(result.value)
             if on_progress:
                 on_progress(tally.progress)
 

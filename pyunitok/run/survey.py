@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from pyunitok.corpus.block import Block
 from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.reading import Inputs
 from pyunitok.disk.journal import Journal
 from pyunitok.disk.output import find
 from pyunitok.packed import Packed
 from pyunitok.run.pipeline import Plan
-from pyunitok.run.reading import Inputs
 from pyunitok.run.tally import Tally
 from pyunitok.tokens.array import Manifest
 
@@ -62,17 +60,15 @@ def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
     """Bytes of text, and tokens, for each byte of files of one format and compression."""
     file_bytes = text_bytes = tokens = 0
     for source in alike[:: -(-len(alike) // MAX_SAMPLES)]:
-        inputs, sampled = Inputs(replace(plan, sources=[source], threads=1)), 0
-        block = Block(np.empty(plan.block_bytes, np.uint8))
-        try:
-            while sampled < SAMPLE_BYTES and inputs.fill(block):
-                block.finish()
+        sampled = 0
+        with closing(Inputs(replace(plan.reading, sources=[source], threads=1))) as inputs:
+            for block in inputs.blocks():
                 documents = Packed(block.data, block.offsets[: block.n_docs + 1])
                 tokens += len(plan.tokenizer.encode_batch(documents, threads=1).data)
                 tokens += (block.n_docs - block.open_end) * (plan.eod_id is not None)
                 sampled += block.source_bytes
+                if sampled >= SAMPLE_BYTES:
+                    break
             file_bytes += inputs.compressed_position()
-        finally:
-            inputs.close()
         text_bytes += sampled
     return text_bytes / max(file_bytes, 1), tokens / max(file_bytes, 1)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.pipe import PipeStream
 from pyunitok.corpus.position import Position
+from pyunitok.corpus.workers import Result
 from pyunitok.disk.hashing import Hashed
 from pyunitok.disk.journal import Identity, InputIdentity, to_hashed
-from pyunitok.run.reading import Encoded
+from pyunitok.run.encoding import Encoded
 from pyunitok.tokens.array import InputRecord, Manifest
 
 if TYPE_CHECKING:
@@ -73,26 +74,26 @@ class Tally:
         return Identity(options, [InputIdentity.of(record) for record in self._records])
 
     @contextlib.contextmanager
-    def adding(self, encoded: Encoded) -> Iterator[None]:
+    def adding(self, result: Result[Encoded]) -> Iterator[None]:
         """Count a block, once its bytes were written in here."""
         self.whole = False
         yield
         progress = self.progress
-        if encoded.source < len(self._records):  # the last block stands behind all inputs and is empty
-            record = self._records[encoded.source]
-            record.bytes += encoded.source_bytes
-            record.tokens += encoded.n_ids
-            record.documents += len(encoded.ends)
-            record.skipped += len(encoded.bad)
-            self._add_seconds(encoded.source)
-        for ending in encoded.endings:
+        if result.source < len(self._records):  # the last block stands behind all inputs and is empty
+            record = self._records[result.source]
+            record.bytes += result.source_bytes
+            record.tokens += result.value.n_ids
+            record.documents += result.n_ended
+            record.skipped += len(result.bad)
+            self._add_seconds(result.source)
+        for ending in result.endings:
             self._records[ending.source].bytes += ending.source_bytes
             self._records[ending.source].ends_with_separator = ending.ends_with_separator
-        progress.bytes += encoded.source_bytes + sum(ending.source_bytes for ending in encoded.endings)
-        progress.tokens += encoded.n_ids
-        progress.documents += len(encoded.ends)
-        progress.compressed = encoded.compressed
-        self.position = encoded.after
+        progress.bytes += result.source_bytes + sum(ending.source_bytes for ending in result.endings)
+        progress.tokens += result.value.n_ids
+        progress.documents += result.n_ended
+        progress.compressed = result.compressed
+        self.position = result.after
         self.whole = True
 
     def _add_seconds(self, number: int) -> None:

@@ -16,19 +16,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pyunitok._ffi import Bytes, Offsets
 from pyunitok.batch import available_cores
-from pyunitok.corpus.block import Block
+from pyunitok.corpus.block import Block, anywhere
 from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.reading import BLOCK_BYTES, Reading
 from pyunitok.corpus.stream import STDIN
+from pyunitok.corpus.workers import Workers
 from pyunitok.disk.remote import is_url
 from pyunitok.errors import IdError, InputError, OutputError
-from pyunitok.run.pipeline import BLOCK_BYTES, Plan
-from pyunitok.run.reading import Encoded, Inputs, Workers
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import InputRecord, TokenArray
 from pyunitok.tokens.verify_block import reference_of
@@ -101,9 +100,9 @@ def verify_text(
             numbers = list(group)
             stop = first + sum(records[k].documents for k in numbers)
             read = [sources[k] for k in numbers]
-            plan = _plan([records[k] for k in numbers], read, array, tokenizer, threads)
+            reading = _reading([records[k] for k in numbers], read, threads)
             place = _Place(array, tokenizer, [records[k] for k in numbers], [source.name for source in read], first)
-            with _Readers(plan, Inputs(plan)) as readers:
+            with Workers(reading, _copy) as readers:
                 texts = _texts(_documents(readers), tokenizer)
                 fault = _compare(texts, _decoded(array, tokenizer, first, stop, pool, threads), place, on_bytes)
             if fault:
@@ -112,36 +111,28 @@ def verify_text(
     return None
 
 
-def _plan(
-    records: list[InputRecord], sources: list[Source], array: TokenArray, tokenizer: Tokenizer, threads: int
-) -> Plan:
+def _reading(records: list[InputRecord], sources: list[Source], threads: int) -> Reading:
     """How inputs were read that were all read alike."""
     record = records[0]
-    separator = None if record.separator is None else record.separator.encode("utf-8", "surrogateescape")
-    return Plan(
-        sources=sources, out=array.path, tokenizer=tokenizer, eod_id=array.eod_id, separator=separator,
-        text_key=record.text_key or "text", threads=threads, block_bytes=BLOCK_BYTES,
-        skip_bad=any(other.skipped for other in records), dtype=np.dtype(np.uint8),
-    )  # fmt: skip
+    return Reading(
+        sources,
+        separator=None if record.separator is None else record.separator.encode("utf-8", "surrogateescape"),
+        text_key=record.text_key or "text",
+        split=anywhere,
+        skip_bad=any(other.skipped for other in records),
+        threads=threads,
+        block_bytes=BLOCK_BYTES,
+    )
 
 
-class _Readers(Workers):
-    """Workers that read blocks as for encoding, and hand on the documents as they are."""
-
-    def _encode(self, scratch: Any, block: Block, number: int, compressed: int) -> Encoded:
-        offsets = block.offsets[: block.n_docs + 1]
-        n_bytes = int(offsets[-1])
-        data = self._idle.pop() if self._idle else np.empty(0, np.uint8)
-        if len(data) < n_bytes:
-            data = np.empty(n_bytes, np.uint8)
-        data[:n_bytes] = block.data[:n_bytes]
-        ends = offsets[1 : len(offsets) - block.open_end].copy()
-        return Encoded(block.source, data, n_bytes, ends, block.source_bytes, compressed, block.after, [], [])
+def _copy(block: Block) -> Part:
+    """The documents of a block as they are."""
+    bounds = block.offsets[: block.n_docs + 1]
+    return Part(block.data[: bounds[-1]].copy(), bounds[1 : len(bounds) - block.open_end].copy())
 
 
-def _documents(readers: Workers) -> Iterator[Part]:
-    """Each part is gone when the next one is asked for."""
-    return (Part(block.ids[: block.n_ids], block.ends) for block in readers.results())
+def _documents(readers: Workers[Part]) -> Iterator[Part]:
+    return (result.value for result in readers.results())
 
 
 def _texts(parts: Iterator[Part], tokenizer: Tokenizer) -> Iterator[Part]:

@@ -1,0 +1,252 @@
+"""Reading and Inputs: corpus files as one sequence of blocks, for one thread; workers.py reads them with several.
+
+    Reading ──▶ Inputs:  file, file, …  ──▶ stream ──▶ reader ──▶ block, block, …
+    (options)            (opened in turn)   (bytes)    (documents)
+
+To look at a corpus in one thread:
+
+    reading = Reading(inputs.find(["corpus/"]), separator=b"\\n")
+    with contextlib.closing(Inputs(reading)) as corpus:
+        n_bytes = sum(block.source_bytes for block in corpus.blocks())
+
+Nothing here knows of models or outputs. Blocks are cut where Reading.split allows, so what comes out does not depend on
+the block size or on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyunitok.batch import available_cores
+from pyunitok.corpus import stream
+from pyunitok.corpus.ahead import Ahead, AheadStream
+from pyunitok.corpus.block import Block, ByteStream, DocumentReader, Split, whole
+from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.jsonl import JsonlReader
+from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.text import MAX_DOCS, TextReader
+from pyunitok.errors import LimitError
+
+if TYPE_CHECKING:
+    from pyunitok.corpus.parquet import ParquetReader
+
+BLOCK_BYTES = 1 << 20
+MAX_LINE_BYTES = 256 << 20
+MAX_MEMORY_BYTES = 1 << 30
+
+# Text that may be worked on or waiting for whoever takes the results, besides two blocks per thread, so that a slow
+# consumer (a disk, say) does not stop the workers.
+WAITING_BYTES = 16 << 20
+AHEAD_BYTES = 32 << 20  # decompressed ahead at least, where memory allows
+MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as this many bytes
+MAX_FRAME_BYTES = 64 << 20  # decompressed whole, where memory allows
+MIN_AHEAD_BYTES = 2 << 20
+WRITING_BYTES = 16 << 20  # the output's buffers
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a corpus is read.
+
+    sources           its files, in order: see inputs.find
+    separator         between the documents of text files; None: each file is one document
+    text_key          the text of JSON lines and Parquet files: see json_text.key_path
+    split             where a document longer than a block may be divided: see block.Split. By default nowhere: each
+                      document reaches a worker in one piece, however much memory that takes
+    skip_bad          leave out JSON lines and rows without a text and list them in block.bad; else InputError
+    metadata          fill block.metadata
+    threads           workers
+    block_bytes       text handed to a worker at once, about
+    max_line_bytes    a longer JSON line is bad
+    max_memory_bytes  for reading, and for the results that wait: see Room
+    result_bytes      memory that a worker's result takes for each byte of text
+    """
+
+    sources: Sequence[Source]
+    separator: bytes | None = None
+    text_key: str = "text"
+    split: Split = whole
+    skip_bad: bool = False
+    metadata: bool = False
+    threads: int = field(default_factory=available_cores)
+    block_bytes: int = BLOCK_BYTES
+    max_line_bytes: int = MAX_LINE_BYTES
+    max_memory_bytes: int = MAX_MEMORY_BYTES
+    result_bytes: int = 1
+
+
+@dataclass(frozen=True)
+class Room:
+    """How max_memory_bytes is divided.
+
+    n_unfinished     blocks read whose results have not been taken, those being worked on included
+    ahead_bytes      for text decompressed ahead, and for the frames it comes from
+    max_frame_bytes  of a zstd frame that is decompressed whole, beside others; larger ones are streamed
+
+    Not counted: a model, the window of a zstd frame that is streamed, and a document or line longer than a block.
+    """
+
+    n_unfinished: int
+    ahead_bytes: int
+    max_frame_bytes: int
+
+    @classmethod
+    def of(cls, reading: Reading) -> Room:
+        """LimitError if the memory is too little for this many threads and this block size."""
+        threads, limit = reading.threads, reading.max_memory_bytes
+        block = max(reading.block_bytes, MIN_BLOCK_BYTES)
+        result = block * reading.result_bytes
+        has_lines = any(source.format == "jsonl" for source in reading.sources)
+        own = 3 * block if has_lines else block  # lines, strings, texts
+        rest = limit - threads * (own + 16 * MAX_DOCS) - WRITING_BYTES
+        least = (threads + 1) * result + MIN_AHEAD_BYTES
+        if rest < least:
+            raise LimitError(
+                f"{threads} threads with blocks of {block} bytes need {limit - rest + least} bytes of memory, more"
+                f" than the limit of {limit} (--max-memory); raise it, or use fewer --threads or a smaller --block"
+            )
+        n_unfinished = 2 * threads + WAITING_BYTES // block
+        n_unfinished = max(threads + 1, min(n_unfinished, (rest - MIN_AHEAD_BYTES) // 2 // result))
+        ahead = rest - n_unfinished * result
+        # Below the limit one more piece is begun: two frames of this size, compressed and not.
+        max_frame = min(ahead // (2 * threads + 4), MAX_FRAME_BYTES)
+        if threads == 1:
+            max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # nobody else decompresses: stream it
+        return cls(n_unfinished, ahead - 2 * max_frame, max_frame)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is known of an input when it has been read.
+
+    source_bytes  that no block accounts for: blank lines at its end
+    at            where it ends: its bytes, documents and lines
+    """
+
+    source: int
+    source_bytes: int
+    ends_with_separator: bool | None
+    at: Position
+
+
+class Inputs:
+    """All inputs as one sequence of blocks, from `start` on; inputs before it are not opened.
+
+    Not thread-safe: one thread at a time calls fill(). Any thread may do what ahead.claim() returns.
+    """
+
+    def __init__(self, reading: Reading, start: Position | None = None) -> None:
+        self._reading = reading
+        self.start = start or BEGINNING
+        self._source = self.start.source - 1
+        self._stream: ByteStream | ParquetReader | None = None
+        self._reader: DocumentReader | None = None
+        self._compressed_before = sum(source.size_bytes or 0 for source in reading.sources[: self.start.source])
+        self._endings: list[Ending] = []
+        self.room = Room.of(reading)
+        self.ahead = Ahead(self.room.ahead_bytes, AHEAD_BYTES, len(reading.sources), self._open_ahead)
+        self.ahead.begin(self.start.source)
+
+    @property
+    def source(self) -> int:
+        """The number of the input being read, or read last."""
+        return self._source
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, complete, each in the same buffer: valid until the next is asked for."""
+        block = self.new_block()
+        while self.fill(block):
+            block.finish()
+            yield block
+
+    def new_block(self) -> Block:
+        """A buffer for fill()."""
+        return Block(np.empty(self._reading.block_bytes, np.uint8))
+
+    def fill(self, block: Block) -> bool:
+        """Fill the block from the next input that has anything left; False when all are read.
+
+        block.after is then behind all inputs. The caller completes it with block.finish().
+        """
+        while True:
+            if self._reader is None:
+                if self._source + 1 >= len(self._reading.sources):
+                    block.clear()
+                    block.source, block.after = self._source + 1, Position(self._source + 1)
+                    return False
+                self._source += 1
+                self._open(self._reading.sources[self._source])
+            assert self._reader is not None
+            block.source = self._source
+            more = self._reader.fill(block)
+            if not more or self._reader.finished:
+                self._finish(0 if more else block.source_bytes, block.after)
+                block.after = Position(self._source + 1)
+            elif isinstance(self._stream, AheadStream):
+                file_at, file_bytes = self._stream.place(block.after.bytes)
+                block.after = replace(block.after, file_at=file_at, file_bytes=file_bytes)
+            if more:
+                return True
+
+    def endings(self) -> list[Ending]:
+        """Of the inputs that have ended since this was last asked."""
+        endings, self._endings = self._endings, []
+        return endings
+
+    def compressed_position(self) -> int:
+        """Bytes of all files read so far, as they lie on disk; files before the start count as read."""
+        return self._compressed_before + (self._stream.compressed_position() if self._stream else 0)
+
+    def close(self) -> None:
+        """Once no other thread uses it."""
+        if self._stream is not None:
+            self._finish_stream()
+        self.ahead.close()
+
+    def _start_of(self, number: int) -> Position:
+        return self.start if number == self.start.source else Position(number)
+
+    def _open_ahead(self, number: int) -> AheadStream | None:
+        source = self._reading.sources[number]
+        if source.opened is not None or source.format == "parquet":
+            return None
+        return stream.open_ahead(source, self._start_of(number), self.ahead, self.room.max_frame_bytes)
+
+    def _open(self, source: Source) -> None:
+        reading, start = self._reading, self._start_of(self._source)
+        self._stream = self.ahead.take(self._source) or source.opened
+        if source.format == "parquet":
+            from pyunitok.corpus.parquet import ParquetReader  # only now: start-up does not pay for pyarrow
+
+            parquet = ParquetReader(
+                stream.open_seekable(source), source.name, reading.text_key, reading.split, start,
+                skip=reading.skip_bad, metadata=reading.metadata,
+            )  # fmt: skip
+            self._stream = self._reader = parquet
+            return
+        assert self._stream is not None
+        stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
+        if source.format == "jsonl":
+            self._reader = JsonlReader(
+                self._stream, reading.text_key, reading.split, reading.max_line_bytes, start,
+                skip=reading.skip_bad, metadata=reading.metadata,
+            )  # fmt: skip
+        else:
+            self._reader = TextReader(
+                self._stream, reading.separator, reading.split, start, metadata=reading.metadata
+            )  # fmt: skip
+
+    def _finish(self, unseen_bytes: int, at: Position) -> None:
+        assert self._reader is not None
+        self._endings.append(Ending(self._source, unseen_bytes, self._reader.ends_with_separator, at))
+        self._finish_stream()
+
+    def _finish_stream(self) -> None:
+        assert self._stream is not None
+        self._compressed_before += self._stream.compressed_position()
+        self._stream.close()
+        self._stream = self._reader = None

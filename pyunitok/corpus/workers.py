@@ -1,0 +1,232 @@
+"""Workers: threads that read blocks in turn, work on them side by side, and give out the results in order.
+
+    worker:  take the reading turn, fill a block (bytes into documents) ─▶ pass the turn on, work on the block ─┐
+    worker:        …decompress ahead…                                      fill the next block ─▶ work on it  ──┤
+    main:    ◀─ results in the order of their blocks ◀──────────────────────────────────────────────────────────┘
+
+A thread that has neither the turn nor a block decompresses ahead (ahead.py), so that the turn is short: it copies. Each
+worker works on what it has just read, so the bytes are still in its core's cache, no thread idles while there is
+anything to do, and one thread uses one core.
+
+To count the words of a corpus:
+
+    def count(block):
+        return Counter(word for text in block.texts() for word in text.split())
+
+    total = Counter()
+    with Workers(Reading(inputs.find(["corpus/"]), separator=b"\\n"), count) as workers:
+        for result in workers.results():
+            total += result.value
+
+`count` is called in all threads at once. To gain from several threads it should spend its time in C that releases the
+GIL, as everything in _ffi does.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pyunitok.corpus.block import BadDocument, Block
+from pyunitok.corpus.position import Position
+from pyunitok.corpus.reading import Ending, Inputs, Reading
+
+T = TypeVar("T")
+
+
+@dataclass
+class Result(Generic[T]):
+    """What became of one block.
+
+    value         what the worker returned
+    source        which input the block is from, counting from 0
+    n_ended       documents that end in it
+    source_bytes  decompressed bytes of the input that it accounts for
+    compressed    bytes of all files read when it was read, for progress
+    after         where reading resumes once this block and all before it are done
+    bad           documents that were left out
+    metadata      see Block
+    endings       inputs that ended with this block or after the block before
+    """
+
+    value: T
+    source: int
+    n_ended: int
+    source_bytes: int
+    compressed: int
+    after: Position
+    bad: list[BadDocument]
+    metadata: list[bytes]
+    endings: list[Ending]
+
+
+class Stopped(Exception):
+    """Raised in a worker that waits for another when the run has stopped."""
+
+
+class Carry(Generic[T]):
+    """Values that the worker of one block leaves for the worker of the next, where a document continues there.
+
+    first  for block 0
+    """
+
+    def __init__(self, first: T) -> None:
+        self._values = {0: first}
+        self._changed = threading.Condition()
+        self._end: float = math.inf  # blocks from this one on wait for nothing more
+
+    def put(self, number: int, value: T) -> None:
+        """For the block of this number."""
+        with self._changed:
+            self._values[number] = value
+            self._changed.notify_all()
+
+    def take(self, number: int) -> T:
+        """Wait for the value of the block of this number. Raises Stopped when it will not come."""
+        with self._changed:
+            self._changed.wait_for(lambda: number in self._values or number >= self._end)
+            if number not in self._values:
+                raise Stopped
+            return self._values.pop(number)
+
+    def stop(self, number: int) -> None:
+        """Blocks from this one on are not wanted any more; those before it still are."""
+        with self._changed:
+            self._end = min(self._end, number)
+            self._changed.notify_all()
+
+
+class Workers(Generic[T]):
+    """Threads that call work(block) on every block of a corpus; results() gives what it returns, in order.
+
+    reading  the corpus
+    work     called in any thread, with complete blocks; blocks are used again, so what it returns holds none of theirs
+    start    where to begin
+    carry    what `work` takes and puts, if anything; it is stopped when the run fails
+
+    block.number counts the blocks from 0. The last block of all has no documents and stands behind all inputs.
+    """
+
+    def __init__(
+        self, reading: Reading, work: Callable[[Block], T], start: Position | None = None,
+        carry: Carry[Any] | None = None,
+    ) -> None:  # fmt: skip
+        self._inputs = Inputs(reading, start)
+        self._do = work
+        self._carry = carry
+        self._changed = self._inputs.ahead.changed
+        self._turn_taken = False
+        self._results: dict[int, Result[T] | BaseException | None] = {}
+        self._failure: BaseException | None = None  # of a worker that held no block
+        self._n_filled = self._n_taken = 0
+        self._stop = False  # nothing more is read
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(reading.threads)]
+
+    def __enter__(self) -> Workers[T]:
+        try:
+            for thread in self._threads:
+                thread.start()
+        except BaseException:  # no more threads can be started: stop those that run
+            self.__exit__(True)
+            raise
+        return self
+
+    def __exit__(self, failure: object, *_: object) -> None:
+        self._stop_from(0)
+        deadline = time.monotonic() + 1.0
+        started = [thread for thread in self._threads if thread.ident is not None]
+        for thread in started:
+            # After an error one may wait for input that never comes (a pipe); as a daemon it may be left behind.
+            thread.join(None if failure is None else max(0.0, deadline - time.monotonic()))
+        if not any(thread.is_alive() for thread in started):
+            self._inputs.close()
+
+    def results(self) -> Iterator[Result[T]]:
+        """The results in the order of their blocks; raises what a worker raised, after the results before it."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._n_taken in self._results or self._failure)
+                if self._failure:
+                    raise self._failure
+                result = self._results.pop(self._n_taken)
+                self._n_taken += 1
+                self._changed.notify_all()
+            if result is None:
+                return
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+
+    def _stop_from(self, number: int) -> None:
+        """Read nothing more, and give up the blocks from this one on; those before it are still completed."""
+        with self._changed:
+            self._stop = True
+            self._changed.notify_all()
+        if self._carry is not None:
+            self._carry.stop(number)
+
+    def _deliver(self, number: int, result: Result[T] | BaseException | None) -> None:
+        with self._changed:
+            self._results[number] = result
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        number = -1
+        try:
+            block = self._inputs.new_block()
+            while (turn := self._take_turn()) is not None:
+                number = turn
+                endings, compressed = self._fill(block, number)
+                block.finish()
+                self._deliver(number, self._result(block, compressed, endings))
+                number = -1
+        except Stopped:
+            return
+        except BaseException as error:
+            if number < 0:
+                self._failure = error
+            self._deliver(number, error)
+            self._stop_from(number)
+
+    def _fill(self, block: Block, number: int) -> tuple[list[Ending], int]:
+        """Fill the block and pass the reading turn on: after the last block, or a broken one, to nobody."""
+        more = False
+        try:
+            more = self._inputs.fill(block)
+            block.number = number
+            return self._inputs.endings(), self._inputs.compressed_position()
+        finally:
+            with self._changed:
+                self._turn_taken = False
+                if not more:
+                    self._stop = True
+                    self._results[number + 1] = None
+                self._changed.notify_all()
+
+    def _result(self, block: Block, compressed: int, endings: list[Ending]) -> Result[T]:
+        value = self._do(block)
+        n_ended = block.n_docs - block.open_end
+        return Result(
+            value, block.source, n_ended, block.source_bytes, compressed, block.after, block.bad, block.metadata,
+            endings,
+        )  # fmt: skip
+
+    def _take_turn(self) -> int | None:
+        """Wait for the reading turn, and decompress meanwhile; the number of the block to fill. None: no more."""
+        while True:
+            with self._changed:
+                if self._stop:
+                    return None
+                if not self._turn_taken and self._n_filled - self._n_taken < self._inputs.room.n_unfinished:
+                    self._turn_taken = True
+                    self._n_filled += 1
+                    return self._n_filled - 1
+                task = self._inputs.ahead.claim()
+                if task is None:
+                    self._changed.wait()
+            if task is not None:
+                task()

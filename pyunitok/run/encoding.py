@@ -1,0 +1,93 @@
+"""Encoder: a block of documents → token ids; the function that a tokenizing run brings to corpus/workers.py."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok.corpus.block import Block
+from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.workers import Carry
+from pyunitok.tokens.verify_block import verify_block
+
+if TYPE_CHECKING:
+    from pyunitok.run.pipeline import Plan
+
+
+@dataclass
+class Encoded:
+    """One block's ids.
+
+    ids    plan.dtype[>= n_ids]; lent: give it back with Encoder.reuse()
+    ends   of the documents that end in the block, in tokens from its start
+    """
+
+    ids: np.ndarray[Any, Any]
+    n_ids: int
+    ends: np.ndarray[Any, np.dtype[np.int64]]
+
+
+class Encoder:
+    """Called with a block in any thread. Each thread has a scratch of its own.
+
+    carry  what the encoder hands from one part of a document to the next, in hexadecimal, for Workers
+    """
+
+    def __init__(self, plan: Plan, start: Position = BEGINNING) -> None:
+        self.carry = Carry(start.state)
+        self._plan = plan
+        self._own = threading.local()
+        self._idle: list[np.ndarray[Any, Any]] = []
+
+    def __call__(self, block: Block) -> Encoded:
+        plan, has_eod = self._plan, self._plan.eod_id is not None
+        carries = plan.tokenizer.kind != "longest"
+        continues = carries and block.n_docs > 0 and block.inside > 0
+        state = _ffi.State(self.carry.take(block.number)) if continues else _ffi.State()
+        ids, id_offsets, n_ids = self._encode(block, state)
+        if carries and block.open_end:
+            block.after = replace(block.after, state=state.hexadecimal())
+            self.carry.put(block.number + 1, block.after.state)
+        if plan.verify and block.n_docs:
+            verify_block(plan.tokenizer, block, ids, id_offsets, eod=has_eod, name=plan.sources[block.source].name)
+        ends = id_offsets[1 : block.n_docs + 1 - block.open_end]
+        if ids.dtype != plan.dtype:
+            ids = ids[:n_ids].astype(plan.dtype)
+        return Encoded(ids, n_ids, ends)
+
+    def reuse(self, encoded: Encoded) -> None:
+        """Its ids have been written."""
+        self._idle.append(encoded.ids)
+
+    def _encode(
+        self, block: Block, state: _ffi.State
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, np.dtype[np.int64]], int]:
+        """The block's ids, in an array that is used again; where each document's begin; and how many there are."""
+        plan, n_docs = self._plan, block.n_docs
+        if not hasattr(self._own, "scratch"):
+            self._own.scratch = plan.tokenizer.new_scratch()
+        offsets = block.offsets[: n_docs + 1]
+        room = int(offsets[-1]) + n_docs + _ffi.ENCODE_SLACK
+        dtype = plan.tokenizer.dtype
+        try:
+            ids = self._idle.pop()
+        except IndexError:
+            ids = np.empty(0, dtype)
+        id_offsets = np.empty(n_docs + 1, np.int64)
+        eod_id = -1 if plan.eod_id is None else plan.eod_id
+        sampling = plan.sampling_of(block.source, block.first_document)
+        while True:
+            if len(ids) < room or ids.dtype != dtype:
+                ids = np.empty(max(room, plan.block_bytes + 4096), dtype)
+            try:
+                n_ids = self._own.scratch.encode_batch(
+                    block.data, offsets, ids, id_offsets, eod_id=eod_id, open_start=block.inside > 0,
+                    open_end=block.open_end, state=state, sampling=sampling, documents=block.numbers,
+                )  # fmt: skip
+                return ids, id_offsets, n_ids
+            except _ffi.RoomError:
+                room = 2 * len(ids)
