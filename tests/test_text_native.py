@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from test_native import file_of, read, refused, sign
 from toys.text_models import KINDS, text_of, tokenizer, toy
 
-from pyunitok import IdError, ModelFormatError, Tokenizer, VocabularyError
+from pyunitok import IdError, ModelFormatError, Tokenizer, VocabularyError, _ffi
+from pyunitok.vocab import bytepiece, native
 
 pytest.importorskip("google.protobuf")
 
@@ -82,6 +83,56 @@ def test_hostile_changes(kind: str, seed: int) -> None:
                 tok.encode_as_pieces(text)
             except IdError:
                 pass
+
+
+def bytepiece_file() -> tuple[bytearray, int]:
+    """A native file of a BytePiece model, and where the types of its pieces begin: three special ones, then the bytes."""
+    entries: bytepiece.Entries = {bytes([byte]): (byte + 3, 1) for byte in range(256)}
+    vocabulary = bytepiece.vocabulary_of(entries | {b"ab": (259, 5)}, "toy")
+    data = native.write(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("toy"))
+    n = int.from_bytes(data[36:40], "little")
+    return data, 72 + 8 * (n + 1) + 16 * n
+
+
+def set_flags(data: bytearray, *names: str) -> bytearray:
+    data[32:36] = sum(_ffi.MODEL_FLAGS[name] for name in names).to_bytes(4, "little")
+    return sign(data)
+
+
+def test_flags_that_no_reader_sets() -> None:
+    """Without float64 the score of an unknown byte was -infinity there: encoding never ended, or wrote past a buffer."""
+    data, types = bytepiece_file()
+    refused(set_flags(bytearray(data), "bytes"), "BYTES needs FLOAT64")
+    refused(set_flags(bytearray(data), "bytes", "float64", "merge_unknown"), "BYTES needs FLOAT64 and excludes")
+    refused(set_flags(bytearray(data), "bytes", "float64", "byte_fallback"), "excludes")
+    refused(set_flags(bytearray(data), "float64", "restart_after_newline"), "needs BYTES")
+    refused(set_flags(bytearray(data), "float64", "listed_merges"), "does not take these flags")
+    data[types + 3 + ord("a")] = 5  # unused: an id of -1 went out for it, and sampling read a score there
+    with pytest.raises(VocabularyError, match=r"this byte has no piece that matches \(byte 97\)"):
+        read(sign(data))
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_every_set_of_flags(kind: str) -> None:
+    """Whatever the header says, a model is refused, or all its ids have pieces, also those of samples."""
+    rng = random.Random(kind)
+    proto, alphabet = toy(rng, kind)
+    good = file_of(tokenizer(proto))
+    text = text_of(rng, proto, alphabet)[:300] + bytes(range(256))
+    n_loaded = 0
+    for flags in [*range(32), *(rng.randrange(1 << 13) for _ in range(200)), *(1 << bit for bit in range(13))]:
+        bad = bytearray(good)
+        bad[32:36] = flags.to_bytes(4, "little")
+        try:
+            tok = Tokenizer(*read(sign(bad)))
+        except (ModelFormatError, VocabularyError):
+            continue
+        n_loaded += 1
+        ids = tok.encode(text)
+        assert all(tok.id_to_piece(id_) for id_ in ids.tolist())
+        if kind == "unigram":
+            assert all(tok.id_to_piece(id_) for id_ in tok.sample(text, 1.0, seed=3).tolist())
+    assert n_loaded >= 16
 
 
 def test_a_file_of_a_kind_that_is_not_known(tmp_path: Path) -> None:

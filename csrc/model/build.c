@@ -112,6 +112,18 @@ static int byte_of_piece(const uint8_t *piece, int64_t n_bytes)
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
+/* With UNITOK_BYTES every byte is a piece, so that no text has an unknown one. */
+static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *error)
+{
+    uint8_t found[256] = {0};
+    for (int64_t k = 0; k < spec->n_pieces; k++)
+        if (spec->offsets[k + 1] - spec->offsets[k] == 1 && spec->types[k] == UNITOK_PIECE_NORMAL)
+            found[spec->data[spec->offsets[k]]] = 1;
+    for (int byte = 0; byte < 256; byte++)
+        if (!found[byte]) return fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "this byte has no piece that matches");
+    return UNITOK_OK;
+}
+
 /* The unknown id and the byte pieces; every unknown character must become something. */
 static int32_t find_special(unitok_model *m, unitok_error *error)
 {
@@ -129,8 +141,10 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
         m->byte_of_id[spec->ids[k]] = (uint8_t)byte;
         if (m->byte_ids[byte] < 0) m->byte_ids[byte] = (int32_t)spec->ids[k];
     }
+    if (m->unknown_id < 0) m->flags &= ~UNITOK_MERGE_UNKNOWN; /* there is nothing to merge */
+    if (m->flags & UNITOK_BYTES) return check_all_bytes_match(spec, error);
     if (!(m->flags & UNITOK_BYTE_FALLBACK)) {
-        if (m->unknown_id < 0 && !(m->flags & (UNITOK_BYTES | UNITOK_LISTED_MERGES)))
+        if (m->unknown_id < 0 && !(m->flags & UNITOK_LISTED_MERGES))
             return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "there is no unknown piece and no byte fallback");
         return UNITOK_OK;
     }
@@ -213,9 +227,6 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     if (m->flags & UNITOK_LISTED_MERGES) m->flags &= ~UNITOK_BYTE_FALLBACK; /* see build_merges */
     int32_t status = vocabulary_check(&m->spec, &n_ids, &max_piece_bytes, error);
     if (status) return status;
-    if (m->flags & (UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE) && m->kind == UNITOK_KIND_UNIGRAM &&
-        !(m->flags & UNITOK_FLOAT64))
-        return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "sums that begin anew are float64 ones");
     fill_info(m, n_ids, max_piece_bytes, cpu);
     status = index_pieces(m, error);
     if (!status) status = find_special(m, error);

@@ -6,6 +6,7 @@
 #include "model/build.h"
 #include "ground/error.h"
 #include "model/image.h"
+#include "model/spec.h"
 
 static int32_t kind_of_image(const uint8_t *bytes, int64_t n_bytes)
 {
@@ -41,8 +42,9 @@ int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, u
 {
     uint8_t *image = NULL;
     int64_t n_bytes;
-    if (spec->kind < UNITOK_KIND_LONGEST || spec->kind > UNITOK_KIND_WORD || spec->flags & ~UNITOK_FLAGS_ALL)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "there is no such kind of model, or no such flag");
+    const char *wrong = spec_check_flags(spec->kind, spec->flags);
+    if (!wrong) wrong = spec_check_sizes(spec);
+    if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
     int32_t status = spec->kind == UNITOK_KIND_LONGEST ? image_build(spec, &image, &n_bytes, error)
                                                        : spec_image_build(spec, &image, &n_bytes, error);
     if (!status) status = unitok_model_load(image, n_bytes, engine, cpu, ret, error);

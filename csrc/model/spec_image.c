@@ -22,11 +22,8 @@
 #include "ground/alloc.h"
 #include "model/build.h"
 #include "ground/error.h"
+#include "model/spec.h"
 #include "structures/vocabulary.h"
-
-#define CHARSMAP_BYTES_MAX (1 << 28)
-#define SURFACE_BYTES_MAX (1 << 16)
-#define MERGES_MAX (1 << 24)
 
 typedef struct spec_header {
     uint8_t magic[8];
@@ -62,14 +59,6 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
     int64_t n_ids, max_piece_bytes, n = spec->n_pieces;
     int32_t status = vocabulary_check(spec, &n_ids, &max_piece_bytes, error);
     if (status) return status;
-    if (spec->n_charsmap_bytes < 0 || spec->n_charsmap_bytes > CHARSMAP_BYTES_MAX)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the size of the charsmap is out of range");
-    if (spec->n_unknown_surface_bytes < 0 || spec->n_unknown_surface_bytes > SURFACE_BYTES_MAX)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the size of the unknown surface is out of range");
-    if (spec->n_merges < 0 || spec->n_merges > MERGES_MAX || (spec->n_merges && !(spec->flags & UNITOK_LISTED_MERGES)))
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the number of merges is out of range");
-    if (spec->flags & UNITOK_LISTED_MERGES && spec->kind != UNITOK_KIND_BPE)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "only BPE has merges");
     spec_header h;
     memset(&h, 0, sizeof h);
     memcpy(h.magic, image_magic, sizeof image_magic);
@@ -117,6 +106,8 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
         return "this native model is of a kind that this release does not read";
     *position = 32;
     if (h->flags > UNITOK_FLAGS_ALL) return "this native model has flags that this release does not know";
+    const char *wrong = spec_check_flags((int32_t)h->kind, (int32_t)h->flags);
+    if (wrong) return wrong;
     *position = 36;
     if (h->n_pieces > UNITOK_WIDE_ID_MAX + 1) return "the number of pieces is out of range";
     *position = 48;
@@ -125,7 +116,6 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
     *position = 64;
     if (h->n_merges > MERGES_MAX || (h->n_merges && !(h->flags & UNITOK_LISTED_MERGES)))
         return "the number of merges is out of range";
-    if (h->flags & UNITOK_LISTED_MERGES && h->kind != UNITOK_KIND_BPE) return "only BPE has merges";
     *position = 24;
     if (h->image_bytes != lay_out(h).end) return "the size in the header does not fit the sections";
     if (h->image_bytes > (uint64_t)n_bytes) return "the file is cut short";

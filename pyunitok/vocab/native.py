@@ -16,7 +16,7 @@ import xxhash
 
 from pyunitok import _ffi
 from pyunitok.disk.outfile import check_target, write_whole
-from pyunitok.errors import ModelFormatError
+from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab.vocabulary import About
 
 MAGIC = b"\x89UTK\r\n\x1a\n"
@@ -57,8 +57,8 @@ def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Mo
     image_bytes = int.from_bytes(view[_IMAGE_BYTES_AT : _IMAGE_BYTES_AT + 8], "little")
     try:
         return _ffi.Model.load(data, engine=engine, cpu=cpu), _read_about(bytes(view[image_bytes:]))
-    except ModelFormatError as error:
-        raise ModelFormatError(f"{name}: {error}") from None
+    except (ModelFormatError, VocabularyError) as error:
+        raise type(error)(f"{name}: {error}") from None
 
 
 def _read_about(data: bytes) -> About:

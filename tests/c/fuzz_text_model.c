@@ -4,8 +4,10 @@
  *       tests/c/fuzz_text_model.c csrc/[a-z]*.c -lm -o fuzz_text_model
  *   ./fuzz_text_model -max_len=4096 -max_total_time=300 [corpus folder]
  *
- * The input: u8 n, n bytes that change the image (u16 place, u8 new value, modulo its size), then the model's stream
- * (text_models.h). Its last 200 bytes are the text, too.
+ * The input: u8 n, n changes of the image (u16 place, u8 new value), then the model's stream (text_models.h). A place
+ * from 8000 hexadecimal on lies in the header, where kind, flags and sizes are; the others count from the image's
+ * start, modulo its size. The library leaves the checksum to its caller, so a change needs no new one. The input's last
+ * 200 bytes are the text, too.
  */
 #include "text_models.h"
 
@@ -31,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     for (int k = 0; k < n_changes; k++) {
         int64_t place = next_byte(&changes) << 8;
         place |= next_byte(&changes);
-        image[place % n_bytes] = next_byte(&changes);
+        image[place & 0x8000 ? 8 + place % 64 : place % n_bytes] = next_byte(&changes);
     }
     m = NULL;
     int32_t status = unitok_model_load(image, n_bytes, 0, UNITOK_CPU_PORTABLE, &m, NULL);

@@ -6,11 +6,14 @@
 
 #include "pieces.h"
 
+enum { MERGES_ROOM = 2000 };
+
 struct text_model {
     unitok_spec spec;
     struct pieces pieces;
     double scores[PIECES_MAX];
     uint8_t types[PIECES_MAX];
+    int64_t merges[3 * MERGES_ROOM];
 };
 
 /* A stream that ends in zeros. */
@@ -32,25 +35,68 @@ static inline void text_model_add(struct text_model *t, const void *piece, int64
     t->scores[before] = score;
 }
 
+/* Flags that are a reader's, or now and then any at all, which the library may refuse. */
+static inline int32_t read_flags(struct bytes *in, int kind)
+{
+    int32_t flags = next_byte(in) & 31;
+    uint8_t more = next_byte(in), how = next_byte(in);
+    flags |= more & 1 ? UNITOK_MERGE_UNKNOWN : 0;
+    if (how % 16 == 15) return (flags | more << 5) & UNITOK_FLAGS_ALL;
+    if (kind == UNITOK_KIND_BPE && how & 1) {
+        flags |= UNITOK_LISTED_MERGES | (more & 2 ? UNITOK_IGNORE_MERGES : 0);
+        if (flags & UNITOK_ESCAPE_WHITESPACES && more & 4) flags |= UNITOK_RESTART_AT_SPACE;
+    }
+    if (kind != UNITOK_KIND_UNIGRAM || !(how & 6)) return flags;
+    if (how % 16 == 14) return UNITOK_BYTES | UNITOK_FLOAT64 | (more & 2 ? UNITOK_RESTART_AFTER_NEWLINE : 0);
+    flags |= UNITOK_FLOAT64 | (more & 4 ? UNITOK_RESTART_AT_SPACE : 0);
+    return flags | (more & 2 && flags & UNITOK_BYTE_FALLBACK ? UNITOK_BYTE_PIECES_MATCH : 0);
+}
+
+/* Every way to make a piece of two others, with the pieces' ids; in the order of the pieces. */
+static inline void list_merges(struct text_model *t, uint8_t seed)
+{
+    const struct pieces *p = &t->pieces;
+    static int64_t ways[MERGES_ROOM][3];
+    int64_t n = 0;
+    for (int64_t k = 0; k < p->n; k++) {
+        const uint8_t *piece = p->data + p->offsets[k];
+        int64_t n_bytes = p->offsets[k + 1] - p->offsets[k];
+        for (int64_t at = 1; at < n_bytes && n < MERGES_ROOM; at++) {
+            int64_t left = pieces_find(p, piece, at), right = pieces_find(p, piece + at, n_bytes - at);
+            if (left < 0 || right < 0 || (k + at + seed) % 5 == 0) continue;
+            int64_t way[3] = {p->ids[left], p->ids[right], p->ids[k]};
+            memcpy(ways[n++], way, sizeof way);
+        }
+    }
+    for (int64_t k = 0; k < n; k++)
+        for (int side = 0; side < 3; side++) t->merges[side * n + k] = ways[(k * 7 + seed) % n][side];
+    t->spec.merges = t->merges;
+    t->spec.n_merges = n;
+}
+
+static inline void add_all_bytes(struct text_model *t, uint8_t type)
+{
+    for (int b = 0; b < 256; b++) {
+        char name[8];
+        uint8_t byte = (uint8_t)b;
+        snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
+        if (type == UNITOK_PIECE_BYTE) text_model_add(t, name, 6, type, 0);
+        else text_model_add(t, &byte, 1, type, -9);
+    }
+}
+
 static inline void text_model_read(struct text_model *t, struct bytes *in)
 {
     static const double scale[] = {0, -0.5, -1e-6, -1000.1, -33333.3, 0.25, -1, -0.1};
     static const uint8_t type_of[] = {1, 1, 1, 1, 1, 4, 5, 3};
     int kind = UNITOK_KIND_UNIGRAM + next_byte(in) % 4;
-    int32_t flags = next_byte(in) & 31;
+    int32_t flags = read_flags(in, kind);
     uint8_t more = next_byte(in);
-    flags |= more & 1 ? UNITOK_MERGE_UNKNOWN : 0;
-    if (kind == UNITOK_KIND_UNIGRAM && more & 2) flags |= UNITOK_FLOAT64;
-    if (kind == UNITOK_KIND_UNIGRAM && more & 4) flags |= UNITOK_FLOAT64 | UNITOK_RESTART_AT_SPACE;
-    if (kind == UNITOK_KIND_UNIGRAM && more & 8) flags |= UNITOK_FLOAT64 | UNITOK_RESTART_AFTER_NEWLINE;
     pieces_clear(&t->pieces);
-    text_model_add(t, "<unk>", 5, UNITOK_PIECE_UNKNOWN, 0);
+    if (more % 8) text_model_add(t, "<unk>", 5, UNITOK_PIECE_UNKNOWN, 0);
     text_model_add(t, "</s>", 4, UNITOK_PIECE_CONTROL, 0);
-    for (int b = 0; b < 256 && flags & UNITOK_BYTE_FALLBACK; b++) {
-        char name[8];
-        snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
-        text_model_add(t, name, 6, UNITOK_PIECE_BYTE, 0);
-    }
+    if (flags & UNITOK_BYTE_FALLBACK) add_all_bytes(t, UNITOK_PIECE_BYTE);
+    if (flags & UNITOK_BYTES && more % 16) add_all_bytes(t, UNITOK_PIECE_NORMAL);
     for (int n = next_byte(in) % 64; n > 0 && in->at < in->end; n--) {
         uint8_t piece[32], head = next_byte(in);
         int64_t n_bytes = 1 + next_byte(in) % (head & 128 ? 31 : 7);
@@ -66,6 +112,7 @@ static inline void text_model_read(struct text_model *t, struct bytes *in)
     t->spec.scores = t->scores;
     t->spec.unknown_surface = (const uint8_t *)" ?";
     t->spec.n_unknown_surface_bytes = more & 32 ? 2 : 0;
+    if (flags & UNITOK_LISTED_MERGES) list_merges(t, more);
 }
 
 static inline int64_t text_id(const unitok_model_info *info, const void *ids, int64_t k)
