@@ -131,7 +131,7 @@ def test_every_set_of_flags(kind: str) -> None:
         ids = tok.encode(text)
         assert all(tok.id_to_piece(id_) for id_ in ids.tolist())
         if kind == "unigram":
-            assert all(tok.id_to_piece(id_) for id_ in tok.sample(text, 1.0, seed=3).tolist())
+            assert all(tok.id_to_piece(id_) for id_ in tok.sample(text, alpha=1.0, seed=3).tolist())
     assert n_loaded >= 16
 
 
