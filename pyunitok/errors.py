@@ -33,3 +33,7 @@ class CpuError(UnitokError, ValueError):
 
 class LimitError(UnitokError, ValueError):
     """What was asked for does not fit into a limit that was given with it; the message says what would."""
+
+
+class ModelWarning(UserWarning):
+    """A model file was loaded, but not all that it asks for is done; the message names file and field."""

@@ -118,9 +118,10 @@ class Sampling:
     ) -> list[tuple[Ids, float]]:  # fmt: skip
         """n samples of a SentencePiece Unigram model as (ids, score).
 
-        With replacement the score is the logarithm of the sample's probability. Without, the samples differ, and it is
-        that of the chance to be among those drawn; with include_best the first is the best path, its score 0. As
-        sample_encode_and_score of sentencepiece 0.1 and 0.2.0.
+        With replacement, the score is the logarithm of the sample's probability. Without, the samples differ, and it is
+        the logarithm of the probability to be among those drawn; with include_best the first is the best path, with
+        the score 0. The same as sample_encode_and_score of sentencepiece 0.1 and 0.2.0, with one exception: where a
+        text has no more than n paths, without replacement, all of them come back here; sentencepiece loses one.
         """
         paths = self.sample_spans(
             text, n, alpha=alpha, seed=seed, replacement=replacement, include_best=include_best, source=source,

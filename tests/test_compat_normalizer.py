@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from sentencepiece_pairs import MAYBE, agree, outcome, reference
 
 import pyunitok.compat.sentencepiece as spm
 from pyunitok.compat.sentencepiece import charsmap as charsmaps
+from pyunitok.vocab import sentencepiece_proto
 
 RULES = st.dictionaries(
     st.text("ab日😀 x", min_size=1, max_size=3), st.text("ab日😀 y", max_size=3), min_size=1, max_size=6
@@ -50,6 +52,23 @@ def test_normalizer_of_rules(rules: dict[str, str], texts: list[str], flags: lis
 def test_normalizers_that_are_refused(kwargs: dict[str, Any]) -> None:
     ours, theirs = (outcome(lambda m=m: m.SentencePieceNormalizer(**kwargs)) for m in (spm, reference))
     assert isinstance(theirs, Exception) and isinstance(ours, type(theirs))
+
+
+def test_rules_of_a_file(tmp_path: Path) -> None:
+    """The serialized form names them as sentencepiece does; the compiled charsmap may differ, not what it does."""
+    path = tmp_path / "rules.tsv"
+    path.write_text("41\t61\n")
+    pair = tuple(m.SentencePieceNormalizer(rule_tsv=str(path)) for m in (spm, reference))
+    agree(pair, "normalize", ["ABA b"], with_offsets=True)
+    spec = sentencepiece_proto.message("NormalizerSpec")
+    model = sentencepiece_proto.message("ModelProto")
+    found = [
+        [spec.FromString(one.serialized_normalizer_spec()), model.FromString(one.serialized_model_proto())]
+        for one in pair
+    ]
+    for one, whole in found:
+        assert (one.name, one.normalization_rule_tsv) == (b"user_defined", os.fsencode(path))
+        assert whole.normalizer_spec == one
 
 
 @pytest.mark.parametrize("name", ["identity", "nfkc", "nmt_nfkc", "nfkc_cf", "nmt_nfkc_cf"])

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from toys import huggingface as toy
 
 from pyunitok import Packed, Tokenizer, _ffi
-from pyunitok.errors import IdError, ModelFormatError, UnitokError, VocabularyError
+from pyunitok.errors import IdError, ModelFormatError, ModelWarning, UnitokError, VocabularyError
 from pyunitok.vocab.huggingface import characters, charsmap, normalizers, patterns, pretokenizers
 from pyunitok.vocab.huggingface import file as huggingface
 from pyunitok.vocab.huggingface import unicode_tables as tables
@@ -239,9 +239,9 @@ def test_other_normalizers_of_all_characters(kind: str) -> None:
 def test_pre_tokenizers_of_all_characters(fields: dict[str, Any]) -> None:
     document = json.loads(reference.Tokenizer(reference.models.BPE()).to_str()) | {"pre_tokenizer": fields}
     other = reference.Tokenizer.from_str(json.dumps(document)).pre_tokenizer
-    ours = pretokenizers.read(Fields(fields, "t"), None)[0]
+    ours = pretokenizers.read(Fields(fields, "t"))[0]
     check_all_characters(
-        lambda text: ours(text, True), lambda text: [piece for piece, _ in other.pre_tokenize_str(text)], "日", "日"
+        ours, lambda text: [piece for piece, _ in other.pre_tokenize_str(text)], "日", "日"
     )
 
 
@@ -425,8 +425,6 @@ def test_batches_of_both_ways(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "truncation": ({"truncation": {"max_length": 5}}, "truncation"),
-    "padding": ({"padding": {"strategy": "BatchLongest"}}, "padding"),
     "version": ({"version": "2.0"}, "version"),
     "normalizer": ({"normalizer": {"type": "BertNormalizer"}}, "normalizer.type.*BertNormalizer"),
     "nested": (
@@ -438,7 +436,6 @@ REFUSED = {
     "post_processor": ({"post_processor": {"type": "ByteLevel"}}, "post_processor.type.*ByteLevel"),
     "model": ({"model": {"type": "WordPiece", "vocab": {}}}, "model.type.*WordPiece"),
     "unk_id": ({"model": {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": None}}, "model.unk_id"),
-    "unk_token": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "b"}}, "model.unk_token"),
     "dropout": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1}}, "model.dropout"),
     "prefix": (
         {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "continuing_subword_prefix": "##"}},
@@ -446,11 +443,6 @@ REFUSED = {
     ),
     "merges": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}, r"model.merges\[0\]"),
     "score": ({"model": {"type": "Unigram", "vocab": [["a", "0"]], "unk_id": 0}}, r"model.vocab\[0\]"),
-    "ids": ({"added_tokens": [added("[X]", 9)]}, r"added_tokens\[0\].id.*the id 7"),
-    "first": ({
-        "normalizer": {"type": "Nmt"},
-        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"},
-    }, "prepend_scheme"),
 }  # fmt: skip
 
 
@@ -459,6 +451,90 @@ def test_refused_by_name(name: str) -> None:
     fields, message = REFUSED[name]
     with pytest.raises(VocabularyError, match=f"^t.json: .*{message}"):
         huggingface.read(json.dumps(model(**fields)).encode(), "t.json")
+
+
+def load(document: dict[str, Any]) -> Tokenizer:
+    vocabulary = huggingface.read(json.dumps(document).encode(), "t.json")
+    return Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("t"))
+
+
+METASPACE_FIRST = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True}
+FIRST = ["", "a", "ab a", " a", "\x01a", "\u0301a", "\u0301", "  a  b", "ﬁa b", "½ a", "``a", "a``", "1a2", "<s>a",
+         "a <s>a", "\u200da", "日a", "e\u0301a", "a\u00a0b", "\t\na", "😀a", "▁a", "ab"]  # fmt: skip
+
+
+@pytest.mark.parametrize("normalizers_", [
+    [{"type": "Nmt"}], [{"type": "Strip", "strip_left": True, "strip_right": True}], [{"type": "StripAccents"}],
+    [toy.precompiled(random.Random(1))], [{"type": "Replace", "pattern": {"String": "``"}, "content": "ba"}],
+    [{"type": "NFKC"}, {"type": "Prepend", "prepend": "ab"}],
+    [{"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}, toy.precompiled(random.Random(3))],
+    [toy.precompiled(random.Random(1)), {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}],
+])  # fmt: skip
+@pytest.mark.parametrize("before", [
+    [], [{"type": "Digits", "individual_digits": True}], [{"type": "WhitespaceSplit"}], [{"type": "Punctuation"}],
+    [{"type": "Split", "pattern": {"String": "a"}, "behavior": "MergedWithPrevious", "invert": False}],
+])  # fmt: skip
+def test_metaspace_first(normalizers_: list[dict[str, Any]], before: list[dict[str, Any]]) -> None:
+    """Beside normalizers that move the first character, or behind another pre-tokenizer, "first" was refused."""
+    document = model(
+        normalizer={"type": "Sequence", "normalizers": normalizers_}, added_tokens=[added("<s>", 7)],
+        pre_tokenizer={"type": "Sequence", "pretokenizers": [*before, METASPACE_FIRST]},
+    )  # fmt: skip
+    other, tokenizer = theirs(document), load(document)
+    for text in FIRST:
+        assert tokenizer.encode(text).tolist() == other.encode(text).ids, text
+
+
+def test_added_tokens_are_numbered_as_in_tokenizers() -> None:
+    document = model(added_tokens=[added("X", 19), added("Y", 3), added("a", 77)])
+    with pytest.warns(ModelWarning, match=r"t.json: added_tokens\[0\].id: 'X' has the id 7, as in tokenizers, not 19"):
+        tokenizer = load(document)
+    assert [tokenizer.piece_to_id(c) for c in "XYa"] == [theirs(document).token_to_id(c) for c in "XYa"] == [7, 8, 2]
+    assert pickle.loads(pickle.dumps(tokenizer)).encode("XYa").tolist() == theirs(document).encode("XYa").ids
+
+
+def test_truncation_and_padding_are_left_out_with_a_warning() -> None:
+    long = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
+    with pytest.warns(ModelWarning, match="t.json: truncation: texts are not truncated here"):
+        assert len(load(model(truncation=long)).encode("ababab")) > 2
+    with pytest.warns(ModelWarning, match="t.json: padding: texts are not padded here"):
+        load(model(padding={"strategy": "BatchLongest"}))
+
+
+@pytest.mark.parametrize("fields", [{}, {"byte_fallback": True}, {"ignore_merges": True}, {"fuse_unk": True}])
+def test_a_missing_unk_token_is_an_error_only_when_needed(fields: dict[str, Any]) -> None:
+    vocab = {"a": 0, "b": 1, "ab": 2, "<0x63>": 3, "xyz": 4}
+    document = model(
+        model={"type": "BPE", "vocab": vocab, "merges": [["a", "b"]], "unk_token": "<unk>", **fields},
+        added_tokens=[added("[X]", 5)],
+    )
+    other, tokenizer = theirs(document), load(document)
+    for text in ["", "ab", "aab", "c", "d", "xyz", "xy", "a[X]b", "a[X]d", "abxyz"]:
+        found = answer(other.encode, text)
+        if found is None:
+            with pytest.raises(VocabularyError, match="the unk_token '<unk>' that should stand for it is not in"):
+                tokenizer.encode(text)
+        else:
+            assert tokenizer.encode(text).tolist() == found.ids
+
+
+def test_a_template_id_without_a_piece_names_its_field() -> None:
+    processor = {
+        "type": "TemplateProcessing", "pair": [],
+        "single": [{"SpecialToken": {"id": "Z", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "special_tokens": {"Z": {"id": "Z", "ids": [99], "tokens": ["Z"]}},
+    }  # fmt: skip
+    with pytest.raises(ModelFormatError, match="post_processor: id 99 has no piece; the largest id is 6"):
+        load(model(post_processor=processor))
+
+
+def test_a_lone_surrogate_that_nothing_reads_is_kept() -> None:
+    """Pickling and saving failed."""
+    document = model(post_processor={"type": "BertProcessing", "sep": ["\ud800", 6], "cls": ["</s>", 6]})
+    tokenizer = load(document)
+    again = pickle.loads(pickle.dumps(tokenizer))
+    assert again.encode("ab").tolist() == tokenizer.encode("ab").tolist()
+    assert again.sha256 == tokenizer.sha256
 
 
 def paths_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

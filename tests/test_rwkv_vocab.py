@@ -17,7 +17,7 @@ from conftest import find_shared
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pyunitok.errors import VocabularyError
+from pyunitok.errors import ModelWarning, VocabularyError
 from pyunitok.vocab import rwkv
 from pyunitok.vocab.vocabulary import Vocabulary
 
@@ -385,7 +385,6 @@ def test_published_file_as_json() -> None:
         (json_file(ab=129), ["line 130", "byte 0x80"]),
         (json_file(**{"\x80": 129}), ["line 130", "byte 0x80"]),
         (json_file(**{"ab": 300, '"\\"': 256}), ["line 131", "byte 0xff"]),
-        (json_file(**{"": 300}), ["line 130", "empty"]),
         (json_file(**{"\ud800": 300}), ["line 130", "U+D800"]),
         (json_file(zz=300).replace(b'"zz"', b'"a"'), ["line 130", "also on line 99"]),
         (json_file().replace(b'"A"', b'"AA"'), ["1 of the 256", "0x41"]),
@@ -396,6 +395,17 @@ def test_bad_json(data: bytes, words: list[str]) -> None:
         rwkv.read_json(data, "v.json")
     for word in ("v.json", *words):
         assert word in str(error.value)
+
+
+def test_an_empty_token_is_left_out_with_a_warning() -> None:
+    """As in the vocabulary that nanotokenizer ships, which was refused."""
+    with pytest.warns(ModelWarning, match="v.json, line 130: the token is empty: it is left out"):
+        vocabulary = rwkv.read_json(json_file(**{"": 300, "ab": 301}), "v.json")
+    assert dict(zip(pieces_of(vocabulary), vocabulary.ids.tolist(), strict=True)) == {
+        **{bytes([b]): b + 1 for b in range(256)}, b"ab": 301,
+    }  # fmt: skip
+    with pytest.warns(ModelWarning), pytest.raises(VocabularyError, match="line 132: id 301 is also on line 131"):
+        rwkv.read_json(json_file(**{"": 300, "ab": 301, "cd": 301}), "v.json")
 
 
 # ------------------------------------------------------------------------------------------- recognition ----

@@ -26,6 +26,7 @@ from toys.sentencepieces import (
     shared_paths,
 )  # fmt: skip
 
+from pyunitok import Tokenizer
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab import rwkv, sentencepiece, sentencepiece_proto
 
@@ -215,6 +216,37 @@ def test_recognised_by_content() -> None:
     assert sentencepiece.looks_like_model(data)
     assert not rwkv.looks_like_text(data)
     assert sentencepiece.read(data, "toy.model").pieces == [b"<unk>", b"<s>", b"</s>", SPACE + b"a"]
+
+
+def field(number: int, body: bytes) -> bytes:
+    """A field of bytes, as protobuf writes it."""
+    tag = number << 3 | 2
+    head = [tag & 0x7F | 0x80, tag >> 7] if tag > 0x7F else [tag]
+    return bytes([*head, len(body) & 0x7F | 0x80, len(body) >> 7]) + body
+
+
+BODY = make([TEXT]).SerializeToString()
+UNKNOWN_TYPE, NUMBER_9 = b"\x18\x02", b"\x48\x05"
+ODD_ORDERS = {
+    "normalizer first, with an unknown field (Gemma 4)": field(3, b"\x12\x00" + b"8\x00") + BODY,
+    "normalizer first, empty": field(3, b"") + BODY,
+    "trainer first": field(2, b"\x18\x01" + field(7, b"tsv")) + BODY,
+    "self test data first, longer than a head": field(4, field(1, b"x" * 6000)) + BODY,
+    "extension first": field(200, b"y" * 5000) + BODY,
+    "unknown number first": b"\x30\x07" + BODY,
+    "an unknown field in the first piece": field(1, field(1, b"<unk>") + UNKNOWN_TYPE + NUMBER_9) + field(1, b"\n\1a"),
+    "an extension in the first piece": field(1, field(201, b"?") + field(1, b"<unk>") + UNKNOWN_TYPE)
+    + field(1, b"\n\1a"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_ORDERS)
+def test_recognised_in_any_order(name: str, tmp_path: Path) -> None:
+    """Gemma 4's file begins with normalizer_spec and a field that 0.2.3 does not know: it was refused."""
+    path = tmp_path / "odd.model"
+    path.write_bytes(ODD_ORDERS[name])
+    reference = load_reference(ODD_ORDERS[name])
+    assert Tokenizer.from_file(path).encode("a b").tolist() == reference.encode("a b")
 
 
 def test_shared_files_of_other_formats(shared: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
+from typing import Any
 
 import click
 
@@ -44,11 +46,25 @@ def _on_sigterm(*_: object) -> None:
     raise Terminated
 
 
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """A warning of ours is for the user: without the line of code that raised it."""
+    from pyunitok.errors import ModelWarning
+
+    if issubclass(category, ModelWarning):
+        click.echo(f"warning: {message}", err=True)
+    else:
+        _show_other(message, category, *place, **more)
+
+
+_show_other = warnings.showwarning
+
+
 def main() -> None:
     """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted."""
     from pyunitok.errors import UnitokError
 
     signal.signal(signal.SIGTERM, _on_sigterm)
+    warnings.showwarning = _show_warning
     if sys.stdout is None:  # closed by the caller
         click.echo("error: stdout is closed", err=True)
         sys.exit(EXIT_ERROR)

@@ -23,7 +23,7 @@ from pyunitok.vocab import native
 if TYPE_CHECKING:
     from pyunitok.vocab.vocabulary import About, Vocabulary
 
-HEAD_BYTES = 4096  # enough to tell the formats apart
+HEAD_BYTES = 4096  # enough to tell all formats apart but SentencePiece's
 
 
 def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, About]:
@@ -32,27 +32,28 @@ def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model,
         head = file.read(HEAD_BYTES)
     if native.looks_native(head):
         return native.open_file(path, engine=engine, cpu=cpu)
-    vocabulary = _read(path, head)
+    vocabulary = _read(path.read_bytes(), str(path))
     return vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(path.stem)
 
 
-def _read(path: Path, head: bytes) -> Vocabulary:
+def _read(data: bytes, name: str) -> Vocabulary:
     from pyunitok.vocab import rwkv  # only now: a native file must open faster than this imports
 
+    head = data[:HEAD_BYTES]
     if rwkv.looks_like_text(head):
-        return rwkv.read_text(path.read_bytes(), str(path))
+        return rwkv.read_text(data, name)
     if rwkv.looks_like_json(head):
-        return rwkv.read_json(path.read_bytes(), str(path))
+        return rwkv.read_json(data, name)
     from pyunitok.vocab import bytepiece, sentencepiece
     from pyunitok.vocab.huggingface import file as huggingface
 
     if huggingface.looks_like_json(head):
-        return huggingface.read(path.read_bytes(), str(path))
+        return huggingface.read(data, name)
     if bytepiece.looks_like_json(head):
-        return bytepiece.read(path.read_bytes(), str(path))
-    if sentencepiece.looks_like_model(head):
-        return sentencepiece.read(path.read_bytes(), str(path)).vocabulary()
+        return bytepiece.read(data, name)
+    if sentencepiece.looks_like_model(data):
+        return sentencepiece.read(data, name).vocabulary()
     raise ModelFormatError(
-        f"{path}: not a model that this release reads (native, RWKV World text or JSON, SentencePiece,"
+        f"{name}: not a model file that this version reads (native, RWKV World text or JSON, SentencePiece,"
         f" BytePiece, tokenizer.json); it begins with {head[:16]!r}"
     )

@@ -20,7 +20,7 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import VocabularyError
-from pyunitok.vocab import HEAD_BYTES, bytepiece, rwkv, sentencepiece_proto
+from pyunitok.vocab import bytepiece, rwkv, sentencepiece_proto
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
 FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv")
@@ -56,10 +56,8 @@ def convert(source: str | os.PathLike[str], target: str | os.PathLike[str], to: 
     if to == "native":
         tokenizer.save(target)
         return []
-    with Path(source).open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    if to == "sentencepiece" and sentencepiece_proto.looks_like_model(head):
-        write(target, Path(source).read_bytes())
+    if to == "sentencepiece" and sentencepiece_proto.looks_like_model(data := Path(source).read_bytes()):
+        write(target, data)
         return []
     vocabulary = vocabulary_of(tokenizer.model, tokenizer.about)
     if to == "rwkv":

@@ -30,7 +30,10 @@ def looks_native(head: bytes) -> bool:
 def write(model: _ffi.Model, about: About) -> bytearray:
     """The whole file as bytes."""
     image = model.save()
-    image += json.dumps(about.to_json(), ensure_ascii=False).encode()
+    try:
+        image += json.dumps(about.to_json(), ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # a lone surrogate somewhere in a tokenizer.json: only an escape can spell it
+        image += json.dumps(about.to_json()).encode()
     checksum = xxhash.xxh64_intdigest(memoryview(image)[_ffi.CHECKED_FROM :])
     image[_ffi.CHECKSUM_AT : _ffi.CHECKSUM_AT + 8] = checksum.to_bytes(8, "little")
     return image

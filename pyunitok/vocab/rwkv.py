@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok.errors import VocabularyError
+from pyunitok.errors import ModelWarning, VocabularyError
 from pyunitok.vocab.vocabulary import Vocabulary
 
 EOD_ID = 0
@@ -239,13 +240,19 @@ def _literal(piece: bytes) -> str:
 def read_json(data: bytes, name: str) -> Vocabulary:
     """Reads the JSON form, and adds the bytes 128..255, which it cannot express."""
     text = _decode(data, name)
-    pairs = _load_pairs(text, name)
+    listed = _load_pairs(text, name)
+    pairs = [(token, value) for token, value in listed if token]
+    places = [i for i, (token, _) in enumerate(listed) if token]
     pieces = []
     ids = np.zeros(len(pairs) + 128, np.int64)
 
     def line_of(index: int) -> int:
-        return _line_of_pair(text, index)
+        return _line_of_pair(text, places[index])
 
+    if len(pairs) < len(listed):
+        line = _line_of_pair(text, next(i for i, (token, _) in enumerate(listed) if not token))
+        message = f"{name}, line {line}: the token is empty: it is left out, since no text contains it"
+        warnings.warn(ModelWarning(message), stacklevel=2)
     for i, (token, value) in enumerate(pairs):
         try:
             piece, ids[i] = _parse_pair(token, value)
@@ -280,8 +287,6 @@ def _load_pairs(text: str, name: str) -> list[tuple[str, object]]:
 def _parse_pair(token: str, value: object) -> tuple[bytes, int]:
     if type(value) is not int:  # bool is an int, too
         raise ValueError(f"the value of {_shown(token)} is no id; the form read here is {{token: id}}")
-    if not token:
-        raise ValueError("the token is empty")
     digits = str(value) if abs(value) < 10**18 else "of more than 18 digits"  # str() refuses thousands
     return _encode(token), _check_id(value, digits)
 

@@ -138,33 +138,46 @@ def _add_field(declared: Any, owner: str, name: str, number: int, type_name: str
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIRE_TYPES = {"float": _FIXED32, "bool": _VARINT, "int32": _VARINT, "uint64": _VARINT}
+_WALKED_MAX = 10_000  # fields of a file before its first piece
 
 
-def looks_like_model(head: bytes) -> bool:
-    """Whether a file that begins so may be a ModelProto: there is no magic number, so its first field is walked.
+def looks_like_model(data: bytes) -> bool:
+    """Whether these bytes, a file or its beginning, may be a ModelProto. The format has no magic number.
 
-    It must be a field of ModelProto, and what lies in it fields of that message, each of its own wire type, that end
-    where it ends. No text or JSON passes: it would have to begin with a tag, a length that fits, and a tag again.
+    The fields of the file are walked up to the first piece, in any order: those that are known must have their wire
+    type and contain a message of theirs, others (extensions, fields of later versions) must be well-formed, and the
+    piece must have a text. No text or JSON passes: its bytes would have to be tags and lengths that fit.
     """
-    number, wire_type, at = _read_tag(head, 0)
-    name = FIELDS["ModelProto"].get(number, ("", "", None))[1].rstrip("*")
-    if not name or wire_type != _BYTES:
-        return False
-    n_bytes, at = _read_varint(head, at)
-    return (n_bytes > 0 or number != 1) and _is_message(head[at : at + n_bytes], name, n_bytes)
-
-
-def _is_message(data: bytes, name: str, n_bytes: int) -> bool:
-    """Whether `data`, the first of `n_bytes` bytes, holds the known fields of a message and nothing else."""
     at = 0
+    for _ in range(_WALKED_MAX):
+        if at >= len(data):
+            return False
+        number, wire_type, begin = _read_tag(data, at)
+        name = FIELDS["ModelProto"].get(number, ("", "", None))[1].rstrip("*")
+        at = _skip_value(data, begin, wire_type)
+        if number == 0 or (name and wire_type != _BYTES):
+            return False
+        if name:
+            n_bytes, begin = _read_varint(data, begin)
+            numbers = _numbers_in(data[begin:at], name, n_bytes)
+            if numbers is None:
+                return False
+            if name == "SentencePiece":
+                return 1 in numbers
+    return False
+
+
+def _numbers_in(data: bytes, name: str, n_bytes: int) -> set[int] | None:
+    """The numbers of the fields in `data`, the first of `n_bytes` bytes; None if it is not a message of this name."""
+    at, found = 0, set()
     while at < len(data):
         number, wire_type, at = _read_tag(data, at)
-        if number < _EXTENSIONS[0]:
-            type_name = FIELDS[name].get(number, ("", "", None))[1].rstrip("*")
-            if not type_name or wire_type != _wire_type(type_name):
-                return False
+        type_name = FIELDS[name].get(number, ("", "", None))[1].rstrip("*")
+        if number == 0 or (type_name and wire_type != _wire_type(type_name)):
+            return None
         at = _skip_value(data, at, wire_type)
-    return at <= n_bytes
+        found.add(number)
+    return found if at <= n_bytes else None
 
 
 def _wire_type(type_name: str) -> int:
@@ -172,7 +185,7 @@ def _wire_type(type_name: str) -> int:
 
 
 def _skip_value(data: bytes, at: int, wire_type: int) -> int:
-    """Where the value ends; past everything if this is no wire type."""
+    """Where the value ends; far behind the data for other wire types, groups among them: no model has these."""
     if wire_type == _VARINT:
         return _read_varint(data, at)[1]
     if wire_type == _BYTES:

@@ -43,7 +43,7 @@ class SentencePieceNormalizer:
             spec = _parse("NormalizerSpec", _serialized(normalizer_spec))
         elif rule_tsv:
             spec = _new_spec(compile_rules(read_rules(rule_tsv)))
-            spec.normalization_rule_tsv = os.fsencode(rule_tsv)
+            spec.name, spec.normalization_rule_tsv = b"user_defined", os.fsencode(rule_tsv)
         elif rule_name:
             spec = _named(rule_name)
         elif norm_map:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from pyunitok import _ffi
+from pyunitok.errors import ModelWarning
 from pyunitok.vocab.huggingface.characters import WHITESPACE, is_word
 from pyunitok.vocab.huggingface.fields import Fields
 
@@ -27,8 +30,8 @@ class AddedToken:
 def read(
     document: Fields, vocabulary: Mapping[str, int], n_pieces: int, normalize: Callable[[str], str]
 ) -> list[AddedToken]:
-    """The tokens of document["added_tokens"] with the ids that tokenizers gives them: the vocabulary's, where they have
-    one there; else the next ones from n_pieces on."""
+    """The tokens of document["added_tokens"] with the ids that tokenizers gives them, whatever the file says: that of
+    the piece, where the vocabulary has it; else the next one from n_pieces on."""
     ret: list[AddedToken] = []
     seen: set[str] = set()
     next_id = n_pieces
@@ -37,13 +40,16 @@ def read(
         if not content:
             continue  # as tokenizers does
         if content in seen:
-            fields.refuse(f"{content[:40]!r} is there twice", "content")
+            fields.refuse(f"{content[:40]!r} is listed twice", "content")
         seen.add(content)
         id_ = vocabulary.get(content)
         if id_ is None:
             id_, next_id = next_id, next_id + 1
+        if id_ > _ffi.WIDE_ID_MAX:
+            fields.refuse(f"{content[:40]!r} would have the id {id_}, and the largest is {_ffi.WIDE_ID_MAX}", "id")
         if fields.integer("id") != id_:
-            fields.refuse(f"tokenizers gives {content[:40]!r} the id {id_}, not {fields.integer('id')}", "id")
+            message = f"{content[:40]!r} has the id {id_}, as in tokenizers, not {fields.integer('id')}"
+            warnings.warn(ModelWarning(f"{fields.path('id')}: {message}"), stacklevel=2)
         ret.append(_read_one(fields, content, id_, normalize))
     return ret
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -109,6 +110,16 @@ class Charsmap:
     def normalize(self, text: str) -> str:
         *lines, last = text.split("\n")  # a cluster ends there; most lines need not the slower patterns
         return "".join([self._line(line + "\n") for line in lines]) + self._line(last)
+
+    def parts(self, text: str) -> Iterator[tuple[str, str | None]]:
+        """Clusters or characters of a text in their order, and what each becomes; None: itself."""
+        for match in _cluster_patterns(0x10FFFF)[2].finditer(text):
+            cluster = match[0]
+            whole = self.transform(cluster) if len(cluster.encode()) < 6 else None
+            if whole is not None:
+                yield cluster, whole
+            else:
+                yield from ((character, self.transform(character)) for character in cluster)
 
     def _line(self, text: str) -> str:
         if text.isascii() and "\r\n" not in text:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pyunitok import _ffi
-from pyunitok.errors import ModelFormatError, VocabularyError
+from pyunitok.errors import ModelFormatError, ModelWarning, VocabularyError
 from pyunitok.vocab.huggingface import added, decoders, direct, normalizers, pretokenizers, unigram
 from pyunitok.vocab.huggingface.fields import Fields, optional
 from pyunitok.vocab.huggingface.preparation import FORMAT
@@ -62,9 +63,10 @@ def read(data: bytes, name: str) -> Vocabulary:
     document = Fields(values, f"{name}: ")
     if document.string("version", "1.0") != "1.0":
         document.refuse("only version 1.0 is known", "version")
-    for key in ("truncation", "padding"):
+    for key, what in (("truncation", "truncated"), ("padding", "padded")):
         if document.has(key):
-            document.refuse("it is not done here; set it to null in the file to go without", key)
+            message = f"{document.path(key)}: texts are not {what} here; set it to null to silence this warning"
+            warnings.warn(ModelWarning(message), stacklevel=2)
     fields = document.child("model")
     kind = fields.string("type", "BPE" if fields.has("merges") else "Unigram")
     if kind not in ("BPE", "Unigram"):
@@ -78,7 +80,7 @@ def read(data: bytes, name: str) -> Vocabulary:
 
 def _assemble(document: Fields, model: _Model, name: str) -> Vocabulary:
     normalize = normalizers.read(optional(document, "normalizer"))
-    pretokenizers.read(optional(document, "pre_tokenizer"), optional(document, "normalizer"))
+    pretokenizers.read(optional(document, "pre_tokenizer"))
     decoders.read(optional(document, "decoder"))
     template = decoders.read_template(optional(document, "post_processor"))
 
@@ -106,8 +108,14 @@ def _assemble(document: Fields, model: _Model, name: str) -> Vocabulary:
         special["unk"] = model.unknown
     eod_id = special.get("eos", template.after[-1] if len(template.after) == 1 else None)
     prepare = {key: document.values.get(key) for key in (*_PARTS, "added_tokens")}
+    if tokens:
+        ids = {token.content: token.id for token in tokens}
+        prepare["added_tokens"] = [
+            {**values, "id": ids.get(values["content"], values["id"])} for values in document.list("added_tokens")
+        ]
+    own = set(model.ids)
     return _pack(
-        model, [(token.content, token.id) for token in tokens if token.id not in set(model.ids)], name,
+        model, [(token.content, token.id) for token in tokens if token.id not in own], name,
         flags=model.flags | plan.flags, charsmap=plan.charsmap.blob if plan.charsmap and plan.is_direct else b"",
         special=special, prepare={"format": FORMAT, **prepare, **model.more}, eod_id=eod_id,
     )  # fmt: skip
@@ -232,14 +240,13 @@ def _read_bpe(fields: Fields) -> _Model:
     unknown = None
     if fields.has("unk_token"):
         unknown = vocab.values.get(fields.string("unk_token"))
-        if unknown is None:
-            fields.refuse("it is not in the vocabulary", "unk_token")
+    more = {"missing_unknown": fields.string("unk_token")} if fields.has("unk_token") and unknown is None else {}
     names = ["listed_merges"]
     for key, flag in (("byte_fallback",) * 2, ("fuse_unk", "merge_unknown"), ("ignore_merges",) * 2):
         names += [flag] if fields.boolean(key, False) else []
     flags = sum(_ffi.MODEL_FLAGS[flag] for flag in names)
     merges = _read_merges(fields, vocab.values)
-    return _Model("bpe", list(vocab.values), ids, None, unknown, flags, merges, {})
+    return _Model("bpe", list(vocab.values), ids, None, unknown, flags, merges, more)
 
 
 def _read_merges(fields: Fields, ids: dict[str, int]) -> list[tuple[int, int, int]]:

@@ -27,7 +27,8 @@ class Preparation:
         if document.string("format") != FORMAT:
             document.refuse("this release does not know it", "format")
         self._normalizers = normalizers.read(optional(document, "normalizer"))
-        self._pre_tokenizers = pretokenizers.read(optional(document, "pre_tokenizer"), optional(document, "normalizer"))
+        self._pre_tokenizers = pretokenizers.read(optional(document, "pre_tokenizer"))
+        self._wants_first = any(getattr(one, "scheme", None) == "first" for one in self._pre_tokenizers)
         self._decoders = decoders.read(optional(document, "decoder"))
         self._has_decoder = document.has("decoder")
         self.template = decoders.read_template(optional(document, "post_processor"))
@@ -46,6 +47,10 @@ class Preparation:
         self._set_reference(document, about)
         self.guard = direct.Guard(plan, tokens, None if self._unknown is None else self._unknown.decode())
         self.guard.is_possible &= not self._is_reference and (not plan.flags or self._is_compact)
+        self._known: KnownCharacters | None = None
+        if document.has("missing_unknown"):
+            self._known = KnownCharacters(model, document.string("missing_unknown"), about.name)
+            self.guard.is_possible = self._is_joined = self._splits_words = False
         self._check_ids(document, tokens)
 
     def _set_reference(self, document: Fields, about: About) -> None:
@@ -62,9 +67,14 @@ class Preparation:
                 document.refuse("there is no unknown piece")
 
     def _check_ids(self, document: Fields, tokens: list[added.AddedToken]) -> None:
-        ids = [token.id for token in tokens] + [*self.template.before, *self.template.after]
-        if any(id_ >= self._model.info.n_ids for id_ in ids):
-            raise VocabularyError(f"{document.where}added_tokens or post_processor: an id has no piece")
+        ids_of = {
+            "added_tokens": [token.id for token in tokens],
+            "post_processor": [*self.template.before, *self.template.after],
+        }
+        for key, ids in ids_of.items():
+            for id_ in ids:
+                if id_ >= self._model.info.n_ids:
+                    document.refuse(f"id {id_} has no piece; the largest id is {self._model.info.n_ids - 1}", key)
 
     # ------------------------------------------------------------------------------------------------ encoding ---
 
@@ -73,34 +83,47 @@ class Preparation:
             text = normalizer(text)
         return text
 
-    def pieces(self, text: str, is_first: bool) -> list[str]:
-        """The pieces of normalized text without added tokens."""
-        pieces = [text]
+    def _normalize_first(self, text: str, first: int) -> tuple[str, int]:
+        """Also how many characters of the normalized text are first: see first.py."""
+        if not first or not self._wants_first:
+            return self.normalize(text), 0
+        for normalizer in self._normalizers:
+            normalized = normalizer(text)
+            first = normalizer.first(text, normalized, first)
+            text = normalized
+        return text, first
+
+    def pieces(self, text: str, first: int) -> list[str]:
+        """The pieces of normalized text without added tokens, of which so many characters are first."""
+        leading, rest = ([(text, first)], []) if first else ([], [text])
         for pre_tokenizer in self._pre_tokenizers:
-            pieces = [new for k, piece in enumerate(pieces) for new in pre_tokenizer(piece, is_first and k == 0)]
-        return pieces
+            split = [new for piece, n in leading for new in pre_tokenizer.leading(piece, n)]
+            rest = [piece for piece, n in split if not n] + [new for piece in rest for new in pre_tokenizer(piece)]
+            leading = [(piece, n) for piece, n in split if n]
+        return [piece for piece, _ in leading] + rest
 
     def parts(self, data: bytes, special: bool) -> list[Part]:
-        """What a text becomes. Bytes that are no UTF-8 become U+FFFD, one each."""
+        """What a text becomes. Invalid UTF-8 becomes U+FFFD, one a byte."""
         ret: list[Part] = []
         for begin, raw in self._raw.split(data.decode("utf-8", "pyunitok.replace"), special):
             if isinstance(raw, int):
                 ret.append(raw)
                 continue
-            for start, part in self._cooked.split(self.normalize(raw), special):
+            text, first = self._normalize_first(raw, 1 if begin == 0 else 0)
+            for start, part in self._cooked.split(text, special):
                 if isinstance(part, int):
                     ret.append(part)
                 else:
-                    self._add(ret, part, begin == 0 and start == 0)
+                    self._add(ret, part, min(max(first - start, 0), len(part)))
         return ret
 
-    def _add(self, parts: list[Part], text: str, is_first: bool) -> None:
+    def _add(self, parts: list[Part], text: str, first: int) -> None:
         if self._splits_words and pretokenizers.SPACE not in text:
             joined = "".join([" " + word for word in pretokenizers.whitespace_split(text)]).encode()
             if joined and not self._needs_reference(joined):
                 parts.append(joined)
                 return
-        pieces = self.pieces(text, is_first)
+        pieces = self.pieces(text, first)
         if self._is_joined and not self._is_reference:
             joined = "".join(pieces).encode()
             if not self._needs_reference(joined):
@@ -108,6 +131,8 @@ class Preparation:
                 return
         for piece in pieces:
             data = piece.encode()
+            if self._known is not None:
+                self._known.check(piece)
             if self._needs_reference(data):
                 parts.append(self._reference().encode(data))
             else:
@@ -142,6 +167,36 @@ class Preparation:
         for decoder in self._decoders:
             tokens = decoder(tokens)
         return "".join(tokens)
+
+
+class KnownCharacters:
+    """For BPE models whose unk_token is not in the vocabulary: tokenizers loads them, and fails when it needs one."""
+
+    def __init__(self, model: _ffi.Model, token: str, name: str) -> None:
+        self._model, self._token, self._name = model, token, name
+        self._byte_fallback = bool(model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"])
+        self._ignore_merges = bool(model.info.flags & _ffi.MODEL_FLAGS["ignore_merges"])
+        self._known: set[str] = set()
+
+    def check(self, piece: str) -> None:
+        """VocabularyError names the first character that has no piece."""
+        unknown = set(piece) - self._known
+        if not unknown or (self._ignore_merges and self._is_piece(piece)):
+            return
+        for character in sorted(unknown, key=piece.index):
+            if not self._is_piece(character) and not self._has_bytes(character):
+                raise VocabularyError(
+                    f"{self._name}: {character!r} has no piece, and the unk_token {self._token!r} that should stand"
+                    " for it is not in the vocabulary: add one of them to the file"
+                )
+            self._known.add(character)
+
+    def _is_piece(self, text: str) -> bool:
+        id_ = self._model.find(text.encode())
+        return id_ >= 0 and self._model.is_text(id_)
+
+    def _has_bytes(self, character: str) -> bool:
+        return self._byte_fallback and all(self._is_piece(f"<0x{byte:02X}>") for byte in character.encode())
 
 
 _SPACE = pretokenizers.SPACE.encode()

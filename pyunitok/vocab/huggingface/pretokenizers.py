@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from pyunitok.vocab.huggingface import patterns
 from pyunitok.vocab.huggingface import unicode_tables as tables
 from pyunitok.vocab.huggingface.characters import WHITESPACE, members
 from pyunitok.vocab.huggingface.fields import Fields, flatten
-from pyunitok.vocab.huggingface.normalizers import KEEPS_FIRST
 
 Spans = list[tuple[int, int, bool]]  # begin, end, whether the pattern matched there
-PreTokenizer = Callable[[str, bool], list[str]]  # (piece, whether the text begins with it)
+Leading = list[tuple[str, int]]  # pieces, and how many of their characters are first: see first.py
 
 SPACE = "\u2581"
 _BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 _PYTHON_ONLY = re.compile("[\x1c-\x1f]")  # str.split() takes these for whitespace, too
+
+
+class PreTokenizer(Protocol):
+    def __call__(self, piece: str) -> list[str]:
+        """Pieces of a piece of which no character is first."""
+
+    def leading(self, piece: str, first: int) -> Leading:
+        """Pieces of a piece whose first characters, so many, are first."""
 
 
 class Metaspace(NamedTuple):
@@ -25,16 +33,55 @@ class Metaspace(NamedTuple):
     scheme: str  # "always", "first" or "never"
     split: bool
 
-    def pieces(self, piece: str, is_first: bool) -> list[str]:
+    def __call__(self, piece: str) -> list[str]:
+        return self._pieces(piece, self.scheme == "always")[0]
+
+    def leading(self, piece: str, first: int) -> Leading:
+        pieces, is_prefixed = self._pieces(piece, self.scheme != "never")
+        return _shared(pieces, first + is_prefixed)
+
+    def _pieces(self, piece: str, wants_prefix: bool) -> tuple[list[str], bool]:
+        """And whether a space was put before them."""
         space = self.replacement
         piece = piece.replace(" ", space)
-        wanted = self.scheme == "always" or (self.scheme == "first" and is_first)
-        if wanted and not piece.startswith(space):
+        is_prefixed = wants_prefix and not piece.startswith(space)
+        if is_prefixed:
             piece = space + piece
         if not self.split:
-            return [piece]
-        first, *others = piece.split(space)
-        return ([first] if first else []) + [space + other for other in others]
+            return [piece], is_prefixed
+        begin, *others = piece.split(space)
+        return ([begin] if begin else []) + [space + other for other in others], is_prefixed
+
+
+def _shared(pieces: list[str], first: int) -> Leading:
+    """Pieces that lie one behind the other, and the share of each in the characters that are first."""
+    ret, at = [], 0
+    for piece in pieces:
+        ret.append((piece, min(max(first - at, 0), len(piece))))
+        at += len(piece)
+    return ret
+
+
+@dataclass(frozen=True)
+class _Splitter:
+    """Takes pieces out of a piece; `spans` gives where they lie."""
+
+    spans: Callable[[str], Iterable[tuple[int, int]]]
+
+    def __call__(self, piece: str) -> list[str]:
+        return [piece[begin:end] for begin, end in self.spans(piece) if begin < end]
+
+    def leading(self, piece: str, first: int) -> Leading:
+        return [
+            (piece[begin:end], min(max(first - begin, 0), end - begin))
+            for begin, end in self.spans(piece)
+            if begin < end
+        ]
+
+
+class _WhitespaceSplit(_Splitter):
+    def __call__(self, piece: str) -> list[str]:
+        return whitespace_split(piece)
 
 
 def read_metaspace(fields: Fields) -> Metaspace:
@@ -46,46 +93,30 @@ def read_metaspace(fields: Fields) -> Metaspace:
     return Metaspace(fields.character("replacement"), scheme, fields.boolean("split", True))
 
 
-def read(fields: Fields | None, normalizer: Fields | None) -> list[PreTokenizer]:
-    """In their order; VocabularyError names one that is not known here."""
-    parts = flatten(fields, "pretokenizers")
-    ret = [_read_one(part) for part in parts]
-    for k, part in enumerate(parts):
-        if part.string("type") == "Metaspace" and read_metaspace(part).scheme == "first":
-            _check_first(part, k, normalizer)
-    return ret
-
-
-def _check_first(fields: Fields, place: int, normalizer: Fields | None) -> None:
-    """Which piece is the first, tokenizers tells by where it begins in the text as it was: all that keeps the first
-    character where it is can be done here."""
-    if place:
-        fields.refuse("'first' behind another pre-tokenizer is not done here", "prepend_scheme")
-    for part in flatten(normalizer, "normalizers"):
-        replaces = part.string("type") == "Replace" and bool(patterns.literal(part)) and part.string("content")
-        if part.string("type") not in KEEPS_FIRST and not replaces:
-            fields.refuse(f"'first' beside the normalizer {part.string('type')} is not done here", "prepend_scheme")
+def read(fields: Fields | None) -> list[PreTokenizer]:
+    """In their order; VocabularyError names one that is not supported."""
+    return [_read_one(part) for part in flatten(fields, "pretokenizers")]
 
 
 def _read_one(fields: Fields) -> PreTokenizer:
     kind = fields.string("type")
     if kind == "Metaspace":
-        return read_metaspace(fields).pieces
+        return read_metaspace(fields)
     if kind == "WhitespaceSplit":
-        return lambda piece, is_first: whitespace_split(piece)
+        return _WhitespaceSplit(_class_finder(f"[^{WHITESPACE}]+"))
     if kind == "Digits":
         behavior = "Isolated" if fields.boolean("individual_digits") else "Contiguous"
-        return _splitter(_class_finder(tables.NUMERIC), behavior)
+        return _splitter(_class_finder(f"[{members(tables.NUMERIC)}]"), behavior)
     if kind == "Punctuation":
-        return _splitter(_class_finder(tables.PUNCTUATION), fields.choice("behavior", _BEHAVIORS, "Isolated"))
+        punctuation = _class_finder(f"[{members(tables.PUNCTUATION)}]")
+        return _splitter(punctuation, fields.choice("behavior", _BEHAVIORS, "Isolated"))
     if kind == "CharDelimiterSplit":
-        delimiter = fields.character("delimiter")
-        return lambda piece, is_first: [part for part in piece.split(delimiter) if part]
+        return _Splitter(_class_finder(f"[^{re.escape(fields.character('delimiter'))}]+"))
     if kind == "Split":
         finder = patterns.read(fields).find
         invert = fields.boolean("invert")
         return _splitter(finder, fields.choice("behavior", _BEHAVIORS), invert)
-    return fields.refuse(f"the pre-tokenizer {kind[:40]!r} is not done here", "type")
+    return fields.refuse(f"the pre-tokenizer {kind[:40]!r} is not supported", "type")
 
 
 def whitespace_split(piece: str) -> list[str]:
@@ -97,13 +128,13 @@ def whitespace_split(piece: str) -> list[str]:
 _Finder = Callable[[str], Iterator[tuple[int, int]]]
 
 
-def _class_finder(table: str) -> _Finder:
-    regex = re.compile(f"[{members(table)}]")
+def _class_finder(pattern: str) -> _Finder:
+    regex = re.compile(pattern)
     return lambda piece: (match.span() for match in regex.finditer(piece))
 
 
-def _splitter(find: _Finder, behavior: str, invert: bool = False) -> PreTokenizer:
-    def split(piece: str, is_first: bool) -> list[str]:
+def _splitter(find: _Finder, behavior: str, invert: bool = False) -> _Splitter:
+    def split(piece: str) -> list[tuple[int, int]]:
         spans, done = [], 0
         for begin, end in find(piece):
             if done != begin:
@@ -112,9 +143,9 @@ def _splitter(find: _Finder, behavior: str, invert: bool = False) -> PreTokenize
             done = end
         if done != len(piece):
             spans.append((done, len(piece), invert))
-        return [piece[begin:end] for begin, end in _arranged(spans, behavior) if begin < end]
+        return _arranged(spans, behavior)
 
-    return split
+    return _Splitter(split)
 
 
 def _arranged(spans: Spans, behavior: str) -> list[tuple[int, int]]:
