@@ -107,6 +107,8 @@ class FrameScanner:
     done      the frame's last byte has been seen
     n_bytes   bytes of the frame seen so far
     n_blocks  blocks of which the headers have been seen
+    block_at  where in the frame the block begins that the next byte belongs to; where the next byte is no block's,
+              that byte itself
     """
 
     def __init__(self) -> None:
@@ -114,16 +116,24 @@ class FrameScanner:
         self.done = False
         self.n_bytes = 0
         self.n_blocks = 0
+        self._block_at = 0
         self._skip = 0  # bytes that need no look
         self._part = b""  # of a header that a chunk's end cut
         self._last = False  # what is being skipped is all that remains
 
-    def feed(self, chunk: bytes, at: int = 0) -> int:
+    @property
+    def block_at(self) -> int:
+        inside = self._skip or (self.header is not None and self._part)
+        return self._block_at if inside else self.n_bytes
+
+    def feed(self, chunk: bytes, at: int = 0, n_wanted: int | None = None) -> int:
         """Take chunk[at:], the next bytes of the file; return where those end that belong to the frame.
 
-        That is len(chunk) unless the frame ends before. Raises FrameError.
+        That is len(chunk) unless the frame ends before. n_wanted: stop behind the first block that ends after so many
+        bytes. Raises FrameError.
         """
         begin = at
+        stop = len(chunk) if n_wanted is None else min(len(chunk), at + n_wanted)
         try:
             while not self.done:
                 if self._skip > len(chunk) - at:
@@ -134,12 +144,12 @@ class FrameScanner:
                 self._skip = 0
                 if self._last:
                     self.done = True
-                elif self.header is not None and not self._part and len(chunk) - at >= 3:
-                    at = self._blocks(chunk, at)
-                elif at < len(chunk):
-                    at = self._header_piece(chunk, at)
-                else:
+                elif at >= stop:
                     break
+                elif self.header is not None and not self._part and len(chunk) - at >= 3:
+                    at = self._blocks(chunk, at, stop, self.n_bytes - begin)
+                elif at < len(chunk):
+                    at = self._header_piece(chunk, at, self.n_bytes - begin)
         except FrameError as error:
             error.at += self.n_bytes - begin
             raise
@@ -153,27 +163,31 @@ class FrameScanner:
         self.done |= self._last
         return n_bytes
 
-    def _blocks(self, chunk: bytes, at: int) -> int:
-        """Pass over the blocks whose headers lie whole in chunk; the hot loop. Returns where to go on."""
-        end = len(chunk) - 3
+    def _blocks(self, chunk: bytes, at: int, stop: int, base: int) -> int:
+        """Pass over the blocks that begin before `stop` and whose headers lie whole in chunk; the hot loop. chunk[i] is
+        byte base + i of the frame. Returns where to continue."""
+        end = min(len(chunk) - 3, stop - 1)
+        block_at = at
         while at <= end:
             header = chunk[at] | chunk[at + 1] << 8 | chunk[at + 2] << 16
             kind = header >> 1 & 3
             if kind == _RESERVED:
                 raise FrameError("reserved block type", at)
             self.n_blocks += 1
+            block_at = at
             at += 3 + (1 if kind == _RLE else header >> 3)
             if header & 1:
                 assert self.header is not None
                 self._last = True
                 at += 4 * self.header.has_checksum
                 break
+        self._block_at = base + block_at
         if at > len(chunk):
             self._skip = at - len(chunk)
             at = len(chunk)
         return at
 
-    def _header_piece(self, chunk: bytes, at: int) -> int:
+    def _header_piece(self, chunk: bytes, at: int, base: int) -> int:
         """Take what is still missing of a frame header, or of a block header that chunks divide; read it."""
         part = self._part
         start = at - len(part)
@@ -184,8 +198,9 @@ class FrameScanner:
             part += took
             if self.header is not None:
                 self._part = part if len(part) < need else b""
+                self._block_at = base + start
                 if not self._part:
-                    self._blocks(part, 0)
+                    self._blocks(part, 0, 3, base + start)
             else:
                 need = header_size(part)
                 self._part = part if len(part) < need else b""

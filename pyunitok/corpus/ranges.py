@@ -25,6 +25,7 @@ from pyunitok.corpus.frames import FrameError, FrameScanner, header_size, parse_
 from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.reading import Inputs, Reading
+from pyunitok.corpus.small_frames import follow
 from pyunitok.corpus.stream import CHUNK_BYTES, RawFile, decompressed
 from pyunitok.disk import remote
 from pyunitok.errors import InputError
@@ -177,7 +178,16 @@ def scan(file: BinaryIO, name: str) -> list[int]:
     """Where the frames of a file begin, from the headers of the frames and of their blocks."""
     n_file = file.seek(0, 2)
     begins, frame_at = list[int](), 0
+    n_ahead = CHUNK_BYTES
     while frame_at < n_file:
+        file.seek(frame_at)
+        chunk = file.read(n_ahead)
+        small = follow(chunk, 0, n_file)
+        begins += [frame_at + begin for begin in small.begins]
+        frame_at += small.end
+        n_ahead = CHUNK_BYTES if small.end else _HEADER_BYTES
+        if small.end:
+            continue
         scanner, at = FrameScanner(), frame_at
         while not scanner.done:
             file.seek(at)

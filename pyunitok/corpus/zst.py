@@ -13,116 +13,24 @@ was given, and when it asks for more after the last byte of a frame, that frame 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import zstandard
 
-from pyunitok.corpus.ahead import STREAM_BYTES, Piece, spare_buffer
-from pyunitok.corpus.frames import MAX_WINDOW_BYTES, FrameError, FrameHeader, FrameScanner
+from pyunitok.corpus.ahead import STREAM_BYTES, Bytes, Piece, spare_buffer
+from pyunitok.corpus.frame_source import Frame, FrameSource, Group, window_bytes
+from pyunitok.corpus.frames import MAX_WINDOW_BYTES, FrameHeader, FrameScanner
+from pyunitok.corpus.small_frames import KEPT_WINDOW_BYTES
 from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
 from pyunitok.errors import InputError
 
-KEPT_WINDOW_BYTES = 1 << 23
 ONLY_FRAME_BYTES = 1 << 22
 GROUP_BYTES = 1 << 19  # frames go into one piece until they hold so much
-
-
-class FrameSource:
-    """The file that the decoder reads from: the frames one by one, checked in form.
-
-    frame_at  where in the file the frame under way begins
-    """
-
-    def __init__(self, raw: RawFile) -> None:
-        self.frame_at = raw.position
-        self._raw = raw
-        self._chunk = b""  # read from the file; from _at on not yet scanned
-        self._at = 0
-        self._scanner = FrameScanner()
-        self._checked = False  # the header of the frame under way is one that can be read
-
-    @property
-    def frame_done(self) -> bool:
-        """The last byte of the frame under way has been handed out."""
-        return self._scanner.done
-
-    @property
-    def header(self) -> FrameHeader | None:
-        """Of the frame under way, once its bytes have been handed out."""
-        return self._scanner.header
-
-    @property
-    def most_bytes(self) -> int:
-        """What the frame under way decompresses to at most, as far as it has been handed out."""
-        return self._scanner.header.most_bytes(self._scanner.n_blocks) if self._scanner.header else 0
-
-    @property
-    def at_chunk_end(self) -> bool:
-        """The next bytes must be read from the file first."""
-        return self._at == len(self._chunk)
-
-    @property
-    def position(self) -> int:
-        """Bytes of the file behind us."""
-        return self._raw.position - len(self._chunk) + self._at
-
-    def read(self, n_bytes: int) -> bytes:
-        """The next bytes of the frame under way or, where that is done, of the next one; none at the end.
-
-        n_bytes is a wish. Raises InputError where the file is no sequence of whole frames, or needs what we
-        have not.
-        """
-        if self._scanner.done:
-            self._scanner = FrameScanner()
-            self._checked = False
-            self.frame_at = self.position
-        if self._at == len(self._chunk):
-            self._chunk = self._raw.read(CHUNK_BYTES)
-            self._at = 0
-            if not self._chunk:
-                self._check_end()
-                return b""
-        begin = self._at
-        try:
-            self._at = self._scanner.feed(self._chunk, begin)
-        except FrameError as error:
-            raise InputError(f"{self._raw.name}: byte {self.frame_at + error.at}: {error}") from error
-        if not self._checked and self._scanner.header is not None:
-            self._check_header(self._scanner.header)
-        return self._chunk[begin : self._at]
-
-    def _check_header(self, header: FrameHeader) -> None:
-        where = f"{self._raw.name}: byte {self.frame_at}: the zstd frame that begins here needs"
-        if header.dictionary_id:
-            raise InputError(
-                f"{where} dictionary {header.dictionary_id}; decompress it first: zstd -d -D DICTIONARY"
-            )
-        if header.window_bytes > MAX_WINDOW_BYTES:
-            raise InputError(f"{where} a window of {header.window_bytes} bytes; at most 2 GiB can be read")
-        self._checked = True
-
-    def _check_end(self) -> None:
-        if self._scanner.n_bytes:
-            raise InputError(
-                f"{self._raw.name}: byte {self.position}: the file ends inside the zstd frame that begins at"
-                f" byte {self.frame_at}"
-            )
-        if self.position == 0:
-            raise InputError(f"{self._raw.name}: byte 0: empty; a zstd file has at least one frame")
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """A whole frame: its bytes, where they begin in the file, and how many bytes it gives at most."""
-
-    data: bytes
-    at: int
-    most_bytes: int
-    header: FrameHeader
+STEP_BYTES = 1 << 12  # a large frame's blocks are given to the decoder until they hold so much
 
 
 class ZstdFrames:
-    """Makes pieces of one frame or many, skippable ones anywhere, windows up to 2 GiB, checksums verified.
+    """Makes pieces of one frame or many, skippable ones anywhere, windows up to 2 GiB, checksums and sizes verified.
 
     A frame that takes more than max_frame_bytes, compressed or not, is decompressed as a stream; so is a file of one
     long frame, which no other thread could help with.
@@ -141,18 +49,36 @@ class ZstdFrames:
 
     def produce(self, spare: list[bytearray]) -> Piece | None:
         """Some whole frames, not yet decompressed; or the next bytes of a large one."""
-        if self._large is not None:
-            buffer = spare_buffer(spare)
-            n = self.stream_into(memoryview(buffer))
-            if n:
-                frame_at, self._large_at = self._large_at, None
-                return Piece(STREAM_BYTES, frame_at, memoryview(buffer)[:n], buffer=buffer)
-            spare.append(buffer)
-        frames: list[_Frame] = []
+        while True:
+            if self._large is not None:
+                piece = self._produce_large(self._large, spare)
+                if piece is not None:
+                    return piece
+            frames = self._next_frames()
+            if frames:
+                return Piece(sum(frame.cost for frame in frames), frames[0].at, work=partial(self._decompress, frames))
+            if self._error is not None:
+                raise self._error
+            if self._large is None:
+                return None
+
+    def _produce_large(self, large: _LargeFrame, spare: list[bytearray]) -> Piece | None:
+        """The next bytes of a large frame; None at its end."""
+        buffer = spare_buffer(spare)
+        n = self.stream_into(memoryview(buffer))
+        if n:
+            frame_at, self._large_at = self._large_at, None
+            return Piece(STREAM_BYTES, frame_at, memoryview(buffer)[:n], buffer=buffer)
+        spare.append(buffer)
+        return None
+
+    def _next_frames(self) -> list[Frame | Group]:
+        """The next frames that can be held, of one chunk of the file or the last of one and the first of the next."""
+        frames: list[Frame | Group] = []
         n_bytes = 0
         while n_bytes < GROUP_BYTES and not (frames and self._source.at_chunk_end) and self._error is None:
             try:
-                frame = self._next_frame()
+                frame = self._next_frame(GROUP_BYTES - n_bytes)
             except InputError as error:
                 self._error = error
                 break
@@ -160,12 +86,7 @@ class ZstdFrames:
                 break
             frames.append(frame)
             n_bytes += max(frame.most_bytes, len(frame.data))
-        if frames:
-            cost = sum(len(frame.data) + frame.most_bytes + _window_bytes(frame.header) for frame in frames)
-            return Piece(cost, frames[0].at, work=lambda: self._decompress(frames))
-        if self._error is not None:
-            raise self._error
-        return self.produce(spare) if self._large is not None else None
+        return frames
 
     def stream_into(self, buffer: memoryview) -> int | None:
         if self._large is None:
@@ -187,10 +108,16 @@ class ZstdFrames:
             self._large.close()
         self._raw.close()
 
-    def _next_frame(self) -> _Frame | None:
-        """The next frame that can be held, or None: at the end, or before a frame that is to be _large."""
+    def _next_frame(self, max_small_bytes: int) -> Frame | Group | None:
+        """The next frame that can be held, or small ones that give about so much. None at the end, or before a frame
+        that is to be _large."""
         source, chunks, n_bytes = self._source, list[bytes](), 0
         while True:
+            group = source.take_small(max_small_bytes)
+            if group is not None:
+                if group.data:
+                    return group
+                continue
             chunk = source.read(CHUNK_BYTES)
             if not chunk:
                 return None
@@ -204,10 +131,10 @@ class ZstdFrames:
                 return None
             elif source.frame_done:
                 assert header is not None
-                return _Frame(b"".join(chunks), source.frame_at, source.most_bytes, header)
+                return Frame(b"".join(chunks), source.frame_at, source.most_bytes, header)
 
     def _is_too_large(self, n_compressed: int) -> bool:
-        most_bytes = self._source.most_bytes + _window_bytes(self._source.header)
+        most_bytes = self._source.most_bytes + window_bytes(self._source.header)
         return max(n_compressed, most_bytes) > self._max_frame_bytes
 
     def _is_only_frame(self) -> bool:
@@ -216,73 +143,120 @@ class ZstdFrames:
         whole = source.frame_done and source.frame_at == 0 and source.position == self._n_file_bytes
         return whole and source.most_bytes > ONLY_FRAME_BYTES
 
-    def _decompress(self, frames: list[_Frame]) -> tuple[bytes, InputError | None]:
+    def _decompress(self, frames: list[Frame | Group]) -> tuple[Bytes, InputError | None]:
         """The bytes of some frames; up to the first that is broken, and the error. Any number of threads at once."""
         try:
             context = self._contexts.pop()
         except IndexError:
             context = _new_context()
-        parts: list[bytes] = []
+        parts: list[Bytes] = []
         error = None
         for frame in frames:
             try:
-                parts.append(_decompress_frame(context, frame))
-            except zstandard.ZstdError as failure:
-                error = _corrupt(self._raw.name, frame.at + len(frame.data), frame.at, str(failure))
-                error.__cause__ = failure
+                if isinstance(frame, Group):
+                    self._decompress_group(context, frame, parts)
+                else:
+                    parts.append(_decompress_frame(context, frame, self._raw.name))
+            except InputError as failure:
+                error = failure
                 break
-            if _window_bytes(frame.header) > KEPT_WINDOW_BYTES:
+            if isinstance(frame, Frame) and window_bytes(frame.header) > KEPT_WINDOW_BYTES:
                 context = _new_context()
         self._contexts.append(context)
         return parts[0] if len(parts) == 1 else b"".join(parts), error
+
+    def _decompress_group(self, context: zstandard.ZstdDecompressor, group: Group, parts: list[Bytes]) -> None:
+        """Put the bytes of all frames of a group into parts; up to the first that is broken. InputError there."""
+        buffer = memoryview(bytearray(group.most_bytes + 1))  # one more: it is not full before the last frame is read
+        try:
+            n_bytes = context.stream_reader(group.data, read_across_frames=True).readinto(buffer)
+        except zstandard.ZstdError:
+            for frame in group.frames():
+                parts.append(_decompress_frame(context, frame, self._raw.name))
+            return
+        # Where sizes were not known the buffer may be far too large to be kept.
+        parts.append(buffer[:n_bytes] if 2 * n_bytes >= len(buffer) else bytes(buffer[:n_bytes]))
 
 
 def _new_context() -> zstandard.ZstdDecompressor:
     return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES)
 
 
-def _window_bytes(header: FrameHeader | None) -> int:
-    """What the decoder holds besides the output, and keeps: a window, where it does not know how long the output is."""
-    return header.window_bytes if header is not None and header.content_bytes is None else 0
+def _decompress_frame(context: zstandard.ZstdDecompressor, frame: Frame, name: str) -> bytes:
+    """The bytes of a frame. InputError where it is broken."""
+    try:
+        # decompress() does not look into a frame that says it is empty.
+        if frame.header.content_bytes != 0:
+            return context.decompress(frame.data, frame.most_bytes, allow_extra_data=False)
+        reason = "decoder and headers disagree on where it ends"
+    except zstandard.ZstdError as error:
+        reason = str(error)
+    return _decompress_blocks(frame, name, reason)
 
 
-def _decompress_frame(context: zstandard.ZstdDecompressor, frame: _Frame) -> bytes:
-    if frame.header.content_bytes != 0:
-        return context.decompress(frame.data, frame.most_bytes, allow_extra_data=False)
-    one = context.decompressobj()  # decompress() does not look into a frame that says it is empty
-    data = one.decompress(frame.data)
-    if data or not one.eof:
-        raise zstandard.ZstdError("not as empty as it says")
-    return b""
+def _decompress_blocks(frame: Frame, name: str, reason: str) -> bytes:
+    """The bytes of a frame, a block at a time, to tell which is broken; `reason` is the error if none is."""
+    scanner, decoder = FrameScanner(), _new_context().decompressobj()
+    parts: list[bytes] = []
+    at = 0
+    while not scanner.done:
+        block_at = frame.at + scanner.block_at
+        begin, at = at, scanner.feed(frame.data, at, 1)
+        try:
+            parts.append(decoder.decompress(frame.data[begin:at]))
+        except zstandard.ZstdError as error:
+            raise _corrupt(name, block_at, frame.at, str(error)) from error
+    n_bytes = sum(map(len, parts))
+    _check_size(name, frame.at, frame.header, n_bytes)
+    if not decoder.eof or n_bytes > frame.most_bytes:
+        raise _corrupt(name, frame.at, frame.at, reason)
+    return b"".join(parts)
 
 
 class _FrameFile:
-    """What the decoder reads one frame from: the bytes already handed out, then those that the source still has."""
+    """What the decoder reads one frame from, a few blocks at a time: the bytes already handed out by the source, then
+    those that it still has.
+
+    block_at  where in the file the first block of those handed out last begins
+    """
 
     def __init__(self, source: FrameSource, chunks: list[bytes]) -> None:
+        self.block_at = source.frame_at
         self._source = source
+        self._frame_at = source.frame_at
+        self._scanner = FrameScanner()
         self._chunks = chunks[::-1]
+        self._chunk = b""
+        self._at = 0
 
     @property
     def at_end(self) -> bool:
-        return not self._chunks and self._source.frame_done
+        return self._scanner.done
 
     def read(self, n_bytes: int) -> bytes:
-        if self._chunks:
-            return self._chunks.pop()
-        return b"" if self._source.frame_done else self._source.read(n_bytes)
+        if self._scanner.done:
+            return b""
+        if self._at == len(self._chunk):
+            self._chunk = self._chunks.pop() if self._chunks else self._source.read(CHUNK_BYTES)
+            self._at = 0
+        self.block_at = self._frame_at + self._scanner.block_at
+        n_wanted = n_bytes if self._scanner.header is not None else 1  # the header apart
+        begin, self._at = self._at, self._scanner.feed(self._chunk, self._at, n_wanted)
+        return self._chunk[begin : self._at]
 
 
 class _LargeFrame:
     """One frame as a stream."""
 
     def __init__(self, source: FrameSource, chunks: list[bytes], name: str) -> None:
-        self._source = source
+        assert source.header is not None
+        self._header, self._frame_at = source.header, source.frame_at
         self._name = name
+        self._n_bytes = 0
         self._file = _FrameFile(source, chunks)  # apart from this object: in a circle the decoder would live on
         self._reader = _new_context().stream_reader(
             self._file,  # type: ignore[arg-type]
-            read_size=CHUNK_BYTES,
+            read_size=STEP_BYTES,
             read_across_frames=False,
             closefd=False,
         )
@@ -294,20 +268,30 @@ class _LargeFrame:
             try:
                 n_read = self._reader.readinto(buffer[n:])
             except zstandard.ZstdError as error:
-                raise _corrupt(self._name, self._source.position, self._source.frame_at, str(error)) from error
+                raise _corrupt(self._name, self._file.block_at, self._frame_at, str(error)) from error
             if n_read == 0:
                 if not self._file.at_end:
                     reason = "decoder and headers disagree on where it ends"
-                    raise _corrupt(self._name, self._source.position, self._source.frame_at, reason)
+                    raise _corrupt(self._name, self._file.block_at, self._frame_at, reason)
+                _check_size(self._name, self._frame_at, self._header, self._n_bytes)
                 break
             n += n_read
+            self._n_bytes += n_read
         return n
 
     def close(self) -> None:
         self._reader.close()  # type: ignore[no-untyped-call]
 
 
+def _check_size(name: str, frame_at: int, header: FrameHeader, n_bytes: int) -> None:
+    """The decoder compares the two sizes itself, but not where the last block is empty."""
+    if header.content_bytes not in (None, n_bytes):
+        raise _corrupt(name, frame_at, frame_at, f"it holds {n_bytes} bytes and says it holds {header.content_bytes}")
+
+
 def _corrupt(name: str, at: int, frame_at: int, reason: str) -> InputError:
+    """`at`: where the block begins that is broken, or its frame where no block is."""
+    block = "" if at == frame_at else "in the block that begins here, "
     return InputError(
-        f"{name}: byte {at}: corrupt zstd data, here or before, in the frame that begins at byte {frame_at} ({reason})"
+        f"{name}: byte {at}: corrupt zstd data, {block}in the frame that begins at byte {frame_at} ({reason})"
     )

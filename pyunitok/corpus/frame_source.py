@@ -1,0 +1,151 @@
+"""FrameSource: a .zst file frame by frame, each checked in form; Frame and Group, which hold whole frames.
+
+    RawFile ──▶ chunk ──▶ FrameScanner, or follow() for many small frames at once ──▶ bytes, to the end of the frame
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyunitok.corpus.frames import MAX_WINDOW_BYTES, FrameError, FrameHeader, FrameScanner
+from pyunitok.corpus.small_frames import SmallFrames, follow
+from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
+from pyunitok.errors import InputError
+
+
+def window_bytes(header: FrameHeader | None) -> int:
+    """What a decoder holds besides the output, and keeps: a window, where it does not know how long the output is."""
+    return header.window_bytes if header is not None and header.content_bytes is None else 0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A whole frame: its bytes, where they begin in the file, and how many bytes it gives at most."""
+
+    data: bytes
+    at: int
+    most_bytes: int
+    header: FrameHeader
+
+    @property
+    def cost(self) -> int:
+        return len(self.data) + self.most_bytes + window_bytes(self.header)
+
+
+class Group:
+    """Small frames: at most one window is needed for all of them."""
+
+    def __init__(self, chunk: bytes, base: int, found: SmallFrames) -> None:
+        self.most_bytes = found.most_bytes
+        self.data = b"".join([chunk[begin:end] for begin, end in found.spans])
+        self.at = base + found.spans[0][0] if found.spans else 0
+        self._places = [(base + begin, end - begin) for begin, end in found.spans]  # in the file
+
+    @property
+    def cost(self) -> int:
+        return len(self.data) + self.most_bytes
+
+    def frames(self) -> Iterator[Frame]:
+        """One by one."""
+        begin = 0
+        for file_at, n_bytes in self._places:
+            data, scanner = self.data[begin : begin + n_bytes], FrameScanner()
+            scanner.feed(data)
+            assert scanner.done and scanner.header is not None
+            yield Frame(data, file_at, scanner.header.most_bytes(scanner.n_blocks), scanner.header)
+            begin += n_bytes
+
+
+class FrameSource:
+    """The file that the decoder reads from: the frames one by one, checked in form.
+
+    frame_at  where in the file the frame under way begins
+    """
+
+    def __init__(self, raw: RawFile) -> None:
+        self.frame_at = raw.position
+        self._raw = raw
+        self._chunk = b""  # read from the file; from _at on not yet scanned
+        self._at = 0
+        self._scanner = FrameScanner()
+        self._checked = False  # the header of the frame under way is one that can be read
+
+    @property
+    def frame_done(self) -> bool:
+        """The last byte of the frame under way has been handed out."""
+        return self._scanner.done
+
+    @property
+    def header(self) -> FrameHeader | None:
+        """Of the frame under way, once its bytes have been handed out."""
+        return self._scanner.header
+
+    @property
+    def most_bytes(self) -> int:
+        """What the frame under way decompresses to at most, as far as it has been handed out."""
+        return self._scanner.header.most_bytes(self._scanner.n_blocks) if self._scanner.header else 0
+
+    @property
+    def at_chunk_end(self) -> bool:
+        """The next bytes must be read from the file first."""
+        return self._at == len(self._chunk)
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file behind us."""
+        return self._raw.position - len(self._chunk) + self._at
+
+    def read(self, n_bytes: int) -> bytes:
+        """The next bytes of the frame under way or, where that is done, of the next one; none at the end.
+
+        n_bytes is a wish. Raises InputError where the file is no sequence of whole frames, or needs what we
+        have not.
+        """
+        if self._scanner.done:
+            self._scanner = FrameScanner()
+            self._checked = False
+            self.frame_at = self.position
+        if self._at == len(self._chunk):
+            self._chunk = self._raw.read(CHUNK_BYTES)
+            self._at = 0
+            if not self._chunk:
+                self._check_end()
+                return b""
+        begin = self._at
+        try:
+            self._at = self._scanner.feed(self._chunk, begin)
+        except FrameError as error:
+            raise InputError(f"{self._raw.name}: byte {self.frame_at + error.at}: {error}") from error
+        if not self._checked and self._scanner.header is not None:
+            self._check_header(self._scanner.header)
+        return self._chunk[begin : self._at]
+
+    def take_small(self, max_bytes: int) -> Group | None:
+        """The small frames that come next and have been read from the file; None where there are none."""
+        if not self._scanner.done:
+            return None
+        base, found = self.position - self._at, follow(self._chunk, self._at, max_bytes)
+        if found.end == self._at:
+            return None
+        self._at = found.end
+        return Group(self._chunk, base, found)
+
+    def _check_header(self, header: FrameHeader) -> None:
+        where = f"{self._raw.name}: byte {self.frame_at}: the zstd frame that begins here needs"
+        if header.dictionary_id:
+            raise InputError(
+                f"{where} dictionary {header.dictionary_id}; decompress it first: zstd -d -D DICTIONARY"
+            )
+        if header.window_bytes > MAX_WINDOW_BYTES:
+            raise InputError(f"{where} a window of {header.window_bytes} bytes; at most 2 GiB can be read")
+        self._checked = True
+
+    def _check_end(self) -> None:
+        if self._scanner.n_bytes:
+            raise InputError(
+                f"{self._raw.name}: byte {self.position}: the file ends inside the zstd frame that begins at"
+                f" byte {self.frame_at}"
+            )
+        if self.position == 0:
+            raise InputError(f"{self._raw.name}: byte 0: empty; a zstd file has at least one frame")

@@ -1,0 +1,98 @@
+"""Runs of small zstd frames, many at a time: a file may have millions of them, one for each document.
+
+    chunk   … │ frame │ frame │ empty │ skippable │ frame │ a frame of two blocks …
+              ╰ span ─┴ span ─╯                   ╰ span ─╯ end
+
+A frame of one block can be followed from three bytes, so these are found by one loop without an object for each. A
+frame with anything unusual or wrong about it is left to FrameScanner (frames.py). Empty and skippable frames hold
+nothing to decompress: their form, and the checksum of the empty ones, are checked here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyunitok.corpus.frames import MAGIC, MAX_BLOCK_BYTES, MAX_WINDOW_BYTES, header_size
+
+KEPT_WINDOW_BYTES = 1 << 23  # a decoder with a larger window is not kept
+
+_RAW, _RLE, _COMPRESSED = 0, 1, 2
+_EMPTY_CHECKSUM = b"\x99\xe9\xd8\x51"  # the low half of XXH64 of nothing
+
+
+def _window_byte(n_bytes: int) -> int:
+    """The largest window descriptor of at most n_bytes, a power of two."""
+    return (n_bytes.bit_length() - 11) << 3
+
+
+_MAX_WINDOW = _window_byte(MAX_WINDOW_BYTES)
+_KEPT_WINDOW = _window_byte(KEPT_WINDOW_BYTES)
+
+
+def _header_sizes() -> list[int]:
+    """Of each frame header descriptor; 0 where the reserved bit is set or a dictionary is asked for."""
+    return [0 if d & 0b1011 else header_size(MAGIC + bytes([d])) for d in range(256)]
+
+
+_HEADER_SIZES = _header_sizes()
+
+
+@dataclass
+class SmallFrames:
+    """What follow() found.
+
+    begins      where in the chunk each begins, without the skippable ones
+    spans       where each begins and ends, without the empty ones too
+    end         where in the chunk the last frame found ends
+    most_bytes  that the spans decompress to
+    """
+
+    begins: list[int]
+    spans: list[tuple[int, int]]
+    end: int
+    most_bytes: int
+
+
+def follow(chunk: bytes, at: int, max_bytes: int) -> SmallFrames:
+    """The small frames that lie whole in chunk[at:], up to the first other frame or until they give max_bytes."""
+    begins: list[int] = []
+    spans: list[tuple[int, int]] = []
+    n, most_bytes, sizes = len(chunk), 0, _HEADER_SIZES
+    while at + 9 <= n and most_bytes < max_bytes:  # no frame is shorter, but for skippable ones
+        if not chunk.startswith(MAGIC, at):
+            if not (chunk[at] & 0xF0 == 0x50 and chunk.startswith(b"\x2a\x4d\x18", at + 1)):
+                break
+            end = at + 8 + int.from_bytes(chunk[at + 4 : at + 8], "little")
+            if end > n:
+                break
+            at = end
+            continue
+        descriptor = chunk[at + 4]
+        block = at + sizes[descriptor]
+        if block == at or block + 3 > n:
+            break
+        header = chunk[block] | chunk[block + 1] << 8 | chunk[block + 2] << 16
+        kind, size = header >> 1 & 3, header >> 3
+        end = block + 3 + (1 if kind == _RLE else size) + (descriptor & 4)
+        if not header & 1 or kind > _COMPRESSED or end > n or size > MAX_BLOCK_BYTES:
+            break
+        window = 0 if descriptor & 0x20 else chunk[at + 5]
+        n_content_at = at + (5 if descriptor & 0x20 else 6)
+        known = n_content_at < block
+        most = MAX_BLOCK_BYTES if kind == _COMPRESSED else size
+        if known:
+            n_content = int.from_bytes(chunk[n_content_at:block], "little") + (256 if block - n_content_at == 2 else 0)
+            if n_content > most or (kind != _COMPRESSED and n_content != size) or (n_content == 0) != (size == 0):
+                break
+            most = n_content
+        if size == 0 and kind == _RAW:
+            if window > _MAX_WINDOW or (descriptor & 4 and chunk[end - 4 : end] != _EMPTY_CHECKSUM):
+                break
+        elif size == 0 or window > _KEPT_WINDOW:
+            break
+        else:
+            most_bytes += most
+            spans.append((at, end))
+        begins.append(at)
+        at = end
+    return SmallFrames(begins, spans, at, most_bytes)
