@@ -26,7 +26,7 @@ from pyunitok.disk.journal import Identity
 from pyunitok.disk.output import Output
 from pyunitok.run.pipeline import describe_model
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens.array import InputRecord, Manifest
+from pyunitok.tokens.manifest import InputRecord, Manifest
 
 BATCH_BYTES = 1 << 20  # of text, encoded at a time
 

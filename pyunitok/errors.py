@@ -27,6 +27,10 @@ class OutputError(UnitokError, ValueError):
     """A token file cannot be written, or what lies there is no whole token file."""
 
 
+class MissingFileError(OutputError, FileNotFoundError):
+    """A token file, or a file that belongs to it, does not exist."""
+
+
 class CpuError(UnitokError, ValueError):
     """The instruction set asked for is not to be had here."""
 

@@ -26,7 +26,7 @@ from pyunitok.run.parts import files_of_parts, tokenize_in_parts
 from pyunitok.run.pipeline import Plan, Start
 from pyunitok.run.tally import Progress
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens.array import Manifest
+from pyunitok.tokens.manifest import Manifest
 
 RETRIES = 10  # of a unit whose worker or machine is lost
 TASKS_PER_CORE = 2  # handed to the cluster at a time, so that no core waits for the driver

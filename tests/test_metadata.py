@@ -103,6 +103,53 @@ def test_damage_is_refused(tmp_path):
             pass
 
 
+def _of_lines(path, *lines):
+    file = MetadataFile(OutFile(path))
+    file.append(lines)
+    file.finish()
+    return Metadata(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"[1]", "not a JSON object"),
+        (b"5", "not a JSON object"),
+        (b'{"file": "a", "metadata": [1]}', "not a JSON object"),
+        (b'{"metadata": {}}', "of which file and line"),
+        (b'{"file": "a", "line": "1"}', "of which file and line"),
+        (b'{"file": ', "invalid JSON"),
+        (b"[" * 100_000, "invalid JSON"),
+        (b"\xff", "invalid JSON"),
+    ],
+)
+def test_lines_that_are_no_metadata(tmp_path, line, message):
+    """They came out as tracebacks of `export --to dolma` and infini-gram."""
+    got = _of_lines(tmp_path / "m", b'{"file": "a"}', line)
+    assert got[0] == {"file": "a"}
+    with pytest.raises(OutputError, match=f"document 1: .*{message}"):
+        got[1]
+
+
+def test_a_small_frame_that_holds_much_is_refused(tmp_path, monkeypatch):
+    """48 KB gave 3 GB."""
+    monkeypatch.setattr(metadata_module, "MAX_FRAME_BYTES", 1 << 20)
+    got = _of_lines(tmp_path / "m", b"a" * (1 << 20) + b"b")
+    with pytest.raises(OutputError, match="a frame of 1,048,578 bytes; 1,048,576 are allowed"):
+        got.line(0)
+    monkeypatch.setattr(metadata_module, "MAX_PARSED_BYTES", 9)
+    got = _of_lines(tmp_path / "m", b'{"file": "a"}')
+    assert got.line(0) == b'{"file": "a"}'
+    with pytest.raises(OutputError, match="13 bytes of JSON"):
+        got[0]
+    monkeypatch.setattr(metadata_module, "FRAME_BYTES", 1 << 20)
+    path = tmp_path / "m"
+    got = _of_lines(path, *[b""] * 1000)
+    monkeypatch.setattr(metadata_module, "FRAME_BYTES", 100)  # as if a hostile frame were of more lines than fit
+    with pytest.raises(OutputError, match="not the lines that the index says"):
+        Metadata(path).line(0)
+
+
 @pytest.mark.parametrize("block_bytes", [40, 1 << 20])
 def test_documents_know_where_they_came_from(toy, tmp_path, block_bytes):  # noqa: F811
     lines = [{"id": k, "text": "the " * (k % 40), "tags": ["a", k]} for k in range(90)]
@@ -171,6 +218,6 @@ def test_too_little_memory_is_refused(tmp_path, rwkv):
     command = ["tokenize", str(tmp_path), "-o", str(tmp_path / "ids"), "-m", rwkv.path, "--threads", "8"]
     done = CliRunner().invoke(cli, [*command, "--block", "64M", "--max-memory", "256M"])
     assert done.exit_code != 0
-    assert "8 threads with blocks of 67108864 bytes take" in str(done.exception or "") + done.output
+    assert "8 threads with blocks of 67108864 bytes need" in str(done.exception or "") + done.output
     assert not list(tmp_path.glob("ids*"))
     assert CliRunner().invoke(cli, [*command, "--max-memory", "64M"]).exit_code == 0

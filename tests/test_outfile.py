@@ -110,3 +110,31 @@ def test_hashes_in_parts(sizes, seed):
         again = ChunkHash(state.digests)
         again.update(memoryview(data)[state.rest_at : at])
         assert again.state() == state
+
+
+@pytest.mark.parametrize("kind", ["symbolic link", "hard link", "not a regular file"])
+@pytest.mark.parametrize("name", ["x.partial", "x.lock.partial"])
+def test_links_under_our_names_are_not_written_through(tmp_path, kind, name):
+    """Their targets were overwritten, or cut to nothing."""
+    target, partial = tmp_path / "dear", tmp_path / name
+    target.write_bytes(b"dear")
+    {"symbolic link": partial.symlink_to, "hard link": partial.hardlink_to}.get(kind, lambda _: os.mkfifo(partial))(
+        target
+    )
+    writers = [lambda: outfile.OutputLock(tmp_path / "x")]
+    if name == "x.partial":
+        writers = [lambda: OutFile(partial), lambda: OutFile(partial, Hashed()),
+                   lambda: outfile.write_whole(tmp_path / "x", b"new")]  # fmt: skip
+    for write in writers:
+        with pytest.raises(OutputError, match=f"{name} is .*{kind}|{name} is {kind}"):
+            write()
+    assert target.read_bytes() == b"dear"
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_link_whose_target_is_gone(tmp_path):
+    """Opening it would create the target."""
+    (tmp_path / "x.partial").symlink_to(tmp_path / "gone")
+    with pytest.raises(OutputError, match="symbolic link"):
+        OutFile(tmp_path / "x.partial")
+    assert not (tmp_path / "gone").exists()

@@ -130,7 +130,7 @@ def test_kept_metadata(tmp_path, toy):
     path.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
     assert any("ids.meta.jsonl.zst" in fault for fault in verify(array, toy))
     path.write_bytes(whole[:-1])
-    assert any("no whole metadata file" in fault for fault in verify(array, toy))
+    assert any("not a complete metadata file" in fault for fault in verify(array, toy))
     path.write_bytes(whole)
     array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "other")
     path.rename(tmp_path / "other.meta.jsonl.zst")
@@ -261,7 +261,7 @@ def test_a_model_that_is_not_lossless(tmp_path):
 def test_inputs_elsewhere(folder):
     array = pyunitok.open(folder / "ids")
     (folder / "in").rename(folder / "moved")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(InputError, match="No such file"):
         compare(array)
     moved = [str(folder / "moved" / name) for name in ("a.txt", "b.jsonl", "c.txt.gz")]
     assert compare(array, moved) is None

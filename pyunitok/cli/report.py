@@ -23,7 +23,7 @@ def report_survey(plan: Any, spool: Any = None) -> None:
     """For --dry-run, to stdout: a line for each input, and what would come of them."""
     from pyunitok.run.survey import survey
     from pyunitok.run.upload import own_urls
-    from pyunitok.tokens.array import sidecars
+    from pyunitok.tokens.manifest import sidecars
 
     found = survey(plan)
     outputs = own_urls(spool.url) if spool else [plan.out, *sidecars(plan.out)]

@@ -24,7 +24,7 @@ import xxhash
 from pyunitok.disk.hashing import Hashed
 from pyunitok.disk.outfile import partial_name, sync_folder, write_whole
 from pyunitok.errors import OutputError
-from pyunitok.tokens.array import InputRecord, Manifest
+from pyunitok.tokens.manifest import InputRecord, Manifest
 
 MAGIC = "pyunitok journal 1 "
 SHOWN = 5  # differing inputs that a message names

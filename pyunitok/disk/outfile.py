@@ -13,6 +13,7 @@ import contextlib
 import errno
 import mmap
 import os
+import stat
 from pathlib import Path
 
 from pyunitok.disk.hashing import ChunkHash, Hashed
@@ -47,11 +48,30 @@ def sync_folder(folder: Path) -> None:
             os.close(fd)
 
 
+def open_own(path: Path, *, create: bool = True) -> int:
+    """A descriptor of a file that only we write, to read and write; what it holds stays.
+
+    OutputError where a link stands under its name: opening it for writing would destroy the file that it leads to. An
+    OSError where it cannot be opened.
+    """
+    flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
+    if path.is_symlink():  # O_NOFOLLOW closes the gap between looking and opening, where the system has it
+        raise OutputError(f"{path} is a symbolic link, and would be overwritten: remove it")
+    fd = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        os.close(fd)
+        what = "is a hard link to another file" if stat.S_ISREG(status.st_mode) else "is not a regular file"
+        raise OutputError(f"{path} {what}, and would be overwritten: remove it")
+    return fd
+
+
 def write_whole(path: Path, data: bytes | bytearray) -> None:
     """A small file at once: under its name and on the disk, or not there."""
     partial = partial_name(path)
     try:
-        with partial.open("wb") as file:
+        with open(open_own(partial), "wb") as file:
+            file.truncate()
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -80,7 +100,7 @@ class OutputLock:
             return
         while self._fd < 0:
             try:
-                fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+                fd = open_own(self.path)
             except OSError as error:
                 raise OutputError(f"{out}: cannot be written: {error.strerror}") from error
             try:
@@ -135,9 +155,8 @@ class OutFile:
         self._hash = ChunkHash()
         self._buffer = mmap.mmap(-1, BUFFER_BYTES)  # page-aligned, as direct writes demand; freed with its last view
         self._fd = self._sync_fd = -1
-        flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | (0 if state else os.O_CREAT)
         try:
-            self._fd = os.open(path, flags, 0o666)
+            self._fd = open_own(path, create=state is None)
             self._lock()
             # Of its own offset and without O_DIRECT: what has not filled a buffer goes through it, see save().
             self._sync_fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))

@@ -30,7 +30,7 @@ from pyunitok.disk.outfile import (
     write_whole,
 )
 from pyunitok.errors import OutputError
-from pyunitok.tokens.array import Manifest, sidecars
+from pyunitok.tokens.manifest import Manifest, sidecars
 from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from typing import Any
 from pyunitok.errors import OutputError
 from pyunitok.export.files import Folder, Written
 from pyunitok.export.options import MAX_SHARD_TOKENS, Options
-from pyunitok.tokens.array import TokenArray, sidecars
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.manifest import sidecars
 
 MODULES = {
     "megatron": "megatron",

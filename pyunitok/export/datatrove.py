@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyunitok.export.documents import bounds
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
-from pyunitok.tokens.array import TokenArray, sidecars
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.manifest import sidecars
 
 TAKES = ()
 

@@ -22,7 +22,7 @@ from pyunitok.errors import OutputError
 from pyunitok.export import Exported, default_name, export, module
 from pyunitok.export.files import Written
 from pyunitok.export.options import Options
-from pyunitok.tokens.array import Manifest, sidecars
+from pyunitok.tokens.manifest import Manifest, sidecars
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import numpy as np
 
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
-from pyunitok.tokens.array import TokenArray, sidecars
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.manifest import sidecars
 
 TAKES = ()
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from pyunitok.errors import OutputError
 from pyunitok.export.documents import Ints
-from pyunitok.tokens.array import InputRecord, TokenArray
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.manifest import InputRecord
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
 

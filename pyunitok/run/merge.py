@@ -24,7 +24,7 @@ from pyunitok.disk.output import EXTRA, Output
 from pyunitok.errors import OutputError
 from pyunitok.run.shard import SHARD_OPTIONS
 from pyunitok.run.tally import Progress
-from pyunitok.tokens.array import InputRecord, Manifest, sidecars
+from pyunitok.tokens.manifest import InputRecord, Manifest, sidecars
 from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, MetadataFile, errors_path, metadata_path
 
 PIECE_BYTES = 4 << 20

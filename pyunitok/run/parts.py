@@ -42,7 +42,7 @@ from pyunitok.run.units import (
     make_part,
     plan_units,
 )
-from pyunitok.tokens.array import Manifest
+from pyunitok.tokens.manifest import Manifest
 from pyunitok.tokens.metadata import ERRORS_SUFFIX
 
 LOOKING_THREADS = 16  # for parts that are there, on file systems that answer slowly

@@ -32,7 +32,7 @@ from pyunitok.run.shard import Shard
 from pyunitok.run.tally import Progress, Tally
 from pyunitok.sampling import Sample
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens.array import Manifest
+from pyunitok.tokens.manifest import Manifest
 from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, ErrorsFile, MetadataFile
 
 UINT16 = np.dtype("<u2")

@@ -13,7 +13,7 @@ from pyunitok.disk.output import find
 from pyunitok.packed import Packed
 from pyunitok.run.pipeline import Plan
 from pyunitok.run.tally import Tally
-from pyunitok.tokens.array import Manifest
+from pyunitok.tokens.manifest import Manifest
 
 MAX_SAMPLES = 8  # inputs of one kind of which a beginning is read
 SAMPLE_BYTES = 4 << 20

@@ -15,7 +15,7 @@ from pyunitok.corpus.workers import Result
 from pyunitok.disk.hashing import Hashed
 from pyunitok.disk.journal import Identity, InputIdentity, to_hashed
 from pyunitok.run.encoding import Encoded
-from pyunitok.tokens.array import InputRecord, Manifest
+from pyunitok.tokens.manifest import InputRecord, Manifest
 
 if TYPE_CHECKING:
     from pyunitok.run.pipeline import Plan

@@ -40,7 +40,7 @@ from pyunitok.errors import InputError, OutputError
 from pyunitok.run.pipeline import Plan, tokenize
 from pyunitok.run.shard import Shard, shard_suffix
 from pyunitok.run.tally import Tally
-from pyunitok.tokens.array import Manifest
+from pyunitok.tokens.manifest import Manifest
 
 # By default there are some 4,096 units, but none smaller or larger than is good for starting it and doing it again.
 N_UNITS = 4096

@@ -26,7 +26,7 @@ from pyunitok.disk.output import own_files
 from pyunitok.errors import OutputError, UnitokError
 from pyunitok.run.pipeline import Plan, Start, tokenize
 from pyunitok.run.tally import Progress, Tally
-from pyunitok.tokens.array import Manifest, sidecars
+from pyunitok.tokens.manifest import Manifest, sidecars
 
 # Here a file appears when it is complete. Elsewhere it gets its name then.
 STORES = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "oci", "hf", "memory"}

@@ -11,7 +11,8 @@ import numpy as np
 from pyunitok.corpus.jsonl import key_path
 from pyunitok.errors import OutputError
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens.array import InputRecord, TokenArray
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.manifest import InputRecord
 
 BATCH_IDS = 1 << 20
 

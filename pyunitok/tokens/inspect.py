@@ -8,7 +8,7 @@ import os
 import pyunitok
 from pyunitok import _ffi
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens.array import FORMAT, sidecars
+from pyunitok.tokens.manifest import FORMAT, sidecars
 
 Rows = list[tuple[str, str]]
 
@@ -80,21 +80,29 @@ def token_rows(path: str | os.PathLike[str]) -> Rows:
     """A token file: its counts, its model and its inputs."""
     array = pyunitok.open(path)
     manifest = array.manifest
-    assert manifest is not None  # is_token_file
+    assert manifest is not None  # open() without dtype
     per_token = f", {manifest.bytes / manifest.tokens:.3f} bytes/token" if manifest.tokens else ""
+    model = manifest.model
     rows = [
         ("tokens", f"{manifest.tokens:,} ({manifest.dtype}{per_token})"),
         ("documents", f"{manifest.documents:,}"),
         ("text", f"{manifest.bytes:,} bytes"),
         ("eod", "none" if manifest.eod is None else f"{manifest.eod}, after each document"),
-        ("model", f"{manifest.model['name']} ({manifest.model['path'] or 'no file'})"),
-        ("model sha256", manifest.model["sha256"]),
+        ("model", f"{model.get('name') or 'unnamed'} ({model.get('path') or 'no file'})"),
+        ("model sha256", model.get("sha256") or "unknown"),
         ("made", f"{manifest.created} by pyunitok {manifest.pyunitok}, {manifest.algorithm}"),
     ]
+    if manifest.sample:
+        rows.append(("sampled", ", ".join(f"{k}={v}" for k, v in manifest.sample.items() if v is not None)))
     if manifest.shard:
         rows.append(("shard", f"{manifest.shard['index']}/{manifest.shard['count']}"))
     shown = manifest.inputs[:10]
     rows += [("input", f"{r.path} ({r.format}, {r.documents:,} documents, {r.bytes:,} bytes)") for r in shown]
     if len(manifest.inputs) > len(shown):
-        rows.append(("", f"and {len(manifest.inputs) - len(shown):,} inputs more"))
-    return rows
+        rows.append(("", f"and {len(manifest.inputs) - len(shown):,} more inputs"))
+    return [(name, printable(value)) for name, value in rows]
+
+
+def printable(text: str) -> str:
+    """Control characters, which a terminal obeys, and lone surrogates as escapes: names of files may hold both."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)

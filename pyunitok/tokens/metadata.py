@@ -25,7 +25,10 @@ import numpy as np
 from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import OutputError
 
-FRAME_BYTES = 1 << 16  # of lines, in one frame
+FRAME_BYTES = 1 << 16  # of lines in one frame: it ends with the line that reaches this
+# A hostile frame of 48 KB can hold 3 GB, and objects made of JSON take up to some 25 times its size.
+MAX_FRAME_BYTES = 257 << 20  # decompressed: a line of --max-line, and the name of its file
+MAX_PARSED_BYTES = 16 << 20  # of a line, to make objects of it
 LEVEL = 3
 _MAGIC = b"UTMETA1\n"
 _SKIPPABLE = 0x184D2A5D  # frames that zstd passes over
@@ -137,7 +140,7 @@ class Metadata(Sequence[dict[str, Any]]):
             self._data = np.memmap(path, np.uint8, mode="r")
             self._offsets, self._firsts = _read_index(self._data)
         except (OSError, ValueError, struct.error) as error:
-            raise OutputError(f"{path}: no whole metadata file: {error}") from error
+            raise OutputError(f"{path}: not a complete metadata file: {error}") from error
 
     def __len__(self) -> int:
         return self._firsts[-1]
@@ -145,7 +148,18 @@ class Metadata(Sequence[dict[str, Any]]):
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
             return [self[k] for k in range(*i.indices(len(self)))]
-        return json.loads(self.line(i))
+        line = self.line(i)
+        if len(line) > MAX_PARSED_BYTES:
+            raise OutputError(f"{self._path}: document {i}: {len(line):,} bytes of JSON; line() gives them as they are")
+        try:
+            ret = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise OutputError(f"{self._path}: document {i}: invalid JSON: {error}") from error
+        if not isinstance(ret, dict) or not isinstance(ret.get("metadata", {}), dict | None):
+            raise OutputError(f"{self._path}: document {i}: not a JSON object, or its metadata is not one")
+        if not isinstance(ret.get("file"), str) or not isinstance(ret.get("line", 1), int):
+            raise OutputError(f"{self._path}: document {i}: does not say of which file and line it is")
+        return ret
 
     def line(self, i: int) -> bytes:
         """Document i's line as it is written, without its newline."""
@@ -171,14 +185,20 @@ class Metadata(Sequence[dict[str, Any]]):
     def _decompress(self, frame: int) -> list[bytes]:
         import zstandard
 
+        where, compressed = f"{self._path}: byte {self._offsets[frame]}", self._frame_bytes(frame)
         try:
-            data = zstandard.ZstdDecompressor().decompress(self._frame_bytes(frame))
+            n_bytes = zstandard.frame_content_size(compressed)
+            if not 0 <= n_bytes <= MAX_FRAME_BYTES:
+                size = "an unknown number of" if n_bytes < 0 else f"{n_bytes:,}"
+                raise OutputError(f"{where}: a frame of {size} bytes; {MAX_FRAME_BYTES:,} are allowed")
+            data = zstandard.ZstdDecompressor().decompress(compressed)
         except zstandard.ZstdError as error:
-            raise OutputError(f"{self._path}: byte {self._offsets[frame]}: {error}") from error
-        lines = data.split(b"\n")[:-1]
-        if len(lines) != self._firsts[frame + 1] - self._firsts[frame]:
-            raise OutputError(f"{self._path}: byte {self._offsets[frame]}: not as many lines as the index says")
-        return lines
+            raise OutputError(f"{where}: {error}") from error
+        n_lines = self._firsts[frame + 1] - self._firsts[frame]
+        # Only the last line may pass FRAME_BYTES, so splitting makes no more than that many lines.
+        if data.count(b"\n") != n_lines or data.rfind(b"\n", 0, -1) >= FRAME_BYTES or not data.endswith(b"\n"):
+            raise OutputError(f"{where}: not the lines that the index says")
+        return data.split(b"\n")[:-1]
 
 
 def _skippable(content: bytes) -> bytes:

@@ -18,7 +18,8 @@ from pyunitok.batch import available_cores
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES
 from pyunitok.errors import OutputError
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens.array import Manifest, TokenArray, sidecars
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.manifest import Manifest, sidecars
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
 CHUNK_DOCS = 1 << 20

@@ -29,7 +29,8 @@ from pyunitok.corpus.workers import Workers
 from pyunitok.disk.remote import is_url
 from pyunitok.errors import IdError, InputError, OutputError
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens.array import InputRecord, TokenArray
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.manifest import InputRecord
 from pyunitok.tokens.verify_block import reference_of
 
 BATCH_IDS = 1 << 19
@@ -56,6 +57,8 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
 
     InputError where there are more or fewer files than inputs, or one cannot be read again.
     """
+    if any(record.format == "documents" for record in records):
+        raise InputError("its documents came from another program and not from files: they cannot be read again")
     if found is None:
         return [Source(r.path, r.compression, r.format, MANIFEST, _local_size(r.path)) for r in records]
     if len(found) != len(records):

@@ -8,7 +8,7 @@ import numpy as np
 import xxhash
 
 import pyunitok
-from pyunitok.tokens.array import InputRecord, Manifest
+from pyunitok.tokens.manifest import InputRecord, Manifest
 
 
 def write(path: Path, docs: list[list[int]], *, eod: int | None = None, dtype: str = "<u2", inputs=None):

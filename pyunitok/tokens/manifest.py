@@ -1,0 +1,164 @@
+"""OUT.json, the manifest of a token file: what made it, and what is needed to turn it back into its inputs.
+
+A manifest may come from a stranger. Manifest.parse checks the type and the range of every field once, so nothing that
+works with a Manifest has to.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from pyunitok.errors import OutputError
+
+FORMAT = "pyunitok tokens"
+VERSION = 1
+ALGORITHM = "longest-prefix 1"
+MAX_SHARDS = 1_000_000
+
+StrPath = str | os.PathLike[str]
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+Nanoseconds = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+Id = Annotated[int, msgspec.Meta(ge=0, le=(1 << 32) - 1)]
+Format = Annotated[str, msgspec.Meta(pattern="^(text|jsonl|parquet|documents)$")]  # documents: from another program
+Compression = Annotated[str, msgspec.Meta(pattern="^(none|zst|gz|bz2|xz)$")]
+Separator = Annotated[str, msgspec.Meta(min_length=1)]
+Dtype = Annotated[str, msgspec.Meta(pattern="^<u[24]$")]
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
+def sidecars(out: StrPath) -> tuple[Path, Path]:
+    """The names of the ends and of the manifest of a token file."""
+    return Path(f"{os.fspath(out)}.ends"), Path(f"{os.fspath(out)}.json")
+
+
+@dataclass
+class InputRecord:
+    """One input in the manifest; sizes in bytes, of the decompressed text unless stated otherwise."""
+
+    path: str
+    format: Format
+    compression: Compression
+    size: Count | None = None  # of the file itself; None for stdin
+    mtime_ns: Nanoseconds | None = None  # when the file was last changed
+    etag: str | None = None  # what a store calls this version of the file
+    bytes: Count = 0
+    documents: Count = 0
+    tokens: Count = 0
+    text_key: str | None = None  # jsonl, parquet: the field that held the text
+    separator: Separator | None = None  # text: what stood between documents (invalid UTF-8 as lone surrogates)
+    ends_with_separator: bool | None = None
+    seconds: Seconds | None = None  # of wall time spent on it; None where an earlier run did a part
+    xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
+    skipped: Count = 0  # documents left out as bad
+
+
+class _Shard(msgspec.Struct):
+    """What a manifest must say of the part of a run that it describes: the fields of run.shard.Shard."""
+
+    index: Count
+    count: Annotated[int, msgspec.Meta(ge=1, le=MAX_SHARDS)]
+    first_input: Count
+    all_inputs: str
+    range: tuple[Count, Count | None] | None = None
+
+
+class _Exported(msgspec.Struct):
+    """What a manifest must say of an export that tokenize --format made, or began (files: None)."""
+
+    wanted: dict[str, Any]
+    files: dict[str, Count] | None = None
+
+
+class _Model(msgspec.Struct):
+    """What a manifest must say of its model."""
+
+    name: str | None = None
+    path: str | None = None
+    sha256: str | None = None
+
+
+class _Hash(msgspec.Struct):
+    """What a manifest must say of the hashes of its files; empty until they are known."""
+
+    algorithm: str = ""
+    chunk_bytes: Count = 0
+    tokens: list[str] = []
+    ends: list[str] = []
+
+
+@dataclass
+class Manifest:
+    """OUT.json. `hash` holds the XXH64 of each 64 MiB of OUT and OUT.ends, in hexadecimal."""
+
+    model: dict[str, Any]  # name, path, sha256 of the vocabulary, file_sha256
+    eod: Id | None
+    tokens: Count
+    documents: Count
+    bytes: Count  # of decompressed text
+    inputs: list[InputRecord]
+    hash: dict[str, Any]
+    dtype: Dtype = "<u2"
+    algorithm: str = ALGORITHM
+    sample: dict[str, Any] | None = None  # of a sampled file: alpha, seed, nbest, method
+    created: str = ""
+    pyunitok: str = ""
+    run: dict[str, Any] | None = None  # the options that decided the bytes, as journal.Identity has them
+    shard: dict[str, Any] | None = None  # a run.shard.Shard, where this is one part of a run
+    exported: dict[str, Any] | None = None  # where tokenize --format made other files of it
+    format: str = FORMAT
+    version: int = VERSION
+
+    def to_json(self) -> builtins.bytes:
+        return json.dumps(asdict(self), indent=1, ensure_ascii=True).encode() + b"\n"
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """OutputError where the file is not a manifest, or was written by a newer release."""
+        return cls.parse(path.read_bytes(), str(path))
+
+    @classmethod
+    def parse(cls, data: builtins.bytes, name: str) -> Manifest:
+        """Like read, of the contents of a file called `name`."""
+        try:
+            values = json.loads(data)  # not msgspec's, which refuses the lone surrogates of separators and paths
+            if not isinstance(values, dict) or values.get("format") != FORMAT:
+                raise ValueError(f'it has no "format": "{FORMAT}"')
+            if values.get("version") != VERSION:
+                raise OutputError(
+                    f"{name}: written by another release of pyunitok (format version {values.get('version')!r}, "
+                    f"this one reads {VERSION})"
+                )
+            manifest = msgspec.convert(values, cls)
+            manifest._check()
+        except (ValueError, RecursionError, msgspec.ValidationError) as error:
+            if isinstance(error, OutputError):
+                raise
+            raise OutputError(f"{name}: not a valid manifest of a token file: {error}") from None
+        return manifest
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of OUT and of OUT.ends, by the end of their names."""
+        return {"": self.tokens * np.dtype(self.dtype).itemsize, ".ends": self.documents * 8}
+
+    def _check(self) -> None:
+        """ValueError where a field that others rely on is not what it should be."""
+        if sum(record.documents for record in self.inputs) != self.documents:
+            raise ValueError("the inputs do not have as many documents as the file")
+        msgspec.convert(self.model, _Model)
+        msgspec.convert(self.hash, _Hash)
+        if self.exported is not None:
+            msgspec.convert(self.exported, _Exported)
+        if self.shard is not None:
+            shard = msgspec.convert(self.shard, _Shard)
+            if shard.index >= shard.count:
+                raise ValueError(f"shard {shard.index} of {shard.count}")
+        for text in [text for record in self.inputs for text in (record.path, record.separator)]:
+            os.fsencode(text or "")  # UnicodeEncodeError: no file has such a name, and no text such a separator
