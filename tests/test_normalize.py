@@ -299,11 +299,29 @@ def test_broken_charsmap(problem: str, blob: bytes) -> None:
         sentencepiece.read(proto.SerializeToString(), "toy.model")
 
 
+LABELS = b"ab \xe6\x97\xa5\xc3\xa9\xf0\x9f\x98\x80"
+
+
+def shared(n_blocks: int, labels: list[int], first_leaf: int) -> bytes:
+    """A charsmap whose keys are all strings of `labels` up to a length: every node of a level has the same children, so
+    few units make very many keys."""
+    units = [unit & 0xFF ^ 0xFF for unit in range(256 * n_blocks)]
+    units[0] = 256 << 10
+    for block in range(1, n_blocks - 1):
+        for label in labels:
+            unit = 256 * block + label
+            units[unit] = (unit ^ 256 * (block + 1)) << 10 | label | (0x100 if block >= first_leaf else 0)
+    for block in range(first_leaf + 1, n_blocks):
+        units[256 * block] = 1 << 31
+    trie = struct.pack(f"<{len(units)}I", *units)
+    return struct.pack("<I", len(trie)) + trie + b"x\0"
+
+
 def test_circle_is_refused() -> None:
     """sentencepiece walks round it as long as the text goes on; here every key must have an end."""
-    at = 256 + ord("a")
-    blob = bytearray(GOOD)
-    struct.pack_into("<I", blob, 4 + 4 * at, (at ^ 256) << 10 | ord("a"))
+    blob = bytearray(shared(4, [ord("a")], 1))
+    at = 2 * 256 + ord("a")
+    struct.pack_into("<I", blob, 4 + 4 * at, (at ^ 256) << 10 | ord("a"))  # a, aaa, aaaaa, …
     with pytest.raises(VocabularyError, match="circle"):
         _ffi.Normalizer(bytes(blob), [], 0)
 
@@ -325,6 +343,40 @@ def test_damaged_charsmap(case: Case, text: bytes, changes: list[tuple[int, int]
     out, found = normalizer.normalize_with_offsets(text)
     assert (out, found.tolist()) == (expected, offsets)
     assert b"".join(normalizer.normalize_parts([text], compact=False, room=1)) == expected
+
+
+@given(st.lists(st.sampled_from(LABELS), min_size=1, max_size=9), TEXTS, st.integers(1, 6))
+def test_shared_nodes(labels: list[int], text: bytes, first_leaf: int) -> None:
+    blob = shared(8, labels, first_leaf)
+    out, found = _ffi.Normalizer(blob, [], 7).normalize_with_offsets(text)
+    expected, offsets = load_reference(blob).normalize(text, with_offsets=True)
+    assert (out, found.tolist()) == (expected, offsets)
+    assert b"".join(_ffi.Normalizer(blob, [], 7).normalize_parts([text], compact=False, room=1)) == expected
+
+
+def test_more_keys_than_can_be_counted() -> None:
+    """Opening took a minute for 255^5 keys in 7 KB: it looked through all that begin with each two characters."""
+    for n_blocks in (7, 200):
+        text = "hello wé 日本 😀".encode() + bytes(range(256))
+        blob = shared(n_blocks, list(range(1, 256)), n_blocks - 3)
+        assert _ffi.Normalizer(blob, [], 7).normalize(text) == load_reference(blob).normalize(text)
+
+
+def test_a_circle_without_keys() -> None:
+    """sentencepiece's own test of reloading has this charsmap: units of zeros, each its own child by NUL."""
+    blob = bytearray(1029)
+    blob[1] = blob[5] = 4
+    text = b"ab\0\0\0c  d\0"
+    assert _ffi.Normalizer(bytes(blob), [], 7).normalize(text) == load_reference(bytes(blob)).normalize(text)
+
+
+def test_a_key_of_many_bytes_is_refused() -> None:
+    _ffi.Normalizer(shared(4098, [ord("a")], 4096), [], 7)
+    with pytest.raises(VocabularyError, match="a key of more than 4096 bytes"):
+        _ffi.Normalizer(shared(4099, [ord("a")], 4097), [], 7)
+    _ffi.Normalizer(b"", [b"a" * 4096], 7)
+    with pytest.raises(VocabularyError, match="a user-defined piece has more than 4096 bytes"):
+        _ffi.Normalizer(b"", [b"b", b"a" * 4097], 7)
 
 
 def expects_refusal(reference: Any, text: bytes) -> bool:

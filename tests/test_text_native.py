@@ -86,7 +86,7 @@ def test_hostile_changes(kind: str, seed: int) -> None:
 
 
 def bytepiece_file() -> tuple[bytearray, int]:
-    """A native file of a BytePiece model, and where the types of its pieces begin: three special ones, then the bytes."""
+    """A native file of a BytePiece model, and where the types of its pieces begin: three special ones, then bytes."""
     entries: bytepiece.Entries = {bytes([byte]): (byte + 3, 1) for byte in range(256)}
     vocabulary = bytepiece.vocabulary_of(entries | {b"ab": (259, 5)}, "toy")
     data = native.write(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("toy"))
@@ -100,7 +100,7 @@ def set_flags(data: bytearray, *names: str) -> bytearray:
 
 
 def test_flags_that_no_reader_sets() -> None:
-    """Without float64 the score of an unknown byte was -infinity there: encoding never ended, or wrote past a buffer."""
+    """Without float64 the score of an unknown byte was -infinity: encoding never ended, or wrote past a buffer."""
     data, types = bytepiece_file()
     refused(set_flags(bytearray(data), "bytes"), "BYTES needs FLOAT64")
     refused(set_flags(bytearray(data), "bytes", "float64", "merge_unknown"), "BYTES needs FLOAT64 and excludes")

@@ -54,45 +54,100 @@ static int32_t check_units(const charsmap *m, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* A walk down, depth first, that visits every unit once. */
+/* ---------------------------------------------------------------------------------------------------- Edges ---- */
+
+/* The base whose children `at` is among. */
+INLINE uint32_t base_above(const charsmap *m, uint32_t at)
+{
+    return at ^ (m->units[at] & 0xFF);
+}
+
+INLINE int is_replacement(const charsmap *m, uint32_t at)
+{
+    return m->units[at] >> 31;
+}
+
+void charsmap_tree_free(charsmap_tree *tree)
+{
+    mem_free(tree->first);
+    mem_free(tree->next);
+    mem_free(tree->heights);
+    memset(tree, 0, sizeof *tree);
+}
+
+/* Marks in is_useful the bases from which a key can be reached, from the leaves upwards. owners and others list the
+ * units of each base, as 1 + the unit; queue has room for every base. The root is below nothing: no key passes it again,
+ * though a NUL in a text may lead there. */
+static void mark_useful(const charsmap *m, uint32_t *owners, uint32_t *others, uint32_t *queue, uint8_t *is_useful)
+{
+    int64_t n_queued = 0;
+    for (uint32_t at = (uint32_t)m->n_units; at-- > 0;) {
+        if (is_replacement(m, at)) continue;
+        uint32_t base = charsmap_base(at, m->units[at]), above = base_above(m, at);
+        others[at] = owners[base];
+        owners[base] = at + 1;
+        if (at == 0 || !charsmap_has_leaf(m->units[at]) || is_useful[above]) continue;
+        is_useful[above] = 1;
+        queue[n_queued++] = above;
+    }
+    while (n_queued > 0) {
+        for (uint32_t at = owners[queue[--n_queued]]; at; at = others[at - 1]) {
+            uint32_t above = base_above(m, at - 1);
+            if (at == 1 || is_useful[above]) continue;
+            is_useful[above] = 1;
+            queue[n_queued++] = above;
+        }
+    }
+}
+
+static void list_children(const charsmap *m, const uint8_t *is_useful, charsmap_tree *tree)
+{
+    for (uint32_t at = (uint32_t)m->n_units; --at > 0;) {
+        if (is_replacement(m, at)) continue;
+        if (!charsmap_has_leaf(m->units[at]) && !is_useful[charsmap_base(at, m->units[at])]) continue;
+        uint32_t above = base_above(m, at);
+        tree->next[at] = tree->first[above];
+        tree->first[above] = at;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------- Measures ---- */
+
+/* A walk down, depth first, that visits every base once. */
 typedef struct frame {
-    uint32_t at;
-    uint32_t label; /* the next to look for, 0..256 */
-    int32_t height; /* of the highest child so far */
+    uint32_t base;
+    uint32_t child;  /* the next to look at; 0: none */
+    int32_t height;  /* of the highest child so far */
 } frame;
 
 #define ON_THE_WAY (-1)
 
-/* The next label, from `label` on, that has a child; 256 if there is none. */
-static uint32_t next_label(const charsmap *m, uint32_t base, uint32_t label)
+/* Fills heights, inner, and is_met: the units that a walk from the root meets. Returns 0 if a base is below itself. */
+static int measure_heights(const charsmap *m, charsmap_tree *tree, frame *stack, uint8_t *inner, uint8_t *is_met)
 {
-    while (label < 256 && (m->units[base ^ label] & 0x800000FF) != label) label++;
-    return label;
-}
-
-/* Fills heights and inner. Returns 0 if a unit is below itself: a key would have no end. */
-static int measure_heights(const charsmap *m, frame *stack, int32_t *heights, uint8_t *inner)
-{
+    uint32_t root = charsmap_base(0, m->units[0]);
     int64_t depth = 1;
-    stack[0] = (frame){0, 0, 0};
-    heights[0] = ON_THE_WAY;
+    stack[0] = (frame){root, tree->first[root], 0};
+    tree->heights[root] = ON_THE_WAY;
     while (depth > 0) {
         frame *top = &stack[depth - 1];
-        uint32_t base = charsmap_base(top->at, m->units[top->at]), label = next_label(m, base, top->label);
-        if (label == 256) {
-            int32_t height = heights[top->at] = top->height + 1;
-            if (--depth && top[-1].height < height) top[-1].height = height;
+        uint32_t at = top->child;
+        if (!at) {
+            tree->heights[top->base] = top->height;
+            if (--depth && top[-1].height < top->height + 1) top[-1].height = top->height + 1;
             continue;
         }
-        uint32_t child = base ^ label;
-        top->label = label + 1;
-        if (depth > 1) inner[label] = 1;
-        if (heights[child] == ON_THE_WAY) return 0;
-        if (heights[child]) {
-            if (top->height < heights[child]) top->height = heights[child];
-        } else {
-            heights[child] = ON_THE_WAY;
-            stack[depth++] = (frame){child, 0, 0};
+        uint32_t base = charsmap_base(at, m->units[at]);
+        top->child = tree->next[at];
+        is_met[at] = 1;
+        if (depth > 1) inner[m->units[at] & 0xFF] = 1;
+        if (top->height < 1) top->height = 1;
+        if (tree->heights[base] == ON_THE_WAY) return 0;
+        if (tree->heights[base]) {
+            if (top->height < tree->heights[base] + 1) top->height = tree->heights[base] + 1;
+        } else if (tree->first[base]) {
+            tree->heights[base] = ON_THE_WAY;
+            stack[depth++] = (frame){base, tree->first[base], 0};
         }
     }
     return 1;
@@ -100,7 +155,7 @@ static int measure_heights(const charsmap *m, frame *stack, int32_t *heights, ui
 
 /* Measures the replacements that keys lead to: lengths[i] is that of the string at i, from the back so that no
  * overlap of strings costs more than once; negative (-1 - length) where it is not whole characters. */
-static void measure_replacements(charsmap *m, const int32_t *heights, int32_t *lengths)
+static void measure_replacements(charsmap *m, const uint8_t *is_met, int32_t *lengths)
 {
     for (int64_t i = m->n_replacement_bytes - 1; i >= 0; i--) {
         const uint8_t *p = m->replacements + i;
@@ -111,7 +166,7 @@ static void measure_replacements(charsmap *m, const int32_t *heights, int32_t *l
         lengths[i] = is_utf8 ? length : -1 - length;
     }
     for (uint32_t at = 0; at < m->n_units; at++) {
-        if (!heights[at] || !charsmap_has_leaf(m->units[at])) continue;
+        if (!is_met[at] || !charsmap_has_leaf(m->units[at])) continue;
         int32_t length = lengths[m->units[charsmap_base(at, m->units[at])] & 0x7FFFFFFF];
         if (length < 0) m->is_utf8 = 0;
         if (length < 0) length = -1 - length;
@@ -119,26 +174,65 @@ static void measure_replacements(charsmap *m, const int32_t *heights, int32_t *l
     }
 }
 
-int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, int32_t *heights, uint8_t *inner, charsmap *ret,
+/* The memory that opening works in. */
+typedef struct workspace {
+    uint32_t *owners, *others, *queue;
+    uint8_t *is_useful, *is_met;
+    frame *stack;
+    int32_t *lengths;
+} workspace;
+
+static int workspace_new(const charsmap *m, workspace *w, charsmap_tree *tree)
+{
+    size_t n = (size_t)m->n_units;
+    w->owners = mem_zalloc(n, sizeof *w->owners);
+    w->others = mem_alloc(n * sizeof *w->others);
+    w->queue = mem_alloc(n * sizeof *w->queue);
+    w->is_useful = mem_zalloc(n, 1);
+    w->is_met = mem_zalloc(n, 1);
+    w->stack = mem_alloc(n * sizeof *w->stack);
+    w->lengths = mem_alloc((size_t)m->n_replacement_bytes * sizeof *w->lengths);
+    tree->first = mem_zalloc(n, sizeof *tree->first);
+    tree->next = mem_zalloc(n, sizeof *tree->next);
+    tree->heights = mem_zalloc(n, sizeof *tree->heights);
+    return w->owners && w->others && w->queue && w->is_useful && w->is_met && w->stack && w->lengths && tree->first &&
+           tree->next && tree->heights;
+}
+
+static void workspace_free(workspace *w)
+{
+    mem_free(w->owners);
+    mem_free(w->others);
+    mem_free(w->queue);
+    mem_free(w->is_useful);
+    mem_free(w->is_met);
+    mem_free(w->stack);
+    mem_free(w->lengths);
+}
+
+static int32_t measure(charsmap *m, workspace *w, charsmap_tree *tree, uint8_t *inner, unitok_error *error)
+{
+    mark_useful(m, w->owners, w->others, w->queue, w->is_useful);
+    list_children(m, w->is_useful, tree);
+    if (!measure_heights(m, tree, w->stack, inner, w->is_met))
+        return broken(error, "the charsmap's trie runs in a circle");
+    m->max_key_bytes = tree->heights[charsmap_base(0, m->units[0])];
+    if (m->max_key_bytes > CHARSMAP_KEY_BYTES_MAX) return broken(error, "the charsmap has a key of more than 4096 bytes");
+    measure_replacements(m, w->is_met, w->lengths);
+    return UNITOK_OK;
+}
+
+int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree, uint8_t *inner, charsmap *ret,
                       unitok_error *error)
 {
     charsmap m = {.is_utf8 = 1};
+    workspace w = {0};
+    memset(tree, 0, sizeof *tree);
     int32_t status = take_apart(blob, n_bytes, &m, error);
     if (!status) status = check_units(&m, error);
     if (status) return status;
-    frame *stack = mem_alloc((size_t)m.n_units * sizeof *stack);
-    int32_t *lengths = mem_alloc((size_t)m.n_replacement_bytes * sizeof *lengths);
-    memset(heights, 0, (size_t)m.n_units * sizeof *heights);
-    if (!stack || !lengths) {
-        status = fail_memory(error);
-    } else if (!measure_heights(&m, stack, heights, inner)) {
-        status = broken(error, "the charsmap's trie runs in a circle");
-    } else {
-        measure_replacements(&m, heights, lengths);
-        m.max_key_bytes = heights[0] - 1;
-        *ret = m;
-    }
-    mem_free(lengths);
-    mem_free(stack);
+    status = workspace_new(&m, &w, tree) ? measure(&m, &w, tree, inner, error) : fail_memory(error);
+    if (!status) *ret = m;
+    workspace_free(&w);
     return status;
 }

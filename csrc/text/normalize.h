@@ -32,6 +32,11 @@ enum {
  * match, and takes the longest of them. */
 #define SYMBOL_PREFIXES_MAX 64
 
+/* A longer symbol is refused: every position of a text may have to be compared with all of it. */
+#ifndef SYMBOL_BYTES_MAX
+#define SYMBOL_BYTES_MAX 4096
+#endif
+
 typedef struct unitok_normalizer {
     int32_t flags;        /* of enum unitok_model_flags */
     int32_t is_compact;   /* see normalizer_can_compact */

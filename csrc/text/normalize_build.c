@@ -13,18 +13,27 @@ static uint8_t *class_at(unitok_normalizer *n, uint32_t code_point)
     return code_point < 0x10000 ? &n->classes[code_point] : &n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
+/* What classing works with. */
+typedef struct classing {
+    unitok_normalizer *n;
+    charsmap_tree tree;
+    int64_t steps_left;      /* through the charsmap; when they are used up, what is left is STOP */
+    uint8_t is_stopped[256]; /* stop_lead was called */
+} classing;
+
 /* All characters that begin with this byte: STOP. What is malformed is never plain anyway. */
-static void stop_lead(unitok_normalizer *n, uint8_t lead)
+static void stop_lead(classing *w, uint8_t lead)
 {
     uint32_t low = lead, high = lead;
-    if (lead >= 0x80 && (lead < 0xC2 || lead > 0xF4)) return;
+    if (w->is_stopped[lead] || (lead >= 0x80 && (lead < 0xC2 || lead > 0xF4))) return;
+    w->is_stopped[lead] = 1;
     if (lead >= 0xF0) low = (lead & 7u) << 18, high = low | 0x3FFFF;
     else if (lead >= 0xE0) low = (lead & 0x0Fu) << 12, high = low | 0xFFF;
     else if (lead >= 0x80) low = (lead & 0x1Fu) << 6, high = low | 0x3F;
     if (lead == 0xE0) low = 0x800;
     if (lead == 0xF0) low = 0x10000;
     if (lead == 0xF4) high = 0x10FFFF;
-    for (uint32_t c = low; c <= high; c += c < 0x10000 ? 1 : 64) *class_at(n, c) |= CLASS_STOP;
+    for (uint32_t c = low; c <= high; c += c < 0x10000 ? 1 : 64) *class_at(w->n, c) |= CLASS_STOP;
 }
 
 /* A key or symbol begins with the character `first` and goes on with text[0..n_bytes-1], n_bytes > 0. */
@@ -36,71 +45,67 @@ static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text
     if (length == 1) n->plain.kinds[first < 0x80 ? first : text[0]] = BYTE_LOOK;
 }
 
-static void class_symbol(unitok_normalizer *n, const uint8_t *symbol, int64_t n_bytes)
+static void class_symbol(classing *w, const uint8_t *symbol, int64_t n_bytes)
 {
     int length = utf8_length(symbol, n_bytes);
-    if (!length) stop_lead(n, symbol[0]);
-    else if (length < n_bytes) class_pair(n, utf8_code_point(symbol, length), symbol + length, n_bytes - length);
+    if (!length) stop_lead(w, symbol[0]);
+    else if (length < n_bytes) class_pair(w->n, utf8_code_point(symbol, length), symbol + length, n_bytes - length);
 }
 
-/* The walk over a charsmap's keys as far as their second character. */
-typedef struct key_walk {
-    unitok_normalizer *n;
-    const int32_t *heights; /* of charsmap_open */
-    uint8_t bytes[4];       /* of the second character so far */
-} key_walk;
+/* Classing looks through the keys of a charsmap as far as their second character. Where branches are shared there may be
+ * very many, so the number of steps is bounded: real charsmaps take less than one for a unit. */
+#define STEPS_PER_UNIT 8
+#define STEPS_MIN 65536
 
-/* The keys go on from `at` with bytes that do not end the second character yet: n_bytes of it are known. */
-static void class_seconds(key_walk *w, uint32_t first, uint32_t at, int n_bytes)
+/* The keys go on from `base` with bytes that do not end the second character yet: bytes[0..n_bytes-1] of it are known. */
+static void class_seconds(classing *w, uint32_t first, uint32_t base, uint8_t *bytes, int n_bytes)
 {
     const charsmap *m = &w->n->map;
-    if (w->heights[at] == 1) return;
-    for (int c = 0; c < 256; c++) {
-        uint32_t child = charsmap_child(m, at, (uint8_t)c);
-        if (!child) continue;
-        w->bytes[n_bytes] = (uint8_t)c;
-        int is_whole = utf8_length(w->bytes, n_bytes + 1) > 0;
-        int goes_on = n_bytes < 3 && w->bytes[0] >= 0xC2 && !is_whole && !charsmap_has_leaf(m->units[child]);
-        if (is_whole || !goes_on) class_pair(w->n, first, w->bytes, n_bytes + 1);
-        else class_seconds(w, first, child, n_bytes + 1);
+    for (uint32_t at = w->tree.first[base]; at; at = w->tree.next[at]) {
+        if (--w->steps_left < 0) {
+            *class_at(w->n, first) |= CLASS_MORE | CLASS_STOP;
+            return;
+        }
+        bytes[n_bytes] = (uint8_t)m->units[at];
+        int is_whole = utf8_length(bytes, n_bytes + 1) > 0;
+        int goes_on = n_bytes < 3 && bytes[0] >= 0xC2 && !is_whole && !charsmap_has_leaf(m->units[at]);
+        if (is_whole || !goes_on) class_pair(w->n, first, bytes, n_bytes + 1);
+        else class_seconds(w, first, charsmap_base(at, m->units[at]), bytes, n_bytes + 1);
     }
 }
 
-/* Keys with a second character are looked through for so many first characters (real charsmaps have 1,500); the
- * others are STOP, so that no charsmap takes long to open. */
-#define MORE_CHARACTERS_MAX 8192
-
 /* Classes the characters that begin with bytes[0..n_bytes-1], whose unit is `at`. */
-static void class_firsts(key_walk *w, uint32_t at, uint8_t *bytes, int n_bytes, int *io_n_more)
+static void class_firsts(classing *w, uint32_t at, uint8_t *bytes, int n_bytes)
 {
     unitok_normalizer *n = w->n;
+    uint8_t second[4];
+    uint32_t base = charsmap_base(at, n->map.units[at]);
     int length = utf8_length(bytes, n_bytes), is_key = charsmap_has_leaf(n->map.units[at]);
     if (!length) {
         int is_lead = bytes[0] >= 0xC2 && bytes[0] < 0xF5 && n_bytes < 4;
-        if (is_key) stop_lead(n, bytes[0]); /* a key ends inside a character */
-        for (int c = 0x80; c < 0xC0 && is_lead && !is_key; c++) {
-            uint32_t child = charsmap_child(&n->map, at, (uint8_t)c);
-            bytes[n_bytes] = (uint8_t)c;
-            if (child) class_firsts(w, child, bytes, n_bytes + 1, io_n_more);
+        if (is_key || --w->steps_left < 0) { /* a key ends inside a character, or there are too many */
+            stop_lead(w, bytes[0]);
+            return;
+        }
+        for (uint32_t child = w->tree.first[base]; child && is_lead; child = w->tree.next[child]) {
+            bytes[n_bytes] = (uint8_t)n->map.units[child];
+            if (is_continuation(bytes[n_bytes])) class_firsts(w, child, bytes, n_bytes + 1);
         }
         return;
     }
     uint32_t c = utf8_code_point(bytes, length);
     if (is_key || c >= 0x10000) *class_at(n, c) |= CLASS_STOP;
-    if (c >= 0x10000 || w->heights[at] == 1) return;
-    if (++*io_n_more > MORE_CHARACTERS_MAX) *class_at(n, c) |= CLASS_MORE | CLASS_STOP;
-    else class_seconds(w, c, at, 0);
+    if (c < 0x10000) class_seconds(w, c, base, second, 0);
 }
 
-static void class_charsmap(unitok_normalizer *n, const int32_t *heights)
+static void class_charsmap(classing *w)
 {
-    key_walk w = {.n = n, .heights = heights};
+    const charsmap *m = &w->n->map;
     uint8_t bytes[4];
-    int n_more = 0;
-    for (int c = 0; c < 256; c++) {
-        uint32_t at = charsmap_child(&n->map, 0, (uint8_t)c);
-        bytes[0] = (uint8_t)c;
-        if (at) class_firsts(&w, at, bytes, 1, &n_more);
+    w->steps_left = STEPS_PER_UNIT * m->n_units + STEPS_MIN;
+    for (uint32_t at = w->tree.first[charsmap_base(0, m->units[0])]; at; at = w->tree.next[at]) {
+        bytes[0] = (uint8_t)m->units[at];
+        class_firsts(w, at, bytes, 1);
     }
 }
 
@@ -160,6 +165,10 @@ static int32_t sort_symbols(const unitok_spec *spec, symbol_list *ret, unitok_er
             status = fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a user-defined piece is empty");
             break;
         }
+        if (spec->offsets[k + 1] - spec->offsets[k] > SYMBOL_BYTES_MAX) {
+            status = fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a user-defined piece has more than 4096 bytes");
+            break;
+        }
         n_bytes += spec->offsets[k + 1] - spec->offsets[k];
         status = unitok_hat_insert(hat, spec->data, spec->offsets + k, &value, 1, UNITOK_HAT_SET, error);
     }
@@ -202,8 +211,9 @@ static void drop_unmatched(symbol_list *s)
     s->n = n_kept;
 }
 
-static int32_t add_symbols(unitok_normalizer *n, const unitok_spec *spec, unitok_error *error)
+static int32_t add_symbols(classing *w, const unitok_spec *spec, unitok_error *error)
 {
+    unitok_normalizer *n = w->n;
     symbol_list s = {NULL, NULL, NULL, 0};
     trie_parts parts = {NULL, 0};
     int32_t status = sort_symbols(spec, &s, error);
@@ -216,7 +226,7 @@ static int32_t add_symbols(unitok_normalizer *n, const unitok_spec *spec, unitok
     for (int64_t k = 0; k < s.n && !status; k++) {
         const uint8_t *symbol = s.data + s.offsets[k];
         int64_t n_bytes = s.offsets[k + 1] - s.offsets[k];
-        class_symbol(n, symbol, n_bytes);
+        class_symbol(w, symbol, n_bytes);
         if (n_bytes > n->max_match_bytes) n->max_match_bytes = n_bytes;
         if (!utf8_is_valid(symbol, n_bytes)) n->is_compact = 0;
         for (int64_t i = 1; i < n_bytes; i++) n->is_inner[symbol[i]] = 1;
@@ -227,25 +237,20 @@ static int32_t add_symbols(unitok_normalizer *n, const unitok_spec *spec, unitok
 
 /* ----------------------------------------------------------------------------------------------- The whole ---- */
 
-static int32_t add_charsmap(unitok_normalizer *n, const unitok_spec *spec, unitok_error *error)
+static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *error)
 {
+    unitok_normalizer *n = w->n;
     if (!spec->n_charsmap_bytes) return UNITOK_OK;
-    int64_t n_bytes = spec->n_charsmap_bytes;
-    n->blob = mem_alloc((size_t)n_bytes);
-    int32_t *heights = mem_alloc((size_t)(n_bytes / 4 + 1) * sizeof *heights);
-    int32_t status = UNITOK_OK;
-    if (!n->blob || !heights) {
-        status = fail_memory(error);
-    } else {
-        memcpy(n->blob, spec->charsmap, (size_t)n_bytes);
-        status = charsmap_open(n->blob, n_bytes, heights, n->is_inner, &n->map, error);
-    }
+    n->blob = mem_alloc((size_t)spec->n_charsmap_bytes);
+    if (!n->blob) return fail_memory(error);
+    memcpy(n->blob, spec->charsmap, (size_t)spec->n_charsmap_bytes);
+    int32_t status = charsmap_open(n->blob, spec->n_charsmap_bytes, &w->tree, n->is_inner, &n->map, error);
     if (!status) {
-        class_charsmap(n, heights);
+        class_charsmap(w);
         if (n->map.max_key_bytes > n->max_match_bytes) n->max_match_bytes = n->map.max_key_bytes;
         n->is_compact &= n->map.is_utf8;
     }
-    mem_free(heights);
+    charsmap_tree_free(&w->tree);
     return status;
 }
 
@@ -281,8 +286,9 @@ int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_norma
     n->run_plain = plain_normalize_for(cpu);
     n->is_compact = 1;
     n->max_match_bytes = 4;
-    int32_t status = add_charsmap(n, spec, error);
-    if (!status) status = add_symbols(n, spec, error);
+    classing w = {.n = n};
+    int32_t status = add_charsmap(&w, spec, error);
+    if (!status) status = add_symbols(&w, spec, error);
     if (status) {
         unitok_normalizer_free(n);
         return status;
