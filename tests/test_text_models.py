@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_paths
 from toys.text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
 
-from pyunitok import Packed, Tokenizer
+from pyunitok import Packed, Tokenizer, VocabularyError
 
 spm = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")
@@ -164,6 +165,23 @@ def test_toy_models(seed: int, kind: str) -> None:
         decodes(tok, want, expected)
         block = rng.choice([1, 7, 40, 300] if len(text) < 1000 else [300, 3000])
         assert encode_in_parts(tok, rng, text, block) == expected
+
+
+@pytest.mark.parametrize("kind", ["bpe", "word", "char"])
+@pytest.mark.parametrize("score", [-math.inf, math.inf, math.nan])
+def test_scores_that_are_not_finite(kind: str, score: float) -> None:
+    """sentencepiece's trainer writes -inf for required characters that do not occur; such models were refused."""
+    pieces = [(b"a", -1.0, NORMAL), (b"b", score, NORMAL), (b"ab", score, NORMAL), (b"ba", -3.0, NORMAL)]
+    proto = make([*pieces, (SPACE + b"ab", -2.0, NORMAL), (SPACE, score, NORMAL)], model_type=KINDS[kind])
+    want, tok = reference(proto), tokenizer(proto)
+    for text in (b"abba ab b a", b"b", b"bbaabab abab"):
+        assert tok.encode(text).tolist() == want.encode(text)
+
+
+def test_unigram_scores_that_are_not_finite() -> None:
+    proto = make([(b"a", -1.0, NORMAL), (b"b", -math.inf, NORMAL)])
+    with pytest.raises(VocabularyError, match=r"toy: piece 4 \(b'b'\): its score is -inf"):
+        tokenizer(proto)
 
 
 @given(st.integers(0, 1 << 48), st.sampled_from(list(KINDS)))

@@ -131,8 +131,6 @@ static const char *check_sections(const spec_header *h, const unitok_spec *spec,
         *position = spec->types + k - bytes;
         if (spec->types[k] < UNITOK_PIECE_NORMAL || spec->types[k] > UNITOK_PIECE_BYTE)
             return "a piece has a type that is not known";
-        *position = (const uint8_t *)(spec->scores + k) - bytes;
-        if (!(spec->scores[k] - spec->scores[k] == 0)) return "a score is no finite number";
     }
     *position = (const uint8_t *)spec->offsets - bytes;
     if (spec->offsets[0] != 0 || (uint64_t)spec->offsets[spec->n_pieces] != h->piece_bytes)

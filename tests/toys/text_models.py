@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from itertools import pairwise
 from typing import Any
@@ -38,6 +39,7 @@ SCORES = {
     "huge": lambda rng: -rng.choice([999.5, 20_000.25, 33_333.3, 99_999.9, 100_000.0, 100_000.1, 250_000.0]),
     "wide": lambda rng: -(10.0 ** rng.uniform(-7, 6)),
     "zero": lambda rng: 0.0,
+    "not finite": lambda rng: rng.choice([-math.inf, math.inf, math.nan, -math.nan, -1.0, 0.0, -2.0]),
 }
 FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 RULES = [
@@ -49,7 +51,8 @@ RULES = [
 
 def toy(rng: random.Random, kind: str) -> tuple[Any, str]:
     """A ModelProto and the characters that it is about."""
-    alphabet, score = rng.choice(ALPHABETS), SCORES[rng.choice(list(SCORES))]
+    scores = [name for name in SCORES if name != "not finite" or kind != "unigram"]
+    alphabet, score = rng.choice(ALPHABETS), SCORES[rng.choice(scores)]
     unused, user = rng.choice([0, 0, 0.1, 0.4]), rng.choice([0, 0, 0.05, 0.3])
     pieces: dict[bytes, tuple[bytes, float, int]] = {}
     texts: list[str] = list(alphabet)
