@@ -253,7 +253,8 @@ int64_t unitok_scratch_memory_bytes(const unitok_scratch *scratch);
 /* Forgets the segments met, as if new: for measurements. */
 void unitok_scratch_clear(unitok_scratch *scratch);
 
-/* How the next part of a document goes on: the running sum of scores, the spaces seen. All zero: a document begins. */
+/* What the next part of a document continues from: the running sum of scores, the spaces held back. All zero at the start
+ * of a document. */
 typedef struct unitok_state {
     double sum;
     int64_t position; /* in the normalized text: samples depend on it */
@@ -261,6 +262,13 @@ typedef struct unitok_state {
     int32_t last_unknown;
     int32_t last_byte;
 } unitok_state;
+
+/* A state as bytes, for a file: out[0..UNITOK_STATE_BYTES - 1], the same on every machine. */
+#define UNITOK_STATE_BYTES 27
+void unitok_state_save(const unitok_state *state, uint8_t *out);
+/* Reads what unitok_state_save wrote, in this release or an earlier one. UNITOK_ERROR_FORMAT, and *ret unchanged, where
+ * these bytes cannot be that: any state that comes back is safe to encode with. */
+int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret, unitok_error *error);
 
 enum unitok_encode_flags {
     UNITOK_ENCODE_PLAIN = 1,     /* without cuts and memo: the same ids, slower; for tests and measurements */

@@ -282,22 +282,23 @@ def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: i
 
 
 class State:
-    """How the next part of a document goes on: see unitok_state in csrc/unitok.h. New ones stand at a beginning."""
+    """What the next part of a document continues from: unitok_state in csrc/unitok.h. New: a document's start."""
 
     __slots__ = ("handle",)
 
     def __init__(self, hexadecimal: str = "") -> None:
-        """ValueError where these are not the bytes that hexadecimal() gave."""
+        """ValueError where this is not what hexadecimal() returned, in this release or an earlier one."""
         self.handle: Any = ffi.new("unitok_state *")
         if hexadecimal:
             data = bytes.fromhex(hexadecimal)
-            if len(data) != ffi.sizeof("unitok_state"):
+            if lib.unitok_state_load(data, len(data), self.handle, ffi.NULL):
                 raise ValueError("not the state of an encoder")
-            ffi.memmove(self.handle, data, len(data))
 
     def hexadecimal(self) -> str:
-        """Its bytes, to be kept in a file."""
-        return bytes(ffi.buffer(self.handle)[:]).hex()
+        """The state as text that a file can hold; the same on every machine."""
+        out = bytearray(lib.UNITOK_STATE_BYTES)
+        lib.unitok_state_save(self.handle, ffi.from_buffer("uint8_t[]", out, require_writable=True))
+        return out.hex()
 
 
 Path = tuple[Offsets, float]  # int64[n, 4] as encode_spans, and the score

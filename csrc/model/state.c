@@ -1,0 +1,90 @@
+/* state.c - an encoder's state between two parts of a document, as bytes that a file can hold
+ *
+ * All numbers little-endian:
+ *
+ *      0  u8  version = 1
+ *      1  f64 sum
+ *      9  i64 position
+ *     17  i64 n_held_bytes
+ *     25  u8  bits: 1 is_started, 2 is_after_space, 4 last_unknown
+ *     26  u8  last_byte
+ *
+ * Earlier releases kept the struct itself, 48 bytes as compilers for x86-64 and ARM64 lay it out. These are still read.
+ */
+
+#include <math.h>
+
+#include "ground/common.h"
+#include "ground/error.h"
+
+enum { STATE_VERSION = 1, EARLIER_BYTES = 48, IS_STARTED = 1, IS_AFTER_SPACE = 2, LAST_UNKNOWN = 4 };
+
+/* Spaces that are held back have been read, so there are never this many; nor do positions get this far. */
+#define HELD_BYTES_LIMIT (INT64_C(1) << 40)
+#define POSITION_LIMIT (INT64_C(1) << 62)
+
+static int64_t load_i64(const uint8_t *p)
+{
+    return (int64_t)load_u64(p);
+}
+
+static double load_f64(const uint8_t *p)
+{
+    double v;
+    memcpy(&v, p, 8);
+    return v;
+}
+
+void unitok_state_save(const unitok_state *state, uint8_t *out)
+{
+    const unitok_normalize_state *n = &state->normalize;
+    out[0] = STATE_VERSION;
+    memcpy(out + 1, &state->sum, 8);
+    memcpy(out + 9, &state->position, 8);
+    memcpy(out + 17, &n->n_held_bytes, 8);
+    out[25] = (uint8_t)((n->is_started ? IS_STARTED : 0) | (n->is_after_space ? IS_AFTER_SPACE : 0) |
+                        (state->last_unknown ? LAST_UNKNOWN : 0));
+    out[26] = (uint8_t)state->last_byte;
+}
+
+static int read_state(const uint8_t *bytes, unitok_state *ret)
+{
+    if (bytes[0] != STATE_VERSION || bytes[25] & ~(IS_STARTED | IS_AFTER_SPACE | LAST_UNKNOWN)) return 0;
+    ret->sum = load_f64(bytes + 1);
+    ret->position = load_i64(bytes + 9);
+    ret->normalize.n_held_bytes = load_i64(bytes + 17);
+    ret->normalize.is_started = (bytes[25] & IS_STARTED) != 0;
+    ret->normalize.is_after_space = (bytes[25] & IS_AFTER_SPACE) != 0;
+    ret->last_unknown = (bytes[25] & LAST_UNKNOWN) != 0;
+    ret->last_byte = bytes[26];
+    return 1;
+}
+
+static int read_earlier(const uint8_t *bytes, unitok_state *ret)
+{
+    for (int at = 24; at < 44; at += 4) /* is_verbatim, is_started, is_after_space, is_ended, last_unknown */
+        if (load_u32(bytes + at) > 1) return 0;
+    if (load_u32(bytes + 24) || load_u32(bytes + 36) || load_u32(bytes + 44) > 255) return 0;
+    ret->sum = load_f64(bytes);
+    ret->position = load_i64(bytes + 8);
+    ret->normalize.n_held_bytes = load_i64(bytes + 16);
+    ret->normalize.is_started = (int32_t)load_u32(bytes + 28);
+    ret->normalize.is_after_space = (int32_t)load_u32(bytes + 32);
+    ret->last_unknown = (int32_t)load_u32(bytes + 40);
+    ret->last_byte = (int32_t)load_u32(bytes + 44);
+    return 1;
+}
+
+int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret, unitok_error *error)
+{
+    unitok_state state;
+    memset(&state, 0, sizeof state);
+    int is_read = n_bytes == UNITOK_STATE_BYTES ? read_state(bytes, &state)
+                  : n_bytes == EARLIER_BYTES    ? read_earlier(bytes, &state)
+                                                : 0;
+    int64_t n_held = state.normalize.n_held_bytes;
+    if (!is_read || !isfinite(state.sum) || state.position < 0 || state.position > POSITION_LIMIT || n_held < 0 || n_held > HELD_BYTES_LIMIT)
+        return fail(error, UNITOK_ERROR_FORMAT, -1, -1, "these bytes are not the state of an encoder");
+    *ret = state;
+    return UNITOK_OK;
+}
