@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: object, *, lines: bool = False) -> str:
+    r"""Text as it may go to a terminal: control characters, among them those that change the direction of writing, and
+    bytes of a file name that are not UTF-8 as escapes, \x1b or \xff. `lines`: newlines stay.
+
+    For every message with a file name or anything else that came from outside.
+    """
+    return _CONTROLS.sub(lambda found: found[0] if lines and found[0] == "\n" else _escaped(found[0]), str(text))
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte of a file name that is not UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
 
 class UnitokError(Exception):
-    """The base of every error that this package raises by itself."""
+    """The base of every error that this package raises by itself. Its message is printable."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(printable(x, lines=True) if isinstance(x, str) else x for x in arguments))
 
 
 class VocabularyError(UnitokError, ValueError):

@@ -89,6 +89,7 @@ def stream_of(data, compression, tmp_path=None, odd=None):
     if odd is not None:
         raw = RawFile.__new__(RawFile)
         raw.name, raw.position, raw._ahead, raw._end, raw._file = "test", 0, b"", None, streams.OddFile(data, odd)
+        raw._unchanged = None
     else:
         path = tmp_path / "test"
         path.write_bytes(data)

@@ -61,7 +61,7 @@ _show_other = warnings.showwarning
 
 def main() -> None:
     """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted."""
-    from pyunitok.errors import UnitokError
+    from pyunitok.errors import UnitokError, printable
 
     signal.signal(signal.SIGTERM, _on_sigterm)
     warnings.showwarning = _show_warning
@@ -73,6 +73,7 @@ def main() -> None:
         if code:
             sys.exit(code)
     except click.ClickException as error:
+        error.message = printable(error.message, lines=True)  # type: ignore[misc]
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
@@ -82,5 +83,5 @@ def main() -> None:
         click.echo("terminated", err=True)
         sys.exit(EXIT_SIGTERM)
     except (UnitokError, OSError, MemoryError, UnicodeError) as error:
-        click.echo(f"error: {error or type(error).__name__}", err=True)
+        click.echo(f"error: {printable(error, lines=True) or type(error).__name__}", err=True)
         sys.exit(EXIT_ERROR)

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from pyunitok.errors import printable
+
 
 def report_formats(sources: list[Any]) -> None:
     """One line for each way that a format was decided, with the first file it was decided for."""
@@ -16,7 +18,7 @@ def report_formats(sources: list[Any]) -> None:
         decided.setdefault((source.format, source.reason), []).append(source.path)
     for (format_, reason), paths in decided.items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        click.echo(f"reading {paths[0]}{more} as {format_} ({reason})", err=True)
+        click.echo(f"reading {printable(paths[0])}{more} as {format_} ({printable(reason)})", err=True)
 
 
 def report_survey(plan: Any, spool: Any = None) -> None:
@@ -29,7 +31,8 @@ def report_survey(plan: Any, spool: Any = None) -> None:
     outputs = own_urls(spool.url) if spool else [plan.out, *sidecars(plan.out)]
     for source in plan.sources:
         size = "unknown" if source.size_bytes is None else f"{source.size_bytes:,}"
-        click.echo(f"{size:>18}  {source.format}, {source.compression}  {source.path}  ({source.reason})")
+        path, reason = printable(source.path), printable(source.reason)
+        click.echo(f"{size:>18}  {source.format}, {source.compression}  {path}  ({reason})")
     sizes = [source.size_bytes for source in plan.sources]
     total = "of unknown size" if None in sizes else f"of {sum(sizes):,} bytes"
     click.echo(f"would read {len(sizes):,} inputs {total}")

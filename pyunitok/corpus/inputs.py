@@ -182,7 +182,8 @@ def _expand(argument: str) -> list[_Found]:
         if not stat.S_ISDIR(status.st_mode):
             return [_Found(argument, status)]
         found = dict(_walk(argument))
-    return [_Found(*item) for item in sorted(found.items(), key=lambda item: os.fsencode(item[0]))]
+    files = sorted(found.items(), key=lambda item: os.fsencode(item[0]))
+    return [_Found("./-" if path == STDIN else path, status) for path, status in files]  # a file named "-" is a file
 
 
 def _is_wild(text: str) -> bool:

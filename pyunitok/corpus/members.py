@@ -11,12 +11,8 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from pyunitok.corpus.frames import MAX_WINDOW_BYTES
 from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
 from pyunitok.errors import InputError
-
-# xz: the dictionary, and what the decoder needs besides.
-XZ_MEMORY_BYTES = MAX_WINDOW_BYTES + (64 << 20)
 
 
 class MemberStream:
@@ -100,10 +96,7 @@ class MemberStream:
         except MemoryError:
             raise
         except Exception as error:  # zlib.error, OSError, LZMAError: each library has its own
-            raise InputError(
-                f"{self.name}: byte {self.compressed_position()}: corrupt {self.form} data, here or near, in the"
-                f" {self.member} that begins at byte {self._member_at} ({error})"
-            ) from error
+            raise self._failed(error) from error
         if decoder.eof:
             self._chunk = decoder.unused_data
             self._decoder = None
@@ -115,6 +108,13 @@ class MemberStream:
                 f" begins at byte {self._member_at}"
             )
         return piece
+
+
+    def _failed(self, error: Exception) -> InputError:
+        return InputError(
+            f"{self.name}: byte {self.compressed_position()}: corrupt {self.form} data, here or near, in the"
+            f" {self.member} that begins at byte {self._member_at} ({error})"
+        )
 
 
 class GzipStream(MemberStream):
@@ -138,11 +138,24 @@ class Bz2Stream(MemberStream):
 
 
 class XzStream(MemberStream):
-    """One .xz stream or many, with padding between them; checks verified. Memory: the dictionary, at most 2 GiB."""
+    """One .xz stream or many, with padding between them; checks verified. Memory: the dictionary, which is refused
+    where the decoder would need more than max_memory_bytes."""
 
     form, member, padding = "xz", "stream", 4
+
+    def __init__(self, raw: RawFile, max_memory_bytes: int) -> None:
+        super().__init__(raw)
+        self._max_memory_bytes = max_memory_bytes
 
     def _new_decoder(self) -> Any:
         import lzma
 
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_MEMORY_BYTES)
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, self._max_memory_bytes)
+
+    def _failed(self, error: Exception) -> InputError:
+        if "limit exceeded" not in str(error):
+            return super()._failed(error)
+        return InputError(
+            f"{self.name}: byte {self._member_at}: the xz stream that begins here needs more than"
+            f" {self._max_memory_bytes} bytes of memory for its dictionary; raise the limit (--max-memory)"
+        )

@@ -24,6 +24,7 @@ from pyunitok.corpus.block import BadDocument, Block, Split
 from pyunitok.corpus.json_text import key_path
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import MAX_DOCS
+from pyunitok.corpus.unchanged import Unchanged
 from pyunitok.corpus.waiting import Waiting
 from pyunitok.errors import InputError
 
@@ -81,6 +82,7 @@ class ParquetReader:
         self.name = name
         self.finished = False
         self._file = file
+        self._unchanged = Unchanged(file, name)
         self._split = split
         self._key = text_key
         self._path = key_path(text_key)
@@ -114,6 +116,7 @@ class ParquetReader:
                 if not self._put(block, rows):
                     break
             elif not self._next_batch():
+                self._unchanged.check()
                 self.finished = True
                 break
         block.source_bytes = int(block.offsets[block.n_docs])

@@ -26,7 +26,7 @@ from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.reading import Inputs, Reading
 from pyunitok.corpus.small_frames import follow
-from pyunitok.corpus.stream import CHUNK_BYTES, RawFile, decompressed
+from pyunitok.corpus.stream import CHUNK_BYTES, decompressed, open_raw
 from pyunitok.disk import remote
 from pyunitok.errors import InputError
 
@@ -298,7 +298,7 @@ def _chunks(stream: ByteStream) -> Iterator[bytes]:
 
 
 def _open(source: Source, part: Range) -> ByteStream:
-    raw = RawFile(source.path)
+    raw = open_raw(source)
     raw.begin_at(part.begin)
     raw.end_at(part.end)
     return decompressed(raw, source.compression)

@@ -214,7 +214,9 @@ class Inputs:
         source = self._reading.sources[number]
         if source.opened is not None or source.format == "parquet":
             return None
-        return stream.open_ahead(source, self._start_of(number), self.ahead, self.room.max_frame_bytes)
+        return stream.open_ahead(
+            source, self._start_of(number), self.ahead, self.room.max_frame_bytes, self._reading.max_memory_bytes
+        )
 
     def _open(self, source: Source) -> None:
         reading, start = self._reading, self._start_of(self._source)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from pyunitok.corpus.ahead import STREAM_BYTES, Ahead, AheadStream, Piece, Producer, spare_buffer
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.position import Position
+from pyunitok.corpus.unchanged import Unchanged
 from pyunitok.disk import remote
 from pyunitok.errors import InputError
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 STDIN_NAME = "<stdin>"
 CHUNK_BYTES = 1 << 18  # compressed bytes read at once
+MAX_DECODER_BYTES = 1 << 30  # memory of a decoder, where nobody says
 ALONE_FRAME_BYTES = 1 << 20  # a larger zstd frame is streamed where nobody helps
 
 
@@ -51,6 +53,7 @@ class RawFile:
                 self._file = io.FileIO(path)
         except OSError as error:
             raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
+        self._unchanged = None if path == STDIN or remote.is_url(path) else Unchanged(self._file, self.name)
         # A parent process may have left a pipe non-blocking; "nothing yet" must not read as the end of the file.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(self._file.fileno(), True)
@@ -63,6 +66,11 @@ class RawFile:
         except OSError:
             return None
         return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+    def expect(self, n_bytes: int | None, mtime_ns: int | None) -> None:
+        """InputError unless this is the file that was found: see Unchanged."""
+        if self._unchanged is not None:
+            self._unchanged.expect(n_bytes, mtime_ns)
 
     def begin_at(self, position: int) -> None:
         """Let the first byte read be this one; of files that are no pipes."""
@@ -108,9 +116,11 @@ class RawFile:
             except OSError as error:
                 raise self._failed(error) from error
             if not n_read:
+                self._check_position(0, at_end=True)
                 break
             n += n_read
             self.position += n_read
+            self._check_position(0)
         return n
 
     def close(self) -> None:
@@ -122,9 +132,20 @@ class RawFile:
 
     def _read(self, n_bytes: int) -> bytes:
         try:
-            return self._file.read(n_bytes) or b""
+            chunk = self._file.read(n_bytes) or b""
         except OSError as error:
             raise self._failed(error) from error
+        self._check_position(len(self._ahead) + len(chunk), at_end=not chunk)
+        return chunk
+
+    def _check_position(self, n_ahead: int, *, at_end: bool = False) -> None:
+        """InputError if the file ends n_ahead bytes behind the position, or goes on there, and that is a change."""
+        if self._unchanged is None:
+            return
+        if at_end:
+            self._unchanged.check(self.position + n_ahead if self._end is None else None)
+        elif self.position + n_ahead > self._unchanged.n_bytes:
+            self._unchanged.check()
 
     def _failed(self, error: OSError) -> InputError:
         return InputError(f"{self.name}: byte {self.position}: cannot be read: {error.strerror}")
@@ -203,26 +224,43 @@ class Streamed:
         self._stream.close()
 
 
-def decompressed(raw: RawFile, compression: str) -> ByteStream:
-    """The bytes of `raw` without its compression: 'zst', 'gz', 'bz2', 'xz' or 'none'."""
+def decompressed(raw: RawFile, compression: str, max_memory_bytes: int = MAX_DECODER_BYTES) -> ByteStream:
+    """The bytes of `raw` without its compression: 'zst', 'gz', 'bz2', 'xz' or 'none'.
+
+    max_memory_bytes  for the decoder of an xz file: its dictionary
+    """
     if compression == "none":
         return PlainStream(raw)
     if compression == "zst":
         return AheadStream(_frames(raw, ALONE_FRAME_BYTES), raw.name)
     from pyunitok.corpus import members
 
-    streams = {"gz": members.GzipStream, "bz2": members.Bz2Stream, "xz": members.XzStream}
-    return streams[compression](raw)
+    if compression == "xz":
+        return members.XzStream(raw, max_memory_bytes)
+    return members.GzipStream(raw) if compression == "gz" else members.Bz2Stream(raw)
 
 
-def open(source: Source) -> ByteStream:
-    """The decompressed bytes of a source, from its beginning. A pipe can be opened once."""
-    return source.opened or decompressed(RawFile(source.path), source.compression)
-
-
-def open_ahead(source: Source, start: Position, ahead: Ahead, max_frame_bytes: int) -> AheadStream:
-    """The decompressed bytes of a source from `start` on, made by whoever asks `ahead` for something to do."""
+def open_raw(source: Source) -> RawFile:
+    """The file of a source as it is stored. InputError where it is not as it was when it was found."""
     raw = RawFile(source.path)
+    try:
+        raw.expect(None if source.is_range else source.size_bytes, source.mtime_ns)
+    except InputError:
+        raw.close()
+        raise
+    return raw
+
+
+def open(source: Source, max_memory_bytes: int = MAX_DECODER_BYTES) -> ByteStream:
+    """The decompressed bytes of a source, from its beginning. A pipe can be opened once."""
+    return source.opened or decompressed(open_raw(source), source.compression, max_memory_bytes)
+
+
+def open_ahead(
+    source: Source, start: Position, ahead: Ahead, max_frame_bytes: int, max_memory_bytes: int = MAX_DECODER_BYTES
+) -> AheadStream:
+    """The decompressed bytes of a source from `start` on, made by whoever asks `ahead` for something to do."""
+    raw = open_raw(source)
     try:
         if start.file_at:
             raw.begin_at(start.file_at)
@@ -230,7 +268,8 @@ def open_ahead(source: Source, start: Position, ahead: Ahead, max_frame_bytes: i
         if source.compression == "zst":
             producer = _frames(raw, max_frame_bytes)
         else:
-            producer = Streamed(decompressed(raw, source.compression), any_place=source.compression == "none")
+            stream_ = decompressed(raw, source.compression, max_memory_bytes)
+            producer = Streamed(stream_, any_place=source.compression == "none")
         stream = AheadStream(producer, raw.name, ahead)
         stream.stand_at(start.file_at, start.file_bytes)
         return stream
@@ -243,7 +282,7 @@ def open_seekable(source: Source) -> BinaryIO:
     """The file of a source as it lies there, to read anywhere in it."""
     try:
         if not remote.is_url(source.path):
-            return Path(source.path).open("rb")
+            return _open_local(source)
         file = remote.open_file(source.path)
     except OSError as error:
         raise InputError(f"{source.name}: cannot be opened: {error.strerror}") from error
@@ -251,6 +290,14 @@ def open_seekable(source: Source) -> BinaryIO:
         file.close()
         raise InputError(f"{source.name}: its server gives no parts of files; download it first")
     return io.BufferedReader(file, 1 << 16)
+
+
+def _open_local(source: Source) -> BinaryIO:
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(Path(source.path).open("rb"))
+        Unchanged(file, source.name).expect(source.size_bytes, source.mtime_ns)
+        stack.pop_all()
+    return file
 
 
 def skip(stream: ByteStream, n_bytes: int, position: int) -> None:

@@ -1,0 +1,70 @@
+"""Unchanged: whether a regular file, once it has been read, is still the file that was found and opened.
+
+    found (size, time) ──▶ opened (size, time, links) ──▶ read ──▶ at its end: the same, and as many bytes read
+
+A file that shrinks, grows or is deleted meanwhile would otherwise be taken as complete. Pipes, devices and what lies
+behind a URL are not looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any
+
+from pyunitok.errors import InputError
+
+_AGAIN = "; run the command again once nothing writes to it"
+
+
+class Unchanged:
+    """Of one open file.
+
+    file  with fileno()
+    name  for messages
+    """
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file = file
+        self._name = name
+        self._opened = self._status()
+
+    @property
+    def n_bytes(self) -> int:
+        """The size when it was opened; 0 where it is no regular file."""
+        return self._opened.st_size if self._opened is not None else 0
+
+    def expect(self, n_bytes: int | None, mtime_ns: int | None) -> None:
+        """InputError unless the file that was opened has this size and time; None: not known."""
+        opened = self._opened
+        if opened is None:
+            return
+        if n_bytes is not None and opened.st_size != n_bytes:
+            raise self._changed(f"it had {n_bytes} bytes when it was found and {opened.st_size} when it was opened")
+        if mtime_ns is not None and opened.st_mtime_ns != mtime_ns:
+            raise self._changed("it was written to after it was found")
+
+    def check(self, n_read: int | None = None) -> None:
+        """InputError if the file has changed since it was opened, or ended after n_read bytes and was longer."""
+        opened, now = self._opened, self._status()
+        if opened is None or now is None:
+            return
+        if now.st_size != opened.st_size:
+            raise self._changed(f"it had {opened.st_size} bytes when it was opened and has {now.st_size} now")
+        if n_read is not None and n_read < opened.st_size:
+            raise self._changed(f"it had {opened.st_size} bytes when it was opened and ended after {n_read}")
+        if opened.st_nlink and not now.st_nlink:
+            raise InputError(f"{self._name}: deleted or replaced while it was read{_AGAIN}")
+        if now.st_mtime_ns != opened.st_mtime_ns:
+            raise self._changed("it was written to")
+
+    def _status(self) -> os.stat_result | None:
+        """Of a regular file."""
+        try:
+            status = os.fstat(self._file.fileno())
+        except (OSError, ValueError, AttributeError):
+            return None
+        return status if stat.S_ISREG(status.st_mode) else None
+
+    def _changed(self, how: str) -> InputError:
+        return InputError(f"{self._name}: changed while it was read: {how}{_AGAIN}")
