@@ -2,7 +2,7 @@
  *
  * cffi reads this file as it stands, so it includes nothing and defines only constants: include <stdint.h> first
  * (common.h does). Sections: Basics, Model, Normalize, Encode, Decode, Documents,
- * HAT-trie.
+ * Suffix sorting, HAT-trie.
  *
  * Conventions
  *   - The packed list. `data` + `offsets[0..n]`: item i is data[offsets[i]..offsets[i+1]). Documents, pieces and token
@@ -392,6 +392,38 @@ int64_t unitok_split_documents(uint8_t *text, int64_t n_bytes, const uint8_t *se
  * Returns n_strings, or the number of strings before the first that is not right: no string, unfinished, with a control
  * character, an escape that is none, half a surrogate pair, or bytes that are no UTF-8. O(n_bytes). */
 int64_t unitok_json_unescape(const uint8_t *json, int64_t n_bytes, int64_t n_strings, uint8_t *out, int64_t *offsets);
+
+/* ----------------------------------------------------------------------------------------- Suffix sorting ---- */
+
+/* Suffix arrays of texts of uint8, uint16 or uint32 symbols, by induced sorting: linear time on every text. The array
+ * lists where the suffixes begin, smallest first; they compare symbol by symbol as numbers, and a suffix that begins
+ * another one is the smaller. Sorting is divided into steps, so that the caller can show progress and stop:
+ *
+ *     unitok_suffix_new(...);  while (unitok_suffix_progress(s) < 1) unitok_suffix_step(s, budget, &error);
+ */
+typedef struct unitok_suffix unitok_suffix;
+
+/* The longest text with positions of 4 bytes: the sorter needs their top bit. */
+#define UNITOK_SUFFIX_MAX_32 2147483647
+
+/* Begins to sort text[0..n-1] into sa[0..n-1]. Both stay the caller's and must outlive the sorter; the text must not
+ * change. sa need not be initialised, and is no suffix array before all steps are done.
+ *   symbol_bytes    1, 2 or 4
+ *   n_symbols       symbol_bytes 4: all symbols are below this, at most 2^31; otherwise not read
+ *   position_bytes  4 (n <= UNITOK_SUFFIX_MAX_32) or 8
+ * Memory besides the two arrays: 8 positions a symbol (2 MiB for uint16, with positions of 4 bytes) and at most a bit a
+ * symbol of text. Only where nearly every other suffix is smaller than its neighbours, and most of these occur in
+ * several contexts, up to 0.4 * n positions more. */
+int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols, void *sa,
+                          int32_t position_bytes, unitok_suffix **ret, unitok_error *error);
+
+/* Sorts on: `budget` suffixes are looked at, 10 to 60 million a second. After a failure the sorter can only be freed:
+ * UNITOK_ERROR_MEMORY, or UNITOK_ERROR_ARGUMENT where text[position] is not below n_symbols. */
+int32_t unitok_suffix_step(unitok_suffix *suffix, int64_t budget, unitok_error *error);
+
+/* How much is done, by time: below 1 until sa is complete, then exactly 1. */
+double unitok_suffix_progress(const unitok_suffix *suffix);
+void unitok_suffix_free(unitok_suffix *suffix);
 
 /* ---------------------------------------------------------------------------------------------- HAT-trie ---- */
 

@@ -68,7 +68,7 @@ def check(status: int, error: Any) -> None:
 
 _POINTERS = {
     np.dtype(np.uint8): "uint8_t[]", np.dtype(np.uint16): "uint16_t[]", np.dtype(np.uint32): "uint32_t[]",
-    np.dtype(np.int64): "int64_t[]", np.dtype(np.float64): "double[]",
+    np.dtype(np.int64): "int64_t[]", np.dtype(np.uint64): "uint64_t[]", np.dtype(np.float64): "double[]",
 }  # fmt: skip
 
 
@@ -552,3 +552,34 @@ def json_unescape(json: bytes, n_strings: int, out: Bytes, offsets: Offsets) -> 
             buffer, len(json), n_strings, pointer(out, writable=True), pointer(offsets, writable=True)
         )
     )
+
+
+class SuffixSorter:
+    """Sorts the suffixes of `text` (uint8, uint16 or uint32) into `sa` (uint32 or uint64), step by step.
+
+    n_symbols  with uint32: all symbols are below it
+    """
+
+    __slots__ = ("_handle", "_keep")
+
+    def __init__(self, text: np.ndarray[Any, Any], sa: np.ndarray[Any, Any], n_symbols: int = 0) -> None:
+        if len(sa) != len(text) or sa.dtype not in _POSITIONS or text.dtype not in _SYMBOLS:
+            raise ValueError(f"cannot sort {text.dtype}[{len(text)}] into {sa.dtype}[{len(sa)}]")
+        ret, error = ffi.new("unitok_suffix **"), ffi.new("unitok_error *")
+        self._keep = (pointer(text), pointer(sa, writable=True))
+        status = lib.unitok_suffix_new(
+            self._keep[0], len(text), text.itemsize, n_symbols, self._keep[1], sa.itemsize, ret, error
+        )
+        check(status, error)
+        self._handle: Any = ffi.gc(ret[0], lib.unitok_suffix_free)
+
+    def step(self, budget: int) -> float:
+        """Look at `budget` suffixes; how much is done, 1 when all is."""
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_suffix_step(self._handle, budget, error), error)
+        return float(lib.unitok_suffix_progress(self._handle))
+
+
+_SYMBOLS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
+_POSITIONS = (np.dtype(np.uint32), np.dtype(np.uint64))
+SUFFIX_MAX_32: int = lib.UNITOK_SUFFIX_MAX_32
