@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,7 +23,7 @@ from pyunitok.errors import IdError, ModelFormatError, VocabularyError
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.sampling import Sampling
 from pyunitok.vocab import nfc
-from pyunitok.vocab.vocabulary import About
+from pyunitok.vocab.vocabulary import NORMAL, USER_DEFINED, About
 
 if TYPE_CHECKING:
     from pyunitok.vocab.huggingface.preparation import Preparation
@@ -52,6 +53,7 @@ codecs.register_error("pyunitok.show", _show_bytes)
 codecs.register_error("pyunitok.bytes", _bytes_of)
 codecs.register_error("pyunitok.replace", _replace_bytes)
 
+_SPACE = "\u2581".encode()
 ALGORITHMS = {"longest": "longest-prefix", "unigram": "unigram", "bpe": "bpe", "char": "char", "word": "word"}
 
 
@@ -232,10 +234,13 @@ class Tokenizer(Sampling):
         return batch.encode_batch(self, batch.documents_of(documents), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
-        """The pieces of a text. Bytes that are no valid UTF-8 show as <0xE3>; an unknown character shows as itself,
-        with models of Hugging Face as the unknown piece."""
+        """The pieces of a text. Invalid UTF-8 shows as <0xE3>; an unknown character shows as itself. Hugging Face: what
+        tokenizers has as `tokens`; there, BPE shows the unknown piece."""
         data = as_bytes(text)
-        if not self.normalizes or self._preparation is not None:
+        if self._preparation is not None:
+            with self.scratch() as scratch:
+                return self._preparation.tokens(scratch, data)
+        if not self.normalizes:
             return [self.id_to_piece(id_) for id_ in self.encode(data).tolist()]
         with self.scratch() as scratch:
             spans = scratch.encode_spans(data)
@@ -308,33 +313,11 @@ class Tokenizer(Sampling):
         """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
 
         An eod id without a piece decodes to nothing, a fallback id without one to U+FFFD. SentencePiece: the first
-        space goes if the model adds or removes such, byte pieces are their bytes, control symbols nothing. Hugging
-        Face: what the file's decoders make of them, without special tokens.
+        space goes if the model adds or removes such, byte pieces are their bytes, control symbols nothing; then the
+        model's denormalizer, if it has one. Hugging Face: what the file's decoders make of them, no special tokens.
         """
-        if self._preparation is not None:
-            return self._decode_prepared(ids, True, None).encode("utf-8", "pyunitok.bytes")
         array = as_ids(ids, self.dtype)
-        data, _ = self.model.decode_batch(array, np.array([0, len(array)], np.int64))
-        return self.denormalize(data.tobytes())
-
-    def reference(self, text: bytes) -> bytes:
-        """What decode_bytes(encode(text)) must give, to verify by: the text or, where the model is not lossless, its
-        normalized form with spaces for U+2581; where unknown characters are lost, what encoding leaves of it."""
-        if self.lossless:
-            return text
-        if self._is_nfc:
-            return nfc.normalize(text)
-        if self._preparation is not None:
-            return self.decode_bytes(self.encode(text))
-        flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
-        if not self.normalizes or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
-            return self.decode_bytes(self.encode(text))
-        spaced = self.model.normalize(text).replace("\u2581".encode(), b" ")
-        if flags & known["remove_extra_whitespaces"]:
-            spaced = spaced.lstrip(b" ")
-        elif flags & known["add_dummy_prefix"]:
-            spaced = spaced.removeprefix(b" ")
-        return self.denormalize(spaced)
+        return self.decode_documents(array, np.array([0, len(array)], np.int64))[0].tobytes()
 
     def decode_batch(self, ids: Packed) -> Packed:
         """Many sequences of ids (a Packed of dtype, offsets [n + 1]) to a Packed of uint8, offsets [n + 1].
@@ -343,25 +326,65 @@ class Tokenizer(Sampling):
         """
         if not isinstance(ids, Packed) or ids.data.dtype != self.dtype:
             raise TypeError(f"expected a Packed of {self.dtype}")
-        if self._preparation is not None:
-            return Packed.from_documents(self.decode_bytes(item) for item in ids)
-        decoded = Packed(*self.model.decode_batch(ids.data, ids.offsets))
-        if self.about.denormalization is None:
-            return decoded
-        return Packed.from_documents(self.denormalize(item.tobytes()) for item in decoded)
+        return Packed(*self.decode_documents(ids.data, ids.offsets))
 
     def decode_documents(
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
     ) -> tuple[_ffi.Bytes, Offsets]:
-        """_ffi.Model.decode_batch, by the decoders of a tokenizer.json where there are such. For the rooms of this
-        package."""
-        if self._preparation is None:
+        """The bytes of many documents, as _ffi.Model.decode_batch: all that is decoded to bytes goes through here.
+
+        Internal. A document must be whole where decodes_whole says so.
+        """
+        if self._preparation is None and self.about.denormalization is None:
             return self.model.decode_batch(ids, offsets, drop_last=drop_last, separator=separator)
-        self.model.decode_batch(ids, offsets, drop_last=drop_last)  # names an id without a meaning, by its position
-        ends = (offsets[1:] - drop_last).tolist()
-        parts = [self.decode_bytes(ids[a:b]) + separator for a, b in zip(offsets.tolist(), ends, strict=False)]
+        data, bounds = self.model.decode_batch(ids, offsets, drop_last=drop_last)  # names an id without a meaning
+        if self._preparation is None:
+            parts = [self.denormalize(data[a:b].tobytes()) + separator for a, b in pairwise(bounds.tolist())]
+        else:
+            ends = (offsets[1:] - drop_last).tolist()
+            items = [ids[begin:end].tolist() for begin, end in zip(offsets.tolist(), ends, strict=False)]
+            texts = [self._preparation.decode(item, True) for item in items]
+            parts = [text.encode("utf-8", "pyunitok.bytes") + separator for text in texts]
         packed = Packed.from_documents(parts)
         return packed.data, packed.offsets
+
+    def reference(self, text: bytes) -> bytes:
+        """What decode_bytes(encode(text)) must give, to verify by.
+
+        The text, where the model is lossless. Its normalized form with spaces for U+2581, where that is certain to come
+        back. Else what encoding and decoding leave of it: unknown characters, for instance, are lost.
+        """
+        if self.lossless:
+            return text
+        if self._is_nfc:
+            return nfc.normalize(text)
+        if not self._keeps_normalized:
+            return self.decode_bytes(self.encode(text))
+        spaced = self.model.normalize(text).replace(_SPACE, b" ")
+        if self.model.info.flags & _ffi.MODEL_FLAGS["remove_extra_whitespaces"]:
+            spaced = spaced.lstrip(b" ")
+        elif self.model.info.flags & _ffi.MODEL_FLAGS["add_dummy_prefix"]:
+            spaced = spaced.removeprefix(b" ")
+        return self.denormalize(spaced)
+
+    @cached_property
+    def _keeps_normalized(self) -> bool:
+        """Whether every normalized text comes back from its ids, U+2581 as a space.
+
+        Byte pieces spell what no piece covers, but U+2581 that they spell does not become a space: so it must be a
+        piece, and words, which are spelled whole, are out. Where spaces are removed, the decoder takes one U+2581 off
+        each piece that a text begins with: so none may begin with two.
+        """
+        flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
+        is_plain = self.normalizes and self._preparation is None and self.kind != "word"
+        if not is_plain or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
+            return False
+        spec = self.model.spec()
+        data, bounds = spec["data"].tobytes(), spec["offsets"].tolist()
+        types = [t for t, a, b in zip(spec["types"], bounds, bounds[1:], strict=False) if data[a:b] == _SPACE]
+        if not set(types) & {NORMAL, USER_DEFINED}:
+            return False
+        return not flags & known["remove_extra_whitespaces"] or not any(data.startswith(2 * _SPACE, a) for a in bounds)
 
     def _decode_prepared(self, ids: Iterable[int], skip_special: bool, broken: str | None) -> str:
         """With `broken` for each byte that is part of no character; None: as a lone surrogate."""
@@ -421,8 +444,9 @@ class Tokenizer(Sampling):
 
     @property
     def decodes_whole(self) -> bool:
-        """Whether the ids of a document must be decoded together: the decoders of a tokenizer.json."""
-        return self._preparation is not None
+        """Whether the ids of a document must be decoded together: for SentencePiece, the first space is not as others;
+        denormalizers and the decoders of a tokenizer.json see the whole text."""
+        return self._preparation is not None or self.normalizes
 
     @property
     def lossless(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import pickle
 import random
@@ -15,7 +16,7 @@ import pytest
 from conftest import fewer
 from hypothesis import given
 from hypothesis import strategies as st
-from sentencepiece_pairs import INPUTS, KINDS, MAYBE, PAIRS, TOYS, WORDS, agree, outcome, reference
+from sentencepiece_pairs import INPUTS, KINDS, MAYBE, PAIRS, TOYS, WORDS, agree, outcome, reference, toy_proto
 from toys import models as toy_models
 from toys.sentencepieces import shared_paths
 
@@ -243,6 +244,14 @@ def test_unknown_words_as_bytes() -> None:
     """A word is many bytes, and one of its spaces three of them."""
     for text in ["aa", "日aa ab aa", "aa " * 3]:
         agree(PAIRS["word-1"], "encode", text, return_type="serialized_proto")
+
+
+def test_protos_of_words_with_spaces_as_suffixes() -> None:
+    """Of byte pieces, the last of a word has the surface; words begin with a space all the same."""
+    data = toy_proto("word", byte_fallback=True, treat_whitespace_as_suffix=True).SerializeToString()
+    pair = tuple(m.SentencePieceProcessor(model_proto=data) for m in (spm, reference))
+    for letters in itertools.product("a\u00e9 ", repeat=4):
+        agree(pair, "encode", "".join(letters), return_type="serialized_proto")
 
 
 def test_texts_that_become_longer() -> None:

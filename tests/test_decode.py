@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,28 @@ from conftest import find_shared
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle import sentencepiece as oracle
-from toys.sentencepieces import BPE, CONTROL, NORMAL, REFUSALS, SPACE, UNUSED, USER_DEFINED, make, shared_paths
+from test_pipeline import run
+from toys.sentencepieces import (
+    BPE,
+    CHAR,
+    CONTROL,
+    NORMAL,
+    REFUSALS,
+    SPACE,
+    UNIGRAM,
+    UNUSED,
+    USER_DEFINED,
+    WORD,
+    charsmap,
+    make,
+    shared_paths,
+)
 
 from pyunitok import IdError, Packed, Tokenizer
+from pyunitok.corpus.inputs import find
+from pyunitok.tokens import detokenize as detokenize_module
+from pyunitok.tokens.detokenize import detokenize
+from pyunitok.tokens.verify_text import sources_of, verify_text
 from pyunitok.vocab import sentencepiece
 
 PIECES = [SPACE, SPACE + b"a", b"a", SPACE + SPACE + b"b", b"c" + SPACE, b" ", "\u00e9".encode(), SPACE * 3, b"ab"]
@@ -106,3 +126,96 @@ def test_an_id_without_piece_is_named() -> None:
     tok = build(sentencepiece.read(make([(b"a", 0.0, NORMAL)]).SerializeToString(), "toy.model"))
     with pytest.raises(IdError, match="id 9 at position 2"):
         tok.decode([0, 0, 9])
+
+
+# ------------------------------------------------------------------------------- one way to decode, to verify by ----
+
+
+@st.composite
+def any_model(draw: st.DrawFn) -> Any:
+    """With or without U+2581 as a piece, pieces that begin with two, words, spaces as suffixes, a denormalizer."""
+    kind = draw(st.sampled_from([UNIGRAM, BPE, WORD, CHAR]))
+    texts = draw(st.lists(st.sampled_from([*PIECES, b"b", SPACE * 2, b"a" + SPACE]), unique=True, max_size=6))
+    types = st.sampled_from([NORMAL, NORMAL, USER_DEFINED, UNUSED])
+    pieces = [(b"x", -1.0, NORMAL), *((text, -1.0 - k, draw(types)) for k, text in enumerate(texts))]
+    proto = make(
+        pieces, model_type=kind, byte_fallback=draw(st.booleans()),
+        treat_whitespace_as_suffix=draw(st.booleans()), allow_whitespace_only_pieces=draw(st.booleans()),
+    )  # fmt: skip
+    spec = proto.normalizer_spec
+    spec.add_dummy_prefix, spec.remove_extra_whitespaces = draw(st.booleans()), draw(st.booleans())
+    spec.escape_whitespaces = draw(st.sampled_from([True, True, False]))
+    if draw(st.booleans()):
+        proto.denormalizer_spec.precompiled_charsmap = charsmap({b"ab": b"AB", b"a": b"A", b"b b": b"bbb"})
+        proto.denormalizer_spec.add_dummy_prefix = proto.denormalizer_spec.escape_whitespaces = False
+        proto.denormalizer_spec.remove_extra_whitespaces = draw(st.booleans())
+    return proto
+
+
+WORDS = st.sampled_from(["a", "b", "ab", " ", "  ", "\u2581", "\u00e9", "x", "\u732b", "b b"])
+TEXTS = st.lists(WORDS, max_size=8).map("".join)
+BARE_BYTES = make([(b"a", -1.0, NORMAL), (b"b", -1.0, NORMAL)], byte_fallback=True)  # U+2581 is no piece
+
+
+@example(proto=BARE_BYTES, texts=["a b c"])
+@example(proto=make([(SPACE, -1.0, NORMAL), (SPACE * 2, -1.0, NORMAL)], byte_fallback=True), texts=["\u2581\u2581a"])
+@given(any_model(), st.lists(TEXTS, min_size=1, max_size=4))
+def test_all_that_decodes_agrees(proto: Any, texts: list[str]) -> None:
+    """Decoding by any method, the reference that verifying holds against it, and sentencepiece.
+
+    verify called correct ids broken where byte pieces spell U+2581, and for models with a denormalizer.
+    """
+    data = proto.SerializeToString()
+    tokenizer = build(sentencepiece.read(data, "toy"))
+    reference = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
+    ids = [tokenizer.encode(text) for text in texts]
+    one_by_one = [tokenizer.decode_bytes(item) for item in ids]
+    assert one_by_one == [tokenizer.reference(text.encode()) for text in texts]
+    packed = Packed(np.concatenate(ids), np.cumsum([0, *map(len, ids)]))
+    assert [item.tobytes() for item in tokenizer.decode_batch(packed)] == one_by_one
+    decoded, offsets = tokenizer.decode_documents(packed.data, packed.offsets, separator=b"|")
+    assert decoded.tobytes() == b"".join(item + b"|" for item in one_by_one) and offsets[-1] == len(decoded)
+    for item, decoded in zip(ids, one_by_one, strict=True):
+        text = decoded.decode("utf-8", "replace")
+        assert tokenizer.decode(item, "replace") == reference.decode(item.tolist()) == text
+
+
+@pytest.mark.parametrize("text", ["a b c\n\nab", "  b", "\u2581"])
+@pytest.mark.parametrize("denormalizes", [False, True])
+def test_verify_and_detokenize_of_correct_ids(text: str, denormalizes: bool, tmp_path: Path) -> None:
+    proto = make([(b"a", -1.0, NORMAL), (b"b", -1.0, NORMAL)], byte_fallback=True)
+    if denormalizes:
+        proto.denormalizer_spec.precompiled_charsmap = charsmap({b"a": b"A"})
+    (tmp_path / "toy.model").write_bytes(proto.SerializeToString())
+    (tmp_path / "in.txt").write_text(text)
+    tokenizer = Tokenizer.from_file(tmp_path / "toy.model")
+    array = run(tokenizer, [tmp_path / "in.txt"], tmp_path / "ids", verify=True, eod_id=2)
+    assert verify_text(array, tokenizer, sources_of(array.manifest.inputs, find([str(tmp_path / "in.txt")]))) is None
+    out = io.BytesIO()
+    detokenize(array, tokenizer, out, lambda n: None)
+    assert out.getvalue() == array.text_bytes(0) == tokenizer.decode_bytes(tokenizer.encode(text))
+
+
+def test_a_long_document_decodes_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In parts, it lost the first space of each part."""
+    monkeypatch.setattr(detokenize_module, "BATCH_IDS", 3)
+    (tmp_path / "toy.model").write_bytes(make([(SPACE + b"a", -1.0, NORMAL)]).SerializeToString())
+    (tmp_path / "in.txt").write_text("a a a a a a a")
+    tokenizer = Tokenizer.from_file(tmp_path / "toy.model")
+    array = run(tokenizer, [tmp_path / "in.txt"], tmp_path / "ids", eod_id=2)
+    out = io.BytesIO()
+    detokenize(array, tokenizer, out, lambda n: None)
+    assert out.getvalue() == b"a a a a a a a"
+
+
+@pytest.mark.parametrize("path", shared_paths(), ids=lambda path: path.stem)
+def test_shared_models_verify(path: Path) -> None:
+    """marian_nmt_joint has a denormalizer: 'Uchecked by' stood against 'Checked by'."""
+    tokenizer = Tokenizer.from_file(path)
+    reference = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=path.read_bytes())
+    for text in ["A", "Checked by  the\tQUICK \u2581 brown", "a b c", " \u00e9\u732b\U0001f600", ""]:
+        ids = tokenizer.encode(text)
+        expected = reference.decode(ids.tolist())
+        assert tokenizer.reference(text.encode()).decode("utf-8", "replace") == expected
+        decoded, _ = tokenizer.decode_documents(ids, np.array([0, len(ids)]))
+        assert decoded.tobytes().decode("utf-8", "replace") == expected

@@ -173,6 +173,8 @@ def test_random(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
                 if found is not None:
                     ids = tokenizer.encode(text, special=special, add_special=add_special).tolist()
                     assert ids == found.ids, (text, special, add_special)
+                    if special and not add_special:
+                        assert tokenizer.encode_as_pieces(text) == found.tokens
                     _check_decoding(tokenizer, other, ids)
     alone = [tokenizer.encode(text) for text in texts]
     assert [item.tolist() for item in tokenizer.encode_batch(texts)] == [ids.tolist() for ids in alone]
@@ -355,7 +357,7 @@ def test_example(tmp_path: Path) -> None:
     assert tokenizer.encode("a ab</s>[X]  b").tolist() == [4, 1, 5, 6, 7, 1, 3]
     assert tokenizer.encode("a</s>", special=False).tolist()[-1] == 6  # a piece of the vocabulary, too
     assert tokenizer.encode("a", add_special=True).tolist() == [4, 6]
-    assert tokenizer.encode_as_pieces("a z") == ["▁a", "▁", "<unk>"]
+    assert tokenizer.encode_as_pieces("a z") == ["▁a", "▁", "z"]
     assert tokenizer.decode([4, 5, 6]) == "aab" and tokenizer.decode([4, 5, 6], skip_special=False) == "aab</s>"
     assert (tokenizer.vocab_size, tokenizer.eod_id, tokenizer.unk_id, tokenizer.id_to_piece(7)) == (8, 6, 0, "[X]")
     assert tokenizer.piece_to_id("[X]") == 7 and not tokenizer.lossless and tokenizer.split(b"a a a a") == 0
@@ -483,6 +485,19 @@ def test_metaspace_first(normalizers_: list[dict[str, Any]], before: list[dict[s
     other, tokenizer = theirs(document), load(document)
     for text in FIRST:
         assert tokenizer.encode(text).tolist() == other.encode(text).ids, text
+
+
+def test_pieces_are_those_of_tokenizers() -> None:
+    """Unknown characters and the whitespace that added tokens take along showed as <unk>, or not at all."""
+    tokens = [added("[M]", 7, lstrip=True, rstrip=True), added("[n]", 8, normalized=True, rstrip=True)]
+    for document in [
+        model(added_tokens=tokens), model(added_tokens=tokens, pre_tokenizer=METASPACE_FIRST),
+        model(added_tokens=tokens, model=toy.bpe(random.Random(3))),
+    ]:  # fmt: skip
+        for text in ["a  [M]\n b", "xyz日a", "<unk>x", "a[n]  b", "", " [M] [n] "]:
+            found = answer(theirs(document).encode, text)
+            if found is not None:
+                assert load(document).encode_as_pieces(text) == found.tokens, text
 
 
 def test_added_tokens_are_numbered_as_in_tokenizers() -> None:

@@ -33,7 +33,7 @@ KINDS = {
 def _lossless(tokenizer: Tokenizer) -> str:
     if tokenizer.lossless:
         return "yes: any bytes come back exactly"
-    if tokenizer.decodes_whole:
+    if (tokenizer.about.prepare or {}).get("format"):
         return "no: text comes back as it is normalized, as far as the decoders of the file undo it"
     if tokenizer.about.prepare:
         return "no: text comes back in Unicode's form NFC"

@@ -26,13 +26,12 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.errors import VocabularyError
 from pyunitok.vocab.nfc import PREPARE
-from pyunitok.vocab.vocabulary import Vocabulary
+from pyunitok.vocab.vocabulary import CONTROL, NORMAL, UNUSED, Vocabulary
 
 SPECIAL = {"pad": 0, "bos": 1, "eos": 2}
 SPECIAL_PIECES = ("<pad>", "<bos>", "<eos>")
 FLAGS = sum(_ffi.MODEL_FLAGS[name] for name in ("float64", "bytes", "restart_after_newline"))
 COUNT_MAX = 2**64  # numpy has no logarithm of larger integers
-_NORMAL, _CONTROL, _UNUSED = 1, 3, 5
 
 Count = int | float
 Entries = dict[bytes, tuple[int, Count]]  # piece: (id, count)
@@ -107,7 +106,7 @@ def vocabulary_of(entries: Entries, name: str, flags: int = FLAGS) -> Vocabulary
         [*(piece.encode() for piece in SPECIAL_PIECES), *entries], np.array([*SPECIAL.values(), *ids], np.int64),
         eod_id=SPECIAL["eos"], eod_piece=SPECIAL_PIECES[2], name=name, kind="unigram", flags=flags,
         scores=np.concatenate((np.zeros(n_special), scores)),
-        types=np.concatenate((np.full(n_special, _CONTROL), np.where(unused, _UNUSED, _NORMAL))).astype(np.uint8),
+        types=np.concatenate((np.full(n_special, CONTROL), np.where(unused, UNUSED, NORMAL))).astype(np.uint8),
         special=SPECIAL, prepare=PREPARE, count_total=total,
     )  # fmt: skip
 
@@ -145,7 +144,7 @@ def counted(vocabulary: Vocabulary) -> Entries:
     if total is None or vocabulary.scores is None or vocabulary.types is None:
         raise VocabularyError(f"{name}: the counts that its scores were made of are not known")
     n_special = len(SPECIAL_PIECES)
-    scores, unused = vocabulary.scores[n_special:], vocabulary.types[n_special:] == _UNUSED
+    scores, unused = vocabulary.scores[n_special:], vocabulary.types[n_special:] == UNUSED
     numbers = np.where(unused, 0, np.rint(np.exp(scores + np.log(total))))
     counts: list[Count] = [int(number) for number in numbers.tolist()]
     if sum(counts) != total or not np.array_equal(scores_of(counts, total)[0], scores):

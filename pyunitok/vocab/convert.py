@@ -21,7 +21,7 @@ from pyunitok import _ffi
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import VocabularyError
 from pyunitok.vocab import bytepiece, rwkv, sentencepiece_proto
-from pyunitok.vocab.vocabulary import About, Vocabulary
+from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, About, Vocabulary
 
 FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv")
 
@@ -38,7 +38,6 @@ _SENTENCEPIECE_FLAGS = (
     "merge_unknown",
 )  # fmt: skip
 _MODEL_TYPES = {"unigram": 1, "bpe": 2, "word": 3, "char": 4}
-_NORMAL, _UNKNOWN, _CONTROL, _UNUSED, _BYTE = 1, 2, 3, 5, 6
 _SPACE = "\u2581"
 
 
@@ -188,7 +187,7 @@ def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
     if sorted(by_id) != list(range(len(by_id))):
         raise VocabularyError(f"{name}: the ids must be 3, 4, 5, … without gaps")
     proto = sentencepiece_proto.message("ModelProto")()
-    for piece, type_ in ((b"<unk>", _UNKNOWN), (b"<s>", _CONTROL), (b"</s>", _CONTROL)):
+    for piece, type_ in ((b"<unk>", UNKNOWN), (b"<s>", CONTROL), (b"</s>", CONTROL)):
         proto.pieces.add(piece=piece, score=0, type=type_)
     pieces, more = pieces_of(vocabulary), []
     for id_ in range(len(bytepiece.SPECIAL_PIECES), len(by_id)):
@@ -196,17 +195,17 @@ def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
         piece, score = pieces[k], vocabulary.scores[k]
         byte_piece = b"<0x%02X>" % piece[0]
         if len(piece) == 1 and len(repr(piece)) != 4:  # all but printable ASCII without the backslash
-            proto.pieces.add(piece=byte_piece, score=score, type=_BYTE)
+            proto.pieces.add(piece=byte_piece, score=score, type=BYTE)
             continue
         if len(piece) == 1:
             more.append(byte_piece)
         text = _escaped(piece, id_, name)
-        if vocabulary.types[k] == _UNUSED:
-            proto.pieces.add(piece=text, score=0, type=_UNUSED)
+        if vocabulary.types[k] == UNUSED:
+            proto.pieces.add(piece=text, score=0, type=UNUSED)
         else:
             proto.pieces.add(piece=text, score=score)
     for byte_piece in more:
-        proto.pieces.add(piece=byte_piece, score=-100, type=_BYTE)
+        proto.pieces.add(piece=byte_piece, score=-100, type=BYTE)
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
     trainer.model_type, trainer.vocab_size = _MODEL_TYPES["unigram"], len(proto.pieces)
     trainer.split_by_unicode_script, trainer.byte_fallback = False, True

@@ -13,11 +13,10 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab import sentencepiece_proto
-from pyunitok.vocab.vocabulary import Vocabulary
+from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Vocabulary
 
 looks_like_model = sentencepiece_proto.looks_like_model
 
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 _UNIGRAM, _BPE, _WORD, _CHAR = 1, 2, 3, 4
 _KINDS = {_UNIGRAM: "unigram", _BPE: "bpe", _WORD: "word", _CHAR: "char"}
 PIECE_BYTES_MAX = 7999

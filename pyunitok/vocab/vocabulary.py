@@ -12,6 +12,8 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.errors import VocabularyError
 
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of pieces, as in csrc/unitok.h
+
 
 @dataclass(frozen=True)
 class About:

@@ -8,7 +8,8 @@ from itertools import groupby
 import numpy as np
 
 from pyunitok._ffi import Offsets
-from pyunitok.vocab.sentencepiece import BYTE, SentencePieceModel
+from pyunitok.vocab.sentencepiece import SentencePieceModel
+from pyunitok.vocab.vocabulary import BYTE
 
 
 def align(model: SentencePieceModel, ids: Sequence[int], normalized: bytes, offsets: Sequence[int]) -> Offsets:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyunitok.compat.sentencepiece.text import EncodedText, Token
-from pyunitok.vocab.sentencepiece import BYTE, CONTROL
+from pyunitok.vocab.vocabulary import BYTE, CONTROL
 
 if TYPE_CHECKING:
     from pyunitok.compat.sentencepiece.engine import Engine

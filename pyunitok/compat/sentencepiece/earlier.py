@@ -13,7 +13,7 @@ from pyunitok.compat.sentencepiece.processor import CurrentProcessor
 from pyunitok.compat.sentencepiece.results import IMMUTABLE, Given, convert, with_places
 from pyunitok.compat.sentencepiece.rewriting import parse_options
 from pyunitok.compat.sentencepiece.spelling import in_both_spellings
-from pyunitok.vocab.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 
 _FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 _BOOLEANS = {"1": True, "true": True, "True": True, "0": False, "false": False, "False": False}

@@ -18,7 +18,7 @@ from pyunitok.compat.sentencepiece.text import EncodedText
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.vocab import sentencepiece
-from pyunitok.vocab.sentencepiece import BYTE, UNKNOWN, USER_DEFINED
+from pyunitok.vocab.vocabulary import BYTE, UNKNOWN, USER_DEFINED
 
 NBEST_MAX = 512
 _NO_PIECE = 0  # the type of an id that is none
@@ -142,9 +142,7 @@ class Engine:
             return False
         if self.model.kind != "word":
             return normalized[at] & 0xC0 == 0x80
-        if self.model.flags & _ffi.MODEL_FLAGS["whitespace_as_suffix"]:
-            return not normalized.endswith(decoding.SPACE, 0, at)
-        return not normalized.startswith(decoding.SPACE, at)
+        return not normalized.startswith(decoding.SPACE, at)  # words begin there, treat_whitespace_as_suffix or not
 
     # ---------------------------------------------------------------------------------- n-best and sampling ------
 

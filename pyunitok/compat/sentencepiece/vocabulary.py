@@ -10,7 +10,7 @@ import numpy as np
 from pyunitok.compat.sentencepiece import arguments
 from pyunitok.compat.sentencepiece.engine import Engine
 from pyunitok.compat.sentencepiece.spelling import in_both_spellings
-from pyunitok.vocab.sentencepiece import BYTE, CONTROL, UNUSED
+from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNUSED
 
 
 @in_both_spellings

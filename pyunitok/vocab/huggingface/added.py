@@ -79,8 +79,9 @@ class Finder:
             where.refuse("two tokens are the same once normalized", "added_tokens")
         self.regex = _alternatives(list(self._tokens))
 
-    def split(self, text: str, special: bool) -> Iterator[tuple[int, str | int]]:
-        """(where it begins, a part of the text or the id of a token), as AddedVocabulary::find_matches."""
+    def split(self, text: str, special: bool) -> Iterator[tuple[int, int, int | None]]:
+        """The parts of a text, (begin, end, None), and the tokens between them, (begin, end, id), with the whitespace
+        that these take along; as AddedVocabulary::find_matches."""
         done = 0
         for match in self.regex.finditer(text) if self.regex else ():
             begin, end = match.span()
@@ -94,11 +95,11 @@ class Finder:
                 assert space is not None
                 end = space.end()
             if done < begin:
-                yield done, text[done:begin]
-            yield begin, token.id
+                yield done, begin, None
+            yield begin, end, token.id
             done = end
         if done != len(text):
-            yield done, text[done:]
+            yield done, len(text), None
 
     def search_bytes(self) -> re.Pattern[bytes] | None:
         """Finds any of them in UTF-8."""

@@ -18,9 +18,8 @@ from pyunitok.errors import ModelFormatError, ModelWarning, VocabularyError
 from pyunitok.vocab.huggingface import added, decoders, direct, normalizers, pretokenizers, unigram
 from pyunitok.vocab.huggingface.fields import Fields, optional
 from pyunitok.vocab.huggingface.preparation import FORMAT
-from pyunitok.vocab.vocabulary import Vocabulary
+from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, Vocabulary
 
-_NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6
 _SCORE_MAX = 1e30
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 _KEYS = (*_PARTS, "version", "truncation", "padding", "added_tokens", "model")
@@ -127,17 +126,17 @@ def _pack(model: _Model, more: list[tuple[str, int]], name: str, *, eod_id: int 
     keep = [k for k, piece in enumerate(model.pieces) if piece]
     pieces = [model.pieces[k].encode() for k in keep] + [content.encode() for content, _ in more]
     ids = [model.ids[k] for k in keep] + [id_ for _, id_ in more]
-    types = [_NORMAL if last[model.pieces[k]] == k else _CONTROL for k in keep] + [_CONTROL] * len(more)
+    types = [NORMAL if last[model.pieces[k]] == k else CONTROL for k in keep] + [CONTROL] * len(more)
     scores = None
     if model.scores is not None:
         least = min(model.scores)  # which an unknown character's score is counted from: it must be among those of C
         scores = [model.scores[k] for k in keep] + [least] * len(more)
     if model.flags & _ffi.MODEL_FLAGS["byte_pieces_match"]:
-        types = [_BYTE if re.fullmatch(rb"<0x[0-9A-F]{2}>", piece) and type_ == _NORMAL else type_
+        types = [BYTE if re.fullmatch(rb"<0x[0-9A-F]{2}>", piece) and type_ == NORMAL else type_
                  for piece, type_ in zip(pieces, types, strict=True)]  # fmt: skip
     for k, id_ in enumerate(ids):
         if id_ == model.unknown:
-            types[k] = _UNKNOWN
+            types[k] = UNKNOWN
             if scores is not None:
                 scores[k] = least
     shown = dict(zip(ids, pieces, strict=True))

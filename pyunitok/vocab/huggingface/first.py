@@ -13,6 +13,7 @@ Here stands, for each kind of normalizer, how `first` of the text before becomes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 
 Change = tuple[str, int]  # a character; 0: in place of one, 1: inserted, -n: in place of one and the n after it
 
@@ -31,12 +32,12 @@ def stripped(text: str, normalized: str, first: int, n_left: int) -> int:
 
 
 def composed(text: str, normalized: str, first: int, normalize: Callable[[str], str]) -> int:
-    """NFC and its like: a character has the offset of what it was made of, if nothing later moved or joined it."""
-    if not first or not normalized:
-        return 0
+    """NFC and its like: characters have the offset of what they were made of, up to the place where later ones join
+    them. What stands there has the offset of the character that it replaces, or else of what joined."""
     alone = normalize(text[:first])
     n = next((k for k, (a, b) in enumerate(zip(alone, normalized, strict=False)) if a != b), len(alone))
-    return max(1, min(n, len(normalized)))
+    replaced = {0, *accumulate(len(normalize(character)) for character in text[:first])} if n < len(alone) else ()
+    return min(n + (n in replaced), len(normalized))
 
 
 def replaced(first: int, matches: Iterable[tuple[int, int]], n_content: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -105,17 +106,46 @@ class Preparation:
     def parts(self, data: bytes, special: bool) -> list[Part]:
         """What a text becomes. Invalid UTF-8 becomes U+FFFD, one a byte."""
         ret: list[Part] = []
-        for begin, raw in self._raw.split(data.decode("utf-8", "pyunitok.replace"), special):
-            if isinstance(raw, int):
-                ret.append(raw)
-                continue
-            text, first = self._normalize_first(raw, 1 if begin == 0 else 0)
-            for start, part in self._cooked.split(text, special):
-                if isinstance(part, int):
-                    ret.append(part)
-                else:
-                    self._add(ret, part, min(max(first - start, 0), len(part)))
+        for text, first, id_ in self._walk(data, special):
+            if id_ is None:
+                self._add(ret, text, first)
+            else:
+                ret.append(id_)
         return ret
+
+    def _walk(self, data: bytes, special: bool) -> Iterator[tuple[str, int, int | None]]:
+        """(text, how many of its characters are first, None): normalized text; (text, 0, id): an added token."""
+        whole = data.decode("utf-8", "pyunitok.replace")
+        for begin, end, id_ in self._raw.split(whole, special):
+            if id_ is not None:
+                yield whole[begin:end], 0, id_
+                continue
+            text, first = self._normalize_first(whole[begin:end], 1 if begin == 0 else 0)
+            for start, stop, token in self._cooked.split(text, special):
+                yield text[start:stop], min(max(first - start, 0), stop - start), token
+
+    def tokens(self, scratch: _ffi.Scratch, data: bytes) -> list[str]:
+        """A text's pieces as tokenizers shows them: added tokens and what Unigram does not know as they stand in the
+        text; BPE's as in the vocabulary."""
+        assert isinstance(scratch, Scratch)
+        ret: list[str] = []
+        for text, first, id_ in self._walk(data, True):
+            if id_ is not None:
+                ret.append(text)
+                continue
+            pieces = [piece.encode() for piece in self.pieces(text, first)]
+            ids, bounds = scratch.encode_texts([self._for_c(piece) for piece in pieces])
+            for piece, begin, end in zip(pieces, bounds.tolist(), bounds[1:].tolist(), strict=False):
+                found = ids[begin:end].tolist()
+                is_unigram = self._model.info.kind == _ffi.KINDS["unigram"]
+                if is_unigram and (self._needs_reference(piece) or self._unknown_id in found):
+                    ret += self._reference().tokens(piece)
+                else:
+                    ret += [(self._model.piece(id_) or b"").decode() for id_ in found]
+        return ret
+
+    def _for_c(self, piece: bytes) -> bytes:
+        return piece.replace(_SPACE, b" ") if self._is_compact else piece
 
     def _add(self, parts: list[Part], text: str, first: int) -> None:
         if self._splits_words and pretokenizers.SPACE not in text:
@@ -136,7 +166,7 @@ class Preparation:
             if self._needs_reference(data):
                 parts.append(self._reference().encode(data))
             else:
-                parts.append(data.replace(_SPACE, b" ") if self._is_compact else data)
+                parts.append(self._for_c(data))
 
     def _needs_reference(self, data: bytes) -> bool:
         return self._is_reference or (self._unknown is not None and self._unknown in data)
@@ -227,7 +257,7 @@ class Scratch(_ffi.Scratch):
 
     def _encode_parts(self, parts: list[Part]) -> Ids:
         texts = [part for part in parts if isinstance(part, bytes)]
-        ids, bounds = self._encode_texts(texts)
+        ids, bounds = self.encode_texts(texts)
         if len(texts) == len(parts):
             return ids
         arrays: list[Any] = []
@@ -241,7 +271,8 @@ class Scratch(_ffi.Scratch):
         ret: Ids = np.concatenate(arrays)
         return ret
 
-    def _encode_texts(self, texts: list[bytes]) -> tuple[Ids, Offsets]:
+    def encode_texts(self, texts: list[bytes]) -> tuple[Ids, Offsets]:
+        """The ids of prepared texts, and where those of each begin and end."""
         data = np.frombuffer(b"".join(texts), np.uint8)
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])

@@ -43,6 +43,17 @@ class Unigram:
 
     def encode(self, text: bytes) -> list[int]:
         """The ids of a piece of UTF-8."""
+        return [id_ for part in self._parts(text) for id_ in self._ids(part)]
+
+    def tokens(self, text: bytes) -> list[str]:
+        """The same as they are shown: the characters themselves, but for those that become bytes."""
+        ret: list[str] = []
+        for part in self._parts(text):
+            is_spelled = part not in self._scores and self._bytes and min(self._bytes[byte] for byte in part) >= 0
+            ret += [f"<0x{byte:02X}>" for byte in part] if is_spelled else [part.decode()]
+        return ret
+
+    def _parts(self, text: bytes) -> list[bytes]:
         best: list[tuple[float, int, int] | None] = [(0.0, 0, 0)] + [None] * len(text)  # sum, where it begins, id
         for begin in range(len(text)):
             here = best[begin]
@@ -57,7 +68,7 @@ class Unigram:
                     _improve(best, end, found[1] + here[0], begin, found[0])
             if not has_single:
                 _improve(best, begin + n_char, self._least + here[0], begin, self._unknown)
-        return [id_ for part in self._path(text, best) for id_ in self._ids(part)]
+        return self._path(text, best)
 
     def _path(self, text: bytes, best: list[tuple[float, int, int] | None]) -> list[bytes]:
         """The pieces, with adjacent unknowns joined."""
