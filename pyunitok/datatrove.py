@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,9 @@ import numpy as np
 from datatrove.data import Document
 from datatrove.pipeline.base import PipelineStep
 
-import pyunitok
-from pyunitok.disk.journal import Identity
-from pyunitok.disk.output import Output
-from pyunitok.run.pipeline import describe_model
+from pyunitok.run.identity import Identity
+from pyunitok.run.output import Output
+from pyunitok.run.plan import describe_model
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import InputRecord, Manifest
 
@@ -55,45 +53,51 @@ class Tokenize(PipelineStep):  # type: ignore[misc]
         eod = tokenizer.eod_id if self._eod == "model" else self._eod
         self._folder.mkdir(parents=True, exist_ok=True)
         out = self._folder / f"{rank:0{len(str(world_size - 1))}}.u{8 * tokenizer.dtype.itemsize}"
-        record = InputRecord(f"datatrove, rank {rank} of {world_size}", "documents", "none")
-        with Output(out, Identity({"command": "datatrove"}, []), overwrite=True) as output:
-            waiting, n_waiting = list[bytes](), 0
+        with Output(out, Identity.of({"command": "datatrove"}, []), overwrite=True) as output:
+            writer = _Writer(output, tokenizer, eod)
             for document in data:
                 with self.track_time():
-                    waiting.append(document.text.encode())
-                    n_waiting += len(waiting[-1])
+                    writer.append(document.text.encode())
                     self.update_doc_stats(document)
-                    if n_waiting >= BATCH_BYTES:
-                        _write(output, tokenizer, eod, waiting, record)
-                        waiting, n_waiting = [], 0
                 yield document
-            _write(output, tokenizer, eod, waiting, record)
-            output.commit(_manifest(tokenizer, eod, record))
+            output.commit(writer.finish(f"datatrove, rank {rank} of {world_size}"))
 
 
-def _write(output: Output, tokenizer: Tokenizer, eod: Any, documents: list[bytes], record: InputRecord) -> None:
-    packed = tokenizer.encode_batch(documents, threads=1)
-    eods = np.array([] if eod is None else [eod], packed.data.dtype)
-    for ids in packed:
-        ids = np.concatenate((ids, eods))
-        record.tokens += len(ids)
-        output.ids.write(ids.view(np.uint8).data)
-        output.ends.write(np.array([record.tokens], "<u8").view(np.uint8).data)
-    record.documents += len(documents)
-    record.bytes += sum(map(len, documents))
+class _Writer:
+    """Documents into a token file, some at a time."""
 
+    def __init__(self, output: Output, tokenizer: Tokenizer, eod: Any) -> None:
+        self._output, self._tokenizer, self._eod = output, tokenizer, eod
+        self._waiting: list[bytes] = []
+        self._n_waiting = self._n_bytes = self._n_tokens = self._n_documents = 0
 
-def _manifest(tokenizer: Tokenizer, eod: Any, record: InputRecord) -> Manifest:
-    return Manifest(
-        model=describe_model(tokenizer),
-        eod=eod,
-        tokens=record.tokens,
-        documents=record.documents,
-        bytes=record.bytes,
-        inputs=[record],
-        hash={},
-        dtype=tokenizer.dtype.newbyteorder("<").str,
-        algorithm=tokenizer.algorithm,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        pyunitok=pyunitok.__version__,
-    )
+    def append(self, text: bytes) -> None:
+        self._waiting.append(text)
+        self._n_waiting += len(text)
+        if self._n_waiting >= BATCH_BYTES:
+            self._flush()
+
+    def finish(self, name: str) -> Manifest:
+        """Write what waits; the manifest, with all documents as one input called `name`."""
+        self._flush()
+        record = InputRecord(
+            name, "documents", "none", bytes=self._n_bytes, text_bytes=self._n_bytes, documents=self._n_documents,
+            tokens=self._n_tokens,
+        )  # fmt: skip
+        tokenizer = self._tokenizer
+        dtype = tokenizer.dtype.newbyteorder("<").str
+        return Manifest.of(
+            [record], model=describe_model(tokenizer), eod=self._eod, dtype=dtype, algorithm=tokenizer.algorithm
+        )
+
+    def _flush(self) -> None:
+        packed = self._tokenizer.encode_batch(self._waiting, threads=1)
+        eods = np.array([] if self._eod is None else [self._eod], packed.data.dtype)
+        for ids in packed:
+            ids = np.concatenate((ids, eods))
+            self._n_tokens += len(ids)
+            self._output.ids.write(ids.view(np.uint8).data)
+            self._output.ends.write(np.array([self._n_tokens], "<u8").view(np.uint8).data)
+        self._n_documents += len(self._waiting)
+        self._n_bytes += self._n_waiting
+        self._waiting, self._n_waiting = [], 0

@@ -23,8 +23,7 @@ import numpy as np
 from pyunitok.corpus import inputs
 from pyunitok.errors import UnitokError
 from pyunitok.run.parts import files_of_parts, tokenize_in_parts
-from pyunitok.run.pipeline import Plan, Start
-from pyunitok.run.tally import Progress
+from pyunitok.run.plan import Plan, Progress, Start
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import Manifest
 

@@ -129,7 +129,7 @@ def run(spec: dict, stop_at: int | None, count_file: Path | None = None) -> None
 
 
 def kill_after_checkpoints(n_left: int) -> None:
-    from pyunitok.disk.output import Output
+    from pyunitok.run.output import Output
 
     checkpoint = Output.checkpoint
 
@@ -161,7 +161,7 @@ def outputs() -> list[bytes]:
 
 # A corpus of a megabyte has checkpoints, chunks and direct writes enough with these.
 TUNE = {
-    "pyunitok.disk.output": {"CHECKPOINT_BYTES": 60_000, "CHECKPOINT_SHARE": 0, "HASH_CHUNK_BYTES": 1 << 17},
+    "pyunitok.run.output": {"CHECKPOINT_BYTES": 60_000, "CHECKPOINT_SHARE": 0, "HASH_CHUNK_BYTES": 1 << 17},
     "pyunitok.disk.hashing": {"HASH_CHUNK_BYTES": 1 << 17},
     "pyunitok.disk.outfile": {"BUFFER_BYTES": 1 << 15, "DIRECT_FROM_BYTES": 1 << 17},
 }
@@ -215,7 +215,7 @@ def main() -> None:
     if not spec.keys() & {"points", "kills"}:
         run(spec, None)
         return
-    for module in ("cli", "run.pipeline", "disk.journal"):
+    for module in ("cli", "run.pipeline", "run.journal"):
         importlib.import_module(f"pyunitok.{module}")
     for module in ("concurrent.futures.thread", "zstandard"):
         importlib.import_module(module)

@@ -11,11 +11,11 @@ from toys import tokenfiles
 
 import pyunitok
 import pyunitok.export
-from pyunitok.disk.journal import run_of
 from pyunitok.errors import OutputError, UnitokError
 from pyunitok.export.direct import Direct
 from pyunitok.export.options import Options
-from pyunitok.run import merge, tally
+from pyunitok.run import merge
+from pyunitok.run.identity import Identity
 from pyunitok.run.shard import Shard
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.detokenize import detokenize
@@ -67,9 +67,10 @@ def _places(value, path=()):
 def _read_in_every_way(path, text, toy):
     manifest = Manifest.parse(text, "m")
     assert Manifest.parse(manifest.to_json(), "m") is not None
-    run_of(manifest).differences(run_of(manifest))
-    [str(item) for item in run_of(manifest).inputs]
-    json.dumps(tally.statistics(manifest))
+    made_by = Identity.of_manifest(manifest)
+    made_by.differences(made_by)
+    [file.description() for file in made_by.inputs]
+    json.dumps(manifest.statistics())
     merge.combined([manifest, manifest])
     path.with_name("ids.json").write_bytes(text)
     assert is_token_file(path)
@@ -80,7 +81,7 @@ def _read_in_every_way(path, text, toy):
         lambda: verify(array, toy, threads=1),
         lambda: stats(array, threads=1),
         lambda: verify_text(array, toy, sources_of(array.manifest.inputs), threads=1),
-        lambda: Direct(path.with_name("gone"), "npy", Options("ids")).finished(run_of(manifest)),
+        lambda: Direct(path.with_name("gone"), "npy", Options("ids")).finished(made_by),
     ):
         with contextlib.suppress(UnitokError):
             use()

@@ -14,10 +14,12 @@ from test_resume import environment
 
 import pyunitok
 from pyunitok.corpus import inputs
+from pyunitok.corpus.source import Source
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run import shard as shards
 from pyunitok.run.merge import merge
-from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.pipeline import tokenize
+from pyunitok.run.plan import Plan
 from pyunitok.run.shard import shard_name
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.metadata import errors_path
@@ -88,7 +90,7 @@ def test_names_sort_as_shards_do():
 
 def test_pipes_cannot_be_divided():
     with pytest.raises(InputError, match="a pipe cannot be divided"):
-        shards.take([inputs.Source("-", "none", "text", "as told", None)], 0, 2)
+        shards.take([Source("-", "text", "none")], 0, 2)
 
 
 def test_any_token_files(toy, corpus):

@@ -4,10 +4,11 @@ import time
 
 import pytest
 
-from pyunitok.disk import output
-from pyunitok.disk.journal import Identity, Journal, journal_path
-from pyunitok.disk.output import CHECKPOINT_BYTES, CHECKPOINT_SECONDS, CHECKPOINT_SHARE, Output
 from pyunitok.errors import OutputError
+from pyunitok.run import output
+from pyunitok.run.identity import Identity
+from pyunitok.run.journal import Journal, journal_path
+from pyunitok.run.output import CHECKPOINT_BYTES, CHECKPOINT_SECONDS, CHECKPOINT_SHARE, Output
 
 RUN = Identity({"eod": 1}, [])
 

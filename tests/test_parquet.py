@@ -19,7 +19,8 @@ from pyunitok.corpus.block import BadDocument
 from pyunitok.corpus.parquet import ParquetReader
 from pyunitok.corpus.position import BEGINNING
 from pyunitok.errors import InputError
-from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.pipeline import tokenize
+from pyunitok.run.plan import Plan
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.detokenize import detokenize
 
@@ -371,7 +372,7 @@ def test_through_the_pipeline(tmp_path):
     (record,) = manifest.inputs
     assert (record.format, record.text_key, record.compression) == ("parquet", "a.b", "none")
     assert record.bytes == manifest.bytes == sum(map(len, texts))
-    assert record.size == (tmp_path / "a.parquet").stat().st_size
+    assert record.size_bytes == (tmp_path / "a.parquet").stat().st_size
 
 
 def test_goes_on_after_an_interruption(tmp_path):

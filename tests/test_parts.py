@@ -13,13 +13,15 @@ from test_zst import frame
 import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.corpus.ranges import UNCOUNTED, Range, counted, followed_by
+from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import OutputLock
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run import parts as parts_module
 from pyunitok.run import units as units_module
 from pyunitok.run.merge import merge
 from pyunitok.run.parts import finished_parts, parts_folder, tokenize_in_parts
-from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.pipeline import tokenize
+from pyunitok.run.plan import Plan
 from pyunitok.run.units import MAX_UNIT_BYTES, MIN_UNIT_BYTES, default_unit_bytes, each, make_part, plan_units
 from pyunitok.sampling import Sample
 from pyunitok.tokenizer import Tokenizer
@@ -118,7 +120,7 @@ def test_what_the_units_are(toy, corpus):
     sampled = plan_units(plan_of(toy, corpus, "ids", sample=Sample(0.1, 1)), UNIT)
     assert all(unit.part == Range() for unit in sampled)
     assert default_unit_bytes(plan.sources) == MIN_UNIT_BYTES
-    source = inputs.Source("x", "none", "text", "", 1 << 50)
+    source = Source("x", "text", "none", 1 << 50)
     assert default_unit_bytes([source]) == MAX_UNIT_BYTES
 
 
@@ -241,13 +243,13 @@ def test_what_is_refused(toy, corpus):
     with pytest.raises(OutputError, match="exists, and was made by another command"):
         tokenize_in_parts(plan_of(toy, corpus, "ids", eod_id=None), unit_bytes=UNIT)
     with pytest.raises(InputError, match="a pipe cannot be read by other machines"):
-        tokenize_in_parts(Plan([inputs.Source("-", "none", "text", "as told", None)], corpus / "x", toy, 300))
+        tokenize_in_parts(Plan([Source("-", "text", "none")], corpus / "x", toy, 300))
     assert not parts_folder(corpus / "x").exists()
 
 
 def test_begun_on_one_machine(toy, corpus, monkeypatch):
-    monkeypatch.setattr("pyunitok.disk.output.CHECKPOINT_BYTES", 1)
-    monkeypatch.setattr("pyunitok.disk.output.CHECKPOINT_SHARE", 0)
+    monkeypatch.setattr("pyunitok.run.output.CHECKPOINT_BYTES", 1)
+    monkeypatch.setattr("pyunitok.run.output.CHECKPOINT_SHARE", 0)
 
     def stop(progress):
         if progress.bytes > 3000:

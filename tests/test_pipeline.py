@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
-from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.pipeline import tokenize
+from pyunitok.run.plan import Plan
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.detokenize import detokenize
 
@@ -182,7 +183,8 @@ def test_no_threads_are_left_behind(toy, tmp_path):
 def test_hashes_are_those_of_the_files(toy, tmp_path, monkeypatch):
     import xxhash
 
-    from pyunitok.disk import hashing, output
+    from pyunitok.disk import hashing
+    from pyunitok.run import output
 
     for module in (hashing, output):
         monkeypatch.setattr(module, "HASH_CHUNK_BYTES", 1000)

@@ -19,7 +19,7 @@ from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.ranges import Range, frame_begins, open_range, plan_ranges, read_table, scan, sources_of
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import InputError
-from pyunitok.run.pipeline import Plan
+from pyunitok.run.plan import Plan
 from pyunitok.tokenizer import Tokenizer
 
 

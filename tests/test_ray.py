@@ -82,7 +82,7 @@ def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811
 DRIVER = """
 import sys, ray, pyunitok.ray
 from pyunitok.corpus import inputs
-from pyunitok.run.pipeline import Plan
+from pyunitok.run.plan import Plan
 from pyunitok.tokenizer import Tokenizer
 from test_pipeline import PIECES
 address, corpus, unit = sys.argv[1:]

@@ -13,9 +13,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyunitok.corpus import inputs
 from pyunitok.corpus import stream as stream_module
 from pyunitok.corpus.inputs import find
+from pyunitok.corpus.source import Source
 from pyunitok.corpus.stream import RawFile
 from pyunitok.disk import remote
 from pyunitok.errors import InputError
@@ -348,5 +348,5 @@ def test_http(monkeypatch, ranges):
         raw.close()
         if not ranges:
             with pytest.raises(InputError, match="gives no parts of files; download it"):
-                stream_module.open_seekable(inputs.Source(url, "none", "parquet", "", None))
+                stream_module.open_seekable(Source(url, "parquet", "none"))
         server.shutdown()

@@ -20,7 +20,7 @@ from conftest import heed_interrupts
 from hypothesis import settings
 from test_cli import ROOT, pyunitok
 
-from pyunitok.disk.journal import Journal
+from pyunitok.run.journal import Journal
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.metadata import Metadata, errors_path, metadata_path
 
@@ -256,7 +256,7 @@ def test_damaged_journals(folder):
     journal = folder / "ids.journal.partial"
     data = journal.read_bytes()
     rng = random.Random(2)
-    damaged = [b"", data[:1], data[:-1], data[: len(data) // 2], data + b"\n", data.replace(b"journal 1", b"journal 2")]
+    damaged = [b"", data[:1], data[:-1], data[: len(data) // 2], data + b"\n", data.replace(b"journal 2", b"journal 3")]
     for at in (0, 30, *rng.sample(range(len(data)), 3)):
         damaged.append(data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :])
     for wrong in damaged:

@@ -12,7 +12,8 @@ import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.disk import remote
 from pyunitok.errors import InputError, OutputError
-from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.pipeline import tokenize
+from pyunitok.run.plan import Plan
 from pyunitok.run.upload import Spool, tokenize_to
 from pyunitok.tokenizer import Tokenizer
 

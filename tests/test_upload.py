@@ -14,7 +14,8 @@ import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run import upload as upload_module
-from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.pipeline import tokenize
+from pyunitok.run.plan import Plan
 from pyunitok.run.upload import Spool, tokenize_to
 from pyunitok.tokenizer import Tokenizer
 
@@ -188,7 +189,7 @@ def test_lasting_failure_of_the_listing(corpus):
 def test_urls_that_cannot_be(tmp_path):
     with pytest.raises(OutputError, match="is a folder; name a file"):
         Spool("unreliable://bucket/", tmp_path)
-    with pytest.raises(InputError, match="Protocol not known"):
+    with pytest.raises(InputError, match="nonsense:// is not supported"):
         Spool("nonsense://bucket/x", tmp_path)
     Unreliable().pipe("/bucket/x/y", b"")
     with pytest.raises(OutputError, match="is a folder"):

@@ -34,7 +34,7 @@ N_FILES = 4
 _CODE = """
 import resource, sys
 from pyunitok import cli
-from pyunitok.disk import output
+from pyunitok.run import output
 output.CHECKPOINT_BYTES, output.CHECKPOINT_SECONDS, output.CHECKPOINT_SHARE = {}
 cli.cli.main(sys.argv[1:], standalone_mode=False)
 used = resource.getrusage(resource.RUSAGE_SELF)
@@ -58,7 +58,7 @@ def checkpoints(
 
     Turn by turn there and back (ABBA), wall and processor time. The outputs' hashes are compared.
     """
-    from pyunitok.disk import output
+    from pyunitok.run import output
 
     text = Corpora.find(shared, corpora).round_robin()
     usual = f"{output.CHECKPOINT_BYTES}, {output.CHECKPOINT_SECONDS}, {output.CHECKPOINT_SHARE}"

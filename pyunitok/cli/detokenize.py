@@ -29,7 +29,7 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     """
     import pyunitok
     from pyunitok.disk.outfile import OutFile, check_target, partial_name
-    from pyunitok.run.tally import Progress
+    from pyunitok.run.plan import Progress
     from pyunitok.tokens.detokenize import detokenize
     from pyunitok.tokens.manifest import sidecars
 

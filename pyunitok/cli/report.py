@@ -63,7 +63,7 @@ class Resuming:
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        from pyunitok.disk.journal import journal_path
+        from pyunitok.run.journal import journal_path
 
         if kind is not None and self._start is not None and journal_path(self._out).exists():
             but = " without --overwrite" if self._overwrite else ""

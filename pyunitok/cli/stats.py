@@ -32,7 +32,7 @@ def stats(
     """
     import pyunitok
     from pyunitok.disk.outfile import write_whole
-    from pyunitok.run.tally import Progress
+    from pyunitok.run.plan import Progress
     from pyunitok.tokens import stats_page
     from pyunitok.tokens.stats import stats
 

@@ -110,15 +110,16 @@ def tokenize(
 
     from pyunitok.batch import available_cores
     from pyunitok.corpus import inputs as corpus_inputs
-    from pyunitok.disk.journal import journal_path
     from pyunitok.disk.outfile import check_target
-    from pyunitok.disk.output import own_files
     from pyunitok.disk.remote import is_url, without_file_scheme
     from pyunitok.export.direct import Direct, named
+    from pyunitok.run.journal import journal_path
+    from pyunitok.run.output import own_files
     from pyunitok.run.parts import files_of_parts
-    from pyunitok.run.pipeline import Plan, tokenize
+    from pyunitok.run.pipeline import tokenize
+    from pyunitok.run.plan import Plan
     from pyunitok.run.shard import shard_suffix, take
-    from pyunitok.run.tally import Tally, statistics
+    from pyunitok.run.tally import Tally
     from pyunitok.run.upload import Spool, own_urls, tokenize_to
     from pyunitok.tokens.inspect import is_token_file
     from pyunitok.tokens.metadata import errors_path
@@ -176,7 +177,7 @@ def tokenize(
         return
     if direct:
         tally = Tally(plan)
-        finished = direct.finished(tally.identity())
+        finished = direct.finished(plan.identity())
         if finished:
             tally.check_pipes(finished)
             click.echo(f"already complete: {target} as {to}", err=True)
@@ -192,7 +193,7 @@ def tokenize(
     if direct:
         report_export(direct.make())
     if stats_json:
-        Path(stats_json).write_text(json.dumps(statistics(manifest), indent=1) + "\n")
+        Path(stats_json).write_text(json.dumps(manifest.statistics(), indent=1) + "\n")
     n_skipped = sum(record.skipped for record in manifest.inputs)
     if n_skipped:
         click.echo(f"{n_skipped:,} bad lines were left out; {errors_path(target)} lists them", err=True)

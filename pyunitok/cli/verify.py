@@ -72,7 +72,7 @@ class _Checking(Meter):
     def __init__(self, label: str, n_bytes: int) -> None:
         from threading import Lock
 
-        from pyunitok.run.tally import Progress
+        from pyunitok.run.plan import Progress
 
         super().__init__(label)
         self.progress = Progress(compressed_total=n_bytes)

@@ -18,12 +18,13 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.frames import MAGIC, SKIPPABLE_MAGICS
-from pyunitok.corpus.stream import STDIN, STDIN_NAME, Lookahead, RawFile, decompressed
+from pyunitok.corpus.source import STDIN, Source
+from pyunitok.corpus.stream import Lookahead, RawFile, decompressed
 from pyunitok.disk import remote
 from pyunitok.errors import InputError
 
@@ -37,37 +38,6 @@ BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".n
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
 LOOK_BYTES = 1 << 20  # of a file's beginning, to tell its format
-
-
-@dataclass(frozen=True)
-class Source:
-    """One file to read.
-
-    path         as given or found; '-' is stdin; or a URL
-    compression  'zst', 'gz', 'bz2', 'xz' or 'none'
-    format       'text', 'jsonl' or 'parquet'
-    reason       a few words: why that format
-    size_bytes   of the file as it lies there; None for pipes and where a server does not say
-    mtime_ns     when the file was last changed, in nanoseconds since 1970; None where nothing tells
-    etag         what a store calls this version of the file; None for local files
-    opened       the stream, where finding out had to open something that can be opened only once; or a range's
-    is_range     this is a range of the file (see ranges.py): opened is read once, and the file can be opened again
-    """
-
-    path: str
-    compression: str
-    format: str
-    reason: str
-    size_bytes: int | None
-    mtime_ns: int | None = None
-    etag: str | None = None
-    opened: ByteStream | None = field(default=None, compare=False, repr=False)
-    is_range: bool = False
-
-    @property
-    def name(self) -> str:
-        """For messages."""
-        return STDIN_NAME if self.path == STDIN else self.path
 
 
 def find(
@@ -284,7 +254,7 @@ def _source(found: _Found, input_format: str, text_key: str) -> Source:
     if format_ == "parquet" and (compression != "none" or stream):
         raise InputError(f"{path}: a Parquet file is read as it lies there: decompress it, and name the file")
     etag = found.far.etag if found.far else None
-    return Source(path, compression, format_, reason, found.size_bytes, found.mtime_ns, etag, stream)
+    return Source(path, format_, compression, found.size_bytes, found.mtime_ns, etag, reason, stream)
 
 
 def _decide(

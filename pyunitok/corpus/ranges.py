@@ -22,10 +22,10 @@ from typing import BinaryIO
 
 from pyunitok.corpus.block import ByteStream, anywhere
 from pyunitok.corpus.frames import FrameError, FrameScanner, header_size, parse_header
-from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.reading import Inputs, Reading
 from pyunitok.corpus.small_frames import follow
+from pyunitok.corpus.source import Source
 from pyunitok.corpus.stream import CHUNK_BYTES, decompressed, open_raw
 from pyunitok.disk import remote
 from pyunitok.errors import InputError

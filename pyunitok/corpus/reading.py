@@ -25,9 +25,9 @@ from pyunitok.batch import available_cores
 from pyunitok.corpus import stream
 from pyunitok.corpus.ahead import Ahead, AheadStream
 from pyunitok.corpus.block import Block, ByteStream, DocumentReader, Split, whole
-from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.source import Source
 from pyunitok.corpus.text import MAX_DOCS, TextReader
 from pyunitok.errors import LimitError
 

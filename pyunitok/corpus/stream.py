@@ -8,20 +8,16 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from pyunitok.corpus.ahead import STREAM_BYTES, Ahead, AheadStream, Piece, Producer, spare_buffer
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.position import Position
+from pyunitok.corpus.source import STDIN, STDIN_NAME, Source
 from pyunitok.corpus.unchanged import Unchanged
 from pyunitok.disk import remote
 from pyunitok.errors import InputError
 
-if TYPE_CHECKING:
-    from pyunitok.corpus.inputs import Source
-
-STDIN = "-"
-STDIN_NAME = "<stdin>"
 CHUNK_BYTES = 1 << 18  # compressed bytes read at once
 MAX_DECODER_BYTES = 1 << 30  # memory of a decoder, where nobody says
 ALONE_FRAME_BYTES = 1 << 20  # a larger zstd frame is streamed where nobody helps

@@ -45,6 +45,7 @@ class Result(Generic[T]):
     value         what the worker returned
     source        which input the block is from, counting from 0
     n_ended       documents that end in it
+    text_bytes    of its documents and pieces
     source_bytes  decompressed bytes of the input that it accounts for
     compressed    bytes of all files read when it was read, for progress
     after         where reading resumes once this block and all before it are done
@@ -56,6 +57,7 @@ class Result(Generic[T]):
     value: T
     source: int
     n_ended: int
+    text_bytes: int
     source_bytes: int
     compressed: int
     after: Position
@@ -209,10 +211,10 @@ class Workers(Generic[T]):
 
     def _result(self, block: Block, compressed: int, endings: list[Ending]) -> Result[T]:
         value = self._do(block)
-        n_ended = block.n_docs - block.open_end
+        n_ended, text_bytes = block.n_docs - block.open_end, int(block.offsets[block.n_docs])
         return Result(
-            value, block.source, n_ended, block.source_bytes, compressed, block.after, block.bad, block.metadata,
-            endings,
+            value, block.source, n_ended, text_bytes, block.source_bytes, compressed, block.after, block.bad,
+            block.metadata, endings,
         )  # fmt: skip
 
     def _take_turn(self) -> int | None:

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pyunitok
-from pyunitok.disk.journal import Identity, run_of
 from pyunitok.disk.outfile import OutputLock, check_target, sync_folder, write_whole
 from pyunitok.errors import OutputError
 from pyunitok.export import Exported, default_name, export, module
 from pyunitok.export.files import Written
 from pyunitok.export.options import Options
+from pyunitok.run.identity import Identity
 from pyunitok.tokens.manifest import Manifest, sidecars
 
 
@@ -61,7 +61,7 @@ class Direct:
         if self.overwrite or manifest is None or self.out.exists() or not (manifest.exported or {}).get("files"):
             return None
         done = manifest.exported or {}
-        differences = run_of(manifest).differences(run)
+        differences = Identity.of_manifest(manifest).differences(run)
         differences += [] if done["wanted"] == self._wanted() else [f"{done['wanted']} then, {self._wanted()} now"]
         if differences:
             what = f"{sidecars(self.out)[1]} is of another command ({'; '.join(differences)})"

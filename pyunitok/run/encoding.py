@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from pyunitok import _ffi
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.workers import Carry
+from pyunitok.run.plan import Plan
 from pyunitok.tokens.verify_block import verify_block
-
-if TYPE_CHECKING:
-    from pyunitok.run.pipeline import Plan
 
 
 @dataclass

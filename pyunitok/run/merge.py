@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import pyunitok
+from pyunitok.corpus.source import InputFile
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES, ChunkHash
-from pyunitok.disk.journal import Identity, InputIdentity, journal_path
-from pyunitok.disk.output import EXTRA, Output
 from pyunitok.errors import OutputError
+from pyunitok.run.identity import Identity
+from pyunitok.run.journal import journal_path
+from pyunitok.run.output import EXTRA, Output
+from pyunitok.run.plan import Progress
 from pyunitok.run.shard import SHARD_OPTIONS
-from pyunitok.run.tally import Progress
 from pyunitok.tokens.manifest import InputRecord, Manifest, sidecars
 from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, MetadataFile, errors_path, metadata_path
 
@@ -61,7 +61,7 @@ def merge(
     """
     parts = open_parts(paths, out)
     merged = combined([part.manifest for part in parts])
-    run = Identity({"command": "merge"}, [_identity(part) for part in parts])
+    run = Identity.of({"command": "merge"}, [_identity(part) for part in parts])
     opened = Output(
         out, run, overwrite=overwrite, extra=EXTRA if parts[0].has_metadata else [ERRORS_SUFFIX],
         differences=lambda there: _differences(there, merged),
@@ -170,17 +170,15 @@ def _whole_run(manifest: Manifest) -> dict[str, Any] | None:
 
 def combined(manifests: Sequence[Manifest]) -> Manifest:
     """The manifest of all, without hashes."""
-    return replace(
-        manifests[0],
-        tokens=sum(manifest.tokens for manifest in manifests),
-        documents=sum(manifest.documents for manifest in manifests),
-        bytes=sum(manifest.bytes for manifest in manifests),
-        inputs=_records(manifests),
-        hash={},
-        shard=None,
-        run=_whole_run(manifests[0]) if manifests[0].shard else None,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        pyunitok=pyunitok.__version__,
+    first = manifests[0]
+    return Manifest.of(
+        _records(manifests),
+        model=first.model,
+        eod=first.eod,
+        dtype=first.dtype,
+        algorithm=first.algorithm,
+        sample=first.sample,
+        run=_whole_run(first) if first.shard else None,
     )
 
 
@@ -198,17 +196,27 @@ def _records(manifests: Sequence[Manifest]) -> list[InputRecord]:
 
 def _joined(begin: InputRecord, rest: InputRecord) -> InputRecord:
     """The record of a file's beginning and of the range behind it, which may hold nothing and tell nothing then."""
-    added = {name: getattr(begin, name) + getattr(rest, name)
-             for name in ("size", "bytes", "documents", "tokens", "skipped")}  # fmt: skip
+    added: dict[str, Any] = {
+        "size_bytes": (begin.size_bytes or 0) + (rest.size_bytes or 0),
+        "bytes": begin.bytes + rest.bytes,
+        "documents": begin.documents + rest.documents,
+        "tokens": begin.tokens + rest.tokens,
+        "skipped": begin.skipped + rest.skipped,
+        "text_bytes": None,
+        "seconds": None,
+    }
+    if begin.text_bytes is not None and rest.text_bytes is not None:
+        added["text_bytes"] = begin.text_bytes + rest.text_bytes
+    if begin.seconds is not None and rest.seconds is not None:
+        added["seconds"] = round(begin.seconds + rest.seconds, 3)
     if rest.bytes:
         added["ends_with_separator"] = rest.ends_with_separator
-    known = begin.seconds is not None and rest.seconds is not None
-    return replace(begin, **added, seconds=round((begin.seconds or 0) + (rest.seconds or 0), 3) if known else None)
+    return replace(begin, **added)
 
 
-def _identity(part: Part) -> InputIdentity:
+def _identity(part: Part) -> InputFile:
     status = part.path.stat()
-    return InputIdentity(str(part.path), "tokens", "none", status.st_size, status.st_mtime_ns)
+    return InputFile(str(part.path), "tokens", "none", status.st_size, status.st_mtime_ns)
 
 
 def _differences(there: Manifest, merged: Manifest) -> list[str]:

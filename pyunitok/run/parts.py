@@ -21,16 +21,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from pyunitok.corpus.inputs import Source
-from pyunitok.corpus.reading import Room
-from pyunitok.disk.journal import Identity, InputIdentity, encode_run
+from pyunitok.corpus.source import Source, total_bytes
 from pyunitok.disk.outfile import OutputLock, sync_folder, write_whole
-from pyunitok.disk.output import EXTRA, Output, find
 from pyunitok.disk.remote import is_url
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run import merge
-from pyunitok.run.pipeline import Plan, Start, check_ids, describe_model
-from pyunitok.run.tally import Progress, Tally
+from pyunitok.run.identity import Identity
+from pyunitok.run.output import EXTRA, Output, find
+from pyunitok.run.plan import Plan, Progress, Start, describe_model
 from pyunitok.run.units import (
     Counts,
     Each,
@@ -72,8 +70,7 @@ class Planned:
     units: list[Unit]
 
     def write(self, folder: Path) -> None:
-        run = json.loads(encode_run(self.run))
-        values = run | {"replaces": self.replaces, "units": [unit.to_json() for unit in self.units]}
+        values = self.run.to_json() | {"replaces": self.replaces, "units": [unit.to_json() for unit in self.units]}
         write_whole(folder / "plan.json", json.dumps(values).encode())
         sync_folder(folder)
 
@@ -82,7 +79,7 @@ class Planned:
         """None where there is none; OutputError where it is damaged."""
         try:
             values = json.loads((folder / "plan.json").read_bytes())
-            run = Identity(values["options"], [InputIdentity(*item) for item in values["inputs"]])
+            run = Identity.from_json(values)
             units = [Unit.from_json(index, item) for index, item in enumerate(values["units"])]
             return cls(run, values["replaces"], units)
         except FileNotFoundError:
@@ -109,8 +106,7 @@ def tokenize_in_parts(
     _check(plan)
     plan = replace(plan, out=plan.out.absolute(), model=plan.model or describe_model(plan.tokenizer))
     unit_bytes = unit_bytes or default_unit_bytes(plan.sources)
-    tally, on_start, folder = Tally(plan), on_start or (lambda _: None), parts_folder(plan.out)
-    run = tally.identity()
+    on_start, folder, run = on_start or (lambda _: None), parts_folder(plan.out), plan.identity()
     lock = OutputLock(folder)
     try:
         planned = None if plan.overwrite else Planned.read(folder)
@@ -121,7 +117,7 @@ def tokenize_in_parts(
         else:
             planned = _planned(plan, folder, planned, unit_bytes, each)
             work = Work.of(plan, folder, planned.units)
-            _make_parts(work, plan.sources, planned.units, each, tally.progress, on_progress, on_start)
+            _make_parts(work, plan.sources, planned.units, each, on_progress, on_start)
             finished = _join(work, run, replaces, keep_parts, on_merge)
         if not keep_parts:
             _remove(folder)
@@ -133,8 +129,7 @@ def tokenize_in_parts(
 
 def _check(plan: Plan) -> None:
     """What can be said before anything is written."""
-    check_ids(plan)
-    Room.of(plan.reading)
+    plan.check()
     if plan.shard:
         raise OutputError("a shard of a run is not divided again; give the whole run")
     for source in plan.sources:
@@ -157,7 +152,7 @@ def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
 
 def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int, each: Each) -> Planned:
     """What is planned there, or planned now. OutputError where another run is under way."""
-    run = Tally(plan).identity()
+    run = plan.identity()
     run = Identity(run.options | {"unit": unit_bytes}, run.inputs)
     if planned is not None:
         differences = planned.run.differences(run)
@@ -185,16 +180,17 @@ def _remove(folder: Path) -> None:
 
 
 def _make_parts(
-    work: Work, sources: Sequence[Source], units: Sequence[Unit], each: Each, progress: Progress,
+    work: Work, sources: Sequence[Source], units: Sequence[Unit], each: Each,
     on_progress: Callable[[Progress], None] | None, on_start: Callable[[Start], None],
 ) -> None:  # fmt: skip
     """All parts that are not there."""
+    progress = Progress(compressed_total=total_bytes(sources))
     items = [(unit, sources[unit.first : unit.end]) for unit in units]
     with ThreadPoolExecutor(LOOKING_THREADS) as pool:
         there = list(pool.map(partial(find_part, work), items))
     for counts in filter(None, there):
         _add(progress, counts)
-    on_start(Start(progress.bytes, progress.documents))
+    on_start(Start(progress.bytes, progress.documents, compressed=progress.compressed))
     missing = [item for item, counts in zip(items, there, strict=True) if counts is None]
     for _, counts in each(make_part, work, missing):
         _add(progress, counts)
@@ -204,6 +200,7 @@ def _make_parts(
 
 def _add(progress: Progress, counts: Counts) -> None:
     progress.bytes += counts.bytes
+    progress.text_bytes += counts.text_bytes
     progress.documents += counts.documents
     progress.tokens += counts.tokens
     progress.compressed += counts.compressed

@@ -8,92 +8,22 @@ corpus/reading.py says how much memory reading takes; output.py, how an interrup
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-import pyunitok
-from pyunitok.batch import available_cores
-from pyunitok.corpus.block import Split, whole
-from pyunitok.corpus.inputs import Source
-from pyunitok.corpus.position import BEGINNING, Position
-from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES, Reading, Room
 from pyunitok.corpus.workers import Result, Workers
-from pyunitok.disk.output import Output
-from pyunitok.errors import OutputError
+from pyunitok.errors import OutputError, UnitokError
 from pyunitok.interrupts import Interrupts
 from pyunitok.run.encoding import Encoded, Encoder
-from pyunitok.run.shard import Shard
-from pyunitok.run.tally import Progress, Tally
-from pyunitok.sampling import Sample
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.run.journal import journal_path
+from pyunitok.run.output import Output
+from pyunitok.run.plan import Plan, Progress, Start, describe_model
+from pyunitok.run.tally import Tally
 from pyunitok.tokens.manifest import Manifest
 from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, ErrorsFile, MetadataFile
-
-UINT16 = np.dtype("<u2")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to do, decided before anything is read."""
-
-    sources: Sequence[Source]
-    out: Path
-    tokenizer: Tokenizer
-    eod_id: int | None
-    separator: bytes | None = None  # text: None makes each file one document
-    text_key: str = "text"
-    threads: int = field(default_factory=available_cores)
-    block_bytes: int = BLOCK_BYTES
-    max_line_bytes: int = MAX_LINE_BYTES
-    max_memory_bytes: int = MAX_MEMORY_BYTES  # see reading.Room
-    overwrite: bool = False
-    skip_bad: bool = False  # leave out bad JSON lines and list them in OUT.errors.jsonl
-    metadata: bool = False  # write OUT.meta.jsonl.zst
-    verify: bool = False  # decode each block and compare, before its ids are handed on
-    dtype: np.dtype[Any] = UINT16  # of the ids in the file
-    sample: Sample | None = None  # draw a sample of each document instead of encoding it
-    shard: Shard | None = None  # the sources are this part of all
-    before: Position = BEGINNING  # where the first source starts, if it is a range of its file
-    model: dict[str, Any] | None = None  # what the manifest says of the model, where the tokenizer came from elsewhere
-
-    @property
-    def split(self) -> Split:
-        """Where a document may be divided."""
-        is_whole = self.sample is not None and self.sample.needs_whole(self.tokenizer)
-        is_whole |= self.verify and not self.tokenizer.lossless  # a part decodes otherwise than the whole
-        return whole if is_whole else self.tokenizer.split
-
-    @property
-    def reading(self) -> Reading:
-        """How the inputs are read."""
-        return Reading(
-            self.sources, self.separator, self.text_key, self.split, self.skip_bad, self.metadata, self.threads,
-            self.block_bytes, self.max_line_bytes, self.max_memory_bytes, result_bytes=self.dtype.itemsize,
-        )  # fmt: skip
-
-    def sampling_of(self, source: int, document: int) -> Any:
-        """What the encoder needs to sample documents of a source, from this number on; None to encode them."""
-        return self.sample and self.sample.of(self.tokenizer, self.first_input + source, document)
-
-    @property
-    def first_input(self) -> int:
-        """The number, in the whole run, of the first source here."""
-        return self.shard.first_input if self.shard else 0
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where a run begins: how much of the work an earlier, equal run has done. `complete`: all of it."""
-
-    bytes: int = 0
-    documents: int = 0
-    complete: bool = False
 
 
 def tokenize(
@@ -112,20 +42,19 @@ def tokenize(
     until then stays in OUT.partial. OutputError if OUT exists or is another run's, and says what differs; or if it
     cannot be written. LimitError if the plan's memory is too little.
     """
-    check_ids(plan)
-    Room.of(plan.reading)  # before anything is written
+    plan.check()
     tally = Tally(plan)
     model = plan.model or describe_model(plan.tokenizer)
     on_start = on_start or (lambda _: None)
     extra = [METADATA_SUFFIX] * plan.metadata + [ERRORS_SUFFIX] * plan.skip_bad
-    opened = Output(plan.out, tally.identity(), overwrite=plan.overwrite, extra=extra)
+    opened = Output(plan.out, plan.identity(), overwrite=plan.overwrite, extra=extra)
     with Interrupts() as interrupts, opened as output:
         if output.finished is not None:
             tally.check_pipes(output.finished)
             on_start(Start(output.finished.bytes, output.finished.documents, complete=True))
             return output.finished
         if output.progress is not None:
-            tally.restore(output.progress)
+            _restore(plan, tally, output)
         on_start(Start(tally.progress.bytes, tally.progress.documents))
         writer = Writer(plan, tally, output)
         try:
@@ -142,16 +71,18 @@ def tokenize(
     return manifest
 
 
-def check_ids(plan: Plan) -> None:
-    """Every id must fit the file, the eod's too."""
-    largest = int(np.iinfo(plan.dtype).max)
-    if plan.tokenizer.vocab_size - 1 > largest:
-        raise OutputError(
-            f"the ids of {plan.tokenizer.name} go up to {plan.tokenizer.vocab_size - 1} and do not fit {plan.dtype};"
-            " --dtype uint32 writes a file that they fit"
-        )
-    if plan.eod_id is not None and not 0 <= plan.eod_id <= min(largest, int(np.iinfo(plan.tokenizer.dtype).max)):
-        raise OutputError(f"the eod id {plan.eod_id} is not within the ids of the model and of the file")
+def _restore(plan: Plan, tally: Tally, output: Output) -> None:
+    """Resume from the last checkpoint. OutputError where it does not fit this run's inputs or the files."""
+    try:
+        tally.restore(output.progress or {})
+        sizes = {"": tally.progress.tokens * plan.dtype.itemsize, ".ends": tally.progress.documents * 8}
+        for suffix, n_bytes in sizes.items():
+            if output.files[suffix].n_bytes != n_bytes:
+                raise ValueError(f"{n_bytes} bytes counted, and {output.files[suffix].n_bytes} written")
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        if isinstance(error, UnitokError):
+            raise
+        raise OutputError(f"{journal_path(plan.out)}: damaged ({error}); --overwrite starts again") from None
 
 
 class Writer:
@@ -207,32 +138,14 @@ def _write_blocks(
                 on_progress(tally.progress)
 
 
-def describe_model(tokenizer: Tokenizer) -> dict[str, Any]:
-    """What the manifest says of the model; read before the run, which may take days."""
-    file_sha256 = hashlib.sha256(Path(tokenizer.path).read_bytes()).hexdigest() if tokenizer.path else None
-    return {
-        "name": tokenizer.name,
-        "path": str(Path(tokenizer.path).resolve()) if tokenizer.path else None,
-        "sha256": tokenizer.sha256,
-        "file_sha256": file_sha256,
-    }
-
-
 def _manifest(plan: Plan, model: dict[str, Any], tally: Tally) -> Manifest:
-    progress = tally.progress
-    return Manifest(
+    return Manifest.of(
+        tally.finished_records(),
         model=model,
         eod=plan.eod_id,
-        tokens=progress.tokens,
-        documents=progress.documents,
-        bytes=progress.bytes,
-        inputs=tally.finished_records(),
-        hash={},
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        pyunitok=pyunitok.__version__,
         dtype=plan.dtype.str,
         algorithm=plan.tokenizer.algorithm,
         sample=plan.sample.to_json() if plan.sample else None,
-        run=tally.identity().options,
+        run=plan.identity().options,
         shard=plan.shard.to_json() if plan.shard else None,
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 import xxhash
 
-from pyunitok.corpus.inputs import Source
+from pyunitok.corpus.source import Source
 from pyunitok.errors import InputError
 
 SHARD_OPTIONS = ("shard", "inputs of all shards")

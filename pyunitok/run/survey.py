@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.reading import Inputs
-from pyunitok.disk.journal import Journal
-from pyunitok.disk.output import find
+from pyunitok.corpus.source import Source
 from pyunitok.packed import Packed
-from pyunitok.run.pipeline import Plan
-from pyunitok.run.tally import Tally
+from pyunitok.run.journal import Journal
+from pyunitok.run.output import find
+from pyunitok.run.plan import Plan
 from pyunitok.tokens.manifest import Manifest
 
 MAX_SAMPLES = 8  # inputs of one kind of which a beginning is read
@@ -38,7 +37,7 @@ def survey(plan: Plan) -> Survey:
 
     OutputError where tokenize() would refuse to begin, InputError where the beginning of an input is broken.
     """
-    found = find(plan.out, Tally(plan).identity(), overwrite=plan.overwrite)
+    found = find(plan.out, plan.identity(), overwrite=plan.overwrite)
     begins = "anew"
     if isinstance(found, Manifest) or (isinstance(found, Journal) and found.manifest is not None):
         begins = "already complete"

@@ -1,4 +1,4 @@
-"""Tally: what a run counts of its inputs as it goes, and what of that a journal keeps so that another run can go on."""
+"""Tally: what a run counts of its inputs, and what of that a journal keeps so that the run can be resumed."""
 
 from __future__ import annotations
 
@@ -6,36 +6,56 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.pipe import PipeStream
 from pyunitok.corpus.position import Position
+from pyunitok.corpus.source import Source, total_bytes
 from pyunitok.corpus.workers import Result
 from pyunitok.disk.hashing import Hashed
-from pyunitok.disk.journal import Identity, InputIdentity, to_hashed
 from pyunitok.run.encoding import Encoded
+from pyunitok.run.journal import to_hashed
+from pyunitok.run.plan import Plan, Progress
 from pyunitok.tokens.manifest import InputRecord, Manifest
-
-if TYPE_CHECKING:
-    from pyunitok.run.pipeline import Plan
 
 
 @dataclass
-class Progress:
-    """How far it is: decompressed bytes, tokens and documents written; compressed bytes read, and of how many."""
+class Counted:
+    """What has come out of one input so far; see InputRecord.
+
+    seconds  None: an earlier run had a part in it
+    """
 
     bytes: int = 0
-    tokens: int = 0
+    text_bytes: int = 0
     documents: int = 0
-    compressed: int = 0
-    compressed_total: int | None = None  # None: unknown, as of a pipe
+    tokens: int = 0
+    skipped: int = 0
+    ends_with_separator: bool | None = None
+    seconds: float | None = 0.0
+
+    def to_json(self) -> list[Any]:
+        """All but the seconds."""
+        return [
+            self.bytes, self.text_bytes, self.documents, self.tokens, self.skipped, self.ends_with_separator
+        ]  # fmt: skip
+
+    @classmethod
+    def from_json(cls, values: list[Any]) -> Counted:
+        """ValueError or TypeError where these are not such values."""
+        n_bytes, text_bytes, documents, tokens, skipped, ends = values
+        counts = (n_bytes, text_bytes, documents, tokens, skipped)
+        if not all(type(count) is int and count >= 0 for count in counts):
+            raise ValueError("the counts of an input are not whole numbers")
+        if ends not in (None, True, False):
+            raise ValueError("an input ends neither with a separator nor without")
+        return cls(n_bytes, text_bytes, documents, tokens, skipped, ends, None)
 
 
 class Tally:
     """The counts of one run.
 
-    position   where reading goes on after what was added
+    position   where reading resumes after what was added
     progress   sums over all inputs
     sources    the plan's, pipes among them hashed as they are read
     whole      False while a block is being added, and after that failed
@@ -43,35 +63,14 @@ class Tally:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._records = [_record(source, plan) for source in plan.sources]
+        self._counted = [Counted() for _ in plan.sources]
         self.position = plan.before
         self.sources: Sequence[Source] = plan.sources
         self._pipes: dict[int, PipeStream] = {}
         self._watch_pipes({})
-        sizes = [source.size_bytes for source in plan.sources]
-        total = None if None in sizes else sum(size for size in sizes if size is not None)
-        self.progress = Progress(compressed_total=total)
+        self.progress = Progress(compressed_total=total_bytes(plan.sources))
         self.whole = True
-        self._seconds: list[float | None] = [0.0] * len(self._records)  # None: an earlier run had a part in it
         self._added = time.monotonic()
-
-    def identity(self) -> Identity:
-        """What decides the output of this run."""
-        plan = self._plan
-        options = {
-            "model sha256": plan.tokenizer.sha256,
-            "algorithm": plan.tokenizer.algorithm,
-            "eod": plan.eod_id,
-            "dtype": plan.dtype.str,
-            "separator": None if plan.separator is None else plan.separator.decode("utf-8", "surrogateescape"),
-            "text key": plan.text_key,
-            "metadata": plan.metadata,
-            "on error": "skip" if plan.skip_bad else "raise",
-            "longest line": plan.max_line_bytes if plan.skip_bad else None,  # longer ones are skipped
-        }
-        options |= {"sample": plan.sample.to_json()} if plan.sample else {}
-        options |= plan.shard.options() if plan.shard else {}
-        return Identity(options, [InputIdentity.of(record) for record in self._records])
 
     @contextlib.contextmanager
     def adding(self, result: Result[Encoded]) -> Iterator[None]:
@@ -79,51 +78,68 @@ class Tally:
         self.whole = False
         yield
         progress = self.progress
-        if result.source < len(self._records):  # the last block stands behind all inputs and is empty
-            record = self._records[result.source]
-            record.bytes += result.source_bytes
-            record.tokens += result.value.n_ids
-            record.documents += result.n_ended
-            record.skipped += len(result.bad)
-            self._add_seconds(result.source)
+        if result.source < len(self._counted):  # the last block stands behind all inputs and is empty
+            counted = self._counted[result.source]
+            counted.bytes += result.source_bytes
+            counted.text_bytes += result.text_bytes
+            counted.tokens += result.value.n_ids
+            counted.documents += result.n_ended
+            counted.skipped += len(result.bad)
+            self._add_seconds(counted)
         for ending in result.endings:
-            self._records[ending.source].bytes += ending.source_bytes
-            self._records[ending.source].ends_with_separator = ending.ends_with_separator
+            self._counted[ending.source].bytes += ending.source_bytes
+            self._counted[ending.source].ends_with_separator = ending.ends_with_separator
         progress.bytes += result.source_bytes + sum(ending.source_bytes for ending in result.endings)
+        progress.text_bytes += result.text_bytes
         progress.tokens += result.value.n_ids
         progress.documents += result.n_ended
         progress.compressed = result.compressed
         self.position = result.after
         self.whole = True
 
-    def _add_seconds(self, number: int) -> None:
+    def _add_seconds(self, counted: Counted) -> None:
         """The time since the last block goes to this one's input."""
-        now, seconds = time.monotonic(), self._seconds[number]
-        if seconds is not None:
-            self._seconds[number] = seconds + now - self._added
+        now = time.monotonic()
+        if counted.seconds is not None:
+            counted.seconds += now - self._added
         self._added = now
 
     def to_json(self) -> dict[str, Any]:
         """For restore(), of all that was added."""
-        begun = self._records[: self.position.source + 1]
+        begun = self._counted[: self.position.source + 1]
         return {
             "bytes": self.progress.bytes,
             "position": self.position.to_json(),
-            "counts": [[r.bytes, r.documents, r.tokens, r.skipped, r.ends_with_separator] for r in begun],
+            "counts": [counted.to_json() for counted in begun],
             "pipes": {str(k): asdict(pipe.state()) for k, pipe in self._pipes.items()},
         }
 
     def restore(self, values: dict[str, Any]) -> None:
-        """Go on where to_json() was called. InputError where a pipe that was read to its end is not the same."""
-        self.position = Position.from_json(values["position"])
+        """Resume where to_json() was called. InputError where a pipe that was read to its end is not the same;
+        ValueError, TypeError or KeyError where these are not values of this run."""
+        position, n_sources = Position.from_json(values["position"]), len(self._counted)
+        if position.source > n_sources or len(values["counts"]) != min(position.source + 1, n_sources):
+            raise ValueError("its position is not in the inputs")
+        known = {int(k): to_hashed(hashed) for k, hashed in values["pipes"].items()}
+        restored = [Counted.from_json(counts) for counts in values["counts"]]
+        if position.source < n_sources:
+            before = self._plan.before if position.source == 0 else Position()
+            n_documents = restored[-1].documents + restored[-1].skipped
+            if (before.bytes + restored[-1].bytes, before.documents + n_documents) != (
+                position.bytes, position.documents
+            ):  # fmt: skip
+                raise ValueError("its position is not behind what it counts")
+        if values["bytes"] != sum(counted.bytes for counted in restored):
+            raise ValueError("its sum is not that of the inputs")
+        self.position = position
+        self._counted[: len(restored)] = restored
         progress = self.progress
-        for record, counts in zip(self._records, values["counts"], strict=False):
-            record.bytes, record.documents, record.tokens, record.skipped, record.ends_with_separator = counts
-            progress.bytes += record.bytes
-            progress.documents += record.documents
-            progress.tokens += record.tokens
-        self._seconds[: len(values["counts"])] = [None] * len(values["counts"])
-        self._watch_pipes({int(k): to_hashed(hashed) for k, hashed in values["pipes"].items()})
+        for counted in restored:
+            progress.bytes += counted.bytes
+            progress.text_bytes += counted.text_bytes
+            progress.documents += counted.documents
+            progress.tokens += counted.tokens
+        self._watch_pipes(known)
         for k, pipe in self._pipes.items():
             if k < self.position.source:
                 pipe.drain()
@@ -136,11 +152,24 @@ class Tally:
 
     def finished_records(self) -> list[InputRecord]:
         """One for each input, all read."""
-        for record, seconds in zip(self._records, self._seconds, strict=True):
-            record.seconds = None if seconds is None else round(seconds, 3)
-        for k, pipe in self._pipes.items():
-            self._records[k].xxh64 = pipe.state().all_digests()
-        return self._records
+        return [self._record(k, source) for k, source in enumerate(self._plan.sources)]
+
+    def _record(self, k: int, source: Source) -> InputRecord:
+        plan, counted = self._plan, self._counted[k]
+        has_key = source.format in ("jsonl", "parquet")
+        return InputRecord(
+            **asdict(source.file),
+            bytes=counted.bytes,
+            documents=counted.documents,
+            tokens=counted.tokens,
+            text_key=plan.text_key if has_key else None,
+            separator=None if has_key else plan.separator_text,
+            ends_with_separator=counted.ends_with_separator,
+            seconds=None if counted.seconds is None else round(counted.seconds, 3),
+            xxh64=self._pipes[k].state().all_digests() if k in self._pipes else None,
+            skipped=counted.skipped,
+            text_bytes=counted.text_bytes,
+        )
 
     def _watch_pipes(self, known: dict[int, Hashed]) -> None:
         """Put a PipeStream around every input that can be read only once."""
@@ -151,35 +180,3 @@ class Tally:
                 self._pipes[k] = PipeStream(source.opened, known.get(k), start)
                 sources[k] = replace(source, opened=self._pipes[k])
         self.sources = sources
-
-
-def _record(source: Source, plan: Plan) -> InputRecord:
-    record = InputRecord(
-        source.path, source.format, source.compression, source.size_bytes, source.mtime_ns, source.etag
-    )
-    if source.format in ("jsonl", "parquet"):
-        record.text_key = plan.text_key
-    elif plan.separator is not None:
-        record.separator = plan.separator.decode("utf-8", "surrogateescape")
-    return record
-
-
-def statistics(manifest: Manifest) -> dict[str, Any]:
-    """Of a finished token file, for --stats-json: the sums, and the same of each input.
-
-    bytes are of decompressed text; seconds are of wall time in which the blocks of an input were those waited for, None
-    where an earlier run did a part of it.
-    """
-
-    def row(counted: Manifest | InputRecord) -> dict[str, Any]:
-        ratio = counted.bytes / counted.tokens if counted.tokens else None
-        counts = {"bytes": counted.bytes, "documents": counted.documents, "tokens": counted.tokens}
-        return counts | {"bytes_per_token": ratio}
-
-    inputs = [
-        {"path": record.path, "format": record.format, "compression": record.compression, "file_bytes": record.size}
-        | row(record)
-        | {"skipped": record.skipped, "seconds": record.seconds}
-        for record in manifest.inputs
-    ]
-    return row(manifest) | {"inputs": inputs}

@@ -21,7 +21,6 @@ from typing import Any, Protocol, TypeVar
 
 import xxhash
 
-from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.ranges import (
     UNCOUNTED,
@@ -33,13 +32,14 @@ from pyunitok.corpus.ranges import (
     plan_ranges,
     separator_of,
 )
+from pyunitok.corpus.source import Source
 from pyunitok.disk import remote
 from pyunitok.disk.outfile import sync_folder
-from pyunitok.disk.output import find, own_files
 from pyunitok.errors import InputError, OutputError
-from pyunitok.run.pipeline import Plan, tokenize
+from pyunitok.run.output import find, own_files
+from pyunitok.run.pipeline import tokenize
+from pyunitok.run.plan import Plan
 from pyunitok.run.shard import Shard, shard_suffix
-from pyunitok.run.tally import Tally
 from pyunitok.tokens.manifest import Manifest
 
 # By default there are some 4,096 units, but none smaller or larger than is good for starting it and doing it again.
@@ -192,6 +192,7 @@ class Counts:
     """What there is in a finished part; compressed: bytes of the inputs as they lie there."""
 
     bytes: int
+    text_bytes: int
     documents: int
     tokens: int
     compressed: int
@@ -204,7 +205,7 @@ def find_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts | None:
     if not path.exists():
         return None
     described = [described_range(source, unit.part) for source in sources]
-    found = find(path, Tally(_plan_of(work, unit, described)).identity())
+    found = find(path, _plan_of(work, unit, described).identity())
     assert isinstance(found, Manifest)
     return _counts(found)
 
@@ -279,5 +280,5 @@ def _hand_over(made: Path, path: Path) -> None:
 
 
 def _counts(manifest: Manifest) -> Counts:
-    compressed = sum(record.size or 0 for record in manifest.inputs)
-    return Counts(manifest.bytes, manifest.documents, manifest.tokens, compressed)
+    compressed = sum(record.size_bytes or 0 for record in manifest.inputs)
+    return Counts(manifest.bytes, manifest.text_bytes or 0, manifest.documents, manifest.tokens, compressed)

@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from pyunitok.disk import remote
-from pyunitok.disk.journal import Identity, run_of
 from pyunitok.disk.outfile import OutputLock
-from pyunitok.disk.output import own_files
 from pyunitok.errors import OutputError, UnitokError
-from pyunitok.run.pipeline import Plan, Start, tokenize
-from pyunitok.run.tally import Progress, Tally
+from pyunitok.run.identity import Identity
+from pyunitok.run.output import own_files
+from pyunitok.run.pipeline import tokenize
+from pyunitok.run.plan import Plan, Progress, Start
+from pyunitok.run.tally import Tally
 from pyunitok.tokens.manifest import Manifest, sidecars
 
 # Here a file appears when it is complete. Elsewhere it gets its name then.
@@ -80,7 +81,8 @@ class Spool:
         if self._size(".json") is None:
             raise OutputError(f"{exists}; --overwrite replaces it")
         manifest = Manifest.parse(self._asked(lambda: self._fs.cat_file(self._path + ".json")), self.url + ".json")
-        differences = run_of(manifest).differences(run) if manifest.run is not None else ["nothing says by what"]
+        made_by = Identity.of_manifest(manifest)
+        differences = ["nothing says by what"] if manifest.run is None else made_by.differences(run)
         if differences:
             what = "; ".join(differences)
             raise OutputError(f"{exists}, and was made by another command ({what}); --overwrite replaces it")
@@ -179,7 +181,7 @@ def tokenize_to(
     """Like pipeline.tokenize, with plan.out = spool.out, and then spool.upload()."""
     with spool.locked():
         tally = Tally(plan)
-        manifest = spool.begin(tally.identity(), overwrite=plan.overwrite)
+        manifest = spool.begin(plan.identity(), overwrite=plan.overwrite)
         if manifest is not None:
             tally.check_pipes(manifest)
             if on_start:

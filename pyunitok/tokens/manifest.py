@@ -9,13 +9,17 @@ from __future__ import annotations
 import builtins
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 
+import pyunitok
+from pyunitok.corpus.source import Count, InputFile
 from pyunitok.errors import OutputError
 
 FORMAT = "pyunitok tokens"
@@ -24,11 +28,7 @@ ALGORITHM = "longest-prefix 1"
 MAX_SHARDS = 1_000_000
 
 StrPath = str | os.PathLike[str]
-Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
-Nanoseconds = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 Id = Annotated[int, msgspec.Meta(ge=0, le=(1 << 32) - 1)]
-Format = Annotated[str, msgspec.Meta(pattern="^(text|jsonl|parquet|documents)$")]  # documents: from another program
-Compression = Annotated[str, msgspec.Meta(pattern="^(none|zst|gz|bz2|xz)$")]
 Separator = Annotated[str, msgspec.Meta(min_length=1)]
 Dtype = Annotated[str, msgspec.Meta(pattern="^<u[24]$")]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -39,16 +39,14 @@ def sidecars(out: StrPath) -> tuple[Path, Path]:
     return Path(f"{os.fspath(out)}.ends"), Path(f"{os.fspath(out)}.json")
 
 
-@dataclass
-class InputRecord:
-    """One input in the manifest; sizes in bytes, of the decompressed text unless stated otherwise."""
+@dataclass(frozen=True)
+class InputRecord(InputFile):
+    """One input in the manifest: the file, and what came out of it.
 
-    path: str
-    format: Format
-    compression: Compression
-    size: Count | None = None  # of the file itself; None for stdin
-    mtime_ns: Nanoseconds | None = None  # when the file was last changed
-    etag: str | None = None  # what a store calls this version of the file
+    bytes       of the decompressed file
+    text_bytes  of the documents' text, without separators or JSON syntax; None where an older version did not count
+    """
+
     bytes: Count = 0
     documents: Count = 0
     tokens: Count = 0
@@ -58,6 +56,21 @@ class InputRecord:
     seconds: Seconds | None = None  # of wall time spent on it; None where an earlier run did a part
     xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
     skipped: Count = 0  # documents left out as bad
+    text_bytes: Count | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {_RENAMED.get(name, name): value for name, value in asdict(self).items()}
+
+
+_RENAMED = {"size_bytes": "size"}  # fields that have another name in the file
+
+
+def _record_values(values: Any) -> Any:
+    """What to_json() made of a record, with the names of its fields."""
+    if not isinstance(values, dict):
+        return values
+    names = {name: field for field, name in _RENAMED.items()}
+    return {names.get(name, name): value for name, value in values.items()}
 
 
 class _Shard(msgspec.Struct):
@@ -102,7 +115,7 @@ class Manifest:
     eod: Id | None
     tokens: Count
     documents: Count
-    bytes: Count  # of decompressed text
+    bytes: Count  # of the decompressed inputs
     inputs: list[InputRecord]
     hash: dict[str, Any]
     dtype: Dtype = "<u2"
@@ -115,9 +128,61 @@ class Manifest:
     exported: dict[str, Any] | None = None  # where tokenize --format made other files of it
     format: str = FORMAT
     version: int = VERSION
+    text_bytes: Count | None = None  # of the documents' text; None where an older version did not count it
+
+    @classmethod
+    def of(
+        cls, inputs: Sequence[InputRecord], *, model: dict[str, Any], eod: int | None, dtype: str, algorithm: str,
+        sample: dict[str, Any] | None = None, run: dict[str, Any] | None = None, shard: dict[str, Any] | None = None,
+    ) -> Manifest:  # fmt: skip
+        """The manifest of a token file made of these inputs, now and by this version; without hashes."""
+        text_bytes = [record.text_bytes for record in inputs]
+        return cls(
+            model=model,
+            eod=eod,
+            tokens=sum(record.tokens for record in inputs),
+            documents=sum(record.documents for record in inputs),
+            bytes=sum(record.bytes for record in inputs),
+            inputs=list(inputs),
+            hash={},
+            dtype=dtype,
+            algorithm=algorithm,
+            sample=sample,
+            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            pyunitok=pyunitok.__version__,
+            run=run,
+            shard=shard,
+            text_bytes=None if None in text_bytes else sum(n for n in text_bytes if n is not None),
+        )
+
+    @property
+    def input_bytes(self) -> int:
+        """Of the decompressed inputs, JSON syntax and separators included."""
+        return self.bytes
+
+    @property
+    def bytes_per_token(self) -> float | None:
+        """Of text, where it was counted; else of the inputs. None without tokens."""
+        return _ratio(self)
+
+    def statistics(self) -> dict[str, Any]:
+        """For --stats-json: the sums, and the same of each input.
+
+        bytes are of the decompressed files, text_bytes of the documents in them; seconds are of wall time in which the
+        blocks of an input were those waited for, None where an earlier run did a part of it.
+        """
+        inputs = [
+            {"path": r.path, "format": r.format, "compression": r.compression, "file_bytes": r.size_bytes}
+            | _counts(r)
+            | {"skipped": r.skipped, "seconds": r.seconds}
+            for r in self.inputs
+        ]
+        return _counts(self) | {"inputs": inputs}
 
     def to_json(self) -> builtins.bytes:
-        return json.dumps(asdict(self), indent=1, ensure_ascii=True).encode() + b"\n"
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["inputs"] = [record.to_json() for record in self.inputs]
+        return json.dumps(values, indent=1, ensure_ascii=True).encode() + b"\n"
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
@@ -136,6 +201,8 @@ class Manifest:
                     f"{name}: written by another release of pyunitok (format version {values.get('version')!r}, "
                     f"this one reads {VERSION})"
                 )
+            if isinstance(values.get("inputs"), list):
+                values["inputs"] = [_record_values(record) for record in values["inputs"]]
             manifest = msgspec.convert(values, cls)
             manifest._check()
         except (ValueError, RecursionError, msgspec.ValidationError) as error:
@@ -152,6 +219,8 @@ class Manifest:
         """ValueError where a field that others rely on is not what it should be."""
         if sum(record.documents for record in self.inputs) != self.documents:
             raise ValueError("the inputs do not have as many documents as the file")
+        if sum(record.tokens for record in self.inputs) != self.tokens:
+            raise ValueError("the inputs do not have as many tokens as the file")
         msgspec.convert(self.model, _Model)
         msgspec.convert(self.hash, _Hash)
         if self.exported is not None:
@@ -162,3 +231,18 @@ class Manifest:
                 raise ValueError(f"shard {shard.index} of {shard.count}")
         for text in [text for record in self.inputs for text in (record.path, record.separator)]:
             os.fsencode(text or "")  # UnicodeEncodeError: no file has such a name, and no text such a separator
+
+
+def _ratio(counted: Manifest | InputRecord) -> float | None:
+    n_bytes = counted.bytes if counted.text_bytes is None else counted.text_bytes
+    return n_bytes / counted.tokens if counted.tokens else None
+
+
+def _counts(counted: Manifest | InputRecord) -> dict[str, Any]:
+    return {
+        "bytes": counted.bytes,
+        "text_bytes": counted.text_bytes,
+        "documents": counted.documents,
+        "tokens": counted.tokens,
+        "bytes_per_token": _ratio(counted),
+    }

@@ -22,9 +22,8 @@ import numpy as np
 from pyunitok._ffi import Bytes, Offsets
 from pyunitok.batch import available_cores
 from pyunitok.corpus.block import Block, anywhere
-from pyunitok.corpus.inputs import Source
 from pyunitok.corpus.reading import BLOCK_BYTES, Reading
-from pyunitok.corpus.stream import STDIN
+from pyunitok.corpus.source import STDIN, Source
 from pyunitok.corpus.workers import Workers
 from pyunitok.disk.remote import is_url
 from pyunitok.errors import IdError, InputError, OutputError
@@ -39,7 +38,7 @@ MANIFEST = "the manifest says so"
 
 
 @dataclass(frozen=True)
-class Part:
+class Stretch:
     """Some bytes of one side: of whole documents, and perhaps of one that goes on.
 
     ends  where in `data` documents end; nothing of it when `data` stands inside a document
@@ -60,7 +59,7 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
     if any(record.format == "documents" for record in records):
         raise InputError("its documents came from another program and not from files: they cannot be read again")
     if found is None:
-        return [Source(r.path, r.compression, r.format, MANIFEST, _local_size(r.path)) for r in records]
+        return [Source(r.path, r.format, r.compression, _local_size(r.path), reason=MANIFEST) for r in records]
     if len(found) != len(records):
         raise InputError(f"{len(found)} inputs given; the manifest has {len(records)}")
     return [replace(s, format=r.format, reason=MANIFEST) for s, r in zip(found, records, strict=True)]
@@ -128,17 +127,17 @@ def _reading(records: list[InputRecord], sources: list[Source], threads: int) ->
     )
 
 
-def _copy(block: Block) -> Part:
+def _copy(block: Block) -> Stretch:
     """The documents of a block as they are."""
     bounds = block.offsets[: block.n_docs + 1]
-    return Part(block.data[: bounds[-1]].copy(), bounds[1 : len(bounds) - block.open_end].copy())
+    return Stretch(block.data[: bounds[-1]].copy(), bounds[1 : len(bounds) - block.open_end].copy())
 
 
-def _documents(readers: Workers[Part]) -> Iterator[Part]:
+def _documents(readers: Workers[Stretch]) -> Iterator[Stretch]:
     return (result.value for result in readers.results())
 
 
-def _texts(parts: Iterator[Part], tokenizer: Tokenizer) -> Iterator[Part]:
+def _texts(parts: Iterator[Stretch], tokenizer: Tokenizer) -> Iterator[Stretch]:
     """What the documents that were read should decode to."""
     reference = reference_of(tokenizer)
     if reference is None:
@@ -150,16 +149,16 @@ def _texts(parts: Iterator[Part], tokenizer: Tokenizer) -> Iterator[Part]:
         for end in part.ends.tolist():
             begun.append(data[at:end])
             text = np.frombuffer(reference(b"".join(begun)), np.uint8)
-            yield Part(text, np.array([len(text)], np.int64))
+            yield Stretch(text, np.array([len(text)], np.int64))
             begun, at = [], end
         begun.append(data[at:])
 
 
 def _decoded(
     array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, pool: ThreadPoolExecutor, threads: int
-) -> Iterator[Part]:
+) -> Iterator[Stretch]:
     """Documents first..stop-1, decoded a few batches ahead."""
-    ahead: deque[Future[Part]] = deque()
+    ahead: deque[Future[Stretch]] = deque()
     for batch in _batches(array, first, stop, tokenizer.lossless):
         ahead.append(pool.submit(_decode, array, tokenizer, *batch))
         if len(ahead) > 2 * threads:
@@ -186,7 +185,7 @@ def _batches(array: TokenArray, first: int, stop: int, divisible: bool) -> Itera
         first = last
 
 
-def _decode(array: TokenArray, tokenizer: Tokenizer, bounds: Offsets, open_end: bool, drop_last: bool) -> Part:
+def _decode(array: TokenArray, tokenizer: Tokenizer, bounds: Offsets, open_end: bool, drop_last: bool) -> Stretch:
     if np.any(bounds[1:] < bounds[:-1] + drop_last) or bounds[-1] > len(array.ids):
         raise OutputError(f"{array.path}: the ends of documents near token {bounds[0]} do not fit: a damaged .ends")
     ids = np.ascontiguousarray(array.ids[bounds[0] : bounds[-1]])
@@ -196,7 +195,7 @@ def _decode(array: TokenArray, tokenizer: Tokenizer, bounds: Offsets, open_end: 
         at = int(bounds[0]) + int(getattr(error, "position", 0))
         d = int(np.searchsorted(array.ends, np.uint64(at), "right"))
         raise IdError(f"{array.path}: document {d}, token {at}: id {array.ids[at]} has no meaning") from error
-    return Part(data, offsets[1 : len(offsets) - open_end])
+    return Stretch(data, offsets[1 : len(offsets) - open_end])
 
 
 @dataclass(frozen=True)
@@ -239,7 +238,7 @@ class _Side:
     ends     where documents end in the stream, for the parts begun so far, those left out that were dropped
     """
 
-    def __init__(self, parts: Iterator[Part]) -> None:
+    def __init__(self, parts: Iterator[Stretch]) -> None:
         self._parts = parts
         self.data = np.empty(0, np.uint8)
         self.n_bytes = 0
@@ -262,7 +261,7 @@ class _Side:
 
 
 def _compare(
-    texts: Iterator[Part], decoded: Iterator[Part], place: _Place, on_bytes: Callable[[int], None]
+    texts: Iterator[Stretch], decoded: Iterator[Stretch], place: _Place, on_bytes: Callable[[int], None]
 ) -> str | None:
     """The first difference; see verify_text."""
     text, own = _Side(texts), _Side(decoded)

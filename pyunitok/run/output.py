@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES, Hashed
-from pyunitok.disk.journal import Identity, Journal, encode_run, journal_path, run_of
 from pyunitok.disk.outfile import (
     OutFile,
     OutputLock,
@@ -30,6 +29,8 @@ from pyunitok.disk.outfile import (
     write_whole,
 )
 from pyunitok.errors import OutputError
+from pyunitok.run.identity import Identity
+from pyunitok.run.journal import Journal, encode_run, journal_path
 from pyunitok.tokens.manifest import Manifest, sidecars
 from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX
 
@@ -93,7 +94,7 @@ def find(
 
 
 def _differences_of_runs(finished: Manifest, run: Identity) -> list[str]:
-    return ["it does not say which"] if finished.run is None else run_of(finished).differences(run)
+    return ["it does not say which"] if finished.run is None else Identity.of_manifest(finished).differences(run)
 
 
 def _refuse(differences: list[str], what: str) -> None:

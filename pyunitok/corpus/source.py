@@ -1,0 +1,83 @@
+"""InputFile and Source: one input of a run, from its discovery to the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Annotated
+
+import msgspec
+
+from pyunitok.corpus.block import ByteStream
+
+STDIN = "-"
+STDIN_NAME = "<stdin>"
+
+# Manifests hold these fields, and may come from a stranger: tokens/manifest.py checks them by their types.
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+Nanoseconds = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+Format = Annotated[str, msgspec.Meta(pattern="^(text|jsonl|parquet|documents)$")]  # documents: from another program
+Compression = Annotated[str, msgspec.Meta(pattern="^(none|zst|gz|bz2|xz)$")]
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """Which file an input is, how it is stored, and what shows that it has changed.
+
+    path         as given or found; '-' is stdin; or a URL
+    format       'text', 'jsonl' or 'parquet'
+    compression  'zst', 'gz', 'bz2', 'xz' or 'none'
+    size_bytes   of the file as it lies there; None for pipes and where a server does not say
+    mtime_ns     when the file was last changed, in nanoseconds since 1970; None where nothing tells
+    etag         what a store calls this version of the file; None for local files
+    """
+
+    path: str
+    format: Format
+    compression: Compression
+    size_bytes: Count | None = None
+    mtime_ns: Nanoseconds | None = None
+    etag: str | None = None
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return STDIN_NAME if self.path == STDIN else self.path
+
+    def description(self) -> str:
+        """Everything about it in a phrase, to show how it has changed."""
+        words = [self.format, f"compression {self.compression}"]
+        if self.size_bytes is not None:
+            words.append(f"{self.size_bytes} bytes")
+        if self.mtime_ns is not None:
+            seconds, ns = divmod(self.mtime_ns, 10**9)
+            words.append(f"changed {datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%d %H:%M:%S}.{ns:09} UTC")
+        if self.etag is not None:
+            words.append(f"etag {self.etag}")
+        return f"{self.path} ({', '.join(words)})"
+
+
+@dataclass(frozen=True)
+class Source(InputFile):
+    """An input to be read.
+
+    reason    a few words: why it has this format
+    opened    the stream, where finding out had to open something that can be opened only once; or a range's
+    is_range  this is a range of the file (see ranges.py): `opened` is read once, and the file can be opened again
+    """
+
+    reason: str = "as told"
+    opened: ByteStream | None = field(default=None, compare=False, repr=False)
+    is_range: bool = False
+
+    @property
+    def file(self) -> InputFile:
+        """What a manifest keeps of it."""
+        return InputFile(self.path, self.format, self.compression, self.size_bytes, self.mtime_ns, self.etag)
+
+
+def total_bytes(files: Iterable[InputFile]) -> int | None:
+    """Of all files as they lie there; None where one's size is unknown."""
+    sizes = [file.size_bytes for file in files]
+    return None if None in sizes else sum(size for size in sizes if size is not None)

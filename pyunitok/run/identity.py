@@ -1,0 +1,85 @@
+"""Identity: what decides the bytes of a run's output, so that another run can be told to be the same or not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any
+
+from pyunitok.corpus.source import InputFile
+from pyunitok.tokens.manifest import Manifest
+
+SHOWN = 5  # inputs that a message names
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Two runs with equal identities write the same bytes.
+
+    options  JSON values by the names that a user knows them by
+    inputs   in reading order
+    """
+
+    options: dict[str, Any]
+    inputs: list[InputFile]
+
+    @classmethod
+    def of(cls, options: dict[str, Any], inputs: Sequence[InputFile]) -> Identity:
+        return cls(options, [_known(file) for file in inputs])
+
+    @classmethod
+    def of_manifest(cls, manifest: Manifest) -> Identity:
+        """The run that made a finished token file."""
+        files = [InputFile(r.path, r.format, r.compression, r.size_bytes, r.mtime_ns, r.etag) for r in manifest.inputs]
+        return cls.of(manifest.run or {}, files)
+
+    def to_json(self) -> dict[str, Any]:
+        inputs = [[f.path, f.format, f.compression, f.size_bytes, f.mtime_ns, f.etag] for f in self.inputs]
+        return {"options": self.options, "inputs": inputs}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Identity:
+        """ValueError, TypeError or KeyError where these are not the values of an identity."""
+        if not isinstance(values["options"], dict):
+            raise TypeError("the options are not an object")
+        files = [InputFile(*item) for item in values["inputs"]]
+        for file in files:
+            if not all(isinstance(text, str) for text in (file.path, file.format, file.compression)):
+                raise TypeError("an input has no path, format or compression")
+            if not all(n is None or type(n) is int for n in (file.size_bytes, file.mtime_ns)):
+                raise TypeError("the size or the time of an input is not a number")
+        return cls(values["options"], files)
+
+    def differences(self, now: Identity) -> list[str]:
+        """Phrases, one for each thing that is different in `now`; none if the runs are the same."""
+        names = dict.fromkeys([*self.options, *now.options])
+        found = [
+            f"{name}: {_shown(self.options.get(name))} then, {_shown(now.options.get(name))} now"
+            for name in names
+            if self.options.get(name) != now.options.get(name)
+        ]
+        changed = list(self._changed_inputs(now))
+        found += changed[:SHOWN]
+        if len(changed) > SHOWN:
+            found.append(f"and {len(changed) - SHOWN} more inputs")
+        return found
+
+    def _changed_inputs(self, now: Identity) -> Iterator[str]:
+        if len(self.inputs) != len(now.inputs):
+            yield f"{len(self.inputs)} inputs then, {len(now.inputs)} now"
+        for k, (old, new) in enumerate(zip_longest(self.inputs, now.inputs)):
+            if old != new:
+                was, is_ = (file.description() if file else "none" for file in (old, new))
+                yield f"input {k + 1}: {was} then, {is_} now"
+
+
+def _known(file: InputFile) -> InputFile:
+    """The file of <(command) has another number each time."""
+    return replace(file, path=re.sub(r"^/(dev|proc/self)/fd/\d+$", "/dev/fd", file.path))
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)

@@ -1,0 +1,115 @@
+"""The journal beside an unfinished output: which run it belongs to, and how far that run is safe on the disk.
+
+    OUT.journal.partial     line 1   "pyunitok journal 2 " and the XXH64 of the two lines below
+                            line 2   the run: what decides its output, and its inputs   (JSON, the same all the time)
+                            line 3   the state: files, progress; at the end the manifest  (JSON)
+
+It is replaced as a whole, after the data it describes is on the disk. So what it says is always true, though more may
+have been written since; and whoever starts the same run again finds here where to resume.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from pyunitok.disk import hashing
+from pyunitok.disk.hashing import Hashed
+from pyunitok.disk.outfile import partial_name, sync_folder, write_whole
+from pyunitok.errors import OutputError
+from pyunitok.run.identity import Identity
+
+# The version covers all that the journal holds, the encoder's state in `progress` included.
+MAGIC, VERSION = "pyunitok journal", 2
+
+
+def journal_path(out: Path) -> Path:
+    return partial_name(out.with_name(out.name + ".journal"))
+
+
+@dataclass
+class Journal:
+    """What the file holds.
+
+    run       whose output this is
+    replaces  the run may replace an older OUT (--overwrite)
+    files     for each output, by the end of its name ("" is OUT itself), what of it is on the disk
+    progress  what the run needs to go on from there; JSON values
+    manifest  once all outputs are whole: OUT.json's text, and the names are being given
+    """
+
+    run: Identity
+    replaces: bool
+    files: dict[str, Hashed]
+    progress: dict[str, Any]
+    manifest: str | None = None
+
+    def write(self, path: Path, run_json: bytes | None = None) -> None:
+        """Replace the journal, on the disk when this returns. run_json: encode_run(self.run), made before."""
+        files = {suffix: asdict(state) for suffix, state in self.files.items()}
+        state = {"replaces": self.replaces, "files": files, "progress": self.progress, "manifest": self.manifest}
+        body = (run_json or encode_run(self.run)) + json.dumps(state).encode() + b"\n"
+        write_whole(path, _head(body) + b"\n" + body)
+        sync_folder(path.parent)
+
+    @classmethod
+    def read(cls, path: Path) -> Journal | None:
+        """None where there is none. OutputError where it is damaged, or of a version that this one does not resume."""
+        try:
+            head, _, body = path.read_bytes().partition(b"\n")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be read: {error.strerror}") from error
+        found = re.match(rb"%b (\d{1,9}) " % MAGIC.encode(), head)
+        if found is None:
+            raise OutputError(f"{path}: not a journal of pyunitok; --overwrite starts again")
+        if int(found[1]) != VERSION:
+            raise OutputError(
+                f"{path}: a journal of version {int(found[1])}, and this pyunitok resumes version {VERSION} only:"
+                " finish the run with the pyunitok that began it, or start again with --overwrite"
+            )
+        if head != _head(body):
+            raise OutputError(f"{path}: damaged (its XXH64 differs); --overwrite starts again")
+        try:
+            run, state = map(json.loads, body.splitlines())
+            files = {suffix: to_hashed(values) for suffix, values in state["files"].items()}
+            journal = cls(Identity.from_json(run), state["replaces"], files, state["progress"], state["manifest"])
+            journal._check()
+            return journal
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise OutputError(f"{path}: damaged ({error}); --overwrite starts again") from None
+
+    def _check(self) -> None:
+        """ValueError where a field is not what it should be; what `progress` holds, its reader checks."""
+        if not isinstance(self.replaces, bool) or not isinstance(self.progress, dict):
+            raise ValueError("a field has the wrong type")
+        if self.manifest is not None and not isinstance(self.manifest, str):
+            raise ValueError("the manifest is not a text")
+
+
+def _head(body: bytes) -> bytes:
+    return f"{MAGIC} {VERSION} {xxhash.xxh64_hexdigest(body)}".encode()
+
+
+def to_hashed(values: dict[str, Any]) -> Hashed:
+    """From JSON what dataclasses.asdict made of it. ValueError where the digests are not those of so many bytes."""
+    n_bytes, digests, rest = values["n_bytes"], values["digests"], values["rest"]
+    if type(n_bytes) is not int or n_bytes < 0 or not isinstance(digests, list) or not isinstance(rest, str):
+        raise ValueError("a file has no length or no hashes")
+    n_whole, n_rest = divmod(n_bytes, hashing.HASH_CHUNK_BYTES)
+    if not all(isinstance(digest, str) for digest in digests):
+        raise ValueError("a hash is not a string")
+    if (digests or rest) and (len(digests) != n_whole or bool(rest) != bool(n_rest)):
+        raise ValueError(f"{len(digests)} hashes do not fit {n_bytes} bytes")
+    return Hashed(n_bytes, tuple(digests), rest)
+
+
+def encode_run(run: Identity) -> bytes:
+    """Line 2 of the journal, with its end. It is long where there are many inputs, and never changes."""
+    return json.dumps(run.to_json()).encode() + b"\n"

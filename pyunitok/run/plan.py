@@ -1,0 +1,152 @@
+"""Plan: what a tokenizing run is to do, decided before anything is read; and Start and Progress, what it says of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok.batch import available_cores
+from pyunitok.corpus.block import Split, whole
+from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES, Reading, Room
+from pyunitok.corpus.source import Source
+from pyunitok.errors import OutputError
+from pyunitok.run.identity import Identity
+from pyunitok.run.shard import Shard
+from pyunitok.sampling import Sample
+from pyunitok.tokenizer import Tokenizer
+
+UINT16 = np.dtype("<u2")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do, decided before anything is read."""
+
+    sources: Sequence[Source]
+    out: Path
+    tokenizer: Tokenizer
+    eod_id: int | None
+    separator: bytes | None = None  # text: None makes each file one document
+    text_key: str = "text"
+    threads: int = field(default_factory=available_cores)
+    block_bytes: int = BLOCK_BYTES
+    max_line_bytes: int = MAX_LINE_BYTES
+    max_memory_bytes: int = MAX_MEMORY_BYTES  # see reading.Room
+    overwrite: bool = False
+    skip_bad: bool = False  # leave out bad JSON lines and list them in OUT.errors.jsonl
+    metadata: bool = False  # write OUT.meta.jsonl.zst
+    verify: bool = False  # decode each block and compare, before its ids are written
+    dtype: np.dtype[Any] = UINT16  # of the ids in the file
+    sample: Sample | None = None  # draw a sample of each document instead of encoding it
+    shard: Shard | None = None  # the sources are this part of all
+    before: Position = BEGINNING  # where the first source starts, if it is a range of its file
+    model: dict[str, Any] | None = None  # what the manifest says of the model, where the tokenizer came from elsewhere
+
+    @property
+    def split(self) -> Split:
+        """Where a document may be divided."""
+        is_whole = self.sample is not None and self.sample.needs_whole(self.tokenizer)
+        is_whole |= self.verify and not self.tokenizer.lossless  # a part may decode otherwise than the whole
+        return whole if is_whole else self.tokenizer.split
+
+    @property
+    def reading(self) -> Reading:
+        """How the inputs are read."""
+        return Reading(
+            self.sources, self.separator, self.text_key, self.split, self.skip_bad, self.metadata, self.threads,
+            self.block_bytes, self.max_line_bytes, self.max_memory_bytes, result_bytes=self.dtype.itemsize,
+        )  # fmt: skip
+
+    @property
+    def separator_text(self) -> str | None:
+        """The separator as JSON holds it."""
+        return None if self.separator is None else self.separator.decode("utf-8", "surrogateescape")
+
+    @property
+    def first_input(self) -> int:
+        """The number, in the whole run, of the first source here."""
+        return self.shard.first_input if self.shard else 0
+
+    def sampling_of(self, source: int, document: int) -> Any:
+        """What the encoder needs to sample documents of a source, from this number on; None to encode them."""
+        return self.sample and self.sample.of(self.tokenizer, self.first_input + source, document)
+
+    def identity(self) -> Identity:
+        """What decides the output."""
+        options = {
+            "model sha256": self.tokenizer.sha256,
+            "algorithm": self.tokenizer.algorithm,
+            "eod": self.eod_id,
+            "dtype": self.dtype.str,
+            "separator": self.separator_text,
+            "text key": self.text_key,
+            "metadata": self.metadata,
+            "on error": "skip" if self.skip_bad else "raise",
+            "longest line": self.max_line_bytes if self.skip_bad else None,  # longer ones are skipped
+        }
+        options |= {"sample": self.sample.to_json()} if self.sample else {}
+        options |= self.shard.options() if self.shard else {}
+        return Identity.of(options, [source.file for source in self.sources])
+
+    def check(self) -> None:
+        """What can be said before anything is written: OutputError where an id, the eod's too, does not fit the file;
+        LimitError where the memory is too little; ValueError where the model cannot sample this way."""
+        largest = int(np.iinfo(self.dtype).max)
+        if self.tokenizer.vocab_size - 1 > largest:
+            raise OutputError(
+                f"the ids of {self.tokenizer.name} go up to {self.tokenizer.vocab_size - 1} and do not fit"
+                f" {self.dtype}; --dtype uint32 writes a file that they fit"
+            )
+        if self.eod_id is not None and not 0 <= self.eod_id <= min(largest, int(np.iinfo(self.tokenizer.dtype).max)):
+            raise OutputError(f"the eod id {self.eod_id} is not within the ids of the model and of the file")
+        self.sampling_of(0, 0)
+        Room.of(self.reading)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run begins: how much of the work an earlier, equal run has done. `complete`: all of it.
+
+    compressed  bytes of the files themselves that need not be read again
+    """
+
+    bytes: int = 0
+    documents: int = 0
+    complete: bool = False
+    compressed: int = 0
+
+
+@dataclass
+class Progress:
+    """How far a run is.
+
+    bytes             of decompressed inputs
+    text_bytes        of the documents' text
+    tokens            written, as are documents
+    compressed        bytes of the files themselves that were read
+    compressed_total  of how many; None: unknown, as of a pipe
+    """
+
+    bytes: int = 0
+    text_bytes: int = 0
+    tokens: int = 0
+    documents: int = 0
+    compressed: int = 0
+    compressed_total: int | None = None
+
+
+def describe_model(tokenizer: Tokenizer) -> dict[str, Any]:
+    """What the manifest says of the model; read before the run, which may take days."""
+    file_sha256 = hashlib.sha256(Path(tokenizer.path).read_bytes()).hexdigest() if tokenizer.path else None
+    return {
+        "name": tokenizer.name,
+        "path": str(Path(tokenizer.path).resolve()) if tokenizer.path else None,
+        "sha256": tokenizer.sha256,
+        "file_sha256": file_sha256,
+    }
