@@ -2,7 +2,7 @@
  *
  * cffi reads this file as it stands, so it includes nothing and defines only constants: include <stdint.h> first
  * (common.h does). Sections: Basics, Model, Normalize, Encode, Decode, Documents,
- * Suffix sorting, HAT-trie.
+ * Suffix sorting, HAT-trie, Training.
  *
  * Conventions
  *   - The packed list. `data` + `offsets[0..n]`: item i is data[offsets[i]..offsets[i+1]). Documents, pieces and token
@@ -475,3 +475,116 @@ int32_t unitok_hat_walk_new(const unitok_hat *hat, const uint8_t *prefix, int64_
 int64_t unitok_hat_walk_next(unitok_hat_walk *walk, uint8_t *data, int64_t capacity, int64_t *offsets, int64_t *values,
                              int64_t max_keys);
 void unitok_hat_walk_free(unitok_hat_walk *walk);
+
+/* ---------------------------------------------------------------------------------------------- Training ---- */
+
+/* A trainer works on units: stretches of text that no piece crosses, each with how often it occurs. From lines to pieces:
+ *
+ *     lines ──segmenter──▶ counter ──export──▶ units ──fold (rare characters)──▶ units ──▶ seeds, EM, merges ──▶ pieces
+ *
+ * All counts are 64 bits wide. Units are packed lists with counts[0..n-1]. */
+
+/* Which strings may be pieces; the names are spm_train's. */
+enum unitok_rule_flags {
+    UNITOK_RULE_SPLIT_BY_WHITESPACE = 1,
+    UNITOK_RULE_WHITESPACE_AS_SUFFIX = 2,
+    UNITOK_RULE_WHITESPACE_ONLY = 4,
+    UNITOK_RULE_SPLIT_BY_SCRIPT = 8,
+    UNITOK_RULE_SPLIT_BY_NUMBER = 16,
+    UNITOK_RULE_SPLIT_DIGITS = 32
+};
+#define UNITOK_RULES_ALL 63
+
+/* Immutable; 1.1 MB. */
+typedef struct unitok_rules unitok_rules;
+int32_t unitok_rules_new(int32_t flags, int32_t max_chars, unitok_rules **ret, unitok_error *error);
+void unitok_rules_free(unitok_rules *rules);
+
+/* Counts byte strings of at most UNITOK_KEY_MAX_BYTES; an ordered one is a list that merges nothing. One thread at a time. */
+typedef struct unitok_counter unitok_counter;
+#define UNITOK_KEY_MAX_BYTES 2147483647
+int32_t unitok_counter_new(int32_t is_ordered, unitok_counter **ret, unitok_error *error);
+void unitok_counter_free(unitok_counter *counter);
+void unitok_counter_clear(unitok_counter *counter);
+int64_t unitok_counter_count(const unitok_counter *counter);
+int64_t unitok_counter_key_bytes(const unitok_counter *counter);
+int64_t unitok_counter_memory_bytes(const unitok_counter *counter);
+/* Adds counts[i] (NULL: 1) to key i. After UNITOK_ERROR_MEMORY the keys before `item` are counted. */
+int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
+                           int64_t n_keys, unitok_error *error);
+/* Adds all of another. After an error, part of it. */
+int32_t unitok_counter_merge(unitok_counter *counter, const unitok_counter *other, unitok_error *error);
+/* Sorts the keys by their bytes. Takes 40 bytes a key beside the counter. */
+int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error);
+/* Copies all keys and counts out: data[0..key_bytes-1], offsets[0..count], counts[0..count-1]; sorted if they were sorted
+ * last, else in the order in which they were first seen. */
+void unitok_counter_export(const unitok_counter *counter, uint8_t *data, int64_t *offsets, uint64_t *counts);
+
+enum unitok_segment_flags {
+    UNITOK_SEGMENT_CUT = 1,       /* cut wherever the rules let no piece cross; else only at spaces, if the rules split there */
+    UNITOK_SEGMENT_FOLLOWERS = 2, /* a unit is followed by 0xFF and what comes next: see csrc/train/segment.h */
+    UNITOK_SEGMENT_TSV = 4,       /* a line is a text, a tab and a count */
+    UNITOK_SEGMENT_WHOLE = 8      /* a document is one line, newlines included */
+};
+
+typedef struct unitok_segment_spec {
+    const unitok_normalizer *normalizer; /* NULL: lines are normalized already; they must be valid UTF-8 */
+    const unitok_rules *rules;
+    unitok_counter *counter;
+    int32_t flags;          /* of enum unitok_segment_flags */
+    int64_t max_line_bytes; /* longer lines are left out and counted; at most 2^28 - 1 */
+    const uint8_t *symbols; /* what becomes a boundary (U+001F): a packed list sorted by bytes, none empty, none twice */
+    const int64_t *symbol_offsets;
+    int64_t n_symbols;
+    const uint8_t *delimiter; /* becomes a boundary, too */
+    int64_t n_delimiter_bytes;
+} unitok_segment_spec;
+
+typedef struct unitok_segment_stats {
+    int64_t n_bytes;    /* read */
+    int64_t n_lines;    /* counted, n_empty included */
+    int64_t n_empty;    /* nothing was left of them after normalization */
+    int64_t n_too_long; /* over max_line_bytes */
+    int64_t n_too_long_bytes;
+    int64_t n_reserved; /* with U+2585 in them, which stands for unknown characters */
+    int64_t n_normalized_bytes;
+    int64_t memory_bytes; /* the segmenter's own */
+} unitok_segment_stats;
+
+/* Cuts lines into units and counts them. It keeps pointers to the normalizer, the rules and the counter, which must outlive
+ * it, and copies the rest. One thread at a time. */
+typedef struct unitok_segmenter unitok_segmenter;
+int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter **ret, unitok_error *error);
+void unitok_segmenter_free(unitok_segmenter *segmenter);
+/* Counts the lines of a packed list of documents. UNITOK_ERROR_FORMAT: `item` and `position` say where a line is wrong. */
+int32_t unitok_segmenter_add(unitok_segmenter *segmenter, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
+                             unitok_error *error);
+/* FOLLOWERS: after the last line, counts the units that waited for the next line. */
+int32_t unitok_segmenter_finish(unitok_segmenter *segmenter, unitok_error *error);
+void unitok_segmenter_get_stats(const unitok_segmenter *segmenter, unitok_segment_stats *ret);
+
+/* Adds counts[i] to by_char[c] for every character c of unit i, up to 0xFF if there is one: by_char[0..0x10FFFF]. */
+int32_t unitok_units_count_chars(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
+                                 uint64_t *by_char, unitok_error *error);
+
+/* Replaces every character c with keep[c] == 0 by U+2585 and counts the units anew in `counter`: keep[0..0x10FFFF], or NULL
+ * to keep all. is_cut: units are cut at what no piece can hold, which is left out; else they stay whole, and what
+ * follows an 0xFF is replaced, too. */
+int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
+                          const uint8_t *keep, int32_t is_cut, unitok_counter *counter, unitok_error *error);
+
+/* Byte-pair encoding over characters, as sentencepiece 0.2.3 trains it: the pair that occurs most often is merged, of several
+ * the one with fewer characters, then with the smaller bytes. Units must be valid UTF-8 and are copied. */
+typedef struct unitok_bpe_trainer unitok_bpe_trainer;
+int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets,
+                               const uint64_t *counts, int64_t n_units, unitok_bpe_trainer **ret, unitok_error *error);
+void unitok_bpe_trainer_free(unitok_bpe_trainer *trainer);
+int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *trainer);
+/* Merges on until there are n_pieces, or max_work positions were looked at, or no pair occurs min_count times. Returns the
+ * number of pieces so far; *ret_is_done is 1 if no more can come. -1 when memory is short: the trainer is of no use then. */
+int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *trainer, int64_t n_pieces, uint64_t min_count, int64_t max_work,
+                                int32_t *ret_is_done);
+/* Pieces begin..end-1 in the order of their merges: offsets[0..end-begin], counts[0..end-begin-1]. Returns the bytes needed;
+ * copies nothing if that is over capacity. */
+int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *trainer, int64_t begin, int64_t end, uint8_t *data,
+                                  int64_t capacity, int64_t *offsets, uint64_t *counts);

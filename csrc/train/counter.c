@@ -1,0 +1,210 @@
+/* counter.c - counting byte strings: see counter.h */
+
+#include "train/counter.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+#include "ground/packed.h"
+
+#define CHUNK_BYTES ((size_t)1 << 20)
+#define FIRST_BITS 12
+#define ENTRIES_MAX INT64_C(0x7FFFFFFF)
+
+static uint32_t hash_of(const uint8_t *key, int64_t n_bytes)
+{
+    uint64_t hash = (uint64_t)n_bytes * UINT64_C(0x9E3779B97F4A7C15);
+    for (; n_bytes >= 8; key += 8, n_bytes -= 8) {
+        hash = (hash ^ load_u64(key)) * UINT64_C(0xD6E8FEB86659FD93);
+        hash ^= hash >> 32;
+    }
+    if (n_bytes) {
+        uint64_t rest = 0;
+        memcpy(&rest, key, (size_t)n_bytes);
+        hash = (hash ^ rest) * UINT64_C(0xD6E8FEB86659FD93);
+        hash ^= hash >> 32;
+    }
+    hash *= UINT64_C(0xD6E8FEB86659FD93);
+    return (uint32_t)(hash >> 32);
+}
+
+int32_t unitok_counter_new(int32_t is_ordered, unitok_counter **ret, unitok_error *error)
+{
+    unitok_counter *counter = mem_zalloc(1, sizeof *counter);
+    if (!counter) return fail_memory(error);
+    counter->memory_bytes = (int64_t)sizeof *counter;
+    if (!is_ordered) {
+        counter->bits = FIRST_BITS;
+        counter->slots = mem_zalloc((size_t)1 << FIRST_BITS, sizeof *counter->slots);
+        if (!counter->slots) {
+            mem_free(counter);
+            return fail_memory(error);
+        }
+        counter->memory_bytes += (int64_t)(sizeof *counter->slots << FIRST_BITS);
+    }
+    *ret = counter;
+    return UNITOK_OK;
+}
+
+static void free_chunks(unitok_counter *counter)
+{
+    while (counter->chunks) {
+        struct counter_chunk *next = counter->chunks->next;
+        counter->memory_bytes -= (int64_t)(sizeof *next + counter->chunks->room);
+        mem_free(counter->chunks);
+        counter->chunks = next;
+    }
+}
+
+void unitok_counter_free(unitok_counter *counter)
+{
+    if (!counter) return;
+    free_chunks(counter);
+    mem_free(counter->slots);
+    mem_free(counter->entries);
+    mem_free(counter);
+}
+
+void unitok_counter_clear(unitok_counter *counter)
+{
+    free_chunks(counter);
+    counter->memory_bytes -= counter->room * (int64_t)sizeof *counter->entries;
+    mem_free(counter->entries);
+    counter->entries = NULL;
+    counter->n = counter->room = counter->n_key_bytes = 0;
+    counter->is_sorted = 0;
+    if (counter->slots) memset(counter->slots, 0, sizeof *counter->slots << counter->bits);
+}
+
+int64_t unitok_counter_count(const unitok_counter *counter)
+{
+    return counter->n;
+}
+
+int64_t unitok_counter_key_bytes(const unitok_counter *counter)
+{
+    return counter->n_key_bytes;
+}
+
+int64_t unitok_counter_memory_bytes(const unitok_counter *counter)
+{
+    return counter->memory_bytes;
+}
+
+/* Twice the slots, filled anew from the entries' hashes. */
+static int grow_slots(unitok_counter *counter, int bits)
+{
+    uint32_t *slots = mem_zalloc((size_t)1 << bits, sizeof *slots);
+    if (!slots) return 0;
+    uint32_t mask = (UINT32_C(1) << bits) - 1;
+    for (int64_t i = 0; i < counter->n; i++) {
+        uint32_t at = counter->entries[i].hash;
+        while (slots[at & mask]) at++;
+        slots[at & mask] = (uint32_t)i + 1;
+    }
+    counter->memory_bytes += (int64_t)(sizeof *slots << bits) - (int64_t)(sizeof *slots << counter->bits);
+    mem_free(counter->slots);
+    counter->slots = slots;
+    counter->bits = bits;
+    return 1;
+}
+
+static int grow_entries(unitok_counter *counter)
+{
+    int64_t room = counter->room < 1024 ? 1024 : counter->room + counter->room / 2;
+    struct counter_entry *entries = mem_realloc(counter->entries, (size_t)room * sizeof *entries);
+    if (!entries) return 0;
+    counter->memory_bytes += (room - counter->room) * (int64_t)sizeof *entries;
+    counter->entries = entries;
+    counter->room = room;
+    return 1;
+}
+
+static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size_t n_bytes)
+{
+    struct counter_chunk *chunk = counter->chunks;
+    if (!chunk || chunk->room - chunk->n_used < n_bytes) {
+        size_t room = n_bytes > CHUNK_BYTES ? n_bytes : CHUNK_BYTES;
+        if (!counter->chunks && n_bytes < CHUNK_BYTES / 16) room = CHUNK_BYTES / 16; /* most counters stay small */
+        chunk = mem_alloc(sizeof *chunk + room);
+        if (!chunk) return NULL;
+        chunk->next = counter->chunks;
+        chunk->n_used = 0;
+        chunk->room = room;
+        counter->chunks = chunk;
+        counter->memory_bytes += (int64_t)(sizeof *chunk + room);
+    }
+    uint8_t *kept = chunk->bytes + chunk->n_used;
+    if (n_bytes) memcpy(kept, key, n_bytes);
+    chunk->n_used += n_bytes;
+    return kept;
+}
+
+int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count)
+{
+    uint32_t hash = 0, at = 0, mask = 0;
+    if (counter->slots) {
+        if (counter->is_sorted) {
+            if (!grow_slots(counter, counter->bits)) return -1;
+            counter->is_sorted = 0;
+        }
+        hash = hash_of(key, n_bytes);
+        mask = (UINT32_C(1) << counter->bits) - 1;
+        for (at = hash; counter->slots[at & mask]; at++) {
+            struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
+            if (entry->hash == hash && entry->n_bytes == n_bytes && memcmp(entry->key, key, (size_t)n_bytes) == 0) {
+                entry->count += count;
+                return entry - counter->entries;
+            }
+        }
+    }
+    if (counter->n == ENTRIES_MAX) return -1;
+    if (counter->n == counter->room && !grow_entries(counter)) return -1;
+    if (counter->slots && 3 * (counter->n + 1) > INT64_C(2) << counter->bits) {
+        if (!grow_slots(counter, counter->bits + 1)) return -1;
+        mask = (UINT32_C(1) << counter->bits) - 1;
+        for (at = hash; counter->slots[at & mask]; at++) {}
+    }
+    const uint8_t *kept = keep_key(counter, key, (size_t)n_bytes);
+    if (!kept) return -1;
+    struct counter_entry entry = {count, kept, (uint32_t)n_bytes, hash};
+    counter->entries[counter->n] = entry;
+    counter->n_key_bytes += n_bytes;
+    if (counter->slots) counter->slots[at & mask] = (uint32_t)counter->n + 1;
+    return counter->n++;
+}
+
+int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
+                           int64_t n_keys, unitok_error *error)
+{
+    const char *problem = check_offsets(offsets, n_keys);
+    if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
+    for (int64_t i = 0; i < n_keys; i++) {
+        int64_t n_bytes = offsets[i + 1] - offsets[i];
+        if (n_bytes > UNITOK_KEY_MAX_BYTES) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a key is too long");
+        if (counter_add(counter, data + offsets[i], n_bytes, counts ? counts[i] : 1) < 0)
+            return fail(error, UNITOK_ERROR_MEMORY, i, -1, "not enough memory");
+    }
+    return UNITOK_OK;
+}
+
+int32_t unitok_counter_merge(unitok_counter *counter, const unitok_counter *other, unitok_error *error)
+{
+    for (int64_t i = 0; i < other->n; i++) {
+        const struct counter_entry *entry = &other->entries[i];
+        if (counter_add(counter, entry->key, entry->n_bytes, entry->count) < 0) return fail_memory(error);
+    }
+    return UNITOK_OK;
+}
+
+void unitok_counter_export(const unitok_counter *counter, uint8_t *data, int64_t *offsets, uint64_t *counts)
+{
+    int64_t at = 0;
+    for (int64_t i = 0; i < counter->n; i++) {
+        const struct counter_entry *entry = &counter->entries[i];
+        offsets[i] = at;
+        counts[i] = entry->count;
+        if (entry->n_bytes) memcpy(data + at, entry->key, entry->n_bytes);
+        at += entry->n_bytes;
+    }
+    offsets[counter->n] = at;
+}

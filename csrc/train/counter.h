@@ -1,0 +1,38 @@
+/* counter.h - a table of byte strings and how often each was seen, 64 bits wide: what every trainer starts from
+ *
+ *   slots[2^bits]   u32      entry + 1, or 0: open addressing, at most two thirds full
+ *   entries[0..n)   { count, key, n_bytes, hash }   in the order of first sight, or sorted
+ *   chunks          the keys' bytes, end to end, in blocks that never move
+ *
+ * An ordered counter has no slots: every key becomes an entry of its own, a list.
+ */
+#pragma once
+
+#include "ground/common.h"
+
+struct counter_entry {
+    uint64_t count;
+    const uint8_t *key;
+    uint32_t n_bytes;
+    uint32_t hash;
+};
+
+struct counter_chunk {
+    struct counter_chunk *next;
+    size_t n_used, room;
+    uint8_t bytes[];
+};
+
+struct unitok_counter {
+    struct counter_entry *entries;
+    uint32_t *slots; /* NULL: ordered */
+    struct counter_chunk *chunks;
+    int64_t n, room;
+    int64_t n_key_bytes;
+    int64_t memory_bytes;
+    int bits;
+    int is_sorted; /* by bytes; the slots are out of date */
+};
+
+/* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Its entry, or -1 when memory is short: nothing changed. */
+int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count);

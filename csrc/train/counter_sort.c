@@ -1,0 +1,146 @@
+/* counter_sort.c - sorting a counter's keys by their bytes: multikey quicksort on eight bytes at a time
+ *
+ * An item caches the eight bytes of its key at the current depth, as a number whose order is theirs. A three-way partition
+ * around a pivot leaves the middle part with equal bytes, and that is sorted on at depth + 8. Bytes past a key's end
+ * count as 0, so a key and the same key followed by NULs tie; their lengths decide.
+ */
+
+#include "train/counter.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+struct item {
+    uint64_t head;
+    uint32_t entry;
+};
+
+INLINE uint64_t head_of(const struct counter_entry *entry, int64_t depth)
+{
+    uint64_t head = 0;
+    int64_t n = entry->n_bytes - depth;
+    if (n >= 8) {
+        head = load_u64(entry->key + depth);
+#if defined(__GNUC__) || defined(__clang__)
+        return __builtin_bswap64(head);
+#endif
+    }
+    head = 0;
+    for (int64_t i = 0; i < 8; i++) head = head << 8 | (i < n ? entry->key[depth + i] : 0);
+    return head;
+}
+
+INLINE void swap_items(struct item *a, struct item *b)
+{
+    struct item t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
+{
+    if (a > b) {
+        uint64_t t = a;
+        a = b;
+        b = t;
+    }
+    return c < a ? a : c > b ? b : c;
+}
+
+/* Keys that agree up to `depth`, all at an end there: shorter first. There are at most eight kinds. */
+static void sort_by_length(const struct counter_entry *entries, struct item *items, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++)
+        for (int64_t k = i; k > 0 && entries[items[k].entry].n_bytes < entries[items[k - 1].entry].n_bytes; k--)
+            swap_items(&items[k], &items[k - 1]);
+}
+
+static int less(const struct counter_entry *a, const struct counter_entry *b)
+{
+    uint32_t n = a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes;
+    int order = n ? memcmp(a->key, b->key, n) : 0;
+    return order ? order < 0 : a->n_bytes < b->n_bytes;
+}
+
+static void sort_few(const struct counter_entry *entries, struct item *items, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        struct item item = items[i];
+        int64_t k = i;
+        for (; k > 0; k--) {
+            const struct item *left = &items[k - 1];
+            if (left->head < item.head) break;
+            if (left->head == item.head && !less(&entries[item.entry], &entries[left->entry])) break;
+            items[k] = *left;
+        }
+        items[k] = item;
+    }
+}
+
+/* The stack holds at most one range for each halving and one for each eight bytes of depth on the way down, but a range
+ * with equal heads is looped on at once, so it stays below 64 + 1. */
+struct range {
+    int64_t begin, end, depth;
+};
+
+static void sort_items(const struct counter_entry *entries, struct item *items, int64_t n)
+{
+    struct range stack[130];
+    int n_stack = 0;
+    stack[n_stack++] = (struct range){0, n, 0};
+    while (n_stack) {
+        struct range r = stack[--n_stack];
+        while (r.end - r.begin > 1) {
+            if (r.end - r.begin < 12) {
+                sort_few(entries, items + r.begin, r.end - r.begin);
+                break;
+            }
+            uint64_t pivot = median(items[r.begin].head, items[(r.begin + r.end) / 2].head, items[r.end - 1].head);
+            int64_t low = r.begin, at = r.begin, high = r.end;
+            while (at < high) {
+                if (items[at].head < pivot) swap_items(&items[low++], &items[at++]);
+                else if (items[at].head > pivot) swap_items(&items[at], &items[--high]);
+                else at++;
+            }
+            /* Those equal to the pivot: sort by length the ones that end here, go on with the others. */
+            int64_t longer = low;
+            for (int64_t i = low; i < high; i++) {
+                if (entries[items[i].entry].n_bytes > r.depth + 8) continue;
+                swap_items(&items[longer++], &items[i]);
+            }
+            sort_by_length(entries, items + low, longer - low);
+            for (int64_t i = longer; i < high; i++) items[i].head = head_of(&entries[items[i].entry], r.depth + 8);
+            struct range parts[3] = {{r.begin, low, r.depth}, {high, r.end, r.depth}, {longer, high, r.depth + 8}};
+            for (int k = 0; k < 2; k++) /* the largest last: it is looped on, so the stack stays small */
+                if (parts[k].end - parts[k].begin > parts[2].end - parts[2].begin) {
+                    struct range t = parts[k];
+                    parts[k] = parts[2];
+                    parts[2] = t;
+                }
+            for (int k = 0; k < 2; k++)
+                if (parts[k].end - parts[k].begin > 1) stack[n_stack++] = parts[k];
+            r = parts[2];
+        }
+    }
+}
+
+int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error)
+{
+    struct item *items = mem_alloc((size_t)(counter->n + 1) * sizeof *items);
+    struct counter_entry *sorted = mem_alloc((size_t)(counter->n + 1) * sizeof *sorted);
+    if (!items || !sorted) {
+        mem_free(items);
+        mem_free(sorted);
+        return fail_memory(error);
+    }
+    for (int64_t i = 0; i < counter->n; i++) items[i] = (struct item){head_of(&counter->entries[i], 0), (uint32_t)i};
+    sort_items(counter->entries, items, counter->n);
+    for (int64_t i = 0; i < counter->n; i++) sorted[i] = counter->entries[items[i].entry];
+    mem_free(items);
+    counter->memory_bytes += (counter->n + 1 - counter->room) * (int64_t)sizeof *sorted;
+    mem_free(counter->entries);
+    counter->entries = sorted;
+    counter->room = counter->n + 1;
+    counter->is_sorted = 1;
+    return UNITOK_OK;
+}

@@ -1,0 +1,82 @@
+/* rules.c - the rules of rules.h */
+
+#include "train/rules.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+int32_t unitok_rules_new(int32_t flags, int32_t max_chars, unitok_rules **ret, unitok_error *error)
+{
+    if (flags < 0 || flags > UNITOK_RULES_ALL || max_chars < 1)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "no such rules for pieces");
+    unitok_rules *rules = mem_alloc(sizeof *rules);
+    if (!rules) return fail_memory(error);
+    rules->flags = flags;
+    rules->max_chars = max_chars;
+    script_fill(rules->scripts);
+    *ret = rules;
+    return UNITOK_OK;
+}
+
+void unitok_rules_free(unitok_rules *rules)
+{
+    mem_free(rules);
+}
+
+static int is_all_spaces(const uint8_t *piece, int64_t n_bytes)
+{
+    for (int64_t i = 0; i < n_bytes; i += 3)
+        if (piece[i] != 0xE2 || n_bytes - i < 3 || piece[i + 1] != 0x96 || piece[i + 2] != 0x81) return 0;
+    return 1;
+}
+
+/* Rule 2 for a U+2581 that begins at byte `at`. */
+static int space_allowed(int32_t flags, int64_t at, int64_t n_bytes)
+{
+    int is_first = at == 0, is_last = at + 3 == n_bytes;
+    if (flags & UNITOK_RULE_WHITESPACE_AS_SUFFIX)
+        return is_last || (!(flags & UNITOK_RULE_SPLIT_BY_WHITESPACE) && !is_first);
+    return is_first || (!(flags & UNITOK_RULE_SPLIT_BY_WHITESPACE) && !is_last);
+}
+
+int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
+{
+    int32_t flags = rules->flags;
+    int spaces_only = (flags & UNITOK_RULE_WHITESPACE_ONLY) && is_all_spaces(piece, n_bytes);
+    int before = SCRIPT_ANY, n;
+    int64_t n_chars = 0;
+    for (int64_t i = 0; i < n_bytes; i += n) {
+        uint32_t c = char_at(piece + i, &n);
+        if (rules_exclude(c) || ++n_chars > rules->max_chars) return 0;
+        if (c == CHAR_SPACE) {
+            if (!spaces_only && !space_allowed(flags, i, n_bytes)) return 0;
+            continue;
+        }
+        int script = rules->scripts[c];
+        if (script == SCRIPT_INHERITED) script = before;
+        if (is_digit(c)) {
+            if (!(flags & UNITOK_RULE_SPLIT_BY_NUMBER)) script = SCRIPT_ANY;
+            if ((flags & UNITOK_RULE_SPLIT_DIGITS) && n_bytes > n) return 0;
+        }
+        if ((flags & UNITOK_RULE_SPLIT_BY_SCRIPT) && script != SCRIPT_ANY && before != SCRIPT_ANY && script != before)
+            return 0;
+        before = script;
+    }
+    return n_chars > 0;
+}
+
+int rules_cut(const unitok_rules *rules, uint32_t a, uint32_t b)
+{
+    int32_t flags = rules->flags;
+    if (rules_exclude(a) || rules_exclude(b)) return 1;
+    if (a == CHAR_SPACE || b == CHAR_SPACE) {
+        if (!(flags & UNITOK_RULE_SPLIT_BY_WHITESPACE)) return 0;
+        if (a == b) return !(flags & UNITOK_RULE_WHITESPACE_ONLY);
+        return (flags & UNITOK_RULE_WHITESPACE_AS_SUFFIX) ? a == CHAR_SPACE : b == CHAR_SPACE;
+    }
+    if ((flags & UNITOK_RULE_SPLIT_DIGITS) && (is_digit(a) || is_digit(b))) return 1;
+    if (!(flags & UNITOK_RULE_SPLIT_BY_SCRIPT)) return 0;
+    if (!(flags & UNITOK_RULE_SPLIT_BY_NUMBER) && (is_digit(a) || is_digit(b))) return 0;
+    int left = rules->scripts[a], right = rules->scripts[b];
+    return left != right && left != SCRIPT_INHERITED && right != SCRIPT_INHERITED;
+}

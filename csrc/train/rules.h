@@ -1,0 +1,75 @@
+/* rules.h - which strings may be pieces, and where a text can be cut because no piece may cross
+ *
+ * The rules are sentencepiece's (IsValidSentencePiece in its trainer_interface.cc):
+ *   1. 1..max_chars characters, none of them NUL, space, U+2585 (unknown) or U+001F (a boundary)
+ *   2. U+2581 (a space) only first or, with WHITESPACE_AS_SUFFIX, only last; without SPLIT_BY_WHITESPACE also inside.
+ *      With WHITESPACE_ONLY a piece may also be nothing but U+2581.
+ *   3. with SPLIT_DIGITS a digit stands alone
+ *   4. with SPLIT_BY_SCRIPT neighbours are of one script; U+2581 is left out, combining marks continue the script, and
+ *      without SPLIT_BY_NUMBER digits go with any script
+ */
+#pragma once
+
+#include "ground/common.h"
+#include "ground/utf8.h"
+#include "text/script.h"
+
+#define CHAR_SPACE 0x2581u
+#define CHAR_UNKNOWN 0x2585u
+#define CHAR_BOUNDARY 0x1Fu
+#define SCRIPT_ANY 255 /* goes with every script */
+
+struct unitok_rules {
+    int32_t flags; /* of enum unitok_rule_flags */
+    int32_t max_chars;
+    uint8_t scripts[SCRIPT_CODE_POINTS];
+};
+
+/* A character of valid UTF-8 and its length in bytes. */
+INLINE uint32_t char_at(const uint8_t *text, int *ret_n_bytes)
+{
+    uint8_t lead = text[0];
+    int n = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    *ret_n_bytes = n;
+    return utf8_code_point(text, n);
+}
+
+INLINE int char_bytes(uint8_t lead)
+{
+    return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+/* Like utf8_encode, for every code point; returns how many bytes. */
+INLINE int char_put(uint32_t c, uint8_t ret[4])
+{
+    if (c < 0x10000) return utf8_encode(c, ret);
+    ret[0] = (uint8_t)(0xF0 | c >> 18);
+    ret[1] = (uint8_t)(0x80 | (c >> 12 & 0x3F));
+    ret[2] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+    ret[3] = (uint8_t)(0x80 | (c & 0x3F));
+    return 4;
+}
+
+INLINE int64_t count_chars(const uint8_t *text, int64_t n_bytes)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < n_bytes; i++) n += (text[i] & 0xC0) != 0x80;
+    return n;
+}
+
+INLINE int is_digit(uint32_t c)
+{
+    return (c >= '0' && c <= '9') || (c >= 0xFF10 && c <= 0xFF19);
+}
+
+/* Whether these bytes, valid UTF-8, may be a piece. */
+int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);
+
+/* Whether no piece can hold character a followed by b. */
+int rules_cut(const unitok_rules *rules, uint32_t a, uint32_t b);
+
+/* Whether no piece can hold c. */
+INLINE int rules_exclude(uint32_t c)
+{
+    return c == CHAR_UNKNOWN || c == CHAR_BOUNDARY || c == 0 || c == ' ';
+}

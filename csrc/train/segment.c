@@ -1,0 +1,327 @@
+/* segment.c - lines to counted units: see segment.h */
+
+#include "train/segment.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+#include "ground/packed.h"
+
+/* ---------------------------------------------------------------------------------------------- Building ---- */
+
+/* The symbols, sorted by bytes, none empty, none twice, as a double array. */
+static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec, unitok_error *error)
+{
+    const char *problem = check_offsets(spec->symbol_offsets, spec->n_symbols);
+    if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
+    if (spec->n_symbols == 0) return UNITOK_OK;
+    int64_t *ids = mem_alloc((size_t)spec->n_symbols * sizeof *ids);
+    if (!ids) return fail_memory(error);
+    int32_t status = UNITOK_OK;
+    for (int64_t i = 0; i < spec->n_symbols && !status; i++) {
+        ids[i] = 0;
+        if (spec->symbol_offsets[i] == spec->symbol_offsets[i + 1])
+            status = fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a symbol is empty");
+        else s->begins_symbol[spec->symbols[spec->symbol_offsets[i]]] = 1;
+    }
+    trie_parts parts;
+    if (!status) status = trie_build(spec->symbols, spec->symbol_offsets, ids, spec->n_symbols, &parts, error);
+    if (!status) s->symbols = parts.units;
+    mem_free(ids);
+    return status;
+}
+
+int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter **ret, unitok_error *error)
+{
+    if (!spec->rules || !spec->counter || spec->max_line_bytes < 0 || spec->max_line_bytes > UNITOK_KEY_MAX_BYTES / 8)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a segmenter needs rules, a counter, and lines below 256 MiB");
+    unitok_segmenter *s = mem_zalloc(1, sizeof *s);
+    if (!s) return fail_memory(error);
+    s->normalizer = spec->normalizer;
+    s->rules = spec->rules;
+    s->counter = spec->counter;
+    s->flags = spec->flags;
+    s->max_line_bytes = spec->max_line_bytes;
+    int32_t status = take_symbols(s, spec, error);
+    if (!status && spec->n_delimiter_bytes > 0) {
+        s->delimiter = mem_alloc((size_t)spec->n_delimiter_bytes);
+        if (s->delimiter) memcpy(s->delimiter, spec->delimiter, (size_t)spec->n_delimiter_bytes);
+        else status = fail_memory(error);
+        s->n_delimiter_bytes = spec->n_delimiter_bytes;
+    }
+    if (status) unitok_segmenter_free(s);
+    else *ret = s;
+    return status;
+}
+
+void unitok_segmenter_free(unitok_segmenter *s)
+{
+    if (!s) return;
+    mem_free(s->symbols);
+    mem_free(s->delimiter);
+    mem_free(s->normalized.bytes);
+    mem_free(s->replaced.bytes);
+    mem_free(s->key.bytes);
+    mem_free(s->ends);
+    mem_free(s);
+}
+
+void unitok_segmenter_get_stats(const unitok_segmenter *s, unitok_segment_stats *ret)
+{
+    *ret = s->stats;
+    ret->memory_bytes = s->normalized.room + s->replaced.room + s->key.room + s->ends_room * (int64_t)sizeof *s->ends;
+}
+
+static int reserve(struct buffer *buffer, int64_t room)
+{
+    if (room <= buffer->room) return 1;
+    room += room / 4 + 256;
+    uint8_t *bytes = mem_realloc(buffer->bytes, (size_t)room);
+    if (!bytes) return 0;
+    buffer->bytes = bytes;
+    buffer->room = room;
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------------------- A line ---- */
+
+/* Each of these turns text[0..*io_n) into another and returns it; NULL when memory is short. */
+
+static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
+{
+    unitok_normalize_state state = {.is_verbatim = 1};
+    int64_t n_consumed = 0, n_out = 0, step = unitok_normalizer_step_bytes(s->normalizer);
+    if (!reserve(&s->normalized, *io_n + *io_n / 2 + 2 * step)) return NULL;
+    while (!state.is_ended) {
+        if (!reserve(&s->normalized, n_out + step)) return NULL;
+        n_out += unitok_normalize_some(s->normalizer, &state, text, *io_n, &n_consumed, 1, s->normalized.bytes + n_out,
+                                       s->normalized.room - n_out);
+    }
+    *io_n = n_out;
+    return s->normalized.bytes;
+}
+
+/* The bytes of the longest symbol that text begins with, 0 if there is none. */
+static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int64_t n_bytes)
+{
+    int64_t longest = 0;
+    uint32_t base = TRIE_ROOT_BASE;
+    for (int64_t i = 0; i < n_bytes; i++) {
+        uint64_t unit = s->symbols[base ^ text[i]];
+        if (!unit_has_label(unit, text[i])) break;
+        if (unit_value(unit)) longest = i + 1;
+        base = unit_base(unit);
+    }
+    return longest;
+}
+
+/* Symbols become boundaries. */
+static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
+{
+    int64_t i = 0, n = *io_n;
+    while (i < n && !s->begins_symbol[text[i]]) i++;
+    if (i == n) return text;
+    if (!reserve(&s->replaced, n)) return NULL;
+    uint8_t *out = s->replaced.bytes;
+    int64_t n_out = 0;
+    for (i = 0; i < n;) {
+        int64_t found = s->begins_symbol[text[i]] ? symbol_bytes(s, text + i, n - i) : 0;
+        if (found) {
+            out[n_out++] = CHAR_BOUNDARY;
+            i += found;
+            continue;
+        }
+        for (int length = char_bytes(text[i]); length > 0 && i < n; length--) out[n_out++] = text[i++];
+    }
+    *io_n = n_out;
+    return out;
+}
+
+/* Delimiters become boundaries. They may be shorter than a boundary, never: it is one byte; so this works in place. */
+static const uint8_t *replace_delimiters(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
+{
+    if (!reserve(&s->replaced, *io_n)) return NULL;
+    uint8_t *out = s->replaced.bytes; /* may be the text itself */
+    int64_t n_out = 0, d = s->n_delimiter_bytes;
+    for (int64_t i = 0; i < *io_n;) {
+        if (*io_n - i >= d && memcmp(text + i, s->delimiter, (size_t)d) == 0) {
+            out[n_out++] = CHAR_BOUNDARY;
+            i += d;
+        } else {
+            out[n_out++] = text[i++];
+        }
+    }
+    *io_n = n_out;
+    return out;
+}
+
+/* ------------------------------------------------------------------------------------------------- Units ---- */
+
+/* Counts a unit that is followed by follower[0..n_follower), after a NUL at a line's end. Its entry, or -1. */
+static int64_t count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int is_end,
+                              const uint8_t *follower, int64_t n_follower, uint64_t weight)
+{
+    if (!reserve(&s->key, n_unit + 8)) return -1;
+    uint8_t *key = s->key.bytes;
+    memcpy(key, unit, (size_t)n_unit);
+    key[n_unit] = FOLLOWER_MARK;
+    int64_t n = n_unit + 1;
+    if (is_end) key[n++] = 0;
+    if (n_follower) memcpy(key + n, follower, (size_t)n_follower);
+    return counter_add(s->counter, key, n + n_follower, weight);
+}
+
+static int add_end(unitok_segmenter *s, struct line_end end)
+{
+    if (s->n_ends == s->ends_room) {
+        int64_t room = s->ends_room ? s->ends_room * 2 : 1024;
+        struct line_end *ends = mem_realloc(s->ends, (size_t)room * sizeof *ends);
+        if (!ends) return 0;
+        s->ends = ends;
+        s->ends_room = room;
+    }
+    s->ends[s->n_ends++] = end;
+    return 1;
+}
+
+/* The last unit of a line waits for the next line. A line of weight w is w lines, each followed by the next. */
+static int count_last(unitok_segmenter *s, const uint8_t *line, const uint8_t *unit, int64_t n_unit, uint64_t weight)
+{
+    int n_first;
+    uint32_t first = char_at(line, &n_first);
+    if (weight > 1 && count_followed(s, unit, n_unit, 1, line, n_first, weight - 1) < 0) return 0;
+    int64_t entry = count_followed(s, unit, n_unit, 0, NULL, 0, 0);
+    return entry >= 0 && add_end(s, (struct line_end){weight, (uint32_t)entry, first});
+}
+
+static int is_cut(const unitok_segmenter *s, uint32_t a, uint32_t b)
+{
+    if (s->flags & UNITOK_SEGMENT_CUT) return rules_cut(s->rules, a, b);
+    if (!(s->rules->flags & UNITOK_RULE_SPLIT_BY_WHITESPACE)) return 0;
+    return (a == CHAR_SPACE || b == CHAR_SPACE) && !rules_exclude(a) && !rules_exclude(b) ? rules_cut(s->rules, a, b)
+         : (s->rules->flags & UNITOK_RULE_WHITESPACE_AS_SUFFIX) ? a == CHAR_SPACE : b == CHAR_SPACE;
+}
+
+static int count_units(unitok_segmenter *s, const uint8_t *text, int64_t n_bytes, uint64_t weight)
+{
+    int n_char;
+    int64_t begin = 0;
+    uint32_t before = char_at(text, &n_char);
+    for (int64_t i = n_char; i < n_bytes; i += n_char) {
+        uint32_t c = char_at(text + i, &n_char);
+        int cut = is_cut(s, before, c);
+        before = c;
+        if (!cut) continue;
+        int64_t entry = s->flags & UNITOK_SEGMENT_FOLLOWERS
+                            ? count_followed(s, text + begin, i - begin, 0, text + i, n_char, weight)
+                            : counter_add(s->counter, text + begin, i - begin, weight);
+        if (entry < 0) return 0;
+        begin = i;
+    }
+    if (s->flags & UNITOK_SEGMENT_FOLLOWERS) return count_last(s, text, text + begin, n_bytes - begin, weight);
+    return counter_add(s->counter, text + begin, n_bytes - begin, weight) >= 0;
+}
+
+static int contains_unknown(const uint8_t *line, int64_t n_bytes)
+{
+    for (const uint8_t *at = line; n_bytes - (at - line) >= 3; at++) {
+        at = memchr(at, 0xE2, (size_t)(n_bytes - (at - line) - 2));
+        if (!at) return 0;
+        if (at[1] == 0x96 && at[2] == 0x85) return 1;
+    }
+    return 0;
+}
+
+/* "text TAB count": the count, and *io_n is the text's; 0 if the line is not of that form. */
+static uint64_t read_weight(const uint8_t *line, int64_t *io_n)
+{
+    const uint8_t *tab = memchr(line, '\t', (size_t)*io_n);
+    if (!tab) return 0;
+    const uint8_t *at = tab + 1, *end = line + *io_n;
+    while (end > at && (end[-1] == ' ' || end[-1] == '\r')) end--;
+    while (at < end && *at == ' ') at++;
+    if (at < end && *at == '+') at++;
+    if (at == end || end - at > 18) return 0;
+    uint64_t weight = 0;
+    for (; at < end; at++) {
+        if (*at < '0' || *at > '9') return 0;
+        weight = weight * 10 + (uint64_t)(*at - '0');
+    }
+    *io_n = tab - line;
+    return weight;
+}
+
+/* 1, 0 when memory is short, -1 for a line that is not "text TAB count", -2 for one that is not UTF-8. */
+static int count_line(unitok_segmenter *s, const uint8_t *line, int64_t n_bytes)
+{
+    uint64_t weight = 1;
+    if ((s->flags & UNITOK_SEGMENT_TSV) && !(weight = read_weight(line, &n_bytes))) return -1;
+    if (n_bytes == 0) return 1;
+    if (n_bytes > s->max_line_bytes) {
+        s->stats.n_too_long++;
+        s->stats.n_too_long_bytes += n_bytes;
+        return 1;
+    }
+    if (contains_unknown(line, n_bytes)) {
+        s->stats.n_reserved++;
+        return 1;
+    }
+    s->stats.n_lines++;
+    const uint8_t *text = line;
+    if (s->normalizer && !(text = normalize_line(s, text, &n_bytes))) return 0;
+    if (s->symbols && !(text = replace_symbols(s, text, &n_bytes))) return 0;
+    if (s->delimiter && !(text = replace_delimiters(s, text, &n_bytes))) return 0;
+    s->stats.n_normalized_bytes += n_bytes;
+    if (!utf8_is_valid(text, n_bytes)) return -2;
+    if (n_bytes) return count_units(s, text, n_bytes, weight);
+    s->stats.n_empty++;
+    return s->flags & UNITOK_SEGMENT_FOLLOWERS ? add_end(s, (struct line_end){weight, NO_ENTRY, 0}) : 1;
+}
+
+int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
+                             unitok_error *error)
+{
+    const char *problem = check_offsets(offsets, n_docs);
+    if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
+    int whole = s->flags & UNITOK_SEGMENT_WHOLE;
+    for (int64_t k = 0; k < n_docs; k++) {
+        const uint8_t *at = data + offsets[k], *end = data + offsets[k + 1];
+        while (at < end) {
+            const uint8_t *newline = whole ? NULL : memchr(at, '\n', (size_t)(end - at));
+            int64_t n_bytes = (newline ? newline : end) - at;
+            int done = count_line(s, at, n_bytes);
+            if (done == 0) return fail(error, UNITOK_ERROR_MEMORY, k, -1, "not enough memory");
+            if (done < 0)
+                return fail(error, UNITOK_ERROR_FORMAT, k, at - data - offsets[k],
+                            done == -1 ? "a line is not a text, a tab and a count of at least 1"
+                                       : "a line is invalid UTF-8 once normalized");
+            at += n_bytes + 1;
+        }
+        s->stats.n_bytes += offsets[k + 1] - offsets[k];
+    }
+    return UNITOK_OK;
+}
+
+/* sentencepiece fills the place of a line that became empty with its last one, and drops that place; so here. */
+static int64_t drop_empty(struct line_end *ends, int64_t n)
+{
+    for (int64_t i = 0; i < n;) {
+        if (ends[i].entry == NO_ENTRY) ends[i] = ends[--n];
+        else i++;
+    }
+    return n;
+}
+
+int32_t unitok_segmenter_finish(unitok_segmenter *s, unitok_error *error)
+{
+    int64_t n = drop_empty(s->ends, s->n_ends);
+    for (int64_t i = 0; i < n; i++) {
+        const struct counter_entry *entry = &s->counter->entries[s->ends[i].entry];
+        uint8_t first[4];
+        int n_first = i + 1 < n ? char_put(s->ends[i + 1].first_char, first) : 0;
+        if (count_followed(s, entry->key, entry->n_bytes - 1, 1, first, n_first, 1) < 0) return fail_memory(error);
+    }
+    mem_free(s->ends);
+    s->ends = NULL;
+    s->n_ends = s->ends_room = 0;
+    return UNITOK_OK;
+}

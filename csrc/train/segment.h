@@ -1,0 +1,46 @@
+/* segment.h - the state of a segmenter: lines in, counted units out
+ *
+ *   a line ──normalizer──▶ text ──symbols and delimiter become U+001F──▶ text ──cut──▶ units ──▶ counter
+ *
+ * With UNITOK_SEGMENT_FOLLOWERS a unit carries what follows it, because the seeds of sentencepiece depend on that:
+ *
+ *     unit 0xFF next character                        inside a line
+ *     unit 0xFF NUL first character of the next line  at its end; nothing after the NUL if there is no next line
+ *
+ * What follows the last unit of a line is known only when the next line comes, so these wait in `ends`.
+ */
+#pragma once
+
+#include "structures/trie.h"
+#include "train/counter.h"
+#include "train/rules.h"
+
+#define FOLLOWER_MARK 0xFF /* in no UTF-8 */
+
+struct line_end {
+    uint64_t weight;
+    uint32_t entry;      /* of its last unit, followed by FOLLOWER_MARK alone; NO_ENTRY: the line became empty */
+    uint32_t first_char; /* of the line */
+};
+#define NO_ENTRY UINT32_MAX
+
+struct buffer {
+    uint8_t *bytes;
+    int64_t room;
+};
+
+struct unitok_segmenter {
+    const unitok_normalizer *normalizer; /* NULL: lines are normalized already */
+    const unitok_rules *rules;
+    unitok_counter *counter;
+    int32_t flags;
+    int64_t max_line_bytes;
+    uint64_t *symbols; /* a double array of symbols; NULL: none */
+    uint8_t begins_symbol[256];
+    uint8_t *delimiter;
+    int64_t n_delimiter_bytes;
+    struct buffer normalized, replaced, key;
+    struct line_end *ends;
+    int64_t n_ends, ends_room;
+    unitok_segment_stats stats;
+};
