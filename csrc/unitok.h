@@ -573,6 +573,9 @@ int32_t unitok_units_count_chars(const uint8_t *data, const int64_t *offsets, co
 int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
                           const uint8_t *keep, int32_t is_cut, unitok_counter *counter, unitok_error *error);
 
+/* shares[i] = log(counts[i]) - log(sum), in float32 throughout. */
+void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *shares);
+
 /* Byte-pair encoding over characters, as sentencepiece 0.2.3 trains it: the pair that occurs most often is merged, of several
  * the one with fewer characters, then with the smaller bytes. Units must be valid UTF-8 and are copied. */
 typedef struct unitok_bpe_trainer unitok_bpe_trainer;

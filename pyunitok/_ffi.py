@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 try:
-    from pyunitok._lib import ffi, lib
+    from pyunitok._lib import ffi as ffi
+    from pyunitok._lib import lib as lib
 except ModuleNotFoundError as error:
     raise ImportError(
         "the C library of pyunitok is not built in this folder: run `pip install -e .` here, or Python elsewhere"
@@ -68,7 +69,8 @@ def check(status: int, error: Any) -> None:
 
 _POINTERS = {
     np.dtype(np.uint8): "uint8_t[]", np.dtype(np.uint16): "uint16_t[]", np.dtype(np.uint32): "uint32_t[]",
-    np.dtype(np.int64): "int64_t[]", np.dtype(np.uint64): "uint64_t[]", np.dtype(np.float64): "double[]",
+    np.dtype(np.uint64): "uint64_t[]", np.dtype(np.int64): "int64_t[]", np.dtype(np.float32): "float[]",
+    np.dtype(np.float64): "double[]",
 }  # fmt: skip
 
 

@@ -62,5 +62,9 @@ class LimitError(UnitokError, ValueError):
     """What was asked for does not fit into a limit that was given with it; the message says what would."""
 
 
+class TrainingError(UnitokError, ValueError, RuntimeError):
+    """A model cannot be trained with these options or from these texts; the message says what to change."""
+
+
 class ModelWarning(UserWarning):
     """A model file was loaded, but not all that it asks for is done; the message names file and field."""

@@ -3,8 +3,8 @@
     python tools/script_table.py          write it
     python tools/script_table.py --check  exit 1 if the file differs from what this machine's perl gives
 
-sentencepiece uses Unicode 9.0: characters assigned later, like those never assigned, count as Common. The data come from
-perl's Unicode::UCD, which knows in which version each character was assigned.
+sentencepiece uses Unicode 9.0: characters assigned later, like those never assigned, count as Common. The data come
+from perl's Unicode::UCD, which knows in which version each character was assigned.
 """
 
 from __future__ import annotations

@@ -270,7 +270,8 @@ static int merge(unitok_bpe_trainer *t, uint32_t best, uint32_t made)
         if (before) lower(t, before - 1, left, best, count);
         if (after) lower(t, right, after - 1, best, count);
         t->slots[slot] = made + 1;
-        for (uint32_t k = 1; k < n_all; k++) t->slots[slot + k] = TAIL | n_all; /* only the last is ever read */
+        t->slots[slot + n_left] = TAIL; /* begins nothing any more; of a symbol only the ends are read */
+        t->slots[slot + n_all - 1] = TAIL | n_all;
         if (before && !add_event(t, before - 1, made, before_slot, count)) return 0;
         if (after && !add_event(t, made, after - 1, slot, count)) return 0;
     }

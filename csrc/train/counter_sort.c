@@ -77,15 +77,17 @@ static void sort_few(const struct counter_entry *entries, struct item *items, in
     }
 }
 
-/* The stack holds at most one range for each halving and one for each eight bytes of depth on the way down, but a range
- * with equal heads is looped on at once, so it stays below 64 + 1. */
+/* Of three parts the smallest is sorted at once and two wait, the largest below the other. A part that is sorted at once has
+ * at most a third of the items, so at most 2 log3(2^31) = 40 wait. */
+#define STACK_MAX 48
+
 struct range {
     int64_t begin, end, depth;
 };
 
 static void sort_items(const struct counter_entry *entries, struct item *items, int64_t n)
 {
-    struct range stack[130];
+    struct range stack[STACK_MAX];
     int n_stack = 0;
     stack[n_stack++] = (struct range){0, n, 0};
     while (n_stack) {
@@ -111,12 +113,13 @@ static void sort_items(const struct counter_entry *entries, struct item *items, 
             sort_by_length(entries, items + low, longer - low);
             for (int64_t i = longer; i < high; i++) items[i].head = head_of(&entries[items[i].entry], r.depth + 8);
             struct range parts[3] = {{r.begin, low, r.depth}, {high, r.end, r.depth}, {longer, high, r.depth + 8}};
-            for (int k = 0; k < 2; k++) /* the largest last: it is looped on, so the stack stays small */
-                if (parts[k].end - parts[k].begin > parts[2].end - parts[2].begin) {
-                    struct range t = parts[k];
-                    parts[k] = parts[2];
-                    parts[2] = t;
-                }
+            for (int k = 2; k > 0; k--) /* the largest first: it waits longest, and the stack stays small */
+                for (int i = 0; i < k; i++)
+                    if (parts[i].end - parts[i].begin < parts[i + 1].end - parts[i + 1].begin) {
+                        struct range t = parts[i];
+                        parts[i] = parts[i + 1];
+                        parts[i + 1] = t;
+                    }
             for (int k = 0; k < 2; k++)
                 if (parts[k].end - parts[k].begin > 1) stack[n_stack++] = parts[k];
             r = parts[2];

@@ -1,5 +1,7 @@
 /* units.c - the characters of counted units, and their replacement where they are too rare */
 
+#include <math.h>
+
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/packed.h"
@@ -98,4 +100,10 @@ int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uin
     }
     mem_free(buffer);
     return ok ? UNITOK_OK : fail_memory(error);
+}
+
+void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *shares)
+{
+    float log_sum = logf((float)sum);
+    for (int64_t i = 0; i < n; i++) shares[i] = logf((float)counts[i]) - log_sum;
 }

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from pyunitok import _ffi
 from pyunitok.compat.sentencepiece import arguments
-from pyunitok.compat.sentencepiece.charsmap import compile_rules, decompile
 from pyunitok.compat.sentencepiece.errors import FileError, ModelError, read_file
 from pyunitok.compat.sentencepiece.spelling import in_both_spellings
 from pyunitok.compat.sentencepiece.text import normalized_as
 from pyunitok.errors import VocabularyError
 from pyunitok.vocab import sentencepiece_proto
+from pyunitok.vocab.charsmap import compile_rules, decompile, find_named, parse_rules
 from pyunitok.vocab.sentencepiece import read_normalization
 
 _data_dir: Path | None = None
@@ -135,20 +134,14 @@ def _named(name: Any) -> Any:
 
 
 def _charsmap_of(name: str) -> bytes:
-    """NAME.bin in the folder set by SetDataDir, or else in the installed distribution sentencepiece, not imported."""
-    file = f"{name}.bin"
-    if _data_dir is not None:
-        return read_file(_data_dir / file)
-    try:
-        paths = [Path(str(item.locate())) for item in metadata.files("sentencepiece") or [] if item.name == file]
-    except metadata.PackageNotFoundError:
-        paths = []
-    if not paths:
+    """The compiled rules of that name: see find_named."""
+    path = find_named(name, _data_dir)
+    if path is None:
         raise FileError(
-            f"{file}: the rules of rule_name={name!r} come with sentencepiece, which is not installed; set_data_dir"
+            f"{name}.bin: the rules of rule_name={name!r} come with sentencepiece, which is not installed; set_data_dir"
             " names another folder, and model_file=… takes the rules of a model"
         )
-    return read_file(paths[0])
+    return read_file(path)
 
 
 def set_data_dir(data_dir: Any) -> None:
@@ -173,20 +166,5 @@ def _rules_of(norm_map: Any) -> dict[str, str]:
 
 
 def read_rules(path: Any) -> dict[str, str]:
-    """The rules in a file: code points in hexadecimal, a tab, those that replace them, maybe a comment."""
-    ret = {}
-    for number, line in enumerate(read_file(path).decode("utf-8", "replace").splitlines(), 1):
-        key, value = (_characters(field, f"{Path(path)}:{number}") for field in [*line.split("\t"), ""][:2])
-        if not key:
-            raise RuntimeError(f"{path}:{number}: a rule without characters to replace")
-        ret[key] = value
-    return ret
-
-
-def _characters(field: str, where: str) -> str:
-    try:
-        return "".join(chr(int(word.removeprefix("U+"), 16)) for word in field.split(" ") if word)
-    except (ValueError, OverflowError):
-        raise RuntimeError(f"{where}: Invalid hex codepoint in {field!r}") from None
-
-
+    """The rules in a file: see parse_rules."""
+    return parse_rules(read_file(path), str(Path(path)))

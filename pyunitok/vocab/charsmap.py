@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 
@@ -77,3 +79,35 @@ def decompile(charsmap: bytes) -> list[tuple[str, str]]:
             if child < len(units) and units[child] & 0x800000FF == label and child != at:
                 waiting.append((child, key + bytes([label])))
     return sorted(rules)
+
+
+def parse_rules(text: bytes, name: str) -> dict[str, str]:
+    """Rules as lines: code points in hexadecimal, a tab, those that replace them, maybe a comment. RuntimeError names
+    the line at fault."""
+    ret = {}
+    for number, line in enumerate(text.decode("utf-8", "replace").splitlines(), 1):
+        key, value = (_characters(field, f"{name}:{number}") for field in [*line.split("\t"), ""][:2])
+        if not key:
+            raise RuntimeError(f"{name}:{number}: a rule without characters to replace")
+        ret[key] = value
+    return ret
+
+
+def _characters(field: str, where: str) -> str:
+    try:
+        return "".join(chr(int(word.removeprefix("U+"), 16)) for word in field.split(" ") if word)
+    except (ValueError, OverflowError):
+        raise RuntimeError(f"{where}: Invalid hex codepoint in {field!r}") from None
+
+
+def find_named(name: str, folder: Path | None = None) -> Path | None:
+    """Compiled rules that have a name ("nmt_nfkc"): NAME.bin in the folder, or else in the installed distribution
+    sentencepiece, which is not imported."""
+    file = f"{name}.bin"
+    if folder is not None:
+        return folder / file
+    try:
+        paths = [Path(str(item.locate())) for item in metadata.files("sentencepiece") or [] if item.name == file]
+    except metadata.PackageNotFoundError:
+        paths = []
+    return paths[0] if paths else None

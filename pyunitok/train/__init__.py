@@ -1,0 +1,1 @@
+"""pyunitok.train: from corpora to counts to a model."""

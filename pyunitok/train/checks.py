@@ -1,0 +1,111 @@
+"""What sentencepiece 0.2.3 refuses to train, and the pieces that are not learned: unknown, control, user, bytes."""
+
+from __future__ import annotations
+
+from pyunitok.errors import TrainingError
+from pyunitok.train.specs import Specs
+from pyunitok.vocab.sentencepiece import BYTE, CONTROL, UNKNOWN, USER_DEFINED
+
+SPACE = "\u2581".encode()
+BYTE_PIECES = [b"<0x%02X>" % byte for byte in range(256)]
+_RANGES = {
+    "character_coverage": (0.98, 1.0), "max_sentencepiece_length": (1, 512), "num_sub_iterations": (1, 10),
+    "num_threads": (1, 1024), "shrinking_factor": (0.5, 0.95), "max_sentence_length": (10, 1 << 30),
+}  # fmt: skip
+
+
+def check(specs: Specs, *, has_pretokenizer: bool = False, auto_coverage_in_unigram: bool = False) -> None:
+    """TrainingError names the option at fault and what it may be."""
+    spec, kind = specs.trainer, specs.kind
+    cuts_text = kind in ("unigram", "bpe")
+    if spec.vocab_size <= 0:
+        raise TrainingError(f"vocab_size is {spec.vocab_size}; it must be positive")
+    if cuts_text and spec.use_all_vocab:
+        raise TrainingError("use_all_vocab is for word and char models only")
+    if spec.seed_sentencepieces_file and kind != "unigram":
+        raise TrainingError("seed_sentencepieces_file is for unigram models only")
+    for name, (low, high) in _RANGES.items():
+        value = getattr(spec, name)
+        if not low <= (round(value, 6) if isinstance(value, float) else value) <= high:
+            raise TrainingError(f"{name} is {value:g}; it must be within {low}..{high}")
+    if 0 < spec.input_sentence_size <= 100:
+        raise TrainingError(f"input_sentence_size is {spec.input_sentence_size}; it must be 0 or over 100")
+    for name in ("unk_piece", "bos_piece", "eos_piece", "pad_piece"):
+        if not getattr(spec, name):
+            raise TrainingError(f"{name} must not be empty")
+    if spec.input_format not in (b"", b"text", b"tsv"):
+        raise TrainingError(f"input_format is {spec.input_format.decode()!r}; it must be text or tsv")
+    if has_pretokenizer or spec.pretokenization_delimiter:
+        if not cuts_text:
+            raise TrainingError("a pretokenizer is for unigram and bpe models only")
+        if has_pretokenizer and spec.pretokenization_delimiter:
+            raise TrainingError("give a pretokenizer or a pretokenization_delimiter, not both")
+    if spec.auto_character_coverage:
+        if not cuts_text:
+            raise TrainingError("auto_character_coverage is for unigram and bpe models only")
+        if kind == "unigram" and not auto_coverage_in_unigram:
+            raise TrainingError("auto_character_coverage in a unigram model needs sparse pruning, which is not offered")
+        if not spec.byte_fallback:
+            raise TrainingError("auto_character_coverage needs byte_fallback")
+        if spec.required_chars:
+            raise TrainingError("auto_character_coverage and required_chars exclude each other")
+    if not specs.normalizer.escape_whitespaces:
+        raise TrainingError("escape_whitespaces must be on to train a model")
+
+
+class MetaPieces(dict[int, tuple[bytes, int]]):
+    """Pieces that are not learned: id -> (piece, type)."""
+
+    def __init__(self, specs: Specs) -> None:
+        super().__init__()
+        spec = specs.trainer
+        self._vocab_size, self._unk = spec.vocab_size, spec.unk_piece
+        for role in ("unk", "bos", "eos", "pad"):
+            self._place(role, getattr(spec, f"{role}_id"), getattr(spec, f"{role}_piece"))
+        if not spec.byte_fallback and not any(type_ == UNKNOWN for _, type_ in self.values()):
+            raise TrainingError(f"{spec.unk_piece.decode()} must have an id (unk_id), unless byte_fallback is on")
+        self._given: set[bytes] = set()
+        self._roles = {
+            getattr(spec, f"{role}_piece"): getattr(spec, f"{role}_id")
+            for role in ("pad", "eos", "bos") if getattr(spec, f"{role}_id") >= 0
+        }  # fmt: skip
+        for piece in spec.control_symbols:
+            self._add(piece, CONTROL)
+        for piece in spec.user_defined_symbols:
+            self._add(piece, USER_DEFINED)
+            if specs.kind == "word" and not piece.startswith(SPACE):
+                self._add(SPACE + piece, USER_DEFINED)
+        if spec.byte_fallback:
+            for piece in BYTE_PIECES:
+                self._add(piece, BYTE)
+
+    def _place(self, role: str, id_: int, piece: bytes) -> None:
+        if id_ < 0:
+            return
+        is_unknown = piece == self._unk
+        if id_ >= self._vocab_size:
+            raise TrainingError(f"{role}_id is {id_}, which is not below vocab_size ({self._vocab_size})")
+        if id_ in self:
+            raise TrainingError(f"{role}_id is {id_}, which {self[id_][0].decode('utf-8', 'replace')} has already")
+        if is_unknown and any(type_ == UNKNOWN for _, type_ in self.values()):
+            raise TrainingError(f"{role}_piece is the same as unk_piece")
+        self[id_] = piece, UNKNOWN if is_unknown else CONTROL
+
+    def _add(self, piece: bytes, type_: int) -> None:
+        name = piece.decode("utf-8", "replace")
+        if piece in self._given:
+            raise TrainingError(f"the symbol {name} is defined twice")
+        self._given.add(piece)
+        if piece == self._unk:
+            raise TrainingError(f"{name} is the unknown piece and cannot be a control or user-defined symbol")
+        if piece in self._roles:
+            self[self._roles[piece]] = piece, type_
+            return
+        id_ = 0
+        while id_ in self:
+            id_ += 1
+        self[id_] = piece, type_
+
+    def symbols(self) -> list[bytes]:
+        """What is a boundary in a text."""
+        return [piece for piece, _ in self.values() if piece]

@@ -1,0 +1,132 @@
+"""Lines to train on: from files, from an iterator, or a sample of them, as packed documents for a Segmenter.
+
+Here a batch is (data, offsets): documents laid end to end. Files come in large blocks that end at a line's end, one
+document each; items of an iterator come as documents of their own, so that one may hold a newline.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, Offsets
+from pyunitok.errors import TrainingError
+from pyunitok.packed import Packed
+
+Batch = tuple[Bytes, Offsets]
+FILE_BLOCK_BYTES = 4 << 20
+BATCH_ITEMS = 4096
+RESERVED = "\u2585".encode()
+
+
+def from_files(paths: Sequence[str | bytes]) -> Iterator[Batch]:
+    """Blocks of whole lines. TrainingError for a file that cannot be read."""
+    for path in map(os.fsdecode, paths):
+        rest = b""
+        try:
+            with Path(path).open("rb") as file:
+                while block := file.read(FILE_BLOCK_BYTES):
+                    block = rest + block
+                    end = block.rfind(b"\n") + 1
+                    rest = block[end:]
+                    if end:
+                        yield _one(block[:end])
+        except OSError as error:
+            raise TrainingError(f"{path}: cannot be read: {error.strerror}") from error
+        if rest:
+            yield _one(rest)
+
+
+def from_iterator(items: Iterable[str | bytes]) -> Iterator[Batch]:
+    """Each item is a line; line ends at its end are dropped."""
+    batch: list[bytes] = []
+    for item in items:
+        batch.append(as_line(item))
+        if len(batch) == BATCH_ITEMS:
+            yield pack(batch)
+            batch = []
+    if batch:
+        yield pack(batch)
+
+
+def as_line(item: Any) -> bytes:
+    """TypeError for what is neither str nor bytes."""
+    if isinstance(item, str):
+        item = item.encode()
+    if not isinstance(item, bytes):
+        raise TypeError(f"an iterator of texts gave {type(item).__name__}; it must give str or bytes")
+    return item.rstrip(b"\r\n")
+
+
+def pack(lines: Sequence[bytes]) -> Batch:
+    packed = Packed.from_documents(lines)
+    return packed.data, packed.offsets
+
+
+def _one(text: bytes) -> Batch:
+    return np.frombuffer(text, np.uint8), np.array([0, len(text)], np.int64)
+
+
+def split(batches: Iterable[Batch], *, whole: bool) -> Iterator[bytes]:
+    """The lines of batches, one by one; whole: a document is a line."""
+    for data, offsets in batches:
+        text, bounds = data.tobytes(), offsets.tolist()
+        for begin, end in pairwise(bounds):
+            if whole:
+                yield text[begin:end]
+            else:
+                yield from text[begin:end].removesuffix(b"\n").split(b"\n")
+
+
+def usable(max_line_bytes: int, *, tsv: bool) -> Callable[[bytes], bool]:
+    """Whether a line would be trained on: what sentencepiece samples from."""
+
+    def test(line: bytes) -> bool:
+        text = line.split(b"\t")[0] if tsv else line
+        return 0 < len(text) <= max_line_bytes and RESERVED not in text
+
+    return test
+
+
+def first(lines: Iterable[bytes], n: int, test: Callable[[bytes], bool]) -> Iterator[bytes]:
+    """The first n lines that pass the test."""
+    for line in lines:
+        if test(line):
+            yield line
+            n -= 1
+            if not n:
+                return
+
+
+def sample(lines: Iterable[bytes], n: int, seed: int, test: Callable[[bytes], bool]) -> list[bytes]:
+    """n of the lines that pass the test, in their order. Which ones depends on the seed and on their numbers alone.
+
+    Each line has a random number made of the seed and its own number; the n smallest are taken. At most 2 n lines are
+    held at a time.
+    """
+    kept: list[tuple[int, int, bytes]] = []
+    limit = 1 << 64
+    for number, line in enumerate(line for line in lines if test(line)):
+        mark = _mix(seed * 0x9E3779B97F4A7C15 + number + 1)
+        if mark < limit:
+            kept.append((mark, number, line))
+            if len(kept) >= 2 * n:
+                kept.sort()
+                del kept[n:]
+                limit = kept[-1][0]
+    kept.sort()
+    return [line for _, _, line in sorted(kept[:n], key=lambda item: item[1])]
+
+
+def _mix(z: int) -> int:
+    """SplitMix64's output function: see csrc/ground/rng.h."""
+    mask = (1 << 64) - 1
+    z = z * 0x9E3779B97F4A7C15 & mask
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
+    return z ^ z >> 31

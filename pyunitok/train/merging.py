@@ -1,0 +1,111 @@
+"""BPE: merges in C, then the pieces in the order of SentencePiece's models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pyunitok.train.alphabet import Alphabet
+from pyunitok.train.modelfile import Piece
+from pyunitok.train.native import BpeTrainer, Counts, Rules, Units
+
+Progress = Callable[[int, int], None]  # done, of how many
+
+
+def train(
+    rules: Rules, units: Units, n_pieces: int, alphabet: Alphabet, *, min_count: int, progress: Progress,
+    by_char: Counts | None = None,
+) -> list[Piece]:  # fmt: skip
+    """At most n_pieces, characters included. by_char: choose the characters, too, by the tokens they save.
+
+    min_count: merge no pair that is rarer. 0 is sentencepiece's: pairs that occur no more become pieces as well.
+    """
+    n_merges = n_pieces if by_char is not None else n_pieces - len(alphabet.required)
+    trainer = BpeTrainer(rules, units)
+    while trainer.step(n_merges, min_count=min_count):
+        progress(trainer.n_pieces, n_merges)
+    merged = trainer.pieces()
+    if by_char is not None:
+        pieces = _with_best_characters(merged.items(), merged.counts.tolist(), n_pieces, by_char)
+    else:
+        pieces = merged.items() + alphabet.pieces()
+    return [(piece, -float(rank)) for rank, piece in enumerate(pieces)]
+
+
+def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int, by_char: Counts) -> list[bytes]:
+    """auto_character_coverage: the first k merges, the characters in them, and the characters that save most besides.
+
+    A character outside the vocabulary costs a token for each of its bytes, so having it saves bytes - 1 tokens each
+    time. k is where the sum of all savings is largest; the larger k where two are equal.
+    """
+    codes = np.flatnonzero(by_char)
+    n_bytes = 1 + (codes > 0x7F) + (codes > 0x7FF) + (codes > 0xFFFF)
+    gains = by_char[codes].astype(np.int64) * (n_bytes - 1)
+    saving = gains > 0
+    codes, gains = codes[saving], gains[saving]
+    order = np.lexsort((codes, -by_char[codes].astype(np.int64), -gains))
+    codes, gains = codes[order], gains[order]
+    rank = {int(c): i for i, c in enumerate(codes.tolist())}
+    free, free_gains = Sums(len(codes), np.ones(len(codes), np.int64)), Sums(len(codes), gains)
+
+    best_gain, best_k, best_n = None, 0, 0
+    merged_gain = inside_gain = 0
+    inside: set[int] = set()
+    for k in range(len(merges) + 1):
+        if k + len(inside) <= n_pieces:
+            n = min(n_pieces - k - len(inside), free.total())
+            gain = merged_gain + inside_gain + free_gains.up_to(free.find(n))
+            if best_gain is None or gain >= best_gain:
+                best_gain, best_k, best_n = gain, k, n
+        if k == len(merges):
+            break
+        merged_gain += counts[k]
+        for c in map(ord, merges[k].decode()):
+            if c in inside:
+                continue
+            inside.add(c)
+            if c in rank:
+                free.add(rank[c], -1)
+                free_gains.add(rank[c], -int(gains[rank[c]]))
+                inside_gain += int(gains[rank[c]])
+    chosen = merges[:best_k]
+    needed = sorted({ord(c) for piece in chosen for c in piece.decode()})
+    others = [c for c in codes.tolist() if c not in set(needed)][:best_n]
+    return chosen + [chr(c).encode() for c in [*needed, *others]]
+
+
+class Sums:
+    """A Fenwick tree: numbers 0..n-1, their running sums in O(log n)."""
+
+    def __init__(self, n: int, values: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+        self._tree = [0] * (n + 1)
+        for i, value in enumerate(values.tolist()):
+            self.add(i, value)
+
+    def add(self, index: int, value: int) -> None:
+        at = index + 1
+        while at < len(self._tree):
+            self._tree[at] += value
+            at += at & -at
+
+    def up_to(self, n: int) -> int:
+        """The sum of the first n."""
+        total = 0
+        while n > 0:
+            total += self._tree[n]
+            n -= n & -n
+        return total
+
+    def total(self) -> int:
+        return self.up_to(len(self._tree) - 1)
+
+    def find(self, wanted: int) -> int:
+        """How many numbers from the first on sum up to `wanted`; 0 for 0."""
+        at, step = 0, 1 << len(self._tree).bit_length()
+        while step:
+            if at + step < len(self._tree) and self._tree[at + step] < wanted:
+                at += step
+                wanted -= self._tree[at]
+            step >>= 1
+        return at + 1 if wanted > 0 else 0

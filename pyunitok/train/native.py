@@ -1,0 +1,251 @@
+"""The C side of training: counters, segmenters and trainers as Python objects. See "Training" in csrc/unitok.h."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, Normalizer, Offsets, check, ffi, lib, pointer
+
+Counts = np.ndarray[Any, np.dtype[np.uint64]]
+CODE_POINTS = 0x110000
+
+RULE_FLAGS: dict[str, int] = {
+    name: getattr(lib, f"UNITOK_RULE_{name.upper()}")
+    for name in (
+        "split_by_whitespace", "whitespace_as_suffix", "whitespace_only", "split_by_script", "split_by_number",
+        "split_digits",
+    )
+}  # fmt: skip
+CUT: int = lib.UNITOK_SEGMENT_CUT
+FOLLOWERS: int = lib.UNITOK_SEGMENT_FOLLOWERS
+TSV: int = lib.UNITOK_SEGMENT_TSV
+WHOLE: int = lib.UNITOK_SEGMENT_WHOLE
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Byte strings and how often each occurs: unit i is data[offsets[i]:offsets[i + 1]], counts[i] times."""
+
+    data: Bytes
+    offsets: Offsets
+    counts: Counts
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @classmethod
+    def pack(cls, items: Sequence[bytes], counts: Sequence[int] | Counts) -> Units:
+        offsets = np.zeros(len(items) + 1, np.int64)
+        np.cumsum([len(item) for item in items], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(items), np.uint8), offsets, np.asarray(counts, np.uint64))
+
+    def items(self) -> list[bytes]:
+        """All of them as bytes."""
+        data, bounds = self.data.tobytes(), self.offsets.tolist()
+        return [data[begin:end] for begin, end in pairwise(bounds)]
+
+    def take(self, order: Offsets) -> Units:
+        """The units of these numbers, in this order."""
+        sizes = np.diff(self.offsets)[order]
+        offsets = np.zeros(len(order) + 1, np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        starts = self.offsets[:-1][order] - offsets[:-1]
+        index = np.arange(int(offsets[-1]), dtype=np.int64) + np.repeat(starts, sizes)
+        return Units(self.data[index], offsets, self.counts[order])
+
+
+class Rules:
+    """Which strings may be pieces. flags: names of RULE_FLAGS."""
+
+    def __init__(self, flags: set[str], max_chars: int) -> None:
+        ret, error = ffi.new("unitok_rules **"), ffi.new("unitok_error *")
+        number = sum(RULE_FLAGS[name] for name in flags)
+        check(lib.unitok_rules_new(number, max_chars, ret, error), error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_rules_free, CODE_POINTS)
+
+
+class Counter:
+    """Counts byte strings, 64 bits wide; ordered: a list that merges nothing. For one thread at a time."""
+
+    def __init__(self, *, ordered: bool = False) -> None:
+        ret, error = ffi.new("unitok_counter **"), ffi.new("unitok_error *")
+        check(lib.unitok_counter_new(ordered, ret, error), error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_counter_free)
+
+    def __len__(self) -> int:
+        return int(lib.unitok_counter_count(self.handle))
+
+    @property
+    def memory_bytes(self) -> int:
+        return int(lib.unitok_counter_memory_bytes(self.handle))
+
+    def add(self, units: Units) -> None:
+        error = ffi.new("unitok_error *")
+        status = lib.unitok_counter_add(
+            self.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), error
+        )
+        check(status, error)
+
+    def merge(self, other: Counter) -> None:
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_counter_merge(self.handle, other.handle, error), error)
+
+    def sort(self) -> None:
+        """By bytes."""
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_counter_sort(self.handle, error), error)
+
+    def clear(self) -> None:
+        lib.unitok_counter_clear(self.handle)
+
+    def export(self) -> Units:
+        """A copy of all: sorted by bytes after sort(), else in the order of first sight."""
+        n = len(self)
+        data = np.empty(int(lib.unitok_counter_key_bytes(self.handle)), np.uint8)
+        offsets, counts = np.empty(n + 1, np.int64), np.empty(n, np.uint64)
+        lib.unitok_counter_export(self.handle, pointer(data), pointer(offsets), pointer(counts))
+        return Units(data, offsets, counts)
+
+
+@dataclass
+class SegmentStats:
+    """See unitok_segment_stats in csrc/unitok.h."""
+
+    n_bytes: int = 0
+    n_lines: int = 0
+    n_empty: int = 0
+    n_too_long: int = 0
+    n_too_long_bytes: int = 0
+    n_reserved: int = 0
+    n_normalized_bytes: int = 0
+
+    def __iadd__(self, other: SegmentStats) -> SegmentStats:
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+        return self
+
+
+class Segmenter:
+    """Cuts lines into units and counts them in `counter`. For one thread at a time.
+
+    symbols    become boundaries, like the delimiter
+    normalizer None: lines are normalized already
+    """
+
+    def __init__(
+        self, normalizer: Normalizer | None, rules: Rules, counter: Counter, *, flags: int, max_line_bytes: int,
+        symbols: Sequence[bytes] = (), delimiter: bytes = b"",
+    ) -> None:  # fmt: skip
+        spec, ret = ffi.new("unitok_segment_spec *"), ffi.new("unitok_segmenter **")
+        error = ffi.new("unitok_error *")
+        packed = Units.pack(sorted(set(symbols)), np.zeros(len(set(symbols)), np.uint64))
+        bytes_of_delimiter = ffi.from_buffer("uint8_t[]", delimiter)
+        spec.normalizer = ffi.NULL if normalizer is None else normalizer.handle
+        spec.rules, spec.counter, spec.flags, spec.max_line_bytes = rules.handle, counter.handle, flags, max_line_bytes
+        spec.symbols, spec.symbol_offsets = pointer(packed.data), pointer(packed.offsets)
+        spec.n_symbols = len(packed)
+        spec.delimiter, spec.n_delimiter_bytes = bytes_of_delimiter, len(delimiter)
+        check(lib.unitok_segmenter_new(spec, ret, error), error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_segmenter_free)
+        self.counter = counter
+        self._keep = (normalizer, rules)
+
+    def add(self, data: Bytes, offsets: Offsets) -> None:
+        """Count the lines of packed documents. ModelFormatError where a line is wrong: .item, .position say where."""
+        error = ffi.new("unitok_error *")
+        if len(offsets) and int(offsets[-1]) > len(data):
+            raise ValueError("the offsets reach past the data")
+        status = lib.unitok_segmenter_add(self.handle, pointer(data), pointer(offsets), len(offsets) - 1, error)
+        check(status, error)
+
+    def add_text(self, text: bytes) -> None:
+        """Count the lines of one text."""
+        self.add(np.frombuffer(text, np.uint8), np.array([0, len(text)], np.int64))
+
+    def finish(self) -> None:
+        """After the last line; only needed with FOLLOWERS."""
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_segmenter_finish(self.handle, error), error)
+
+    def stats(self) -> SegmentStats:
+        stats = ffi.new("unitok_segment_stats *")
+        lib.unitok_segmenter_get_stats(self.handle, stats)
+        return SegmentStats(**{name: int(getattr(stats, name)) for name in SegmentStats.__dataclass_fields__})
+
+    @property
+    def memory_bytes(self) -> int:
+        """Its own and its counter's."""
+        stats = ffi.new("unitok_segment_stats *")
+        lib.unitok_segmenter_get_stats(self.handle, stats)
+        return int(stats.memory_bytes) + self.counter.memory_bytes
+
+
+def count_chars(units: Units) -> Counts:
+    """How often each character occurs in the units: uint64[0x110000]."""
+    by_char, error = np.zeros(CODE_POINTS, np.uint64), ffi.new("unitok_error *")
+    status = lib.unitok_units_count_chars(
+        pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), pointer(by_char), error
+    )
+    check(status, error)
+    return by_char
+
+
+def fold(units: Units, keep: Bytes | None, *, is_cut: bool, counter: Counter) -> None:
+    """Count the units in `counter` with characters c of keep[c] == 0 replaced by U+2585; see unitok_units_fold."""
+    error = ffi.new("unitok_error *")
+    status = lib.unitok_units_fold(
+        pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units),
+        ffi.NULL if keep is None else pointer(keep), is_cut, counter.handle, error,
+    )  # fmt: skip
+    check(status, error)
+
+
+def log_shares(counts: Counts, total: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """log(count) - log(total) in float32, by the C library's logarithm."""
+    shares = np.empty(len(counts), np.float32)
+    lib.unitok_log_shares(pointer(counts), len(counts), total, pointer(shares))
+    return shares
+
+
+class BpeTrainer:
+    """Merges pairs of units' characters; the units are copied."""
+
+    def __init__(self, rules: Rules, units: Units) -> None:
+        ret, error = ffi.new("unitok_bpe_trainer **"), ffi.new("unitok_error *")
+        status = lib.unitok_bpe_trainer_new(
+            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), ret, error
+        )
+        check(status, error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_bpe_trainer_free)
+        self._rules = rules
+        self.n_pieces = 0
+        self.done = False
+
+    @property
+    def memory_bytes(self) -> int:
+        return int(lib.unitok_bpe_trainer_memory_bytes(self.handle))
+
+    def step(self, n_pieces: int, *, min_count: int, max_work: int = 1 << 20) -> bool:
+        """Merge on for a while; False when there are n_pieces or no pair is left (then .done)."""
+        done = ffi.new("int32_t *")
+        n = int(lib.unitok_bpe_trainer_step(self.handle, n_pieces, min_count, max_work, done))
+        if n < 0:
+            raise MemoryError("not enough memory for the pairs of the BPE trainer")
+        self.n_pieces, self.done = n, bool(done[0])
+        return not self.done and n < n_pieces
+
+    def pieces(self) -> Units:
+        """In the order of the merges, each with the count its pair had."""
+        n = self.n_pieces
+        n_bytes = lib.unitok_bpe_trainer_pieces(self.handle, 0, n, ffi.NULL, -1, ffi.NULL, ffi.NULL)
+        data = np.empty(int(n_bytes), np.uint8)
+        offsets, counts = np.zeros(n + 1, np.int64), np.empty(n, np.uint64)
+        lib.unitok_bpe_trainer_pieces(
+            self.handle, 0, n, pointer(data), len(data), pointer(offsets), pointer(counts)
+        )
+        return Units(data, offsets, counts)

@@ -1,0 +1,62 @@
+"""The rules by which a text is normalized before training: named, from a file of rules, or given."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pyunitok import _ffi
+from pyunitok.errors import TrainingError, VocabularyError
+from pyunitok.train.specs import Specs
+from pyunitok.vocab import charsmap
+from pyunitok.vocab.sentencepiece import read_normalization
+
+DEFAULT = b"nmt_nfkc"
+
+
+def complete(specs: Specs, folder: Path | None = None) -> None:
+    """Fill in the compiled rules that the specs ask for. folder: where those with names lie: see find_named."""
+    spec = specs.normalizer
+    if spec.normalization_rule_tsv:
+        if spec.precompiled_charsmap:
+            raise TrainingError("give normalization_rule_tsv or precompiled_charsmap, not both")
+        _compile(spec)
+    else:
+        spec.name = spec.name or DEFAULT
+        if not spec.precompiled_charsmap:
+            is_identity = spec.name == b"identity"
+            spec.precompiled_charsmap = b"" if is_identity else _named(spec.name.decode("utf-8", "replace"), folder)
+    if specs.denormalizer.normalization_rule_tsv:
+        _compile(specs.denormalizer)
+
+
+def _compile(spec: Any) -> None:
+    path = Path(os.fsdecode(spec.normalization_rule_tsv))
+    try:
+        spec.precompiled_charsmap = charsmap.compile_rules(charsmap.parse_rules(path.read_bytes(), str(path)))
+    except OSError as error:
+        raise TrainingError(f"{path}: cannot be read: {error.strerror}") from error
+    except (RuntimeError, ValueError) as error:
+        raise TrainingError(f"{path}: {error}") from None
+    spec.name = b"user_defined"
+
+
+def _named(name: str, folder: Path | None) -> bytes:
+    path = charsmap.find_named(name, folder)
+    if path is None or not path.is_file():
+        raise TrainingError(
+            f"the normalization rules {name!r} are not here: they come with the package sentencepiece (pip install"
+            " sentencepiece). Or choose normalization_rule_name=identity, or give normalization_rule_tsv"
+        )
+    return path.read_bytes()
+
+
+def normalizer(specs: Specs) -> _ffi.Normalizer:
+    """What lines go through. User-defined symbols are normalized, too, as in sentencepiece's trainer."""
+    try:
+        rules = read_normalization(specs.normalizer, "normalization")
+    except VocabularyError as error:
+        raise TrainingError(str(error)) from None
+    suffix = _ffi.MODEL_FLAGS["whitespace_as_suffix"] * bool(specs.trainer.treat_whitespace_as_suffix)
+    return _ffi.Normalizer(rules.charsmap, [], rules.flags | suffix)

@@ -1,0 +1,41 @@
+"""Lines that a Python function cuts before training: normalized here one by one, so slower than what C does alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from pyunitok._ffi import Normalizer
+from pyunitok.errors import TrainingError
+from pyunitok.train.lines import BATCH_ITEMS, Batch, pack
+
+Pretokenizer = Callable[[str], Sequence[str]]
+BOUNDARY = "\x1f"
+
+
+def normalized(
+    lines: Iterable[bytes], normalizer: Normalizer, symbols: Sequence[bytes], function: Pretokenizer, *, tsv: bool,
+    may_differ: bool,
+) -> Iterator[Batch]:  # fmt: skip
+    """The lines, normalized and with boundaries between what `function` makes of them.
+
+    may_differ: its parts need not make up the line again; else TrainingError.
+    """
+    ordered = sorted({symbol.decode("utf-8", "replace") for symbol in symbols}, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, ordered)) or r"(?!)")
+    batch: list[bytes] = []
+    for number, line in enumerate(lines):
+        text, tab, count = line.partition(b"\t") if tsv else (line, b"", b"")
+        whole = pattern.sub(BOUNDARY, normalizer.normalize(text).decode("utf-8", "replace"))
+        parts = list(function(whole))
+        if not may_differ and "".join(parts) != whole:
+            raise TrainingError(
+                f"line {number}: the pretokenizer's parts do not make up the line: {''.join(parts)[:80]!r} from"
+                f" {whole[:80]!r}. allow_inconsistent_pretokenization=True allows that"
+            )
+        batch.append(BOUNDARY.join(parts).encode() + tab + count)
+        if len(batch) == BATCH_ITEMS:
+            yield pack(batch)
+            batch = []
+    if batch:
+        yield pack(batch)

@@ -1,0 +1,151 @@
+"""Training SentencePiece models, from batches of lines to a ModelProto, in the way of sentencepiece 0.2.3.
+
+    lines ──count──▶ units ──alphabet, fold──▶ units ──the kind's trainer──▶ pieces ──assemble──▶ ModelProto
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok.errors import ModelFormatError, TrainingError
+from pyunitok.train import alphabet as alphabets
+from pyunitok.train import checks, lines, merging, modelfile, native, normalization
+from pyunitok.train.alphabet import Alphabet
+from pyunitok.train.lines import Batch
+from pyunitok.train.modelfile import Piece
+from pyunitok.train.native import Counter, Rules, Segmenter, SegmentStats, Units
+from pyunitok.train.pretokenize import Pretokenizer, normalized
+from pyunitok.train.specs import Specs
+
+Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
+
+
+def silent(phase: str, done: int, total: int) -> None:
+    """Reports nothing."""
+
+
+@dataclass
+class Job:
+    """One training.
+
+    compat        as sentencepiece 0.2.3 with num_threads=1, quirks included
+    pretokenizer  cuts each normalized line; may_differ: its parts need not make up the line
+    seed          for the sample of lines that input_sentence_size asks for
+    rules_folder  where named normalization rules lie; None: with the installed sentencepiece
+    """
+
+    specs: Specs
+    compat: bool = True
+    pretokenizer: Pretokenizer | None = None
+    may_differ: bool = False
+    seed: int = 0
+    rules_folder: Path | None = None
+    progress: Progress = silent
+    stats: SegmentStats = field(default_factory=SegmentStats)
+
+    def run(self, batches: Iterable[Batch], *, whole: bool) -> Any:
+        """The ModelProto. whole: each document of a batch is one line, whatever it holds."""
+        specs = self.specs
+        checks.check(specs, has_pretokenizer=self.pretokenizer is not None)
+        normalization.complete(specs, self.rules_folder)
+        meta = checks.MetaPieces(specs)
+        units = self._count(batches, meta, whole)
+        chosen = alphabets.choose(native.count_chars(units), specs.trainer)
+        if specs.kind in ("unigram", "bpe"):
+            alphabets.check_room(chosen, len(meta), specs.trainer)
+        n_pieces = specs.trainer.vocab_size - len(meta)
+        pieces = {"bpe": self._bpe, "char": self._char, "word": self._word}[specs.kind](units, chosen, n_pieces)
+        if specs.trainer.use_all_vocab:
+            specs.trainer.vocab_size = len(pieces) + len(meta)
+        return modelfile.assemble(specs, meta, pieces)
+
+    # ------------------------------------------------------------------------------------------------ Counting ----
+
+    def rules(self) -> Rules:
+        spec = self.specs.trainer
+        if self.specs.kind == "word":
+            return Rules({"split_by_whitespace"}, spec.max_sentencepiece_length)
+        flags = {
+            "split_by_whitespace": spec.split_by_whitespace, "whitespace_as_suffix": spec.treat_whitespace_as_suffix,
+            "whitespace_only": spec.allow_whitespace_only_pieces, "split_by_script": spec.split_by_unicode_script,
+            "split_by_number": spec.split_by_number, "split_digits": spec.split_digits,
+        }  # fmt: skip
+        return Rules({name for name, on in flags.items() if on}, spec.max_sentencepiece_length)
+
+    def _count(self, batches: Iterable[Batch], meta: checks.MetaPieces, whole: bool) -> Units:
+        """The units of all lines."""
+        spec, normalizer = self.specs.trainer, normalization.normalizer(self.specs)
+        tsv = spec.input_format == b"tsv"
+        flags = native.TSV * tsv | native.CUT * (self.specs.kind != "word")
+        batches, whole = self._sampled(batches, whole, tsv)
+        symbols, delimiter = meta.symbols(), spec.pretokenization_delimiter
+        if self.pretokenizer is not None:
+            usable = lines.usable(spec.max_sentence_length, tsv=tsv)
+            chosen = (line for line in lines.split(batches, whole=whole) if usable(line))
+            batches = normalized(
+                chosen, normalizer, symbols, self.pretokenizer, tsv=tsv, may_differ=self.may_differ
+            )
+            flags |= native.WHOLE
+            segmenter = Segmenter(None, self.rules(), Counter(), flags=flags, max_line_bytes=(1 << 28) - 1)
+        else:
+            segmenter = Segmenter(
+                normalizer, self.rules(), Counter(), flags=flags | native.WHOLE * whole,
+                max_line_bytes=min(spec.max_sentence_length, (1 << 28) - 1), symbols=symbols, delimiter=delimiter,
+            )  # fmt: skip
+        for data, offsets in batches:
+            try:
+                segmenter.add(data, offsets)
+            except ModelFormatError as error:
+                raise TrainingError(str(error)) from None
+            self.progress("count", segmenter.stats().n_bytes, 0)
+        self.stats = segmenter.stats()
+        segmenter.counter.sort()
+        return segmenter.counter.export()
+
+    def _sampled(self, batches: Iterable[Batch], whole: bool, tsv: bool) -> tuple[Iterable[Batch], bool]:
+        spec = self.specs.trainer
+        n = spec.input_sentence_size
+        if not n:
+            return batches, whole
+        test = lines.usable(spec.max_sentence_length, tsv=tsv)
+        every = lines.split(batches, whole=whole)
+        shuffled = spec.shuffle_input_sentence
+        chosen = lines.sample(every, n, self.seed, test) if shuffled else lines.first(every, n, test)
+        return lines.from_iterator(chosen), True
+
+    # ------------------------------------------------------------------------------------------------ Trainers ----
+
+    def _fold(self, units: Units, chosen: Alphabet, *, is_cut: bool) -> Units:
+        counter = Counter()
+        native.fold(units, chosen.keep, is_cut=is_cut, counter=counter)
+        counter.sort()
+        return counter.export()
+
+    def _bpe(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
+        auto = self.specs.trainer.auto_character_coverage
+        return merging.train(
+            self.rules(), self._fold(units, chosen, is_cut=True), n_pieces, chosen, min_count=0 if self.compat else 2,
+            by_char=native.count_chars(units) if auto else None,
+            progress=lambda done, total: self.progress("merge", done, total),
+        )  # fmt: skip
+
+    def _char(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
+        return self._by_share(chosen.pieces(), np.array(list(chosen.required.values()), np.uint64), n_pieces)
+
+    def _word(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
+        folded = self._fold(units, chosen, is_cut=False)  # sorted by bytes
+        folded = folded.take(np.argsort(-folded.counts.astype(np.int64), kind="stable"))
+        return self._by_share(folded.items(), folded.counts, n_pieces)
+
+    def _by_share(self, pieces: list[bytes], counts: native.Counts, n_pieces: int) -> list[Piece]:
+        """The first n_pieces without unknown characters, with the logarithm of their share in all."""
+        if n_pieces < 0:
+            raise TrainingError(f"vocab_size is {self.specs.trainer.vocab_size}; the symbols alone need more")
+        shares = native.log_shares(counts, int(counts.sum())).tolist()
+        known = [item for item in zip(pieces, shares, strict=True) if lines.RESERVED not in item[0]]
+        return known if self.specs.trainer.use_all_vocab else known[:n_pieces]

@@ -1,0 +1,148 @@
+"""The options of spm_train 0.2.3 as it keeps them: a TrainerSpec and the specs of two normalizers, filled from strings.
+
+Only fields that were given are set, so the messages in a model are those that sentencepiece writes.
+"""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyunitok.errors import TrainingError
+from pyunitok.vocab import sentencepiece_proto
+
+RETIRED = {
+    "accept_language", "self_test_sample_size", "mining_sentence_size", "training_sentence_size",
+    "train_extremely_large_corpus", "enable_differential_privacy", "differential_privacy_noise_level",
+    "differential_privacy_clipping_threshold",
+}  # fmt: skip
+MODEL_TYPES = ("unigram", "bpe", "word", "char")
+_NORMALIZER_KEYS = {
+    "normalization_rule_name", "name", "normalization_rule_tsv", "add_dummy_prefix", "escape_whitespaces",
+    "remove_extra_whitespaces", "precompiled_charsmap",
+}  # fmt: skip
+_TRUE, _FALSE = {"true", "t", "yes", "y", "1", ""}, {"false", "f", "no", "n", "0"}
+_TYPES = {
+    message: {name: type_name for name, type_name, _ in fields.values()}
+    for message, fields in sentencepiece_proto.FIELDS.items()
+}
+
+
+def _new(message: str) -> Callable[[], Any]:
+    return lambda: sentencepiece_proto.message(message)()
+
+
+@dataclass
+class Specs:
+    """What to train: messages of vocab/sentencepiece_proto.py, whose strings are bytes."""
+
+    trainer: Any = field(default_factory=_new("TrainerSpec"))
+    normalizer: Any = field(default_factory=_new("NormalizerSpec"))
+    denormalizer: Any = field(default_factory=_new("NormalizerSpec"))
+
+    @property
+    def kind(self) -> str:
+        return MODEL_TYPES[self.trainer.model_type - 1]
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any], normalizer_spec: bytes | None = None) -> Specs:
+        """From spm_train's names to what they are set to: str as on its command line, or Python's own types.
+
+        normalizer_spec: a serialized NormalizerSpec that takes the place of the normalizer's options.
+        """
+        specs = cls()
+        if normalizer_spec is not None:
+            if clash := sorted(_NORMALIZER_KEYS & values.keys()):
+                raise TrainingError(f"{clash[0]} cannot be given beside a normalizer: set it there")
+            specs.normalizer.ParseFromString(normalizer_spec)
+        for name, value in values.items():
+            specs._set(name, value)
+        return specs
+
+    def _set(self, name: str, value: Any) -> None:
+        if name == "normalization_rule_name":
+            self.normalizer.name = _bytes(value)
+        elif name == "denormalization_rule_tsv":
+            spec = self.denormalizer
+            spec.normalization_rule_tsv = _bytes(value)
+            spec.add_dummy_prefix = spec.remove_extra_whitespaces = spec.escape_whitespaces = False
+        elif name in RETIRED:
+            warnings.warn(f"{name} has no effect since sentencepiece 0.2.3, nor here", stacklevel=5)
+        elif name in _TYPES["TrainerSpec"]:
+            _set_field(self.trainer, name, _TYPES["TrainerSpec"][name], value)
+        elif name in _TYPES["NormalizerSpec"]:
+            _set_field(self.normalizer, name, _TYPES["NormalizerSpec"][name], value)
+        else:
+            raise TrainingError(f"unknown option {name!r}: it is not among those of spm_train 0.2.3")
+
+
+def parse_arguments(line: str) -> dict[str, str]:
+    """The options in "--input=x --vocab_size=8000", as sentencepiece splits them: at spaces; the first one counts."""
+    ret: dict[str, str] = {}
+    for word in line.split(" "):
+        name, _, value = word.removeprefix("--").partition("=")
+        if name:
+            ret.setdefault(name, value)
+    return ret
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
+
+
+def _set_field(message: Any, name: str, type_name: str, value: Any) -> None:
+    try:
+        if type_name == "bytes*":
+            getattr(message, name).extend(_list(value))
+        elif type_name == "bytes":
+            setattr(message, name, _bytes(value))
+        elif type_name == "bool":
+            setattr(message, name, _bool(value))
+        elif type_name == "ModelType":
+            setattr(message, name, sentencepiece_proto.ENUMS["ModelType"][str(value).upper()])
+        else:
+            setattr(message, name, (float if type_name == "float" else int)(value))
+    except (KeyError, ValueError):
+        kind = " or ".join(MODEL_TYPES) if type_name == "ModelType" else type_name.rstrip("0123456789")
+        raise TrainingError(f"{name}: {value!r} is not a valid {kind}") from None
+
+
+def _bool(value: Any) -> bool:
+    text = str(value).strip().lower()
+    if text not in _TRUE | _FALSE:
+        raise ValueError(value)
+    return text in _TRUE
+
+
+def _list(value: Any) -> list[bytes]:
+    """A list, or comma-separated values in which double quotes protect commas."""
+    if isinstance(value, list | tuple):
+        return [_bytes(item) for item in value]
+    text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+    rows = list(csv.reader([text])) if "\n" not in text and "\r" not in text else [_split_csv(text)]
+    return [_bytes(item) for row in rows for item in row]
+
+
+def _split_csv(text: str) -> list[str]:
+    """Like csv, for values that hold line breaks."""
+    ret, at = [], 0
+    while at < len(text):
+        if text[at] == '"':
+            item, at = "", at + 1
+            while at < len(text):
+                if text[at] == '"':
+                    at += 1
+                    if text[at : at + 1] != '"':
+                        break
+                item += text[at]
+                at += 1
+        else:
+            end = text.find(",", at)
+            end = len(text) if end < 0 else end
+            item, at = text[at:end], end
+        ret.append(item)
+        at = text.find(",", at) + 1 or len(text)
+    return ret

@@ -1,0 +1,71 @@
+"""SentencePiece's BPE trainer in its slow, obvious form: every pair is counted anew for every merge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+SPACE = "\u2581"
+
+
+def split_words(text: str) -> list[str]:
+    """A new word begins at each space."""
+    words: list[str] = []
+    for i, c in enumerate(text):
+        if i == 0 or c == SPACE:
+            words.append("")
+        words[-1] += c
+    return words
+
+
+def is_piece(piece: str, max_chars: int = 16) -> bool:
+    return 1 <= len(piece) <= max_chars and SPACE not in piece[1:]
+
+
+def train(
+    words: Counter[str], n_pieces: int, *, min_count: int = 0, allowed: Callable[[str], bool] = is_piece
+) -> list[tuple[str, int]]:
+    """The merged pieces with the counts of their pairs. The most frequent pair is merged; of several the one with fewer
+    characters, then with the smaller bytes. A pair that gives a piece once more is never merged."""
+    texts: list[list[str]] = [list(word) for word in words]
+    counts = list(words.values())
+    merged: list[tuple[str, int]] = []
+    # Pairs that ever occurred, if only while one merge went through a text: they stay candidates when they are gone.
+    known: set[tuple[str, str]] = set()
+    banned: set[tuple[str, str]] = set()
+    while len(merged) < n_pieces:
+        found: Counter[tuple[str, str]] = Counter()
+        for text, count in zip(texts, counts, strict=True):
+            for pair in pairwise(text):
+                if allowed("".join(pair)):
+                    found[pair] += count
+        known |= found.keys()
+        candidates = [pair for pair in known - banned if found[pair] >= min_count]
+        if not candidates:
+            break
+        best = min(candidates, key=lambda pair: rank(pair, found[pair]))
+        banned.add(best)
+        if any(piece == "".join(best) for piece, _ in merged):
+            continue
+        merged.append(("".join(best), found[best]))
+        for text in texts:
+            known |= {pair for pair in merge(text, best) if allowed("".join(pair))}
+    return merged
+
+
+def rank(pair: Sequence[str], count: int) -> tuple[int, int, bytes, int]:
+    piece = "".join(pair)
+    return -count, len(piece), piece.encode(), len(pair[0])
+
+
+def merge(text: list[str], pair: tuple[str, str]) -> set[tuple[str, str]]:
+    """Join the pair wherever it stands, from the left; returns the pairs that each joining made."""
+    made: set[tuple[str, str]] = set()
+    i = 0
+    while i + 1 < len(text):
+        if (text[i], text[i + 1]) == pair:
+            text[i : i + 2] = ["".join(pair)]
+            made |= {(text[k], text[k + 1]) for k in (i - 1, i) if 0 <= k < len(text) - 1}
+        i += 1
+    return made

@@ -1,0 +1,165 @@
+"""Trainers in their compatible mode against sentencepiece 0.2.3: the same models, byte for byte."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+import sentencepiece
+from conftest import fewer
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import train_bpe
+from train_options import AUTOMATIC, SETS, pieces, reference, trained
+
+from pyunitok.errors import TrainingError
+from pyunitok.train import native
+from pyunitok.train.specs import Specs, parse_arguments
+
+KINDS = ["bpe", "word", "char"]
+LANGUAGES = """The cat sat on the mat, and 12 cats sat on 345 mats. It's a cat's life! Das Mädchen läuft über die Straße.
+東京都に行きました。ひらがなとカタカナー、漢字。 кошка сидела на ковре 1999 года قطة على السجادة\t two  spaces
+def f(x): return x[0]  # e\u0301te\u0301 中国的猫坐在垫子上,它很高兴。"""
+
+
+def text(seed: int, n_lines: int) -> list[str]:
+    """Lines of a few languages with words drawn by Zipf's law."""
+    random = np.random.default_rng(seed)
+    words = LANGUAGES.split(" ") + ["".join(random.choice(list("abcdeéж東1"), n)) for n in random.integers(1, 9, 300)]
+    ranks = np.minimum(random.zipf(1.3, 12 * n_lines), len(words)) - 1
+    return [" ".join(words[i] for i in ranks[k * 12 : k * 12 + 12]).replace("\n", " ") for k in range(n_lines)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", SETS)
+def test_as_sentencepiece(kind: str, name: str) -> None:
+    options = {"vocab_size": 400, "model_type": kind, "hard_vocab_limit": False, **SETS[name]}
+    expected = reference(options, sentence_iterator=iter(text(1, 600)))
+    if isinstance(expected, str):
+        with pytest.raises(TrainingError):
+            trained(options, text(1, 600))
+    else:
+        assert trained(options, text(1, 600)).SerializeToString() == expected.SerializeToString()
+
+
+@pytest.mark.parametrize("vocab_size", [300, 420, 700])
+def test_bpe_with_automatic_coverage(vocab_size: int) -> None:
+    options = {"model_type": "bpe", "hard_vocab_limit": False, "vocab_size": vocab_size, **AUTOMATIC}
+    expected = reference(options, sentence_iterator=iter(text(2, 500)))
+    assert trained(options, text(2, 500)).SerializeToString() == expected.SerializeToString()
+
+
+@given(
+    st.lists(st.text(st.sampled_from("ab \u2581é東7."), min_size=1, max_size=12), min_size=1, max_size=12),
+    st.sampled_from(KINDS), st.sampled_from(sorted(SETS)), st.integers(8, 60),
+)  # fmt: skip
+@fewer(2)
+def test_tiny_corpora(corpus: list[str], kind: str, name: str, vocab_size: int) -> None:
+    options = {"model_type": kind, "hard_vocab_limit": False, "normalization_rule_name": "identity", **SETS[name]}
+    options["vocab_size"] = vocab_size
+    expected = reference(options, sentence_iterator=iter(corpus))
+    if isinstance(expected, str):
+        with pytest.raises(TrainingError):
+            trained(options, corpus)
+        return
+    found = trained(options, corpus)
+    if kind == "bpe" and pieces(found) != pieces(expected):
+        # Pairs with the same piece and count: sentencepiece leaves to chance which is merged.
+        assert has_same_piece_twice(corpus)
+        return
+    assert found.SerializeToString() == expected.SerializeToString()
+
+
+def has_same_piece_twice(corpus: list[str]) -> bool:
+    """Whether a text has "xxx" or "xyxy", from which pairs of the same piece and count can come."""
+    joined = "\n".join(corpus)
+    return any(joined[i : i + n] == joined[i + n : i + 2 * n] for n in (1, 2, 3) for i in range(len(joined)))
+
+
+@given(st.lists(st.tuples(st.text("abc\u2581", min_size=1, max_size=9), st.integers(1, 5)), min_size=1, max_size=9))
+def test_bpe_as_oracle(words: list[tuple[str, int]]) -> None:
+    counted: Counter[str] = Counter()
+    for word, count in words:
+        for part in train_bpe.split_words(word):
+            counted[part] += count
+    units = native.Units.pack([word.encode() for word in counted], list(counted.values()))
+    rules = native.Rules({"split_by_whitespace"}, 16)
+    for min_count in (0, 2):
+        trainer = native.BpeTrainer(rules, units)
+        while trainer.step(30, min_count=min_count, max_work=1):
+            pass
+        found = trainer.pieces()
+        expected = train_bpe.train(counted, 30, min_count=min_count)
+        assert list(zip(found.items(), found.counts.tolist(), strict=True)) == [(p.encode(), n) for p, n in expected]
+
+
+def test_counts_are_64_bits_wide() -> None:
+    many = 1 << 33
+    units = native.Units.pack([b"ab", b"cd"], [many + 1, many])
+    trainer = native.BpeTrainer(native.Rules(set(), 16), units)
+    while trainer.step(2, min_count=0):
+        pass
+    assert trainer.pieces().counts.tolist() == [many + 1, many]
+
+
+def test_weighted_lines() -> None:
+    corpus = ["low lower lowest\t5", "newer wider new\t3", "the low\t 7"]
+    for kind in KINDS:
+        options = {"model_type": kind, "vocab_size": 25, "input_format": "tsv", "hard_vocab_limit": False}
+        expected = reference(options, sentence_iterator=iter(corpus))
+        assert trained(options, corpus).SerializeToString() == expected.SerializeToString()
+    for wrong in ("no count", "a\tb", "a\t0", "a\t1\t2"):
+        with pytest.raises(TrainingError, match="tab"):
+            trained({"input_format": "tsv", "model_type": "bpe"}, [wrong])
+
+
+def test_a_pretokenizer() -> None:
+    def cut(line: str) -> list[str]:
+        return [line[i : i + 3] for i in range(0, len(line), 3)]
+
+    options = {"model_type": "bpe", "vocab_size": 300, "hard_vocab_limit": False}
+    expected = reference(options, sentence_iterator=iter(text(3, 200)), pretokenizer=cut)
+    assert trained(options, text(3, 200), pretokenizer=cut).SerializeToString() == expected.SerializeToString()
+    with pytest.raises(TrainingError, match="allow_inconsistent"):
+        trained(options, text(3, 200), pretokenizer=lambda line: ["hello"])
+
+
+def test_a_sample_depends_on_the_seed_alone() -> None:
+    options = {"model_type": "bpe", "vocab_size": 300, "hard_vocab_limit": False, "input_sentence_size": 101}
+    models = [trained(options, text(4, 900), seed=seed).SerializeToString() for seed in (1, 1, 2)]
+    assert models[0] == models[1] != models[2]
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"vocab_size": 0}, "vocab_size"), ({"shrinking_factor": 0.4}, "0.5..0.95"),
+    ({"use_all_vocab": True}, "word and char"),
+    ({"unk_id": -1}, "unk_id"), ({"bos_id": 0}, "bos_id"), ({"control_symbols": "<unk>"}, "unknown piece"),
+    ({"control_symbols": ["a", "a"]}, "twice"), ({"vocab_size": "many"}, "vocab_size"), ({"frobs": 1}, "frobs"),
+    ({"model_type": "bert"}, "unigram or bpe"), ({"input_sentence_size": 50}, "over 100"),
+    ({"escape_whitespaces": False}, "escape_whitespaces"), ({"vocab_size": 10}, "raise vocab_size"),
+    ({"normalization_rule_name": "of mine"}, "of mine"), ({"byte_fallback": "maybe"}, "maybe"),
+])  # fmt: skip
+def test_what_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrainingError, match=message):
+        trained({"model_type": "bpe", **options}, text(5, 50))
+    assert isinstance(reference({"model_type": "bpe", **options}, sentence_iterator=iter(text(5, 50))), str)
+
+
+def test_arguments_in_a_string() -> None:
+    values = parse_arguments("--model_type=char --byte_fallback --control_symbols=a,b --vocab_size=7 --vocab_size=8")
+    spec = Specs.parse(values).trainer
+    assert (spec.model_type, spec.byte_fallback, spec.vocab_size) == (4, True, 7)
+    assert list(spec.control_symbols) == [b"a", b"b"]
+
+
+def test_retired_options_warn() -> None:
+    with pytest.warns(UserWarning, match="accept_language"):
+        Specs.parse({"accept_language": "en"})
+
+
+def test_the_model_loads() -> None:
+    proto = trained({"model_type": "bpe", "vocab_size": 300, "hard_vocab_limit": False}, text(6, 300))
+    processor = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
+    assert processor.decode(processor.encode("The cat sat")) == "The cat sat"
