@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sentencepiece_pairs import MAYBE, agree, outcome, reference
 
 import pyunitok.compat.sentencepiece as spm
-from pyunitok.compat.sentencepiece import charsmap as charsmaps
+from pyunitok.vocab import charsmap as charsmaps
 from pyunitok.vocab import sentencepiece_proto
 
 RULES = st.dictionaries(
