@@ -6,6 +6,7 @@ import io
 import json
 import random
 
+import numpy as np
 import pytest
 import streams
 import zstandard
@@ -15,7 +16,7 @@ from test_position import read_some
 
 import pyunitok
 from pyunitok.corpus import inputs, parquet
-from pyunitok.corpus.block import BadDocument
+from pyunitok.corpus.block import BadDocument, Block
 from pyunitok.corpus.parquet import ParquetReader
 from pyunitok.corpus.position import BEGINNING
 from pyunitok.errors import InputError
@@ -420,3 +421,34 @@ def test_bad_rows_and_metadata_through_the_pipeline(tmp_path):
     assert [(item["line"], item["metadata"]) for item in found] == [(1, {"id": 1}), (3, {"id": 3})]
     (bad,) = map(json.loads, (tmp_path / "ids.errors.jsonl").read_text().splitlines())
     assert (bad["line"], "is null" in bad["error"]) == (2, True)
+
+
+def test_values_that_expand(monkeypatch):
+    """A value is stored once and repeated: 2.5 KB became 2.5 GB, 16 rows of a first batch."""
+    sizes, column_of = [], parquet._column
+
+    def noting(batch, path):
+        sizes.append(column_of(batch, path).nbytes)
+        return column_of(batch, path)
+
+    monkeypatch.setattr(parquet, "_column", noting)
+    long = "x" * 1_000_000
+    file = file_of(table_of([long] * 40), compression="zstd", dictionary_pagesize_limit=1 << 30)
+    documents = read(file, block_bytes=1 << 20)
+    assert [len(text) for text in documents] == [1_000_000] * 40
+    assert max(sizes) < 2_000_000
+
+
+def test_nulls_in_bounded_memory():
+    """A run of nulls takes no room in a file: one block listed all of them."""
+    import pyarrow as pa
+
+    file = file_of(pa.table({"text": pa.array([None] * 100_000 + ["text"] + [None] * 3, pa.string())}))
+    reader = ParquetReader(file, "test", "text", len, skip=True)
+    block = Block(np.empty(1000, np.uint8))
+    n_bad, documents = 0, []
+    while reader.fill(block):
+        assert len(block.bad) <= 2 * 4096
+        n_bad += len(block.bad)
+        documents += [int(number) for number in (block.numbers if block.numbers is not None else [])[: block.n_docs]]
+    assert n_bad == 100_003 and documents in ([100_000], [])

@@ -30,8 +30,11 @@ from pyunitok.errors import InputError
 
 BATCH_BYTES = 1 << 18
 MAX_ROWS = 4096  # in a batch, where rows are tiny
-FIRST_ROWS = 16  # in the first batch
+FIRST_ROWS = 1  # in the first batch: rows may be huge
+GROWTH = 8  # a later batch has at most so many times the rows of the one before
+SKIPPED_ROWS = 16  # in the first batch, where many rows are passed over before it
 READ_BYTES = 1 << 20
+MAX_BAD = 4096  # nulls that one block lists
 
 
 @dataclass
@@ -111,7 +114,8 @@ class ParquetReader:
         if len(block.offsets) <= MAX_DOCS:
             block.offsets = np.zeros(MAX_DOCS + 1, np.int64)
         rows: list[int] = []
-        while block.n_docs < MAX_DOCS:
+        most_bad = len(self._bad) + MAX_BAD
+        while block.n_docs < MAX_DOCS and len(self._bad) < most_bad:
             if self._batch.waiting:
                 if not self._put(block, rows):
                     break
@@ -186,7 +190,7 @@ class ParquetReader:
         where values are stored once and repeated, and pyarrow crashes on some damaged descriptions of columns. Where
         rows turn out far longer than thought, the row group is begun again with fewer at a time.
         """
-        metadata, begin, n_rows = self._parquet.metadata, 0, FIRST_ROWS
+        metadata, begin, n_rows = self._parquet.metadata, 0, SKIPPED_ROWS if first_row else FIRST_ROWS
         for group in range(metadata.num_row_groups):
             end = begin + metadata.row_group(group).num_rows
             row, fitting = max(begin, first_row), n_rows
@@ -194,8 +198,8 @@ class ParquetReader:
                 for batch in self._read_group(group, n_rows, row - begin):
                     yield batch
                     row += len(batch)
-                    fitting = self._rows_that_fit(batch)
-                    if fitting * 8 < n_rows or (row == first_row + FIRST_ROWS and fitting > 2 * n_rows):
+                    fitting = min(self._rows_that_fit(batch), GROWTH * n_rows)
+                    if fitting * 8 < n_rows or (row < first_row + MAX_ROWS and fitting > 2 * n_rows):
                         break
                 else:
                     if row != end:
