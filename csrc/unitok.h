@@ -411,7 +411,7 @@ typedef struct unitok_suffix unitok_suffix;
  *   symbol_bytes    1, 2 or 4
  *   n_symbols       symbol_bytes 4: all symbols are below this, at most 2^31; otherwise not read
  *   position_bytes  4 (n <= UNITOK_SUFFIX_MAX_32) or 8
- * Memory besides the two arrays: 8 positions a symbol (2 MiB for uint16, with positions of 4 bytes) and at most a bit a
+ * Memory besides the two arrays: 8 positions a symbol (2 MiB for uint16, with positions of 4 bytes) and a bit or two a
  * symbol of text. Only where nearly every other suffix is smaller than its neighbours, and most of these occur in
  * several contexts, up to 0.4 * n positions more. */
 int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols, void *sa,

@@ -2,12 +2,12 @@
 
 #include "suffix/sort.h"
 
+/* FLAG, MASK, EMPTY, FLAG_OF are of the POSITION of the moment. */
 #define POSITION uint32_t
-#define LEVEL(x) suffix_##x##_32
+#define REDUCE(x) reduce_##x##_32
+#define LEVEL(x) level_##x##_32
+#include "suffix/sort_reduce.h"
 #include "suffix/sort_names.h"
-#undef LEVEL
-#define SORT_LEVELS suffix_sort_levels_32
-
 #define SYMBOL uint8_t
 #define SUFFIX(x) suffix_##x##_8_32
 #include "suffix/sort_text.h"
@@ -24,14 +24,14 @@
 #undef SYMBOL
 #undef SUFFIX
 #undef POSITION
-#undef SORT_LEVELS
+#undef REDUCE
+#undef LEVEL
 
 #define POSITION uint64_t
-#define LEVEL(x) suffix_##x##_64
+#define REDUCE(x) reduce_##x##_64
+#define LEVEL(x) level_##x##_64
+#include "suffix/sort_reduce.h"
 #include "suffix/sort_names.h"
-#undef LEVEL
-#define SORT_LEVELS suffix_sort_levels_64
-
 #define SYMBOL uint8_t
 #define SUFFIX(x) suffix_##x##_8_64
 #include "suffix/sort_text.h"
@@ -47,8 +47,6 @@
 #include "suffix/sort_text.h"
 #undef SYMBOL
 #undef SUFFIX
-#undef POSITION
-#undef SORT_LEVELS
 
 static int32_t (*const steps[3][2])(struct unitok_suffix *, int64_t) = {
     {suffix_step_8_32, suffix_step_8_64},
@@ -114,15 +112,14 @@ double unitok_suffix_progress(const unitok_suffix *s)
 {
     /* Shares of the time that mixed text takes. */
     static const double shares[PASS_DONE + 1] = {
-        [PASS_COUNT] = 0.03, [PASS_PLACE] = 0.05, [PASS_LEFT] = 0.14, [PASS_RIGHT] = 0.14, [PASS_CLEAR] = 0.01,
-        [PASS_NAME] = 0.03, [PASS_COMPACT] = 0.02, [PASS_RENAME] = 0.01, [PASS_REPLACE] = 0.02, [PASS_LEVELS] = 0.13,
-        [PASS_POSITIONS] = 0.03, [PASS_ORDER] = 0.02, [PASS_MERGE] = 0.01, [PASS_SPREAD] = 0.01,
-        [PASS_FINAL_LEFT] = 0.17, [PASS_FINAL_RIGHT] = 0.18,
+        [PASS_COUNT] = 0.04, [PASS_PLACE] = 0.06, [PASS_LEFT] = 0.09, [PASS_RIGHT] = 0.08, [PASS_REDUCE] = 0.11,
+        [PASS_LEVELS] = 0.34, [PASS_POSITIONS] = 0.04, [PASS_MERGE] = 0.03, [PASS_SPREAD] = 0.01,
+        [PASS_FINAL_LEFT] = 0.10, [PASS_FINAL_RIGHT] = 0.10,
     };
     if (s->pass == PASS_DONE) return 1.0;
     double done = 0;
     for (int32_t pass = 0; pass < s->pass; pass++) done += shares[pass];
-    int64_t length = s->pass == PASS_LEVELS ? 10 * s->n_kept : s->n;
+    int64_t length = s->pass == PASS_LEVELS ? 20 * s->names.n_kept : s->n;
     double part = (double)s->n_done_in_pass / (double)(length > 0 ? length : 1);
     done += shares[s->pass] * (part < 1 ? part : 1);
     return done < 0.999 ? done : 0.999;
@@ -131,9 +128,9 @@ double unitok_suffix_progress(const unitok_suffix *s)
 void unitok_suffix_free(unitok_suffix *s)
 {
     if (!s) return;
+    for (int k = 0; k < MAX_LEVELS; k++) free_reduction(&s->levels[k].names);
+    free_reduction(&s->names);
     mem_free(s->level_allocated);
-    mem_free(s->is_left_out);
-    mem_free(s->is_kept);
     mem_free(s->buckets);
     mem_free(s->counts);
     mem_free(s);

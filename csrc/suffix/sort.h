@@ -4,25 +4,16 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* The passes over the text and its suffix array, in order; see sort_text.h. The names are reduced between the two
- * halves: if they are not all different, the array of names is itself suffix sorted, level by level; see sort_names.h.
- *
- *     COUNT PLACE LEFT RIGHT  NAME COMPACT RENAME | (levels) | POSITIONS ORDER MERGE  SPREAD FINAL_LEFT FINAL_RIGHT DONE
- */
+/* The passes over the text and its suffix array, in order: see sort_text.h. */
 enum sort_pass {
     PASS_COUNT,       /* types of suffixes, bucket sizes */
     PASS_PLACE,       /* LMS positions into their buckets */
     PASS_LEFT,        /* sort LMS substrings: induce L suffixes, left to right */
     PASS_RIGHT,       /* ... and S suffixes, right to left */
-    PASS_CLEAR,       /* room for names */
-    PASS_NAME,        /* number the different LMS substrings */
-    PASS_COMPACT,     /* names in text order, without those that need no further sorting */
-    PASS_RENAME,      /* dense numbers for the names that are left */
-    PASS_REPLACE,     /* ... written into the array of names */
-    PASS_LEVELS,      /* sort the suffixes of that array */
+    PASS_REDUCE,      /* name the different LMS substrings */
+    PASS_LEVELS,      /* sort the suffixes of the array of names */
     PASS_POSITIONS,   /* LMS positions in text order */
-    PASS_ORDER,       /* ... in the order found */
-    PASS_MERGE,       /* ... together with those left out */
+    PASS_MERGE,       /* ... in the order found */
     PASS_SPREAD,      /* sorted LMS positions into their buckets */
     PASS_FINAL_LEFT,  /* induce L suffixes from them */
     PASS_FINAL_RIGHT, /* and S suffixes from those */
@@ -32,33 +23,59 @@ enum sort_pass {
 /* The four kinds of suffixes: by their own type, 2 * S, and the type of the suffix before. See sort_text.h. */
 enum suffix_kind { L_THEN_L, L_THEN_S, LMS, S_THEN_S };
 
+enum reduce_pass {
+    REDUCE_CLEAR,   /* room for names */
+    REDUCE_NAME,    /* to their positions */
+    REDUCE_COMPACT, /* in text order, without those that need no sorting */
+    REDUCE_RENAME,  /* dense numbers for the names that are left */
+    REDUCE_REPLACE, /* ... put in their place */
+    REDUCE_RECURSE, /* the caller sorts the suffixes of the array of names, and finds the LMS positions again */
+    REDUCE_ORDER,   /* LMS positions in the order found */
+    REDUCE_MERGE,   /* ... together with those left out */
+    REDUCE_SORTED
+};
+
+/* LMS suffixes on the way from the order of their substrings to their own. See sort_reduce.h. */
+typedef struct reduction {
+    int32_t pass;
+    int32_t bit;      /* carried from entry to entry */
+    int64_t at, to;   /* how far the pass is: reads, writes */
+    int64_t k;        /* how many LMS suffixes the pass has met, in text order */
+    int64_t m, n;     /* LMS suffixes, symbols of the text */
+    int64_t capacity; /* sa[0..capacity-1] may be used */
+    int64_t n_names;
+    int64_t n_kept;        /* LMS suffixes that are sorted by recursion */
+    uint64_t *is_kept;     /* bit k: LMS suffix k, in text order, is one of them */
+    uint64_t *is_left_out; /* bit k: place k among the sorted LMS suffixes belongs to one that is not */
+} reduction;
+
 enum level_pass {
     LEVEL_TYPES,      /* mark S suffixes in the text */
     LEVEL_PLACE,      /* LMS positions into their buckets */
     LEVEL_LEFT,       /* sort LMS substrings */
     LEVEL_RIGHT,
     LEVEL_GATHER,     /* the LMS positions, sorted */
-    LEVEL_NAME,       /* number the different LMS substrings */
-    LEVEL_COMPACT,    /* names in text order: the text of the level below */
-    LEVEL_POSITIONS,  /* that is sorted: LMS positions in text order */
-    LEVEL_ORDER,      /* ... in the order found */
-    LEVEL_SPREAD,     /* into their buckets */
+    LEVEL_COMPARE,    /* mark the different LMS substrings */
+    LEVEL_REDUCE,     /* name them; later, sort the LMS suffixes by their names */
+    LEVEL_POSITIONS,  /* LMS positions in text order */
+    LEVEL_SPREAD,     /* sorted LMS positions into their buckets */
     LEVEL_FINAL_LEFT, /* induce all suffixes */
     LEVEL_FINAL_RIGHT
 };
 
-/* One level of recursion: the suffixes of text[0..n-1], all of them < k, sorted into sa[0..n-1]. */
+/* One level of recursion: the suffixes of an array of n names < k, sorted into sa[0..n-1]. See sort_names.h. */
 typedef struct sort_level {
     int32_t pass;
-    int64_t text;     /* where the level's text begins, in the whole suffix array */
-    int64_t n, k;     /* its length, its alphabet */
-    int64_t capacity; /* the level may use sa[0..capacity-1], its text excepted */
-    int64_t m;        /* LMS suffixes */
-    int64_t names;    /* different LMS substrings */
-    int64_t at, to;   /* how far the pass is: reads, writes */
-    int64_t counted;  /* how far counting the buckets is that the pass needs */
-    int64_t is_counted;
-    int32_t type;     /* of the suffix at `at` */
+    int32_t type;       /* of the suffix at `at` */
+    int32_t is_counted; /* the buckets are what the pass needs */
+    int32_t has_starts; /* the starts of all buckets are kept behind them */
+    int64_t text;       /* where the names begin, in the suffix array of level 0 */
+    int64_t n, k;
+    int64_t capacity;   /* the level may use sa[0..capacity-1] */
+    int64_t m;          /* LMS suffixes */
+    int64_t at, to;     /* how far the pass is: reads, writes */
+    int64_t counted;    /* how far counting the buckets is */
+    reduction names;
 } sort_level;
 
 /* LMS positions are at least two apart, so each level is at most half as long as the one above. */
@@ -71,33 +88,34 @@ struct unitok_suffix {
     int32_t (*step)(struct unitok_suffix *, int64_t budget); /* returns an enum unitok_status */
 
     int32_t pass;
-    int64_t at, to;    /* how far the pass is: reads, writes */
-    int64_t symbol;    /* whose run it is in */
-    int64_t run;       /* which run */
-    int32_t type;      /* of the suffix at `at`: 1 S, 0 L */
-    int32_t first_type;
-    uint64_t group;    /* the group of equal substrings that it is in */
-    int64_t n_active;  /* entries that PASS_LEFT reads */
-    int64_t m;         /* LMS suffixes */
-    int64_t n_names;
-    int64_t n_kept;    /* ... that are sorted by recursion */
-    int64_t n_left_out;
-
-    void *counts;      /* POS[n_symbols][4]: suffixes by first symbol, own type, type of the suffix before */
-    void *buckets;     /* struct bucket[n_symbols][2], see sort_text.h */
-    uint64_t *is_kept; /* bit k: LMS suffix k, in text order, is sorted by recursion */
-    uint64_t *is_left_out; /* bit k: place k among the sorted LMS suffixes belongs to one that is not */
-
+    int32_t type;           /* of the suffix at `at`: 1 S, 0 L */
+    int32_t first_type;     /* of suffix 0 */
+    int64_t at, to;         /* how far the pass is: reads, and where its run ends */
+    int64_t symbol, run;    /* whose run it is in, and which of a symbol's two */
+    uint64_t group;         /* the group of equal substrings that it is in */
+    int64_t m;              /* LMS suffixes */
+    int64_t n_active;       /* entries that PASS_LEFT reads */
     int64_t n_done_in_pass; /* for progress */
-    int32_t depth;     /* levels in use */
-    void *level_buckets;   /* POS[k] of the current level: in the suffix array, or allocated */
-    void *level_allocated; /* the latter */
+
+    void *counts;  /* POSITION[n_symbols][4]: suffixes by first symbol and enum suffix_kind */
+    void *buckets; /* struct bucket[n_symbols][2], see sort_text.h */
+    reduction names;
+
+    int32_t depth;         /* levels in use */
+    void *level_allocated; /* buckets of the current level, where the suffix array has no room for them */
     sort_level levels[MAX_LEVELS];
 };
 
 INLINE int bit_is_set(const uint64_t *bits, int64_t k)
 {
     return (int)(bits[k >> 6] >> (k & 63) & 1);
+}
+
+static inline void free_reduction(reduction *x)
+{
+    mem_free(x->is_left_out);
+    mem_free(x->is_kept);
+    x->is_left_out = x->is_kept = NULL;
 }
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -110,13 +128,5 @@ INLINE int bit_is_set(const uint64_t *bits, int64_t k)
  * of work. */
 #define AHEAD 48
 
-int32_t suffix_step_8_32(struct unitok_suffix *s, int64_t budget);
-int32_t suffix_step_16_32(struct unitok_suffix *s, int64_t budget);
-int32_t suffix_step_32_32(struct unitok_suffix *s, int64_t budget);
-int32_t suffix_step_8_64(struct unitok_suffix *s, int64_t budget);
-int32_t suffix_step_16_64(struct unitok_suffix *s, int64_t budget);
-int32_t suffix_step_32_64(struct unitok_suffix *s, int64_t budget);
-
-/* Sorts levels[0] and the levels below it, as far as the budget goes; when all is done, s->depth is 0. */
-int32_t suffix_sort_levels_32(struct unitok_suffix *s, int64_t *budget);
-int32_t suffix_sort_levels_64(struct unitok_suffix *s, int64_t *budget);
+/* LMS positions are first gathered from so many symbols, without a branch, and then used. */
+#define BLOCK 1024

@@ -2,46 +2,65 @@
  *
  *   parameter   example
  *   POSITION    uint32_t           a position, a name; the top bit is a flag
- *   LEVEL(x)    suffix_##x##_32    names of functions
+ *   LEVEL(x)    level_##x##_32    names of functions
+ *   REDUCE(x)   see sort_reduce.h, which is included first
  *
- *     sa   [ suffix array: n | buckets: k, if they fit | ... | text: n ]
- *                                                             ^ capacity
- * The same induction as in sort_text.h, in its plain form: names are as many as suffixes, so buckets are one counter
- * each, and the type of a suffix is stored, as the flag of its name in the text. LMS substrings are compared symbol by
+ *     sa   [ suffix array: n | buckets: k | their starts: k | ... ]    [ text: n ]
+ *                                                       capacity ^      ^ level->text
+ * The same induction as in sort_text.h, in its plain form: there may be as many names as suffixes, so a bucket is one
+ * counter, and the type of a suffix is stored, as the flag of its name in the text. LMS substrings are compared symbol by
  * symbol. The level below has its text where this one's capacity ends, and its suffix array where this one has its own.
  */
 
-#define FLAG ((POSITION)1 << (8 * sizeof(POSITION) - 1))
-#define MASK (FLAG - 1)
-#define EMPTY ((POSITION)-1)
+/* ----------------------------------------------------------------------------------------------------- buckets ---- */
+
+/* Where the buckets lie: behind the suffix array where they fit, else in memory of their own. */
+static POSITION *LEVEL(buckets)(struct unitok_suffix *s, const sort_level *level)
+{
+    if (level->capacity - level->n >= level->k) return (POSITION *)s->sa + level->n;
+    return s->level_allocated;
+}
+
+static int32_t LEVEL(start_count)(struct unitok_suffix *s, sort_level *level)
+{
+    if (level->capacity - level->n < level->k) {
+        mem_free(s->level_allocated);
+        s->level_allocated = mem_alloc((size_t)level->k * sizeof(POSITION));
+        if (!s->level_allocated) return UNITOK_ERROR_MEMORY;
+    }
+    memset(LEVEL(buckets)(s, level), 0, (size_t)level->k * sizeof(POSITION));
+    return UNITOK_OK;
+}
 
 /* Fills the buckets with their starts, or with `ends` their ends; sets is_counted when that is done. */
 static int32_t LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int ends)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *buckets = s->level_buckets;
-    if (level->counted == 0) {
-        buckets = sa + level->n;
-        if (level->capacity - level->n < level->k) { /* the suffix array is full: n is nearly half of the level above */
-            mem_free(s->level_allocated);
-            buckets = s->level_allocated = mem_alloc((size_t)level->k * sizeof(POSITION));
-            if (!buckets) return UNITOK_ERROR_MEMORY;
-        }
-        s->level_buckets = buckets;
-        memset(buckets, 0, (size_t)level->k * sizeof(POSITION));
+    if (level->counted == 0 && !level->has_starts) {
+        int32_t status = LEVEL(start_count)(s, level);
+        if (status != UNITOK_OK) return status;
     }
-    int64_t i = level->counted, stop = level->n - i > *budget ? i + *budget : level->n;
+    POSITION *text = (POSITION *)s->sa + level->text, *buckets = LEVEL(buckets)(s, level), *starts = buckets + level->k;
+    int64_t n = level->n, k = level->k, i = level->has_starts ? n : level->counted;
+    int64_t stop = n - i > *budget ? i + *budget : n;
     *budget -= stop - i;
     for (; i < stop; i++) {
-        if (i + AHEAD < level->n) PREFETCH_WRITE(buckets + (text[i + AHEAD] & MASK));
+        if (i + AHEAD < n) PREFETCH_WRITE(buckets + (text[i + AHEAD] & MASK));
         buckets[text[i] & MASK]++;
     }
     level->counted = i;
-    if (i < level->n) return UNITOK_OK;
-    POSITION end = 0;
-    for (int64_t c = 0; c < level->k; c++) {
-        POSITION begin = end;
-        end += buckets[c];
-        buckets[c] = ends ? end : begin;
+    if (i < n) return UNITOK_OK;
+    if (level->has_starts) {
+        memcpy(buckets, starts + ends, (size_t)(k - ends) * sizeof(POSITION));
+        if (ends) buckets[k - 1] = (POSITION)n;
+    } else {
+        level->has_starts = level->capacity - n >= 2 * k;
+        POSITION end = 0;
+        for (int64_t c = 0; c < k; c++) {
+            POSITION begin = end;
+            end += buckets[c];
+            buckets[c] = ends ? end : begin;
+            if (level->has_starts) starts[c] = begin;
+        }
     }
     level->is_counted = 1;
     return UNITOK_OK;
@@ -52,43 +71,63 @@ INLINE void LEVEL(go)(sort_level *level, int32_t pass, int64_t at)
 {
     level->pass = pass;
     level->at = at;
-    level->to = level->counted = level->is_counted = 0;
+    level->to = level->counted = 0;
+    level->is_counted = 0;
 }
+
+/* ------------------------------------------------------------------------------------------------------- types ---- */
 
 INLINE int LEVEL(is_lms)(const POSITION *text, int64_t i)
 {
     return i > 0 && text[i] & FLAG && !(text[i - 1] & FLAG);
 }
 
+/* The LMS positions of text[stop..from], found right to left, without a branch for each. */
+INLINE int64_t LEVEL(gather_lms)(const POSITION *text, int64_t from, int64_t stop, int64_t *found)
+{
+    int64_t n_found = 0;
+    for (int64_t i = from; i > stop; i--) {
+        found[n_found] = i;
+        n_found += (int64_t)FLAG_OF(text[i] & ~text[i - 1]);
+    }
+    return n_found;
+}
+
 static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    POSITION *text = (POSITION *)s->sa + level->text;
-    int64_t i = level->at, stop = i > *budget ? i - *budget : 0;
-    int32_t type = level->type;
+    POSITION *text = (POSITION *)s->sa + level->text, type = (POSITION)level->type;
+    int64_t i = level->at, stop = i > *budget ? i - *budget : 0, m = level->m;
     *budget -= i - stop;
     for (; i > stop; i--) {
-        int32_t before = text[i - 1] < (text[i] & MASK) + (POSITION)type;
-        level->m += type & ~before;
-        text[i - 1] |= before ? FLAG : 0;
+        POSITION before = text[i - 1] < (text[i] & MASK) + type;
+        m += (int64_t)(type & ~before);
+        text[i - 1] |= before << (8 * sizeof(POSITION) - 1);
         type = before;
     }
     level->at = i;
-    level->type = type;
+    level->m = m;
+    level->type = (int32_t)type;
     if (i > 0) return;
     memset(s->sa, 0xFF, (size_t)level->n * sizeof(POSITION));
-    LEVEL(go)(level, LEVEL_PLACE, 1);
+    LEVEL(go)(level, LEVEL_PLACE, level->n - 1);
 }
 
 static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *buckets = s->level_buckets;
-    int64_t i = level->at, stop = level->n - i > *budget ? i + *budget : level->n;
-    *budget -= stop - i;
-    for (; i < stop; i++)
-        if (LEVEL(is_lms)(text, i)) sa[--buckets[text[i] & MASK]] = (POSITION)i;
-    level->at = i;
-    if (i == level->n) LEVEL(go)(level, LEVEL_LEFT, 0);
+    POSITION *sa = s->sa, *text = sa + level->text, *buckets = LEVEL(buckets)(s, level);
+    int64_t found[BLOCK + 1];
+    while (level->at > 0 && *budget > 0) {
+        int64_t stop = level->at > BLOCK ? level->at - BLOCK : 0;
+        int64_t n_found = LEVEL(gather_lms)(text, level->at, stop, found);
+        for (int64_t k = 0; k < n_found; k++) PREFETCH_WRITE(buckets + (text[found[k]] & MASK));
+        for (int64_t k = 0; k < n_found; k++) sa[--buckets[text[found[k]] & MASK]] = (POSITION)found[k];
+        *budget -= level->at - stop;
+        level->at = stop;
+    }
+    if (level->at == 0) LEVEL(go)(level, LEVEL_LEFT, 0);
 }
+
+/* --------------------------------------------------------------------------------------------------- induction ---- */
 
 /* What lies before the suffix that an entry of the array speaks of: its place in the text, or 0 if that says nothing. */
 INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
@@ -100,7 +139,7 @@ INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
 /* Entries that something was induced from become 0 unless they are to be kept: then only LMS positions are left. */
 static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int keep)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *buckets = s->level_buckets;
+    POSITION *sa = s->sa, *text = sa + level->text, *buckets = LEVEL(buckets)(s, level);
     int64_t n = level->n, r = level->at, stop = n - r > *budget ? r + *budget : n;
     if (r == 0) { /* the last suffix, as if induced from an end that is smaller than all */
         int64_t last = n - 1;
@@ -121,7 +160,7 @@ static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *bud
 
 static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int keep)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *buckets = s->level_buckets;
+    POSITION *sa = s->sa, *text = sa + level->text, *buckets = LEVEL(buckets)(s, level);
     int64_t n = level->n, r = level->at, stop = r > *budget ? r - *budget : 0;
     *budget -= r - stop;
     while (r > stop) {
@@ -139,6 +178,8 @@ static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     else s->depth--;
 }
 
+/* ------------------------------------------------------------------------------------------------------- names ---- */
+
 static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa;
@@ -151,10 +192,7 @@ static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *b
     }
     level->at = r;
     level->to = to;
-    if (r < level->n) return;
-    memset(sa + level->m, 0xFF, (size_t)(level->n - level->m) * sizeof(POSITION));
-    LEVEL(go)(level, LEVEL_NAME, 0);
-    level->names = 0;
+    if (r == level->n) LEVEL(go)(level, LEVEL_COMPARE, 1);
 }
 
 /* Whether the LMS substrings at i and j are equal; takes from *budget what was compared. */
@@ -169,115 +207,98 @@ static int LEVEL(same)(const POSITION *text, int64_t n, int64_t i, int64_t j, in
     }
 }
 
-static void LEVEL(name)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
+/* Gives the flag to the last of each group of equal LMS substrings. */
+static void LEVEL(compare)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *names = sa + level->m;
+    POSITION *sa = s->sa, *text = sa + level->text;
     int64_t r = level->at;
     for (; r < level->m && *budget > 0; r++) {
         if (r + AHEAD < level->m) PREFETCH(text + sa[r + AHEAD]);
-        if (r == 0 || !LEVEL(same)(text, level->n, (int64_t)sa[r - 1], (int64_t)sa[r], budget)) level->names++;
-        names[sa[r] >> 1] = (POSITION)level->names - 1;
+        if (!LEVEL(same)(text, level->n, (int64_t)sa[r - 1], (int64_t)sa[r], budget)) sa[r - 1] |= FLAG;
         --*budget;
     }
     level->at = r;
     if (r < level->m) return;
-    if (level->names < level->m) LEVEL(go)(level, LEVEL_COMPACT, 0);
-    else LEVEL(go)(level, LEVEL_SPREAD, level->m);
+    if (level->m > 0) sa[level->m - 1] |= FLAG;
+    REDUCE(start)(&level->names, level->m, level->n, level->capacity);
+    LEVEL(go)(level, LEVEL_REDUCE, 0);
 }
 
-/* The names in text order are the text of the next level. */
-static void LEVEL(compact)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
+static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduction *names)
 {
-    POSITION *names = (POSITION *)s->sa + level->m;
-    int64_t end = level->n / 2, r = level->at, stop = end - r > *budget ? r + *budget : end, to = level->to;
-    *budget -= stop - r;
-    for (; r < stop; r++) {
-        POSITION name = names[r];
-        names[to] = name;
-        to += name != EMPTY;
-    }
-    level->at = r;
-    level->to = to;
-    if (r < end) return;
-    sort_level *next = level + 1;
-    memset(next, 0, sizeof *next);
-    next->text = level->capacity - level->m;
-    next->n = level->m;
-    next->k = level->names;
-    next->capacity = next->text;
-    next->at = next->n - 1;
-    memmove((POSITION *)s->sa + next->text, names, (size_t)level->m * sizeof(POSITION));
+    memset(level, 0, sizeof *level);
+    level->text = names->capacity - names->n_kept;
+    level->n = names->n_kept;
+    level->k = names->n_names;
+    level->capacity = names->capacity - names->m;
+    level->at = level->n - 1;
     s->depth++;
-    LEVEL(go)(level, LEVEL_POSITIONS, 1);
+}
+
+static int32_t LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
+{
+    int32_t status = REDUCE(reduce)(s->sa, &level->names, budget);
+    if (status == UNITOK_OK && level->names.pass == REDUCE_RECURSE) {
+        LEVEL(go)(level, LEVEL_POSITIONS, level->n - 1); /* when the next level is done */
+        level->has_starts = 0;
+        REDUCE(start_positions)(&level->names);
+        LEVEL(start)(s, level + 1, &level->names);
+    }
+    return status;
 }
 
 static void LEVEL(positions)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *positions = sa + level->capacity - level->m;
-    int64_t i = level->at, to = level->to;
-    for (; to < level->m && *budget > 0; i++) {
-        positions[to] = (POSITION)i;
-        to += LEVEL(is_lms)(text, i);
-        --*budget;
+    POSITION *sa = s->sa;
+    int64_t found[BLOCK + 1];
+    while (level->at > 0 && *budget > 0) {
+        int64_t stop = level->at > BLOCK ? level->at - BLOCK : 0;
+        int64_t n_found = LEVEL(gather_lms)(sa + level->text, level->at, stop, found);
+        REDUCE(add_positions)(sa, &level->names, found, n_found);
+        *budget -= level->at - stop;
+        level->at = stop;
     }
-    level->at = i;
-    level->to = to;
-    if (to < level->m) return;
-    LEVEL(go)(level, LEVEL_ORDER, 0);
-}
-
-static void LEVEL(order)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
-{
-    POSITION *sa = s->sa, *positions = sa + level->capacity - level->m;
-    int64_t r = level->at, stop = level->m - r > *budget ? r + *budget : level->m;
-    *budget -= stop - r;
-    for (; r < stop; r++) {
-        if (r + AHEAD < level->m) PREFETCH(positions + sa[r + AHEAD]);
-        sa[r] = positions[sa[r]];
-    }
-    level->at = r;
-    if (r == level->m) LEVEL(go)(level, LEVEL_SPREAD, r);
+    if (level->at == 0) LEVEL(go)(level, LEVEL_REDUCE, 0);
 }
 
 static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *buckets = s->level_buckets;
+    POSITION *sa = s->sa, *text = sa + level->text, *buckets = LEVEL(buckets)(s, level);
     if (level->at == level->m) memset(sa + level->m, 0xFF, (size_t)(level->n - level->m) * sizeof(POSITION));
     for (; level->at > 0 && *budget > 0; --*budget) {
         int64_t r = --level->at;
-        if (r > AHEAD) PREFETCH(text + sa[r - AHEAD]);
-        POSITION i = sa[r];
+        if (r > 2 * AHEAD) PREFETCH(text + (sa[r - 2 * AHEAD] & MASK));
+        if (r > AHEAD) PREFETCH_WRITE(buckets + (text[sa[r - AHEAD] & MASK] & MASK));
+        POSITION i = sa[r] & MASK;
         sa[r] = EMPTY;
         sa[--buckets[text[i] & MASK]] = i;
     }
     if (level->at == 0) LEVEL(go)(level, LEVEL_FINAL_LEFT, 0);
 }
 
+/* ---------------------------------------------------------------------------------------------------- one step ---- */
+
 static int32_t LEVEL(run)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    switch (level->pass) {
-    case LEVEL_PLACE:
-    case LEVEL_RIGHT:
-    case LEVEL_SPREAD:
-    case LEVEL_FINAL_RIGHT:
-        if (!level->is_counted) return LEVEL(count)(s, level, budget, 1);
-        break;
-    case LEVEL_LEFT:
-    case LEVEL_FINAL_LEFT:
-        if (!level->is_counted) return LEVEL(count)(s, level, budget, 0);
-        break;
-    default: break;
+    static const int8_t needs_buckets[] = {/* 1: starts, 2: ends */
+        [LEVEL_PLACE] = 2, [LEVEL_LEFT] = 1, [LEVEL_RIGHT] = 2, [LEVEL_SPREAD] = 2, [LEVEL_FINAL_LEFT] = 1,
+        [LEVEL_FINAL_RIGHT] = 2,
+    };
+    if (level->pass == LEVEL_REDUCE && level->names.pass == REDUCE_SORTED) {
+        free_reduction(&level->names);
+        LEVEL(go)(level, LEVEL_SPREAD, level->m);
     }
+    if (needs_buckets[level->pass] && !level->is_counted)
+        return LEVEL(count)(s, level, budget, needs_buckets[level->pass] == 2);
     switch (level->pass) {
     case LEVEL_TYPES: LEVEL(types)(s, level, budget); break;
     case LEVEL_PLACE: LEVEL(place)(s, level, budget); break;
     case LEVEL_LEFT: LEVEL(left)(s, level, budget, 0); break;
     case LEVEL_RIGHT: LEVEL(right)(s, level, budget, 0); break;
     case LEVEL_GATHER: LEVEL(gather)(s, level, budget); break;
-    case LEVEL_NAME: LEVEL(name)(s, level, budget); break;
-    case LEVEL_COMPACT: LEVEL(compact)(s, level, budget); break;
+    case LEVEL_COMPARE: LEVEL(compare)(s, level, budget); break;
+    case LEVEL_REDUCE: return LEVEL(reduce_names)(s, level, budget);
     case LEVEL_POSITIONS: LEVEL(positions)(s, level, budget); break;
-    case LEVEL_ORDER: LEVEL(order)(s, level, budget); break;
     case LEVEL_SPREAD: LEVEL(spread)(s, level, budget); break;
     case LEVEL_FINAL_LEFT: LEVEL(left)(s, level, budget, 1); break;
     default: LEVEL(right)(s, level, budget, 1); break;
@@ -285,7 +306,8 @@ static int32_t LEVEL(run)(struct unitok_suffix *s, sort_level *level, int64_t *b
     return UNITOK_OK;
 }
 
-int32_t LEVEL(sort_levels)(struct unitok_suffix *s, int64_t *budget)
+/* Sorts the levels of names, as far as the budget goes; when all is done, s->depth is 0. */
+static int32_t LEVEL(sort_levels)(struct unitok_suffix *s, int64_t *budget)
 {
     while (s->depth > 0 && *budget > 0) {
         int32_t status = LEVEL(run)(s, &s->levels[s->depth - 1], budget);
@@ -293,7 +315,3 @@ int32_t LEVEL(sort_levels)(struct unitok_suffix *s, int64_t *budget)
     }
     return UNITOK_OK;
 }
-
-#undef FLAG
-#undef MASK
-#undef EMPTY

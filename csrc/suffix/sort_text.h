@@ -4,7 +4,7 @@
  *   SYMBOL      uint16_t             an element of the text
  *   POSITION    uint32_t             a position; its top bit is a flag
  *   SUFFIX(x)   suffix_##x##_16_32   names of functions
- *   SORT_LEVELS suffix_sort_levels_32
+ *   LEVEL(x), REDUCE(x), FLAG, MASK  see sort_names.h and sort_reduce.h, which are included first
  *
  * Suffix i is S if it is smaller than suffix i + 1, else L; the last one is L. It is LMS if it is S and i - 1 is L. What
  * the suffix i is to the one before it, follows from text[i - 1] and text[i], so types are never stored:
@@ -28,16 +28,12 @@
  * writing). Two entries have equal substrings if their symbols are equal and they were induced from equal ones: so each
  * bucket keeps the number of the group that wrote into it last, and no substring is ever compared.
  *
- * B. Number the LMS substrings in sorted order. One that occurs once is sorted already, whatever follows it. So of the
- * array of names (in text order) those are dropped that are unique and follow a unique one: no comparison reaches them.
- * Sort the suffixes of what is left (sort_names.h), and merge the two.
+ * B. Name the LMS substrings in sorted order (sort_reduce.h). If they are not all different, sort the suffixes of the array
+ * of names (sort_names.h).
  *
  * C. From the sorted LMS suffixes induce all L suffixes, from these all S suffixes. An entry's flag says that it is for
  * RIGHT to continue from; LEFT continues from those that have none and are not position 0.
  */
-
-#define FLAG ((POSITION)1 << (8 * sizeof(POSITION) - 1))
-#define MASK (FLAG - 1)
 
 /* Where the next entry goes, and the group of the last one. */
 typedef struct SUFFIX(bucket) {
@@ -88,8 +84,6 @@ static int32_t SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
     s->type = 0;
     return UNITOK_OK;
 }
-
-#define BLOCK 1024
 
 /* The LMS positions of text[stop..from], found right to left, without a branch for each. */
 INLINE int64_t SUFFIX(gather)(const SYMBOL *text, int64_t from, int64_t stop, int32_t *io_type, int64_t *found)
@@ -167,7 +161,7 @@ static void SUFFIX(left)(struct unitok_suffix *s, int64_t *budget)
     for (; r < stop; r++) {
         PREFETCH(text + SUFFIX(before)(sa[r + 2 * AHEAD < s->n_active ? r + 2 * AHEAD : r], s->n));
         POSITION entry = sa[r], i = (entry & MASK) - 1;
-        group += entry >> (8 * sizeof(POSITION) - 1);
+        group += FLAG_OF(entry);
         if (UNLIKELY(i == 0)) continue;
         SYMBOL c = text[i];
         SUFFIX(bucket) *bucket = &buckets[c][text[i - 1] < c];
@@ -228,7 +222,7 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
         while (r > stop) {
             r--;
             PREFETCH(text + SUFFIX(before)(sa[r > 2 * AHEAD ? r - 2 * AHEAD : 0], s->n));
-            POSITION entry = sa[r], i = (entry & MASK) - 1, flag = entry >> (8 * sizeof(POSITION) - 1);
+            POSITION entry = sa[r], i = (entry & MASK) - 1, flag = FLAG_OF(entry);
             group += is_s ? flag : 0;
             if (LIKELY(i != 0)) {
                 SYMBOL c = text[i];
@@ -243,217 +237,53 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
         if (r > s->to) return; /* the budget is used up */
         if (!SUFFIX(next_run)(s)) break;
     }
-    s->pass = PASS_CLEAR;
-    s->at = s->m;
+    s->pass = PASS_REDUCE;
+    REDUCE(start)(&s->names, s->m, s->n, s->n);
 }
 
 /* ---------------------------------------------------------------------------------------------------- B. names ---- */
 
-/* Names lie at sa[m + position / 2]: no two LMS positions are neighbours. */
-static int64_t SUFFIX(names_end)(const struct unitok_suffix *s)
-{
-    return s->m + s->n / 2;
-}
-
-static void SUFFIX(clear)(struct unitok_suffix *s, int64_t *budget)
-{
-    POSITION *sa = s->sa;
-    int64_t end = SUFFIX(names_end)(s), stop = end - s->at > *budget ? s->at + *budget : end;
-    memset(sa + s->at, 0xFF, (size_t)(stop - s->at) * sizeof(POSITION));
-    *budget -= stop - s->at;
-    s->at = stop;
-    if (stop < end) return;
-    s->pass = PASS_NAME;
-    s->at = s->to = 0;
-    s->n_names = 0;
-    s->type = 1; /* whether the entry before ends a group */
-}
-
 static void SUFFIX(start_spread)(struct unitok_suffix *s);
 
-/* The name of a group is the place of its first entry. A unique one has the flag. */
-static int32_t SUFFIX(name)(struct unitok_suffix *s, int64_t *budget)
+static int32_t SUFFIX(reduce)(struct unitok_suffix *s, int64_t *budget)
 {
-    POSITION *sa = s->sa, *names = sa + s->m;
-    int64_t r = s->at, stop = s->m - r > *budget ? r + *budget : s->m, name = s->to;
-    int32_t ended = s->type;
-    *budget -= stop - r;
-    for (; r < stop; r++) {
-        if (r + AHEAD < s->m) PREFETCH_WRITE(names + ((sa[r + AHEAD] & MASK) >> 1));
-        POSITION entry = sa[r];
-        int32_t ends = (int32_t)(entry >> (8 * sizeof(POSITION) - 1));
-        name = ended ? r : name;
-        names[(entry & MASK) >> 1] = (POSITION)name | (ended & ends ? FLAG : 0);
-        s->n_names += ends;
-        ended = ends;
-    }
-    s->at = r;
-    s->to = name;
-    s->type = ended;
-    if (r < s->m) return UNITOK_OK;
-    if (s->n_names == s->m) { /* all different: sorted */
+    if (s->names.pass == REDUCE_SORTED) {
+        free_reduction(&s->names);
         SUFFIX(start_spread)(s);
         return UNITOK_OK;
     }
-    s->is_kept = mem_zalloc((size_t)(s->m / 64 + 1), sizeof *s->is_kept);
-    s->is_left_out = mem_zalloc((size_t)(s->m / 64 + 1), sizeof *s->is_left_out);
-    if (!s->is_kept || !s->is_left_out) return UNITOK_ERROR_MEMORY;
-    s->pass = PASS_COMPACT;
-    s->at = 0;
-    s->to = 0;
-    s->run = 0;  /* how many LMS suffixes there were */
-    s->type = 0; /* whether the last of them is unique */
-    return UNITOK_OK;
-}
-
-static void SUFFIX(compact)(struct unitok_suffix *s, int64_t *budget)
-{
-    POSITION *names = (POSITION *)s->sa + s->m;
-    int64_t end = s->n / 2, r = s->at, stop = end - r > *budget ? r + *budget : end, to = s->to, k = s->run;
-    uint64_t was_unique = (uint64_t)s->type, *is_kept = s->is_kept, *is_left_out = s->is_left_out;
-    *budget -= stop - r;
-    for (; r < stop; r++) {
-        POSITION name = names[r];
-        uint64_t is_there = name != (POSITION)-1, is_unique = is_there & (name >> (8 * sizeof(POSITION) - 1));
-        uint64_t is_out = is_unique & was_unique, place = is_out ? name & MASK : 0;
-        names[to] = name;
-        to += (int64_t)(is_there & ~is_out);
-        is_kept[k >> 6] |= (is_there & ~is_out) << (k & 63);
-        is_left_out[place >> 6] |= is_out << (place & 63);
-        k += (int64_t)is_there;
-        was_unique = is_there ? is_unique : was_unique;
+    int32_t status = REDUCE(reduce)(s->sa, &s->names, budget);
+    if (status == UNITOK_OK && s->names.pass == REDUCE_RECURSE) {
+        LEVEL(start)(s, &s->levels[0], &s->names);
+        s->pass = PASS_LEVELS;
     }
-    s->at = r;
-    s->to = to;
-    s->run = k;
-    s->type = (int32_t)was_unique;
-    if (r < end) return;
-    s->n_kept = to;
-    s->n_left_out = s->m - to;
-    memmove((POSITION *)s->sa + s->n - to, names, (size_t)to * sizeof(POSITION));
-    s->pass = PASS_RENAME;
-    s->at = 0;
-    s->to = s->n - s->m;
-    s->n_names = 0;
-}
-
-/* Moves the positions left out to sa[n-m..n-kept-1], and puts at the place of every other group its dense number. */
-static void SUFFIX(rename)(struct unitok_suffix *s, int64_t *budget)
-{
-    POSITION *sa = s->sa;
-    int64_t r = s->at, stop = s->m - r > *budget ? r + *budget : s->m, to = s->to;
-    *budget -= stop - r;
-    for (; r < stop; r++) {
-        POSITION entry = sa[r];
-        if (bit_is_set(s->is_left_out, r)) {
-            sa[to++] = entry & MASK;
-        } else {
-            sa[r] = (POSITION)s->n_names;
-            s->n_names += (int64_t)(entry >> (8 * sizeof(POSITION) - 1));
-        }
-    }
-    s->at = r;
-    s->to = to;
-    if (r < s->m) return;
-    s->pass = PASS_REPLACE;
-    s->at = s->n - s->n_kept;
-}
-
-static void SUFFIX(replace)(struct unitok_suffix *s, int64_t *budget)
-{
-    POSITION *sa = s->sa;
-    int64_t r = s->at, stop = s->n - r > *budget ? r + *budget : s->n;
-    *budget -= stop - r;
-    for (; r < stop; r++) {
-        PREFETCH(sa + (sa[r + AHEAD < s->n ? r + AHEAD : r] & MASK));
-        sa[r] = sa[sa[r] & MASK];
-    }
-    s->at = r;
-    if (r < s->n) return;
-    sort_level *level = &s->levels[0];
-    memset(level, 0, sizeof *level);
-    level->text = s->n - s->n_kept;
-    level->n = s->n_kept;
-    level->k = s->n_names;
-    level->capacity = s->n - s->m;
-    level->at = level->n - 1;
-    s->depth = 1;
-    s->pass = PASS_LEVELS;
+    return status;
 }
 
 static int32_t SUFFIX(levels)(struct unitok_suffix *s, int64_t *budget)
 {
-    int32_t status = SORT_LEVELS(s, budget);
+    int32_t status = LEVEL(sort_levels)(s, budget);
     if (status != UNITOK_OK || s->depth > 0) return status;
     mem_free(s->level_allocated);
     s->level_allocated = NULL;
+    REDUCE(start_positions)(&s->names);
     s->pass = PASS_POSITIONS;
     s->at = s->n - 1;
-    s->to = s->n;
-    s->run = s->m;
     s->type = 0;
     return UNITOK_OK;
 }
 
-/* The names are sorted: sa[0..kept-1] are their suffixes, as numbers of LMS suffixes that were kept, in text order. */
 static void SUFFIX(positions)(struct unitok_suffix *s, int64_t *budget)
 {
-    POSITION *sa = s->sa;
-    int64_t found[BLOCK + 1], to = s->to, k = s->run;
+    int64_t found[BLOCK + 1];
     while (s->at > 0 && *budget > 0) {
         int64_t stop = s->at > BLOCK ? s->at - BLOCK : 0;
         int64_t n_found = SUFFIX(gather)(s->text, s->at, stop, &s->type, found);
-        for (int64_t j = 0; j < n_found; j++) { /* the first LMS suffix is kept, so "to - 1" stays in the array */
-            sa[to - 1] = (POSITION)found[j];
-            to -= bit_is_set(s->is_kept, --k);
-        }
+        REDUCE(add_positions)(s->sa, &s->names, found, n_found);
         *budget -= s->at - stop;
         s->at = stop;
     }
-    s->to = to;
-    s->run = k;
-    if (s->at > 0) return;
-    s->pass = PASS_ORDER;
-    s->at = 0;
-}
-
-static void SUFFIX(order)(struct unitok_suffix *s, int64_t *budget)
-{
-    POSITION *sa = s->sa, *positions = sa + s->n - s->n_kept;
-    int64_t r = s->at, stop = s->n_kept - r > *budget ? r + *budget : s->n_kept;
-    *budget -= stop - r;
-    for (; r < stop; r++) {
-        if (r + AHEAD < s->n_kept) PREFETCH(positions + sa[r + AHEAD]);
-        sa[r] = positions[sa[r]];
-    }
-    s->at = r;
-    if (r < s->n_kept) return;
-    if (s->n_left_out == 0) {
-        SUFFIX(start_spread)(s);
-        return;
-    }
-    memmove(positions, sa, (size_t)s->n_kept * sizeof(POSITION));
-    s->pass = PASS_MERGE;
-    s->at = 0;
-    s->to = s->n - s->m;          /* those left out */
-    s->run = s->n - s->n_kept;    /* the others */
-}
-
-static void SUFFIX(merge)(struct unitok_suffix *s, int64_t *budget)
-{
-    POSITION *sa = s->sa;
-    int64_t r = s->at, stop = s->m - r > *budget ? r + *budget : s->m, out = s->to, kept = s->run;
-    *budget -= stop - r;
-    for (; r < stop; r++) {
-        int is_out = bit_is_set(s->is_left_out, r);
-        sa[r] = sa[is_out ? out : kept];
-        out += is_out;
-        kept += !is_out;
-    }
-    s->at = r;
-    s->to = out;
-    s->run = kept;
-    if (r == s->m) SUFFIX(start_spread)(s);
+    if (s->at == 0) s->pass = PASS_MERGE;
 }
 
 /* ------------------------------------------------------------------------------------------- C. all suffixes ---- */
@@ -578,15 +408,10 @@ static int32_t SUFFIX(run_pass)(struct unitok_suffix *s, int64_t *budget)
     case PASS_PLACE: SUFFIX(place)(s, budget); break;
     case PASS_LEFT: SUFFIX(left)(s, budget); break;
     case PASS_RIGHT: SUFFIX(right)(s, budget); break;
-    case PASS_CLEAR: SUFFIX(clear)(s, budget); break;
-    case PASS_NAME: return SUFFIX(name)(s, budget);
-    case PASS_COMPACT: SUFFIX(compact)(s, budget); break;
-    case PASS_RENAME: SUFFIX(rename)(s, budget); break;
-    case PASS_REPLACE: SUFFIX(replace)(s, budget); break;
+    case PASS_REDUCE: return SUFFIX(reduce)(s, budget);
     case PASS_LEVELS: return SUFFIX(levels)(s, budget);
     case PASS_POSITIONS: SUFFIX(positions)(s, budget); break;
-    case PASS_ORDER: SUFFIX(order)(s, budget); break;
-    case PASS_MERGE: SUFFIX(merge)(s, budget); break;
+    case PASS_MERGE: return SUFFIX(reduce)(s, budget);
     case PASS_SPREAD: SUFFIX(spread)(s, budget); break;
     case PASS_FINAL_LEFT: SUFFIX(final_left)(s, budget); break;
     default: SUFFIX(final_right)(s, budget); break;
@@ -594,7 +419,7 @@ static int32_t SUFFIX(run_pass)(struct unitok_suffix *s, int64_t *budget)
     return UNITOK_OK;
 }
 
-int32_t SUFFIX(step)(struct unitok_suffix *s, int64_t budget)
+static int32_t SUFFIX(step)(struct unitok_suffix *s, int64_t budget)
 {
     int32_t status = UNITOK_OK;
     while (status == UNITOK_OK && s->pass != PASS_DONE && budget > 0) {
@@ -605,7 +430,3 @@ int32_t SUFFIX(step)(struct unitok_suffix *s, int64_t budget)
     }
     return status;
 }
-
-#undef FLAG
-#undef MASK
-#undef BLOCK
