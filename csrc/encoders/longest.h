@@ -1,15 +1,17 @@
 /* longest.h - greedy longest prefix: at every position the longest piece, else the byte's own id */
 #pragma once
 
+#include "encoders/long_pieces.h"
 #include "structures/trie.h"
 
 typedef struct longest {
     trie trie;
     const unitok_hat *hat; /* instead of the trie, where it is not NULL */
     int64_t max_piece_bytes;
+    long_pieces *longs; /* NULL: no piece has more than LONG_PIECE_BYTES */
 } longest;
 
-/* One token: its id and its length. n_bytes >= 1. */
+/* One token: its id and its length. n_bytes >= 1, and at most LONG_PIECE_BYTES if the model has longer pieces. */
 INLINE int32_t longest_next(const longest *m, const uint8_t *text, int64_t n_bytes, int64_t *ret_n_bytes)
 {
     if (UNLIKELY(m->hat != NULL)) {
@@ -20,14 +22,33 @@ INLINE int32_t longest_next(const longest *m, const uint8_t *text, int64_t n_byt
     return (int32_t)(trie_longest(&m->trie, text, n_bytes, ret_n_bytes) - 1);
 }
 
+/* The token at text[at], for any model: its id, or -1 when memory is short. See long_pieces_at. */
+INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text, int64_t n_bytes, int64_t at,
+                          int64_t *ret_n_bytes)
+{
+    int64_t n_left = n_bytes - at;
+    if (UNLIKELY(m->longs != NULL)) {
+        int32_t id;
+        *ret_n_bytes = long_pieces_at(m->longs, w, text, n_bytes, at, &id);
+        if (*ret_n_bytes) return *ret_n_bytes < 0 ? -1 : id;
+        if (n_left > LONG_PIECE_BYTES) n_left = LONG_PIECE_BYTES;
+    }
+    return longest_next(m, text + at, n_left, ret_n_bytes);
+}
+
 /* How much of text[0..n_bytes-1] is settled where no cut comes: up to the last token boundary that more text cannot move. A
- * token is settled when no piece that begins with it can reach past the bytes at hand. */
+ * token is settled when no piece that begins with it can reach past the bytes at hand. 0 when memory is short. */
 INLINE int64_t longest_settled(const longest *m, const uint8_t *text, int64_t n_bytes)
 {
+    long_window w = {0};
     int64_t done = 0, token_bytes;
     while (done + m->max_piece_bytes <= n_bytes) {
-        longest_next(m, text + done, n_bytes - done, &token_bytes);
+        if (longest_at(m, &w, text, n_bytes, done, &token_bytes) < 0) {
+            done = 0;
+            break;
+        }
         done += token_bytes;
     }
+    long_window_free(&w);
     return done;
 }

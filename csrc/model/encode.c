@@ -141,6 +141,7 @@ void unitok_scratch_free(unitok_scratch *s)
     sampler_free(&s->sampler);
     bpe_scratch_free(&s->bpe);
     unigram_path_free(&s->path);
+    long_window_free(&s->window);
     mem_free(s->tokens);
     mem_free(s->buffer);
     mem_free(s->memo);

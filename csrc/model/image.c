@@ -83,11 +83,10 @@ static int32_t check_trie(const unitok_model *m, const image_header *h, unitok_e
     const void *at = m->image;
     const char *wrong = trie_check(&m->longest.trie, h->n_ids, &at);
     if (!wrong) {
-        uint32_t *owners = mem_zalloc(h->n_units, sizeof *owners);
-        uint8_t *seen = mem_zalloc(h->n_units, 1);
-        int ok = owners && seen;
-        if (ok) wrong = trie_check_shape(&m->longest.trie, owners, seen, &at);
-        mem_free(seen);
+        uint32_t *owners = mem_zalloc(h->n_units, sizeof *owners), *depths = mem_zalloc(h->n_units, sizeof *depths);
+        int ok = owners && depths;
+        if (ok) wrong = trie_check_shape(&m->longest.trie, m->longest.max_piece_bytes, owners, depths, &at);
+        mem_free(depths);
         mem_free(owners);
         if (!ok) return fail_memory(error);
     }
@@ -151,6 +150,8 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     wrong = check_pieces(m, h, &position);
     if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, position, wrong);
     int32_t status = check_trie(m, h, error);
+    if (!status) status = long_pieces_new(m->pieces, m->piece_offsets, m->info.n_ids, &m->longest.longs, error);
+    if (status == UNITOK_ERROR_FORMAT && error && error->position < 0) error->position = (int64_t)at.piece_offsets;
     if (!status && engine == UNITOK_ENGINE_HAT) {
         status = open_hat(m, error);
         m->info.trie_bytes = status ? 0 : unitok_hat_memory_bytes(m->hat);

@@ -57,6 +57,7 @@ void unitok_model_free(unitok_model *m)
 {
     if (!m) return;
     unitok_hat_free(m->hat);
+    long_pieces_free(m->longest.longs);
     build_free(m);
     mem_free(m->owned);
     mem_free(m);

@@ -67,6 +67,7 @@ struct unitok_scratch {
     int64_t buffer_bytes;
     token *tokens; /* of one long segment */
     int64_t tokens_room;
+    long_window window;
     unigram_path path;
     bpe_scratch bpe;
     sampler sampler;

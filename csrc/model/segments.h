@@ -190,6 +190,15 @@ static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t
 #else
     if (m->kind == UNITOK_KIND_LONGEST) {
         int64_t n = 0, token_bytes;
+        if (UNLIKELY(m->longest.longs != NULL)) {
+            r->s->window.end = 0;
+            for (int64_t i = 0; i < n_bytes && !r->failed; i += token_bytes) {
+                int32_t id = longest_at(&m->longest, &r->s->window, segment, n_bytes, i, &token_bytes);
+                if (id < 0) r->failed = 1;
+                ids[n++] = (ID)id;
+            }
+            return n;
+        }
         for (int64_t i = 0; i < n_bytes; i += token_bytes)
             ids[n++] = (ID)longest_next(&m->longest, segment + i, n_bytes - i, &token_bytes);
         return n;

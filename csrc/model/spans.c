@@ -119,11 +119,14 @@ int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *t
 
 /* ------------------------------------------------------------------------------------------------ encoding ---- */
 
-static int longest_spans(const unitok_model *m, sink *s, const uint8_t *text, int64_t n_bytes)
+static int longest_spans(const unitok_model *m, unitok_scratch *scratch, sink *s, const uint8_t *text, int64_t n_bytes,
+                         int *ret_memory)
 {
     int64_t token_bytes;
+    scratch->window.end = 0;
     for (int64_t i = 0; i < n_bytes; i += token_bytes) {
-        int32_t id = longest_next(&m->longest, text + i, n_bytes - i, &token_bytes);
+        int32_t id = longest_at(&m->longest, &scratch->window, text, n_bytes, i, &token_bytes);
+        if (id < 0) return *ret_memory = 0;
         if (!put_token(s, id, token_bytes)) return 0;
     }
     return 1;
@@ -148,7 +151,7 @@ static int unigram_spans(const unitok_model *m, unitok_scratch *scratch, sink *s
 static int part_spans(const unitok_model *m, unitok_scratch *scratch, sink *s, const uint8_t *text, int64_t n_bytes,
                       int *ret_memory)
 {
-    if (m->kind == UNITOK_KIND_LONGEST) return longest_spans(m, s, text, n_bytes);
+    if (m->kind == UNITOK_KIND_LONGEST) return longest_spans(m, scratch, s, text, n_bytes, ret_memory);
     if (m->kind == UNITOK_KIND_UNIGRAM) return unigram_spans(m, scratch, s, text, n_bytes, ret_memory);
     token *tokens = scratch_tokens(scratch, 3 * n_bytes);
     int64_t n = tokens ? encode_alone(m, scratch, text, n_bytes, tokens) : -1;

@@ -244,26 +244,32 @@ const char *trie_check(const trie *t, uint32_t max_value, const void **ret_at)
 }
 
 /* A unit's parent is the owner of the base that its label leads back to; so if no base has two owners, no unit has two
- * parents. Climbing from any unit must then come to one without a parent within n_units steps, or it goes in a circle.
- * Units seen on the way need no second climb. */
-const char *trie_check_shape(const trie *t, uint32_t *owners, uint8_t *seen, const void **ret_at)
+ * parents. Climbing from any unit must then come to one without a parent, within max_depth steps. depths[] remembers the
+ * units climbed before, which need no second climb. */
+const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths, const void **ret_at)
 {
     for (int64_t i = 0; i < t->n_units; i++) {
         uint32_t base = unit_base(t->units[i]);
         *ret_at = &t->units[i];
-        if (!(t->units[i] & 0x100) || base == 0) continue;
+        if (!(t->units[i] & 0x100)) continue;
+        if (i < TRIE_BLOCK) return "a unit of the double array that must stay free is in use";
+        if (base == 0) continue;
         if (base == TRIE_ROOT_BASE || owners[base]) return "two units of the double array have the same children";
         owners[base] = (uint32_t)i;
     }
     for (int64_t i = 0; i < t->n_units; i++) {
         int64_t at = i, n_steps = 0;
         *ret_at = &t->units[i];
-        while (at && (t->units[at] & 0x100) && !seen[at]) {
-            if (n_steps++ == t->n_units) return "the double array goes in a circle";
+        while (at && (t->units[at] & 0x100) && !depths[at]) {
+            if (n_steps++ == max_depth) return "the double array has a path longer than the longest piece, or a circle";
             at = owners[at ^ (int64_t)(t->units[at] & 0xFF)]; /* 0, which is never used, where there is no parent */
         }
-        for (at = i; at && (t->units[at] & 0x100) && !seen[at]; at = owners[at ^ (int64_t)(t->units[at] & 0xFF)])
-            seen[at] = 1;
+        int64_t depth = depths[at] + n_steps;
+        if (depth > max_depth) return "the double array has a path longer than the longest piece";
+        for (at = i; n_steps > 0; n_steps--, depth--) {
+            depths[at] = (uint32_t)depth;
+            at = owners[at ^ (int64_t)(t->units[at] & 0xFF)];
+        }
     }
     return NULL;
 }

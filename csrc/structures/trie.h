@@ -136,6 +136,6 @@ void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *
  * entry at fault. */
 const char *trie_check(const trie *t, uint32_t max_value, const void **ret_at);
 
-/* The same for the shape, after trie_check: NULL if the units are trees, so that every walk ends. owners[0..n_units-1] and
- * seen[0..n_units-1] are zeroed memory to work in. O(n_units). */
-const char *trie_check_shape(const trie *t, uint32_t *owners, uint8_t *seen, const void **ret_at);
+/* The same for the shape, after trie_check: NULL if the units are trees in which no path has more than max_depth units, so
+ * that every walk ends. owners[0..n_units-1] and depths[0..n_units-1] are zeroed memory to work in. O(n_units). */
+const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths, const void **ret_at);
