@@ -5,6 +5,7 @@
 #include "ground/alloc.h"
 #include "encoders/bpe_tables.h"
 #include "ground/error.h"
+#include "structures/probing.h"
 
 typedef struct builder {
     const unitok_spec *spec;
@@ -14,7 +15,7 @@ typedef struct builder {
     string_table strings;     /* all pieces */
     uint64_t *pairs;     /* as they are found, in the form of the table */
     uint64_t *hashes;    /* of the beginnings of a piece */
-    uint64_t *powers;    /* of STRING_TABLE_FACTOR */
+    uint64_t *powers;    /* of the factor of `strings` */
     int64_t n_pairs, pairs_room, symbols_room;
     unitok_error *error;
 } builder;
@@ -117,6 +118,7 @@ static int32_t add_pieces(builder *b)
         if (is_taken && (is_user || is_mergeable(spec, k)) && !b->numbers[k] && !add_piece(b, k))
             return fail_memory(b->error);
     }
+    if (!symbols_settle(&b->m->symbols)) return fail_memory(b->error);
     return symbols_add_user(&b->m->symbols, spec, b->take, b->numbers, b->error);
 }
 
@@ -129,28 +131,46 @@ static int add_pair(builder *b, uint32_t left, uint32_t right, int64_t merge)
     return 1;
 }
 
-/* An empty table for n pairs; 0 when memory is short. */
-static int begin_pairs(bpe_pairs *pairs, int64_t n)
+/* A table of n pairs: of all that were found, or of those whose is_wanted[place] is `wanted`, by their place in `all`. Of
+ * equal ones the last counts. 0 when memory is short. */
+static int fill_pairs(const builder *b, bpe_pairs *pairs, int64_t n, const bpe_pairs *all, const uint8_t *is_wanted,
+                      int wanted)
 {
     pairs->n_bits = 4;
     while (INT64_C(1) << pairs->n_bits < 2 * n) pairs->n_bits++;
-    pairs->slots = mem_alloc(sizeof *pairs->slots << pairs->n_bits);
-    if (pairs->slots) memset(pairs->slots, 0xFF, sizeof *pairs->slots << pairs->n_bits);
-    return pairs->slots != NULL;
+    for (int turn = 0; pairs->n_bits <= BPE_PAIR_BITS_MAX; turn++) {
+        int64_t n_slots = INT64_C(1) << pairs->n_bits;
+        if (turn % PROBING_FACTORS == 0) mem_free(pairs->slots);
+        if (turn % PROBING_FACTORS == 0) pairs->slots = mem_alloc((size_t)n_slots * sizeof *pairs->slots);
+        if (!pairs->slots) return 0;
+        memset(pairs->slots, 0xFF, (size_t)n_slots * sizeof *pairs->slots);
+        pairs->factor = probing_factor(turn % PROBING_FACTORS);
+        int is_crowded = 0;
+        for (int64_t k = 0; k < b->n_pairs && !is_crowded; k++) {
+            uint64_t key = b->pairs[k] >> BPE_MERGE_BITS, place;
+            if (is_wanted && is_wanted[bpe_find_pair(all, key) - all->slots] != wanted) continue;
+            uint64_t *slot = bpe_find_pair(pairs, key);
+            *slot = b->pairs[k];
+            place = (uint64_t)(slot - pairs->slots);
+            is_crowded = ((place - bpe_pair_place(pairs, key)) & (uint64_t)(n_slots - 1)) > PROBING_RUN_MAX;
+        }
+        if (!is_crowded && !probing_is_crowded(pairs->slots, 1, n_slots, BPE_FREE)) return 1;
+        if (turn % PROBING_FACTORS == PROBING_FACTORS - 1) pairs->n_bits++;
+    }
+    return 0;
 }
 
-/* The table of all pairs found; of equal ones the last counts. */
+/* The table of all pairs found, and the square of the dense ones. */
 static int lay_out_pairs(builder *b)
 {
     bpe *m = b->m;
     m->dense = mem_alloc(BPE_DENSE * BPE_DENSE * sizeof *m->dense);
-    if (!m->dense || !begin_pairs(&m->pairs, b->n_pairs)) return 0;
+    if (!m->dense || !fill_pairs(b, &m->pairs, b->n_pairs, NULL, NULL, 0)) return 0;
     for (int k = 0; k < BPE_DENSE * BPE_DENSE; k++) m->dense[k] = BPE_NO_MERGE;
     for (int64_t k = 0; k < b->n_pairs; k++) {
         uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
         uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS), right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
         if ((left | right) < BPE_DENSE) m->dense[left * BPE_DENSE + right] = (uint32_t)b->pairs[k] & BPE_NO_MERGE;
-        *bpe_find_pair(&m->pairs, key) = b->pairs[k];
     }
     return 1;
 }
@@ -163,12 +183,7 @@ static int divide_pairs(builder *b, const uint8_t *met)
     int64_t n_met = 0;
     m->pairs.slots = NULL;
     for (int64_t at = 0; at < INT64_C(1) << all.n_bits; at++) n_met += met[at];
-    int ok = begin_pairs(&m->pairs, n_met) && begin_pairs(&m->rest, b->n_pairs - n_met);
-    for (int64_t k = 0; ok && k < b->n_pairs; k++) {
-        uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
-        int is_met = met[bpe_find_pair(&all, key) - all.slots];
-        *bpe_find_pair(is_met ? &m->pairs : &m->rest, key) = b->pairs[k];
-    }
+    int ok = fill_pairs(b, &m->pairs, n_met, &all, met, 1) && fill_pairs(b, &m->rest, b->n_pairs - n_met, &all, met, 0);
     mem_free(all.slots);
     return ok;
 }
@@ -208,7 +223,7 @@ static uint32_t part_symbol(const builder *b, const uint8_t *piece, int64_t begi
 {
     int64_t n_bytes = end - begin;
     if (first_bytes(piece + begin, n_bytes) == n_bytes) return symbols_find(&b->m->symbols, piece + begin, n_bytes);
-    uint64_t hash = b->hashes[end] - b->hashes[begin] * b->powers[n_bytes];
+    uint64_t hash = string_table_part_hash(b->hashes[begin], b->hashes[end], b->powers[n_bytes]);
     int64_t k = string_table_find_hashed(&b->strings, piece + begin, n_bytes, hash);
     return k >= 0 && is_mergeable(b->spec, k) ? b->numbers[k] : SYMBOL_NONE;
 }
@@ -219,7 +234,7 @@ static int add_splits(builder *b, int64_t k, int64_t merge)
     int64_t n_bytes, n_ways = 0;
     const uint8_t *piece = piece_at(b->spec, k, &n_bytes);
     b->hashes[0] = 0;
-    for (int64_t i = 0; i < n_bytes; i++) b->hashes[i + 1] = string_table_hash_step(b->hashes[i], piece[i]);
+    for (int64_t i = 0; i < n_bytes; i++) b->hashes[i + 1] = string_table_hash_step(&b->strings, b->hashes[i], piece[i]);
     for (int64_t at = first_bytes(piece, n_bytes); at < n_bytes; at += first_bytes(piece + at, n_bytes - at)) {
         uint32_t left = part_symbol(b, piece, 0, at), right = left ? part_symbol(b, piece, at, n_bytes) : SYMBOL_NONE;
         if (!right) continue;
@@ -319,13 +334,14 @@ static int32_t start(builder *b, const unitok_spec *spec, int has_merges, unitok
     if (!b->take || !b->numbers || !b->hashes || !b->powers || !b->m || !symbols_new(&b->m->symbols) ||
         add_symbol(b, TOKEN_UNKNOWN, 0, 0) != SYMBOL_NONE || b->m->n_symbols == 0)
         return fail_memory(error);
-    b->powers[0] = 1;
-    for (int64_t i = 1; i <= longest; i++) b->powers[i] = b->powers[i - 1] * STRING_TABLE_FACTOR;
     b->m->has_merges = has_merges;
     int32_t status = check_spec(spec, !has_merges, b->take, error);
-    if (status != UNITOK_OK) return status;
-    if (!string_table_build(&b->strings, spec->data, spec->offsets, spec->n_pieces, b->take, &twice))
-        return fail_memory(error);
+    if (!status)
+        status = string_table_build(&b->strings, spec->data, spec->offsets, spec->n_pieces, b->take, &twice, error);
+    if (status) return status;
+    b->powers[0] = 1;
+    for (int64_t i = 1; i <= longest; i++)
+        b->powers[i] = string_table_multiply_add(b->powers[i - 1], b->strings.factor, 0);
     if (twice >= 0) return fail(error, UNITOK_ERROR_VOCABULARY, twice, -1, "a piece is there twice");
     return UNITOK_OK;
 }
@@ -341,6 +357,41 @@ static void drop_unused(bpe *m)
     m->is_unused = NULL;
 }
 
+/* Enters the pieces with is_whole[k] into m->wholes and its filter. Without them, where they are too crowded whatever the
+ * factor: they only save time. 0 when memory is short. */
+static int fill_wholes(bpe *m, const unitok_spec *spec, const uint8_t *is_whole)
+{
+    m->whole_bits = 4;
+    while (INT64_C(1) << m->whole_bits < 2 * spec->n_pieces) m->whole_bits++;
+    size_t n_slots = (size_t)1 << m->whole_bits, n_words = n_slots << BPE_FILTER_BITS >> 6;
+    m->wholes = mem_alloc(n_slots * sizeof *m->wholes);
+    m->whole_filter = mem_alloc(n_words * sizeof *m->whole_filter);
+    if (!m->wholes || !m->whole_filter) return 0;
+    for (int turn = 0; turn < PROBING_FACTORS; turn++) {
+        int is_crowded = 0;
+        m->whole_factor = probing_factor(turn);
+        memset(m->wholes, 0, n_slots * sizeof *m->wholes);
+        memset(m->whole_filter, 0, n_words * sizeof *m->whole_filter);
+        for (int64_t k = 0; k < spec->n_pieces && !is_crowded; k++) {
+            int64_t n_bytes;
+            const uint8_t *piece = piece_at(spec, k, &n_bytes);
+            if (!is_whole[k] || n_bytes > BPE_WHOLE_BYTES) continue;
+            bpe_whole key = bpe_whole_key(piece, n_bytes), *slot = bpe_find_whole(m, key);
+            uint64_t bit = bpe_filter_bit(m, key), home = bpe_whole_hash(m, key) >> (64 - m->whole_bits);
+            m->whole_filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
+            key.high |= (uint64_t)spec->ids[k] << 36;
+            *slot = key;
+            is_crowded = (((uint64_t)(slot - m->wholes) - home) & (n_slots - 1)) > PROBING_RUN_MAX;
+        }
+        if (!is_crowded && !probing_is_crowded(&m->wholes[0].high, 2, (int64_t)n_slots, 0)) return 1;
+    }
+    mem_free(m->wholes);
+    mem_free(m->whole_filter);
+    m->wholes = NULL;
+    m->whole_filter = NULL;
+    return 1;
+}
+
 /* Encodes every piece. Those that come out as themselves go to m->wholes; *ret_all says whether all did. Pieces inside
  * other segments do not matter here: what a segment becomes depends on its bytes alone, unless m has unused pieces.
  * met[at] = 1 for the slots of pairs that merged last. */
@@ -348,29 +399,22 @@ static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_a
 {
     bpe_scratch scratch = {0};
     token *tokens = mem_alloc((size_t)(3 * longest_bytes(spec) + 1) * sizeof *tokens);
+    uint8_t *is_whole = mem_zalloc((size_t)spec->n_pieces + 1, 1);
     int64_t n = 0;
-    m->whole_bits = 4;
-    while (INT64_C(1) << m->whole_bits < 2 * spec->n_pieces) m->whole_bits++;
-    m->wholes = mem_zalloc((size_t)1 << m->whole_bits, sizeof *m->wholes);
-    m->whole_filter = mem_zalloc((size_t)1 << (m->whole_bits + BPE_FILTER_BITS - 6), sizeof *m->whole_filter);
-    for (int64_t k = 0; tokens && m->wholes && m->whole_filter && n >= 0 && k < spec->n_pieces; k++) {
-        int64_t n_bytes, id = spec->ids[k];
+    for (int64_t k = 0; tokens && is_whole && n >= 0 && k < spec->n_pieces; k++) {
+        int64_t n_bytes;
         const uint8_t *piece = piece_at(spec, k, &n_bytes);
         uint64_t last;
         n = bpe_last_pair(m, &scratch, piece, n_bytes, tokens, &last);
         if (last != BPE_FREE) met[bpe_find_pair(&m->pairs, last) - m->pairs.slots] = 1;
-        if (n != 1 || tokens[0].id != id) *ret_all = 0;
-        else if (n_bytes <= BPE_WHOLE_BYTES) {
-            bpe_whole key = bpe_whole_key(piece, n_bytes), *slot = bpe_find_whole(m, key);
-            uint64_t bit = bpe_filter_bit(m, key);
-            m->whole_filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
-            key.high |= (uint64_t)id << 36;
-            *slot = key;
-        }
+        is_whole[k] = n == 1 && tokens[0].id == spec->ids[k];
+        if (!is_whole[k]) *ret_all = 0;
     }
+    int ok = tokens && is_whole && n >= 0 && fill_wholes(m, spec, is_whole);
+    mem_free(is_whole);
     mem_free(tokens);
     bpe_scratch_free(&scratch);
-    return tokens && m->wholes && m->whole_filter && n >= 0;
+    return ok;
 }
 
 /* The tables that come from all pieces and pairs. Where bytes and unknown characters merge, what is left of a piece
@@ -469,7 +513,7 @@ static int32_t add_vocabulary(builder *b)
         int64_t k = string_table_find(&b->strings, name, 6);
         b->m->bytes[byte] = k < 0 ? SYMBOL_NONE : b->numbers[k];
     }
-    return UNITOK_OK;
+    return symbols_settle(&b->m->symbols) ? UNITOK_OK : fail_memory(b->error);
 }
 
 /* The unknown symbol comes out as TOKEN_UNKNOWN, unless texts reach it as a character too. */
@@ -504,7 +548,7 @@ static void set_merges_traits(builder *b)
     }
 }
 
-static int keep_pieces(bpe *m, const unitok_spec *spec)
+static int32_t keep_pieces(bpe *m, const unitok_spec *spec, unitok_error *error)
 {
     int64_t n = spec->n_pieces, begin = spec->offsets[0], twice;
     size_t n_bytes = (size_t)(spec->offsets[n] - begin);
@@ -512,16 +556,18 @@ static int keep_pieces(bpe *m, const unitok_spec *spec)
     m->offsets = mem_alloc((size_t)(n + 1) * sizeof *m->offsets);
     m->piece_ids = mem_alloc((size_t)(n + 1) * sizeof *m->piece_ids);
     uint8_t *all = mem_alloc((size_t)n + 1);
-    int ok = m->data && m->offsets && m->piece_ids && all;
-    if (ok) {
+    int32_t status = UNITOK_OK;
+    if (m->data && m->offsets && m->piece_ids && all) {
         memcpy(m->data, spec->data + begin, n_bytes);
         memset(all, 1, (size_t)n);
         for (int64_t k = 0; k <= n; k++) m->offsets[k] = spec->offsets[k] - begin;
         for (int64_t k = 0; k < n; k++) m->piece_ids[k] = (int32_t)spec->ids[k];
-        ok = string_table_build(&m->pieces, m->data, m->offsets, n, all, &twice);
+        status = string_table_build(&m->pieces, m->data, m->offsets, n, all, &twice, error);
+    } else {
+        status = fail_memory(error);
     }
     mem_free(all);
-    return ok;
+    return status;
 }
 
 int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64_t *right, const int64_t *merged,
@@ -547,7 +593,7 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
     status = finish(&b, status, &m, &all);
     if (status == UNITOK_OK && flags & BPE_IGNORE_MERGES && !all) {
         m->traits |= BPE_WHOLE;
-        if (!keep_pieces(m, spec)) status = fail_memory(error);
+        status = keep_pieces(m, spec, error);
     }
     if (status == UNITOK_OK) *ret = m;
     else bpe_free(m);

@@ -20,6 +20,7 @@
 #define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
 #define BPE_NO_MERGE ((UINT32_C(1) << BPE_MERGE_BITS) - 1)
 #define BPE_FREE UINT64_MAX
+#define BPE_PAIR_BITS_MAX 28 /* of a table of pairs */
 
 /* What a merge makes, and who may stand beside that: most neighbours may not, and need not be looked up. */
 typedef struct bpe_made {
@@ -49,6 +50,7 @@ typedef struct bpe_whole {
 
 typedef struct bpe_pairs {
     uint64_t *slots; /* [0..1 << n_bits), at most half taken; NULL: none */
+    uint64_t factor; /* see probing.h */
     int n_bits;
 } bpe_pairs;
 
@@ -63,6 +65,7 @@ struct bpe {
     uint32_t n_symbols;
     bpe_whole *wholes; /* [0..1 << whole_bits), at most half taken; NULL: none */
     int whole_bits;
+    uint64_t whole_factor; /* see probing.h */
     uint64_t *whole_filter; /* a bit for each value of BPE_FILTER_BITS more of the hash */
     int32_t *ids;       /* [0..n_symbols): TOKEN_UNKNOWN for what is no piece */
     uint32_t *lengths;  /* [0..n_symbols): bytes; NULL where there are no unused pieces */
@@ -83,16 +86,16 @@ INLINE uint64_t bpe_pair_key(uint32_t left, uint32_t right)
     return (uint64_t)left << BPE_SYMBOL_BITS | right;
 }
 
-INLINE uint32_t bpe_pair_hash(uint64_t key, int n_bits)
+INLINE uint32_t bpe_pair_place(const bpe_pairs *pairs, uint64_t key)
 {
-    return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - n_bits));
+    return (uint32_t)(key * pairs->factor >> (64 - pairs->n_bits));
 }
 
 /* The slot of a pair, or a free one. */
 INLINE uint64_t *bpe_find_pair(const bpe_pairs *pairs, uint64_t key)
 {
     uint32_t mask = (UINT32_C(1) << pairs->n_bits) - 1;
-    for (uint32_t at = bpe_pair_hash(key, pairs->n_bits);; at = (at + 1) & mask) {
+    for (uint32_t at = bpe_pair_place(pairs, key);; at = (at + 1) & mask) {
         uint64_t slot = pairs->slots[at];
         if (slot >> BPE_MERGE_BITS == key || slot == BPE_FREE) return &pairs->slots[at];
     }
@@ -122,16 +125,16 @@ INLINE bpe_whole bpe_whole_key(const uint8_t *text, int64_t n_bytes)
     return key;
 }
 
-INLINE uint64_t bpe_whole_hash(bpe_whole key)
+INLINE uint64_t bpe_whole_hash(const bpe *m, bpe_whole key)
 {
-    return (key.low ^ key.high * UINT64_C(0xC2B2AE3D27D4EB4F)) * UINT64_C(0x9E3779B97F4A7C15);
+    return (key.low ^ key.high * m->whole_factor) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
 /* The slot of the key, or a free one. */
 INLINE bpe_whole *bpe_find_whole(const bpe *m, bpe_whole key)
 {
     uint32_t mask = (UINT32_C(1) << m->whole_bits) - 1;
-    for (uint32_t at = (uint32_t)(bpe_whole_hash(key) >> (64 - m->whole_bits));; at++) {
+    for (uint32_t at = (uint32_t)(bpe_whole_hash(m, key) >> (64 - m->whole_bits));; at++) {
         bpe_whole *slot = &m->wholes[at & mask];
         if ((slot->low == key.low && (slot->high & BPE_WHOLE_KEY) == key.high) || slot->high == 0) return slot;
     }
@@ -140,7 +143,7 @@ INLINE bpe_whole *bpe_find_whole(const bpe *m, bpe_whole key)
 /* The number of the key's bit in m->whole_filter. */
 INLINE uint64_t bpe_filter_bit(const bpe *m, bpe_whole key)
 {
-    return bpe_whole_hash(key) >> (64 - m->whole_bits - BPE_FILTER_BITS);
+    return bpe_whole_hash(m, key) >> (64 - m->whole_bits - BPE_FILTER_BITS);
 }
 
 INLINE int bpe_may_be_whole(const bpe *m, bpe_whole key)

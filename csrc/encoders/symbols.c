@@ -6,11 +6,15 @@
 
 #include "ground/alloc.h"
 #include "ground/error.h"
+#include "structures/probing.h"
+
+#define SYMBOLS_BITS_MAX 26
 
 int symbols_new(symbols *t)
 {
     memset(t, 0, sizeof *t);
     t->n_bits = 8;
+    t->factor = probing_factor(0);
     t->slots = mem_zalloc((size_t)1 << t->n_bits, sizeof *t->slots);
     return t->slots != NULL;
 }
@@ -41,26 +45,38 @@ uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_byte
     return symbols_find_key(t, key_of(character, n_bytes));
 }
 
-static void put(symbols *t, uint64_t slot)
+/* Returns 0 where the slot lies too far from its place. */
+static int put(symbols *t, uint64_t slot)
 {
-    uint32_t mask = (UINT32_C(1) << t->n_bits) - 1, at = symbols_hash(slot & 0xFFFFFFFFFF, t->n_bits);
+    uint32_t mask = (UINT32_C(1) << t->n_bits) - 1, place = symbols_place(t, slot & 0xFFFFFFFFFF), at = place;
     while (t->slots[at]) at = (at + 1) & mask;
     t->slots[at] = slot;
     t->n_used++;
+    return ((at - place) & mask) <= PROBING_RUN_MAX;
 }
 
-static int double_slots(symbols *t)
+/* Puts everything into 1 << n_bits new slots, with factor `turn` or, where that leaves one too far from its place, one
+ * after it, and then with more room. 0, and nothing changed, when memory is short. */
+static int lay_out_again(symbols *t, int n_bits, int turn)
 {
-    uint64_t *old = t->slots, *slots = mem_zalloc((size_t)2 << t->n_bits, sizeof *slots);
     int64_t n_old = INT64_C(1) << t->n_bits;
-    if (!slots) return 0;
-    t->slots = slots;
-    t->n_bits++;
-    t->n_used = 0;
-    for (int64_t i = 0; i < n_old; i++)
-        if (old[i]) put(t, old[i]);
-    mem_free(old);
-    return 1;
+    for (;; turn++) {
+        symbols new = *t;
+        if (turn == PROBING_FACTORS) turn = 0, n_bits++;
+        new.slots = n_bits <= SYMBOLS_BITS_MAX ? mem_zalloc((size_t)1 << n_bits, sizeof *new.slots) : NULL;
+        if (!new.slots) return 0;
+        new.n_bits = n_bits;
+        new.n_turns = turn;
+        new.factor = probing_factor(turn);
+        new.n_used = 0;
+        int is_near = 1;
+        for (int64_t i = 0; i < n_old && is_near; i++)
+            if (t->slots[i]) is_near = put(&new, t->slots[i]);
+        mem_free(is_near ? t->slots : new.slots);
+        if (!is_near) continue;
+        *t = new;
+        return 1;
+    }
 }
 
 int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol)
@@ -69,8 +85,14 @@ int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t 
         t->singles[character[0]] = symbol;
         return 1;
     }
-    if (2 * t->n_used >= INT64_C(1) << t->n_bits && !double_slots(t)) return 0;
-    put(t, (uint64_t)symbol << 40 | key_of(character, n_bytes));
+    if (2 * t->n_used >= INT64_C(1) << t->n_bits && !lay_out_again(t, t->n_bits + 1, 0)) return 0;
+    return put(t, (uint64_t)symbol << 40 | key_of(character, n_bytes)) || lay_out_again(t, t->n_bits, t->n_turns + 1);
+}
+
+int symbols_settle(symbols *t)
+{
+    while (probing_is_crowded(t->slots, 1, INT64_C(1) << t->n_bits, 0))
+        if (!lay_out_again(t, t->n_bits, t->n_turns + 1)) return 0;
     return 1;
 }
 

@@ -24,8 +24,9 @@
 typedef struct symbols {
     uint32_t singles[256];
     uint64_t *slots; /* [0..1 << n_bits) */
-    int n_bits;
-    int64_t n_used;    /* slots */
+    uint64_t factor; /* see probing.h */
+    int n_bits, n_turns; /* how many factors were tried for the slots there are */
+    int64_t n_used;      /* slots */
     uint64_t *user;    /* units of a trie; NULL: no user-defined symbols */
     uint8_t user_leads[256];
 } symbols;
@@ -36,22 +37,24 @@ void symbols_free(symbols *t);
 /* The symbol of a character of 1 to 4 bytes, SYMBOL_NONE if it was not added. */
 uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_bytes);
 
-/* Adds a character that is not there; 0 when memory is short. */
+/* Adds a character that is not there; 0 when memory is short. After the last, symbols_settle sees to it that look-ups are
+ * fast, whatever the characters are; 0 likewise. */
 int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol);
+int symbols_settle(symbols *t);
 
 /* Takes pieces k of the spec with take[k] as user-defined; their symbols are numbers[k]. */
 int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take, const uint32_t *numbers,
                          unitok_error *error);
 
-INLINE uint32_t symbols_hash(uint64_t key, int n_bits)
+INLINE uint32_t symbols_place(const symbols *t, uint64_t key)
 {
-    return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - n_bits));
+    return (uint32_t)(key * t->factor >> (64 - t->n_bits));
 }
 
 INLINE uint32_t symbols_find_key(const symbols *t, uint64_t key)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
-    for (uint32_t at = symbols_hash(key, t->n_bits);; at = (at + 1) & mask) {
+    for (uint32_t at = symbols_place(t, key);; at = (at + 1) & mask) {
         uint64_t slot = t->slots[at];
         if (LIKELY((slot & 0xFFFFFFFFFF) == key)) return (uint32_t)(slot >> 40);
         if (slot == 0) return SYMBOL_NONE;

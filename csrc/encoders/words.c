@@ -44,9 +44,9 @@ static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error
         m->ids[n++] = (int32_t)spec->ids[k];
     }
     if (all) memset(all, 1, (size_t)n);
-    int ok = all && string_table_build(&m->table, m->data, m->offsets, n, all, &twice);
+    int32_t status = all ? string_table_build(&m->table, m->data, m->offsets, n, all, &twice, error) : fail_memory(error);
     mem_free(all);
-    if (!ok) return fail_memory(error);
+    if (status) return status;
     for (int64_t k = 0; twice >= 0 && k < spec->n_pieces; k++)
         if (matches(spec, k) && twice-- == 0)
             return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a piece is there twice");
@@ -102,7 +102,7 @@ static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *
             !symbols_add(&m->symbols, piece, n_bytes, numbers[k]))
             return fail_memory(error);
     }
-    return symbols_add_user(&m->symbols, spec, take, numbers, error);
+    return symbols_settle(&m->symbols) ? symbols_add_user(&m->symbols, spec, take, numbers, error) : fail_memory(error);
 }
 
 int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *error)

@@ -3,32 +3,45 @@
 #include "structures/string_table.h"
 
 #include "ground/alloc.h"
+#include "ground/error.h"
+#include "ground/rng.h"
 
-int string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
-                  int64_t *ret_twice)
+#define FACTORS_MAX 16
+
+/* Enters the strings; 0 if one would lie too far from its place. */
+static int enter_all(string_table *t, int64_t n, const uint8_t *take, int64_t *ret_twice)
+{
+    uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
+    for (int64_t k = 0; k < n; k++) {
+        if (!take[k]) continue;
+        const uint8_t *bytes = t->data + t->offsets[k];
+        int64_t n_bytes = t->offsets[k + 1] - t->offsets[k];
+        uint64_t hash = string_table_hash(t, bytes, n_bytes);
+        uint32_t at = string_table_place(t, hash), end = at + STRING_TABLE_PROBES;
+        while (at != end && t->slots[at & mask] && !string_table_is(t, t->slots[at & mask], bytes, n_bytes, hash)) at++;
+        if (at == end) return 0;
+        if (!t->slots[at & mask]) t->slots[at & mask] = hash << 32 | (uint64_t)(k + 1);
+        else if (*ret_twice < 0) *ret_twice = k;
+    }
+    return 1;
+}
+
+int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
+                           int64_t *ret_twice, unitok_error *error)
 {
     t->data = data;
     t->offsets = offsets;
     t->n_bits = 4;
     while (INT64_C(1) << t->n_bits < 2 * n) t->n_bits++;
     t->slots = mem_zalloc((size_t)1 << t->n_bits, sizeof *t->slots);
-    if (!t->slots) return 0;
-    *ret_twice = -1;
-    uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
-    for (int64_t k = 0; k < n; k++) {
-        const uint8_t *bytes = data + offsets[k];
-        int64_t n_bytes = offsets[k + 1] - offsets[k];
-        if (!take[k]) continue;
-        uint64_t hash = string_table_hash(bytes, n_bytes);
-        if (string_table_find_hashed(t, bytes, n_bytes, hash) >= 0) {
-            if (*ret_twice < 0) *ret_twice = k;
-            continue;
-        }
-        uint32_t at = (uint32_t)((hash ^ hash >> 29) * STRING_TABLE_FACTOR >> 32);
-        while (t->slots[at & mask]) at++;
-        t->slots[at & mask] = (uint32_t)(k + 1);
+    if (!t->slots) return fail_memory(error);
+    for (uint64_t k = 0; k < FACTORS_MAX; k++) {
+        *ret_twice = -1;
+        t->factor = rng_key(0, k) % (STRING_TABLE_PRIME - 1) + 1;
+        if (enter_all(t, n, take, ret_twice)) return UNITOK_OK;
+        memset(t->slots, 0, sizeof *t->slots << t->n_bits);
     }
-    return 1;
+    return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "the pieces were made to collide in a hash table");
 }
 
 void string_table_free(string_table *t)

@@ -3,56 +3,107 @@
  * An open-addressed table whose hashes are chosen so that the hash of any part of a string comes from those of its
  * beginnings: all splits of a string are looked up in linear time.
  *
- *     slots   | - | 2 | - | 0 | 1 | - | - | 3 |      index + 1 of a string, 0: free; at most half are taken
+ *     slots   | - | 2 | - | 0 | 1 | - | - | 3 |      tag << 32 | index + 1 of a string, 0: free; at most half are taken
  *
- *     hash(s) = s[0] F^(n-1) + ... + s[n-1]          so hash(s[i..j)) = hash(s[0..j)) - hash(s[0..i)) F^(j-i)
+ *     hash(s) = s[0] F^(n-1) + ... + s[n-1]   mod 2^61 - 1
+ *     hash(s[i..j)) = hash(s[0..j)) - hash(s[0..i)) F^(j-i)
  *
- * A hash only says where to look: the bytes are always compared. */
+ * A hash only says where to look: the bytes are always compared, where the tag, its low 32 bits, is the same.
+ *
+ * F is the first of a list of numbers with which no string lies more than STRING_TABLE_PROBES slots from its place: so a
+ * file whose strings were made to collide costs no more than another, and the same strings always give the same table.
+ * (The modulus is a prime: modulo 2^64 there are strings that collide for every F.) */
 #pragma once
 
 #include "ground/common.h"
 
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
+
+#define STRING_TABLE_PROBES 256
+
 typedef struct string_table {
     const uint8_t *data;    /* the caller's, like offsets: string k is data[offsets[k]..offsets[k + 1]) */
     const int64_t *offsets;
-    uint32_t *slots; /* [0..1 << n_bits) */
+    uint64_t *slots; /* [0..1 << n_bits) */
+    uint64_t factor; /* F */
     int n_bits;
 } string_table;
 
-#define STRING_TABLE_FACTOR UINT64_C(0x9E3779B97F4A7C15)
+#define STRING_TABLE_PRIME ((UINT64_C(1) << 61) - 1)
 
-INLINE uint64_t string_table_hash_step(uint64_t hash, uint8_t byte)
+/* a * b + c modulo the prime; all are below it. */
+INLINE uint64_t string_table_multiply_add(uint64_t a, uint64_t b, uint64_t c)
 {
-    return hash * STRING_TABLE_FACTOR + byte + 1;
+    uint64_t low, high; /* of the product, below 2^122 */
+#if defined(__SIZEOF_INT128__)
+    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
+    low = (uint64_t)product;
+    high = (uint64_t)(product >> 64);
+#elif defined(_MSC_VER) && defined(_M_X64)
+    low = _umul128(a, b, &high);
+#else
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle;
+    low = other << 32 | (uint32_t)(a0 * b0);
+    high = a1 * b1 + (middle >> 32) + (other >> 32);
+#endif
+    uint64_t sum = (low & STRING_TABLE_PRIME) + (high << 3 | low >> 61) + c;
+    sum = (sum & STRING_TABLE_PRIME) + (sum >> 61);
+    return sum >= STRING_TABLE_PRIME ? sum - STRING_TABLE_PRIME : sum;
 }
 
-INLINE uint64_t string_table_hash(const uint8_t *bytes, int64_t n_bytes)
+INLINE uint64_t string_table_hash_step(const string_table *t, uint64_t hash, uint8_t byte)
+{
+    return string_table_multiply_add(hash, t->factor, (uint64_t)byte + 1);
+}
+
+INLINE uint64_t string_table_hash(const string_table *t, const uint8_t *bytes, int64_t n_bytes)
 {
     uint64_t hash = 0;
-    for (int64_t i = 0; i < n_bytes; i++) hash = string_table_hash_step(hash, bytes[i]);
+    for (int64_t i = 0; i < n_bytes; i++) hash = string_table_hash_step(t, hash, bytes[i]);
     return hash;
 }
 
-/* A table of those strings k, of n, whose take[k] is not 0. 0 when memory is short. If two taken strings are equal the
- * table holds the first, and *ret_twice, else -1, is the second. */
-int string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
-                  int64_t *ret_twice);
+/* The hash of the part between two beginnings of a string, whose hashes are these; power is F^(its length). */
+INLINE uint64_t string_table_part_hash(uint64_t before, uint64_t all, uint64_t power)
+{
+    uint64_t gone = string_table_multiply_add(before, power, 0);
+    return all >= gone ? all - gone : all + STRING_TABLE_PRIME - gone;
+}
+
+/* A table of those strings k, of n, whose take[k] is not 0. If two taken strings are equal the table holds the first, and
+ * *ret_twice, else -1, is the second. UNITOK_ERROR_VOCABULARY: they collide with every factor. O(bytes). */
+int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
+                           int64_t *ret_twice, unitok_error *error);
 void string_table_free(string_table *t);
+
+INLINE uint32_t string_table_place(const string_table *t, uint64_t hash)
+{
+    return (uint32_t)(hash * UINT64_C(0x9E3779B97F4A7C15) >> (64 - t->n_bits));
+}
+
+INLINE int string_table_is(const string_table *t, uint64_t slot, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
+{
+    if ((uint32_t)(slot >> 32) != (uint32_t)hash) return 0;
+    const int64_t *offsets = t->offsets + (uint32_t)slot;
+    return offsets[0] - offsets[-1] == n_bytes && memcmp(t->data + offsets[-1], bytes, (size_t)n_bytes) == 0;
+}
 
 /* The index of the string with these bytes, whose hash is `hash`; -1 if it is not there. */
 INLINE int64_t string_table_find_hashed(const string_table *t, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
-    for (uint32_t at = (uint32_t)((hash ^ hash >> 29) * STRING_TABLE_FACTOR >> 32);; at++) {
-        uint32_t slot = t->slots[at & mask];
+    for (uint32_t at = string_table_place(t, hash), end = at + STRING_TABLE_PROBES; at != end; at++) {
+        uint64_t slot = t->slots[at & mask];
         if (slot == 0) return -1;
-        const int64_t *offsets = t->offsets + slot;
-        if (offsets[0] - offsets[-1] == n_bytes && memcmp(t->data + offsets[-1], bytes, (size_t)n_bytes) == 0)
-            return (int64_t)slot - 1;
+        if (string_table_is(t, slot, bytes, n_bytes, hash)) return (int64_t)(uint32_t)slot - 1;
     }
+    return -1;
 }
 
 INLINE int64_t string_table_find(const string_table *t, const uint8_t *bytes, int64_t n_bytes)
 {
-    return string_table_find_hashed(t, bytes, n_bytes, string_table_hash(bytes, n_bytes));
+    return string_table_find_hashed(t, bytes, n_bytes, string_table_hash(t, bytes, n_bytes));
 }
