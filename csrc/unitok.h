@@ -2,7 +2,7 @@
  *
  * cffi reads this file as it stands, so it includes nothing and defines only constants: include <stdint.h> first
  * (common.h does). Sections: Basics, Model, Normalize, Encode, Decode, Documents,
- * Suffix sorting, HAT-trie, Training.
+ * Suffix sorting, Search, HAT-trie, Training.
  *
  * Conventions
  *   - The packed list. `data` + `offsets[0..n]`: item i is data[offsets[i]..offsets[i+1]). Documents, pieces and token
@@ -424,6 +424,109 @@ int32_t unitok_suffix_step(unitok_suffix *suffix, int64_t budget, unitok_error *
 /* How much is done, by time: below 1 until sa is complete, then exactly 1. */
 double unitok_suffix_progress(const unitok_suffix *suffix);
 void unitok_suffix_free(unitok_suffix *suffix);
+
+/* ------------------------------------------------------------------------------------------------ Search ---- */
+
+/* A shard of an index: tokens, their suffix array, and the small tables that go with it. The caller keeps all arrays alive;
+ * nothing is ever written. Searches may run in any number of threads. What lies in the arrays may be hostile once
+ * unitok_search_check has passed: answers are then wrong, but nothing outside the arrays is read. */
+typedef struct unitok_search_shard {
+    int64_t n;             /* tokens, less than 2^32 */
+    const uint16_t *ids;   /* [0..n-1] */
+    const uint32_t *sa;    /* [0..n-1]: where the r-th smallest suffix begins, by `rank`, the shorter one first */
+    const uint64_t *first; /* [0..65536]: first[k] suffixes begin with a token of rank < k */
+    const uint8_t *top;    /* [0..n_top-1] records of 20 bytes, one for every 4,096th suffix: its position (u32) and the ranks
+                            * of its first 8 tokens (u16). NULL with n_top 0: slower */
+    int64_t n_top;
+    const uint16_t *left;  /* [0..n-1]: the token before each suffix; NULL: slower for texts that begin inside a token */
+    const uint16_t *rank;  /* [0..65535]: of each id, a permutation */
+    const uint64_t *ends;  /* [0..n_documents-1]: where each document ends, exclusive, plus `begin` */
+    int64_t n_documents;
+    uint64_t begin;
+    int32_t eod;            /* the last token of every document, or -1 */
+    const uint64_t *inside; /* of unitok_search_inside; NULL: slower for texts of one or two bytes */
+} unitok_search_shard;
+
+/* UNITOK_ERROR_ARGUMENT where a size is out of range or `first` is no list of bucket starts. Call it before anything else. */
+int32_t unitok_search_check(const unitok_search_shard *shard, unitok_error *error);
+
+/* The suffixes that begin with ids[begins[q]..ends[q]), for each of n_queries: [lo[q], hi[q]) in `sa`; their number is how
+ * often the sequence occurs. An empty sequence: all. Sequences may overlap in ids. O(log n) cache misses each. */
+void unitok_search_tokens(const unitok_search_shard *shard, const uint16_t *ids, const int64_t *begins,
+                          const int64_t *ends, int64_t n_queries, int64_t *lo, int64_t *hi);
+
+/* The distinct tokens behind the first `depth` tokens of the suffixes [lo, hi), which share these, in the order of their
+ * ranks, and how often each follows. Returns how many there are; writes the first `capacity`. O(distinct * log n). */
+int64_t unitok_search_next(const unitok_search_shard *shard, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids,
+                           int64_t *counts, int64_t capacity);
+
+/* Adds to counts[0..65535] how often each token stands before the suffixes [lo, hi). O(hi - lo), sequential with `left`. */
+void unitok_search_previous(const unitok_search_shard *shard, int64_t lo, int64_t hi, int64_t *counts);
+
+/* lengths[i] = max(lengths[i], the longest part of the shard's tokens that ids[i..n-1] begins with, up to max_tokens), for
+ * each i of 0..n-1. */
+void unitok_search_longest(const unitok_search_shard *shard, const uint16_t *ids, int64_t n, int64_t max_tokens,
+                           int64_t *lengths);
+
+/* The sequences of n_tokens tokens that occur at least min_count times, in the order of the suffix array: where one
+ * occurrence begins, and how many there are. Reads about n_suffixes suffixes from *io_rank on and moves that on; done when
+ * it is n. Returns how many it wrote, at most `capacity` (at least 1). */
+int64_t unitok_search_ngrams(const unitok_search_shard *shard, int64_t n_tokens, int64_t min_count, int64_t n_suffixes,
+                             int64_t *io_rank, uint32_t *positions, int64_t *counts, int64_t capacity);
+
+/* ret[k] = the sum of sizes[id] over ids[begins[k]..ends[k]); sizes has an entry for every id there is in ids. */
+void unitok_search_sizes(const uint16_t *ids, const uint32_t *sizes, const int64_t *begins, const int64_t *ends,
+                         int64_t n, int64_t *ret);
+
+/* The bytes that each id stands for, sorted: what it takes to search for text. Immutable, shared by shards and threads. */
+typedef struct unitok_search_pieces unitok_search_pieces;
+
+/* Builds one.
+ *   data, offsets[0..n_ids]  the bytes of ids 0..n_ids-1, n_ids <= 65536; an id without bytes matches nothing
+ *   drops_space[0..n_ids-1]  1: decoding drops the first byte, a space, of this id at the start of a document
+ *   rank[0..65535]           as in the shards. Fastest where it rises by one from piece to piece in byte order
+ *   order                    the suffix array of the pieces as symbols byte + 1, each with a 0 behind it: as many entries as
+ *                            there are bytes and ids
+ * Nothing passed in is kept. Memory: some 6 bytes a byte of pieces and 0.5 MB. */
+int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space, int64_t n_ids,
+                                 const uint16_t *rank, const uint32_t *order, unitok_search_pieces **ret,
+                                 unitok_error *error);
+void unitok_search_pieces_free(unitok_search_pieces *pieces);
+int64_t unitok_search_pieces_memory_bytes(const unitok_search_pieces *pieces);
+
+/* Fills sums[0..n], n = unitok_search_inside_sums, for shard.inside. Some ms. */
+#define UNITOK_SEARCH_INSIDE_STEP 64
+int64_t unitok_search_inside_sums(const unitok_search_pieces *pieces);
+void unitok_search_inside(const unitok_search_pieces *pieces, const unitok_search_shard *shard, uint64_t *sums);
+
+#define UNITOK_SEARCH_TEXT_MAX 1073741824
+
+/* Counts texts data[offsets[k]..offsets[k + 1]), k < n, in the documents of a shard, whatever tokens they lie in: inside of
+ * one, across several, from and to the middle of one; overlapping occurrences too, and none across documents. counts[k] is
+ * exact unless is_approx[k] is set: then the work came to max_work (about a nanosecond a unit) and it is a lower bound. The
+ * empty text counts as 0. Typically O(tokens of the text * log n) cache misses. UNITOK_ERROR_MEMORY. */
+int32_t unitok_search_count(const unitok_search_pieces *pieces, const unitok_search_shard *shard, const uint8_t *data,
+                            const int64_t *offsets, int64_t n, int64_t max_work, int64_t *counts, uint8_t *is_approx,
+                            unitok_error *error);
+
+/* Occurrences of a text: for each r of lo..hi-1 one that begins `back` tokens before the suffix sa[r], `skip` bytes into that
+ * token. */
+typedef struct unitok_search_run {
+    int64_t lo, hi;
+    int32_t back, skip;
+} unitok_search_run;
+
+/* Like unitok_search_count, but says where: (*ret)[0..*ret_n-1], for unitok_search_runs_free. Stops when there are max_hits
+ * or more. Each occurrence is in one run; equal calls give equal runs. */
+int32_t unitok_search_find(const unitok_search_pieces *pieces, const unitok_search_shard *shard, const uint8_t *text,
+                           int64_t n_bytes, int64_t max_hits, int64_t max_work, unitok_search_run **ret, int64_t *ret_n,
+                           uint8_t *is_approx, unitok_error *error);
+void unitok_search_runs_free(unitok_search_run *runs);
+
+/* Where occurrences of n_bytes bytes end that begin skips[k] bytes into token tokens[k]: in token last[k], whose first
+ * used[k] bytes, at least one, are part of it. */
+void unitok_search_ends(const unitok_search_pieces *pieces, const unitok_search_shard *shard, const int64_t *tokens,
+                        const int64_t *skips, int64_t n_hits, int64_t n_bytes, int64_t *last, int64_t *used);
 
 /* ---------------------------------------------------------------------------------------------- HAT-trie ---- */
 

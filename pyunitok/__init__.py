@@ -15,6 +15,7 @@ from pyunitok.errors import (
 )
 
 if TYPE_CHECKING:
+    from pyunitok.index.search import Index, open_index
     from pyunitok.packed import Packed
     from pyunitok.tokenizer import Tokenizer
     from pyunitok.tokens.array import TokenArray, open
@@ -24,6 +25,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CpuError",
     "IdError",
+    "Index",
     "InputError",
     "ModelFormatError",
     "OutputError",
@@ -34,10 +36,14 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "open",
+    "open_index",
 ]
 
 # numpy and the C library are imported when first used: `pyunitok --help` needs neither.
-_LAZY = {"Packed": "packed", "Tokenizer": "tokenizer", "TokenArray": "tokens.array", "open": "tokens.array"}
+_LAZY = {
+    "Index": "index.search", "Packed": "packed", "Tokenizer": "tokenizer", "TokenArray": "tokens.array",
+    "open": "tokens.array", "open_index": "index.search",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,363 @@
+/* hits.c - what a search for text does with what it finds: checks it, counts it, or writes it down: see text.h */
+
+#include "suffix/text.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+#include "ground/packed.h"
+
+/* ------------------------------------------------------------------------------------------------- one hit ---- */
+
+/* The first document of the shard that ends behind `position`. */
+static int64_t document_at(const shard *s, uint64_t position)
+{
+    int64_t lo = 0, hi = s->n_documents;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (s->ends[mid] - s->begin <= position) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+/* Whether tokens first..first + n_tokens - 1 lie in one document, before its eod, and the hit does not begin with a space
+ * that decoding drops. */
+static int is_whole(const text_search *t, uint64_t first, int32_t skip, int32_t n_tokens)
+{
+    const shard *s = t->s;
+    int drops = skip == 0 && t->q[0] == ' ' && t->p->drops_space[s->ids[first]];
+    if (!t->must_check && !drops) return 1;
+    int64_t d = document_at(s, first);
+    if (d == s->n_documents) return 0;
+    if (t->must_check && first + (uint64_t)n_tokens + (s->eod >= 0) > s->ends[d] - s->begin) return 0;
+    return !(drops && first == (d ? s->ends[d - 1] - s->begin : 0));
+}
+
+static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
+{
+    unitok_search_run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
+    t->total += in.hi - in.lo;
+    if (!t->runs) return;
+    if (last && last->hi == in.lo && last->back == back && last->skip == skip) {
+        last->hi = in.hi;
+        return;
+    }
+    if (!text_reserve(t, (void **)&t->runs, &t->runs_room, t->n_runs + 1, sizeof *t->runs)) return;
+    unitok_search_run run = {in.lo, in.hi, back, skip};
+    t->runs[t->n_runs++] = run;
+}
+
+void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t n_tokens)
+{
+    if (in.lo >= in.hi) return;
+    enum { AT_ONCE = 4096 }; /* so that it shows when there are enough */
+    int may_drop = t->runs && skip == 0 && t->q[0] == ' ';
+    if (!t->must_check && !may_drop) {
+        put_run(t, in, back, skip);
+        return;
+    }
+    t->work_left -= (in.hi - in.lo) * 5 * WORK_NO_LEFT;
+    interval good = {in.lo, in.lo};
+    for (int64_t r = in.lo; r < in.hi && !text_is_over(t); r++) {
+        uint64_t position = t->s->sa[r];
+        int is_good = position >= (uint64_t)back && position - (uint64_t)back < (uint64_t)t->s->n &&
+                      is_whole(t, position - (uint64_t)back, skip, n_tokens);
+        if (is_good) {
+            good.hi = r + 1;
+            if (good.hi - good.lo < AT_ONCE) continue;
+        }
+        if (good.lo < good.hi) put_run(t, good, back, skip);
+        good.lo = good.hi = r + 1;
+    }
+    if (good.lo < good.hi) put_run(t, good, back, skip);
+}
+
+/* ------------------------------------------------------------------------------------------- in the text itself ---- */
+
+int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
+{
+    for (int32_t n_tokens = 1; position < (uint64_t)t->s->n; position++, n_tokens++) {
+        uint16_t id = t->s->ids[position];
+        int64_t n_bytes = piece_bytes(t->p, id), rest = t->m - pos;
+        if (n_bytes == 0) return 0;
+        if (memcmp(piece_data(t->p, id), t->q + pos, (size_t)(n_bytes < rest ? n_bytes : rest)) != 0) return 0;
+        if (n_bytes >= rest) return n_tokens;
+        pos += n_bytes;
+    }
+    return 0;
+}
+
+/* Whether the tokens before `position` end with Q[0..c): how many of them it takes, or 0, and where in the first of them it
+ * begins. */
+static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, int32_t *ret_skip)
+{
+    for (int32_t back = 1; position > 0; back++) {
+        uint16_t id = t->s->ids[--position];
+        int64_t n_bytes = piece_bytes(t->p, id), n = n_bytes < c ? n_bytes : c;
+        if (n_bytes == 0 || memcmp(piece_data(t->p, id) + n_bytes - n, t->q + c - n, (size_t)n) != 0) return 0;
+        c -= n;
+        *ret_skip = (int32_t)(n_bytes - n);
+        if (c == 0) return back;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------ the left side ---- */
+
+INLINE int has_bit(const uint64_t *bits, uint16_t id)
+{
+    return (int)(bits[id >> 6] >> (id & 63) & 1);
+}
+
+INLINE void set_bit(uint64_t *bits, uint16_t id)
+{
+    bits[id >> 6] |= UINT64_C(1) << (id & 63);
+}
+
+/* The token before suffix r; 0 if there is none. */
+INLINE int token_before(const shard *s, int64_t r, uint16_t *ret_id)
+{
+    enum { AHEAD = 32 };
+    if (s->left) {
+        *ret_id = s->left[r];
+        return 1; /* for the suffix at 0 a wrong one, which who looks closer finds out */
+    }
+    if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
+    uint64_t position = s->sa[r];
+    if (position == 0 || position > (uint64_t)s->n) return 0;
+    *ret_id = s->ids[position - 1];
+    return 1;
+}
+
+static void scan_left(text_search *t, interval in, int32_t n_tokens)
+{
+    if (t->left_bits_of != t->i) {
+        memset(t->left_bits, 0, sizeof t->left_bits);
+        for (int64_t k = 0; k < t->n_left; k++) set_bit(t->left_bits, t->left_ids[k]);
+        t->left_bits_of = t->i;
+    }
+    t->work_left -= (in.hi - in.lo) * (t->s->left ? WORK_LEFT : WORK_NO_LEFT);
+    for (int64_t r = in.lo; r < in.hi; r++) {
+        uint16_t id;
+        if (!token_before(t->s, r, &id) || !has_bit(t->left_bits, id) || t->s->sa[r] == 0) continue;
+        interval one = {r, r + 1};
+        text_emit(t, one, 1, (int32_t)(piece_bytes(t->p, id) - t->i), n_tokens + 1);
+        if (text_is_over(t)) return;
+    }
+}
+
+/* A few suffixes: their left tokens are compared themselves. */
+static void look_left(text_search *t, interval in, int32_t n_tokens)
+{
+    for (int64_t r = in.lo; r < in.hi; r++) {
+        uint64_t position = t->s->sa[r];
+        if (position == 0 || position > (uint64_t)t->s->n) continue;
+        uint16_t id = t->s->ids[position - 1];
+        int64_t n_bytes = piece_bytes(t->p, id);
+        interval one = {r, r + 1};
+        if (n_bytes > t->i && memcmp(piece_data(t->p, id) + n_bytes - t->i, t->q, (size_t)t->i) == 0)
+            text_emit(t, one, 1, (int32_t)(n_bytes - t->i), n_tokens + 1);
+    }
+}
+
+/* From the left: the path again, behind each of left_ids. */
+static void search_from_left(text_search *t, int32_t depth, int64_t pos, range ends)
+{
+    const shard *s = t->s;
+    if (!text_reserve(t, (void **)&t->many, &t->many_room, t->n_left, sizeof *t->many)) return;
+    for (int64_t k = 0; k < t->n_left; k++) {
+        t->many[k] = bucket(s, s->rank[t->left_ids[k]]);
+        if (depth > 0) t->many[k] = search_sequence(s, t->many[k], 1, t->path, depth);
+    }
+    t->work_left -= t->n_left * (depth ? WORK_NARROW : WORK_NARROW_MANY);
+    if (!t->p->in_order) {
+        for (int64_t k = 0; k < t->n_left && !text_is_over(t); k++)
+            if (t->many[k].lo < t->many[k].hi)
+                text_walk_ends(t, t->many[k], depth + 1, pos, ends, t->left_ids[k]);
+        return;
+    }
+    const uint16_t *starts = t->p->starts;
+    search_narrow_many(s, t->many, t->n_left, depth + 1, s->rank[starts[ends.lo]], s->rank[starts[ends.hi - 1]] + 1);
+    for (int64_t k = 0; k < t->n_left && !text_is_over(t); k++)
+        text_emit(t, t->many[k], 0, (int32_t)(piece_bytes(t->p, t->left_ids[k]) - t->i), depth + 2);
+}
+
+static void take_left(text_search *t, interval in, int32_t depth, int64_t pos, range ends)
+{
+    enum { FEW = 64 };
+    int64_t n = in.hi - in.lo, from_left = t->n_left * (depth ? 2 * WORK_NARROW : WORK_NARROW_MANY);
+    if (n <= FEW) look_left(t, in, depth + 1);
+    else if (n * (t->s->left ? WORK_LEFT : WORK_NO_LEFT) <= from_left) scan_left(t, in, depth + 1);
+    else search_from_left(t, depth, pos, ends);
+}
+
+/* At the start of documents only the pieces count whose space is dropped. */
+static void take_at_start(text_search *t, interval in, int32_t depth, range ends)
+{
+    t->n_at_start += in.hi - in.lo;
+    for (uint32_t k = ends.lo; k < ends.hi && depth == 1; k++) {
+        uint16_t id = t->p->starts[k];
+        if (t->p->drops_space[id]) continue;
+        interval other = search_narrow(t->s, in, depth, t->s->rank[id], t->s->rank[id] + 1);
+        t->n_at_start -= other.hi - other.lo;
+    }
+}
+
+void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range ends)
+{
+    if (t->is_anchored) {
+        text_frame hit = {in, 0, depth + 1, 0};
+        if (!text_reserve(t, (void **)&t->anchored, &t->anchored_room, t->n_anchored + 1, sizeof *t->anchored)) return;
+        t->anchored[t->n_anchored++] = hit;
+        t->n_anchored_suffixes += in.hi - in.lo;
+    } else if (t->is_at_start) {
+        take_at_start(t, in, depth, ends);
+    } else if (t->i == 0) {
+        text_emit(t, in, 0, 0, depth + 1);
+    } else {
+        take_left(t, in, depth, pos, ends);
+    }
+}
+
+/* left_bits: the tokens that can stand before the sure bound c: those that end with Q[0..c), and those that Q[0..c) ends
+ * with. */
+static void set_bits_before(text_search *t, int64_t c)
+{
+    memset(t->left_bits, 0, sizeof t->left_bits);
+    t->left_bits_of = -1;
+    for (uint32_t k = c <= t->n_inner ? t->left[c].lo : 0; k < (c <= t->n_inner ? t->left[c].hi : 0); k++)
+        set_bit(t->left_bits, t->p->inner_id[k]);
+    for (int64_t pos = 0; pos < c; pos++) {
+        const text_node *node = &t->nodes[pos]; /* ready: the search for c has been here */
+        for (uint32_t k = node->first_child; k < node->first_child + node->n_children; k++)
+            if (pos + piece_bytes(t->p, t->children[k]) == c) set_bit(t->left_bits, t->children[k]);
+    }
+}
+
+void text_settle_anchored(text_search *t, int64_t c)
+{
+    enum { FEW = 64 };
+    int is_scan = t->n_anchored_suffixes > FEW;
+    if (is_scan) set_bits_before(t, c);
+    t->work_left -= t->n_anchored_suffixes * (t->s->left ? WORK_LEFT : WORK_NO_LEFT);
+    for (int64_t k = 0; k < t->n_anchored; k++) {
+        for (int64_t r = t->anchored[k].in.lo; r < t->anchored[k].in.hi && !text_is_over(t); r++) {
+            uint16_t id;
+            if (is_scan && (!token_before(t->s, r, &id) || !has_bit(t->left_bits, id))) continue;
+            int32_t skip = 0, back = t->s->sa[r] <= (uint64_t)t->s->n ? follow_left(t, t->s->sa[r], c, &skip) : 0;
+            interval one = {r, r + 1};
+            if (back) text_emit(t, one, back, skip, t->anchored[k].depth + back);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ public calls ---- */
+
+static void text_open(text_search *t, const pieces *p, const shard *s)
+{
+    memset(t, 0, sizeof *t);
+    t->p = p;
+    t->s = s;
+    /* Separators without bytes keep documents apart by themselves. */
+    t->must_check = s->eod < 0 || piece_bytes(p, (uint16_t)s->eod) > 0;
+    if (s->n_documents == 1 && s->eod < 0) t->must_check = 0;
+}
+
+static void text_close(text_search *t)
+{
+    mem_free(t->nodes);
+    mem_free(t->children);
+    mem_free(t->stack);
+    mem_free(t->path);
+    mem_free(t->many);
+    mem_free(t->anchored);
+    mem_free(t->left);
+}
+
+static int text_run(text_search *t, const uint8_t *q, int64_t m, int64_t max_work)
+{
+    t->q = q;
+    t->m = m;
+    t->work_left = max_work;
+    t->total = t->n_runs = t->n_children = 0;
+    t->left_bits_of = -1;
+    if (m == 0) return 1;
+    if (!text_reserve(t, (void **)&t->nodes, &t->nodes_room, m, sizeof *t->nodes)) return 0;
+    memset(t->nodes, 0, (size_t)m * sizeof *t->nodes);
+    text_search_all(t);
+    return !t->out_of_memory;
+}
+
+int32_t unitok_search_count(const pieces *p, const shard *s, const uint8_t *data, const int64_t *offsets, int64_t n,
+                            int64_t max_work, int64_t *counts, uint8_t *is_approx, unitok_error *error)
+{
+    const char *wrong = check_offsets(offsets, n);
+    for (int64_t k = 0; k < n && !wrong; k++)
+        if (offsets[k + 1] - offsets[k] > UNITOK_SEARCH_TEXT_MAX) wrong = "a text is longer than 1 GiB";
+    if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
+    text_search *t = mem_alloc(sizeof *t);
+    int has_memory = t != NULL;
+    if (t) text_open(t, p, s);
+    for (int64_t k = 0; k < n && has_memory; k++) {
+        has_memory = text_run(t, data + offsets[k], offsets[k + 1] - offsets[k], max_work);
+        counts[k] = t->total;
+        is_approx[k] = t->work_left < 0;
+    }
+    if (t) text_close(t);
+    mem_free(t);
+    return has_memory ? UNITOK_OK : fail_memory(error);
+}
+
+int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, int64_t m, int64_t max_hits,
+                           int64_t max_work, unitok_search_run **ret, int64_t *ret_n, uint8_t *is_approx,
+                           unitok_error *error)
+{
+    if (m < 0 || m > UNITOK_SEARCH_TEXT_MAX)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a text is longer than 1 GiB");
+    text_search *t = mem_alloc(sizeof *t);
+    if (!t) return fail_memory(error);
+    text_open(t, p, s);
+    t->max_hits = max_hits;
+    int has_memory = text_reserve(t, (void **)&t->runs, &t->runs_room, 1, sizeof *t->runs) && text_run(t, q, m, max_work);
+    if (has_memory) {
+        *ret = t->runs;
+        *ret_n = t->n_runs;
+        *is_approx = t->work_left < 0;
+    } else {
+        mem_free(t->runs);
+    }
+    text_close(t);
+    mem_free(t);
+    return has_memory ? UNITOK_OK : fail_memory(error);
+}
+
+void unitok_search_runs_free(unitok_search_run *runs)
+{
+    mem_free(runs);
+}
+
+int64_t unitok_search_inside_sums(const pieces *p)
+{
+    return (p->n_inner + UNITOK_SEARCH_INSIDE_STEP - 1) / UNITOK_SEARCH_INSIDE_STEP;
+}
+
+void unitok_search_inside(const pieces *p, const shard *s, uint64_t *sums)
+{
+    uint64_t sum = 0;
+    for (int64_t k = 0; k < p->n_inner; k++) {
+        if (k % UNITOK_SEARCH_INSIDE_STEP == 0) sums[k / UNITOK_SEARCH_INSIDE_STEP] = sum;
+        sum += (uint64_t)frequency(s, p->inner_id[k]);
+    }
+    sums[unitok_search_inside_sums(p)] = sum;
+}
+
+void unitok_search_ends(const pieces *p, const shard *s, const int64_t *tokens, const int64_t *skips, int64_t n_hits,
+                        int64_t m, int64_t *last, int64_t *used)
+{
+    for (int64_t k = 0; k < n_hits; k++) {
+        int64_t at = tokens[k], rest = m + skips[k];
+        while (at < s->n && piece_bytes(p, s->ids[at]) < rest) rest -= piece_bytes(p, s->ids[at++]);
+        last[k] = at;
+        used[k] = rest;
+    }
+}

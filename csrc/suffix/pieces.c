@@ -1,0 +1,158 @@
+/* pieces.c - the sorted pieces of a model: see pieces.h */
+
+#include "suffix/pieces.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+#include "ground/packed.h"
+
+void unitok_search_pieces_free(pieces *p)
+{
+    if (!p) return;
+    mem_free(p->data);
+    mem_free(p->starts);
+    mem_free(p->inner);
+    mem_free(p->inner_id);
+    mem_free(p);
+}
+
+int64_t unitok_search_pieces_memory_bytes(const pieces *p)
+{
+    return (int64_t)sizeof *p + p->begin[PIECES_IDS] + 2 * p->n_starts + 6 * p->n_inner;
+}
+
+/* order[] sorts the text "piece 0 0 piece 1 0 ...": keeps of it the places of whole pieces and of inner strings. */
+static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const uint16_t *owner)
+{
+    for (int64_t k = 0; k < n_order; k++) {
+        if (order[k] >= n_order) return 0;
+        uint16_t id = owner[order[k]];
+        uint32_t at = order[k] - id; /* in data: a separator stands behind each piece before this one */
+        if (at == p->begin[id + 1]) continue; /* the separator itself */
+        if (at == p->begin[id]) {
+            if (p->n_starts == PIECES_IDS) return 0;
+            p->starts[p->n_starts++] = id;
+            p->start_first[p->data[at] + 1]++;
+        } else {
+            if (p->n_inner == p->begin[PIECES_IDS]) return 0;
+            p->inner[p->n_inner] = at;
+            p->inner_id[p->n_inner++] = id;
+            p->inner_first[p->data[at] + 1]++;
+        }
+    }
+    for (int c = 0; c < 256; c++) {
+        p->start_first[c + 1] += p->start_first[c];
+        p->inner_first[c + 1] += p->inner_first[c];
+    }
+    return 1;
+}
+
+static int same_piece(const pieces *p, uint16_t a, uint16_t b)
+{
+    uint32_t n = piece_bytes(p, a);
+    return piece_bytes(p, b) == n && memcmp(piece_data(p, a), piece_data(p, b), n) == 0;
+}
+
+/* Ids of the same bytes (a byte piece and the character) by their rank, then sets in_order. */
+static void settle_ties(pieces *p, const uint16_t *rank)
+{
+    for (int64_t k = 1; k < p->n_starts; k++) {
+        uint16_t id = p->starts[k];
+        int64_t at = k;
+        for (; at > 0 && rank[p->starts[at - 1]] > rank[id] && same_piece(p, p->starts[at - 1], id); at--)
+            p->starts[at] = p->starts[at - 1];
+        p->starts[at] = id;
+    }
+    p->in_order = 1;
+    for (int64_t k = 1; k < p->n_starts; k++)
+        if (rank[p->starts[k]] != rank[p->starts[k - 1]] + 1) p->in_order = 0;
+}
+
+static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space, int64_t n_ids,
+                const uint16_t *rank, const uint32_t *order, uint16_t *owner)
+{
+    int64_t n_bytes = offsets[n_ids] - offsets[0], at = 0;
+    memcpy(p->data, data + offsets[0], (size_t)n_bytes);
+    for (int64_t id = 0; id <= PIECES_IDS; id++)
+        p->begin[id] = (uint32_t)(offsets[id < n_ids ? id : n_ids] - offsets[0]);
+    for (int64_t id = 0; id < n_ids; id++) {
+        p->drops_space[id] = drops_space[id];
+        for (int64_t k = piece_bytes(p, (uint16_t)id); k >= 0; k--) owner[at++] = (uint16_t)id;
+    }
+    if (!take_order(p, order, n_bytes + n_ids, owner)) return 0;
+    settle_ties(p, rank);
+    return 1;
+}
+
+int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space, int64_t n_ids,
+                                 const uint16_t *rank, const uint32_t *order, pieces **ret, unitok_error *error)
+{
+    const char *wrong = n_ids < 0 || n_ids > PIECES_IDS ? "there are more than 65,536 ids" : check_offsets(offsets, n_ids);
+    if (!wrong && offsets[n_ids] - offsets[0] > INT32_MAX) wrong = "the pieces are too long";
+    if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
+    size_t n_bytes = (size_t)(offsets[n_ids] - offsets[0]);
+    pieces *p = mem_zalloc(1, sizeof *p);
+    uint16_t *owner = mem_alloc((n_bytes + (size_t)n_ids + 1) * sizeof *owner);
+    if (!p || !owner) goto no_memory;
+    p->data = mem_alloc(n_bytes + 1);
+    p->starts = mem_alloc(((size_t)n_ids + 1) * sizeof *p->starts);
+    p->inner = mem_alloc((n_bytes + 1) * sizeof *p->inner);
+    p->inner_id = mem_alloc((n_bytes + 1) * sizeof *p->inner_id);
+    if (!p->data || !p->starts || !p->inner || !p->inner_id) goto no_memory;
+    int is_filled = fill(p, data, offsets, drops_space, n_ids, rank, order, owner);
+    mem_free(owner);
+    if (!is_filled) {
+        unitok_search_pieces_free(p);
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the order of the pieces is not a suffix array");
+    }
+    *ret = p;
+    return UNITOK_OK;
+no_memory:
+    mem_free(owner);
+    unitok_search_pieces_free(p);
+    return fail_memory(error);
+}
+
+/* ---------------------------------------------------------------------------------------------------- ranges ---- */
+
+INLINE uint8_t start_byte(const pieces *p, uint32_t k, uint32_t depth)
+{
+    return p->data[p->begin[p->starts[k]] + depth];
+}
+
+INLINE uint8_t inner_byte(const pieces *p, uint32_t k, uint32_t depth)
+{
+    return p->data[p->inner[k] + depth];
+}
+
+#define DEFINE_NARROW(NAME, BYTE)                                                                                      \
+    static uint32_t NAME##_lower(const pieces *p, range in, uint32_t depth, int c)                                     \
+    {                                                                                                                  \
+        while (in.lo < in.hi) {                                                                                        \
+            uint32_t mid = in.lo + (in.hi - in.lo) / 2;                                                                \
+            if (BYTE(p, mid, depth) < c) in.lo = mid + 1;                                                              \
+            else in.hi = mid;                                                                                          \
+        }                                                                                                              \
+        return in.lo;                                                                                                  \
+    }                                                                                                                  \
+    range NAME##_narrow(const pieces *p, range in, uint32_t depth, uint8_t c)                                          \
+    {                                                                                                                  \
+        range ret;                                                                                                     \
+        ret.lo = NAME##_lower(p, in, depth, c);                                                                        \
+        in.lo = ret.lo;                                                                                                \
+        ret.hi = NAME##_lower(p, in, depth, c + 1);                                                                    \
+        return ret;                                                                                                    \
+    }
+
+DEFINE_NARROW(starts, start_byte)
+DEFINE_NARROW(inner, inner_byte)
+
+uint32_t inner_equal_end(const pieces *p, range in, uint32_t depth)
+{
+    while (in.lo < in.hi) {
+        uint32_t mid = in.lo + (in.hi - in.lo) / 2;
+        if (p->begin[p->inner_id[mid] + 1] - p->inner[mid] == depth) in.lo = mid + 1;
+        else in.hi = mid;
+    }
+    return in.lo;
+}

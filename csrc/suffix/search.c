@@ -1,0 +1,332 @@
+/* search.c - intervals of token sequences in a suffix array, and what is read off them: see search.h */
+
+#include "suffix/search.h"
+
+#include "ground/error.h"
+
+enum {
+    TOP_STEP = 4096, /* suffixes between two records of `top` */
+    TOP_TOKENS = 8,
+    TOP_BYTES = 4 + 2 * TOP_TOKENS,
+    N_LANES = 32 /* searches under way at once: enough to keep all of a core's outstanding cache misses busy */
+};
+
+/* --------------------------------------------------------------------------------------------------- the top ---- */
+
+INLINE int32_t top_rank(const shard *s, int64_t j, int64_t depth)
+{
+    const uint8_t *record = s->top + j * TOP_BYTES;
+    return (uint64_t)load_u32(record) + (uint64_t)depth < (uint64_t)s->n ? load_u16(record + 4 + 2 * depth) : RANK_END;
+}
+
+/* The records of `top` that stand for suffixes in [lo, hi): [*ret_a, *ret_b). */
+INLINE int top_covers(const shard *s, int64_t lo, int64_t hi, int64_t *ret_a, int64_t *ret_b)
+{
+    *ret_a = (lo + TOP_STEP - 1) / TOP_STEP;
+    *ret_b = (hi - 1) / TOP_STEP + 1;
+    return hi - lo > TOP_STEP && *ret_b <= s->n_top;
+}
+
+/* Record j is the first of [a, b) at or past a bound: the bound lies behind record j - 1, and at record j or before it. */
+INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int64_t *io_hi)
+{
+    if (j > a) *io_lo = (j - 1) * TOP_STEP + 1;
+    if (j < b) *io_hi = j * TOP_STEP;
+}
+
+/* ----------------------------------------------------------------------------------------------- one token more ---- */
+
+static void top_lower(const shard *s, int64_t *io_lo, int64_t *io_hi, int64_t depth, int32_t k)
+{
+    int64_t a, b;
+    if (depth >= TOP_TOKENS || !top_covers(s, *io_lo, *io_hi, &a, &b)) return;
+    int64_t low = a, high = b;
+    while (low < high) {
+        int64_t mid = low + (high - low) / 2;
+        if (top_rank(s, mid, depth) < k) low = mid + 1;
+        else high = mid;
+    }
+    between_records(low, a, b, io_lo, io_hi);
+}
+
+int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k)
+{
+    top_lower(s, &lo, &hi, depth, k);
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (rank_at(s, (uint64_t)s->sa[mid] + (uint64_t)depth) < k) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+/* Like search_lower, but quick where the answer is near lo: what begins at lo is often short. */
+static int64_t gallop_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k)
+{
+    int64_t step = 1;
+    while (lo + step < hi && step < TOP_STEP) {
+        if (rank_at(s, (uint64_t)s->sa[lo + step] + (uint64_t)depth) >= k)
+            return search_lower(s, lo, lo + step, depth, k);
+        lo += step;
+        step *= 2;
+    }
+    return search_lower(s, lo, hi, depth, k);
+}
+
+interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, int32_t k2)
+{
+    if (depth == 0) return bucket_range(s, k1, k2);
+    interval ret;
+    ret.lo = search_lower(s, in.lo, in.hi, depth, k1);
+    ret.hi = ret.lo;
+    if (ret.lo < in.hi && rank_at(s, (uint64_t)s->sa[ret.lo] + (uint64_t)depth) < k2)
+        ret.hi = gallop_lower(s, ret.lo, in.hi, depth, k2);
+    return ret;
+}
+
+/* search_lower for lanes lo[i], hi[i]; the results are in lo. Each round prefetches for all lanes before it reads. */
+static void lower_lanes(const shard *s, int64_t *lo, int64_t *hi, int n, int64_t depth, int32_t k)
+{
+    int64_t position[N_LANES];
+    for (int i = 0; i < n; i++) top_lower(s, &lo[i], &hi[i], depth, k);
+    for (int n_active = 1; n_active > 0;) {
+        n_active = 0;
+        for (int i = 0; i < n; i++)
+            if (lo[i] < hi[i]) PREFETCH(s->sa + lo[i] + (hi[i] - lo[i]) / 2);
+        for (int i = 0; i < n; i++) {
+            if (lo[i] >= hi[i]) continue;
+            position[i] = (int64_t)s->sa[lo[i] + (hi[i] - lo[i]) / 2] + depth;
+            if (position[i] < s->n) PREFETCH(s->ids + position[i]);
+        }
+        for (int i = 0; i < n; i++) {
+            if (lo[i] >= hi[i]) continue;
+            int64_t mid = lo[i] + (hi[i] - lo[i]) / 2;
+            if (rank_at(s, (uint64_t)position[i]) < k) lo[i] = mid + 1;
+            else hi[i] = mid;
+            n_active += lo[i] < hi[i];
+        }
+    }
+}
+
+void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1, int32_t k2)
+{
+    int64_t lo[N_LANES], hi[N_LANES], end[N_LANES];
+    for (int64_t at = 0; at < n; at += N_LANES) {
+        int n_lanes = (int)(n - at < N_LANES ? n - at : N_LANES);
+        for (int i = 0; i < n_lanes; i++) {
+            lo[i] = io[at + i].lo;
+            hi[i] = end[i] = io[at + i].hi;
+        }
+        lower_lanes(s, lo, hi, n_lanes, depth, k1);
+        for (int i = 0; i < n_lanes; i++) {
+            io[at + i].lo = lo[i];
+            hi[i] = end[i];
+        }
+        lower_lanes(s, lo, hi, n_lanes, depth, k2);
+        for (int i = 0; i < n_lanes; i++) io[at + i].hi = lo[i];
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------- sequences ---- */
+
+/* The suffix at `position` against ids[0..n-1]: negative, 0 (it begins with them) or positive. *io_same tokens are known
+ * to be equal; becomes the number that is. */
+static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids, int64_t n, int64_t *io_same)
+{
+    for (int64_t t = *io_same; t < n; t++) {
+        int32_t here = rank_at(s, position + (uint64_t)t), there = s->rank[ids[t]];
+        if (here == there) continue;
+        *io_same = t;
+        return here < there ? -1 : 1;
+    }
+    *io_same = n;
+    return 0;
+}
+
+/* Like compare_suffix for the suffix of record j of `top`, whose first 8 tokens are at hand. */
+static int compare_top(const shard *s, int64_t j, int64_t depth, const uint16_t *ids, int64_t n)
+{
+    int64_t t = 0;
+    for (; t < n && depth + t < TOP_TOKENS; t++) {
+        int32_t here = top_rank(s, j, depth + t), there = s->rank[ids[t]];
+        if (here != there) return here < there ? -1 : 1;
+    }
+    return compare_suffix(s, (uint64_t)load_u32(s->top + j * TOP_BYTES) + (uint64_t)depth, ids, n, &t);
+}
+
+/* The first suffix of [lo, hi) that compares as `least` or more: 0 for the lower bound, 1 for the upper. */
+static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t depth, const uint16_t *ids, int64_t n,
+                              int least)
+{
+    int64_t a, b;
+    if (depth < TOP_TOKENS && top_covers(s, lo, hi, &a, &b)) {
+        int64_t low = a, high = b;
+        while (low < high) {
+            int64_t mid = low + (high - low) / 2;
+            if (compare_top(s, mid, depth, ids, n) < least) low = mid + 1;
+            else high = mid;
+        }
+        between_records(low, a, b, &lo, &hi);
+    }
+    /* What both ends share with the sequence, everything between them shares too (Manber and Myers). */
+    int64_t low_same = 0, high_same = 0;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2, same = low_same < high_same ? low_same : high_same;
+        if (compare_suffix(s, (uint64_t)s->sa[mid] + (uint64_t)depth, ids, n, &same) < least) {
+            lo = mid + 1;
+            low_same = same;
+        } else {
+            hi = mid;
+            high_same = same;
+        }
+    }
+    return lo;
+}
+
+static int begins_with(const shard *s, int64_t r, int64_t depth, const uint16_t *ids, int64_t n)
+{
+    int64_t same = 0;
+    return compare_suffix(s, (uint64_t)s->sa[r] + (uint64_t)depth, ids, n, &same) == 0;
+}
+
+interval search_sequence(const shard *s, interval in, int64_t depth, const uint16_t *ids, int64_t n)
+{
+    if (depth == 0 && n > 0) {
+        in = bucket(s, s->rank[ids[0]]);
+        depth++;
+        ids++;
+        n--;
+    }
+    if (n == 0 || in.lo >= in.hi) return in;
+    int64_t lo = sequence_bound(s, in.lo, in.hi, depth, ids, n, 0), at = lo, step = 1;
+    interval ret = {lo, lo};
+    if (lo == in.hi || !begins_with(s, lo, depth, ids, n)) return ret;
+    for (; at + step < in.hi && step < TOP_STEP; step *= 2) {
+        if (!begins_with(s, at + step, depth, ids, n)) {
+            ret.hi = sequence_bound(s, at + 1, at + step, depth, ids, n, 1);
+            return ret;
+        }
+        at += step;
+    }
+    ret.hi = sequence_bound(s, at + 1, in.hi, depth, ids, n, 1);
+    return ret;
+}
+
+int32_t unitok_search_check(const shard *s, unitok_error *error)
+{
+    if (s->n < 0 || s->n > UINT32_MAX || s->n_top < 0 || s->n_documents < 0)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size of the shard is out of range");
+    if (s->first[0] != 0 || s->first[65536] != (uint64_t)s->n)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the bucket starts do not span the shard's tokens");
+    for (int64_t k = 0; k < 65536; k++)
+        if (s->first[k + 1] < s->first[k])
+            return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "the bucket starts decrease");
+    return UNITOK_OK;
+}
+
+void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *begins, const int64_t *ends,
+                          int64_t n_queries, int64_t *lo, int64_t *hi)
+{
+    interval all = {0, s->n};
+    for (int64_t q = 0; q < n_queries; q++) {
+        interval found = search_sequence(s, all, 0, ids + begins[q], ends[q] - begins[q]);
+        lo[q] = found.lo;
+        hi[q] = found.hi;
+    }
+}
+
+/* ------------------------------------------------------------------------------------- what is read off intervals ---- */
+
+int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids, int64_t *counts,
+                           int64_t capacity)
+{
+    int64_t n = 0;
+    while (lo < hi) {
+        uint64_t position = (uint64_t)s->sa[lo] + (uint64_t)depth;
+        int32_t rank = rank_at(s, position);
+        int64_t end = depth == 0 ? bucket(s, rank).hi : gallop_lower(s, lo, hi, depth, rank + 1);
+        if (end <= lo) end = lo + 1; /* a suffix array in no order */
+        if (end > hi) end = hi;
+        if (rank != RANK_END) {
+            if (n < capacity) {
+                ids[n] = s->ids[position];
+                counts[n] = end - lo;
+            }
+            n++;
+        }
+        lo = end;
+    }
+    return n;
+}
+
+void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *counts)
+{
+    enum { AHEAD = 32 };
+    for (int64_t r = lo; r < hi; r++) {
+        if (s->left) {
+            if (s->sa[r] != 0) counts[s->left[r]]++;
+            continue;
+        }
+        if (r + AHEAD < hi && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
+        if (s->sa[r] != 0 && s->sa[r] <= (uint64_t)s->n) counts[s->ids[s->sa[r] - 1]]++;
+    }
+}
+
+/* How many tokens the suffix of rank r shares with ids[0..n-1]. */
+static int64_t common_with(const shard *s, int64_t r, const uint16_t *ids, int64_t n)
+{
+    int64_t same = 0;
+    compare_suffix(s, s->sa[r], ids, n, &same);
+    return same;
+}
+
+void unitok_search_longest(const shard *s, const uint16_t *ids, int64_t n, int64_t max_tokens, int64_t *lengths)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t room = n - i < max_tokens ? n - i : max_tokens, best = 0;
+        interval in = bucket(s, s->rank[ids[i]]);
+        if (in.lo < in.hi) { /* the neighbours of where the rest of the text would stand share most with it */
+            int64_t at = sequence_bound(s, in.lo, in.hi, 1, ids + i + 1, room - 1, 0);
+            best = at < in.hi ? common_with(s, at, ids + i, room) : 0;
+            int64_t before = at > in.lo ? common_with(s, at - 1, ids + i, room) : 0;
+            if (before > best) best = before;
+        }
+        if (best > lengths[i]) lengths[i] = best;
+    }
+}
+
+/* 1 if ids[a..a+n) and ids[b..b+n) are there and equal. */
+INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
+{
+    uint64_t further = a > b ? a : b;
+    return further + (uint64_t)n <= (uint64_t)s->n && memcmp(s->ids + a, s->ids + b, (size_t)n * 2) == 0;
+}
+
+int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count, int64_t n_suffixes, int64_t *io_rank,
+                             uint32_t *positions, int64_t *counts, int64_t capacity)
+{
+    enum { AHEAD = 16 };
+    int64_t r = *io_rank, stop = s->n - r < n_suffixes ? s->n : r + n_suffixes, n = 0;
+    while (r < stop && n < capacity) {
+        int64_t begin = r++;
+        uint64_t position = s->sa[begin];
+        if (position + (uint64_t)n_tokens > (uint64_t)s->n) continue;
+        for (; r < s->n && same_tokens(s, position, s->sa[r], n_tokens); r++)
+            if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
+        if (r - begin < min_count) continue;
+        positions[n] = (uint32_t)position;
+        counts[n++] = r - begin;
+    }
+    *io_rank = r;
+    return n;
+}
+
+void unitok_search_sizes(const uint16_t *ids, const uint32_t *sizes, const int64_t *begins, const int64_t *ends,
+                         int64_t n, int64_t *ret)
+{
+    for (int64_t k = 0; k < n; k++) {
+        int64_t sum = 0;
+        for (int64_t i = begins[k]; i < ends[k]; i++) sum += sizes[ids[i]];
+        ret[k] = sum;
+    }
+}

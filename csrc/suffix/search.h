@@ -1,0 +1,62 @@
+/* search.h - reading a shard: the rank of a token, bounds in the suffix array, intervals of token sequences
+ *
+ *     r       sa[r]   the tokens from ids[sa[r]] on, as ranks
+ *     lo-1    ...     3 9 ...
+ *     lo      ...     3 5 1 7 ...   |
+ *     ...             3 5 2 ...     |  the interval [lo, hi) of the sequence 3 5
+ *     hi-1    ...     3 5 8 ...     |
+ *     hi      ...     3 6 ...
+ *
+ * Suffixes that begin with the same tokens are neighbours, so a sequence is an interval, and one more token narrows it
+ * by two binary searches. A probe costs two cache misses, one in `sa` and one in `ids`; `first` answers for the first
+ * token without a probe, and `top`, small enough to stay in cache, takes the place of all but the last 12 probes.
+ *
+ * Nothing here trusts the files: a position past the end reads as the end of the text, and a suffix array in no order
+ * gives a wrong interval within [0, n]. */
+#pragma once
+
+#include "ground/common.h"
+
+typedef unitok_search_shard shard;
+
+/* A half-open interval of ranks of suffixes. */
+typedef struct interval {
+    int64_t lo, hi;
+} interval;
+
+enum { RANK_END = -1 }; /* of what follows the last token: smaller than any token */
+
+INLINE int32_t rank_at(const shard *s, uint64_t position)
+{
+    return position < (uint64_t)s->n ? s->rank[s->ids[position]] : RANK_END;
+}
+
+/* The suffixes that begin with a token of rank k1 <= rank < k2. */
+INLINE interval bucket_range(const shard *s, int32_t k1, int32_t k2)
+{
+    interval ret = {(int64_t)s->first[k1], (int64_t)s->first[k2]};
+    return ret;
+}
+
+INLINE interval bucket(const shard *s, int32_t rank)
+{
+    return bucket_range(s, rank, rank + 1);
+}
+
+/* How often a token occurs. */
+INLINE int64_t frequency(const shard *s, uint16_t id)
+{
+    return (int64_t)(s->first[s->rank[id] + 1] - s->first[s->rank[id]]);
+}
+
+/* The first suffix in [lo, hi), whose suffixes share their first `depth` tokens, with a token of rank >= k behind them. */
+int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k);
+
+/* The suffixes of `in` with a token of rank k1 <= rank < k2 behind their first `depth` tokens, which they share. */
+interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, int32_t k2);
+
+/* Like search_narrow, for each of n intervals, in place. Their searches overlap in time: several times faster. */
+void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1, int32_t k2);
+
+/* The suffixes of `in`, which share their first `depth` tokens, with ids[0..n-1] behind these. */
+interval search_sequence(const shard *s, interval in, int64_t depth, const uint16_t *ids, int64_t n);

@@ -1,0 +1,274 @@
+/* walk.c - the paths of tokens that spell a byte string, as intervals of the suffix array: see text.h */
+
+#include "suffix/text.h"
+
+#include "ground/alloc.h"
+
+enum {
+    FOLLOW_MAX = 16,           /* intervals up to here are followed in the text itself */
+    ANCHORED_MAX = 1 << 17,    /* hits of a sure bound that are looked at one by one, with the column `left` ... */
+    ANCHORED_MAX_BARE = 1 << 14 /* ... and without it */
+};
+
+int text_reserve(text_search *t, void **io_array, int64_t *io_room, int64_t n, size_t item_bytes)
+{
+    if (n <= *io_room) return 1;
+    int64_t room = *io_room ? *io_room : 64;
+    while (room < n) room *= 2;
+    void *grown = mem_realloc(*io_array, (size_t)room * item_bytes);
+    if (!grown) {
+        t->out_of_memory = 1;
+        return 0;
+    }
+    *io_array = grown;
+    *io_room = room;
+    return 1;
+}
+
+/* ---------------------------------------------------------------------------------------------------- pieces ---- */
+
+static int add_child(text_search *t, text_node *node, uint16_t id)
+{
+    if (frequency(t->s, id) == 0) return 1;
+    if (!text_reserve(t, (void **)&t->children, &t->children_room, t->n_children + 1, sizeof *t->children)) return 0;
+    t->children[t->n_children++] = id;
+    node->n_children++;
+    return 1;
+}
+
+const text_node *text_node_at(text_search *t, int64_t pos)
+{
+    text_node *node = &t->nodes[pos];
+    if (node->is_ready) return node;
+    const pieces *p = t->p;
+    range in = starts_with_byte(p, t->q[pos]);
+    t->work_left -= WORK_NODE;
+    node->first_child = (uint32_t)t->n_children;
+    for (uint32_t depth = 1; in.lo < in.hi; depth++) {
+        if (pos + depth == t->m) {
+            node->ends = in;
+            break;
+        }
+        for (; in.lo < in.hi && piece_bytes(p, p->starts[in.lo]) == depth; in.lo++)
+            if (!add_child(t, node, p->starts[in.lo])) return NULL;
+        if (in.lo < in.hi) in = starts_narrow(p, in, depth, t->q[pos + depth]);
+    }
+    node->is_ready = 1;
+    return node;
+}
+
+/* ------------------------------------------------------------------------------------------------- the last token ---- */
+
+static void take(text_search *t, interval in, int32_t depth, int64_t pos, range ends, int32_t left_id)
+{
+    if (in.lo >= in.hi) return;
+    if (left_id < 0) text_take(t, in, depth, pos, ends);
+    else text_emit(t, in, 0, (int32_t)(piece_bytes(t->p, (uint16_t)left_id) - t->i), depth + 1);
+}
+
+/* One by one: for orders in which the pieces of `ends` are not neighbours, where the interval is small against them. `ends`
+ * are all that begin with Q[pos..], or one of them. */
+static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends, int32_t left_id)
+{
+    int64_t rest = t->m - pos;
+    t->work_left -= (in.hi - in.lo) * WORK_NO_LEFT;
+    for (int64_t r = in.lo; r < in.hi; r++) {
+        uint64_t position = (uint64_t)t->s->sa[r] + (uint64_t)depth;
+        if (position >= (uint64_t)t->s->n) continue;
+        uint16_t id = t->s->ids[position];
+        interval one = {r, r + 1};
+        int is_one = ends.hi - ends.lo > 1 ? piece_bytes(t->p, id) >= rest &&
+                                                 memcmp(piece_data(t->p, id), t->q + pos, (size_t)rest) == 0
+                                           : id == t->p->starts[ends.lo];
+        if (is_one) take(t, one, depth, pos, ends, left_id);
+    }
+}
+
+void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends, int32_t left_id)
+{
+    const uint16_t *starts = t->p->starts, *rank = t->s->rank;
+    if (t->p->in_order) {
+        t->work_left -= WORK_NARROW;
+        take(t, search_narrow(t->s, in, depth, rank[starts[ends.lo]], rank[starts[ends.hi - 1]] + 1), depth, pos, ends,
+             left_id);
+        return;
+    }
+    if (depth > 0 && (in.hi - in.lo) * WORK_NO_LEFT < (int64_t)(ends.hi - ends.lo) * WORK_NARROW) {
+        scan_ends(t, in, depth, pos, ends, left_id);
+        return;
+    }
+    for (uint32_t k = ends.lo; k < ends.hi && !text_is_over(t); k++) {
+        if (frequency(t->s, starts[k]) == 0) continue;
+        range only = {k, k + 1};
+        t->work_left -= depth ? WORK_NARROW : WORK_LEFT;
+        take(t, search_narrow(t->s, in, depth, rank[starts[k]], rank[starts[k]] + 1), depth, pos, only, left_id);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------- walks ---- */
+
+static int push(text_search *t, interval in, int64_t pos, int32_t depth, uint16_t id)
+{
+    text_frame frame = {in, (int32_t)pos, depth, id};
+    if (!text_reserve(t, (void **)&t->stack, &t->stack_room, t->n_stack + 1, sizeof *t->stack)) return 0;
+    t->stack[t->n_stack++] = frame;
+    return 1;
+}
+
+static void follow_each(text_search *t, const text_frame *f)
+{
+    range none = {0, 0};
+    for (int64_t r = f->in.lo; r < f->in.hi; r++) {
+        int32_t n_tokens = text_follow(t, (uint64_t)t->s->sa[r] + (uint64_t)f->depth, f->pos);
+        interval one = {r, r + 1};
+        t->work_left -= WORK_FOLLOW;
+        if (!n_tokens || (t->is_at_start && f->depth == 1 && !t->p->drops_space[t->s->ids[t->s->sa[r] + 1]])) continue;
+        text_take(t, one, f->depth + n_tokens - 1, f->pos, none);
+    }
+}
+
+static void follow_children(text_search *t, const text_frame *f, const text_node *node)
+{
+    for (uint32_t k = node->first_child; k < node->first_child + node->n_children; k++) {
+        uint16_t id = t->children[k];
+        int32_t rank = t->s->rank[id];
+        if (t->is_at_start && f->depth == 1 && !t->p->drops_space[id]) continue;
+        interval in = search_narrow(t->s, f->in, f->depth, rank, rank + 1);
+        t->work_left -= WORK_NARROW;
+        if (in.lo < in.hi && !push(t, in, f->pos + piece_bytes(t->p, id), f->depth + 1, id)) return;
+    }
+}
+
+void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
+{
+    int64_t enough = t->s->left ? ANCHORED_MAX : ANCHORED_MAX_BARE;
+    t->n_stack = 0;
+    if (in.lo < in.hi && !push(t, in, pos, depth, 0)) return;
+    while (t->n_stack > 0 && !text_is_over(t)) {
+        if (t->is_anchored && t->n_anchored_suffixes > enough) return;
+        text_frame f = t->stack[--t->n_stack];
+        if (!text_reserve(t, (void **)&t->path, &t->path_room, f.depth + 1, sizeof *t->path)) return;
+        if (f.depth > 0) t->path[f.depth - 1] = f.id;
+        if (f.depth > 0 && f.in.hi - f.in.lo <= FOLLOW_MAX) {
+            follow_each(t, &f);
+            continue;
+        }
+        const text_node *node = text_node_at(t, f.pos);
+        if (!node) return;
+        if (node->ends.lo < node->ends.hi) text_walk_ends(t, f.in, f.depth, f.pos, node->ends, -1);
+        follow_children(t, &f, node);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- the whole search ---- */
+
+/* The longest piece of Q from `pos` on, in bytes; up to the end of Q where it may reach past it. -1 without memory. */
+static int64_t reach_from(text_search *t, int64_t pos)
+{
+    const text_node *node = text_node_at(t, pos);
+    if (!node) return -1;
+    if (node->ends.lo < node->ends.hi) return t->m;
+    return node->n_children ? pos + piece_bytes(t->p, t->children[node->first_child + node->n_children - 1]) : pos;
+}
+
+/* The first c, 0 < c < m, such that every occurrence has a bound of tokens before Q[c]; 0 if there is none nearby. No token
+ * has more than Q[0..n_inner) behind its first byte. */
+static int64_t sure_bound(text_search *t, int64_t n_inner)
+{
+    enum { NEARBY = 1024 };
+    int64_t reach = n_inner;
+    for (int64_t c = 1; c < t->m && c < NEARBY && reach < t->m; c++) {
+        int64_t end = reach_from(t, c - 1);
+        if (end < 0) return 0;
+        if (end > reach) reach = end;
+        if (reach <= c) return c;
+    }
+    return 0;
+}
+
+/* The hits from the sure bound c on, if there are few enough to look at what is left of each: 1 if so. */
+static int search_from_bound(text_search *t, int64_t c)
+{
+    interval all = {0, t->s->n};
+    t->is_anchored = 1;
+    t->n_anchored = t->n_anchored_suffixes = 0;
+    text_walk(t, all, c, 0);
+    t->is_anchored = 0;
+    if (t->n_anchored_suffixes > (t->s->left ? ANCHORED_MAX : ANCHORED_MAX_BARE)) return 0;
+    text_settle_anchored(t, c);
+    return 1;
+}
+
+/* How often the pieces of inner[lo..hi-1] occur. */
+static int64_t inner_frequency(const text_search *t, range in)
+{
+    enum { BLOCK = UNITOK_SEARCH_INSIDE_STEP };
+    const uint64_t *sums = t->s->inside;
+    int64_t total = 0;
+    uint32_t k = in.lo;
+    if (sums && in.hi - in.lo > 2 * BLOCK) {
+        for (; k % BLOCK; k++) total += frequency(t->s, t->p->inner_id[k]);
+        total += (int64_t)(sums[in.hi / BLOCK] - sums[k / BLOCK]);
+        k = in.hi / BLOCK * BLOCK;
+    }
+    for (; k < in.hi; k++) total += frequency(t->s, t->p->inner_id[k]);
+    return total;
+}
+
+static void search_inside(text_search *t, range in)
+{
+    int is_plain = !t->runs && !(t->must_check && t->s->eod >= 0);
+    if (is_plain) t->total += inner_frequency(t, in);
+    for (uint32_t k = in.lo; k < in.hi && !is_plain && !text_is_over(t); k++) {
+        uint16_t id = t->p->inner_id[k];
+        t->work_left -= WORK_LEFT;
+        text_emit(t, bucket(t->s, t->s->rank[id]), 0, (int32_t)(t->p->inner[k] - t->p->begin[id]), 1);
+    }
+}
+
+/* Hits that begin with the space that decoding drops: at the start of documents. */
+static void take_back_starts(text_search *t)
+{
+    if (t->q[0] != ' ' || t->runs || t->must_check || t->s->n == 0) return;
+    t->n_at_start = t->p->drops_space[t->s->ids[0]] && text_follow(t, 0, 0);
+    if (t->s->eod >= 0) { /* else there is but one document */
+        t->is_at_start = 1;
+        t->i = 0;
+        text_walk(t, bucket(t->s, t->s->rank[t->s->eod]), 0, 1);
+        t->is_at_start = 0;
+    }
+    if (t->work_left < 0) t->n_at_start = t->s->n_documents; /* all that there can be, to stay a lower bound */
+    t->total = t->total > t->n_at_start ? t->total - t->n_at_start : 0;
+}
+
+void text_search_all(text_search *t)
+{
+    const pieces *p = t->p;
+    interval all = {0, t->s->n};
+    range in = inner_with_byte(p, t->q[0]);
+    int64_t n_inner = 0; /* in [i]: the inner strings equal to Q[0..i); what follows them begins with Q[0..i) too */
+    for (; in.lo < in.hi; n_inner++) {
+        if (!text_reserve(t, (void **)&t->left, &t->left_room, n_inner + 2, sizeof *t->left)) return;
+        range equal = {in.lo, inner_equal_end(p, in, (uint32_t)n_inner + 1)};
+        t->left[n_inner + 1] = equal;
+        if (n_inner + 1 == t->m) {
+            search_inside(t, in);
+            n_inner++;
+            break;
+        }
+        in.lo = equal.hi;
+        if (in.lo < in.hi) in = inner_narrow(p, in, (uint32_t)n_inner + 1, t->q[n_inner + 1]);
+    }
+    t->n_inner = n_inner;
+    int64_t c = sure_bound(t, n_inner);
+    if (c == 0 || !search_from_bound(t, c)) {
+        for (t->i = 0; t->i <= n_inner && t->i < t->m && !text_is_over(t); t->i++) {
+            range left = {0, 0};
+            if (t->i > 0) left = t->left[t->i];
+            t->left_ids = p->inner_id + left.lo;
+            t->n_left = left.hi - left.lo;
+            if (t->i == 0 || t->n_left > 0) text_walk(t, all, t->i, 0);
+        }
+    }
+    take_back_starts(t);
+}

@@ -1,0 +1,184 @@
+"""The part of _ffi that searches suffix arrays: shards, pieces, and one function for each call of unitok.h's Search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, Offsets, check, pointer
+from pyunitok._lib import ffi, lib
+
+U16 = np.ndarray[Any, np.dtype[np.uint16]]
+U32 = np.ndarray[Any, np.dtype[np.uint32]]
+U64 = np.ndarray[Any, np.dtype[np.uint64]]
+
+RUN = np.dtype([("lo", "<i8"), ("hi", "<i8"), ("back", "<i4"), ("skip", "<i4")])
+Runs = np.ndarray[Any, np.dtype[np.void]]  # of RUN: see unitok_search_run in csrc/unitok.h
+TOP_BYTES = 20
+
+
+def _borrow(kind: str, array: np.ndarray[Any, Any]) -> Any:
+    """A C array over a contiguous vector, also an empty one, and read-only memory maps."""
+    if not array.flags.c_contiguous:
+        raise ValueError("expected a contiguous array")
+    return ffi.from_buffer(kind, array)
+
+
+class Shard:
+    """A unitok_search_shard over arrays that it keeps alive. ValueError where they do not fit each other."""
+
+    def __init__(
+        self, *, ids: U16, sa: U32, first: U64, top: np.ndarray[Any, Any], left: U16 | None, rank: U16, ends: U64,
+        begin: int, eod: int | None,
+    ) -> None:  # fmt: skip
+        n = len(ids)
+        wrong = len(sa) != n or len(first) != 65537 or len(rank) != 65536 or (left is not None and len(left) != n)
+        if wrong or top.dtype.itemsize != TOP_BYTES:
+            raise ValueError("the arrays of a shard do not have as many entries as each other")
+        for array, dtype in ((ids, "<u2"), (sa, "<u4"), (first, "<u8"), (rank, "<u2"), (ends, "<u8")):
+            if array.dtype != np.dtype(dtype):
+                raise ValueError(f"an array of a shard is {array.dtype}, not {dtype}")
+        self.n = n
+        self.handle: Any = ffi.new("unitok_search_shard *")
+        handle = self.handle
+        self._keep: list[Any] = []
+
+        def lend(kind: str, array: np.ndarray[Any, Any]) -> Any:
+            self._keep.append(_borrow(kind, array))
+            return self._keep[-1]
+
+        handle.n, handle.n_top, handle.n_documents, handle.begin = n, len(top), len(ends), begin
+        handle.ids, handle.sa, handle.first = lend("uint16_t[]", ids), lend("uint32_t[]", sa), lend("uint64_t[]", first)
+        handle.top = lend("uint8_t[]", top)
+        handle.left = ffi.NULL if left is None else lend("uint16_t[]", left)
+        handle.rank, handle.ends = lend("uint16_t[]", rank), lend("uint64_t[]", ends)
+        handle.eod = -1 if eod is None else eod
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_search_check(handle, error), error)
+
+    def lend_inside(self, pieces: Pieces) -> None:
+        """Fill and attach the sums that make counts of one or two bytes fast."""
+        sums = np.empty(lib.unitok_search_inside_sums(pieces.handle) + 1, np.uint64)
+        buffer = ffi.from_buffer("uint64_t[]", sums)
+        lib.unitok_search_inside(pieces.handle, self.handle, buffer)
+        self._keep.append(buffer)
+        self.handle.inside = buffer
+
+    def tokens(self, ids: U16, begins: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
+        """int64[n], int64[n]: the intervals of the sequences ids[begins[k]:ends[k]]."""
+        n = len(begins)
+        if n and (int(begins.min()) < 0 or bool((ends < begins).any()) or int(ends.max()) > len(ids) or len(ends) != n):
+            raise ValueError("a query is not within the ids")
+        lo, hi = np.empty(n, np.int64), np.empty(n, np.int64)
+        lib.unitok_search_tokens(
+            self.handle, pointer(ids), pointer(begins), pointer(ends), n, pointer(lo), pointer(hi)
+        )
+        return lo, hi
+
+    def tokens_of(self, ids: Any, n: int) -> tuple[int, int]:
+        """The interval of one sequence, a C array of n uint16."""
+        bounds = ffi.new("int64_t[4]", [0, n, 0, 0])
+        lib.unitok_search_tokens(self.handle, ids, bounds, bounds + 1, 1, bounds + 2, bounds + 3)
+        return bounds[2], bounds[3]
+
+    def next(self, lo: int, hi: int, depth: int) -> tuple[U16, Offsets]:
+        """uint16[k] tokens and int64[k] counts: what follows the first `depth` tokens of sa[lo:hi]."""
+        room = 1024
+        while True:
+            ids, counts = np.empty(room, np.uint16), np.empty(room, np.int64)
+            n = lib.unitok_search_next(self.handle, lo, hi, depth, pointer(ids), pointer(counts), room)
+            if n <= room:
+                return ids[:n], counts[:n]
+            room = int(n)
+
+    def previous(self, lo: int, hi: int, counts: Offsets) -> None:
+        """Add to counts, int64[65536], how often each token stands before sa[lo:hi]."""
+        assert len(counts) == 65536
+        lib.unitok_search_previous(self.handle, lo, hi, pointer(counts, writable=True))
+
+    def longest(self, ids: U16, max_tokens: int, lengths: Offsets) -> None:
+        """Raise lengths[i] to the longest prefix of ids[i:] that occurs, up to max_tokens."""
+        assert len(lengths) == len(ids)
+        lib.unitok_search_longest(self.handle, pointer(ids), len(ids), max_tokens, pointer(lengths, writable=True))
+
+    def ngrams(self, n_tokens: int, min_count: int, rank: int, n_suffixes: int, room: int) -> tuple[int, U32, Offsets]:
+        """(where to resume, positions, counts): see unitok_search_ngrams."""
+        at, positions, counts = ffi.new("int64_t *", rank), np.empty(room, np.uint32), np.empty(room, np.int64)
+        n = lib.unitok_search_ngrams(
+            self.handle, n_tokens, min_count, n_suffixes, at, pointer(positions), pointer(counts), room
+        )
+        return int(at[0]), positions[:n], counts[:n]
+
+    def count_text(self, pieces: Pieces, data: Bytes, offsets: Offsets, max_work: int) -> tuple[Offsets, Bytes]:
+        """int64[n] counts and uint8[n], 1 where it is a lower bound, of the texts data[offsets[k]:offsets[k + 1]]."""
+        n = len(offsets) - 1
+        if int(offsets[-1]) > len(data):
+            raise ValueError("the offsets reach past the texts")
+        counts, approx, error = np.empty(n, np.int64), np.empty(n, np.uint8), ffi.new("unitok_error *")
+        status = lib.unitok_search_count(
+            pieces.handle, self.handle, pointer(data), pointer(offsets), n, max_work, pointer(counts), pointer(approx),
+            error,
+        )  # fmt: skip
+        check(status, error)
+        return counts, approx
+
+    def count_one(self, pieces: Pieces, text: bytes, max_work: int) -> tuple[int, bool]:
+        """count_text of one text."""
+        bounds, approx = ffi.new("int64_t[3]", [0, len(text), 0]), ffi.new("uint8_t *")
+        data, error = ffi.from_buffer("uint8_t[]", text), ffi.new("unitok_error *")
+        status = lib.unitok_search_count(
+            pieces.handle, self.handle, data, bounds, 1, max_work, bounds + 2, approx, error
+        )
+        check(status, error)
+        return bounds[2], bool(approx[0])
+
+    def find_text(self, pieces: Pieces, text: bytes, max_hits: int, max_work: int) -> tuple[Runs, bool]:
+        """The runs of a text's occurrences, an array of RUN; whether some may be missing for want of work."""
+        ret, n, approx = ffi.new("unitok_search_run **"), ffi.new("int64_t *"), ffi.new("uint8_t *")
+        data, error = ffi.from_buffer("uint8_t[]", text), ffi.new("unitok_error *")
+        status = lib.unitok_search_find(
+            pieces.handle, self.handle, data, len(text), max_hits, max_work, ret, n, approx, error
+        )
+        check(status, error)
+        try:
+            runs = np.frombuffer(ffi.buffer(ret[0], n[0] * RUN.itemsize)[:], RUN)
+        finally:
+            lib.unitok_search_runs_free(ret[0])
+        return runs, bool(approx[0])
+
+    def ends_of(self, pieces: Pieces, tokens: Offsets, skips: Offsets, n_bytes: int) -> tuple[Offsets, Offsets]:
+        """int64[n] last tokens of hits and int64[n] bytes of these that are part of them: see unitok_search_ends."""
+        last, used = np.empty(len(tokens), np.int64), np.empty(len(tokens), np.int64)
+        lib.unitok_search_ends(
+            pieces.handle, self.handle, pointer(tokens), pointer(skips), len(tokens), n_bytes, pointer(last),
+            pointer(used),
+        )  # fmt: skip
+        return last, used
+
+
+class Pieces:
+    """The sorted bytes of all ids: see unitok_search_pieces_new in csrc/unitok.h. Immutable, shared by threads."""
+
+    def __init__(self, data: Bytes, offsets: Offsets, drops_space: Bytes, rank: U16, order: U32) -> None:
+        n_ids = len(offsets) - 1
+        if len(drops_space) != n_ids or len(rank) != 65536 or len(order) != int(offsets[-1]) - int(offsets[0]) + n_ids:
+            raise ValueError("the tables of the pieces do not fit each other")
+        ret, error = ffi.new("unitok_search_pieces **"), ffi.new("unitok_error *")
+        status = lib.unitok_search_pieces_new(
+            pointer(data), pointer(offsets), pointer(drops_space), n_ids, pointer(rank), pointer(order), ret, error
+        )
+        check(status, error)
+        self.handle: Any = ffi.gc(
+            ret[0], lib.unitok_search_pieces_free, int(lib.unitok_search_pieces_memory_bytes(ret[0]))
+        )
+
+
+def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
+    """int64[n]: the sum of sizes[id] over ids[begins[k]:ends[k]]; sizes is uint32[65536]."""
+    n = len(begins)
+    if len(sizes) != 65536 or (n and (int(begins.min()) < 0 or int(ends.max()) > len(ids))):
+        raise ValueError("a range is not within the ids")
+    ret = np.empty(n, np.int64)
+    lib.unitok_search_sizes(_borrow("uint16_t[]", ids), pointer(sizes), pointer(begins), pointer(ends), n, pointer(ret))
+    return ret

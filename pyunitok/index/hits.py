@@ -1,0 +1,171 @@
+"""Hits: the occurrences that a search returns, as arrays; paging through all of them in one of several orders."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi_search import Runs
+
+Int64s = np.ndarray[Any, np.dtype[np.int64]]
+
+ORDERS = ("rank", "text", "random")
+SKIP_BITS = 24  # of a key that sorts hits by their place: (token << SKIP_BITS) + byte in it
+CHUNK = 1 << 20
+
+
+class Count(int):
+    """How often something occurs: an int. approx: True where the work was cut short and this is a lower bound."""
+
+    approx: bool
+
+    def __new__(cls, value: int, approx: bool = False) -> Count:
+        ret = super().__new__(cls, value)
+        ret.approx = approx
+        return ret
+
+    def __repr__(self) -> str:
+        return f"Count({int(self)}{', approx=True' if self.approx else ''})"
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One occurrence.
+
+    shard     the number of the shard
+    token     in its tokens (Shard.ids): where the occurrence begins
+    skip      how many bytes into that token
+    document  the document's number in the index
+    begin     the first byte in the decoded document
+    end       the byte behind the last: text_bytes(document)[begin:end] is the query
+    """
+
+    shard: int
+    token: int
+    skip: int
+    document: int
+    begin: int
+    end: int
+
+
+@dataclass
+class Hits:
+    """Occurrences as arrays of int64[n], and as a sequence of Hit. The fields are those of Hit, in the plural.
+
+    total   how many occurrences there are in the whole index, of which these are a page
+    approx  True where the search was cut short: total is a lower bound, and the hits are some of those found
+    """
+
+    shards: Int64s
+    tokens: Int64s
+    skips: Int64s
+    documents: Int64s
+    begins: Int64s
+    ends: Int64s
+    total: int
+    approx: bool
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __getitem__(self, i: int) -> Hit:
+        i = operator.index(i)
+        columns = (self.shards, self.tokens, self.skips, self.documents, self.begins, self.ends)
+        return Hit(*(int(column[i]) for column in columns))
+
+    def __iter__(self) -> Iterator[Hit]:
+        return (self[i] for i in range(len(self)))
+
+
+@dataclass
+class Places:
+    """Where occurrences are: int64[n] each, the shard, the token in it and the byte in that token."""
+
+    shards: Int64s
+    tokens: Int64s
+    skips: Int64s
+
+
+class Found:
+    """All occurrences of a query: the runs of each shard. Number k of them is found without listing those before it."""
+
+    def __init__(self, runs: list[Runs], sa: list[Any], approx: bool = False) -> None:
+        self.runs = runs
+        self.approx = approx
+        self._sa = sa
+        self.bounds = np.cumsum([0, *(int((part["hi"] - part["lo"]).sum()) for part in runs)], dtype=np.int64)
+
+    @property
+    def total(self) -> int:
+        return int(self.bounds[-1])
+
+    def places(self, numbers: Int64s) -> Places:
+        """Of the occurrences of these numbers, 0 to total - 1, in order of the runs."""
+        shards = np.searchsorted(self.bounds, numbers, "right") - 1
+        tokens, skips = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
+        for shard in np.unique(shards).tolist():
+            mask = shards == shard
+            tokens[mask], skips[mask] = self._in_shard(shard, numbers[mask] - self.bounds[shard])
+        return Places(shards.astype(np.int64), tokens, skips)
+
+    def _in_shard(self, shard: int, numbers: Int64s) -> tuple[Int64s, Int64s]:
+        runs = self.runs[shard]
+        ends = np.cumsum(runs["hi"] - runs["lo"])
+        k = np.searchsorted(ends, numbers, "right")
+        ranks = runs["hi"][k] - (ends[k] - numbers)
+        return self._sa[shard][ranks].astype(np.int64) - runs["back"][k], runs["skip"][k].astype(np.int64)
+
+    def chunks(self, shard: int) -> Iterator[tuple[Int64s, Int64s]]:
+        """(tokens, skips) of all occurrences in a shard, at most CHUNK at a time."""
+        n = int(self.bounds[shard + 1] - self.bounds[shard])
+        for at in range(0, n, CHUNK):
+            yield self._in_shard(shard, np.arange(at, min(at + CHUNK, n), dtype=np.int64))
+
+    def first_in_text(self, offset: int, limit: int) -> Places:
+        """Occurrences number offset to offset + limit - 1 in the order of the text. O(total) time, O(offset + limit)
+        memory."""
+        columns: list[tuple[Int64s, Int64s]] = []
+        for shard in range(len(self.runs)):
+            n = int(self.bounds[shard + 1] - self.bounds[shard])
+            if offset >= n or limit == 0:
+                offset -= min(offset, n)
+                continue
+            wanted = offset + limit
+            kept = np.empty(0, np.int64)
+            for tokens, skips in self.chunks(shard):
+                kept = np.concatenate((kept, (tokens << SKIP_BITS) + skips))
+                if len(kept) > wanted:
+                    kept = np.partition(kept, wanted - 1)[:wanted]
+            kept = np.sort(kept)[offset:wanted]
+            columns.append((np.full(len(kept), shard, np.int64), kept))
+            offset, limit = 0, limit - len(kept)
+        shards = np.concatenate([shards for shards, _ in columns]) if columns else np.empty(0, np.int64)
+        keys = np.concatenate([keys for _, keys in columns]) if columns else np.empty(0, np.int64)
+        return Places(shards, keys >> SKIP_BITS, keys & ((1 << SKIP_BITS) - 1))
+
+
+def shuffled(numbers: Int64s, n: int, seed: int) -> Int64s:
+    """A permutation of 0..n-1, drawn by `seed`, at these places: pages of a random order without drawing it whole.
+
+    A Feistel network over the next power of four, whose results are put in again until they are below n.
+    """
+    half = max(1, (n - 1).bit_length() + 1) // 2 + 1
+    mask = np.uint64((1 << half) - 1)
+    keys = np.random.default_rng(seed).integers(0, 1 << 63, 6, np.uint64)
+    ret = numbers.astype(np.uint64)
+    pending = np.arange(len(ret))
+    while len(pending):
+        x = ret[pending]
+        left, right = x >> np.uint64(half), x & mask
+        for key in keys:
+            mixed = (right ^ key) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(29)
+            mixed *= np.uint64(0xBF58476D1CE4E5B9)
+            left, right = right, left ^ (mixed >> np.uint64(32) & mask)
+        ret[pending] = left << np.uint64(half) | right
+        pending = pending[ret[pending] >= np.uint64(n)]
+    return ret.astype(np.int64)

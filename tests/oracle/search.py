@@ -1,0 +1,76 @@
+"""Search, slow and obvious: counts by regular expression, intervals by sorting, sequences by looking everywhere."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def count(documents: Sequence[bytes], query: bytes) -> int:
+    """Occurrences in all documents, overlapping ones included; none of the empty text."""
+    return sum(len(starts(document, query)) for document in documents)
+
+
+def starts(document: bytes, query: bytes) -> list[int]:
+    """The bytes at which the query begins in a document."""
+    pattern = re.compile(b"(?=" + re.escape(query) + b")", re.DOTALL)
+    return [match.start() for match in pattern.finditer(document)] if query else []
+
+
+def suffix_array(ids: Sequence[int], rank: Sequence[int] | None = None) -> list[int]:
+    keys = [id_ if rank is None else int(rank[id_]) for id_ in ids]
+    return sorted(range(len(keys)), key=lambda i: keys[i:])
+
+
+def interval(ids: Sequence[int], sa: Sequence[int], query: Sequence[int]) -> list[int]:
+    """The ranks of the suffixes that begin with the query."""
+    return [r for r, i in enumerate(sa) if list(ids[i : i + len(query)]) == list(query)]
+
+
+def positions(ids: Sequence[int], query: Sequence[int]) -> list[int]:
+    """Where in ids the query begins."""
+    n = len(query)
+    return [i for i in range(len(ids) - n + 1) if list(ids[i : i + n]) == list(query)]
+
+
+def next_tokens(ids: Sequence[int], query: Sequence[int]) -> Counter[int]:
+    n = len(query)
+    return Counter(int(ids[i + n]) for i in positions(ids, query) if i + n < len(ids))
+
+
+def previous_tokens(ids: Sequence[int], query: Sequence[int]) -> Counter[int]:
+    return Counter(int(ids[i - 1]) for i in positions(ids, query) if i > 0)
+
+
+def longest(ids: Sequence[int], query: Sequence[int], max_tokens: int) -> list[int]:
+    """For each start in the query, the longest part from there on that occurs in ids."""
+    ret = []
+    for i in range(len(query)):
+        n = 0
+        while i + n < len(query) and n < max_tokens and positions(ids, query[i : i + n + 1]):
+            n += 1
+        ret.append(n)
+    return ret
+
+
+def ngrams(ids: Sequence[int], n: int, min_count: int) -> dict[tuple[int, ...], int]:
+    counts = Counter(tuple(int(x) for x in ids[i : i + n]) for i in range(len(ids) - n + 1))
+    return {gram: count for gram, count in counts.items() if count >= min_count}
+
+
+def suffix_array_of(keys: np.ndarray) -> np.ndarray:
+    """The same for larger inputs: sorted by 1, 2, 4, 8, ... symbols."""
+    n, step = len(keys), 1
+    rank = np.unique(keys, return_inverse=True)[1].astype(np.int64) + 1
+    while True:
+        behind = np.zeros(n, np.int64)
+        behind[: max(0, n - step)] = rank[step:]
+        pairs = rank * (n + 2) + behind
+        order = np.argsort(pairs, kind="stable")
+        rank = np.unique(pairs, return_inverse=True)[1].astype(np.int64) + 1
+        if n == 0 or rank.max() == n:
+            return order
+        step *= 2

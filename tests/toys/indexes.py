@@ -1,0 +1,49 @@
+"""Indexes made directly: documents encoded in memory, written as token files, and sorted into shards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pyunitok
+from pyunitok import Tokenizer
+from pyunitok.index import search
+from pyunitok.index.manifest import IndexedFile, IndexManifest, ShardRecord
+from pyunitok.index.order import byte_rank
+from pyunitok.index.shard import OpenIndex, Shard
+from pyunitok.index.suffix import suffix_array
+from toys import tokenfiles
+
+
+def encode(tokenizer: Tokenizer, documents: list[bytes]) -> list[list[int]]:
+    return [tokenizer.encode(document).tolist() for document in documents]
+
+
+def make(
+    folder: Path, tokenizer: Tokenizer, files: list[list[list[int]]], *, eod: int | None, order: str = "bytes",
+    left: bool = True, documents_a_shard: int = 1 << 30, inputs: Any = None, index: type[Any] = search.Index,
+) -> Any:  # fmt: skip
+    """An open Index over token files of these documents of ids."""
+    rank = byte_rank(tokenizer) if order == "bytes" else None
+    arrays, shards, records = [], [], []
+    for k, documents in enumerate(files):
+        path = folder / f"tokens{k}.u16"
+        tokenfiles.write(path, documents, eod=eod, inputs=inputs)
+        array = pyunitok.open(path)
+        array._tokenizer = tokenizer
+        arrays.append(array)
+        ends = array.ends
+        for first in range(0, len(documents), documents_a_shard):
+            last = min(first + documents_a_shard, len(documents))
+            begin, end = int(ends[first - 1]) if first else 0, int(ends[last - 1])
+            ids = np.ascontiguousarray(array.ids[begin:end])
+            made = Shard.from_arrays(ids, suffix_array(ids, rank=rank), rank=rank, left=left)
+            made.ends, made.begin, made.first_document = ends[first:last], begin, first
+            made.file, made.number = k, len(shards)
+            shards.append(made)
+            records.append(ShardRecord(k, first, last - first, begin, end - begin))
+    indexed = [IndexedFile(str(array.path), len(array.ids), len(array)) for array in arrays]
+    manifest = IndexManifest(order=order, left=left, model={}, eod=eod, files=indexed, shards=records)
+    return index(OpenIndex(folder, manifest, arrays, shards))
