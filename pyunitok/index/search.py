@@ -241,12 +241,13 @@ class TextSearch:
         """int64[n]: the documents of tokens of a shard, numbered in the shard."""
         shard = self.shards[number]
         positions = tokens.astype(np.uint64) + np.uint64(shard.begin)
-        return np.searchsorted(shard.ends, positions, "right").astype(np.int64)
+        numbers: Int64s = np.searchsorted(shard.ends, positions, "right").astype(np.int64)
+        return numbers
 
     def _document_begins(self, number: int, documents: Int64s) -> Int64s:
         """int64[n]: the first token of documents of a shard."""
         shard = self.shards[number]
-        ends: Int64s = shard.ends[np.maximum(documents - 1, 0)].astype(np.int64) - shard.begin
+        ends: Int64s = shard.ends[np.maximum(documents - 1, 0)].astype(np.int64) - np.int64(shard.begin)
         ends[documents == 0] = 0
         return ends
 
