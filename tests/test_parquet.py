@@ -102,12 +102,16 @@ def want(file, key="text"):
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 @pytest.mark.parametrize("key", ["text", "a.b"])
 def test_types(kind, key):
-    file = file_of(table_of(TEXTS * 3, kind))
+    try:
+        file = file_of(table_of(TEXTS * 3, kind))
+    except pa.ArrowNotImplementedError as error:
+        pytest.skip(f"pyarrow {pa.__version__} cannot write such a file: {error}")
     assert want(file, key) == [text.encode() for text in TEXTS * 3]
     for block_bytes in [*range(1, 100, 7), 1000, 10_000]:
         assert read(file, key, block_bytes, streams.split_at_multiples(3)) == want(file, key)
 
 
+@pytest.mark.skipif(not hasattr(pa, "json_"), reason="pyarrow 19 was the first to have it")
 def test_extension_type():
     storage = pa.array(['{"a":1}', "[]"])
     file = file_of(pa.table({"text": pa.ExtensionArray.from_storage(pa.json_(), storage)}))

@@ -45,6 +45,8 @@ NOT_SANITIZED = [
     "export", "interrupts", "merge", "oracle_bpe", "packaging", "parquet", "parts", "ray", "readme", "remote",
     "resume", "s3", "sample_corpus", "sentencepiece_model", "stats", "upload", "verify",
 ]
+# Together these use every dependency, and most of what the package uses of each.
+QUICK = ["cli", "jsonl", "manifest", "metadata", "parquet", "remote", "sentencepiece_model", "stats", "tokens", "zst"]
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.so", "*.pyd", "*.egg-info", "build", "dist", "_lib.c")
 
 
@@ -148,6 +150,22 @@ def check_lint(_: argparse.Namespace) -> str:
 def check_tests(_: argparse.Namespace) -> str:
     """The Python tests, against the package as it is installed."""
     return pytest(sys.executable, "-n", "auto")
+
+
+def check_lowest(_: argparse.Namespace) -> str:
+    """Some of the Python tests with the oldest dependencies that pyproject.toml allows, on CPython 3.11."""
+    python = shutil.which("python3.11")
+    if python is None:
+        raise Skipped("needs python3.11, for which every oldest version has a wheel")
+    lists = dict(re.findall(r"^(\w+) = \[(.*?)\]$", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S))
+    wanted = " ".join(lists[name] for name in ("dependencies", "parquet", "remote", "plot", "test"))
+    oldest = [f"{name}=={version}" for name, version in re.findall(r'"([\w\[\]-]+)>=([\d.]+)"', wanted)]
+    with tempfile.TemporaryDirectory() as name:
+        run(python, "-m", "venv", name)
+        environment = Path(name, "bin/python")
+        run(environment, "-m", "pip", "install", "-q", "--only-binary", ":all:", *oldest)
+        tests = [f"tests/test_{noun}.py" for noun in QUICK]
+        return f"{len(oldest)} packages: {pytest(environment, '-n', 'auto', *tests, env=copy_env())}"
 
 
 def check_c(_: argparse.Namespace) -> str:
@@ -259,7 +277,7 @@ def check_sdist(_: argparse.Namespace) -> str:
 
 STEPS: dict[str, Callable[[argparse.Namespace], str]] = {
     "lint": check_lint, "tests": check_tests, "c": check_c, "sanitize": check_sanitize, "fuzz": check_fuzz,
-    "sdist": check_sdist,
+    "sdist": check_sdist, "lowest": check_lowest,
 }  # fmt: skip
 
 
