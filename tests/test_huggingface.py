@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import SHARED, fewer, find_shared
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from oracle.huggingface_unigram import Unigram
 from toys import huggingface as toy
 
 from pyunitok import Packed, Tokenizer, _ffi
@@ -24,8 +25,8 @@ from pyunitok.errors import IdError, ModelFormatError, ModelWarning, UnitokError
 from pyunitok.vocab.huggingface import characters, charsmap, normalizers, patterns, pretokenizers
 from pyunitok.vocab.huggingface import file as huggingface
 from pyunitok.vocab.huggingface import unicode_tables as tables
+from pyunitok.vocab.huggingface import unigram as fast
 from pyunitok.vocab.huggingface.fields import Fields
-from pyunitok.vocab.huggingface.unigram import Unigram
 
 reference = pytest.importorskip("tokenizers")
 os.environ.setdefault("RUST_BACKTRACE", "0")  # where tokenizers panics, a line is enough
@@ -192,18 +193,24 @@ def _check_decoding(tokenizer: Tokenizer, other: Any, ids: list[int]) -> None:
 
 @fewer(4)
 @given(seed=seeds)
-def test_plain_unigram_is_the_fast_one(seed: int) -> None:
-    """The way in Python gives the ids of the C side wherever that is used."""
+def test_unigram(seed: int) -> None:
+    """Either way gives the ids of the plain one, whatever stands in the text."""
     rng = random.Random(seed)
     document = model(model=toy.unigram(rng))
     vocabulary = huggingface.read(json.dumps(document).encode(), "t.json")
     tokenizer = Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("t"))
     prepare = vocabulary.prepare
     assert prepare is not None
-    slow = Unigram(tokenizer.model, vocabulary.special["unk"], prepare["unknown_score"], prepare["byte_fallback"])
+    unknown = vocabulary.special["unk"]
+    slow = Unigram(tokenizer.model, unknown, prepare["unknown_score"], prepare["byte_fallback"])
+    second = fast.Unigram(tokenizer.model, unknown, prepare["unknown_score"], prepare["byte_fallback"])
+    scratch = _ffi.Scratch(second.model)
     for _ in range(6):
-        text = toy.text(rng, document)
-        assert slow.encode(text.encode()) == tokenizer.encode(text).tolist()
+        text = toy.text(rng, document) + rng.choice(["", "<unk>", "é<unk>ab<unk>x"])
+        expected = slow.encode(text.encode())
+        assert tokenizer.encode(text).tolist() == expected
+        assert second.encode(scratch, text.encode()) == expected
+        assert second.tokens(scratch, text.encode()) == slow.tokens(text.encode())
 
 
 # --------------------------------------------------------------------------------------------------- components ----
@@ -286,6 +293,13 @@ def test_clusters(seed: int) -> None:
     assert ours(text) == other(text)
 
 
+def test_a_long_conjunct_takes_linear_time() -> None:
+    """A consonant and viramas without another consonant were tried in n * n ways."""
+    ours, other = precompiled({"a": "b"})
+    for text in ["क" + "\u094d" * 100_000, ("क" + "\u094d" * 1000) * 100, "क" + "\u094d\u200d" * 50_000 + "ष"]:
+        assert ours(text + "a") == other(text + "a")
+
+
 def test_clusters_of_all_characters() -> None:
     rules = {"a": "b", "e": "é", "\u0301": "x", "❤": "h", "क": "k", "가": "g", "\u1161": "v"}
     ours, other = precompiled(rules)
@@ -325,6 +339,7 @@ def test_patterns_that_may_differ(pattern: str) -> None:
         patterns.read(Fields({"pattern": {"Regex": pattern}}, "t"))
 
 
+@example(text="0.01000000000000001000")  # zeros in front count for no digits
 @given(text=st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,2})?", fullmatch=True))
 def test_numbers(text: str) -> None:
     """A score is what serde_json reads, which may be a unit beside the nearest: it decides ties."""

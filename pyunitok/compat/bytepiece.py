@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -21,6 +20,7 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok import tokenizer as engine
 from pyunitok.vocab import bytepiece as format_
+from pyunitok.vocab import forms
 
 __version__ = "0.6.3"  # of what this stands in for
 _N_SPECIAL = len(format_.SPECIAL_PIECES)
@@ -38,7 +38,7 @@ def normalize(text: str, maxlen: int = 0, isolate_digits: bool = False) -> list[
     parts = rf"{other}{most}\n{newlines}|{other}{some}"
     if isolate_digits:
         parts = rf"\d|{parts}"
-    return [part.encode() for part in re.findall(parts, unicodedata.normalize("NFC", text))]
+    return [part.encode() for part in re.findall(parts, forms.normalize("NFC", text))]
 
 
 class Tokenizer:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok import _ffi
+from pyunitok.vocab import forms
 
 PREPARE = {"nfc": True}  # About.prepare of models whose texts go through here
 
@@ -20,7 +21,7 @@ def normalize(text: bytes) -> bytes:
     """The text in NFC, by this Python's Unicode version. O(n), but for what stands after one base character."""
     if _ffi.nfc_is_sure(text):
         return text
-    return _escape(unicodedata.normalize("NFC", _unescape(text)))
+    return _escape(forms.normalize("NFC", _unescape(text)))
 
 
 def _unescape(text: bytes) -> str:
@@ -41,7 +42,7 @@ def normalize_with_offsets(text: bytes) -> tuple[bytes, _ffi.Offsets, _ffi.Offse
     ends: list[int] = []
     at = 0
     for part in _parts(_unescape(text)):
-        source, result = _escape(part), _escape(unicodedata.normalize("NFC", part))
+        source, result = _escape(part), _escape(forms.normalize("NFC", part))
         if source == result:
             begins += range(at, at + len(source))
             ends += range(at + 1, at + len(source) + 1)

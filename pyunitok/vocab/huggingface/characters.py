@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from pyunitok.vocab import forms
 from pyunitok.vocab.huggingface import unicode_tables as tables
 
 
@@ -24,6 +24,11 @@ def bmp(table: str) -> str:
     items = [item.partition("-") for item in table.split()]
     kept = [(a, min(int(b or a, 16), 0xFFFF)) for a, _, b in items if int(a, 16) < 0x10000]
     return " ".join(f"{a}-{b:x}" for a, b in kept)
+
+
+def difference(table: str, other: str) -> str:
+    """The table without the characters of the other."""
+    return " ".join(f"{ord(c):x}" for c in sorted({*listed(table)} - {*listed(other)}))
 
 
 ASTRAL = re.compile("[\U00010000-\U0010ffff]")
@@ -70,7 +75,7 @@ def _inert(table: str) -> re.Pattern[str]:
 _INERT_BMP = bmp(tables.INERT)
 
 
-def normal_form(form: str) -> Callable[[str], str]:
+def normal_form(form: forms.Form) -> Callable[[str], str]:
     """unicodedata.normalize as tokenizers has it: characters that its Unicode does not know stay, and part the text."""
 
     def normalize(text: str) -> str:
@@ -78,8 +83,8 @@ def normal_form(form: str) -> Callable[[str], str]:
             return text
         parts = _inert(tables.INERT if ASTRAL.search(text) else _INERT_BMP).split(text)
         if len(parts) == 1:
-            return unicodedata.normalize(form, text)  # type: ignore[arg-type]
-        return "".join(p if k % 2 else unicodedata.normalize(form, p) for k, p in enumerate(parts))  # type: ignore[arg-type]
+            return forms.normalize(form, text)
+        return "".join(p if k % 2 else forms.normalize(form, p) for k, p in enumerate(parts))
 
     return normalize
 

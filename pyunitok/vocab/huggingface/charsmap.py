@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.vocab.huggingface import unicode_tables as tables
-from pyunitok.vocab.huggingface.characters import ASTRAL, bmp, members, members_of
+from pyunitok.vocab.huggingface.characters import ASTRAL, bmp, difference, members, members_of
 from pyunitok.vocab.huggingface.fields import Fields
 
 KEY_BYTES_MAX = 5  # longer ones never match here; sentencepiece has no such bound
@@ -40,9 +40,10 @@ def _cluster_patterns(up_to: int) -> tuple[re.Pattern[str], re.Pattern[str], re.
     syllable = f"[{vowel}]+|[{open_syllable}][{vowel}]*|[{members('ac00-d7a3')}]"
     hangul = f"[{lead}]*(?:{syllable})[{tail}]*|[{lead}]+|[{tail}]+"
     linker = inside(tables.LINKER)
-    between = inside(tables.CONJUNCT_EXTEND) + linker
+    extend_only = inside(difference(tables.CONJUNCT_EXTEND, tables.LINKER))
     consonant = f"[{inside(tables.CONSONANT)}]"
-    conjunct = f"{consonant}(?:[{between}]*[{linker}][{between}]*{consonant})*"
+    # The first linker is told apart, or n of them without a consonant behind them would be tried in n * n ways.
+    conjunct = f"{consonant}(?:[{extend_only}]*[{linker}][{extend_only}{linker}]*{consonant})*"
     picture = f"[{inside(tables.PICTOGRAPHIC)}]"
     pictures = f"{picture}(?:[{inside(tables.PICTOGRAPHIC_EXTEND)}]*\u200d{picture})*"
     core = f"{hangul}|{conjunct}|{pictures}|[^{control}{prepend}]"

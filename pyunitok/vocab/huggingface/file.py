@@ -161,6 +161,7 @@ def serde_float(text: str) -> float:
     match = _FLOAT.fullmatch(text)
     assert match is not None
     digits, exponent = match[2] + (match[3] or ""), int((match[4] or "0")[:9]) - len(match[3] or "")
+    digits = digits.lstrip("0") or "0"
     significand = int(digits[:20])
     n_digits = 20
     while significand > 0xFFFFFFFFFFFFFFFF or n_digits > len(digits):  # digits that no longer fit are left out

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from pyunitok.vocab.forms import Form
 from pyunitok.vocab.huggingface import charsmap, first, patterns
 from pyunitok.vocab.huggingface import unicode_tables as tables
 from pyunitok.vocab.huggingface.characters import WHITESPACE, lowercase, normal_form, remover
 from pyunitok.vocab.huggingface.fields import Fields, flatten
 
-FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+FORMS: dict[str, Form] = {"NFC": "NFC", "NFD": "NFD", "NFKC": "NFKC", "NFKD": "NFKD"}
 
 _NMT_REMOVED = [*range(0x01, 0x09), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F]
 _NMT_SPACES = [0x09, 0x0A, 0x0C, 0x0D, 0x1680, *range(0x200B, 0x2010), 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD]
@@ -44,7 +45,7 @@ def read(fields: Fields | None) -> list[Normalizer]:
 def _read_one(fields: Fields) -> Normalizer:
     kind = fields.string("type")
     if kind in FORMS:
-        form = normal_form(kind)
+        form = normal_form(FORMS[kind])
         return Normalizer(form, lambda text, new, n: first.composed(text, new, n, form))
     if kind == "Prepend":
         content = fields.string("prepend")

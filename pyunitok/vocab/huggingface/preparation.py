@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,15 @@ from pyunitok.vocab.huggingface.unigram import Unigram
 from pyunitok.vocab.vocabulary import About
 
 FORMAT = "huggingface 1"
-Part = bytes | int | list[int]  # a piece for the C side, an added token, ids that Python has found
+
+
+class Literal(NamedTuple):
+    """A piece that the model by itself gets wrong: see unigram.py."""
+
+    text: bytes
+
+
+Part = bytes | int | Literal  # a piece, an added token, or a piece for the second model
 
 
 class Preparation:
@@ -59,7 +68,6 @@ class Preparation:
         self._byte_fallback = bool(self._model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"])
         self._byte_fallback |= document.boolean("byte_fallback", False)
         self._unknown: bytes | None = None  # the text of the unknown piece, which C never finds
-        self._unigram: Unigram | None = None
         self._unknown_score = document.number("unknown_score")
         self._unknown_id = about.special.get("unk", -1)
         if self._model.info.kind == _ffi.KINDS["unigram"]:
@@ -138,8 +146,8 @@ class Preparation:
             for piece, begin, end in zip(pieces, bounds.tolist(), bounds[1:].tolist(), strict=False):
                 found = ids[begin:end].tolist()
                 is_unigram = self._model.info.kind == _ffi.KINDS["unigram"]
-                if is_unigram and (self._needs_reference(piece) or self._unknown_id in found):
-                    ret += self._reference().tokens(piece)
+                if is_unigram and (self._needs_second(piece) or self._unknown_id in found):
+                    ret += self.second.tokens(scratch.second, piece)
                 else:
                     ret += [(self._model.piece(id_) or b"").decode() for id_ in found]
         return ret
@@ -150,31 +158,28 @@ class Preparation:
     def _add(self, parts: list[Part], text: str, first: int) -> None:
         if self._splits_words and pretokenizers.SPACE not in text:
             joined = "".join([" " + word for word in pretokenizers.whitespace_split(text)]).encode()
-            if joined and not self._needs_reference(joined):
+            if joined and not self._needs_second(joined):
                 parts.append(joined)
                 return
         pieces = self.pieces(text, first)
         if self._is_joined and not self._is_reference:
             joined = "".join(pieces).encode()
-            if not self._needs_reference(joined):
-                parts.append(joined.replace(_SPACE, b" "))
+            if not self._needs_second(joined):
+                parts.append(self._for_c(joined))
                 return
         for piece in pieces:
             data = piece.encode()
             if self._known is not None:
                 self._known.check(piece)
-            if self._needs_reference(data):
-                parts.append(self._reference().encode(data))
-            else:
-                parts.append(self._for_c(data))
+            parts.append(Literal(data) if self._needs_second(data) else self._for_c(data))
 
-    def _needs_reference(self, data: bytes) -> bool:
+    def _needs_second(self, data: bytes) -> bool:
         return self._is_reference or (self._unknown is not None and self._unknown in data)
 
-    def _reference(self) -> Unigram:
-        if self._unigram is None:
-            self._unigram = Unigram(self._model, self._unknown_id, self._unknown_score, self._byte_fallback)
-        return self._unigram
+    @cached_property
+    def second(self) -> Unigram:
+        """Made when a text first needs it."""
+        return Unigram(self._model, self._unknown_id, self._unknown_score, self._byte_fallback)
 
     def encode(self, scratch: _ffi.Scratch, data: bytes, *, special: bool) -> Ids:
         """See Scratch.encode_text; of a scratch made for this model."""
@@ -239,11 +244,19 @@ def _no_sampling() -> UnitokError:
 class Scratch(_ffi.Scratch):
     """Encodes texts as tokenizers does: prepared, or as they are where the C side does all of it."""
 
-    __slots__ = ("_preparation",)
+    __slots__ = ("_preparation", "_second")
 
     def __init__(self, model: _ffi.Model, preparation: Preparation) -> None:
         super().__init__(model)
         self._preparation = preparation
+        self._second: _ffi.Scratch | None = None
+
+    @property
+    def second(self) -> _ffi.Scratch:
+        """For the second model."""
+        if self._second is None:
+            self._second = _ffi.Scratch(self._preparation.second.model)
+        return self._second
 
     def encode(self, text: bytes) -> Any:
         return self.encode_text(text, special=True)
@@ -267,7 +280,8 @@ class Scratch(_ffi.Scratch):
                 arrays.append(ids[bounds[at] : bounds[at + 1]])
                 at += 1
             else:
-                arrays.append(np.array([part] if isinstance(part, int) else part, ids.dtype))
+                found = [part] if isinstance(part, int) else self._preparation.second.encode(self.second, part.text)
+                arrays.append(np.array(found, ids.dtype))
         ret: Ids = np.concatenate(arrays)
         return ret
 

@@ -1,24 +1,34 @@
-"""Unigram as tokenizers has it, in plain Python: for the texts and models that the C side does not do as it does.
+"""Unigram as tokenizers has it, for the texts and models where the C model by itself does something else.
 
-The C side knows no unknown piece that stands in a text itself ("<unk>"), which tokenizers takes for a piece like any
-other, and joins with unknown characters beside it; nor what becomes of joined unknown characters that happen to be a
-piece.
+The C model never finds its unknown piece in a text. To tokenizers it is a piece like any other where it stands in a
+text ("<unk>"); it is then joined with the unknown characters beside it, and what is joined may happen to be a piece:
+
+    text             x <unk>é y        é is no piece
+    best path        x | <unk> | é | y
+    joined           x | <unk>é | y    unknown, or the bytes of <unk>é, or the piece <unk>é if there is one
+
+So there is a second C model here, in which the unknown piece has an id of its own and unknown characters stay apart;
+the joining is done in Python, where there is something to join.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
 
 from pyunitok import _ffi
+from pyunitok.vocab.vocabulary import BYTE, NORMAL, UNKNOWN
 
-UNKNOWN_PENALTY = 10.0
 # Up to these no joined unknown characters can be a piece: k of them score k (least - 10), a piece at least `least`, and
 # of paths with the same characters the piece's has the better score while (k - 1) least < 10 k.
 SCORE_MAX = 10.0
+_NOWHERE = b"\xff"  # what the unknown piece is called in the second model: no UTF-8 contains it
 
 
 def is_simple(pieces: Sequence[str], scores: Sequence[float], unknown: int, byte_fallback: bool) -> bool:
-    """Whether the C side does all texts right in which the unknown piece does not stand."""
+    """Whether the C model is right about all texts that do not contain the unknown piece."""
     content = pieces[unknown]
     if not content or not all(pieces) or min(scores) > SCORE_MAX:
         return False
@@ -27,74 +37,72 @@ def is_simple(pieces: Sequence[str], scores: Sequence[float], unknown: int, byte
 
 
 class Unigram:
+    """Encodes by the second model. Immutable; each thread brings a scratch."""
+
     def __init__(self, model: _ffi.Model, unknown: int, unknown_score: float, byte_fallback: bool) -> None:
-        ids, scores = model.scores()
-        order = ids.argsort()
-        self._unknown = unknown
-        self._scores: dict[bytes, tuple[int, float]] = {}
-        for id_, score in zip(ids[order].tolist(), scores[order].tolist(), strict=True):
-            piece = model.piece(id_)
-            if piece is not None and model.is_text(id_):
-                self._scores[piece] = id_, unknown_score if id_ == unknown else score
-        self._least = float(min(scores)) - UNKNOWN_PENALTY
-        self._longest = max(map(len, self._scores), default=0)
+        self._unknown, self._literal = unknown, int(model.info.n_ids)
+        self.model = self._second(model, unknown_score)
         names = [b"<0x%02X>" % byte for byte in range(256)] if byte_fallback else []
-        self._bytes = [self._scores[name][0] if name in self._scores else -1 for name in names]
+        self._bytes = [self.model.find(name) for name in names]
 
-    def encode(self, text: bytes) -> list[int]:
-        """The ids of a piece of UTF-8."""
-        return [id_ for part in self._parts(text) for id_ in self._ids(part)]
+    def _second(self, model: _ffi.Model, unknown_score: float) -> _ffi.Model:
+        spec = model.spec()
+        data, bounds, ids = spec["data"].tobytes(), spec["offsets"].tolist(), spec["ids"]
+        pieces = [data[begin:end] for begin, end in pairwise(bounds)]
+        matches = (spec["types"] == NORMAL) | (spec["types"] == BYTE)
+        kept = np.flatnonzero(matches & (ids != self._unknown)).tolist()
+        content = model.piece(self._unknown)
+        texts = [pieces[k] for k in kept] + [_NOWHERE] + [content] * (content is not None)
+        # Unknown characters score the least of all scores, minus 10: also of those that are not kept.
+        scores = [*spec["scores"][kept].tolist(), float(spec["scores"].min()), unknown_score]
+        types = [NORMAL] * len(kept) + [UNKNOWN, NORMAL]
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
+        return _ffi.Model.new(
+            np.frombuffer(b"".join(texts), np.uint8), offsets,
+            np.array([*ids[kept].tolist(), self._unknown, self._literal][: len(texts)], np.int64), kind="unigram",
+            flags=_ffi.MODEL_FLAGS["float64"], scores=np.array(scores[: len(texts)]),
+            types=np.array(types[: len(texts)], np.uint8), eod_id=None,
+        )  # fmt: skip
 
-    def tokens(self, text: bytes) -> list[str]:
-        """The same as they are shown: the characters themselves, but for those that become bytes."""
-        ret: list[str] = []
-        for part in self._parts(text):
-            is_spelled = part not in self._scores and self._bytes and min(self._bytes[byte] for byte in part) >= 0
-            ret += [f"<0x{byte:02X}>" for byte in part] if is_spelled else [part.decode()]
+    def encode(self, scratch: _ffi.Scratch, text: bytes) -> list[int]:
+        """The ids of a piece of UTF-8; `scratch` is for `model`."""
+        spans = scratch.encode_spans(text)
+        ret: list[int] = []
+        ids, done = spans[:, 0], 0
+        for first, last in self._unknowns(ids):
+            ret += ids[done:first].tolist()
+            ret += self._ids(text[spans[first, 1] : spans[last, 2]])
+            done = last + 1
+        ret += ids[done:].tolist()
         return ret
 
-    def _parts(self, text: bytes) -> list[bytes]:
-        best: list[tuple[float, int, int] | None] = [(0.0, 0, 0)] + [None] * len(text)  # sum, where it begins, id
-        for begin in range(len(text)):
-            here = best[begin]
-            if text[begin] & 0xC0 == 0x80 or here is None:
-                continue
-            n_char = 1 if text[begin] < 0xC0 else 2 if text[begin] < 0xE0 else 3 if text[begin] < 0xF0 else 4
-            has_single = False
-            for end in range(begin + 1, min(begin + self._longest, len(text)) + 1):
-                found = self._scores.get(text[begin:end])
-                if found is not None:
-                    has_single |= end - begin == n_char
-                    _improve(best, end, found[1] + here[0], begin, found[0])
-            if not has_single:
-                _improve(best, begin + n_char, self._least + here[0], begin, self._unknown)
-        return self._path(text, best)
-
-    def _path(self, text: bytes, best: list[tuple[float, int, int] | None]) -> list[bytes]:
-        """The pieces, with adjacent unknowns joined."""
-        ret: list[bytes] = []
-        end, joining = len(text), False
-        while end:
-            node = best[end]
-            assert node is not None
-            _, begin, id_ = node
-            if id_ == self._unknown and joining:
-                ret[-1] = text[begin:end] + ret[-1]
+    def tokens(self, scratch: _ffi.Scratch, text: bytes) -> list[str]:
+        """The same as they are shown: the characters themselves, but for those that become bytes."""
+        spans = scratch.encode_spans(text)
+        begins, ends = spans[:, 1].tolist(), spans[:, 2].tolist()
+        ret, done = [], 0
+        for first, last in self._unknowns(spans[:, 0]):
+            ret += [text[begins[k] : ends[k]].decode() for k in range(done, first)]
+            part = text[begins[first] : ends[last]]
+            if self.model.find(part) < 0 and self._can_spell(part):
+                ret += [f"<0x{byte:02X}>" for byte in part]
             else:
-                ret.append(text[begin:end])
-            joining = id_ == self._unknown
-            end = begin
-        return ret[::-1]
+                ret.append(part.decode())
+            done = last + 1
+        return ret + [text[begins[k] : ends[k]].decode() for k in range(done, len(begins))]
+
+    def _unknowns(self, ids: _ffi.Offsets) -> Iterator[tuple[int, int]]:
+        """The first and the last of every run of unknowns."""
+        is_unknown = np.concatenate(([False], (ids == self._unknown) | (ids == self._literal), [False]))
+        edges = np.flatnonzero(is_unknown[1:] != is_unknown[:-1]).tolist()
+        return ((first, end - 1) for first, end in zip(edges[::2], edges[1::2], strict=True))
 
     def _ids(self, part: bytes) -> list[int]:
-        found = self._scores.get(part)
-        if found is not None:
-            return [found[0]]
-        ids = [self._bytes[byte] for byte in part] if self._bytes else [-1]
-        return ids if min(ids) >= 0 else [self._unknown]
+        id_ = self.model.find(part)
+        if id_ >= 0:
+            return [self._unknown if id_ == self._literal else id_]
+        return [self._bytes[byte] for byte in part] if self._can_spell(part) else [self._unknown]
 
-
-def _improve(best: list[tuple[float, int, int] | None], end: int, score: float, begin: int, id_: int) -> None:
-    old = best[end]
-    if old is None or score > old[0]:
-        best[end] = score, begin, id_
+    def _can_spell(self, part: bytes) -> bool:
+        return bool(self._bytes) and min(self._bytes[byte] for byte in part) >= 0
