@@ -15,7 +15,7 @@ from pyunitok.errors import (
 )
 
 if TYPE_CHECKING:
-    from pyunitok.index.search import Index, open_index
+    from pyunitok.index.opened import Index, open_index
     from pyunitok.packed import Packed
     from pyunitok.tokenizer import Tokenizer
     from pyunitok.tokens.array import TokenArray, open
@@ -41,8 +41,8 @@ __all__ = [
 
 # numpy and the C library are imported when first used: `pyunitok --help` needs neither.
 _LAZY = {
-    "Index": "index.search", "Packed": "packed", "Tokenizer": "tokenizer", "TokenArray": "tokens.array",
-    "open": "tokens.array", "open_index": "index.search",
+    "Index": "index.opened", "Packed": "packed", "Tokenizer": "tokenizer", "TokenArray": "tokens.array",
+    "open": "tokens.array", "open_index": "index.opened",
 }  # fmt: skip
 
 

@@ -76,10 +76,11 @@ class Shard:
         )
         return lo, hi
 
-    def tokens_of(self, ids: Any, n: int) -> tuple[int, int]:
-        """The interval of one sequence, a C array of n uint16."""
-        bounds = ffi.new("int64_t[4]", [0, n, 0, 0])
-        lib.unitok_search_tokens(self.handle, ids, bounds, bounds + 1, 1, bounds + 2, bounds + 3)
+    def tokens_of(self, ids: U16) -> tuple[int, int]:
+        """The interval of one sequence, contiguous."""
+        bounds = ffi.new("int64_t[4]", [0, len(ids), 0, 0])
+        data = ffi.from_buffer("uint16_t[]", ids)
+        lib.unitok_search_tokens(self.handle, data, bounds, bounds + 1, 1, bounds + 2, bounds + 3)
         return bounds[2], bounds[3]
 
     def next(self, lo: int, hi: int, depth: int) -> tuple[U16, Offsets]:

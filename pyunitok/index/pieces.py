@@ -20,6 +20,7 @@ class PieceTables:
 
     texts         list[bytes]: what each id is in the text that is searched; b"" for ids that no text matches (eod,
                   control symbols, unknown characters)
+    lengths       uint32[65536]: len(texts[id])
     sizes         uint32[65536]: how many bytes each id adds to a decoded document; more than len(texts[id]) only for
                   unknown characters
     drops_space   uint8[65536]: 1 where the id begins with a space that decoding drops at the start of a document
@@ -33,6 +34,8 @@ class PieceTables:
         n = len(self.texts)
         self.drops_space = np.zeros(N_IDS, np.uint8)
         self.drops_space[:n] = _dropping(tokenizer, self.texts)
+        self.lengths = np.zeros(N_IDS, np.uint32)
+        self.lengths[:n] = [len(text) for text in self.texts]
         self.sizes = np.zeros(N_IDS, np.uint32)
         self.sizes[:n] = [len(text) or _decoded_size(tokenizer, id_) for id_, text in enumerate(self.texts)]
         offsets = np.zeros(n + 1, np.int64)

@@ -15,7 +15,7 @@ from pyunitok import _ffi_search
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.hits import Count, Found, Hit, Hits, Int64s, Places, shuffled
 from pyunitok.index.pieces import PieceTables
-from pyunitok.index.shard import OpenIndex, Shard, open_shards
+from pyunitok.index.shard import OpenIndex, Shard
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
@@ -212,7 +212,7 @@ class TextSearch:
         else:
             found = self.find_all(text, max_work=max_work)
             total, approx = found.total, found.approx
-        places = _page(found, limit, offset, order, seed)
+        places = page_of(found, limit, offset, order, seed)
         return self.hits_at(places, len(text), total, approx)
 
     def find_all(self, query: Text, *, max_hits: int = MAX_RUNS, max_work: int | None = None) -> Found:
@@ -233,9 +233,9 @@ class TextSearch:
         for number in np.unique(places.shards).tolist():
             mask = places.shards == number
             documents[mask], begins[mask] = self._bytes_at(number, places.tokens[mask], places.skips[mask])
-        return Hits(
-            places.shards, places.tokens, places.skips, documents, begins, begins + n_bytes, total, approx
-        )
+        ends = begins + n_bytes
+        begins = np.maximum(begins, 0)  # -1: tokens from the start of a document, whose first space is dropped
+        return Hits(places.shards, places.tokens, places.skips, documents, begins, ends, total, approx)
 
     def _documents_at(self, number: int, tokens: Int64s) -> Int64s:
         """int64[n]: the documents of tokens of a shard, numbered in the shard."""
@@ -352,21 +352,6 @@ class TextSearch:
         return ret
 
 
-class Index(TextSearch):
-    """An open index. Make it with open_index()."""
-
-
-def open_index(folder: str | Path, *, model: Any = None, max_work: int = MAX_WORK) -> Index:
-    """Open what `pyunitok index` made. Everything is mapped into memory; nothing is read before it is used.
-
-    model     a Tokenizer or the path of its file, instead of the one that the token files name
-    max_work  where a search gives up and says `approx`: about a nanosecond a unit, for one query in one shard
-
-    OutputError where the folder holds no index, or one that is damaged or does not fit its token files.
-    """
-    return Index(open_shards(folder, model=model), max_work=max_work)
-
-
 def _c_shard(shard: Shard, eod: int | None, folder: Path) -> _ffi_search.Shard:
     try:
         return _ffi_search.Shard(
@@ -377,7 +362,8 @@ def _c_shard(shard: Shard, eod: int | None, folder: Path) -> _ffi_search.Shard:
         raise OutputError(f"{folder}: shard {shard.number}: {error}") from None
 
 
-def _page(found: Found, limit: int, offset: int, order: str, seed: int) -> Places:
+def page_of(found: Found, limit: int, offset: int, order: str, seed: int) -> Places:
+    """Where occurrences number offset to offset + limit - 1 are, in one of ORDERS."""
     numbers = np.arange(offset, max(offset, min(offset + limit, found.total)), dtype=np.int64)
     if order == "text":
         return found.first_in_text(offset, len(numbers))

@@ -9,7 +9,7 @@ import numpy as np
 
 import pyunitok
 from pyunitok import Tokenizer
-from pyunitok.index import search
+from pyunitok.index import opened
 from pyunitok.index.manifest import IndexedFile, IndexManifest, ShardRecord
 from pyunitok.index.order import byte_rank
 from pyunitok.index.shard import OpenIndex, Shard
@@ -23,7 +23,7 @@ def encode(tokenizer: Tokenizer, documents: list[bytes]) -> list[list[int]]:
 
 def make(
     folder: Path, tokenizer: Tokenizer, files: list[list[list[int]]], *, eod: int | None, order: str = "bytes",
-    left: bool = True, documents_a_shard: int = 1 << 30, inputs: Any = None, index: type[Any] = search.Index,
+    left: bool = True, documents_a_shard: int = 1 << 30, inputs: Any = None, index: type[Any] = opened.Index,
 ) -> Any:  # fmt: skip
     """An open Index over token files of these documents of ids."""
     rank = byte_rank(tokenizer) if order == "bytes" else None

@@ -1,0 +1,49 @@
+"""Index and open_index(): an index of token files, opened for questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pyunitok.errors import LimitError
+from pyunitok.index.hits import Count
+from pyunitok.index.overlap import Overlaps
+from pyunitok.index.search import MAX_WORK, Text
+from pyunitok.index.sequences import Query
+from pyunitok.index.shard import open_shards
+
+
+class Index(Overlaps):
+    """An open index. Make it with open_index(); safe to use from several threads.
+
+    About text, whatever the tokens (search.py): count, count_batch, find, context, documents, by_source, next, previous
+    About tokens (sequences.py): count_tokens, find_tokens, next, previous, prob, infgram_prob, infgram_next, ngrams,
+        sample, count(all_of=)
+    Texts against the corpus (overlap.py): overlap, spans
+    Itself: n_tokens, n_documents, text_bytes, source, metadata, tokenizer
+    """
+
+    def count(
+        self, query: Text | None = None, *, all_of: Sequence[Sequence[Query]] | None = None, within: int | None = None,
+        max_work: int | None = None,
+    ) -> Count:  # fmt: skip
+        """How often a text occurs: see TextSearch.count. Or, with all_of, how often several things occur together: see
+        TokenSearch.count_all_of."""
+        if (query is None) == (all_of is None) or (within is not None and all_of is None):
+            raise LimitError("count takes a text, or all_of= and maybe within=")
+        if all_of is not None:
+            return self.count_all_of(all_of, within)
+        assert query is not None
+        return super().count(query, max_work=max_work)
+
+
+def open_index(folder: str | Path, *, model: Any = None, max_work: int = MAX_WORK) -> Index:
+    """Open what `pyunitok index` made. Everything is mapped into memory; nothing is read before it is used.
+
+    model     a Tokenizer or the path of its file, instead of the one that the token files name
+    max_work  where a search gives up and says `approx`: about a nanosecond a unit, for one query in one shard
+
+    OutputError where the folder holds no index, or one that is damaged or does not fit its token files.
+    """
+    return Index(open_shards(folder, model=model), max_work=max_work)

@@ -1,0 +1,333 @@
+"""The part of Index that answers about sequences of tokens: counts, neighbours, probabilities, n-grams, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pyunitok import _ffi_search
+from pyunitok.errors import LimitError
+from pyunitok.index.hits import Count, Found, Hits, Int64s, shuffled
+from pyunitok.index.search import MAX_SCANNED, Order, Text, TextSearch, page_of
+from pyunitok.packed import Packed, as_bytes
+from pyunitok.tokenizer import as_ids
+
+U16 = np.ndarray[Any, np.dtype[np.uint16]]
+Query = Text | Sequence[int] | U16
+
+MAX_CONTEXT = 256  # tokens of a prompt that an ∞-gram looks back
+SUFFIXES_A_STEP = 1 << 22  # of ngrams, between two looks at the keyboard
+NGRAM_ROOM = 1 << 16
+
+
+@dataclass
+class Distribution:
+    """What stands next to a query, most frequent first.
+
+    texts   list[bytes]: b"" is the end (or the start) of a document
+    ids     uint16[n], where the query was tokens; None where it was text
+    counts  int64[n]
+    total   the sum of all counts, also of those that a limit left out
+    approx  True: from a sample of the occurrences; counts are scaled
+    """
+
+    texts: list[bytes]
+    ids: U16 | None
+    counts: Int64s
+    total: int
+    approx: bool = False
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def first(self, limit: int | None) -> Distribution:
+        """The most frequent ones."""
+        ids = None if self.ids is None else self.ids[:limit]
+        return replace(self, texts=self.texts[:limit], ids=ids, counts=self.counts[:limit])
+
+
+@dataclass(frozen=True)
+class Probability:
+    """p = count / total: how often the token follows the last `context` tokens of the prompt, and how often these are
+    followed by any. p is nan where total is 0."""
+
+    p: float
+    count: int
+    total: int
+    context: int
+
+
+@dataclass
+class Ngrams:
+    """Sequences of n tokens, most frequent first: uint16[k, n] and int64[k]."""
+
+    ids: np.ndarray[Any, np.dtype[np.uint16]]
+    counts: Int64s
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+class TokenSearch(TextSearch):
+    """Queries are sequences of ids, or text, which the model encodes first; next and previous take text as it is.
+    Sequences may hold the eod of the token files; where these have none, sequences run on into the next document."""
+
+    def ids(self, query: Query) -> U16:
+        """uint16[n]: the tokens of a query. IdError for ids that do not fit."""
+        if isinstance(query, str | bytes):
+            return self.tokenizer.encode(as_bytes(query)).astype(np.uint16)
+        return np.ascontiguousarray(as_ids(query, np.dtype(np.uint16)), np.uint16)
+
+    # ------------------------------------------------------------------------------------------ counting, finding ---
+
+    def count_tokens(self, query: Query) -> int:
+        """How often a sequence of tokens occurs. The empty one: as often as there are tokens. Some µs a shard."""
+        ids = self.ids(query)
+        return sum(hi - lo for lo, hi in (shard.tokens_of(ids) for shard in self.c))
+
+    def count_tokens_batch(self, queries: Iterable[Query] | Packed) -> Int64s:
+        """int64[n]: how often each of many sequences occurs; a Packed of uint16, or sequences. About 2 µs each."""
+        packed = self._packed(queries)
+        return self._count_windows(packed.data, packed.offsets[:-1].copy(), packed.offsets[1:].copy())
+
+    def _packed(self, queries: Iterable[Query] | Packed) -> Packed:
+        if isinstance(queries, Packed):
+            if queries.data.dtype != np.uint16:
+                raise TypeError(f"expected a Packed of uint16, not of {queries.data.dtype}")
+            return queries
+        items = [self.ids(query) for query in queries]
+        offsets = np.cumsum([0, *map(len, items)], dtype=np.int64)
+        return Packed(np.concatenate([*items, np.empty(0, np.uint16)]), offsets)
+
+    def _count_windows(self, ids: U16, begins: Int64s, ends: Int64s) -> Int64s:
+        """int64[n]: how often ids[begins[k]:ends[k]] occurs."""
+        counts = np.zeros(len(begins), np.int64)
+        for shard in self.c:
+            lo, hi = shard.tokens(ids, begins, ends)
+            counts += hi - lo
+        return counts
+
+    def find_tokens(
+        self, query: Query, limit: int = 10, offset: int = 0, order: Order = "rank", seed: int = 0
+    ) -> Hits:
+        """Like find, of a sequence of tokens."""
+        self._check_page(limit, offset, order)
+        ids = self.ids(query)
+        found = self._found(ids)
+        n_bytes = int(self.tables.sizes[ids].sum())
+        return self.hits_at(page_of(found, limit, offset, order, seed), n_bytes, found.total)
+
+    def _found(self, ids: U16) -> Found:
+        runs = [np.array([(*shard.tokens_of(ids), 0, 0)], _ffi_search.RUN) for shard in self.c]
+        return Found(runs, [shard.sa for shard in self.shards])
+
+    def count_all_of(self, all_of: Sequence[Sequence[Query]], within: int | None = None) -> Count:
+        """In how many places one of each clause occurs together: of the clause that occurs least, the occurrences that
+        have all others in their document, beginning at most `within` tokens before or behind.
+
+        all_of  clauses: [["cat", "dog"], ["house"]] is (cat or dog) and house. A term is text, found wherever it is,
+                or a sequence of ids
+
+        Looks at all occurrences of every term: 8 bytes of memory each.
+        """
+        if not all_of or not all(all_of):
+            raise LimitError("all_of takes at least one clause, each of at least one term")
+        approx, clauses = False, []
+        for clause in all_of:
+            terms = [self.find_all(t) if isinstance(t, str | bytes) else self._found(self.ids(t)) for t in clause]
+            approx |= any(term.approx for term in terms)
+            clauses.append(terms)
+        clauses.sort(key=lambda terms: sum(term.total for term in terms))
+        return Count(sum(self._together(number, clauses, within) for number in range(len(self.shards))), approx)
+
+    def _together(self, number: int, clauses: list[list[Found]], within: int | None) -> int:
+        """count_all_of in one shard."""
+        places = []
+        for terms in clauses:
+            parts = [tokens for term in terms for tokens, _ in term.chunks(number)]
+            places.append(np.sort(np.concatenate([*parts, np.empty(0, np.int64)])))
+        rare, reach = places[0], np.iinfo(np.int64).max if within is None else within
+        documents = self._documents_at(number, rare)
+        good = np.ones(len(rare), np.bool_)
+        for others in places[1:]:
+            if not len(others):
+                return 0
+            at = np.searchsorted(others, rare)
+            near = np.zeros(len(rare), np.bool_)
+            for side in (np.minimum(at, len(others) - 1), np.maximum(at - 1, 0)):
+                near |= (np.abs(others[side] - rare) <= reach) & (self._documents_at(number, others[side]) == documents)
+            good &= near
+        return int(np.count_nonzero(good))
+
+    # ---------------------------------------------------------------------------------------------------- next to ---
+
+    def next(self, query: Query, limit: int | None = None) -> Distribution:
+        """What follows a query. Of ids: the next tokens, exactly, in O(distinct tokens). Of text: the rest of the token
+        that it ends in, or else the next token; of more than a million occurrences a sample is looked at."""
+        if isinstance(query, str | bytes):
+            return self._around(as_bytes(query), self._behind).first(limit)
+        ids = self.ids(query)
+        counts = np.zeros(65536, np.int64)
+        for shard in self.c:
+            tokens, n = shard.next(*shard.tokens_of(ids), len(ids))
+            counts[tokens] += n
+        return self._distribution(counts).first(limit)
+
+    def previous(self, query: Query, limit: int | None = None) -> Distribution:
+        """What comes before a query, like next. Of ids: O(occurrences), fast where the index has the column `left`."""
+        if isinstance(query, str | bytes):
+            return self._around(as_bytes(query), self._before).first(limit)
+        ids = self.ids(query)
+        counts = np.zeros(65536, np.int64)
+        for shard in self.c:
+            shard.previous(*shard.tokens_of(ids), counts)
+        return self._distribution(counts).first(limit)
+
+    def _distribution(self, counts: Int64s) -> Distribution:
+        found = np.flatnonzero(counts)
+        ids: U16 = found[np.argsort(-counts[found], kind="stable")].astype(np.uint16)
+        texts = [self._decoded(id_) for id_ in ids.tolist()]
+        return Distribution(texts, ids, counts[ids], int(counts.sum()))
+
+    def _around(self, text: bytes, side: Callable[[int, Int64s, Int64s, int], Int64s]) -> Distribution:
+        found = self.find_all(text)
+        n = min(found.total, MAX_SCANNED)
+        numbers = np.arange(n, dtype=np.int64)
+        places = found.places(shuffled(numbers, found.total, 0) if n < found.total else numbers)
+        sums: dict[bytes, int] = {}
+        for number in np.unique(places.shards).tolist():
+            mask = places.shards == number
+            keys = side(number, places.tokens[mask], places.skips[mask], len(text))
+            for (id_, begin, end), count in _counted(keys):
+                item = self._decoded(id_)[begin : end or None] if id_ >= 0 else b""
+                sums[item] = sums.get(item, 0) + count
+        items = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))
+        scale = found.total / n if n else 1
+        counts = np.array([round(count * scale) for _, count in items], np.int64)
+        return Distribution([item for item, _ in items], None, counts, found.total, found.approx or n < found.total)
+
+    def _behind(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
+        """int64[n, 3]: for each hit an id, and what part of it follows the hit; id -1 for the end of the document."""
+        shard, tables = self.shards[number], self.tables
+        last, used = self.c[number].ends_of(tables.c, tokens, skips, n_bytes)
+        ends = shard.ends[self._documents_at(number, tokens)].astype(np.int64) - shard.begin - (self.eod is not None)
+        is_done = used >= tables.lengths[shard.ids[last]]
+        at = last + is_done
+        ids = shard.ids[np.minimum(at, len(shard) - 1)].astype(np.int64)
+        ids[at >= ends] = -1
+        begins = np.where(is_done, 0, used)
+        return np.stack((ids, begins, np.zeros_like(ids)), axis=1)
+
+    def _before(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
+        """The same for what is before the hit."""
+        shard = self.shards[number]
+        firsts = self._document_begins(number, self._documents_at(number, tokens))
+        at = tokens - (skips == 0)
+        ids = shard.ids[np.maximum(at, 0)].astype(np.int64)
+        begins = ((at == firsts) & (self.tables.drops_space[ids] == 1)).astype(np.int64)
+        ids[(at < firsts) | ((skips > 0) & (begins == skips))] = -1
+        return np.stack((ids, begins, skips), axis=1)
+
+    # ----------------------------------------------------------------------------------------------- probabilities ---
+
+    def prob(self, prompt: Query, token: int) -> Probability:
+        """How often `token` follows the prompt."""
+        ids = self.ids(prompt)
+        return self._probability(ids, token, len(ids))
+
+    def infgram_prob(self, prompt: Query, token: int) -> Probability:
+        """Like prob, behind the longest end of the prompt that occurs with anything behind it (an ∞-gram)."""
+        ids = self.ids(prompt)
+        return self._probability(ids, token, self.longest_context(ids))
+
+    def infgram_next(self, prompt: Query, limit: int | None = None) -> tuple[int, Distribution]:
+        """(tokens of context, what follows): like next, behind the longest end of the prompt that has something
+        behind it."""
+        ids = self.ids(prompt)
+        n = self.longest_context(ids)
+        return n, self.next(ids[len(ids) - n :], limit)
+
+    def _probability(self, ids: U16, token: int, context: int) -> Probability:
+        suffix = ids[len(ids) - context :]
+        total = self._followed(suffix)
+        count = self.count_tokens(np.append(suffix, self.ids([token])))
+        return Probability(count / total if total else float("nan"), count, total, context)
+
+    def _followed(self, ids: U16) -> int:
+        """How often a sequence occurs with a token behind it: not at the very end of a shard."""
+        at_end = sum(len(s.ids) >= len(ids) > 0 and np.array_equal(s.ids[-len(ids) :], ids) for s in self.shards)
+        return self.count_tokens(ids) - at_end
+
+    def longest_context(self, prompt: Query) -> int:
+        """How many tokens of the prompt's end, at most 256, occur together with a token behind them."""
+        ids = self.ids(prompt)
+        n = min(len(ids), MAX_CONTEXT)
+        begins = np.arange(len(ids) - 1, len(ids) - 1 - n, -1, dtype=np.int64)
+        counts = self._count_windows(ids, begins, np.full(n, len(ids), np.int64))
+        best = int(np.count_nonzero(counts))  # shorter ends occur wherever longer ones do
+        while best and not self._followed(ids[len(ids) - best :]):
+            best -= 1
+        return best
+
+    def sample(self, prompt: Query, n: int = 20, *, context: int = MAX_CONTEXT, seed: int = 0) -> U16:
+        """uint16[at most n]: tokens drawn one by one, each as the corpus continues the longest end of what precedes it
+        that occurs, at most `context` tokens. Stops after an eod."""
+        rng = np.random.default_rng(seed)
+        ids = self.ids(prompt)
+        begin = len(ids)
+        for _ in range(n):
+            tail = ids[max(0, len(ids) - context) :]
+            tail = tail[len(tail) - self.longest_context(tail) :]
+            spans = [shard.tokens_of(tail) for shard in self.c]
+            found = Found([np.array([(*span, 0, 0)], _ffi_search.RUN) for span in spans], [s.sa for s in self.shards])
+            while found.total:  # one that is not at the very end of a shard: there is such
+                place = found.places(rng.integers(0, found.total, 1))
+                shard, at = self.shards[int(place.shards[0])], int(place.tokens[0]) + len(tail)
+                if at < len(shard):
+                    ids = np.append(ids, shard.ids[at])
+                    break
+            if not found.total or ids[-1] == self.eod:
+                break
+        return ids[begin:]
+
+    # ----------------------------------------------------------------------------------------------------- n-grams ---
+
+    def ngrams(
+        self, n: int, min_count: int = 2, limit: int | None = None, *,
+        on_progress: Callable[[float], None] | None = None,
+    ) -> Ngrams:  # fmt: skip
+        """All sequences of n tokens within documents that occur at least min_count times. One scan of the suffix
+        arrays, tens of millions of suffixes a second; the result is held in memory."""
+        if n < 1 or min_count < 1:
+            raise LimitError(f"n and min_count are at least 1, unlike {n} and {min_count}")
+        least = -(-min_count // max(1, len(self.c)))  # one shard has at least its share
+        parts = [np.empty((0, n), np.uint16)]
+        for number, shard in enumerate(self.shards):
+            at = 0
+            while at < len(shard):
+                at, positions, _ = self.c[number].ngrams(n, least, at, SUFFIXES_A_STEP, NGRAM_ROOM)
+                grams = shard.ids[positions.astype(np.int64)[:, None] + np.arange(n)]
+                parts.append(grams if self.eod is None else grams[(grams != self.eod).all(axis=1)])
+                if on_progress:
+                    on_progress((number + at / len(shard)) / len(self.shards))
+        grams = np.concatenate(parts)
+        if len(self.shards) > 1:
+            grams = np.unique(grams, axis=0)
+        begins = np.arange(len(grams), dtype=np.int64) * n
+        counts = self._count_windows(np.ascontiguousarray(grams).reshape(-1), begins, begins + n)
+        order = np.argsort(-counts, kind="stable")
+        order = order[counts[order] >= min_count][:limit]
+        return Ngrams(grams[order], counts[order])
+
+
+def _counted(keys: Int64s) -> list[tuple[tuple[int, int, int], int]]:
+    """Distinct rows of int64[n, 3] and how often each is there."""
+    packed = ((keys[:, 0] + 1) << 46) | (keys[:, 1] << 23) | keys[:, 2]
+    values, counts = np.unique(packed, return_counts=True)
+    mask = (1 << 23) - 1
+    rows = zip((values >> 46).tolist(), (values >> 23 & mask).tolist(), (values & mask).tolist(), strict=True)
+    return [((a - 1, b, c), n) for (a, b, c), n in zip(rows, counts.tolist(), strict=True)]
+
