@@ -20,7 +20,8 @@ from pyunitok.train.specs import Specs, parse_arguments
 
 KINDS = ["bpe", "word", "char"]
 LANGUAGES = """The cat sat on the mat, and 12 cats sat on 345 mats. It's a cat's life! Das Mädchen
-läuft über die Straße. 東京都に行きました。ひらがなとカタカナー、漢字。 кошка сидела на ковре 1999 года قطة على السجادة\t two  spaces
+läuft über die Straße. 東京都に行きました。ひらがなとカタカナー、漢字。 кошка сидела
+на ковре 1999 года قطة على السجادة\t two  spaces
 def f(x): return x[0]  # e\u0301te\u0301 中国的猫坐在垫子上,它很高兴。"""
 
 
