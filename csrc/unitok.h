@@ -602,6 +602,8 @@ enum unitok_rule_flags {
 typedef struct unitok_rules unitok_rules;
 int32_t unitok_rules_new(int32_t flags, int32_t max_chars, unitok_rules **ret, unitok_error *error);
 void unitok_rules_free(unitok_rules *rules);
+/* Whether these bytes may be a piece; 0 if they are invalid UTF-8. */
+int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);
 
 /* Counts byte strings of at most UNITOK_KEY_MAX_BYTES; an ordered one is a list that merges nothing. One thread at a time. */
 typedef struct unitok_counter unitok_counter;
@@ -670,11 +672,16 @@ void unitok_segmenter_get_stats(const unitok_segmenter *segmenter, unitok_segmen
 int32_t unitok_units_count_chars(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
                                  uint64_t *by_char, unitok_error *error);
 
+enum unitok_fold {
+    UNITOK_FOLD_WHOLE = 0, /* units stay whole; what follows an 0xFF is replaced, too */
+    UNITOK_FOLD_CUT = 1,   /* units are cut at what no piece can hold, which is left out */
+    UNITOK_FOLD_STRIP = 2  /* units end at an 0xFF */
+};
+
 /* Replaces every character c with keep[c] == 0 by U+2585 and counts the units anew in `counter`: keep[0..0x10FFFF], or NULL
- * to keep all. is_cut: units are cut at what no piece can hold, which is left out; else they stay whole, and what
- * follows an 0xFF is replaced, too. */
+ * to keep all. Units of count 0 are left out. */
 int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
-                          const uint8_t *keep, int32_t is_cut, unitok_counter *counter, unitok_error *error);
+                          const uint8_t *keep, int32_t fold, unitok_counter *counter, unitok_error *error);
 
 /* shares[i] = log(counts[i]) - log(sum), in float32 throughout. */
 void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *shares);
@@ -694,3 +701,83 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *trainer, int64_t n_pieces, u
  * copies nothing if that is over capacity. */
 int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *trainer, int64_t begin, int64_t end, uint8_t *data,
                                   int64_t capacity, int64_t *offsets, uint64_t *counts);
+
+/* The strings that a Unigram model starts from: all that repeat in the units and may be pieces of two characters or more,
+ * each with how often it occurs, counted in `counter`; the units are copied. See csrc/train/seeds.c.
+ *   is_compatible   those of sentencepiece 0.2.3, from units that carry what follows them (UNITOK_SEGMENT_FOLLOWERS)
+ * Call step until progress is 1. Memory: 9 bytes a byte of units. */
+typedef struct unitok_seeds unitok_seeds;
+int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
+                         int64_t n_units, int32_t is_compatible, unitok_counter *counter, unitok_seeds **ret,
+                         unitok_error *error);
+int32_t unitok_seeds_step(unitok_seeds *seeds, int64_t budget, unitok_error *error);
+double unitok_seeds_progress(const unitok_seeds *seeds);
+int64_t unitok_seeds_memory_bytes(const unitok_seeds *seeds);
+void unitok_seeds_free(unitok_seeds *seeds);
+
+/* The pieces of a Unigram model in training, sorted by bytes, none empty, none twice: at most 2^23 - 2. Piece i of the list has
+ * number i in all arrays below. Immutable; shared by threads. */
+typedef struct unitok_lexicon unitok_lexicon;
+int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, unitok_lexicon **ret,
+                           unitok_error *error);
+int64_t unitok_lexicon_memory_bytes(const unitok_lexicon *lexicon);
+void unitok_lexicon_free(unitok_lexicon *lexicon);
+
+/* Memory for one thread's lattices; NULL when memory is short. */
+typedef struct unitok_lattice unitok_lattice;
+unitok_lattice *unitok_lattice_new(void);
+void unitok_lattice_free(unitok_lattice *lattice);
+
+/* The functions below take arrays by piece: alive[i] is 1 for pieces of the model, scores[i] their logarithms, p[i] their
+ * probabilities (0 for others). A character that no piece covers alone is unknown and has a score of its own. Units and
+ * pieces must be valid UTF-8. They return an enum unitok_status: OK, or MEMORY, after which the sums are of no use. */
+
+/* Adds to expected[i], in multiples of 1 / unit, how often piece i is expected in the units over all ways to make them up.
+ * The sums do not depend on the order of calls. *ret_log_likelihood is added to. */
+int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive, const double *p,
+                              double p_unknown, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
+                              int64_t n_units, double unit, uint64_t *expected, double *ret_log_likelihood);
+
+/* The same in float32 logarithms, as sentencepiece 0.2.3 does it with one thread, to the last bit. unknown_piece: which piece
+ * unknown characters are counted for, or -1. */
+int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                    const float *scores, float unknown_score, int64_t unknown_piece, const uint8_t *data,
+                                    const int64_t *offsets, const uint64_t *counts, int64_t n_units, float *expected);
+
+/* New scores from expected counts; pieces below min_count (0.5) are no longer alive. The sum goes in `order`, which has the
+ * numbers of the n pieces that are alive. */
+void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, int64_t n, uint8_t *alive, float *scores);
+enum unitok_prior {
+    UNITOK_PRIOR_DIGAMMA = 0, /* exp(digamma(count)): takes about a half from every count, so that rare pieces fade */
+    UNITOK_PRIOR_NONE = 1     /* plain shares */
+};
+void unitok_unigram_maximize_f64(const double *expected, int64_t n, double min_count, int32_t prior, uint8_t *alive,
+                                 double *scores);
+
+/* paths: adds to used[i] how often piece i is in the best paths of the units; *ret_score and *ret_tokens are added to.
+ * losses: of pieces begin..end-1 of the list (data, offsets), what the likelihood loses without the piece, given used[] and
+ * its sum: -infinity if it is not used or is worth less than its parts, +infinity if nothing can take its place.
+ * parts: of how many pieces the best path through piece i without itself is made: 0 if there is none, -1 if it is worth more
+ * than the piece. */
+int32_t unitok_unigram_paths_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                const float *scores, float unknown_score, int64_t unknown_piece, const uint8_t *data,
+                                const int64_t *offsets, const uint64_t *counts, int64_t n_units, float *used,
+                                double *ret_score, int64_t *ret_tokens);
+int32_t unitok_unigram_losses_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                 const float *scores, float unknown_score, int64_t unknown_piece, const uint8_t *data,
+                                 const int64_t *offsets, int64_t begin, int64_t end, const float *used, float sum,
+                                 float *losses);
+int32_t unitok_unigram_parts_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                      const float *scores, float unknown_score, const uint8_t *data,
+                                      const int64_t *offsets, int64_t begin, int64_t end, int32_t *parts);
+int32_t unitok_unigram_paths_f64(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                const double *scores, double unknown_score, int64_t unknown_piece, const uint8_t *data,
+                                const int64_t *offsets, const uint64_t *counts, int64_t n_units, double *used,
+                                double *ret_score, int64_t *ret_tokens);
+int32_t unitok_unigram_losses_f64(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                 const double *scores, double unknown_score, int64_t unknown_piece, const uint8_t *data,
+                                 const int64_t *offsets, int64_t begin, int64_t end, const double *used, double sum,
+                                 double *losses);
+int32_t unitok_unigram_parts_f64(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                      const double *scores, double unknown_score, const uint8_t *data,
+                                      const int64_t *offsets, int64_t begin, int64_t end, int32_t *parts);

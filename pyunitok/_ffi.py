@@ -69,8 +69,8 @@ def check(status: int, error: Any) -> None:
 
 _POINTERS = {
     np.dtype(np.uint8): "uint8_t[]", np.dtype(np.uint16): "uint16_t[]", np.dtype(np.uint32): "uint32_t[]",
-    np.dtype(np.uint64): "uint64_t[]", np.dtype(np.int64): "int64_t[]", np.dtype(np.float32): "float[]",
-    np.dtype(np.float64): "double[]",
+    np.dtype(np.uint64): "uint64_t[]", np.dtype(np.int64): "int64_t[]", np.dtype(np.int32): "int32_t[]",
+    np.dtype(np.float32): "float[]", np.dtype(np.float64): "double[]",
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from pyunitok.errors import TrainingError
 from pyunitok.train import native
 from pyunitok.train.specs import Specs, parse_arguments
 
-KINDS = ["bpe", "word", "char"]
+KINDS = ["unigram", "bpe", "word", "char"]
 LANGUAGES = """The cat sat on the mat, and 12 cats sat on 345 mats. It's a cat's life! Das Mädchen
 läuft über die Straße. 東京都に行きました。ひらがなとカタカナー、漢字。 кошка сидела
 на ковре 1999 года قطة على السجادة\t two  spaces

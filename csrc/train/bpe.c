@@ -5,8 +5,7 @@
  *
  *     slots   0 | 'l' 'o' 'w' | 0 | [lo] TAIL|2 'w' 'e' 'r' | 0 |           ids are symbol + 1
  *
- * Units are laid out with the largest counts first, so the count of the unit that a slot belongs to is found among few
- * levels: level k covers the slots below level_end[k].
+ * Units are laid out with the largest counts first, so that a slot gives the count of its unit: see levels.h.
  *
  * A pair of symbols is born either at the start or while one of its two symbols is made, and at no other time; so all its
  * positions are known then and are stored together. Later merges only make positions stale, which shows when they are
@@ -23,6 +22,7 @@
 #include "ground/error.h"
 #include "ground/packed.h"
 #include "train/bpe_pairs.h"
+#include "train/levels.h"
 #include "train/rules.h"
 
 #define TAIL UINT32_C(0x80000000)
@@ -49,9 +49,7 @@ struct unitok_bpe_trainer {
     const unitok_rules *rules;
     uint32_t *slots;
     int64_t n_slots;
-    int64_t *level_end; /* [0..n_levels-1], increasing; level_count decreasing */
-    uint64_t *level_count;
-    int64_t n_levels;
+    levels levels;
 
     symbol *symbols;
     int64_t n_symbols, symbols_room;
@@ -195,20 +193,6 @@ static uint32_t pair_of(unitok_bpe_trainer *t, uint32_t left, uint32_t right)
     return index;
 }
 
-INLINE uint64_t count_at(const unitok_bpe_trainer *t, uint32_t slot)
-{
-    int64_t last = t->n_levels - 1, k = last;
-    while (k > 0 && k > last - 8 && slot < t->level_end[k - 1]) k--;
-    if (k == 0 || slot >= t->level_end[k - 1]) return t->level_count[k];
-    int64_t low = 0, high = k - 1; /* the first level whose end is beyond the slot */
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (slot < t->level_end[middle]) high = middle;
-        else low = middle + 1;
-    }
-    return t->level_count[low];
-}
-
 /* Notes that (left, right) begins at `slot`. */
 static int add_event(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint32_t slot, uint64_t count)
 {
@@ -265,7 +249,7 @@ static int merge(unitok_bpe_trainer *t, uint32_t best, uint32_t made)
         uint32_t slot = positions[i], before_slot;
         if (i + 8 < n) PREFETCH(&t->slots[positions[i + 8]]);
         if (t->slots[slot] != left + 1 || t->slots[slot + n_left] != right + 1) continue;
-        uint64_t count = count_at(t, slot);
+        uint64_t count = levels_count(&t->levels, slot);
         uint32_t before = symbol_before(t, slot, &before_slot), after = t->slots[slot + n_all];
         if (before) lower(t, before - 1, left, best, count);
         if (after) lower(t, right, after - 1, best, count);
@@ -280,40 +264,6 @@ static int merge(unitok_bpe_trainer *t, uint32_t best, uint32_t made)
 }
 
 /* ------------------------------------------------------------------------------------------------- Set-up ---- */
-
-/* The units' numbers, largest counts first; units of one count stay in their order. */
-static int64_t *order_by_count(const uint64_t *counts, int64_t n)
-{
-    int64_t *order = mem_alloc((size_t)(2 * n + 1) * sizeof *order), *spare = order + n;
-    if (!order) return NULL;
-    for (int64_t i = 0; i < n; i++) order[i] = i;
-    uint64_t all = 0;
-    for (int64_t i = 0; i < n; i++) all |= counts[i];
-    for (int shift = 0; shift < 64 && all >> shift; shift += 8) { /* radix, from the lowest byte */
-        int64_t begins[257] = {0};
-        for (int64_t i = 0; i < n; i++) begins[256 - (counts[i] >> shift & 0xFF)]++;
-        for (int k = 0; k < 256; k++) begins[k + 1] += begins[k];
-        for (int64_t i = 0; i < n; i++) spare[begins[255 - (counts[order[i]] >> shift & 0xFF)]++] = order[i];
-        memcpy(order, spare, (size_t)n * sizeof *order);
-    }
-    return order;
-}
-
-static int add_level(unitok_bpe_trainer *t, uint64_t count, int64_t *room)
-{
-    if (t->n_levels && t->level_count[t->n_levels - 1] == count) return 1;
-    if (t->n_levels == *room) {
-        int64_t wanted = *room * 2 + 64;
-        int64_t *ends = mem_realloc(t->level_end, (size_t)wanted * sizeof *ends);
-        if (ends) t->level_end = ends;
-        uint64_t *all = ends ? mem_realloc(t->level_count, (size_t)wanted * sizeof *all) : NULL;
-        if (!all) return 0;
-        t->level_count = all;
-        *room = wanted;
-    }
-    t->level_count[t->n_levels++] = count;
-    return 1;
-}
 
 /* Writes a unit's characters as slots. ids: the symbol of each code point + 1, 0: none yet. */
 static int lay_out(unitok_bpe_trainer *t, const uint8_t *unit, int64_t n_bytes, uint32_t *ids)
@@ -341,7 +291,7 @@ static int count_pairs(unitok_bpe_trainer *t)
         if (index == NO_PAIR) return 0;
         pair *p = &t->pairs.pairs[index];
         if (p->is_dead) continue;
-        p->count += count_at(t, (uint32_t)slot);
+        p->count += levels_count(&t->levels, slot);
         p->n_positions++;
     }
     for (uint32_t i = 0; i < t->pairs.n; i++) {
@@ -363,17 +313,16 @@ static int count_pairs(unitok_bpe_trainer *t)
 static int set_up(unitok_bpe_trainer *t, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
                   int64_t n_units, int64_t n_chars)
 {
-    int64_t levels_room = 0;
     uint32_t *ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *ids);
-    int64_t *order = order_by_count(counts, n_units);
+    int64_t *order = levels_order(counts, n_units);
     t->slots = mem_alloc((size_t)(n_chars + n_units + 2) * sizeof *t->slots);
     int ok = ids && order && t->slots && pair_table_init(&t->pairs) && piece_set_init(&t->made);
     if (ok) t->slots[t->n_slots++] = 0;
     for (int64_t i = 0; i < n_units && ok; i++) {
         int64_t unit = order[i];
-        ok = add_level(t, counts[unit], &levels_room) &&
+        ok = levels_open(&t->levels, counts[unit]) &&
              lay_out(t, data + offsets[unit], offsets[unit + 1] - offsets[unit], ids);
-        if (ok) t->level_end[t->n_levels - 1] = t->n_slots;
+        if (ok) t->levels.end[t->levels.n - 1] = t->n_slots;
     }
     mem_free(ids);
     mem_free(order);
@@ -408,8 +357,7 @@ void unitok_bpe_trainer_free(unitok_bpe_trainer *t)
 {
     if (!t) return;
     mem_free(t->slots);
-    mem_free(t->level_end);
-    mem_free(t->level_count);
+    levels_free(&t->levels);
     mem_free(t->symbols);
     mem_free(t->bytes);
     mem_free(t->piece);

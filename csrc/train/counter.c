@@ -173,6 +173,17 @@ int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes
     return counter->n++;
 }
 
+int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes)
+{
+    uint32_t hash = hash_of(key, n_bytes), mask = (UINT32_C(1) << counter->bits) - 1;
+    for (uint32_t at = hash; counter->slots[at & mask]; at++) {
+        const struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
+        if (entry->hash == hash && entry->n_bytes == n_bytes && memcmp(entry->key, key, (size_t)n_bytes) == 0)
+            return entry - counter->entries;
+    }
+    return -1;
+}
+
 int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
                            int64_t n_keys, unitok_error *error)
 {

@@ -65,6 +65,11 @@ int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes
     return n_chars > 0;
 }
 
+int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
+{
+    return utf8_is_valid(piece, n_bytes) && rules_allow(rules, piece, n_bytes);
+}
+
 int rules_cut(const unitok_rules *rules, uint32_t a, uint32_t b)
 {
     int32_t flags = rules->flags;

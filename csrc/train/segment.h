@@ -44,3 +44,13 @@ struct unitok_segmenter {
     int64_t n_ends, ends_room;
     unitok_segment_stats stats;
 };
+
+/* Where the unit itself ends: at the follower mark, if there is one. */
+INLINE int64_t unit_bytes(const uint8_t *unit, int64_t n_bytes)
+{
+    const uint8_t *mark = n_bytes ? memchr(unit, FOLLOWER_MARK, (size_t)n_bytes) : NULL;
+    return mark ? mark - unit : n_bytes;
+}
+
+/* NULL, or what is wrong with a packed list of units: its offsets, or UTF-8. */
+const char *check_units(const uint8_t *data, const int64_t *offsets, int64_t n_units);

@@ -9,14 +9,7 @@
 #include "train/rules.h"
 #include "train/segment.h"
 
-/* Where the unit itself ends: at the follower mark, if there is one. */
-static int64_t unit_bytes(const uint8_t *unit, int64_t n_bytes)
-{
-    const uint8_t *mark = n_bytes ? memchr(unit, FOLLOWER_MARK, (size_t)n_bytes) : NULL;
-    return mark ? mark - unit : n_bytes;
-}
-
-static const char *check_units(const uint8_t *data, const int64_t *offsets, int64_t n_units)
+const char *check_units(const uint8_t *data, const int64_t *offsets, int64_t n_units)
 {
     const char *problem = check_offsets(offsets, n_units);
     for (int64_t i = 0; i < n_units && !problem; i++) {
@@ -71,7 +64,7 @@ static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_b
 }
 
 int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
-                          const uint8_t *keep, int32_t is_cut, unitok_counter *counter, unitok_error *error)
+                          const uint8_t *keep, int32_t fold, unitok_counter *counter, unitok_error *error)
 {
     const char *problem = check_units(data, offsets, n_units);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
@@ -82,14 +75,15 @@ int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uin
     if (!buffer) return fail_memory(error);
     int ok = 1;
     for (int64_t i = 0; i < n_units && ok; i++) {
+        if (counts[i] == 0) continue;
         const uint8_t *unit = data + offsets[i];
         int64_t n_all = offsets[i + 1] - offsets[i], n_unit = unit_bytes(unit, n_all);
         int64_t n = replace_rare(unit, n_unit, keep, buffer);
-        if (is_cut) {
+        if (fold == UNITOK_FOLD_CUT) {
             ok = count_parts(counter, buffer, n, counts[i]);
             continue;
         }
-        if (n_unit < n_all) { /* the mark, maybe a NUL, and at most one character */
+        if (n_unit < n_all && fold == UNITOK_FOLD_WHOLE) { /* the mark, maybe a NUL, and at most one character */
             int64_t n_kept = n_unit + 1 < n_all && unit[n_unit + 1] == 0 ? 2 : 1;
             memcpy(buffer + n, unit + n_unit, (size_t)n_kept);
             n += n_kept;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyunitok.errors import TrainingError
 from pyunitok.train.specs import Specs
-from pyunitok.vocab.sentencepiece import BYTE, CONTROL, UNKNOWN, USER_DEFINED
+from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, USER_DEFINED
 
 SPACE = "\u2581".encode()
 BYTE_PIECES = [b"<0x%02X>" % byte for byte in range(256)]

@@ -9,7 +9,7 @@ from pyunitok.errors import TrainingError
 from pyunitok.train.checks import MetaPieces
 from pyunitok.train.specs import Specs
 from pyunitok.vocab import sentencepiece_proto
-from pyunitok.vocab.sentencepiece import NORMAL
+from pyunitok.vocab.vocabulary import NORMAL
 
 Piece = tuple[bytes, float]
 

@@ -69,6 +69,11 @@ class Rules:
         self.handle: Any = ffi.gc(ret[0], lib.unitok_rules_free, CODE_POINTS)
 
 
+def allowed(rules: Rules, piece: bytes) -> bool:
+    """Whether these bytes may be a piece."""
+    return bool(lib.unitok_rules_allow(rules.handle, piece, len(piece)))
+
+
 class Counter:
     """Counts byte strings, 64 bits wide; ordered: a list that merges nothing. For one thread at a time."""
 
@@ -195,12 +200,17 @@ def count_chars(units: Units) -> Counts:
     return by_char
 
 
-def fold(units: Units, keep: Bytes | None, *, is_cut: bool, counter: Counter) -> None:
+FOLD_WHOLE: int = lib.UNITOK_FOLD_WHOLE
+FOLD_CUT: int = lib.UNITOK_FOLD_CUT
+FOLD_STRIP: int = lib.UNITOK_FOLD_STRIP
+
+
+def fold(units: Units, keep: Bytes | None, how: int, counter: Counter) -> None:
     """Count the units in `counter` with characters c of keep[c] == 0 replaced by U+2585; see unitok_units_fold."""
     error = ffi.new("unitok_error *")
     status = lib.unitok_units_fold(
         pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units),
-        ffi.NULL if keep is None else pointer(keep), is_cut, counter.handle, error,
+        ffi.NULL if keep is None else pointer(keep), how, counter.handle, error,
     )  # fmt: skip
     check(status, error)
 
@@ -249,3 +259,137 @@ class BpeTrainer:
             self.handle, 0, n, pointer(data), len(data), pointer(offsets), pointer(counts)
         )
         return Units(data, offsets, counts)
+
+
+class Seeds:
+    """The strings that repeat in units, counted in `counter`; see unitok_seeds in csrc/unitok.h."""
+
+    def __init__(self, rules: Rules, units: Units, counter: Counter, *, compat: bool) -> None:
+        ret, error = ffi.new("unitok_seeds **"), ffi.new("unitok_error *")
+        status = lib.unitok_seeds_new(
+            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), compat,
+            counter.handle, ret, error,
+        )  # fmt: skip
+        check(status, error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_seeds_free)
+        self._keep = (rules, counter)
+
+    def step(self, budget: int = 1 << 22) -> float:
+        """Work on for a while; how much is done, 1 when all is."""
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_seeds_step(self.handle, budget, error), error)
+        return float(lib.unitok_seeds_progress(self.handle))
+
+
+Floats = np.ndarray[Any, np.dtype[np.float32]]
+Doubles = np.ndarray[Any, np.dtype[np.float64]]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def _enough(status: int) -> None:
+    if status:
+        raise MemoryError("not enough memory for a lattice")
+
+
+class Lattice:
+    """Memory for one thread's lattices."""
+
+    def __init__(self) -> None:
+        handle = lib.unitok_lattice_new()
+        if handle == ffi.NULL:
+            raise MemoryError("not enough memory for a lattice")
+        self.handle: Any = ffi.gc(handle, lib.unitok_lattice_free)
+
+
+class Lexicon:
+    """The pieces of a Unigram model in training, by their bytes; its arrays go by their numbers. See csrc/unitok.h.
+
+    pieces  sorted by bytes, none twice; their counts are of no meaning here
+    """
+
+    def __init__(self, pieces: Units) -> None:
+        ret, error = ffi.new("unitok_lexicon **"), ffi.new("unitok_error *")
+        check(lib.unitok_lexicon_new(pointer(pieces.data), pointer(pieces.offsets), len(pieces), ret, error), error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_lexicon_free, int(lib.unitok_lexicon_memory_bytes(ret[0])))
+        self.pieces = pieces
+
+    def expect(
+        self, lattice: Lattice, alive: Bytes, p: Doubles, p_unknown: float, units: Units, begin: int, end: int,
+        unit: float, expected: Counts,
+    ) -> float:  # fmt: skip
+        """Add to `expected` for units begin..end-1; their log-likelihood."""
+        total = ffi.new("double *")
+        _enough(
+            lib.unitok_unigram_expect(
+                self.handle, lattice.handle, pointer(alive), pointer(p), p_unknown, pointer(units.data),
+                pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin, unit, pointer(expected), total,
+            )
+        )  # fmt: skip
+        return float(total[0])
+
+    def expect_exact(
+        self, lattice: Lattice, alive: Bytes, scores: Floats, unknown_score: float, unknown_piece: int, units: Units,
+        begin: int, end: int, expected: Floats,
+    ) -> None:  # fmt: skip
+        """Like expect, as sentencepiece."""
+        _enough(
+            lib.unitok_unigram_expect_exact(
+                self.handle, lattice.handle, pointer(alive), pointer(scores), unknown_score, unknown_piece,
+                pointer(units.data), pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin,
+                pointer(expected),
+            )
+        )  # fmt: skip
+
+    def paths(
+        self, lattice: Lattice, alive: Bytes, scores: Floats | Doubles, unknown_score: float, unknown_piece: int,
+        units: Units, begin: int, end: int, used: Floats | Doubles,
+    ) -> tuple[float, int]:  # fmt: skip
+        """Add to `used` the pieces of the best paths of units begin..end-1; (their score, their number)."""
+        function = lib.unitok_unigram_paths_f32 if scores.dtype == np.float32 else lib.unitok_unigram_paths_f64
+        score, tokens = ffi.new("double *"), ffi.new("int64_t *")
+        _enough(
+            function(
+                self.handle, lattice.handle, pointer(alive), pointer(scores), unknown_score, unknown_piece,
+                pointer(units.data), pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin,
+                pointer(used), score, tokens,
+            )
+        )  # fmt: skip
+        return float(score[0]), int(tokens[0])
+
+    def losses(
+        self, lattice: Lattice, alive: Bytes, scores: Floats | Doubles, unknown_score: float, unknown_piece: int,
+        begin: int, end: int, used: Floats | Doubles, total: float, losses: Floats | Doubles,
+    ) -> None:  # fmt: skip
+        """What the likelihood loses without each of the pieces begin..end-1."""
+        function = lib.unitok_unigram_losses_f32 if scores.dtype == np.float32 else lib.unitok_unigram_losses_f64
+        _enough(
+            function(
+                self.handle, lattice.handle, pointer(alive), pointer(scores), unknown_score, unknown_piece,
+                pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end, pointer(used), total,
+                pointer(losses),
+            )
+        )  # fmt: skip
+
+    def parts(
+        self, lattice: Lattice, alive: Bytes, scores: Floats | Doubles, unknown_score: float, begin: int, end: int,
+        parts: np.ndarray[Any, np.dtype[np.int32]],
+    ) -> None:  # fmt: skip
+        """Of how many pieces the best path through each of the pieces begin..end-1 is made without itself."""
+        function = lib.unitok_unigram_parts_f32 if scores.dtype == np.float32 else lib.unitok_unigram_parts_f64
+        _enough(
+            function(
+                self.handle, lattice.handle, pointer(alive), pointer(scores), unknown_score,
+                pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end, pointer(parts),
+            )
+        )  # fmt: skip
+
+
+def maximize_exact(expected: Floats, order: Numbers, alive: Bytes, scores: Floats) -> None:
+    """New scores from expected counts, as sentencepiece; pieces below 0.5 are no longer alive."""
+    lib.unitok_unigram_maximize_f32(pointer(expected), pointer(order), len(order), pointer(alive), pointer(scores))
+
+
+def maximize(expected: Doubles, min_count: float, prior: str, alive: Bytes, scores: Doubles) -> None:
+    """New scores from expected counts; pieces below min_count are no longer alive."""
+    number = lib.UNITOK_PRIOR_DIGAMMA if prior == "digamma" else lib.UNITOK_PRIOR_NONE
+    lib.unitok_unigram_maximize_f64(pointer(expected), len(expected), min_count, number, pointer(alive), pointer(scores))

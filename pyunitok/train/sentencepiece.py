@@ -14,7 +14,7 @@ import numpy as np
 
 from pyunitok.errors import ModelFormatError, TrainingError
 from pyunitok.train import alphabet as alphabets
-from pyunitok.train import checks, lines, merging, modelfile, native, normalization
+from pyunitok.train import checks, lines, merging, modelfile, native, normalization, seeding, unigram_exact
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.lines import Batch
 from pyunitok.train.modelfile import Piece
@@ -59,7 +59,8 @@ class Job:
         if specs.kind in ("unigram", "bpe"):
             alphabets.check_room(chosen, len(meta), specs.trainer)
         n_pieces = specs.trainer.vocab_size - len(meta)
-        pieces = {"bpe": self._bpe, "char": self._char, "word": self._word}[specs.kind](units, chosen, n_pieces)
+        trainers = {"unigram": self._unigram, "bpe": self._bpe, "char": self._char, "word": self._word}
+        pieces = trainers[specs.kind](units, chosen, n_pieces)
         if specs.trainer.use_all_vocab:
             specs.trainer.vocab_size = len(pieces) + len(meta)
         return modelfile.assemble(specs, meta, pieces)
@@ -81,7 +82,10 @@ class Job:
         """The units of all lines."""
         spec, normalizer = self.specs.trainer, normalization.normalizer(self.specs)
         tsv = spec.input_format == b"tsv"
-        flags = native.TSV * tsv | native.CUT * (self.specs.kind != "word")
+        exact = self.compat and self.specs.kind == "unigram"
+        flags = native.TSV * tsv | native.CUT * (self.specs.kind != "word" and not exact)
+        flags |= native.FOLLOWERS * exact
+        counter = Counter(ordered=exact and not spec.split_by_whitespace)
         batches, whole = self._sampled(batches, whole, tsv)
         symbols, delimiter = meta.symbols(), spec.pretokenization_delimiter
         if self.pretokenizer is not None:
@@ -91,10 +95,10 @@ class Job:
                 chosen, normalizer, symbols, self.pretokenizer, tsv=tsv, may_differ=self.may_differ
             )
             flags |= native.WHOLE
-            segmenter = Segmenter(None, self.rules(), Counter(), flags=flags, max_line_bytes=(1 << 28) - 1)
+            segmenter = Segmenter(None, self.rules(), counter, flags=flags, max_line_bytes=(1 << 28) - 1)
         else:
             segmenter = Segmenter(
-                normalizer, self.rules(), Counter(), flags=flags | native.WHOLE * whole,
+                normalizer, self.rules(), counter, flags=flags | native.WHOLE * whole,
                 max_line_bytes=min(spec.max_sentence_length, (1 << 28) - 1), symbols=symbols, delimiter=delimiter,
             )  # fmt: skip
         for data, offsets in batches:
@@ -103,9 +107,9 @@ class Job:
             except ModelFormatError as error:
                 raise TrainingError(str(error)) from None
             self.progress("count", segmenter.stats().n_bytes, 0)
+        segmenter.finish()
         self.stats = segmenter.stats()
-        segmenter.counter.sort()
-        return segmenter.counter.export()
+        return counter.export()
 
     def _sampled(self, batches: Iterable[Batch], whole: bool, tsv: bool) -> tuple[Iterable[Batch], bool]:
         spec = self.specs.trainer
@@ -120,16 +124,35 @@ class Job:
 
     # ------------------------------------------------------------------------------------------------ Trainers ----
 
-    def _fold(self, units: Units, chosen: Alphabet, *, is_cut: bool) -> Units:
-        counter = Counter()
-        native.fold(units, chosen.keep, is_cut=is_cut, counter=counter)
-        counter.sort()
+    def _fold(self, units: Units, chosen: Alphabet, how: int, *, ordered: bool = False) -> Units:
+        """Sorted by bytes, unless ordered."""
+        counter = Counter(ordered=ordered)
+        native.fold(units, chosen.keep, how, counter)
+        if not ordered:
+            counter.sort()
         return counter.export()
+
+    def _unigram(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
+        spec, rules = self.specs.trainer, self.rules()
+        ordered = not spec.split_by_whitespace
+        followed = self._fold(units, chosen, native.FOLD_WHOLE, ordered=ordered)
+        units = self._fold(followed, chosen, native.FOLD_STRIP, ordered=ordered)
+        seeds, values, order = seeding.ranked(
+            rules, followed, native.count_chars(units), spec, compat=True, progress=self.progress
+        )
+        del followed
+        scores = np.empty(len(values), np.float32)
+        scores[order] = unigram_exact.initial_scores(values[order])
+        if not ordered:
+            units = units.take(np.argsort(-units.counts.astype(np.int64), kind="stable"))
+        trainer = unigram_exact.ExactTrainer(seeds, scores, order, units, self.progress)
+        trainer.train(spec.vocab_size, spec.shrinking_factor, spec.num_sub_iterations)
+        return unigram_exact.finalize(trainer.pieces(), trainer.min_score, chosen, n_pieces)
 
     def _bpe(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
         auto = self.specs.trainer.auto_character_coverage
         return merging.train(
-            self.rules(), self._fold(units, chosen, is_cut=True), n_pieces, chosen, min_count=0 if self.compat else 2,
+            self.rules(), self._fold(units, chosen, native.FOLD_CUT), n_pieces, chosen, min_count=0 if self.compat else 2,
             by_char=native.count_chars(units) if auto else None,
             progress=lambda done, total: self.progress("merge", done, total),
         )  # fmt: skip
@@ -138,7 +161,7 @@ class Job:
         return self._by_share(chosen.pieces(), np.array(list(chosen.required.values()), np.uint64), n_pieces)
 
     def _word(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
-        folded = self._fold(units, chosen, is_cut=False)  # sorted by bytes
+        folded = self._fold(units, chosen, native.FOLD_WHOLE)  # sorted by bytes
         folded = folded.take(np.argsort(-folded.counts.astype(np.int64), kind="stable"))
         return self._by_share(folded.items(), folded.counts, n_pieces)
 

@@ -1,0 +1,46 @@
+/* levels.c - ordering units by their counts: see levels.h */
+
+#include "train/levels.h"
+
+#include "ground/alloc.h"
+
+int64_t *levels_order(const uint64_t *counts, int64_t n)
+{
+    int64_t *order = mem_alloc((size_t)(2 * n + 1) * sizeof *order), *spare = order + n;
+    if (!order) return NULL;
+    uint64_t all = 0;
+    for (int64_t i = 0; i < n; i++) {
+        order[i] = i;
+        all |= counts[i];
+    }
+    for (int shift = 0; shift < 64 && all >> shift; shift += 8) { /* radix sort, from the lowest byte */
+        int64_t begins[257] = {0};
+        for (int64_t i = 0; i < n; i++) begins[256 - (counts[i] >> shift & 0xFF)]++;
+        for (int k = 0; k < 256; k++) begins[k + 1] += begins[k];
+        for (int64_t i = 0; i < n; i++) spare[begins[255 - (counts[order[i]] >> shift & 0xFF)]++] = order[i];
+        memcpy(order, spare, (size_t)n * sizeof *order);
+    }
+    return order;
+}
+
+int levels_open(levels *l, uint64_t count)
+{
+    if (l->n && l->count[l->n - 1] == count) return 1;
+    if (l->n == l->room) {
+        int64_t room = l->room * 2 + 64;
+        int64_t *end = mem_realloc(l->end, (size_t)room * sizeof *end);
+        if (end) l->end = end;
+        uint64_t *all = end ? mem_realloc(l->count, (size_t)room * sizeof *all) : NULL;
+        if (!all) return 0;
+        l->count = all;
+        l->room = room;
+    }
+    l->count[l->n++] = count;
+    return 1;
+}
+
+void levels_free(levels *l)
+{
+    mem_free(l->end);
+    mem_free(l->count);
+}

@@ -1,0 +1,38 @@
+/* levels.h - units laid end to end with the largest counts first, so that a place in the text gives the count of its unit
+ *
+ * Units of one count form a level; there are few levels, and most places lie in the last ones:
+ *
+ *     text    | count 9120 | count 8001 | ...  | all of count 2 ............ | all of count 1 ................... |
+ *     end[]                ^            ^                                    ^                                    ^
+ */
+#pragma once
+
+#include "ground/common.h"
+
+typedef struct levels {
+    int64_t *end;    /* [0..n-1]: where the level ends in the text, increasing */
+    uint64_t *count; /* [0..n-1]: decreasing */
+    int64_t n, room;
+} levels;
+
+/* The numbers 0..n-1 by descending counts, equal ones in their order: the caller frees it; NULL when memory is short. */
+int64_t *levels_order(const uint64_t *counts, int64_t n);
+
+/* Opens the level of a unit to be laid out, if its count is new; 0 when memory is short. Then set end[n - 1]. */
+int levels_open(levels *l, uint64_t count);
+void levels_free(levels *l);
+
+/* The count of the unit that holds `place`, which lies in some level. */
+INLINE uint64_t levels_count(const levels *l, int64_t place)
+{
+    int64_t last = l->n - 1, k = last;
+    while (k > 0 && k > last - 8 && place < l->end[k - 1]) k--;
+    if (k == 0 || place >= l->end[k - 1]) return l->count[k];
+    int64_t low = 0, high = k - 1; /* the first level whose end is beyond the place */
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (place < l->end[middle]) high = middle;
+        else low = middle + 1;
+    }
+    return l->count[low];
+}

@@ -1,0 +1,136 @@
+/* unigram_template.h - lattices, best paths and the loss of a piece, for scores of one type; unigram.c includes it twice
+ *
+ *   REAL     float or double
+ *   NAME(x)  x with a suffix for the type
+ *
+ * With float everything is computed in sentencepiece's order, so that ties and rounding come out as there.
+ */
+
+typedef struct NAME(cell) {
+    REAL best; /* the score of the best path to here */
+    uint32_t from, piece;
+    uint32_t has_path;
+} NAME(cell);
+
+/* The best path through the lattice, without edges of piece `without`: its cells. Of paths of the same score the one that
+ * leaves its last position first is kept: the longest last piece. */
+static NAME(cell) *NAME(best_path)(unitok_lattice *lattice, const REAL *scores, REAL unknown_score, int64_t n_bytes,
+                                   uint32_t without)
+{
+    NAME(cell) *cells = lattice->cells;
+    for (int64_t i = 0; i <= n_bytes; i++) cells[i].has_path = 0;
+    cells[0].best = 0;
+    cells[0].has_path = 1;
+    for (int64_t at = 0; at < n_bytes; at++) {
+        if (!cells[at].has_path) continue;
+        REAL sum = cells[at].best;
+        for (uint32_t k = lattice->first[at]; k < lattice->first[at + 1]; k++) {
+            edge e = lattice->edges[k];
+            if (e.piece == without && e.piece != EDGE_UNKNOWN) continue;
+            REAL score = sum + (e.piece == EDGE_UNKNOWN ? unknown_score : scores[e.piece]);
+            NAME(cell) *cell = &cells[e.end];
+            if (cell->has_path && !(score > cell->best)) continue;
+            *cell = (NAME(cell)){score, (uint32_t)at, e.piece, 1};
+        }
+    }
+    return cells;
+}
+
+int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                   const REAL *scores, REAL unknown_score, int64_t unknown_piece, const uint8_t *data,
+                                   const int64_t *offsets, const uint64_t *counts, int64_t n_units, REAL *used,
+                                   double *ret_score, int64_t *ret_tokens)
+{
+    double total = 0;
+    int64_t n_tokens = 0;
+    for (int64_t i = 0; i < n_units; i++) {
+        int64_t n_bytes = offsets[i + 1] - offsets[i];
+        if (n_bytes == 0) continue;
+        if (!lattice_fill(lattice, lexicon, alive, data + offsets[i], n_bytes)) return UNITOK_ERROR_MEMORY;
+        NAME(cell) *cells = NAME(best_path)(lattice, scores, unknown_score, n_bytes, EDGE_UNKNOWN);
+        total += (double)cells[n_bytes].best * (double)counts[i];
+        for (int64_t at = n_bytes; at > 0; at = cells[at].from) {
+            uint32_t piece = cells[at].piece;
+            n_tokens += (int64_t)counts[i];
+            if (piece != EDGE_UNKNOWN) used[piece] += (REAL)counts[i];
+            else if (unknown_piece >= 0) used[unknown_piece] += (REAL)counts[i];
+        }
+    }
+    *ret_score += total;
+    *ret_tokens += n_tokens;
+    return UNITOK_OK;
+}
+
+/* The path of a piece without itself, into alternatives[0..result); 0: there is none; -1: it is better than the piece;
+ * -2 when memory is short. */
+static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                 const REAL *scores, REAL unknown_score, const uint8_t *piece, int64_t n_bytes,
+                                 uint32_t number, uint32_t *alternatives)
+{
+    if (!lattice_fill(lattice, lexicon, alive, piece, n_bytes)) return -2;
+    NAME(cell) *cells = NAME(best_path)(lattice, scores, unknown_score, n_bytes, number);
+    if (!cells[n_bytes].has_path) return 0;
+    if (cells[n_bytes].best > scores[number]) return -1;
+    int64_t n = 0;
+    for (int64_t at = n_bytes; at > 0; at = cells[at].from) alternatives[n++] = cells[at].piece;
+    for (int64_t i = 0; i < n / 2; i++) { /* first piece first */
+        uint32_t t = alternatives[i];
+        alternatives[i] = alternatives[n - 1 - i];
+        alternatives[n - 1 - i] = t;
+    }
+    return n;
+}
+
+int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                    const REAL *scores, REAL unknown_score, int64_t unknown_piece, const uint8_t *data,
+                                    const int64_t *offsets, int64_t begin, int64_t end, const REAL *used, REAL sum,
+                                    REAL *losses)
+{
+    uint32_t *alternatives = mem_alloc(((size_t)lexicon->max_piece_bytes + 1) * sizeof *alternatives);
+    if (!alternatives) return UNITOK_ERROR_MEMORY;
+    REAL log_sum = (REAL)log((double)sum);
+    int32_t status = UNITOK_OK;
+    for (int64_t i = begin; i < end; i++) {
+        losses[i] = -INFINITY;
+        if (used[i] == 0 || !alive[i]) continue;
+        int64_t n = NAME(alternative)(lexicon, lattice, alive, scores, unknown_score, data + offsets[i],
+                                      offsets[i + 1] - offsets[i], (uint32_t)i, alternatives);
+        if (n == -2) {
+            status = UNITOK_ERROR_MEMORY;
+            break;
+        }
+        if (n == -1) continue;
+        losses[i] = INFINITY;
+        if (n == 0) continue;
+        REAL log_piece = (REAL)(log((double)used[i]) - (double)log_sum);
+        REAL log_sum_after = (REAL)log((double)(REAL)(sum + used[i] * (REAL)(n - 1)));
+        REAL log_path = 0;
+        for (int64_t k = 0; k < n; k++) {
+            int64_t piece = alternatives[k] == EDGE_UNKNOWN ? unknown_piece : (int64_t)alternatives[k];
+            REAL now = piece >= 0 ? used[piece] : 0;
+            log_path = (REAL)(log_path + (log((double)(REAL)(now + used[i])) - (double)log_sum_after));
+        }
+        REAL share = used[i] / sum;
+        losses[i] = share * (log_piece - log_path);
+    }
+    mem_free(alternatives);
+    return status;
+}
+
+int32_t NAME(unitok_unigram_parts)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                                   const REAL *scores, REAL unknown_score, const uint8_t *data, const int64_t *offsets,
+                                   int64_t begin, int64_t end, int32_t *parts)
+{
+    uint32_t *alternatives = mem_alloc(((size_t)lexicon->max_piece_bytes + 1) * sizeof *alternatives);
+    if (!alternatives) return UNITOK_ERROR_MEMORY;
+    int64_t n = 0;
+    for (int64_t i = begin; i < end && n > -2; i++) {
+        parts[i] = 0;
+        if (!alive[i]) continue;
+        n = NAME(alternative)(lexicon, lattice, alive, scores, unknown_score, data + offsets[i],
+                              offsets[i + 1] - offsets[i], (uint32_t)i, alternatives);
+        parts[i] = (int32_t)n;
+    }
+    mem_free(alternatives);
+    return n == -2 ? UNITOK_ERROR_MEMORY : UNITOK_OK;
+}

@@ -1,0 +1,88 @@
+"""What a Unigram model starts from: the characters, and the strings that repeat, ranked by count times length."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok.errors import TrainingError
+from pyunitok.train import native
+from pyunitok.train.native import Counter, Counts, Floats, Numbers, Rules, Seeds, Units
+
+Progress = Callable[[str, int, int], None]
+
+
+def ranked(
+    rules: Rules, units: Units, by_char: Counts, spec: Any, *, compat: bool, progress: Progress
+) -> tuple[Units, Floats, Numbers]:
+    """(pieces sorted by bytes, their values, their numbers in sentencepiece's order: characters, then best first).
+
+    A character's value is its count, another piece's its count times its characters.
+    """
+    if spec.seed_sentencepieces_file:
+        return _in_order(*_from_file(rules, by_char, spec))
+    counter = Counter()
+    seeds = Seeds(rules, units, counter, compat=compat)
+    while (done := seeds.step()) < 1:
+        progress("seeds", int(done * 1000), 1000)
+    del seeds
+    counter.sort()
+    found = counter.export()
+    values = found.counts.astype(np.float32) * _n_chars(found).astype(np.float32)
+    sizes = np.diff(found.offsets)
+    limit = spec.seed_sentencepiece_size or max(100000, 8 * spec.vocab_size)
+    best = np.lexsort((np.arange(len(found)), -sizes, -values))[:limit]
+    chars, char_values = _characters(by_char)
+    return _in_order(chars + found.take(best).items(), np.concatenate((char_values, values[best])))
+
+
+def _characters(by_char: Counts) -> tuple[list[bytes], Floats]:
+    """The most frequent first."""
+    codes = np.flatnonzero(by_char)
+    codes = codes[(codes != 0x2585) & (codes != 0x1F)]
+    codes = codes[np.lexsort((codes, -by_char[codes].astype(np.int64)))]
+    return [chr(c).encode() for c in codes.tolist()], by_char[codes].astype(np.int64).astype(np.float32)
+
+
+def _n_chars(pieces: Units) -> Numbers:
+    begins = np.concatenate(([0], np.cumsum((pieces.data & 0xC0) != 0x80)))
+    n_chars: Numbers = begins[pieces.offsets[1:]] - begins[pieces.offsets[:-1]]
+    return n_chars
+
+
+def _in_order(pieces: list[bytes], values: Floats) -> tuple[Units, Floats, Numbers]:
+    """pieces, values: in sentencepiece's order."""
+    by_bytes = np.array(sorted(range(len(pieces)), key=pieces.__getitem__), np.int64)
+    order = np.empty(len(pieces), np.int64)
+    order[by_bytes] = np.arange(len(pieces))
+    packed = Units.pack([pieces[i] for i in by_bytes.tolist()], np.zeros(len(pieces), np.uint64))
+    return packed, values[by_bytes], order
+
+
+def _from_file(rules: Rules, by_char: Counts, spec: Any) -> tuple[list[bytes], Floats]:
+    """Lines of a piece, a tab and its count."""
+    path = Path(os.fsdecode(spec.seed_sentencepieces_file))
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise TrainingError(f"{path}: cannot be read: {error.strerror}") from error
+    if lines and not lines[-1]:
+        lines.pop()
+    chars, values = _characters(by_char)
+    known = dict(zip(chars, values.tolist(), strict=True))
+    for number, line in enumerate(lines, 1):
+        piece, _, rest = line.partition(b"\t")
+        count = rest.split(b"\t")[0].strip()
+        if not count.isdigit() or int(count) <= 0:
+            raise TrainingError(f"{path}:{number}: expected a piece, a tab and a count of at least 1")
+        if piece in known or not native.allowed(rules, piece):
+            continue
+        if len(known) >= spec.seed_sentencepiece_size:
+            break
+        known[piece] = float(np.float32(int(count) * len(piece.decode())))
+    ordered = sorted(known.items(), key=lambda item: (-item[1], item[0]))
+    return [piece for piece, _ in ordered], np.array([value for _, value in ordered], np.float32)

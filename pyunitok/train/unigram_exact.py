@@ -1,0 +1,139 @@
+"""The Unigram trainer of sentencepiece 0.2.3 with one thread, to the last bit: float32, its order, its quirks.
+
+The pieces have numbers by their bytes; `order` has the numbers of those alive in sentencepiece's order, in which sums are
+formed and ties decided. Unknown characters count for the first piece in that order, as they do there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyunitok.train.alphabet import Alphabet
+from pyunitok.train.modelfile import Piece
+from pyunitok.train.native import Bytes, Floats, Lattice, Lexicon, Numbers, Units, maximize_exact
+
+UNITS_AT_ONCE = 1 << 14
+UNKNOWN_PENALTY = np.float32(10)
+Progress = Callable[[str, int, int], None]
+
+
+class ExactTrainer:
+    """seeds  pieces sorted by bytes; scores, order: theirs
+    units  in sentencepiece's order
+    """
+
+    def __init__(self, seeds: Units, scores: Floats, order: Numbers, units: Units, progress: Progress) -> None:
+        self._units, self._progress, self._lattice = units, progress, Lattice()
+        self._use(seeds, scores, order)
+        self.sizes = [len(order)]
+
+    def _use(self, pieces: Units, scores: Floats, order: Numbers) -> None:
+        self._lexicon = Lexicon(pieces)
+        self._scores, self._order = scores, order
+        self._alive: Bytes = np.ones(len(pieces), np.uint8)
+
+    def _keep(self, order: Numbers) -> None:
+        """Only these pieces stay alive. The trie is built anew where few are left in it."""
+        self._order = order
+        self._alive = np.zeros(len(self._alive), np.uint8)
+        self._alive[order] = 1
+        if 2 * len(order) > len(self._alive):
+            return
+        left = np.flatnonzero(self._alive)
+        number = np.cumsum(self._alive, dtype=np.int64) - 1
+        self._use(self._lexicon.pieces.take(left), self._scores[left], number[order])
+
+    @property
+    def min_score(self) -> np.float32:
+        return np.float32(self._scores[self._order].min())
+
+    @property
+    def _model(self) -> tuple[Any, ...]:
+        unknown = float(self.min_score - UNKNOWN_PENALTY)
+        return self._lattice, self._alive, self._scores, unknown, int(self._order[0])
+
+    def train(self, vocab_size: int, shrinking_factor: float, n_iterations: int) -> None:
+        """Shrink the model until it has 1.1 * vocab_size pieces, then drop those that can never be used."""
+        wanted = int(vocab_size * 1.1)
+        while True:
+            for _ in range(n_iterations):
+                self._step()
+            before = len(self._order)
+            self._prune(wanted, shrinking_factor)
+            self.sizes.append(len(self._order))
+            if len(self._order) <= wanted or len(self._order) == before:
+                break
+        parts = np.zeros(len(self._alive), np.int32)
+        lattice, alive, scores, unknown, _ = self._model
+        self._lexicon.parts(lattice, alive, scores, unknown, 0, len(alive), parts)
+        self._keep(self._order[parts[self._order] != -1])
+
+    def _step(self) -> None:
+        expected: Floats = np.zeros(len(self._alive), np.float32)
+        n, model = len(self._units), self._model
+        for begin in range(0, n, UNITS_AT_ONCE):
+            self._lexicon.expect_exact(*model, self._units, begin, min(begin + UNITS_AT_ONCE, n), expected)
+            self._progress(f"expectation, {len(self._order)} pieces", begin, n)
+        maximize_exact(expected, self._order, self._alive, self._scores)
+        self._keep(self._order[self._alive[self._order] == 1])
+        self.sizes.append(len(self._order))
+
+    def _prune(self, wanted: int, shrinking_factor: float) -> None:
+        used: Floats = np.zeros(len(self._alive), np.float32)
+        n, model = len(self._units), self._model
+        for begin in range(0, n, UNITS_AT_ONCE):
+            self._lexicon.paths(*model, self._units, begin, min(begin + UNITS_AT_ONCE, n), used)
+            self._progress(f"best paths, {len(self._order)} pieces", begin, n)
+        total = np.float32(used.sum(dtype=np.float64))
+        losses: Floats = np.empty(len(self._alive), np.float32)
+        for begin in range(0, len(losses), UNITS_AT_ONCE):
+            end = min(begin + UNITS_AT_ONCE, len(losses))
+            self._lexicon.losses(*model, begin, end, used, float(total), losses)
+        of_order = losses[self._order]
+        needed, others = self._order[of_order == np.inf], self._order[np.isfinite(of_order)]
+        others = others[np.argsort(-losses[others], kind="stable")]
+        size = max(wanted, int(np.float32(shrinking_factor) * np.float32(len(self._order))))
+        if len(needed) <= size:  # else sentencepiece never meets its limit, and keeps them all
+            others = others[: size - len(needed)]
+        self._keep(np.concatenate((needed, others)))
+
+    def pieces(self) -> dict[bytes, np.float32]:
+        """Those alive, in their order, with their scores."""
+        names = self._lexicon.pieces.take(self._order).items()
+        return dict(zip(names, self._scores[self._order], strict=True))
+
+
+def initial_scores(values: Floats) -> Floats:
+    """log(value / sum of all), summed in order."""
+    log_sum = math.log(float(np.cumsum(values, dtype=np.float64)[-1]))
+    distinct, place = np.unique(values, return_inverse=True)
+    logs = np.array([math.log(value) - log_sum for value in distinct.astype(np.float64).tolist()], np.float64)
+    scores: Floats = logs.astype(np.float32)[place]
+    return scores
+
+
+def finalize(pieces: dict[bytes, np.float32], min_score: np.float32, alphabet: Alphabet, n_pieces: int) -> list[Piece]:
+    """The characters, and then the best others, n_pieces in all. A character that was dropped gets the lowest score and a
+    little for each one dropped before it."""
+    final: dict[bytes, np.float32] = {}
+    more = np.float32(0)
+    for piece in alphabet.pieces():
+        if piece in pieces:
+            final[piece] = pieces[piece]
+        else:
+            final[piece] = np.float32(min_score + more)
+            more = np.float32(more + np.float32(0.0001))
+    for piece, score in best_first(pieces):
+        if piece not in final:
+            if len(final) == n_pieces:
+                break
+            final[piece] = np.float32(score)
+    return best_first(final)
+
+
+def best_first(pieces: dict[bytes, np.float32]) -> list[Piece]:
+    return sorted(((piece, float(score)) for piece, score in pieces.items()), key=lambda item: (-item[1], item[0]))
