@@ -301,6 +301,20 @@ class Lattice:
         self.handle: Any = ffi.gc(handle, lib.unitok_lattice_free)
 
 
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A Unigram model in training: arrays by piece, and what an unknown character counts as.
+
+    unknown_piece  the piece that unknown characters are counted for; -1: none
+    """
+
+    lattice: Lattice
+    alive: Bytes
+    scores: Floats | Doubles
+    unknown_score: float
+    unknown_piece: int = -1
+
+
 class Lexicon:
     """The pieces of a Unigram model in training, by their bytes; its arrays go by their numbers. See csrc/unitok.h.
 
@@ -314,71 +328,65 @@ class Lexicon:
         self.pieces = pieces
 
     def expect(
-        self, lattice: Lattice, alive: Bytes, p: Doubles, p_unknown: float, units: Units, begin: int, end: int,
-        unit: float, expected: Counts,
+        self, model: Scored, p: Doubles, p_unknown: float, units: Units, begin: int, end: int, unit: float,
+        expected: Counts,
     ) -> float:  # fmt: skip
-        """Add to `expected` for units begin..end-1; their log-likelihood."""
+        """Add to `expected` for units begin..end-1; their log-likelihood. p: probabilities, 0 for what is not alive."""
         total = ffi.new("double *")
         _enough(
             lib.unitok_unigram_expect(
-                self.handle, lattice.handle, pointer(alive), pointer(p), p_unknown, pointer(units.data),
-                pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin, unit, pointer(expected), total,
+                self.handle, model.lattice.handle, pointer(model.alive), pointer(p), p_unknown, pointer(units.data),
+                pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin, unit, pointer(expected),
+                total,
             )
         )  # fmt: skip
         return float(total[0])
 
-    def expect_exact(
-        self, lattice: Lattice, alive: Bytes, scores: Floats, unknown_score: float, unknown_piece: int, units: Units,
-        begin: int, end: int, expected: Floats,
-    ) -> None:  # fmt: skip
+    def expect_exact(self, model: Scored, units: Units, begin: int, end: int, expected: Floats) -> None:
         """Like expect, as sentencepiece."""
         _enough(
             lib.unitok_unigram_expect_exact(
-                self.handle, lattice.handle, pointer(alive), pointer(scores), unknown_score, unknown_piece,
-                pointer(units.data), pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin,
-                pointer(expected),
+                self.handle, model.lattice.handle, pointer(model.alive), pointer(model.scores), model.unknown_score,
+                model.unknown_piece, pointer(units.data), pointer(units.offsets) + begin,
+                pointer(units.counts) + begin, end - begin, pointer(expected),
             )
         )  # fmt: skip
 
     def paths(
-        self, lattice: Lattice, alive: Bytes, scores: Floats | Doubles, unknown_score: float, unknown_piece: int,
-        units: Units, begin: int, end: int, used: Floats | Doubles,
-    ) -> tuple[float, int]:  # fmt: skip
+        self, model: Scored, units: Units, begin: int, end: int, used: Floats | Doubles
+    ) -> tuple[float, int]:
         """Add to `used` the pieces of the best paths of units begin..end-1; (their score, their number)."""
-        function = lib.unitok_unigram_paths_f32 if scores.dtype == np.float32 else lib.unitok_unigram_paths_f64
+        function = lib.unitok_unigram_paths_f32 if used.dtype == np.float32 else lib.unitok_unigram_paths_f64
         score, tokens = ffi.new("double *"), ffi.new("int64_t *")
         _enough(
             function(
-                self.handle, lattice.handle, pointer(alive), pointer(scores), unknown_score, unknown_piece,
-                pointer(units.data), pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin,
-                pointer(used), score, tokens,
+                self.handle, model.lattice.handle, pointer(model.alive), pointer(model.scores), model.unknown_score,
+                model.unknown_piece, pointer(units.data), pointer(units.offsets) + begin,
+                pointer(units.counts) + begin, end - begin, pointer(used), score, tokens,
             )
         )  # fmt: skip
         return float(score[0]), int(tokens[0])
 
     def losses(
-        self, lattice: Lattice, alive: Bytes, scores: Floats | Doubles, unknown_score: float, unknown_piece: int,
-        begin: int, end: int, used: Floats | Doubles, total: float, losses: Floats | Doubles,
-    ) -> None:  # fmt: skip
+        self, model: Scored, begin: int, end: int, used: Floats | Doubles, total: float, losses: Floats | Doubles
+    ) -> None:
         """What the likelihood loses without each of the pieces begin..end-1."""
-        function = lib.unitok_unigram_losses_f32 if scores.dtype == np.float32 else lib.unitok_unigram_losses_f64
+        function = lib.unitok_unigram_losses_f32 if used.dtype == np.float32 else lib.unitok_unigram_losses_f64
         _enough(
             function(
-                self.handle, lattice.handle, pointer(alive), pointer(scores), unknown_score, unknown_piece,
-                pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end, pointer(used), total,
-                pointer(losses),
+                self.handle, model.lattice.handle, pointer(model.alive), pointer(model.scores), model.unknown_score,
+                model.unknown_piece, pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end,
+                pointer(used), total, pointer(losses),
             )
         )  # fmt: skip
 
-    def parts(
-        self, lattice: Lattice, alive: Bytes, scores: Floats | Doubles, unknown_score: float, begin: int, end: int,
-        parts: np.ndarray[Any, np.dtype[np.int32]],
-    ) -> None:  # fmt: skip
+    def parts(self, model: Scored, begin: int, end: int, parts: np.ndarray[Any, np.dtype[np.int32]]) -> None:
         """Of how many pieces the best path through each of the pieces begin..end-1 is made without itself."""
-        function = lib.unitok_unigram_parts_f32 if scores.dtype == np.float32 else lib.unitok_unigram_parts_f64
+        is_float = model.scores.dtype == np.float32
+        function = lib.unitok_unigram_parts_f32 if is_float else lib.unitok_unigram_parts_f64
         _enough(
             function(
-                self.handle, lattice.handle, pointer(alive), pointer(scores), unknown_score,
+                self.handle, model.lattice.handle, pointer(model.alive), pointer(model.scores), model.unknown_score,
                 pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end, pointer(parts),
             )
         )  # fmt: skip
@@ -392,4 +400,6 @@ def maximize_exact(expected: Floats, order: Numbers, alive: Bytes, scores: Float
 def maximize(expected: Doubles, min_count: float, prior: str, alive: Bytes, scores: Doubles) -> None:
     """New scores from expected counts; pieces below min_count are no longer alive."""
     number = lib.UNITOK_PRIOR_DIGAMMA if prior == "digamma" else lib.UNITOK_PRIOR_NONE
-    lib.unitok_unigram_maximize_f64(pointer(expected), len(expected), min_count, number, pointer(alive), pointer(scores))
+    lib.unitok_unigram_maximize_f64(
+        pointer(expected), len(expected), min_count, number, pointer(alive), pointer(scores)
+    )

@@ -152,7 +152,8 @@ class Job:
     def _bpe(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
         auto = self.specs.trainer.auto_character_coverage
         return merging.train(
-            self.rules(), self._fold(units, chosen, native.FOLD_CUT), n_pieces, chosen, min_count=0 if self.compat else 2,
+            self.rules(), self._fold(units, chosen, native.FOLD_CUT), n_pieces, chosen,
+            min_count=0 if self.compat else 2,
             by_char=native.count_chars(units) if auto else None,
             progress=lambda done, total: self.progress("merge", done, total),
         )  # fmt: skip

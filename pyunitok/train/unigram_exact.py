@@ -1,20 +1,19 @@
 """The Unigram trainer of sentencepiece 0.2.3 with one thread, to the last bit: float32, its order, its quirks.
 
-The pieces have numbers by their bytes; `order` has the numbers of those alive in sentencepiece's order, in which sums are
-formed and ties decided. Unknown characters count for the first piece in that order, as they do there.
+The pieces have numbers by their bytes; `order` has the numbers of those alive in sentencepiece's order, in which sums
+are formed and ties decided. Unknown characters count for the first piece in that order, as they do there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import Bytes, Floats, Lattice, Lexicon, Numbers, Units, maximize_exact
+from pyunitok.train.native import Bytes, Floats, Lattice, Lexicon, Numbers, Scored, Units, maximize_exact
 
 UNITS_AT_ONCE = 1 << 14
 UNKNOWN_PENALTY = np.float32(10)
@@ -52,9 +51,9 @@ class ExactTrainer:
         return np.float32(self._scores[self._order].min())
 
     @property
-    def _model(self) -> tuple[Any, ...]:
+    def _model(self) -> Scored:
         unknown = float(self.min_score - UNKNOWN_PENALTY)
-        return self._lattice, self._alive, self._scores, unknown, int(self._order[0])
+        return Scored(self._lattice, self._alive, self._scores, unknown, int(self._order[0]))
 
     def train(self, vocab_size: int, shrinking_factor: float, n_iterations: int) -> None:
         """Shrink the model until it has 1.1 * vocab_size pieces, then drop those that can never be used."""
@@ -68,15 +67,14 @@ class ExactTrainer:
             if len(self._order) <= wanted or len(self._order) == before:
                 break
         parts = np.zeros(len(self._alive), np.int32)
-        lattice, alive, scores, unknown, _ = self._model
-        self._lexicon.parts(lattice, alive, scores, unknown, 0, len(alive), parts)
+        self._lexicon.parts(self._model, 0, len(parts), parts)
         self._keep(self._order[parts[self._order] != -1])
 
     def _step(self) -> None:
         expected: Floats = np.zeros(len(self._alive), np.float32)
         n, model = len(self._units), self._model
         for begin in range(0, n, UNITS_AT_ONCE):
-            self._lexicon.expect_exact(*model, self._units, begin, min(begin + UNITS_AT_ONCE, n), expected)
+            self._lexicon.expect_exact(model, self._units, begin, min(begin + UNITS_AT_ONCE, n), expected)
             self._progress(f"expectation, {len(self._order)} pieces", begin, n)
         maximize_exact(expected, self._order, self._alive, self._scores)
         self._keep(self._order[self._alive[self._order] == 1])
@@ -86,13 +84,13 @@ class ExactTrainer:
         used: Floats = np.zeros(len(self._alive), np.float32)
         n, model = len(self._units), self._model
         for begin in range(0, n, UNITS_AT_ONCE):
-            self._lexicon.paths(*model, self._units, begin, min(begin + UNITS_AT_ONCE, n), used)
+            self._lexicon.paths(model, self._units, begin, min(begin + UNITS_AT_ONCE, n), used)
             self._progress(f"best paths, {len(self._order)} pieces", begin, n)
         total = np.float32(used.sum(dtype=np.float64))
         losses: Floats = np.empty(len(self._alive), np.float32)
         for begin in range(0, len(losses), UNITS_AT_ONCE):
             end = min(begin + UNITS_AT_ONCE, len(losses))
-            self._lexicon.losses(*model, begin, end, used, float(total), losses)
+            self._lexicon.losses(model, begin, end, used, float(total), losses)
         of_order = losses[self._order]
         needed, others = self._order[of_order == np.inf], self._order[np.isfinite(of_order)]
         others = others[np.argsort(-losses[others], kind="stable")]
@@ -117,8 +115,8 @@ def initial_scores(values: Floats) -> Floats:
 
 
 def finalize(pieces: dict[bytes, np.float32], min_score: np.float32, alphabet: Alphabet, n_pieces: int) -> list[Piece]:
-    """The characters, and then the best others, n_pieces in all. A character that was dropped gets the lowest score and a
-    little for each one dropped before it."""
+    """The characters, and then the best others, n_pieces in all. A character that was dropped gets the lowest score and
+    a little for each one dropped before it."""
     final: dict[bytes, np.float32] = {}
     more = np.float32(0)
     for piece in alphabet.pieces():
