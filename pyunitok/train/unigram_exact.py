@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pyunitok._ffi import Bytes
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import Bytes, Floats, Lattice, Lexicon, Numbers, Scored, Units, maximize_exact
+from pyunitok.train.native import Floats, Lattice, Lexicon, Numbers, Scored, Units, maximize_exact
 
 UNITS_AT_ONCE = 1 << 14
 UNKNOWN_PENALTY = np.float32(10)
@@ -48,7 +49,8 @@ class ExactTrainer:
 
     @property
     def min_score(self) -> np.float32:
-        return np.float32(self._scores[self._order].min())
+        ret: np.float32 = self._scores[self._order].min()
+        return ret
 
     @property
     def _model(self) -> Scored:
