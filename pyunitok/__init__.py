@@ -9,6 +9,7 @@ from pyunitok.errors import (
     IdError,
     InputError,
     ModelFormatError,
+    OptionError,
     OutputError,
     UnitokError,
     VocabularyError,
@@ -16,9 +17,11 @@ from pyunitok.errors import (
 
 if TYPE_CHECKING:
     from pyunitok.index.opened import Index, open_index
+    from pyunitok.job import tokenize
     from pyunitok.packed import Packed
     from pyunitok.tokenizer import Tokenizer
     from pyunitok.tokens.array import TokenArray, open
+    from pyunitok.tokens.manifest import Manifest
 
 __version__ = "0.1.0"
 
@@ -27,7 +30,9 @@ __all__ = [
     "IdError",
     "Index",
     "InputError",
+    "Manifest",
     "ModelFormatError",
+    "OptionError",
     "OutputError",
     "Packed",
     "TokenArray",
@@ -37,13 +42,20 @@ __all__ = [
     "__version__",
     "open",
     "open_index",
+    "tokenize",
 ]
 
 # numpy and the C library are imported when first used: `pyunitok --help` needs neither.
 _LAZY = {
-    "Index": "index.opened", "Packed": "packed", "Tokenizer": "tokenizer", "TokenArray": "tokens.array",
-    "open": "tokens.array", "open_index": "index.opened",
-}  # fmt: skip
+    "Index": "index.opened",
+    "Manifest": "tokens.manifest",
+    "Packed": "packed",
+    "TokenArray": "tokens.array",
+    "Tokenizer": "tokenizer",
+    "open": "tokens.array",
+    "open_index": "index.opened",
+    "tokenize": "job",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -58,6 +58,10 @@ class CpuError(UnitokError, ValueError):
     """The instruction set asked for is not to be had here."""
 
 
+class OptionError(UnitokError, ValueError):
+    """Options do not go together, or one has no such value."""
+
+
 class LimitError(UnitokError, ValueError):
     """What was asked for does not fit into a limit that was given with it; the message says what would."""
 

@@ -47,7 +47,7 @@ def shell(folder: Path, line: str, *arguments: str) -> subprocess.CompletedProce
 def test_there_and_back(folder):
     done = pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
     assert b"reading a.txt as text (its name ends in .txt)" in done.stderr
-    assert b"1 documents, 19 bytes, 15 tokens, 1.267 bytes/token" in done.stderr
+    assert b"1 document, 19 bytes of text, 15 tokens, 1.267 bytes/token" in done.stderr
     assert np.memmap(folder / "ids", "<u2")[-1] == 300
     assert pyunitok(folder, "detokenize", "ids", "-o", "-").stdout == b"the cat\nand the dog"
     pyunitok(folder, "detokenize", "ids", "-o", "b.txt")
@@ -280,11 +280,11 @@ def test_dry_run(folder):
     assert "would write ids, ids.ends, ids.json, beginning: anew\n" in said
     done = pyunitok(folder, *command).stderr.decode()
     about = re.findall(r"([\d,]+) (?:bytes of text|tokens)", said)
-    counted = re.findall(r"([\d,]+) (?:bytes,|tokens)", done)
+    counted = re.findall(r"([\d,]+) (?:bytes of text|tokens)", done)
     for guess, count in zip(about, counted, strict=True):
         assert abs(int(guess.replace(",", "")) / int(count.replace(",", "")) - 1) < 0.02
     assert "beginning: already complete" in pyunitok(folder, *command, "--dry-run").stdout.decode()
     assert b"made by another command" in pyunitok(folder, *command, "--eod", "7", "--dry-run", code=1).stderr
     said = pyunitok(folder, "tokenize", "-", "-m", "toy", "-o", "x", "--dry-run", stdin=b"the").stdout.decode()
-    assert "would read 1 inputs of unknown size" in said
+    assert "would read 1 input of unknown size" in said
     assert "about" not in said

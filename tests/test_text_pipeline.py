@@ -154,7 +154,7 @@ def test_resume_inside_a_document(kind: str, sample: tuple[str, ...], tmp_path: 
     assert stopped.returncode == -signal.SIGKILL, stopped.stderr.decode()
     assert (tmp_path / "ids.partial").stat().st_size > 2000
     done = run()
-    assert done.returncode == 0 and b"going on after" in done.stderr, done.stderr.decode()
+    assert done.returncode == 0 and b"resuming after" in done.stderr, done.stderr.decode()
     how = {"alpha": 0.2, "seed": 3}
     assert ids_in(tmp_path / "ids") == [*(tok.sample(text, **how) if sample else tok.encode(text)).tolist(), tok.eod_id]
 

@@ -19,7 +19,7 @@ from pyunitok.cli.stats import stats
 from pyunitok.cli.tokenize import tokenize
 from pyunitok.cli.verify import verify
 
-EXIT_ERROR, EXIT_SIGINT, EXIT_SIGTERM = 1, 130, 143
+EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGTERM = 1, 2, 130, 143
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,7 +61,7 @@ _show_other = warnings.showwarning
 
 def main() -> None:
     """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted."""
-    from pyunitok.errors import UnitokError, printable
+    from pyunitok.errors import OptionError, UnitokError, printable
 
     signal.signal(signal.SIGTERM, _on_sigterm)
     warnings.showwarning = _show_warning
@@ -76,6 +76,9 @@ def main() -> None:
         error.message = printable(error.message, lines=True)  # type: ignore[misc]
         error.show()
         sys.exit(error.exit_code)
+    except OptionError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(EXIT_USAGE)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(EXIT_SIGINT)

@@ -99,19 +99,6 @@ def load_model(model: str | None) -> Any:
     return Tokenizer.from_file(model)
 
 
-def parse_eod(eod: str | None, tokenizer: Any) -> int | None:
-    if eod == "none":
-        return None
-    if eod is None:
-        if tokenizer.eod_id is None:
-            raise click.UsageError("this model has no eod id; name one (--eod ID) or say --eod none")
-        return int(tokenizer.eod_id)
-    largest = 65535 if tokenizer.dtype.itemsize == 2 else 4194303
-    if not (eod.isascii() and eod.isdecimal()) or int(eod) > largest:
-        raise click.UsageError(f"--eod takes an id within 0..{largest} or none, not {eod!r}")
-    return int(eod)
-
-
 def parse_separator(doc: str) -> bytes | None:
     """The bytes between documents; None where a file is one document."""
     import re

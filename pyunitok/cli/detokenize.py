@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pyunitok.cli.arguments import load_model
-from pyunitok.cli.report import Meter
+from pyunitok.cli.progress import Meter
 
 
 @click.command()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pyunitok.cli.report import Meter
+from pyunitok.cli.progress import Meter
 
 
 @click.command()

@@ -1,125 +1,153 @@
-"""What commands tell the user: formats decided, a progress bar, a closing line."""
+"""What commands tell the user on stderr: how inputs are read, where a run resumes, how to resume it, a closing line."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyunitok.cli.progress import Meter
 from pyunitok.errors import printable
 
+if TYPE_CHECKING:
+    from pyunitok.job import Callbacks, Job
 
-def report_formats(sources: list[Any]) -> None:
+
+def count(n: int, noun: str) -> str:
+    """'1 document', '2,000 documents'."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def report_formats(sources: Any) -> None:
     """One line for each way that a format was decided, with the first file it was decided for."""
     decided: dict[tuple[str, str], list[str]] = {}
     for source in sources:
         decided.setdefault((source.format, source.reason), []).append(source.path)
     for (format_, reason), paths in decided.items():
-        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
         click.echo(f"reading {printable(paths[0])}{more} as {format_} ({printable(reason)})", err=True)
 
 
-def report_survey(plan: Any, spool: Any = None) -> None:
-    """For --dry-run, to stdout: a line for each input, and what would come of them."""
-    from pyunitok.run.survey import survey
-    from pyunitok.run.upload import own_urls
-    from pyunitok.tokens.manifest import sidecars
+def check_report(path: str | None) -> None:
+    """UsageError where a report could not be written in the end: said before the work, not after it."""
+    from pyunitok.disk.outfile import check_target
 
-    found = survey(plan)
-    outputs = own_urls(spool.url) if spool else [plan.out, *sidecars(plan.out)]
+    if path is None:
+        return
+    if not Path(path).parent.is_dir():
+        raise click.UsageError(f"--stats-json {path}: the folder {Path(path).parent} does not exist")
+    check_target(Path(path), overwrite=True)
+
+
+def report_survey(job: Job) -> None:
+    """For --dry-run, to stdout: a line for each input, and what would come of them."""
+    found, plan = job.survey(), job.plan
     for source in plan.sources:
         size = "unknown" if source.size_bytes is None else f"{source.size_bytes:,}"
         path, reason = printable(source.path), printable(source.reason)
         click.echo(f"{size:>18}  {source.format}, {source.compression}  {path}  ({reason})")
     sizes = [source.size_bytes for source in plan.sources]
-    total = "of unknown size" if None in sizes else f"of {sum(sizes):,} bytes"
-    click.echo(f"would read {len(sizes):,} inputs {total}")
-    click.echo(f"would write {', '.join(map(str, outputs))}, beginning: {found.begins}")
+    total = "of unknown size" if None in sizes else f"of {sum(n or 0 for n in sizes):,} bytes"
+    click.echo(f"would read {count(len(sizes), 'input')} {total}")
+    click.echo(f"would write {', '.join(map(printable, job.outputs()))}, beginning: {found.begins}")
     if found.text_bytes is not None and found.tokens is not None:
         n_bytes = found.tokens * plan.dtype.itemsize
         click.echo(f"about {found.text_bytes:,} bytes of text, {found.tokens:,} tokens, {n_bytes:,} bytes of output")
 
 
-class Resuming:
-    """Says where a run goes on, how far it came, and how to go on with one that stops."""
+class Listener:
+    """What `tokenize` says while a job runs; a context.
 
-    def __init__(self, out: Path, overwrite: bool, spool: Any = None) -> None:
-        self._out, self._overwrite, self._spool = out, overwrite, spool
+        start ──▶ bar ──▶ bar of a merge ──▶ uploads, exports ──▶ report_done
+                   └─▶ where it stops: how to resume it
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._meter, self._merging = Meter("tokenizing"), Meter("merging")
         self._start: Any = None
 
-    def on_start(self, start: Any) -> None:
-        """For pipeline.tokenize."""
-        self._start = start
-        if start.bytes and not start.complete:
-            click.echo(f"going on after {start.documents:,} documents, {start.bytes:,} bytes", err=True)
+    @property
+    def callbacks(self) -> Callbacks:
+        from pyunitok.job import Callbacks
 
-    def on_file(self, url: str, n_bytes: int) -> None:
-        """For upload.tokenize_to."""
-        click.echo(f"uploading {url}, {n_bytes:,} bytes", err=True)
+        return Callbacks(self._on_start, self._meter.show, self._on_merge, self._on_upload, report_export)
 
-    def __enter__(self) -> Resuming:
+    def __enter__(self) -> Listener:
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
+        self._meter.close()
+        self._merging.close()
+        if kind is not None:
+            self._report_rest(kind)
+
+    def report_done(self, manifest: Any) -> None:
+        n_bytes = manifest.bytes if manifest.text_bytes is None else manifest.text_bytes
+        documents, tokens = count(manifest.documents, "document"), count(manifest.tokens, "token")
+        counts = f"{documents}, {n_bytes:,} bytes of text, {tokens}"
+        if self._start.complete:
+            click.echo(f"already complete: {printable(self._name())}, {counts}", err=True)
+        else:
+            rate = (manifest.bytes - self._start.bytes) / max(self._meter.seconds, 1e-9) / 1e6
+            read = "" if manifest.bytes == n_bytes else f" (from {manifest.bytes:,} bytes of input)"
+            ratio = manifest.bytes_per_token or 0.0
+            click.echo(f"{counts}, {ratio:.3f} bytes/token, {rate:.0f} MB/s{read}", err=True)
+        if self._job.keeps_parts:
+            folder, out = self._job.parts, self._job.plan.out
+            click.echo(f"parts: `pyunitok merge {printable(folder)} -o {printable(out)}` joins them", err=True)
+
+    def report_skipped(self, manifest: Any) -> bool:
+        """Whether anything was left out."""
+        from pyunitok.tokens.metadata import errors_path
+
+        n_skipped: int = sum(record.skipped for record in manifest.inputs)
+        if n_skipped:
+            path = printable(errors_path(self._name()))
+            click.echo(f"{count(n_skipped, 'bad line')} left out; {path} lists what and why", err=True)
+        return n_skipped > 0
+
+    def _name(self) -> str:
+        return self._job.spool.url if self._job.spool else str(self._job.plan.out)
+
+    def _on_start(self, start: Any) -> None:
+        self._start = start
+        self._meter.begin(start)
+        if start.bytes and not start.complete:
+            click.echo(f"resuming after {count(start.documents, 'document')}, {start.bytes:,} bytes of input", err=True)
+
+    def _on_merge(self, progress: Any) -> None:
+        self._meter.close()
+        self._merging.show(progress)
+
+    def _on_upload(self, url: str, n_bytes: int) -> None:
+        self._meter.close()
+        click.echo(f"uploading {printable(url)}, {n_bytes:,} bytes", err=True)
+
+    def _report_rest(self, kind: Any) -> None:
+        """What a run leaves that has stopped."""
         from pyunitok.run.journal import journal_path
 
-        if kind is not None and self._start is not None and journal_path(self._out).exists():
-            but = " without --overwrite" if self._overwrite else ""
-            click.echo(f"what is done is kept: the same command{but} goes on from there", err=True)
-        elif kind is not None and self._spool and self._out.exists() and not issubclass(kind, Exception):
-            click.echo(self._spool.advice(), err=True)
-
-    def report_done(self, manifest: Any, seconds: float) -> None:
-        counts = f"{manifest.documents:,} documents, {manifest.bytes:,} bytes, {manifest.tokens:,} tokens"
-        if self._start.complete:
-            click.echo(f"already complete: {self._spool.url if self._spool else self._out}, {counts}", err=True)
+        job, out = self._job, self._job.plan.out
+        but = " without --overwrite" if job.plan.overwrite else ""
+        if self._start is None:
             return
-        rate = (manifest.bytes - self._start.bytes) / max(seconds, 1e-9) / 1e6
-        ratio = manifest.bytes / manifest.tokens if manifest.tokens else 0.0
-        click.echo(f"{counts}, {ratio:.3f} bytes/token, {rate:.0f} MB/s", err=True)
-
-
-class Meter:
-    """A progress bar on a terminal, nothing elsewhere; and the seconds it took."""
-
-    def __init__(self, label: str) -> None:
-        from time import monotonic
-
-        self._label, self._clock = label, monotonic
-        self._started = monotonic()
-        self._bar: Any = None
-        self.seconds = 0.0
-
-    def __enter__(self) -> Meter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds = self._clock() - self._started
-        if self._bar is not None:
-            self._bar.close()
-
-    def show(self, progress: Any) -> None:
-        if not sys.stderr.isatty():
-            return
-        if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=progress.compressed_total, desc=self._label, unit="B", unit_scale=True, leave=False, delay=0.5
+        if job.parts.exists():
+            click.echo(f"finished parts are kept in {printable(job.parts)}: the same command{but} resumes", err=True)
+        elif journal_path(out).exists():
+            click.echo(
+                f"what is done is kept in {printable(out)}.*partial: the same command{but} resumes;"
+                " to give up, remove these files",
+                err=True,
             )
-        seconds = max(self._clock() - self._started, 1e-9)
-        text = f"{progress.bytes / seconds / 1e6:.0f} MB/s of text"
-        if progress.tokens:
-            text += f", {progress.bytes / progress.tokens:.2f} bytes/token"
-        self._bar.set_postfix_str(text, refresh=False)
-        self._bar.update(progress.compressed - self._bar.n)
+        elif job.spool and out.exists() and not issubclass(kind, Exception):
+            click.echo(job.spool.advice(), err=True)
 
 
 def report_export(exported: Any) -> None:
-    """A line a file, and what the user should know."""
+    """A line for each file, and what the user should know."""
     for written in exported.files:
-        click.echo(f"{written.path}: {written.how}, {written.n_bytes:,} bytes", err=True)
+        click.echo(f"{printable(written.path)}: {written.how}, {written.n_bytes:,} bytes", err=True)
     for note in exported.notes:
         click.echo(f"note: {note}", err=True)

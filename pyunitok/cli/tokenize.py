@@ -1,4 +1,4 @@
-"""The command tokenize."""
+"""The command tokenize: its arguments and messages; pyunitok/job.py does the work."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import Any
 
 import click
 
-from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_option, parse_eod, parse_separator
-from pyunitok.cli.cluster import check_ray, tokenize_on_ray
+from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_option, parse_separator
 from pyunitok.cli.export import FORMATS, export_options
-from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, report_survey
+from pyunitok.cli.report import Listener, check_report, report_formats, report_survey
 
 
 @click.command()
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True)
 @click.option(
     "-o", "--out", metavar="OUT", required=True,
-    help="The token file; OUT.ends and OUT.json lie beside it. A URL is uploaded to when all is done: see --spool.",
+    help="The token file; OUT.ends and OUT.json lie beside it. A URL is uploaded to when OUT is complete: see --spool.",
 )  # fmt: skip
 @model_option
 @click.option(
     "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto", show_default=True,
-    help="auto goes by the name, else by the first bytes: Parquet's mark, or a JSON object with the key.",
+    help="auto goes by the name, else by the first bytes: Parquet's magic number, or a JSON object with the key.",
 )  # fmt: skip
 @click.option(
     "--text-key", default="text", show_default=True,
@@ -36,7 +35,7 @@ from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, 
 @click.option("--eod", metavar="ID|none", help="The id after each document; the model's own by default.")
 @click.option(
     "--dtype", type=click.Choice(["uint16", "uint32"]), default="uint16", show_default=True,
-    help="Of the ids in OUT. A model with larger ids than fit is refused.",
+    help="Of the ids in OUT. A model with larger ids is refused.",
 )  # fmt: skip
 @click.option(
     "--sample", type=SampleOf(), metavar="alpha=A,seed=S",
@@ -45,7 +44,9 @@ from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, 
 @click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
 @click.option("--block", type=Size(), default="1M", show_default=True, help="Text read at a time, for each thread.")
 @click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: the longest line accepted.")
-@click.option("--max-memory", type=Size(), default="1G", show_default=True, help="For blocks, frames and ids waiting.")
+@click.option(
+    "--max-memory", type=Size(), default="1G", show_default=True, help="For blocks, frames, and ids not yet written."
+)
 @click.option(
     "--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
     help="A bad JSON line: stop; or leave it out, list it in OUT.errors.jsonl, exit with 3. Damaged files always stop.",
@@ -54,16 +55,16 @@ from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, 
 @click.option(
     "--shard", type=ShardOf(), metavar="I/N",
     help="Only the I-th of N contiguous ranges of the inputs, of about equal sizes; I from 0 to N-1, as Slurm's array "
-    "jobs count by --array=0-7. OUT becomes OUT.I-of-N; `pyunitok merge` joins them.",
+    "jobs count with --array=0-7. OUT becomes OUT.I-of-N; `pyunitok merge` joins them.",
 )  # fmt: skip
 @click.option(
-    "--ray", "address", metavar="ADDRESS|auto|local",
-    help="Divide the work among the machines of a Ray cluster; --threads is of each task then, 1 by default.",
+    "--ray", metavar="ADDRESS|auto|local",
+    help="Divide the work among the machines of a Ray cluster; --threads is then for each task, 1 by default.",
 )  # fmt: skip
-@click.option("--unit", type=Size(), help="With --ray: of the inputs for each task; by their sizes by default.")
+@click.option("--unit", type=Size(), help="With --ray: bytes of input for each task; chosen by default.")
 @click.option("--keep-parts", is_flag=True, help="With --ray: leave the parts in OUT.parts, for `pyunitok merge`.")
 @click.option("--verify", is_flag=True, help="Decode each block and compare it with its text.")
-@click.option("--format", "to", type=click.Choice(FORMATS), help="Leave another tool's files, named after OUT.")
+@click.option("--format", "to", type=click.Choice(FORMATS), help="Make another tool's files, named after OUT.")
 @export_options
 @click.option("--keep-tokens", is_flag=True, help="With --format: leave OUT and OUT.ends too.")
 @click.option("--overwrite", is_flag=True, help="Start again, and replace OUT if it exists.")
@@ -74,26 +75,24 @@ from pyunitok.cli.report import Meter, Resuming, report_export, report_formats, 
 @click.option("--dry-run", is_flag=True, help="Say what would be read and written, and write nothing.")
 @click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input there.")
 def tokenize(
-    inputs: tuple[str, ...], out: str, model: str | None, input_format: str, text_key: str, doc: str, eod: str | None,
-    dtype: str, sample: Any, threads: int | None, block: int, max_line: int, max_memory: int, on_error: str,
-    metadata: bool, verify: bool,
-    shard: tuple[int, int] | None, address: str | None, unit: int | None, keep_parts: bool, overwrite: bool,
-    dry_run: bool, stats_json: str | None, spool: str | None, to: str | None, base: str | None, copy: bool,
-    keep_tokens: bool, **options: Any,
+    inputs: tuple[str, ...], out: str, model: str | None, doc: str, eod: str | None, block: int, max_line: int,
+    max_memory: int, unit: int | None, to: str | None, dry_run: bool, stats_json: str | None, base: str | None,
+    val_fraction: float, shards: int, shard_tokens: int, eot: int | None, token_dtype: str | None, rename_ids: bool,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw array of ids.
 
     IN is a file (text or JSONL, plain or .zst, .gz, .bz2, .xz; or Parquet), a directory, a glob pattern, - for stdin,
     or a URL of such a thing (s3://, gs://, hf://, https://, …); read in this order, directories by path. Hidden files
     in directories are left out. Files of many zstd frames are decompressed by all threads. Memory: --max-memory,
-    besides the model, the longest line, and the window of a zstd frame of more than 64M.
+    plus the model, the longest line, and the window of a zstd frame of more than 64M.
 
-    The same command again goes on where an interrupted one stopped, to the same bytes.
+    The same command again resumes an interrupted run; the output is byte-identical.
 
     With --ray, all machines of the cluster must see IN and OUT by these paths; the parts lie in OUT.parts until they
     are joined. The bytes of OUT are the same.
 
-    With --format, OUT is exported as `pyunitok export` does, into its own folder, and then removed; OUT.json stays.
+    With --format, OUT is exported as by `pyunitok export`, into its own folder, and then removed; OUT.json stays.
 
     \b
     Example:
@@ -106,95 +105,37 @@ def tokenize(
       pyunitok tokenize corpus/ -o data/corpus --format megatron
       pyunitok tokenize /shared/corpus/ -o /shared/ids.u16 --ray auto
     """
-    import numpy as np
+    from pyunitok.job import Job, Options
 
-    from pyunitok.batch import available_cores
-    from pyunitok.corpus import inputs as corpus_inputs
-    from pyunitok.disk.outfile import check_target
-    from pyunitok.disk.remote import is_url, without_file_scheme
-    from pyunitok.export.direct import Direct, named
-    from pyunitok.run.journal import journal_path
-    from pyunitok.run.output import own_files
-    from pyunitok.run.parts import files_of_parts
-    from pyunitok.run.pipeline import tokenize
-    from pyunitok.run.plan import Plan
-    from pyunitok.run.shard import shard_suffix, take
-    from pyunitok.run.tally import Tally
-    from pyunitok.run.upload import Spool, own_urls, tokenize_to
-    from pyunitok.tokens.inspect import is_token_file
-    from pyunitok.tokens.metadata import errors_path
-
-    if out == "-":
-        raise click.UsageError("OUT is three files and cannot be stdout; name a file")
-    out = without_file_scheme(out)
-    if spool and not is_url(out):
-        raise click.UsageError("--spool is for an OUT that is a URL")
-    check_ray(address, out, shard, unit, keep_parts, to)
+    check_report(stats_json)
     separator = parse_separator(doc)
     tokenizer = load_model(model)
-    eod_id = parse_eod(eod, tokenizer)
-    suffixes = [shard_suffix(index, shard[1]) for index in range(shard[1])] if shard else [""]
-    outs = [out + suffix for suffix in suffixes]
-    name = outs[shard[0] if shard else 0]
-    place = Spool(name, Path(spool) if spool else None) if is_url(name) else None
-    target = place.out if place else Path(name)
-    mine = own_files(target)
-    for path in mine.finished:
-        check_target(path, overwrite=True)
-    direct = None
-    chosen = named(target, base, **options)
-    if to:
-        if place:
-            raise click.UsageError("--format writes local files, and OUT is a URL")
-        direct = Direct(target, to, chosen, copy=copy, keep=keep_tokens, overwrite=overwrite)
-        direct.check()
-    elif chosen != named(target, None) or copy or keep_tokens:
-        raise click.UsageError("options of exports need --format")
-    # Of this run, and of the other shards of this run.
-    others = [path for other in outs if other != name for path in own_urls(other) or own_files(Path(other)).all]
-    # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
-    is_ours = is_token_file(target) or journal_path(target).exists()
-    sources = corpus_inputs.find(
-        inputs, input_format=input_format, text_key=text_key,
-        exclude=map(str, [
-            *mine.unfinished, *files_of_parts(target), *others, *own_urls(name), *(mine.finished if is_ours else []),
-        ]),
-        refuse=map(str, [] if is_ours else mine.finished),
+    format_options = {
+        "name": base, "val_fraction": val_fraction, "shards": shards, "shard_tokens": shard_tokens, "eot": eot,
+        "token_dtype": token_dtype, "rename_ids": rename_ids,
+    }  # fmt: skip
+    chosen = Options(
+        separator=separator, eod=parse_eod(eod), block_bytes=block, max_line_bytes=max_line,
+        max_memory_bytes=max_memory, unit_bytes=unit, format=to, format_options=format_options, **options,
     )  # fmt: skip
-    part = None
-    if shard:
-        sources, part = take(sources, *shard)
-    report_formats(sources)
-    threads = threads or (1 if address else available_cores())
-    plan = Plan(
-        sources=sources, out=target, tokenizer=tokenizer, eod_id=eod_id, separator=separator,
-        text_key=text_key, threads=threads, block_bytes=block, max_line_bytes=max_line,
-        max_memory_bytes=max_memory, skip_bad=on_error == "skip", metadata=metadata, verify=verify, overwrite=overwrite,
-        shard=part, dtype=np.dtype(dtype), sample=sample,
-    )  # fmt: skip
+    job = Job(inputs, out, tokenizer, chosen)
+    report_formats(job.plan.sources)
     if dry_run:
-        report_survey(plan, place)
+        report_survey(job)
         return
-    if direct:
-        tally = Tally(plan)
-        finished = direct.finished(plan.identity())
-        if finished:
-            tally.check_pipes(finished)
-            click.echo(f"already complete: {target} as {to}", err=True)
-            return
-    with Meter("tokenizing") as meter, Resuming(target, overwrite, place) as resuming:
-        if place:
-            manifest = tokenize_to(place, plan, meter.show, resuming.on_start, resuming.on_file)
-        elif address:
-            manifest = tokenize_on_ray(plan, address, unit, keep_parts, meter, resuming)
-        else:
-            manifest = tokenize(plan, meter.show, resuming.on_start)
-    resuming.report_done(manifest, meter.seconds)
-    if direct:
-        report_export(direct.make())
+    with Listener(job) as listener:
+        manifest = job.run(listener.callbacks)
+    listener.report_done(manifest)
     if stats_json:
         Path(stats_json).write_text(json.dumps(manifest.statistics(), indent=1) + "\n")
-    n_skipped = sum(record.skipped for record in manifest.inputs)
-    if n_skipped:
-        click.echo(f"{n_skipped:,} bad lines were left out; {errors_path(target)} lists them", err=True)
+    if listener.report_skipped(manifest):
         click.get_current_context().exit(3)
+
+
+def parse_eod(eod: str | None) -> int | str | None:
+    """An id, "model" or None as Options take it."""
+    if eod is None or eod == "none":
+        return "model" if eod is None else None
+    if not (eod.isascii() and eod.isdecimal() and len(eod) < 8):
+        raise click.UsageError(f"--eod takes an id or none, not {eod!r}")
+    return int(eod)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pyunitok.cli.arguments import load_model
-from pyunitok.cli.report import Meter
+from pyunitok.cli.progress import Meter
 
 
 @click.command()

@@ -45,12 +45,24 @@ class Direct:
         writer = module(self.to)
         self.options.check(writer.TAKES, self.to)
         own = {self.out, *sidecars(self.out)}
-        for name in writer.names(self.options):
-            path = self.out.parent / name
+        for path in self.files():
             if path in own:
-                raise OutputError(f"{self.to} has a file {name} of its own: name OUT otherwise, say without suffix")
+                raise OutputError(
+                    f"{self.to} has a file {path.name} of its own: give OUT another name, say without suffix"
+                )
             if not self._begun():
                 check_target(path, overwrite=self.overwrite)
+
+    def files(self) -> list[Path]:
+        """What make() leaves, besides OUT.json."""
+        return [self.out.parent / name for name in module(self.to).names(self.options)]
+
+    def make_folder(self) -> None:
+        """The folder of OUT, as `export` makes it. OutputError where that cannot be."""
+        try:
+            self.out.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self.out.parent}: cannot be made: {error.strerror}") from error
 
     def finished(self, run: Identity) -> Manifest | None:
         """The manifest where this very command was carried out before; None where there is something to do.

@@ -15,7 +15,7 @@ from pyunitok.corpus.block import Split, whole
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES, Reading, Room
 from pyunitok.corpus.source import Source
-from pyunitok.errors import OutputError
+from pyunitok.errors import OptionError, OutputError
 from pyunitok.run.identity import Identity
 from pyunitok.run.shard import Shard
 from pyunitok.sampling import Sample
@@ -96,16 +96,21 @@ class Plan:
 
     def check(self) -> None:
         """What can be said before anything is written: OutputError where an id, the eod's too, does not fit the file;
-        LimitError where the memory is too little; ValueError where the model cannot sample this way."""
+        LimitError where the memory is too little; OptionError where the model cannot sample this way."""
         largest = int(np.iinfo(self.dtype).max)
         if self.tokenizer.vocab_size - 1 > largest:
             raise OutputError(
                 f"the ids of {self.tokenizer.name} go up to {self.tokenizer.vocab_size - 1} and do not fit"
                 f" {self.dtype}; --dtype uint32 writes a file that they fit"
             )
-        if self.eod_id is not None and not 0 <= self.eod_id <= min(largest, int(np.iinfo(self.tokenizer.dtype).max)):
-            raise OutputError(f"the eod id {self.eod_id} is not within the ids of the model and of the file")
-        self.sampling_of(0, 0)
+        largest = min(largest, int(np.iinfo(self.tokenizer.dtype).max))
+        if self.eod_id is not None and not 0 <= self.eod_id <= largest:
+            raise OptionError(f"the eod id {self.eod_id} is not within 0..{largest}, the ids that the file can hold")
+        try:
+            if self.sample:
+                self.tokenizer.sample(b"a", **self.sample.to_json())
+        except ValueError as error:
+            raise OptionError(f"this sample cannot be drawn: {error}") from error
         Room.of(self.reading)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from pyunitok.corpus import stream
 from pyunitok.corpus.reading import Inputs
 from pyunitok.corpus.source import Source
 from pyunitok.packed import Packed
@@ -15,15 +16,16 @@ from pyunitok.run.plan import Plan
 from pyunitok.tokens.manifest import Manifest
 
 MAX_SAMPLES = 8  # inputs of one kind of which a beginning is read
-SAMPLE_BYTES = 4 << 20
+SAMPLE_BYTES = 4 << 20  # decompressed, of each
+READ_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Survey:
     """What a run would do.
 
-    begins      "anew", "already complete", or where it would go on
-    text_bytes  of decompressed text, about; None where that is unknown, as of a pipe
+    begins      "anew", "already complete", or where it would resume
+    text_bytes  of the documents' text, about; None where that is unknown, as of a pipe
     tokens      about
     """
 
@@ -42,7 +44,7 @@ def survey(plan: Plan) -> Survey:
     if isinstance(found, Manifest) or (isinstance(found, Journal) and found.manifest is not None):
         begins = "already complete"
     elif isinstance(found, Journal):
-        begins = f"where an earlier run was interrupted, after {found.progress['bytes']:,} bytes of text"
+        begins = f"where an earlier run was interrupted, after {found.progress['bytes']:,} bytes of input"
     if any(source.size_bytes is None for source in plan.sources):
         return Survey(begins, None, None)
     text_bytes = tokens = 0
@@ -57,17 +59,40 @@ def survey(plan: Plan) -> Survey:
 
 def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
     """Bytes of text, and tokens, for each byte of files of one format and compression."""
-    file_bytes = text_bytes = tokens = 0
+    file_bytes = 0.0
+    text_bytes = tokens = 0
     for source in alike[:: -(-len(alike) // MAX_SAMPLES)]:
-        sampled = 0
+        n_read = 0
         with closing(Inputs(replace(plan.reading, sources=[source], threads=1))) as inputs:
             for block in inputs.blocks():
                 documents = Packed(block.data, block.offsets[: block.n_docs + 1])
                 tokens += len(plan.tokenizer.encode_batch(documents, threads=1).data)
                 tokens += (block.n_docs - block.open_end) * (plan.eod_id is not None)
-                sampled += block.source_bytes
-                if sampled >= SAMPLE_BYTES:
+                text_bytes += int(block.offsets[block.n_docs])
+                n_read += block.source_bytes
+                if n_read >= SAMPLE_BYTES:
                     break
-            file_bytes += inputs.compressed_position()
-        text_bytes += sampled
+            file_bytes += inputs.compressed_position() if source.format == "parquet" else n_read / _expansion(source)
     return text_bytes / max(file_bytes, 1), tokens / max(file_bytes, 1)
+
+
+def _expansion(source: Source) -> float:
+    """Decompressed bytes for each byte of the file: of all of a small one, else of its beginning.
+
+    A decompressor reads its file in large chunks. Just before it reads another one, it has given out all of those
+    before: that is where text and file are compared.
+    """
+    if source.compression == "none" or source.size_bytes is None:
+        return 1.0
+    n_bytes, before, at_chunk = 0, 0, (0, 0)
+    buffer = memoryview(bytearray(READ_BYTES))
+    with closing(stream.open(source)) as opened:
+        while n_bytes < 2 * SAMPLE_BYTES or at_chunk[1] == 0:
+            n_read = opened.readinto(buffer)
+            if n_read == 0:
+                return max(n_bytes, 1) / max(source.size_bytes, 1)
+            position = opened.compressed_position()
+            if position != before:
+                at_chunk, before = (n_bytes, before), position
+            n_bytes += n_read
+    return max(at_chunk[0], 1) / at_chunk[1]

@@ -1,0 +1,64 @@
+"""Meter: a progress bar on a terminal, nothing elsewhere; and the seconds that a command took.
+
+    tokenizing  37%|██████████            | 1.23G/3.30G, 05:12 left, text 104 MB/s
+                                            ^ bytes of the files     ^ decompressed
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+WITH_TOTAL = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}, {remaining} left{postfix}"
+WITHOUT_TOTAL = "{desc} {n_fmt} in {elapsed}{postfix}"
+WIDE_COLUMNS = 100  # where bytes per token are shown too
+
+
+class Meter:
+    """A context. begin() says what an earlier run has done: rate and remaining time are of this run alone."""
+
+    def __init__(self, label: str) -> None:
+        from time import monotonic
+
+        self._label, self._clock = label, monotonic
+        self._started = monotonic()
+        self._before, self._compressed_before = 0, 0
+        self._bar: Any = None
+        self.seconds = 0.0
+
+    def __enter__(self) -> Meter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def begin(self, start: Any) -> None:
+        """For plan.Start: the work begins here."""
+        self._started = self._clock()
+        self._before, self._compressed_before = start.bytes, start.compressed
+
+    def close(self) -> None:
+        """Clear the bar and stop the clock; a second call does nothing."""
+        self.seconds = self.seconds or self._clock() - self._started
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def show(self, progress: Any) -> None:
+        """A plan.Progress; may be called very often."""
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            from tqdm import tqdm
+
+            total = progress.compressed_total
+            self._bar = tqdm(
+                total=total, initial=self._compressed_before, desc=self._label, unit="B", unit_scale=True, leave=False,
+                delay=0.5, dynamic_ncols=True, bar_format=WITHOUT_TOTAL if total is None else WITH_TOTAL,
+            )  # fmt: skip
+        seconds = max(self._clock() - self._started, 1e-9)
+        text = f"text {(progress.bytes - self._before) / seconds / 1e6:.0f} MB/s"
+        if progress.tokens and (self._bar.ncols or 0) >= WIDE_COLUMNS:
+            text += f", {progress.text_bytes / progress.tokens:.2f} bytes/token"
+        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.update(progress.compressed - self._bar.n)
