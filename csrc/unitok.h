@@ -387,11 +387,65 @@ int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const in
 int64_t unitok_split_documents(uint8_t *text, int64_t n_bytes, const uint8_t *separator, int64_t n_separator_bytes,
                                int64_t *offsets, int64_t max_docs, int64_t *ret_n_consumed);
 
-/* Unescapes JSON strings (RFC 8259), each with its quotes, laid end to end and nothing between them: a packed list of the
- * UTF-8 that they stand for. out has room for n_bytes, offsets for n_strings + 1; neither overlaps json.
- * Returns n_strings, or the number of strings before the first that is not right: no string, unfinished, with a control
- * character, an escape that is none, half a surrogate pair, or bytes that are no UTF-8. O(n_bytes). */
-int64_t unitok_json_unescape(const uint8_t *json, int64_t n_bytes, int64_t n_strings, uint8_t *out, int64_t *offsets);
+/* -------------------------------------------------------------------------------------------- JSON lines ---- */
+
+/* What is wrong with a line. */
+enum unitok_json_error {
+    UNITOK_JSON_OK = 0,
+    UNITOK_JSON_LINE_ENDS = 1,   /* the line ends inside its object */
+    UNITOK_JSON_STRING_ENDS = 2, /* the line ends inside a string */
+    UNITOK_JSON_CONTROL = 3,     /* a control character in a string is not escaped */
+    UNITOK_JSON_ESCAPE = 4,      /* a backslash begins no escape */
+    UNITOK_JSON_VALUE = 5,       /* no value begins here */
+    UNITOK_JSON_NUMBER = 6,      /* a digit is missing */
+    UNITOK_JSON_KEY = 7,         /* a name in quotes is missing */
+    UNITOK_JSON_COLON = 8,       /* a colon is missing behind a name */
+    UNITOK_JSON_COMMA = 9,       /* a comma or closing bracket is missing behind a value */
+    UNITOK_JSON_TRAILING = 10,   /* something follows the object */
+    UNITOK_JSON_DEPTH = 11,      /* more than 512 objects and arrays in one another */
+    UNITOK_JSON_NO_OBJECT = 12,  /* the line does not begin with { */
+    /* the line is JSON, but: */
+    UNITOK_JSON_MISSING = 13,    /* it has no text; no byte is at fault */
+    UNITOK_JSON_NOT_STRING = 14, /* what has the last name is not a string */
+    UNITOK_JSON_NOT_OBJECT = 15, /* what has name `detail` of the path is not an object */
+    UNITOK_JSON_SURROGATE = 16,  /* the text has surrogate `detail`, which has no UTF-8 */
+    UNITOK_JSON_UTF8 = 17,       /* the text is not UTF-8 */
+    UNITOK_JSON_TOO_LONG = 18    /* it has more than max_line_bytes; no byte is at fault */
+};
+
+/* How far lines have been read: zero to begin with.
+ *
+ * at        the first byte of the next line; n_bytes when all have been read
+ * n_lines   before it, blank ones among them
+ * n_docs    texts found in them
+ * error     what is wrong with the line at `at`, if anything is, error_at bytes from its start, or -1
+ */
+typedef struct unitok_json_place {
+    int64_t at;
+    int64_t n_lines;
+    int64_t n_docs;
+    int64_t error_at;
+    int32_t error;
+    int32_t detail;
+} unitok_json_place;
+
+/* Reads one string of each line of lines[0..n_bytes-1] as UTF-8 into a packed list: the member of the name
+ * names[name_offsets[n_names-1]..] in the object of the name before, and so on outwards, n_names >= 1, to the object that
+ * is the line. Of several members of one name the last counts. Lines of white space have no text; the last line may lack
+ * its newline; a newline is nowhere else. Bytes of other strings are not checked to be UTF-8, and surrogates without their
+ * other half may be escaped there. NaN, Infinity and -Infinity are values.
+ *
+ * Goes on at *place until all is read, or max_docs texts are, or a line is wrong. Where place->error says that one is, the
+ * next call leaves that line out. Returns 1 once all is read. out has room for n_bytes, offsets for max_docs + 1; neither
+ * overlaps lines. O(n_bytes). */
+int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, const uint8_t *names,
+                         const int64_t *name_offsets, int64_t n_names, int64_t max_line_bytes, uint8_t *out,
+                         int64_t *offsets, int64_t max_docs, unitok_json_place *place);
+
+/* Counts lines: ret->n_docs of them have a text or are wrong, the others are blank; ret->at is where the last one ends. What
+ * follows the last newline is a line if at_end, else it is left out. O(n_bytes). */
+void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes, int32_t at_end,
+                       unitok_json_place *ret);
 
 /* ----------------------------------------------------------------------------------------- Suffix sorting ---- */
 

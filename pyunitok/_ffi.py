@@ -544,16 +544,52 @@ def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offset
     return int(n_docs), int(consumed[0])
 
 
-def json_unescape(json: bytes, n_strings: int, out: Bytes, offsets: Offsets) -> int:
-    """Unescape strings laid end to end into a packed list: how many before the first bad one; see csrc/unitok.h."""
-    if len(out) < len(json) or len(offsets) <= n_strings:
-        raise ValueError("a buffer is too small for these strings")
-    buffer = ffi.from_buffer("uint8_t[]", json)
-    return int(
-        lib.unitok_json_unescape(
-            buffer, len(json), n_strings, pointer(out, writable=True), pointer(offsets, writable=True)
-        )
-    )
+JSON_ERRORS = {
+    name.removeprefix("UNITOK_JSON_"): int(getattr(lib, name)) for name in dir(lib) if name.startswith("UNITOK_JSON_")
+}
+
+
+class JsonLines:
+    """Lines of JSON, and how far they have been read: see unitok_json_place in csrc/unitok.h.
+
+    names            the path to the text
+    max_line_bytes   a longer line is wrong
+    """
+
+    def __init__(self, names: Sequence[bytes], max_line_bytes: int, cpu: str | None = None) -> None:
+        offsets = [0]
+        for name in names:
+            offsets.append(offsets[-1] + len(name))
+        self._names = ffi.new("uint8_t[]", b"".join(names) or b"\0")
+        self._name_offsets = ffi.new("int64_t[]", offsets)
+        self._n_names = len(names)
+        self._max_line_bytes = max_line_bytes
+        if cpu is not None and not cpu_supported(cpu):
+            raise CpuError(f"this build or processor has no {cpu}")
+        self._cpu = cpu_number(cpu)
+
+    def new_place(self) -> Any:
+        return ffi.new("unitok_json_place *")
+
+    def count(self, lines: Any, *, at_end: bool) -> Any:
+        """The place behind the whole lines, as if all of them were right."""
+        place = ffi.new("unitok_json_place *")
+        buffer = ffi.from_buffer("uint8_t[]", lines)
+        lib.unitok_json_count(buffer, len(buffer), self._max_line_bytes, at_end, place)
+        return place
+
+    def read(self, lines: Any, out: Bytes, offsets: Offsets, place: Any) -> bool:
+        """Put the texts of lines into a packed list, from `place` on; True once all have been read."""
+        buffer = ffi.from_buffer("uint8_t[]", lines)
+        max_docs = len(offsets) - 1
+        if len(out) < len(buffer) or not 0 <= place.n_docs <= max_docs or not 0 <= place.at <= len(buffer):
+            raise ValueError("a buffer is too small for these lines")
+        return bool(
+            lib.unitok_json_read(
+                self._cpu, buffer, len(buffer), self._names, self._name_offsets, self._n_names, self._max_line_bytes,
+                pointer(out, writable=True), pointer(offsets, writable=True), max_docs, place,
+            )
+        )  # fmt: skip
 
 
 class SuffixSorter:

@@ -1,7 +1,7 @@
 """JsonlReader: one string field of each line of a JSON lines file, as documents.
 
-Under the reading turn whole lines are gathered and counted; finding and unescaping their texts (json_text.py) is left
-to the worker that got them:
+Under the reading turn whole lines are gathered and counted; reading their texts (json_text.py) is left to the worker
+that got them:
 
     stream ──▶ block.lines: whole lines │ part of one: next time        block.finish(): lines ──▶ block.data: documents
 
@@ -12,19 +12,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyunitok.corpus.block import BadDocument, Block, ByteStream, Split
-from pyunitok.corpus.json_text import BLANK, BOM, Bytes, Offsets, TextField, count_blank, find_line_ends, key_path
+from pyunitok.corpus.json_text import BLANK, BOM, Bytes, TextField, key_path
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputError
 
+if TYPE_CHECKING:
+    from pyunitok.corpus.json_rest import RestOfLine
+
 __all__ = ["JsonlReader", "key_path"]
 
 BATCH_BYTES = 1 << 18  # read at once of a line that is longer than a block
-_NEWLINE = 10
 
 
 class JsonlReader:
@@ -52,8 +55,13 @@ class JsonlReader:
         self._stream = stream
         self._split = split
         self._max_line_bytes = max_line_bytes
-        self._field = TextField(text_key)
-        self._skip, self._metadata = skip, metadata
+        self._field = TextField(text_key, max_line_bytes)
+        self._skip = skip
+        self._rest: RestOfLine | None = None
+        if metadata:
+            from pyunitok.corpus.json_rest import RestOfLine  # only now: start-up does not pay for msgspec
+
+            self._rest = RestOfLine(self._field.path)
         self._name = stream.name
         self._file = json.dumps(stream.name).encode()
         # The file's bytes _carry[_begin:_end] come before the rest of the stream.
@@ -82,12 +90,12 @@ class JsonlReader:
         block.first_document, block.inside = self._position.documents, self._position.inside
         while self._long is None and not self.finished and block.work is None and not block.bad:
             n_bytes = self._load(block)
-            ends = self._whole_lines(block.lines, n_bytes)
-            if n_bytes and (len(ends) == 0 or self._inside):
+            lines = self._field.count(block.lines[:n_bytes], at_end=self._at_end and self._begin == self._end)
+            if n_bytes and (lines.at == 0 or self._inside):
                 self._save(block.lines[:n_bytes])
                 self._take_long_line(block)
             else:
-                self._take_lines(block, n_bytes, ends)
+                self._take_lines(block, n_bytes, lines)
         if self._long is not None:
             self._put_piece(block)
         block.after = self._position
@@ -118,13 +126,6 @@ class JsonlReader:
             n += n_read
         return n
 
-    def _whole_lines(self, data: Bytes, n_bytes: int) -> Offsets:
-        """Where the lines of data[:n_bytes] end, newlines included; the file's last one may have none."""
-        ends = find_line_ends(data, n_bytes)
-        if len(ends) and data[ends[-1] - 1] != _NEWLINE and not (self._at_end and self._begin == self._end):
-            ends = ends[:-1]
-        return ends
-
     def _save(self, rest: Bytes) -> None:
         """Put `rest`, read last, before what has not been read."""
         n_rest, n_held = len(rest), self._end - self._begin
@@ -135,90 +136,55 @@ class JsonlReader:
             self._carry = np.concatenate((rest, self._carry[self._begin : self._end]))
             self._begin, self._end = 0, n_rest + n_held
 
-    def _take_lines(self, block: Block, n_bytes: int, ends: Offsets) -> None:
+    def _take_lines(self, block: Block, n_bytes: int, lines: Any) -> None:
         """The block gets these lines, unless all are blank."""
-        end = int(ends[-1]) if len(ends) else 0
+        end, n_lines, n_docs = int(lines.at), int(lines.n_lines), int(lines.n_docs)
         self._save(block.lines[end:n_bytes])
         if end == 0:
             return
         if self._position.bytes == 0 and block.lines[: len(BOM)].tobytes() == BOM:
             block.lines[: len(BOM)] = BLANK[0]
-        n_docs = len(ends) - count_blank(block.lines, ends)
+            n_docs = int(self._field.count(block.lines[:end], at_end=True).n_docs)  # its line may be blank
         if n_docs:
             first_line = self._position.lines + 1
             block.n_docs = n_docs
-            block.work = lambda block: self._parse(block, ends, first_line)
-        self._advance(block, end, len(ends), n_docs)
+            block.work = lambda block: self._parse(block, end, n_docs, first_line)
+        self._advance(block, end, n_lines, n_docs)
 
     # ------------------------------------------------------------------------------------ lines → documents
 
-    def _parse(self, block: Block, ends: Offsets, first_line: int) -> None:
-        """Find the texts of block.lines. Without the reading turn: it changes nothing here."""
-        n_bytes = int(ends[-1])
-        if len(block.data) < n_bytes:
+    def _parse(self, block: Block, end: int, n_docs: int, first_line: int) -> None:
+        """Find the texts of block.lines[:end]. Without the reading turn: it changes nothing here."""
+        if len(block.data) < end:
             block.data = np.empty(len(block.lines), np.uint8)
-        if len(block.offsets) <= max(len(ends), MAX_DOCS):
-            block.offsets = np.zeros(max(len(ends), MAX_DOCS) + 1, np.int64)
-        sizes_are_right = n_bytes <= self._max_line_bytes or self._longest(block, ends) <= self._max_line_bytes
-        if sizes_are_right and self._field.of_lines(block.lines, ends, block.data, block.offsets):
-            block.n_docs = len(ends)
-            if self._metadata:
-                lines = _lines_of(block.lines, ends)
-                block.metadata = [self._metadata_of(first_line + i, line) for i, line in enumerate(lines)]
-        else:
-            self._parse_slowly(block, ends, first_line)
+        if len(block.offsets) <= n_docs:
+            block.offsets = np.zeros(max(n_docs, MAX_DOCS) + 1, np.int64)
+        lines, place = block.lines[:end], self._field.new_place()
+        bad: list[int] = []  # of the documents here
+        while not self._field.read(lines, block.data, block.offsets, place):
+            bad.append(int(place.n_docs) + len(bad))
+            self._note(block, first_line + int(place.n_lines), self._field.message(lines, place))
+        block.n_docs = int(place.n_docs)
+        if bad:
+            block.numbers = block.first_document + np.delete(np.arange(n_docs), bad)
+        if self._rest is not None:
+            self._add_metadata(block, lines, first_line)
 
-    def _parse_slowly(self, block: Block, ends: Offsets, first_line: int) -> None:
-        """The same for any lines, one by one."""
-        texts: list[bytes] = []
-        numbers: list[int] = []
-        number = block.first_document
-        for i, line in enumerate(_lines_of(block.lines, ends)):
+    def _add_metadata(self, block: Block, lines: Bytes, first_line: int) -> None:
+        bad = {one.line for one in block.bad}
+        for number, line in enumerate(lines.tobytes().split(b"\n"), first_line):
             stripped = line.strip(BLANK)
-            if not stripped and len(line) <= self._max_line_bytes:
-                continue
-            text = self._text_of(block, first_line + i, line.removesuffix(b"\n"), stripped)
-            if text is not None:
-                texts.append(text)
-                numbers.append(number)
-                if self._metadata:
-                    block.metadata.append(self._metadata_of(first_line + i, stripped))
-            number += 1
-        joined = b"".join(texts)
-        block.n_docs = len(texts)
-        block.data[: len(joined)] = np.frombuffer(joined, np.uint8)
-        block.offsets[0] = 0
-        np.cumsum(list(map(len, texts)), out=block.offsets[1 : len(texts) + 1])
-        if block.bad:
-            block.numbers = np.array(numbers, np.int64)
+            if stripped and number not in bad:
+                block.metadata.append(self._metadata_of(number, stripped))
 
-    def _longest(self, block: Block, ends: Offsets) -> int:
-        """Of these lines, without their newlines."""
-        sizes = np.diff(ends, prepend=0)
-        sizes -= block.lines[ends - 1] == _NEWLINE
-        return int(sizes.max())
-
-    def _text_of(self, block: Block, number: int, line: bytes, stripped: bytes) -> bytes | None:
-        """The text of a line; None if it is bad and that has been noted."""
-        try:
-            if len(line) > self._max_line_bytes:
-                raise ValueError(self._too_long())
-            return self._field.of_line(stripped)
-        except ValueError as error:
-            self._note(block, number, error)
-        return None
-
-    def _note(self, block: Block, number: int, error: ValueError) -> None:
+    def _note(self, block: Block, number: int, error: str) -> None:
         if not self._skip:
-            raise InputError(f"{self._name}: line {number}: {error}") from error
-        block.bad.append(BadDocument(number, str(error)))
-
-    def _too_long(self) -> str:
-        return f"longer than {self._max_line_bytes} bytes; raise the limit (--max-line) if that is no mistake"
+            raise InputError(f"{self._name}: line {number}: {error} (--on-error skip leaves such lines out)")
+        block.bad.append(BadDocument(number, error))
 
     def _metadata_of(self, number: int, line: bytes) -> bytes:
-        rest = self._field.rest_of_line(line.strip(BLANK))
-        return b'{"file":%b,"line":%d,"metadata":%b}' % (self._file, number, rest)
+        assert self._rest is not None
+        return b'{"file":%b,"line":%d,"metadata":%b}' % (self._file, number, self._rest.of_line(line))
 
     # ------------------------------------------------------------------------------------ a line longer than a block
 
@@ -232,13 +198,15 @@ class JsonlReader:
         if not stripped and n_bytes <= self._max_line_bytes:
             self._advance(block, n_bytes, 1, 0)
             return
-        text = self._text_of(block, number, line, stripped)
-        if text is None:
+        try:
+            text = self._field.of_line(line)
+        except ValueError as error:
+            self._note(block, number, str(error))
             self._advance(block, n_bytes, 1, 1)
             return
         self._long, self._long_at, self._long_bytes = memoryview(text), self._inside, n_bytes
         self._inside = 0
-        self._long_metadata = self._metadata_of(number, stripped) if self._metadata else b""
+        self._long_metadata = self._metadata_of(number, stripped) if self._rest is not None else b""
 
     def _read_line(self) -> tuple[bytes, int]:
         """The next line, without its newline, and its bytes with it. Of one that is too long some bytes too many."""
@@ -295,17 +263,7 @@ class JsonlReader:
             self._position = replace(self._position, inside=self._long_at)
             return
         block.data[:size] = np.frombuffer(rest, np.uint8)
-        if self._metadata:
+        if self._rest is not None:
             block.metadata.append(self._long_metadata)
         self._long = None
         self._advance(block, self._long_bytes, 1, 1)
-
-
-def _lines_of(data: Bytes, ends: Offsets) -> list[bytes]:
-    """The lines with their newlines."""
-    text = data.data
-    begin, lines = 0, []
-    for end in ends.tolist():
-        lines.append(bytes(text[begin:end]))
-        begin = end
-    return lines

@@ -1,10 +1,10 @@
-/* fuzz_json.c - a libFuzzer target: the input is JSON strings; what they give is UTF-8, and escaping it gives it again
+/* fuzz_json.c - a libFuzzer target: the input is JSON lines; every level reads the same, and texts come back when escaped
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_json.c \
- *       csrc/[a-z]*.c -o fuzz_json
+ *       $(find csrc -name '*.c') -lm -o fuzz_json
  *   ./fuzz_json -max_len=2000 -max_total_time=300 [corpus folder]
  *
- * The input: u8 number of strings, then their bytes.
+ * The input: u8, the number of names in the path, then lines.
  */
 #include <stdlib.h>
 
@@ -12,56 +12,100 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 
+static const uint8_t names[] = "atext";
+static const int64_t name_offsets[] = {0, 1, 5};
+
+/* What the lines gave: their texts, and the sums of where they were wrong and why. */
+typedef struct result {
+    uint8_t *out;
+    int64_t *offsets;
+    int64_t n_docs;
+    int64_t errors;
+} result;
+
 static void require(int condition)
 {
     if (!condition) abort();
 }
 
 /* Buffers of exactly the documented size, so that the sanitizer sees the first byte too far. */
-static int64_t unescape(const uint8_t *json, size_t n, int64_t n_strings, uint8_t **ret_out, int64_t **ret_offsets)
+static result read_lines(const uint8_t *json, size_t n, int64_t first_name, int32_t cpu)
 {
     uint8_t *copy = malloc(n + !n);
-    *ret_out = malloc(n + !n);
-    *ret_offsets = malloc((size_t)(n_strings + 1) * sizeof **ret_offsets);
+    unitok_json_place place = {0}, counted;
     if (n) memcpy(copy, json, n);
-    int64_t n_done = unitok_json_unescape(copy, (int64_t)n, n_strings, *ret_out, *ret_offsets);
+    unitok_json_count(copy, (int64_t)n, 1000, 1, &counted);
+    require(counted.at == (int64_t)n && counted.n_docs <= counted.n_lines);
+    result ret = {malloc(n + !n), malloc((size_t)(counted.n_docs + 1) * sizeof *ret.offsets), 0, 0};
+    int64_t n_wrong = 0;
+    while (!unitok_json_read(cpu, copy, (int64_t)n, names, name_offsets + first_name, 2 - first_name, 1000, ret.out,
+                             ret.offsets, counted.n_docs, &place)) {
+        require(place.error != UNITOK_JSON_OK && place.at < (int64_t)n);
+        n_wrong++;
+        ret.errors = ret.errors * 31 + place.error * 7 + place.error_at * 3 + place.at;
+        ret.errors &= 0xFFFFFFFFFF;
+    }
+    require(place.at == (int64_t)n && place.n_lines == counted.n_lines && place.n_docs + n_wrong == counted.n_docs);
+    ret.n_docs = place.n_docs;
     free(copy);
-    return n_done;
+    return ret;
+}
+
+static void require_same(const result *a, const result *b)
+{
+    require(a->n_docs == b->n_docs);
+    require(memcmp(a->offsets, b->offsets, (size_t)(a->n_docs + 1) * sizeof *a->offsets) == 0);
+    require(memcmp(a->out, b->out, (size_t)a->offsets[a->n_docs]) == 0);
+}
+
+static void result_free(result *x)
+{
+    free(x->out);
+    free(x->offsets);
+}
+
+static size_t put(uint8_t *json, const char *text)
+{
+    memcpy(json, text, strlen(text));
+    return strlen(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
 {
     if (n_input_bytes == 0) return 0;
-    uint8_t *out, *again;
-    int64_t *offsets, *again_offsets;
-    int64_t n_done = unescape(input + 1, n_input_bytes - 1, input[0], &out, &offsets);
-    require(0 <= n_done && n_done <= input[0] && offsets[0] == 0);
-    require((size_t)offsets[n_done] + 2 * (size_t)n_done <= n_input_bytes - 1);
-
-    uint8_t *json = malloc(6 * n_input_bytes);
+    static const int32_t levels[] = {UNITOK_CPU_SSE2, UNITOK_CPU_AVX2, UNITOK_CPU_AVX512, UNITOK_CPU_NEON};
+    int64_t first_name = input[0] & 1;
+    result want = read_lines(input + 1, n_input_bytes - 1, first_name, UNITOK_CPU_PORTABLE);
+    for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
+        if (!unitok_cpu_supported(levels[k])) continue;
+        result got = read_lines(input + 1, n_input_bytes - 1, first_name, levels[k]);
+        require_same(&want, &got);
+        require(want.errors == got.errors);
+        result_free(&got);
+    }
+    uint8_t *json = malloc(7 * n_input_bytes + 20 * (size_t)want.n_docs);
     size_t n = 0;
-    for (int64_t k = 0; k < n_done; k++) {
-        json[n++] = '"';
-        for (int64_t i = offsets[k]; i < offsets[k + 1]; i++) {
-            if (out[i] < 0x20 || out[i] == '"' || out[i] == '\\') {
+    for (int64_t k = 0; k < want.n_docs; k++) {
+        n += put(json + n, "{\"text\":\"");
+        for (int64_t i = want.offsets[k]; i < want.offsets[k + 1]; i++) {
+            uint8_t c = want.out[i];
+            if (c < 0x20 || c == '"' || c == '\\') {
                 static const char digits[] = "0123456789abcdef";
-                memcpy(json + n, "\\u00", 4);
-                json[n + 4] = (uint8_t)digits[out[i] >> 4];
-                json[n + 5] = (uint8_t)digits[out[i] & 15];
-                n += 6;
+                n += put(json + n, "\\u00");
+                json[n++] = (uint8_t)digits[c >> 4];
+                json[n++] = (uint8_t)digits[c & 15];
             } else {
-                json[n++] = out[i];
+                json[n++] = c;
             }
         }
-        json[n++] = '"';
+        n += put(json + n, "\"}\n");
     }
-    require(unescape(json, n, n_done, &again, &again_offsets) == n_done);
-    require(memcmp(offsets, again_offsets, (size_t)(n_done + 1) * sizeof *offsets) == 0);
-    require(memcmp(out, again, (size_t)offsets[n_done]) == 0);
+    if (n <= 1000) { /* no line is too long */
+        result again = read_lines(json, n, 1, UNITOK_CPU_AUTO);
+        require_same(&want, &again);
+        result_free(&again);
+    }
     free(json);
-    free(out);
-    free(again);
-    free(offsets);
-    free(again_offsets);
+    result_free(&want);
     return 0;
 }

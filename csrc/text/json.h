@@ -1,0 +1,59 @@
+/* json.h - what the files of the JSON lines reader share: strings, and how each processor level reads them
+ *
+ *     json.c               lines, objects, numbers: byte by byte, as they are few
+ *     json_string.c        strings, where nearly all bytes are: the portable level, and the choice of a level
+ *     json_string_run.h    the same for 16 to 64 bytes at a time; json_string_x86.c and json_string_arm.c include it
+ *     utf8_check.h         whether text is UTF-8, 16 or 32 bytes at a time
+ */
+#pragma once
+
+#include "ground/common.h"
+
+/* A string that was read. Positions count from its first quote.
+ *
+ * n_bytes       with both quotes; 0 where it is not a string: then error says why and error_at where
+ * n_out         bytes of text, if it was taken
+ * any_high      some of its bytes may not be ASCII
+ * surrogate     the first surrogate escape without its other half, at surrogate_at; 0 if there is none. It gives no text
+ */
+typedef struct json_string {
+    int64_t n_bytes;
+    int64_t n_out;
+    int64_t error_at;
+    int64_t surrogate_at;
+    int32_t error;
+    int32_t surrogate;
+    int any_high;
+} json_string;
+
+/* How one level reads the string that begins in[0..n-1] with a quote, n >= 1.
+ *
+ * take    puts its text into out, in which as many bytes may be written as in has: what lies behind the text is lost
+ * skip    the same without text
+ * check   whether text[0..n-1] is UTF-8
+ */
+typedef struct json_level {
+    void (*take)(const uint8_t *in, int64_t n, uint8_t *out, json_string *ret);
+    void (*skip)(const uint8_t *in, int64_t n, json_string *ret);
+    int (*check)(const uint8_t *text, int64_t n);
+} json_level;
+
+/* Of a processor level that unitok_cpu_supported() supports. */
+const json_level *json_level_of(int32_t cpu);
+
+extern const json_level json_portable;
+#if defined(__x86_64__) || defined(_M_X64)
+extern const json_level json_sse2, json_avx2, json_avx512;
+#elif defined(__aarch64__) || defined(_M_ARM64)
+extern const json_level json_neon;
+#endif
+
+/* The text of all escapes that begin p[0..n-1], one behind another, to out, which may be NULL: notes surrogates and
+ * errors in ret, whose string begins at p - i. Returns the bytes read, 0 after an error. */
+int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, json_string *ret);
+
+/* What "\n" and the like stand for, by their second byte; 0 for \u and for what is none. */
+extern const uint8_t json_short_escapes[256];
+
+/* What ends a string that is not right at byte i of n, where c stands. */
+void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret);

@@ -1,0 +1,96 @@
+/* json_string_run.h - reading a string of JSON, BLOCK bytes at a time; included once for each level
+ *
+ * A string's bytes are one of: a closing quote, an escape, a control character (an error), text. Text is copied in blocks
+ * until one of the others is in sight; what follows it is read as a new block. Nothing grows: the longest text for its
+ * escape is \uXXXX, three bytes for six, so a block may be stored wherever one has been read.
+ *
+ *     in    " T h e   q u i c k \ n b r o w n   f o x . "
+ *             ╰── block: 0001 at \ ──╯
+ *                                 ╰── next block: 0001 at " ──╯
+ *
+ * Parameters:
+ *
+ *     LEVEL(name)                   the names of this level's functions
+ *     LEVEL_TARGET                  the attribute that its functions need, or nothing
+ *     BLOCK                         8..64
+ *     SPECIALS(in, out, high)       stores BLOCK bytes of in to out, unless that is NULL; *high is nonzero if one of them,
+ *                                   now or before, is not ASCII; returns nonzero if one is a quote, a backslash or below 0x20
+ *     FIRST(specials)               the index of the first of those
+ */
+
+LEVEL_TARGET static void LEVEL(take)(const uint8_t *in, int64_t n, uint8_t *out, json_string *ret)
+{
+    int64_t i = 1, o = 0;
+    uint64_t high = 0;
+    memset(ret, 0, sizeof *ret);
+    for (;;) {
+        while (n - i >= BLOCK) {
+            uint64_t specials = SPECIALS(in + i, out + o, &high);
+            if (specials) {
+                i += FIRST(specials);
+                o += FIRST(specials);
+                break;
+            }
+            i += BLOCK;
+            o += BLOCK;
+        }
+        if (i >= n) break;
+        uint8_t c = in[i];
+        if (c == '"') {
+            ret->n_bytes = i + 1;
+            ret->n_out = o;
+            ret->any_high = high != 0;
+            return;
+        }
+        if (c == '\\' && n - i > 1 && json_short_escapes[in[i + 1]]) {
+            out[o++] = json_short_escapes[in[i + 1]];
+            i += 2;
+        } else if (c == '\\') {
+            int64_t n_out = ret->n_out;
+            int64_t length = json_escapes_take(in + i, n - i, i, out + o, ret);
+            if (length == 0) return;
+            i += length;
+            o += ret->n_out - n_out;
+        } else if (c < 0x20) {
+            break;
+        } else { /* near the end of all input */
+            high |= c & 0x80;
+            out[o++] = c;
+            i++;
+        }
+    }
+    json_string_fail(in, n, i, ret);
+}
+
+LEVEL_TARGET static void LEVEL(skip)(const uint8_t *in, int64_t n, json_string *ret)
+{
+    int64_t i = 1;
+    uint64_t high = 0;
+    memset(ret, 0, sizeof *ret);
+    for (;;) {
+        while (n - i >= BLOCK) {
+            uint64_t specials = SPECIALS(in + i, NULL, &high);
+            if (specials) {
+                i += FIRST(specials);
+                break;
+            }
+            i += BLOCK;
+        }
+        if (i >= n) break;
+        uint8_t c = in[i];
+        if (c == '"') {
+            ret->n_bytes = i + 1;
+            return;
+        }
+        if (c == '\\') {
+            int64_t length = json_escapes_take(in + i, n - i, i, NULL, ret);
+            if (length == 0) return;
+            i += length;
+        } else if (c < 0x20) {
+            break;
+        } else {
+            i++;
+        }
+    }
+    json_string_fail(in, n, i, ret);
+}
