@@ -206,8 +206,3 @@ def test_immutable_protos() -> None:
         sp.encode_as_immutable_proto("a", add_bos=True)
     assert sp.sample_encode_as_immutable_proto("ab", -1, 0.5).text == "ab"
     assert len(spm.ImmutableSentencePieceText().pieces) == len(spm.ImmutableNBestSentencePieceText().nbests) == 0
-
-
-def test_training_is_refused() -> None:
-    with pytest.raises(NotImplementedError, match="sentencepiece"):
-        spm.SentencePieceTrainer.train(input="a", model_prefix="b")

@@ -6,7 +6,7 @@
     sp.encode("Hello world")            # [15043, 3186]
 
 What 0.1 and 0.2.0 had and 0.2.3 dropped is here, too: sample_encode_and_score, calculate_entropy, set_vocabulary,
-override_normalizer_spec, extra options, immutable protos. Training is not.
+override_normalizer_spec, extra options, immutable protos.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pyunitok.compat.sentencepiece.immutable import (
 )
 from pyunitok.compat.sentencepiece.normalizer import SentencePieceNormalizer, set_data_dir
 from pyunitok.compat.sentencepiece.threads import ThreadPool
+from pyunitok.compat.sentencepiece.trainer import SentencePieceTrainer
 
 __version__ = "0.2.3"
 __all__ = [
@@ -65,16 +66,3 @@ def set_nbest_timeout(timeout_ms: int) -> None:
 SetDataDir = set_data_dir
 SetNBestTimeout = set_nbest_timeout
 SetMinLogLevel = set_min_log_level
-
-
-class SentencePieceTrainer:
-    """Its place: models are used here, not made."""
-
-    @staticmethod
-    def train(arg: Any = None, logstream: Any = None, **kwargs: Any) -> None:
-        """NotImplementedError."""
-        raise NotImplementedError(
-            "pyunitok.compat.sentencepiece does not train: do that with sentencepiece, and load the model here"
-        )
-
-    Train = train

@@ -150,6 +150,11 @@ def set_data_dir(data_dir: Any) -> None:
     _data_dir = Path(os.fsdecode(data_dir))
 
 
+def data_dir() -> Path | None:
+    """The folder that set_data_dir named last."""
+    return _data_dir
+
+
 def _rules_of(norm_map: Any) -> dict[str, str]:
     """ValueError for a key that comes twice, and for what is no UTF-8; TypeError for what are no pairs."""
     ret: dict[str, str] = {}
