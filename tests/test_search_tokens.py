@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -90,15 +91,14 @@ def test_probabilities_follow_from_counts(case: Any) -> None:
 
 
 def test_ngrams_are_all_that_are_frequent(case: Any) -> None:
-    index, shards, _ = case
+    index, _, _ = case
     documents = [shard.ids[a:b].tolist() for shard in index.shards for a, b in bounds(shard)]
     for n in (1, 2, 3, 5):
         for min_count in (1, 2, 5):
             grams = sum((Counter(oracle.ngrams(document[:-1], n, 1)) for document in documents), Counter())
             found = index.ngrams(n, min_count)
-            assert {tuple(gram): count for gram, count in zip(found.ids.tolist(), found.counts.tolist(), strict=True)} == {
-                gram: count for gram, count in grams.items() if count >= min_count
-            }
+            pairs = zip(map(tuple, found.ids.tolist()), found.counts.tolist(), strict=True)
+            assert dict(pairs) == {gram: count for gram, count in grams.items() if count >= min_count}
             assert index.ngrams(n, min_count, limit=3).counts.tolist() == found.counts.tolist()[:3]
 
 
@@ -114,10 +114,10 @@ def test_samples_are_parts_of_the_corpus(case: Any) -> None:
     assert np.array_equal(drawn, index.sample(prompt, 12, seed=3))
     whole = [*prompt, *drawn.tolist()]
     assert (drawn.dtype == np.uint16 and len(drawn) == 12) or drawn[-1] == EOD
-    pairs = {pair for ids in shards for pair in zip(ids, ids[1:], strict=False)}
-    assert all(pair in pairs for pair in zip(whole[1:], whole[2:], strict=False))
+    pairs = {pair for ids in shards for pair in pairwise(ids)}
+    assert all(pair in pairs for pair in pairwise(whole[1:]))
     bigrams = index.sample([0], 40, context=1, seed=1).tolist()
-    assert all(pair in pairs for pair in zip([0, *bigrams], bigrams, strict=False))
+    assert all(pair in pairs for pair in pairwise([0, *bigrams]))
 
 
 def test_what_follows_a_text_whatever_its_tokens(case: Any) -> None:

@@ -15,6 +15,7 @@ from pyunitok.cli.encode import decode, encode
 from pyunitok.cli.export import export
 from pyunitok.cli.inspect import inspect
 from pyunitok.cli.merge import merge
+from pyunitok.cli.search import search
 from pyunitok.cli.stats import stats
 from pyunitok.cli.tokenize import tokenize
 from pyunitok.cli.verify import verify
@@ -34,7 +35,7 @@ def cli() -> None:
     """
 
 
-for _command in (tokenize, merge, detokenize, verify, stats, export, encode, decode, inspect, convert):
+for _command in (tokenize, merge, detokenize, verify, stats, export, encode, decode, inspect, convert, search):
     cli.add_command(_command)
 
 

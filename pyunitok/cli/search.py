@@ -1,0 +1,282 @@
+"""The command search."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+QUESTIONS = (
+    "count", "documents", "by_source", "next", "previous", "prob", "infgram", "all_of", "ngrams", "sample", "overlap",
+    "spans",
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.argument("text", required=False)
+@click.option("--count", is_flag=True, help="Only how often it occurs.")
+@click.option("--documents", is_flag=True, help="The documents that have it, and how often.")
+@click.option("--by-source", is_flag=True, help="How often it occurs in each input file.")
+@click.option("--next", "next_", is_flag=True, help="What follows it.")
+@click.option("--previous", is_flag=True, help="What comes before it.")
+@click.option("--prob", metavar="TOKEN", type=int, help="How often this id follows TEXT, and its share.")
+@click.option("--infgram", metavar="TOKEN", type=int, help="The same behind the longest end of TEXT that occurs.")
+@click.option("--all-of", metavar="A|B", multiple=True, help="Places with A or B and one of each other --all-of.")
+@click.option("--within", type=click.IntRange(0), help="With --all-of: at most so many tokens apart.")
+@click.option("--ngrams", metavar="N", type=click.IntRange(1), help="The most frequent sequences of N tokens.")
+@click.option("--min-count", type=click.IntRange(1), default=2, show_default=True, help="With --ngrams.")
+@click.option("--sample", metavar="N", type=click.IntRange(1), help="Continue TEXT by N tokens drawn from the corpus.")
+@click.option("--overlap", metavar="FILE", help="Which windows of each line of FILE occur (contamination).")
+@click.option("--window", type=click.IntRange(1), default=13, show_default=True, help="With --overlap: in tokens.")
+@click.option("--spans", metavar="FILE", help="The longest parts of FILE that occur.")
+@click.option("--min-tokens", type=click.IntRange(1), default=6, show_default=True, help="With --spans.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="How many to show.")
+@click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out before them.")
+@click.option(
+    "--sort", type=click.Choice(["rank", "text", "random", "R1", "L1"]), default="rank", show_default=True,
+    help="Order of hits: of the index, of the text, random, by the words behind (R1) or before (L1).",
+)
+@click.option("--seed", type=int, default=0, help="For --sort random and --sample.")
+@click.option("--before", type=click.IntRange(0), default=40, show_default=True, help="Characters left of a hit.")
+@click.option("--after", type=click.IntRange(0), default=40, show_default=True, help="Characters right of a hit.")
+@click.option("--ids", "is_ids", is_flag=True, help="TEXT is token ids: '318 281 1672'.")
+@click.option("--escapes", is_flag=True, help=r"TEXT has \n, \t, \\ and \xNN in it.")
+@click.option("--json", "as_json", is_flag=True, help="JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values, with a head.")
+@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the token files name.")
+def search(folder: str, text: str | None, as_json: bool, as_csv: bool, model: str | None, **options: Any) -> None:
+    """Count and find any text in an index, whatever its tokens.
+
+    \b
+    Example:
+      pyunitok search idx "natural lang"
+      pyunitok search idx "the " --count
+      pyunitok search idx " of " --next --limit 10
+      pyunitok search idx "fox" --sort L1 --json
+      pyunitok search idx --overlap test_set.txt
+    """
+    from pyunitok import open_index
+    from pyunitok.cli.arguments import load_model
+
+    options["next"] = options.pop("next_")
+    asked = [name for name in QUESTIONS if options[name] not in (False, None, ())]
+    if len(asked) > 1 or (as_json and as_csv):
+        raise click.UsageError(f"--{asked[1].replace('_', '-')} does not go with --{asked[0].replace('_', '-')}"
+                               if len(asked) > 1 else "--csv does not go with --json")  # fmt: skip
+    question = asked[0] if asked else "hits"
+    if (text is None) != (question in ("all_of", "ngrams", "overlap", "spans")):
+        raise click.UsageError("TEXT is missing" if text is None else f"--{question.replace('_', '-')} takes no TEXT")
+    index = open_index(folder, model=load_model(model) if model else None)
+    answer = ANSWERS[question](index, None if text is None else _query(text, options), options)
+    if as_json:
+        click.echo(json.dumps(answer, ensure_ascii=False, indent=1))
+    elif as_csv:
+        _write_csv(answer)
+    elif question == "hits":
+        _show_hits(answer, options["before"])
+    else:
+        _show(answer)
+
+
+def _query(text: str, options: dict[str, Any]) -> Any:
+    """TEXT as bytes, or as ids."""
+    from pyunitok.cli.arguments import parse_separator
+
+    if options["is_ids"]:
+        words = text.replace(",", " ").split()
+        if not all(word.isascii() and word.isdecimal() for word in words):
+            raise click.UsageError(f"--ids takes numbers, not {text!r}")
+        return [int(word) for word in words]
+    data = text.encode("utf-8", "surrogateescape")
+    if options["escapes"]:
+        data = (parse_separator(text) if text not in ("file", "line") else data) or b""
+    return data
+
+
+# ------------------------------------------------------------------------------------------------- answers as JSON ---
+
+
+def _hits(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
+    from pyunitok.index.concordance import as_record, concordance
+
+    keys = ("limit", "offset", "sort", "seed", "before", "after")
+    lines, total, approx = concordance(index, query, **{key: options[key] for key in keys})
+    return {"count": total, "approx": approx, "hits": [as_record(index, line) for line in lines]}
+
+
+def _count(index: Any, query: Any, _: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(query, bytes):
+        count = index.count(query)
+        return {"count": int(count), "approx": count.approx}
+    return {"count": index.count_tokens(query), "approx": False}
+
+
+def _page(rows: list[Any], options: dict[str, Any]) -> list[Any]:
+    return rows[options["offset"] : options["offset"] + options["limit"]]
+
+
+def _documents(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
+    found = index.documents(_only_text(query))
+    pairs = _page(list(zip(found.documents.tolist(), found.counts.tolist(), strict=True)), options)
+    rows = [{"document": d, "count": n, "source": index.source(d)} for d, n in pairs]
+    return {"count": int(found.counts.sum()), "approx": found.approx, "n_documents": len(found), "documents": rows}
+
+
+def _by_source(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
+    found = index.by_source(_only_text(query))
+    rows = [{"source": source.path, "count": source.hits, "documents": source.documents} for source in found]
+    approx = any(source.approx for source in found)
+    return {"count": sum(source.hits for source in found), "approx": approx, "sources": _page(rows, options)}
+
+
+def _only_text(query: Any) -> bytes:
+    if not isinstance(query, bytes):
+        raise click.UsageError("--ids goes with hits, --count, --next, --previous, --prob, --infgram and --sample")
+    return query
+
+
+def _neighbours(name: str) -> Callable[[Any, Any, dict[str, Any]], dict[str, Any]]:
+    def answer(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
+        found = getattr(index, name)(query)
+        ids = [None] * len(found) if found.ids is None else found.ids.tolist()
+        rows: list[dict[str, Any]] = []
+        for id_, text, count in zip(ids, found.texts, found.counts.tolist(), strict=True):
+            row = {"text": _text(text), "count": count, "share": count / found.total}
+            rows.append(row if id_ is None else {"id": id_, **row})
+        return {"count": found.total, "approx": found.approx, name: _page(rows, options)}
+
+    return answer
+
+
+def _probability(name: str) -> Callable[[Any, Any, dict[str, Any]], dict[str, Any]]:
+    def answer(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
+        found = getattr(index, "prob" if name == "prob" else "infgram_prob")(query, options[name])
+        p = found.p if found.total else None
+        return {"p": p, "count": found.count, "total": found.total, "context": found.context}
+
+    return answer
+
+
+def _all_of(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
+    clauses = [[_query(term, options) for term in clause.split("|")] for clause in options["all_of"]]
+    count = index.count(all_of=clauses, within=options["within"])
+    return {"count": int(count), "approx": count.approx}
+
+
+def _ngrams(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
+    found = index.ngrams(options["ngrams"], options["min_count"], options["offset"] + options["limit"])
+    rows = []
+    for gram, count in _page(list(zip(found.ids.tolist(), found.counts.tolist(), strict=True)), options):
+        rows.append({"text": _text(b"".join(map(index.tables.text_of, gram))), "count": count, "ids": gram})
+    return {"ngrams": rows}
+
+
+def _sample(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
+    ids = index.sample(query, options["sample"], seed=options["seed"]).tolist()
+    return {"text": _text(b"".join(map(index.tables.text_of, ids))), "ids": ids}
+
+
+def _overlap(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
+    lines = Path(options["overlap"]).read_bytes().splitlines()
+    found = index.overlap(lines, options["window"])
+    rows: list[dict[str, Any]] = []
+    n_hits = found.hits().tolist()
+    for k, hits in enumerate(n_hits):
+        part = slice(int(found.offsets[k]), int(found.offsets[k + 1]))
+        best = int(found.counts[part].argmax()) if part.stop > part.start else -1
+        document = int(found.documents[part][best]) if hits else None
+        row: dict[str, Any] = {"line": k + 1, "windows": part.stop - part.start, "found": hits}
+        row["covered"] = round(float(found.covered[k]), 4)
+        row["most_frequent"] = int(found.counts[part].max()) if hits else 0
+        rows.append(row | {"document": document})
+    return {"window": options["window"], "lines": len(rows), "lines_found": sum(map(bool, n_hits)), "overlap": rows}
+
+
+def _spans(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
+    text = Path(options["spans"]).read_bytes()
+    found = index.spans(text, options["min_tokens"])
+    rows = []
+    columns = (found.byte_begins, found.byte_ends, found.ends - found.begins, found.counts, found.documents)
+    for begin, end, n, count, document in zip(*(column.tolist() for column in columns), strict=True):
+        row = {"begin": begin, "end": end, "tokens": n, "count": count, "document": document}
+        rows.append(row | {"source": index.source(document), "text": _text(text[begin:end])})
+    return {"spans": _page(rows, options)}
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace")
+
+
+ANSWERS: dict[str, Callable[[Any, Any, dict[str, Any]], dict[str, Any]]] = {
+    "hits": _hits, "count": _count, "documents": _documents, "by_source": _by_source, "next": _neighbours("next"),
+    "previous": _neighbours("previous"), "prob": _probability("prob"), "infgram": _probability("infgram"),
+    "all_of": _all_of, "ngrams": _ngrams, "sample": _sample, "overlap": _overlap, "spans": _spans,
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------- showing ---
+
+
+def _rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """The table in an answer; the answer itself where it has none."""
+    tables = [value for value in answer.values() if isinstance(value, list) and all(isinstance(v, dict) for v in value)]
+    return tables[0] if tables else [answer]
+
+
+def _write_csv(answer: dict[str, Any]) -> None:
+    rows = _rows(answer)
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    if rows:
+        out.writerow(rows[0])
+    for row in rows:
+        out.writerow([json.dumps(v) if isinstance(v, list | dict) else v for v in row.values()])
+
+
+def _amount(answer: dict[str, Any]) -> str:
+    n = answer["count"]
+    return f"{'at least ' if answer['approx'] else ''}{n:,} occurrence{'s' * (n != 1)}"
+
+
+def _show_hits(answer: dict[str, Any], before: int) -> None:
+    from pyunitok.index.concordance import Line, aligned
+    from pyunitok.index.hits import Hit
+
+    lines = [
+        Line(Hit(0, 0, 0, hit["document"], hit["begin"], hit["end"]), hit["before"], hit["match"], hit["after"])
+        for hit in answer["hits"]
+    ]
+    for place, left, match, right in aligned(lines, before):
+        click.echo(f"{click.style(place, dim=True)}  {left}{click.style(match, fg='red', bold=True)}{right}")
+    click.echo(_amount(answer), err=True)
+
+
+def _show(answer: dict[str, Any]) -> None:
+    rows = _rows(answer)
+    if rows and rows[0] is answer:
+        if set(answer) == {"count", "approx"}:
+            click.echo(f"{'at least ' if answer['approx'] else ''}{answer['count']}")
+            return
+        width = max(map(len, answer))
+        for name, value in answer.items():
+            click.echo(f"{name:<{width}}  {_cell(value)}")
+        return
+    table = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)] if rows else []
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    if "count" in answer:
+        click.echo(_amount(answer), err=True)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "-" if value is None else repr(value) if isinstance(value, str) and value != value.strip() else str(value)

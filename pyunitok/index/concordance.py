@@ -1,0 +1,95 @@
+"""A concordance: hits one below the other, each in its context, sorted by either side."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyunitok.errors import LimitError
+from pyunitok.index.hits import Hit
+from pyunitok.index.opened import Index
+
+SORTS = ("rank", "text", "random", "R1", "L1")
+MAX_SORTED = 10_000  # hits that R1 and L1 sort
+
+
+@dataclass(frozen=True)
+class Line:
+    """A hit and the text around it."""
+
+    hit: Hit
+    before: str
+    match: str
+    after: str
+
+    def right(self) -> list[str]:
+        """What R1 sorts by: the words behind the hit."""
+        return self.after.casefold().split()
+
+    def left(self) -> list[str]:
+        """What L1 sorts by: the words before the hit, the nearest first."""
+        return self.before.casefold().split()[::-1]
+
+
+def concordance(
+    index: Index, query: Any, *, limit: int = 20, offset: int = 0, sort: str = "rank", seed: int = 0, before: int = 40,
+    after: int = 40,
+) -> tuple[list[Line], int, bool]:  # fmt: skip
+    """(lines, occurrences in all, whether that is only a lower bound).
+
+    query  text, or a sequence of ids
+    sort   of SORTS: the orders of Index.find; or, of the first 10,000 hits, R1 (by the words behind them) or L1 (by
+           those before them)
+    """
+    if sort not in SORTS:
+        raise LimitError(f"sort is one of {', '.join(SORTS)}, not {sort!r}")
+    find = index.find if isinstance(query, str | bytes) else index.find_tokens
+    is_sorted = sort in ("R1", "L1")
+    page = (MAX_SORTED, 0, "rank") if is_sorted else (limit, offset, sort, seed)
+    hits = find(query, *page)
+    lines = [Line(hit, *index.context(hit, before, after).shown()) for hit in hits]
+    if is_sorted:
+        lines.sort(key=Line.right if sort == "R1" else Line.left)
+        lines = lines[offset : offset + limit]
+    return lines, hits.total, hits.approx
+
+
+def as_record(index: Index, line: Line) -> dict[str, Any]:
+    """A line as a JSON object: where it is, and its text."""
+    hit = line.hit
+    ret: dict[str, Any] = {"document": hit.document, "begin": hit.begin, "end": hit.end}
+    ret["source"] = index.source(hit.document)
+    metadata = index.metadata(hit.document)
+    if metadata is not None:
+        ret["metadata"] = metadata
+    return ret | {"before": line.before, "match": line.match, "after": line.after}
+
+
+def aligned(lines: Sequence[Line], before: int) -> list[tuple[str, str, str, str]]:
+    """(place, before, match, after) of each line, padded so that all matches begin in the same column of a terminal."""
+    texts = [tuple(map(_flat, (line.before, line.match, line.after))) for line in lines]
+    shown = [(f"{line.hit.document}:{line.hit.begin}", *text) for line, text in zip(lines, texts, strict=True)]
+    width = max((len(place) for place, *_ in shown), default=0)
+    columns = min(before, max((_columns(left) for _, left, _, _ in shown), default=0))
+    ret = []
+    for place, left, match, right in shown:
+        while _columns(left) > columns:  # wide characters: fewer fit
+            left = left[1:]
+        ret.append((place.rjust(width), " " * (columns - _columns(left)) + left, match, right))
+    return ret
+
+
+def _flat(text: str) -> str:
+    """A text on one line: newlines, tabs and other control characters as a space or a sign of their own."""
+    return "".join("⏎" if c == "\n" else " " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in text)
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(
+        0 if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf")
+        else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )  # fmt: skip
