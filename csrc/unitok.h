@@ -479,6 +479,27 @@ int32_t unitok_suffix_step(unitok_suffix *suffix, int64_t budget, unitok_error *
 double unitok_suffix_progress(const unitok_suffix *suffix);
 void unitok_suffix_free(unitok_suffix *suffix);
 
+/* Common prefixes, in three steps, each of which may be divided into ranges begin..end-1 (0 <= begin <= end <= n):
+ *   1. unitok_suffix_phi      phi[sa[r]] = sa[r - 1], and n for r = 0; phi[0..n-1] must hold n before. Returns -1, or the
+ *                             first r whose sa[r] is not below n
+ *   2. unitok_suffix_plcp     phi[i] becomes the number of symbols that suffix i has in common with suffix phi[i], in
+ *                             order of i. `common` is 0 at first, then what the call before returned
+ *   3. the caller             lcp[r] = phi[sa[r]]
+ * O(n) in all. Any sa is safe. */
+int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, void *phi, int64_t begin, int64_t end);
+int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, void *phi, int32_t position_bytes,
+                           int64_t begin, int64_t end, int64_t common);
+
+/* Whether sa[0..n-1] is the suffix array of text[0..n-1], in ranges as above, in order: -1, or the first r where it turns
+ * out not to be. Any sa is safe.
+ *   rank    NULL, or uint16[65536] with symbol_bytes 2: suffixes compare by rank[symbol]
+ *   starts  [0..n_symbols]: starts[c] suffixes begin with a symbol (a rank) below c; not decreasing, at most n
+ *   heads   [0..n_symbols-1]: a copy of starts at first; the calls keep it
+ * Reads the text in random order, and no more memory than this. */
+int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint16_t *rank, int64_t n_symbols,
+                            const void *sa, int32_t position_bytes, const uint64_t *starts, uint64_t *heads,
+                            int64_t begin, int64_t end);
+
 /* ------------------------------------------------------------------------------------------------ Search ---- */
 
 /* A shard of an index: tokens, their suffix array, and the small tables that go with it. The caller keeps all arrays alive;

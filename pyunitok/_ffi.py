@@ -618,6 +618,28 @@ class SuffixSorter:
         return float(lib.unitok_suffix_progress(self._handle))
 
 
+def suffix_phi(sa: np.ndarray[Any, Any], phi: np.ndarray[Any, Any], begin: int, end: int) -> int:
+    """See unitok_suffix_phi in csrc/unitok.h."""
+    return int(lib.unitok_suffix_phi(pointer(sa), len(sa), sa.itemsize, pointer(phi, writable=True), begin, end))
+
+
+def suffix_plcp(text: np.ndarray[Any, Any], phi: np.ndarray[Any, Any], begin: int, end: int, common: int) -> int:
+    """See unitok_suffix_plcp in csrc/unitok.h."""
+    into = pointer(phi, writable=True)
+    return int(lib.unitok_suffix_plcp(pointer(text), len(text), text.itemsize, into, phi.itemsize, begin, end, common))
+
+
+def suffix_check(
+    text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, sa: np.ndarray[Any, Any],
+    starts: np.ndarray[Any, Any], heads: np.ndarray[Any, Any], begin: int, end: int,
+) -> int:  # fmt: skip
+    """See unitok_suffix_check in csrc/unitok.h."""
+    by = ffi.NULL if rank is None else pointer(rank)
+    tables = (pointer(starts), pointer(heads, writable=True))
+    head = (pointer(text), len(text), text.itemsize, by, len(starts) - 1)
+    return int(lib.unitok_suffix_check(*head, pointer(sa), sa.itemsize, *tables, begin, end))
+
+
 _SYMBOLS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
 _POSITIONS = (np.dtype(np.uint32), np.dtype(np.uint64))
 SUFFIX_MAX_32: int = lib.UNITOK_SUFFIX_MAX_32

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oracle import suffix as oracle
 
 from pyunitok import _ffi
-from pyunitok.index.suffix import suffix_array
+from pyunitok.index.suffix import check_suffix_array, lcp_array, suffix_array
 
 DTYPES = [np.uint8, np.uint16, np.uint32]
 
@@ -123,3 +123,39 @@ def test_progress_reaches_one_and_can_be_interrupted() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         suffix_array(ids, on_progress=interrupt)
+
+
+@given(texts(), st.sampled_from(DTYPES), st.sampled_from([np.uint32, np.uint64]))
+def test_common_prefixes(ids: list[int], dtype: type, positions: type) -> None:
+    sa = oracle.suffix_array(ids)
+    found = lcp_array(np.array(ids, dtype), np.array(sa, positions))
+    assert found.tolist() == oracle.lcp_array(ids, sa)
+
+
+@given(texts(), st.sampled_from(DTYPES), st.sampled_from([np.uint32, np.uint64]), st.booleans(), st.data())
+def test_check_accepts_the_suffix_array_alone(
+    ids: list[int], dtype: type, positions: type, by_rank: bool, data: st.DataObject
+) -> None:
+    rank = [255 - k for k in range(256)] if by_rank else None
+    text, sa = np.array(ids, dtype), np.array(oracle.suffix_array(ids, rank), positions)
+    assert check_suffix_array(text, sa, rank=rank)
+    if len(sa) == 0:
+        return
+    r, other = data.draw(st.integers(0, len(sa) - 1)), data.draw(st.integers(0, len(sa) + 2))
+    was = sa[r]
+    sa[r] = other
+    assert check_suffix_array(text, sa, rank=rank) == (was == other)
+    sa[r] = was
+    q = data.draw(st.integers(0, len(sa) - 1))
+    sa[r], sa[q] = sa[q], sa[r]
+    assert check_suffix_array(text, sa, rank=rank) == (q == r)
+
+
+def test_positions_that_make_no_sense() -> None:
+    ids = np.array([1, 2, 1], np.uint16)
+    with pytest.raises(ValueError, match="out of range"):
+        lcp_array(ids, np.array([0, 3, 1], np.uint32))
+    assert lcp_array(ids, np.array([0, 0, 0], np.uint32)).shape == (3,)  # nonsense, but safe
+    for wrong in (np.zeros(2, np.uint32), np.zeros(3, np.int32)):
+        with pytest.raises(ValueError, match="a suffix array of 3 tokens"):
+            check_suffix_array(ids, wrong)

@@ -1,4 +1,4 @@
-"""suffix_array(): the sorted suffixes of an array of tokens, with progress and Ctrl-C.
+"""suffix_array(), lcp_array() and check_suffix_array() over an array of tokens, with progress and Ctrl-C.
 
 The work is done in C (csrc/suffix); each step takes a fraction of a second.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import SUFFIX_MAX_32, SuffixSorter
+from pyunitok._ffi import SUFFIX_MAX_32, SuffixSorter, suffix_check, suffix_phi, suffix_plcp
 
 STEP = 4 << 20  # suffixes looked at between two looks at the keyboard
 CHUNK = 1 << 20
@@ -65,10 +65,68 @@ def _text(ids: Any, rank: Any) -> tuple[Array, int]:
     return text, n_symbols
 
 
+def lcp_array(ids: Any, sa: Array) -> Array:
+    """lcp[r]: how many tokens suffix sa[r] has in common with suffix sa[r - 1], and 0 for r = 0.
+
+    ids, sa  as suffix_array() took and gave them; the order (rank) does not matter. ValueError where sa is not a
+             suffix array of `ids`: a position is out of range. Linear time; memory: two arrays like sa.
+    """
+    text, _ = _text(ids, None)
+    sa = _positions(sa, len(text))
+    n = len(text)
+    phi = np.full(n, n, sa.dtype)
+    for at in range(0, n, STEP):
+        if suffix_phi(sa, phi, at, min(at + STEP, n)) >= 0:
+            raise ValueError("not a suffix array: a position is out of range")
+    common = 0
+    for at in range(0, n, STEP):
+        common = suffix_plcp(text, phi, at, min(at + STEP, n), common)
+    return ranked(sa, phi, np.empty_like(phi))
+
+
+def check_suffix_array(
+    ids: Any, sa: Array, *, rank: Any = None, on_progress: Callable[[float], None] | None = None
+) -> bool:
+    """Whether `sa` is the suffix array of `ids`, by the order that suffix_array(ids, rank=rank) would have."""
+    text, n_symbols = _text(ids, rank)
+    n_symbols = n_symbols or 1 << 8 * text.itemsize
+    sa = _positions(sa, len(text))
+    counts = np.zeros(n_symbols, np.int64)
+    for at in range(0, len(text), CHUNK):
+        counts += np.bincount(text[at : at + CHUNK], minlength=n_symbols)
+    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.uint64)
+    return first_fault(text, None, sa, starts, on_progress=on_progress) is None
+
+
+def first_fault(
+    text: Array, rank: Array | None, sa: Array, starts: Array, *, on_progress: Callable[[float], None] | None = None
+) -> int | None:
+    """The first r where `sa` turns out not to be the suffix array of `text`; None if it is.
+
+    rank    uint16[65536] for a text of uint16 that compares by it
+    starts  uint64: how many suffixes begin with a symbol (a rank) below each
+    """
+    heads, n = np.array(starts[:-1]), len(text)
+    for at in range(0, n, STEP):
+        fault = suffix_check(text, rank, sa, starts, heads, at, min(at + STEP, n))
+        if fault >= 0:
+            return fault
+        if on_progress:
+            on_progress(min(at + STEP, n) / n)
+    return None
+
+
+def _positions(sa: Array, n: int) -> Array:
+    sa = np.ascontiguousarray(sa)
+    if sa.dtype not in (np.uint32, np.uint64) or sa.shape != (n,):
+        raise ValueError(f"a suffix array of {n} tokens is uint32[{n}] or uint64[{n}], not {sa.dtype}{sa.shape}")
+    return sa
+
+
 def ranked(ids: Array, rank: Array, out: Array | None = None) -> Array:
     """rank[ids], a chunk at a time."""
     if out is None:
         out = np.empty(len(ids), np.uint16 if len(rank) <= 1 << 16 else np.uint32)
     for at in range(0, len(ids), CHUNK):
-        np.take(rank, ids[at : at + CHUNK], out=out[at : at + CHUNK])
+        out[at : at + CHUNK] = rank[ids[at : at + CHUNK]]
     return out

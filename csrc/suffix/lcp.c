@@ -1,0 +1,80 @@
+/* lcp.c - common prefixes of neighbours in a suffix array, and a check of one in linear time */
+
+#include "ground/common.h"
+
+#define AHEAD 32
+
+#define POSITION uint32_t
+#define SYMBOL uint8_t
+#define NAME(x) x##_8_32
+#include "suffix/lcp.h"
+#undef SYMBOL
+#undef NAME
+#define SYMBOL uint16_t
+#define NAME(x) x##_16_32
+#include "suffix/lcp.h"
+#undef SYMBOL
+#undef NAME
+#define SYMBOL uint32_t
+#define NAME(x) x##_32_32
+#include "suffix/lcp.h"
+#undef SYMBOL
+#undef NAME
+#undef POSITION
+
+#define POSITION uint64_t
+#define SYMBOL uint8_t
+#define NAME(x) x##_8_64
+#include "suffix/lcp.h"
+#undef SYMBOL
+#undef NAME
+#define SYMBOL uint16_t
+#define NAME(x) x##_16_64
+#include "suffix/lcp.h"
+#undef SYMBOL
+#undef NAME
+#define SYMBOL uint32_t
+#define NAME(x) x##_32_64
+#include "suffix/lcp.h"
+
+typedef int64_t plcp_function(const void *, int64_t, void *, int64_t, int64_t, int64_t);
+typedef int64_t check_function(const void *, int64_t, const uint16_t *, int64_t, const void *, const uint64_t *,
+                               uint64_t *, int64_t, int64_t);
+
+/* By bytes of a symbol (1, 2, 4) and of a position (4, 8). */
+static plcp_function *const plcp_functions[3][2] = {
+    {plcp_8_32, plcp_8_64}, {plcp_16_32, plcp_16_64}, {plcp_32_32, plcp_32_64}};
+static check_function *const check_functions[3][2] = {
+    {check_8_32, check_8_64}, {check_16_32, check_16_64}, {check_32_32, check_32_64}};
+
+int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, void *phi, int64_t begin, int64_t end)
+{
+    for (int64_t r = begin; r < end; r++) {
+        if (position_bytes == 4) {
+            const uint32_t *from = sa;
+            uint32_t *to = phi;
+            if (from[r] >= (uint32_t)n) return r;
+            to[from[r]] = r > 0 ? from[r - 1] : (uint32_t)n;
+        } else {
+            const uint64_t *from = sa;
+            uint64_t *to = phi;
+            if (from[r] >= (uint64_t)n) return r;
+            to[from[r]] = r > 0 ? from[r - 1] : (uint64_t)n;
+        }
+    }
+    return -1;
+}
+
+int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, void *phi, int32_t position_bytes,
+                           int64_t begin, int64_t end, int64_t common)
+{
+    return plcp_functions[symbol_bytes >> 1][position_bytes == 8](text, n, phi, begin, end, common);
+}
+
+int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint16_t *rank, int64_t n_symbols,
+                            const void *sa, int32_t position_bytes, const uint64_t *starts, uint64_t *heads,
+                            int64_t begin, int64_t end)
+{
+    check_function *check = check_functions[symbol_bytes >> 1][position_bytes == 8];
+    return check(text, n, rank, n_symbols, sa, starts, heads, begin, end);
+}
