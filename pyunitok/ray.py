@@ -1,4 +1,4 @@
-"""pyunitok on a Ray cluster: tokenize(), and TokenizeBatch for Ray Data.
+"""pyunitok on a Ray cluster: tokenize() and index(), and TokenizeBatch for Ray Data.
 
 Needs `pip install 'pyunitok[ray]'`, here and on all machines of the cluster.
 """
@@ -6,14 +6,17 @@ Needs `pip install 'pyunitok[ray]'`, here and on all machines of the cluster.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyunitok import job
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import Manifest
+
+if TYPE_CHECKING:
+    from pyunitok.index.manifest import IndexManifest
 
 Model = str | os.PathLike[str] | Tokenizer | None
 
@@ -35,6 +38,19 @@ def tokenize(
         manifest = pyunitok.ray.tokenize("/shared/crawl/", "/shared/ids.u16", metadata=True)
     """
     return job.tokenize(inputs, out, model, ray=address, **options)
+
+
+def index(
+    paths: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, address: str = "auto", **options: Any
+) -> IndexManifest:
+    """pyunitok.index.build.build_index() with a task for each shard, on a Ray cluster; the manifest.
+
+    All machines must see the token files and `folder` by the same paths. A task takes one core, and 6.2 bytes of memory
+    for each token of its shard: `limits` must suit the machines.
+    """
+    from pyunitok.index.build import build_index
+
+    return build_index(paths, folder, ray=address, **options)
 
 
 class TokenizeBatch:

@@ -13,6 +13,7 @@ from pyunitok.cli.convert import convert
 from pyunitok.cli.detokenize import detokenize
 from pyunitok.cli.encode import decode, encode
 from pyunitok.cli.export import export
+from pyunitok.cli.index import index
 from pyunitok.cli.inspect import inspect
 from pyunitok.cli.merge import merge
 from pyunitok.cli.search import search
@@ -35,7 +36,7 @@ def cli() -> None:
     """
 
 
-for _command in (tokenize, merge, detokenize, verify, stats, export, encode, decode, inspect, convert, search):
+for _command in (tokenize, merge, detokenize, verify, stats, export, index, search, encode, decode, inspect, convert):
     cli.add_command(_command)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,13 +12,13 @@ from pyunitok.cli.progress import Meter
 
 
 @click.command()
-@click.argument("tokens", metavar="OUT", type=click.Path(exists=True, dir_okay=False))
+@click.argument("tokens", metavar="OUT", type=click.Path(exists=True))
 @click.argument("inputs", metavar="[IN]...", nargs=-1)
 @click.option("--inputs", "named", is_flag=True, help="Read the inputs again from where the manifest says they are.")
 @click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the manifest names.")
 @click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
 def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None, threads: int | None) -> None:
-    """Check that a token file is whole: hashes, document ends, ids, counts.
+    """Check that a token file is whole: hashes, document ends, ids, counts; or an index: hashes, order, tables.
 
     With IN, or --inputs, each document is decoded too, and compared with the input byte by byte. IN are the files that
     were tokenized, in the same order, wherever they are now; they are read as the manifest says.
@@ -26,6 +27,7 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
     Example:
       pyunitok verify ids.u16
       pyunitok verify ids.u16 --inputs
+      pyunitok verify idx
     """
     import pyunitok
     from pyunitok.corpus.inputs import find
@@ -35,6 +37,11 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
 
     if inputs and named:
         raise click.UsageError("give the inputs, or --inputs, not both")
+    if Path(tokens).is_dir():
+        if inputs or named:
+            raise click.UsageError("an index has no inputs to compare: verify its token files")
+        _verify_index(tokens, model)
+        return
     array = pyunitok.open(tokens, model=load_model(model) if model else None)
     if array.manifest is None:
         raise click.ClickException(f"{tokens} has no manifest, which says what it should be")
@@ -62,6 +69,23 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
     for fault in faults:
         click.echo(f"error: {fault}", err=True)
     click.echo(f"{tokens}: {'not whole' if faults else 'whole'}; {checked}", err=True)
+    if faults:
+        raise SystemExit(1)
+
+
+def _verify_index(folder: str, model: str | None) -> None:
+    from pyunitok.index.shard import open_shards
+    from pyunitok.index.verify import bytes_to_check, verify_index
+
+    opened = open_shards(folder, model=load_model(model) if model else None)
+    total = bytes_to_check(opened)
+    checking = _Checking("checking", total)
+    with checking:
+        faults = verify_index(opened, on_bytes=checking.on_bytes)
+    for fault in faults:
+        click.echo(f"error: {fault}", err=True)
+    counts = f"{len(opened.shards)} shards, {total:,} bytes, {opened.manifest.tokens:,} tokens in order"
+    click.echo(f"{folder}: not whole" if faults else f"{folder}: whole; {counts}", err=True)
     if faults:
         raise SystemExit(1)
 

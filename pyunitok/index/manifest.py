@@ -84,11 +84,15 @@ class IndexManifest:
     @classmethod
     def read(cls, folder: Path) -> IndexManifest:
         """OutputError where the folder holds no index, a damaged one, or one of a newer release."""
-        path = folder / INDEX_NAME
         try:
-            return cls.parse(path.read_bytes(), str(path))
+            return cls.read_file(folder / INDEX_NAME)
         except (FileNotFoundError, NotADirectoryError):
             raise OutputError(f"{folder} is not an index: it has no {INDEX_NAME}") from None
+
+    @classmethod
+    def read_file(cls, path: Path) -> IndexManifest:
+        """Like read, of a file by its path."""
+        return cls.parse(path.read_bytes(), str(path))
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> IndexManifest:

@@ -37,9 +37,9 @@ def run(
     on_merge: Callable[[Progress], None] | None = None,
 ) -> Manifest:  # fmt: skip
     """parts.tokenize_in_parts() on the cluster at `address`; on the one this process is connected to, if it is."""
-    with _connected(address):
+    with connected(address):
         return tokenize_in_parts(
-            plan, _Cluster(plan.threads), unit_bytes=unit_bytes, keep_parts=keep_parts,
+            plan, Cluster(plan.threads), unit_bytes=unit_bytes, keep_parts=keep_parts,
             on_progress=on_progress, on_start=on_start, on_merge=on_merge,
         )  # fmt: skip
 
@@ -48,7 +48,7 @@ def run(
 
 
 @contextlib.contextmanager
-def _connected(address: str) -> Iterator[None]:
+def connected(address: str) -> Iterator[None]:
     """UnitokError where Ray is not installed, or there is no cluster."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a tokenizer calls nobody
     try:
@@ -76,7 +76,7 @@ def _knock(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
-class _Cluster:
+class Cluster:
     """An units.Each: every item is a task of so many cores."""
 
     def __init__(self, cores: int) -> None:

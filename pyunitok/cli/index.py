@@ -1,0 +1,141 @@
+"""The command index."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pyunitok.cli.arguments import Size, load_model
+
+
+@click.command()
+@click.argument("tokens", metavar="OUT...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder of the index.")
+@click.option(
+    "--order", type=click.Choice(["bytes", "id"]),
+    help="Sort by the bytes of the tokens (the default: searches for text are fastest) or by their ids.",
+)  # fmt: skip
+@click.option("--left", is_flag=True, help="Also store the token before each suffix: 2 bytes a token more.")
+@click.option("--max-memory", type=Size(), help="What indexing may use, such as 8G; by default half of the machine's.")
+@click.option("--shard-tokens", type=Size(), help="The most tokens in a shard; by default what two at a time allow.")
+@click.option("--threads", type=click.IntRange(1), help="Shards sorted at the same time; by default one a core.")
+@click.option("--add", is_flag=True, help="Add OUT to the index in DIR; the shards that are there stay as they are.")
+@click.option("--overwrite", is_flag=True, help="Replace the index in DIR.")
+@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the manifests of OUT name.")
+@click.option("--ray", metavar="ADDRESS", help="Build the shards on a Ray cluster: auto, local or HOST:PORT.")
+@click.option(
+    "--format", "to", type=click.Choice(["infini-gram", "tokengrams"]),
+    help="Write the index of another engine into DIR instead; of one OUT.",
+)  # fmt: skip
+def index(
+    tokens: tuple[str, ...], folder: str, order: str | None, left: bool, max_memory: int | None,
+    shard_tokens: int | None, threads: int | None, add: bool, overwrite: bool, model: str | None, ray: str | None,
+    to: str | None,
+) -> None:  # fmt: skip
+    """Index token files for search: their suffix arrays, in shards of whole documents.
+
+    DIR refers to the token files by their paths and needs them where they are. The same command resumes an interrupted
+    run; finished shards are kept. DIR takes 4 bytes a token, 6 with --left.
+
+    \b
+    Example:
+      pyunitok index ids.u16 -o idx
+      pyunitok index more.u16 -o idx --add
+    """
+    from pyunitok.index.plan import Limits
+
+    limits = Limits(max_memory, shard_tokens)
+    if to:
+        if order or left or add or ray:
+            raise click.UsageError("--format takes neither --order, --left, --add nor --ray")
+        _write_format(to, tokens, Path(folder), limits, threads, overwrite, model)
+        return
+    if add and (order or left or overwrite):
+        raise click.UsageError(
+            "--add keeps the order and the columns of the index: without --order, --left, --overwrite"
+        )
+    _build(tokens, folder, order, left, limits, threads, add, overwrite, model, ray)
+
+
+def _build(
+    tokens: tuple[str, ...], folder: str, order: str | None, left: bool, limits: Any, threads: int | None, add: bool,
+    overwrite: bool, model: str | None, ray: str | None,
+) -> None:  # fmt: skip
+    from pyunitok.index.build import build_index
+
+    options: dict[str, Any] = {"order": order or "bytes", "left": left, "limits": limits, "threads": threads}
+    options |= {"add": add, "overwrite": overwrite, "model": load_model(model) if model else None, "ray": ray}
+    with IndexMeter() as meter:
+        manifest = build_index(tokens, folder, on_progress=meter.show, **options)
+    counts = f"{len(manifest.shards)} shards, {manifest.documents:,} documents, {manifest.tokens:,} tokens"
+    click.echo(f"{folder}: {counts}, {meter.summary()}", err=True)
+
+
+def _write_format(
+    to: str, tokens: tuple[str, ...], folder: Path, limits: Any, threads: int | None, overwrite: bool, model: str | None
+) -> None:
+    import pyunitok
+    from pyunitok.cli.report import report_export
+    from pyunitok.export.engines import write_engine_index
+
+    if len(tokens) != 1:
+        raise click.UsageError("--format takes one OUT")
+    array = pyunitok.open(tokens[0], dtype="uint16", model=load_model(model) if model else None)
+    with IndexMeter() as meter:
+        written = write_engine_index(
+            array, to, folder, limits=limits, threads=threads, overwrite=overwrite, on_progress=meter.show
+        )
+    report_export(written)
+    click.echo(f"{folder}: an index for {to}, {len(array.ids):,} tokens, {meter.summary()}", err=True)
+
+
+class IndexMeter:
+    """A progress bar of tokens on a terminal, and a line for what an earlier run had done."""
+
+    def __init__(self) -> None:
+        from time import monotonic
+
+        self._clock = monotonic
+        self._started = monotonic()
+        self._bar: Any = None
+        self._last: Any = None
+        self._first_tokens = 0.0
+
+    def __enter__(self) -> IndexMeter:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        self._seconds = self._clock() - self._started
+        if self._bar is not None:
+            self._bar.close()
+        if kind is not None and self._last is not None:
+            click.echo(
+                f"{self._last.shards} of {self._last.n_shards} shards are done; the same command resumes", err=True
+            )
+
+    def show(self, progress: Any) -> None:
+        if self._last is None:
+            self._first_tokens = progress.tokens
+            if progress.resumed:
+                click.echo(f"resuming: {progress.resumed} of {progress.n_shards} shards are done", err=True)
+        self._last = progress
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                total=progress.total, initial=int(progress.tokens), desc="indexing", unit=" tokens", unit_scale=True,
+                leave=False, delay=0.5,
+            )  # fmt: skip
+        self._bar.set_postfix_str(f"{progress.shards} of {progress.n_shards} shards", refresh=False)
+        self._bar.update(int(progress.tokens) - self._bar.n)
+
+    def summary(self) -> str:
+        if self._last is None:
+            return "already complete"
+        tokens = self._last.tokens - self._first_tokens
+        return f"{self._seconds:.1f} s, {tokens / max(self._seconds, 1e-9) / 1e6:.1f} M tokens/s"

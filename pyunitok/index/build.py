@@ -1,0 +1,328 @@
+"""build_index(): suffix arrays of token files on disk, shard by shard, on several threads, resumable.
+
+    plan ──▶ plan.json.partial ──▶ each shard: read, sort, write, rename, NNNNN.json.partial ──▶ index.json
+
+A shard is done when its NNNNN.json.partial is there: it is written last, when the shard's files have their names and
+are on the disk. The same command finds these and does the rest; index.json appears when all shards are done, and only
+then the working files go. What a shard contains depends on its tokens and the order alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+
+import pyunitok
+from pyunitok.batch import available_cores
+from pyunitok.disk.hashing import ChunkHash
+from pyunitok.disk.outfile import OutFile, OutputLock, partial_name, sync_folder, write_whole
+from pyunitok.errors import OutputError
+from pyunitok.index.manifest import INDEX_NAME, RANK_NAME, IndexManifest, ShardRecord, resolved_path, shard_name
+from pyunitok.index.plan import Limits, plan_index
+from pyunitok.index.shard import CHUNK, N_RANKS, top_of
+from pyunitok.index.suffix import suffix_array
+from pyunitok.run.cluster import Cluster, connected
+from pyunitok.run.units import Each
+
+PLAN_NAME = "plan.json"
+SUFFIXES = (".sa", ".first", ".top", ".left")
+SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left)")
+OWN_FILE = re.compile(r"(\d{5,}(\.sa|\.first|\.top|\.left|\.json)|plan\.json|rank\.u16|index\.json)(\.partial)?")
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass
+class Progress:
+    """tokens: sorted and written so far, of total; shards: done, of n_shards; resumed: of them, by an earlier run."""
+
+    tokens: float
+    total: int
+    shards: int
+    n_shards: int
+    resumed: int
+
+
+class _StoppedError(Exception):
+    """Another shard failed, or the user pressed Ctrl-C."""
+
+
+def build_index(
+    paths: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, order: str = "bytes",
+    left: bool = False, limits: Limits | None = None, threads: int | None = None, add: bool = False,
+    overwrite: bool = False, model: Any = None, ray: str | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> IndexManifest:  # fmt: skip
+    """Index token files into `folder`; the manifest.
+
+    order      "bytes": suffixes compare by the bytes of their tokens, which searching for text wants; "id": by number
+    left       also write the token before each suffix
+    limits     how large shards are and how much memory may be used; see Limits
+    threads    shards sorted at the same time, as far as memory allows; all cores by default
+    add        the index exists and keeps its shards: only `paths` are indexed, in the order and with the columns it has
+    overwrite  replace an index, or an unfinished one of another command
+    ray        the address of a Ray cluster that builds the shards, a task each; then threads is not used
+
+    The same call resumes where an earlier one stopped; finished shards are not done again. OutputError where the token
+    files do not go together, or the folder holds anything else; LimitError where a document does not fit a shard.
+    """
+    folder, limits = Path(folder), limits or Limits()
+    if not paths:
+        raise ValueError("no token files to index")
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = OutputLock(folder / INDEX_NAME)
+    try:
+        existing = _existing(folder, add, overwrite)
+        plan, rank = plan_index(paths, folder, order=order, left=left, limits=limits, model=model, existing=existing)
+        if not add and (folder / INDEX_NAME).exists():
+            return _already_there(folder, plan)
+        _begin(folder, plan, rank, existing, overwrite)
+        n_kept = len(existing.shards) if existing else 0
+        with connected(ray) if ray else contextlib.nullcontext():
+            each = Cluster(1) if ray else None
+            _build_shards(folder, plan, n_kept, limits, threads or available_cores(), each, on_progress)
+        return _commit(folder, plan, rank)
+    finally:
+        lock.release()
+
+
+# --------------------------------------------------------------------------------------------------- begin and end
+
+
+def _existing(folder: Path, add: bool, overwrite: bool) -> IndexManifest | None:
+    """The index that is added to; removes one that is to be replaced."""
+    if overwrite and not add:
+        (folder / INDEX_NAME).unlink(missing_ok=True)  # before anything it names changes
+        sync_folder(folder)
+        for path in folder.iterdir():
+            if OWN_FILE.fullmatch(path.name):
+                path.unlink()
+    return IndexManifest.read(folder) if add else None
+
+
+def _same_plan(a: IndexManifest, b: IndexManifest) -> bool:
+    def bare(manifest: IndexManifest) -> dict[str, Any]:
+        shards = [replace(shard, hash={}) for shard in manifest.shards]
+        values = asdict(replace(manifest, shards=shards, created="", pyunitok="", rank_hash=None))
+        values["model"] = manifest.model.get("sha256")
+        return values
+
+    return bare(a) == bare(b)
+
+
+def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
+    """The finished index, if it is what this call would make."""
+    found = IndexManifest.read(folder)
+    if not _same_plan(found, plan):
+        raise OutputError(
+            f"{folder} is an index of other files, or was made with other options; --add adds files to it, "
+            "--overwrite replaces it"
+        )
+    return found
+
+
+def _begin(
+    folder: Path, plan: IndexManifest, rank: Array | None, existing: IndexManifest | None, overwrite: bool
+) -> None:
+    """Write the plan, or find that it is there already. OutputError where another command's is."""
+    path = partial_name(folder / PLAN_NAME)
+    if path.exists():
+        if _same_plan(IndexManifest.read_file(path), plan):
+            return
+        if not (overwrite and existing):
+            raise OutputError(
+                f"{folder} is unfinished, and was begun for other files or with other options; "
+                "the first command resumes it, --overwrite starts again"
+            )
+    for found in folder.iterdir():
+        if existing is None and SHARD_FILE.fullmatch(found.name):
+            raise OutputError(f"{found} is in the way; --overwrite removes what belongs to an index")
+        if found.match("*.json.partial"):
+            found.unlink()  # of an earlier --add, which is started again
+    if rank is not None and existing is None:
+        write_whole(folder / RANK_NAME, rank.astype("<u2").tobytes())
+    write_whole(path, plan.to_json())  # last: with it, the run can be resumed
+    sync_folder(folder)
+
+
+def _commit(folder: Path, plan: IndexManifest, rank: Array | None) -> IndexManifest:
+    """Write index.json, then remove the working files."""
+    done = [number for number in range(len(plan.shards)) if _record_path(folder, number).exists()]
+    for number in done:
+        plan.shards[number] = _read_record(folder, number)
+    old = IndexManifest.read(folder) if (folder / INDEX_NAME).exists() else None
+    for number, shard in enumerate(old.shards if old else []):
+        plan.shards[number] = shard
+    plan.rank_hash = None if rank is None else xxhash.xxh64_hexdigest(rank.astype("<u2").tobytes())
+    plan.created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    plan.pyunitok = pyunitok.__version__
+    write_whole(folder / INDEX_NAME, plan.to_json())
+    sync_folder(folder)
+    partial_name(folder / PLAN_NAME).unlink(missing_ok=True)
+    for number in done:
+        _record_path(folder, number).unlink()
+    return plan
+
+
+def _record_path(folder: Path, number: int) -> Path:
+    return partial_name(folder / shard_name(number, ".json"))
+
+
+def _read_record(folder: Path, number: int) -> ShardRecord:
+    path = _record_path(folder, number)
+    try:
+        return ShardRecord(**json.loads(path.read_bytes()))
+    except (ValueError, TypeError) as error:
+        raise OutputError(f"{path} is damaged ({error}); remove it, and the shard is built again") from None
+
+
+# -------------------------------------------------------------------------------------------------------- shards
+
+
+def _build_shards(
+    folder: Path, plan: IndexManifest, n_kept: int, limits: Limits, threads: int, each: Each | None,
+    on_progress: Callable[[Progress], None] | None,
+) -> None:  # fmt: skip
+    new = range(n_kept, len(plan.shards))
+    waiting = [number for number in new if not _record_path(folder, number).exists()]
+    waiting.sort(key=lambda number: -plan.shards[number].tokens)  # the largest first: threads end together
+    done = sum(plan.shards[number].tokens for number in new if number not in set(waiting))
+    total, resumed = sum(plan.shards[number].tokens for number in new), len(new) - len(waiting)
+    progress = Progress(done, total, resumed, len(new), resumed)
+    if on_progress:
+        on_progress(progress)
+    if not waiting:
+        return
+    work, sizes = Work(folder.resolve(), plan), {number: plan.shards[number].tokens for number in waiting}
+    if each is None:
+        at_once = limits.at_once(max(sizes.values()), threads)
+        on_threads(lambda number, on_share: build_shard(work, number, on_share), sizes, at_once, progress, on_progress)
+        return
+    for k, _ in each(build_shard, work, waiting):
+        progress.shards += 1
+        progress.tokens += sizes[waiting[k]]
+        if on_progress:
+            on_progress(progress)
+
+
+@dataclass
+class Work:
+    """What all shards share: sent to other machines as it is."""
+
+    folder: Path
+    plan: IndexManifest
+
+
+def on_threads(
+    function: Callable[[int, Callable[[float], None]], object], sizes: dict[int, int], at_once: int,
+    progress: Progress, on_progress: Callable[[Progress], None] | None,
+) -> None:  # fmt: skip
+    """function(number, on_share) for each number of `sizes` (its tokens), so many at a time; on_share takes how much of
+    it is done. What one raises stops the others at their next step; so does Ctrl-C."""
+    stop, before, shares = threading.Event(), progress.tokens, dict.fromkeys(sizes, 0.0)
+
+    def build(number: int) -> None:
+        def on_share(share: float) -> None:
+            if stop.is_set():
+                raise _StoppedError
+            shares[number] = share * sizes[number]
+
+        on_share(0.0)
+        function(number, on_share)
+        on_share(1.0)
+
+    with ThreadPoolExecutor(at_once, "index") as pool:
+        waiting = {pool.submit(build, number) for number in sizes}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                progress.shards += len(done)
+                progress.tokens = before + sum(shares.values())
+                if on_progress:
+                    on_progress(progress)
+        finally:
+            stop.set()
+            for future in waiting:
+                future.cancel()
+
+
+def build_shard(work: Work, number: int, on_share: Callable[[float], None] = lambda _: None) -> None:
+    """Sort one shard and write its files. May be done again, by anyone: the files are the same."""
+    folder, record = work.folder, replace(work.plan.shards[number])
+    rank = np.fromfile(folder / RANK_NAME, "<u2") if work.plan.order == "bytes" else None
+    path = resolved_path(work.plan.files[record.file].path, folder)
+    ranks, first, digests = read_ranks(path, record.begin, record.tokens, rank)
+    sa = suffix_array(ranks, on_progress=lambda share: on_share(0.9 * share))
+    hashes = {"ids": digests}
+    hashes[".sa"] = _write(folder, number, ".sa", _chunks(sa))
+    hashes[".first"] = _write(folder, number, ".first", iter([first]))
+    hashes[".top"] = _write(folder, number, ".top", iter([top_of(ranks, sa, None)]))
+    if work.plan.left:
+        hashes[".left"] = _write(folder, number, ".left", _left_chunks(ranks, sa, rank))
+    for suffix in hashes.keys() - {"ids"}:
+        target = folder / shard_name(number, suffix)
+        partial_name(target).replace(target)
+    sync_folder(folder)
+    record.hash = hashes
+    write_whole(folder / shard_name(number, ".json.partial"), json.dumps(asdict(record)).encode())
+    sync_folder(folder)
+
+
+def read_ranks(path: Path, begin: int, n: int, rank: Array | None) -> tuple[Array, Array, list[str]]:
+    """(the ranks of tokens begin..begin+n-1, how many are below each rank, XXH64 of the tokens).
+
+    Read, not mapped: mapped pages would count as memory of this process.
+    """
+    ranks, counts, digest = np.empty(n, np.uint16), np.zeros(N_RANKS, np.int64), ChunkHash()
+    with path.open("rb", buffering=0) as file:
+        file.seek(2 * begin)
+        for at in range(0, n, CHUNK):
+            part = ranks[at : at + CHUNK]
+            view = part.view(np.uint8).data
+            while len(view):
+                n_bytes = file.readinto(view)
+                if not n_bytes:
+                    raise OutputError(f"{path} ends before token {begin + n}: it has changed since it was opened")
+                digest.update(view[:n_bytes])
+                view = view[n_bytes:]
+            if rank is not None:
+                part[:] = rank[part]
+            counts += np.bincount(part, minlength=N_RANKS)
+    first = np.concatenate(([0], np.cumsum(counts))).astype("<u8")
+    return ranks, first, digest.state().all_digests()
+
+
+def _chunks(array: Array) -> Iterator[Array]:
+    return (array[at : at + CHUNK] for at in range(0, len(array), CHUNK))
+
+
+def _left_chunks(ranks: Array, sa: Array, rank: Array | None) -> Iterator[Array]:
+    ids = np.arange(N_RANKS, dtype="<u2") if rank is None else np.argsort(rank).astype("<u2")
+    for part in _chunks(sa):
+        yield ids[ranks[part.astype(np.int64) - 1]]  # -1: the last token
+
+
+def _write(folder: Path, number: int, suffix: str, chunks: Iterator[Array]) -> list[str]:
+    """A file of a shard, under its partial name; XXH64 of every 64 MiB."""
+    path = partial_name(folder / shard_name(number, suffix))
+    file = OutFile(path)
+    try:
+        for chunk in chunks:
+            file.write(np.ascontiguousarray(chunk).view(np.uint8).data)
+        return file.finish()
+    finally:
+        file.close()

@@ -1,0 +1,390 @@
+"""pyunitok index: shards on disk, resumed runs, --add, --ray, other engines' formats, verify, and broken indexes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from oracle import suffix as oracle
+
+import pyunitok
+from pyunitok.cli import cli
+from pyunitok.disk.outfile import OutFile
+from pyunitok.errors import LimitError, OutputError
+from pyunitok.index import build as build_module
+from pyunitok.index.build import build_index
+from pyunitok.index.manifest import IndexManifest
+from pyunitok.index.plan import Limits, cut
+from pyunitok.index.shard import open_shards
+from pyunitok.index.verify import verify_index
+from pyunitok.tokenizer import Tokenizer
+
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "then", "it", "ate", "\n", "caté", "日本"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A longest-prefix model whose ids are not in the order of their bytes."""
+    pieces = [bytes([b]) for b in range(255, -1, -1)] + [b" the", b" cat", b" sa", b"at", "日".encode()]
+    path = tmp_path_factory.mktemp("model") / "toy.model"
+    Tokenizer.from_pieces(pieces, eod=300).save(path)
+    return path
+
+
+def write_tokens(path: Path, model: Path, seed: int = 1, n_documents: int = 40) -> Path:
+    random = np.random.default_rng(seed)
+    documents = [" ".join(random.choice(WORDS, random.integers(0, 60))) for _ in range(n_documents)]
+    lines = path.with_suffix(".jsonl")
+    lines.write_text("".join(json.dumps({"text": text}) + "\n" for text in documents))
+    run("tokenize", str(lines), "-o", str(path), "-m", str(model))
+    return path
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(cli, arguments)
+    if code == 0 and result.exception:
+        raise result.exception
+    assert result.exit_code == code or (code == 1 and result.exception), result.output
+    return result.output + (str(result.exception) if code else "")
+
+
+@pytest.fixture
+def tokens(tmp_path: Path, model: Path) -> Path:
+    return write_tokens(tmp_path / "ids.u16", model)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files but the manifest's date."""
+    ret = {path.name: path.read_bytes() for path in folder.iterdir()}
+    manifest = json.loads(ret["index.json"])
+    ret["index.json"] = json.dumps(manifest | {"created": ""}).encode()
+    return ret
+
+
+def check_whole(folder: Path, order: str, left: bool) -> None:
+    """Every shard against the slow definition, and that shards cover all documents."""
+    index = open_shards(folder)
+    assert verify_index(index) == []
+    at = dict.fromkeys(range(len(index.arrays)), (0, 0))
+    for shard, record in zip(index.shards, index.manifest.shards, strict=True):
+        assert (shard.first_document, shard.begin) == at[shard.file]
+        at[shard.file] = (shard.first_document + len(shard.ends), shard.begin + len(shard))
+        assert (shard.rank is None) == (order == "id")
+        ids = shard.ids.tolist()
+        assert shard.sa.tolist() == oracle.suffix_array(ids, shard.ranks.tolist())
+        assert (shard.left is not None) == left
+        if shard.left is not None:
+            assert shard.left.tolist() == [ids[i - 1] for i in shard.sa.tolist()]
+        assert shard.ids.tolist() == index.arrays[shard.file].ids[shard.begin : shard.begin + record.tokens].tolist()
+    assert [at[k] for k in at] == [(len(array), len(array.ids)) for array in index.arrays]
+
+
+@pytest.mark.parametrize("order", ["bytes", "id"])
+@pytest.mark.parametrize("left", [False, True])
+def test_an_index_of_several_shards(tokens: Path, tmp_path: Path, order: str, left: bool) -> None:
+    arguments = ["index", str(tokens), "-o", str(tmp_path / "idx"), "--order", order, "--shard-tokens", "700"]
+    output = run(*arguments, *["--left"] * left)
+    assert "shards" in output and len(open_shards(tmp_path / "idx").shards) > 3
+    check_whole(tmp_path / "idx", order, left)
+    run(*arguments, *["--left"] * left)  # already complete
+    assert "whole" in run("verify", str(tmp_path / "idx"))
+
+
+def test_bytes_do_not_depend_on_threads(tokens: Path, tmp_path: Path) -> None:
+    for threads in (1, 2, 5):
+        build_index([tokens], tmp_path / f"{threads}", limits=Limits(shard_tokens=300), threads=threads)
+    a, b, c = (contents(tmp_path / name) for name in ("1", "2", "5"))
+    assert a == b == c
+
+
+def test_an_index_can_be_moved_with_its_tokens(tokens: Path, tmp_path: Path, model: Path) -> None:
+    build_index([tokens], tmp_path / "idx")
+    (tmp_path / "elsewhere").mkdir()
+    for path in [*tmp_path.glob("ids.u16*"), tmp_path / "idx"]:
+        shutil.move(path, tmp_path / "elsewhere")
+    check_whole(tmp_path / "elsewhere" / "idx", "bytes", False)
+
+
+@pytest.mark.parametrize("when", range(1, 12))
+def test_a_killed_run_is_resumed_to_the_same_bytes(
+    tokens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: int
+) -> None:
+    options: dict[str, Any] = {"left": True, "limits": Limits(shard_tokens=900), "threads": 1}
+    build_index([tokens], tmp_path / "once", **options)
+    calls = 0
+
+    def crash(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == when:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        for name in ("sync_folder", "top_of", "write_whole"):
+            real = getattr(build_module, name)
+            patch.setattr(build_module, name, lambda *a, real=real: (real(*a), crash())[0])
+        with pytest.raises(KeyboardInterrupt):
+            build_index([tokens], tmp_path / "idx", **options)
+    done = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "idx").glob("*.json.partial")}
+    build_index([tokens], tmp_path / "idx", **options)
+    assert contents(tmp_path / "idx") == contents(tmp_path / "once")
+    assert done is not None
+
+
+def test_finished_shards_are_not_built_again(tokens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[int] = []
+    real = build_module.build_shard
+
+    def build_two(work: Any, number: int, on_share: Any = None) -> None:
+        if len(built) == 2:
+            raise OutputError("no space left")
+        built.append(number)
+        real(work, number, on_share)
+
+    monkeypatch.setattr(build_module, "build_shard", build_two)
+    with pytest.raises(OutputError, match="no space"):
+        build_index([tokens], tmp_path / "idx", limits=Limits(shard_tokens=700), threads=1)
+    with pytest.raises(OutputError, match="begun for other files or with other options"):
+        build_index([tokens], tmp_path / "idx", limits=Limits(shard_tokens=800), threads=1)
+    first = list(built)
+    monkeypatch.setattr(build_module, "build_shard", lambda *a: (built.append(a[1]), real(*a)))
+    seen: list[Any] = []
+    build_index(
+        [tokens], tmp_path / "idx", limits=Limits(shard_tokens=700), on_progress=lambda p: seen.append(p.resumed)
+    )
+    assert seen[0] == 2 and sorted(built) == list(range(len(built))) and built[:2] == first
+    check_whole(tmp_path / "idx", "bytes", False)
+
+
+def test_add_leaves_old_shards_alone(tokens: Path, tmp_path: Path, model: Path) -> None:
+    folder, more = tmp_path / "idx", write_tokens(tmp_path / "more.u16", model, seed=2)
+    run("index", str(tokens), "-o", str(folder), "--shard-tokens", "700", "--order", "id", "--left")
+    before = {path.name: path.stat().st_mtime_ns for path in folder.glob("0*")}
+    run("index", str(more), "-o", str(folder), "--add", "--shard-tokens", "500")
+    assert before == {name: (folder / name).stat().st_mtime_ns for name in before}
+    assert len(open_shards(folder).arrays) == 2
+    check_whole(folder, "id", True)
+    assert "in the index already" in run("index", str(more), "-o", str(folder), "--add", code=1)
+    assert "--overwrite replaces" in run("index", str(more), "-o", str(folder), code=1)
+    run("index", str(more), "-o", str(folder), "--overwrite")
+    assert not (folder / "00001.sa").exists()
+    check_whole(folder, "bytes", False)
+
+
+def test_an_interrupted_add_is_resumed(tokens: Path, tmp_path: Path, model: Path, monkeypatch: Any) -> None:
+    folder, more = tmp_path / "idx", write_tokens(tmp_path / "more.u16", model, seed=2)
+    build_index([tokens], folder, limits=Limits(shard_tokens=700))
+    n_old = len(open_shards(folder).shards)
+    with monkeypatch.context() as patch:
+        patch.setattr(build_module, "_commit", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            build_index([more], folder, add=True, limits=Limits(shard_tokens=700))
+    assert len(open_shards(folder).shards) == n_old  # still the old index
+    build_index([more], folder, add=True, limits=Limits(shard_tokens=700))
+    check_whole(folder, "bytes", False)
+    assert not list(folder.glob("*.partial"))
+
+
+def test_documents_and_shards(tokens: Path, tmp_path: Path) -> None:
+    array = pyunitok.open(tokens)
+    for limit in (200, 333, 1000, 10**6):
+        shards = cut(array, 0, limit)
+        assert all(0 < shard.tokens <= limit for shard in shards)
+        assert sum(shard.tokens for shard in shards) == len(array.ids)
+        assert sum(shard.documents for shard in shards) == len(array)
+    with pytest.raises(LimitError, match=r"document \d+ has [\d,]+ tokens, more than a shard of 20"):
+        cut(array, 0, 20)
+
+
+def test_limits() -> None:
+    assert Limits(max_memory=1 << 30).tokens == ((1 << 30) - (100 << 20)) * 10 // 124
+    assert Limits(max_memory=1 << 40).tokens == 2**31 - 1
+    with pytest.raises(LimitError, match="too few to index with"):
+        _ = Limits(max_memory=1 << 20).tokens
+    with pytest.raises(LimitError, match="a shard has 1 to"):
+        _ = Limits(shard_tokens=2**31).tokens
+    assert Limits(max_memory=1 << 30).at_once(50 << 20, 8) == 2
+    with pytest.raises(LimitError, match="--max-memory"):
+        Limits(max_memory=1 << 30).at_once(500 << 20, 8)
+
+
+def test_token_files_that_cannot_be_indexed(tokens: Path, tmp_path: Path, model: Path) -> None:
+    wide = tmp_path / "wide.u32"
+    run("tokenize", str(tmp_path / "ids.jsonl"), "-o", str(wide), "-m", str(model), "--dtype", "uint32")
+    assert "uint16" in run("index", str(wide), "-o", str(tmp_path / "a"), code=1)
+    other = tmp_path / "other.model"
+    Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300).save(other)
+    foreign = write_tokens(tmp_path / "foreign.u16", other)
+    assert "another vocabulary" in run("index", str(tokens), str(foreign), "-o", str(tmp_path / "b"), code=1)
+    assert "named twice" in run("index", str(tokens), str(tokens), "-o", str(tmp_path / "c"), code=1)
+    bare = tmp_path / "bare.u16"
+    bare.write_bytes(np.arange(2000, dtype="<u2").tobytes())
+    assert "model" in run("index", str(bare), "-o", str(tmp_path / "d"), code=1)
+    run("index", str(bare), "-o", str(tmp_path / "d"), "--order", "id")
+    check_whole(tmp_path / "d", "id", False)
+
+
+def test_an_empty_token_file(tmp_path: Path, model: Path) -> None:
+    empty = tmp_path / "empty.u16"
+    (tmp_path / "empty.jsonl").write_text("")
+    run("tokenize", str(tmp_path / "empty.jsonl"), "-o", str(empty), "-m", str(model))
+    build_index([empty], tmp_path / "idx")
+    assert open_shards(tmp_path / "idx").shards == []
+    assert "whole" in run("verify", str(tmp_path / "idx"))
+
+
+@pytest.fixture
+def index(tokens: Path, tmp_path: Path) -> Path:
+    build_index([tokens], tmp_path / "idx", left=True, limits=Limits(shard_tokens=900))
+    return tmp_path / "idx"
+
+
+@pytest.mark.parametrize("name", ["00000.sa", "00001.first", "00000.top", "00001.left", "rank.u16"])
+def test_truncated_and_missing_files(index: Path, name: str) -> None:
+    data = (index / name).read_bytes()
+    (index / name).write_bytes(data[:-1])
+    with pytest.raises(OutputError, match=f"{name} has {len(data) - 1} bytes, not {len(data)}"):
+        open_shards(index)
+    (index / name).unlink()
+    with pytest.raises(OutputError, match=f"{name} is missing"):
+        open_shards(index)
+
+
+@pytest.mark.parametrize("name", ["00000.sa", "00000.top", "00001.left"])
+def test_verify_finds_a_changed_byte(index: Path, name: str) -> None:
+    data = bytearray((index / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (index / name).write_bytes(data)
+    assert name in run("verify", str(index), code=1)
+
+
+def test_verify_finds_a_wrong_order_with_right_hashes(index: Path) -> None:
+    import xxhash
+
+    manifest = json.loads((index / "index.json").read_bytes())
+    for suffix, message in ((".sa", "not the suffix array"), (".top", "every 4096th"), (".left", "token before")):
+        path = index / f"00000{suffix}"
+        data = path.read_bytes()
+        path.write_bytes(data[4:8] + data[:4] + data[8:])
+        record = json.loads(json.dumps(manifest))
+        record["shards"][0]["hash"][suffix] = [xxhash.xxh64_hexdigest(path.read_bytes())]
+        (index / "index.json").write_text(json.dumps(record))
+        (fault,) = verify_index(open_shards(index))
+        assert message in fault
+        path.write_bytes(data)
+
+
+def test_tokens_that_changed(index: Path, tokens: Path, model: Path) -> None:
+    write_tokens(tokens.with_name("new.u16"), model, seed=9)
+    for suffix in ("", ".ends", ".json"):
+        shutil.copy(f"{tokens.with_name('new.u16')}{suffix}", f"{tokens}{suffix}")
+    with pytest.raises(OutputError, match="has changed since it was indexed"):
+        open_shards(index)
+    tokens.unlink()
+    with pytest.raises(OutputError, match="is gone"):
+        open_shards(index)
+
+
+CHANGES: list[tuple[str, Any]] = [
+    ("format", "other"), ("version", 99), ("order", "size"), ("files", []), ("files", None), ("shards", [{}]),
+    ("shards", [[1]]), ("model", 3), ("eod", -1), ("rank_hash", "0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_manifests_that_are_damaged(index: Path, change: tuple[str, Any]) -> None:
+    manifest = json.loads((index / "index.json").read_bytes())
+    (index / "index.json").write_text(json.dumps(manifest | dict([change])))
+    with pytest.raises(OutputError):
+        open_shards(index)
+
+
+@pytest.mark.parametrize("field", ["file", "first_document", "documents", "begin", "tokens"])
+@pytest.mark.parametrize("value", [-1, 1, 10**12, "1", None, 2.5])
+def test_shard_records_that_are_damaged(index: Path, field: str, value: Any) -> None:
+    manifest = json.loads((index / "index.json").read_bytes())
+    if manifest["shards"][1][field] == value:
+        return
+    manifest["shards"][1][field] = value
+    (index / "index.json").write_text(json.dumps(manifest))
+    with pytest.raises(OutputError):
+        open_shards(index)
+
+
+def test_not_an_index(tmp_path: Path, tokens: Path) -> None:
+    for data in (b"", b"{", b"[]", b"null", b"[" * 100_000):
+        with pytest.raises(OutputError):
+            IndexManifest.parse(data, "index.json")
+    assert "is not an index" in run("verify", str(tmp_path), code=1)
+    (tmp_path / "idx").mkdir()
+    (tmp_path / "idx" / "00000.sa").write_bytes(b"mine")
+    assert "in the way" in run("index", str(tokens), "-o", str(tmp_path / "idx"), code=1)
+
+
+def test_a_full_disk_is_an_error_that_names_the_file(tokens: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    def fail(self: OutFile, *_: object) -> int:
+        raise OutputError(f"{self.path}: byte 0: cannot be written: No space left on device")
+
+    monkeypatch.setattr(OutFile, "write", fail)
+    with pytest.raises(OutputError, match="No space left"):
+        build_index([tokens], tmp_path / "idx", threads=2, limits=Limits(shard_tokens=700))
+
+
+@pytest.mark.slow
+def test_on_a_cluster(tokens: Path, tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray")
+    from pyunitok.ray import index as index_on_ray
+
+    ray.init("local", num_cpus=2, log_to_driver=False, logging_level="ERROR")
+    try:
+        index_on_ray([tokens], tmp_path / "ray", limits=Limits(shard_tokens=700))
+    finally:
+        ray.shutdown()
+    build_index([tokens], tmp_path / "here", limits=Limits(shard_tokens=700))
+    assert contents(tmp_path / "ray") == contents(tmp_path / "here")
+
+
+# ------------------------------------------------------------------------------------------------ other engines
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_infini_gram_opens_what_is_written(tokens: Path, tmp_path: Path, shards: int) -> None:
+    engine_module = pytest.importorskip("infini_gram.engine")
+    array = pyunitok.open(tokens)
+    limit = 10**6 if shards == 1 else -(-(len(array.ids) + len(array)) // 3) + 50
+    run("index", str(tokens), "-o", str(tmp_path / "ig"), "--format", "infini-gram", "--shard-tokens", str(limit))
+    assert len(list((tmp_path / "ig").glob("table.*"))) == shards
+    engine = engine_module.InfiniGramEngine(
+        str(tmp_path / "ig"), eos_token_id=array.eod_id, vocab_size=65535, version=4, token_dtype="u16"
+    )
+    random = np.random.default_rng(0)
+    for _ in range(60):
+        document = array[int(random.integers(len(array)))][:-1]
+        if len(document) < 5:
+            continue
+        at, n = int(random.integers(len(document) - 4)), int(random.integers(1, 5))
+        query = document[at : at + n].tolist()
+        expected = sum(
+            document.tolist()[k : k + n] == query
+            for document in (array[d][:-1] for d in range(len(array)))
+            for k in range(len(document) - n + 1)
+        )
+        assert engine.count(input_ids=query)["count"] == expected
+
+
+def test_tokengrams_index_is_as_its_reader_wants_it(tokens: Path, tmp_path: Path) -> None:
+    run("index", str(tokens), "-o", str(tmp_path / "tg"), "--format", "tokengrams")
+    ids, sa = np.fromfile(tmp_path / "tg" / "ids.bin", "<u2"), np.fromfile(tmp_path / "tg" / "ids.idx", "<u8")
+    assert sa.tolist() == oracle.suffix_array(ids.tolist())
+    assert "exists" in run("index", str(tokens), "-o", str(tmp_path / "tg"), "--format", "tokengrams", code=1)
+    run("index", str(tokens), "-o", str(tmp_path / "tg"), "--format", "tokengrams", "--overwrite")
+    tokengrams = pytest.importorskip("tokengrams")
+    index = tokengrams.MemmapIndex(str(tmp_path / "tg" / "ids.bin"), str(tmp_path / "tg" / "ids.idx"))
+    for n in (1, 2, 5):
+        query = ids[10 : 10 + n].tolist()
+        assert index.count(query) == sum(ids[k : k + n].tolist() == query for k in range(len(ids) - n + 1))
