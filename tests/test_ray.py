@@ -23,6 +23,7 @@ from click.testing import CliRunner  # noqa: E402
 from test_parts import UNIT, check_equal, corpus, frames, json_lines, plan_of, toy  # noqa: E402, F401
 
 import pyunitok.ray  # noqa: E402
+import pyunitok.run.cluster  # noqa: E402
 from pyunitok.cli import cli  # noqa: E402
 from pyunitok.errors import InputError, OutputError, UnitokError  # noqa: E402
 from pyunitok.run.parts import finished_parts, parts_folder  # noqa: E402
@@ -133,7 +134,7 @@ def test_errors_come_as_they_are(toy, corpus, connected):  # noqa: F811
 def test_a_unit_that_kills_its_workers(connected, monkeypatch):
     monkeypatch.setattr(pyunitok.ray, "RETRIES", 1)
     with pytest.raises(UnitokError, match="a unit was lost 2 times"):
-        list(pyunitok.ray._Cluster(1)(lambda _, item: os._exit(item), None, [1]))
+        list(pyunitok.run.cluster.Cluster(1)(lambda _, item: os._exit(item), None, [1]))
 
 
 def test_each_worker_opens_what_is_shared_once(connected):
@@ -151,7 +152,7 @@ def test_each_worker_opens_what_is_shared_once(connected):
         time.sleep(0.02)
         return os.getpid(), shared
 
-    done = [result for _, result in pyunitok.ray._Cluster(1)(work, Shared(), list(range(30)))]
+    done = [result for _, result in pyunitok.run.cluster.Cluster(1)(work, Shared(), list(range(30)))]
     assert len(done) == 30 and len(set(done)) == len({pid for pid, _ in done})
 
 
