@@ -515,6 +515,31 @@ def test_pieces_are_those_of_tokenizers() -> None:
                 assert load(document).encode_as_pieces(text) == found.tokens, text
 
 
+def test_limits() -> None:
+    """What would take minutes or gigabytes is refused."""
+    double = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+    grow = load(model(normalizer={"type": "Sequence", "normalizers": [double] * 40}))
+    with pytest.raises(UnitokError, match="more than 1000 times what it had"):
+        grow.encode("a")
+    grow = load(model(decoder={"type": "Sequence", "decoders": [double] * 40}))
+    with pytest.raises(UnitokError, match="more than 1000 times what it had"):
+        grow.decode([2])
+    refused = {
+        "normalizer.normalizers: .*at most 256": {"type": "Sequence", "normalizers": [double] * 300},
+        "normalizer.content: 5000 characters; at most 1000": {**double, "content": "b" * 5000},
+    }
+    for message, normalizer in refused.items():
+        with pytest.raises(VocabularyError, match=message):
+            load(model(normalizer=normalizer))
+
+
+def test_many_added_tokens() -> None:
+    """Loading and searching took as many steps as tokens and places multiplied."""
+    tokens = [added(f"<{k}>", 7 + k, lstrip=k % 2 == 0) for k in range(20_000)]
+    tokenizer = load(model(added_tokens=tokens))
+    assert tokenizer.encode("<" * 20_000 + "a" + " " * 20_000 + "<19998>").tolist()[-2:] == [2, 7 + 19_998]
+
+
 def test_added_tokens_are_numbered_as_in_tokenizers() -> None:
     document = model(added_tokens=[added("X", 19), added("Y", 3), added("a", 77)])
     with pytest.warns(ModelWarning, match=r"t.json: added_tokens\[0\].id: 'X' has the id 7, as in tokenizers, not 19"):

@@ -11,6 +11,7 @@ from pyunitok import _ffi
 from pyunitok.errors import ModelWarning
 from pyunitok.vocab.huggingface.characters import WHITESPACE, is_word
 from pyunitok.vocab.huggingface.fields import Fields
+from pyunitok.vocab.huggingface.strings import Strings
 
 _SPACES = re.compile(f"[{WHITESPACE}]*")
 
@@ -77,19 +78,20 @@ class Finder:
         self._tokens = {token.pattern: token for token in tokens if token.normalized == normalized}
         if len(self._tokens) < sum(token.normalized == normalized for token in tokens):
             where.refuse("two tokens are the same once normalized", "added_tokens")
-        self.regex = _alternatives(list(self._tokens))
+        self._strings = Strings(list(self._tokens))
 
     def split(self, text: str, special: bool) -> Iterator[tuple[int, int, int | None]]:
         """The parts of a text, (begin, end, None), and the tokens between them, (begin, end, id), with the whitespace
         that these take along; as AddedVocabulary::find_matches."""
         done = 0
-        for match in self.regex.finditer(text) if self.regex else ():
-            begin, end = match.span()
-            token = self._tokens[match[0]]
+        for begin, end in self._strings.find(text):
+            token = self._tokens[text[begin:end]]
             if (token.special and not special) or (token.single_word and not _stands_alone(text, begin, end)):
                 continue
             if token.lstrip:
-                begin = max(len(text[:begin].rstrip(WHITESPACE)), done)
+                while begin > done and text[begin - 1] in WHITESPACE:
+                    begin -= 1
+                begin = max(begin, done)
             if token.rstrip:
                 space = _SPACES.match(text, end)
                 assert space is not None
@@ -101,21 +103,6 @@ class Finder:
         if done != len(text):
             yield done, len(text), None
 
-    def search_bytes(self) -> re.Pattern[bytes] | None:
-        """Finds any of them in UTF-8."""
-        return re.compile(self.regex.pattern.encode()) if self.regex else None
-
 
 def _stands_alone(text: str, begin: int, end: int) -> bool:
     return not (begin and is_word(text[begin - 1])) and not (end < len(text) and is_word(text[end]))
-
-
-def _alternatives(texts: list[str]) -> re.Pattern[str] | None:
-    """The longest of these at the leftmost place. What all begin with stands before: the search is one for a string."""
-    if not texts:
-        return None
-    prefix, last = min(texts), max(texts)  # what these two begin with, all do
-    while not last.startswith(prefix):
-        prefix = prefix[:-1]
-    rests = sorted((text[len(prefix) :] for text in texts), key=len, reverse=True)
-    return re.compile(re.escape(prefix) + f"(?:{'|'.join(map(re.escape, rests))})")

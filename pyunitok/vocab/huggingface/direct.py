@@ -25,6 +25,7 @@ from pyunitok.vocab.huggingface.charsmap import Charsmap, read, seconds_of
 from pyunitok.vocab.huggingface.fields import Fields, flatten, optional
 from pyunitok.vocab.huggingface.normalizers import FORMS
 from pyunitok.vocab.huggingface.pretokenizers import SPACE, Metaspace, read_metaspace
+from pyunitok.vocab.huggingface.strings import Strings
 
 _BEGIN = r"(?<!\n)^"  # of a text: another way to write Prepend
 
@@ -119,8 +120,7 @@ class Guard:
         found = [token.pattern.replace(SPACE, " ").strip(" ") for token in tokens] + ([unknown] if unknown else [])
         self.is_possible = plan.is_direct and all(found)
         self._is_ascii, self._no_space_first = plan.is_ascii, plan.no_space_first
-        strings = sorted({*found, *plan.strings}, key=len, reverse=True)
-        self._strings = re.compile(b"|".join(re.escape(text.encode()) for text in strings)) if strings else None
+        self._strings = Strings(sorted({text for text in [*found, *plan.strings] if text}))
         self._characters: re.Pattern[str] | None = None
         self._ascii: re.Pattern[bytes] | None = None
         self._firsts: frozenset[int] | None = None
@@ -159,7 +159,7 @@ class Guard:
         return whole is None or (removes_spaces and not (whole + "".join(one)).strip(" ") and bool(whole))
 
     def allows(self, data: bytes) -> bool:
-        if not self.is_possible or (self._strings and self._strings.search(data)):
+        if not self.is_possible or self._strings.any_in(data):
             return False
         if self._firsts is not None and data and data[0] not in self._firsts:
             return False
@@ -180,7 +180,7 @@ class Guard:
     def allows_all(self, data: Bytes, offsets: Offsets) -> bool:
         """Whether it allows each of these documents; one look at all of them at once."""
         text = data[offsets[0] : offsets[-1]].tobytes()
-        if not self.is_possible or (self._strings and self._strings.search(text)):
+        if not self.is_possible or self._strings.any_in(text):
             return False
         if self._firsts is not None:
             begins = offsets[:-1][np.diff(offsets) > 0]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from pyunitok.errors import VocabularyError
+from pyunitok.vocab import limits
 
 
 class Fields:
@@ -94,7 +95,13 @@ def flatten(fields: Fields | None, list_key: str, depth: int = 0) -> list[Fields
         return [fields]
     if depth > 20:
         fields.refuse("it is nested too deeply")
-    return [part for child in fields.children(list_key) for part in flatten(child, list_key, depth + 1)]
+    ret = [part for child in fields.children(list_key) for part in flatten(child, list_key, depth + 1)]
+    if len(ret) > limits.components:
+        fields.refuse(
+            f"{len(ret)} of them; at most {limits.components} are allowed (pyunitok.vocab.limits.components, which may"
+            " be raised)", list_key,
+        )  # fmt: skip
+    return ret
 
 
 def optional(fields: Fields, key: str) -> Fields | None:

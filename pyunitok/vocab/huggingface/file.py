@@ -84,9 +84,7 @@ def _assemble(document: Fields, model: _Model, name: str) -> Vocabulary:
     template = decoders.read_template(optional(document, "post_processor"))
 
     def normalized(text: str) -> str:
-        for normalizer in normalize:
-            text = normalizer(text)
-        return text
+        return normalizers.apply(normalize, text)
 
     table = model.table()
     tokens = added.read(document, table, len(model.pieces), normalized)

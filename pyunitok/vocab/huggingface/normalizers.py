@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from pyunitok.vocab import limits
 from pyunitok.vocab.forms import Form
 from pyunitok.vocab.huggingface import charsmap, first, patterns
 from pyunitok.vocab.huggingface import unicode_tables as tables
@@ -42,6 +43,13 @@ def read(fields: Fields | None) -> list[Normalizer]:
     return [_read_one(part) for part in parts]
 
 
+def apply(normalizers: list[Normalizer], text: str) -> str:
+    most = limits.most_characters(len(text))
+    for normalizer in normalizers:
+        text = limits.check_growth(normalizer(text), most)
+    return text
+
+
 def _read_one(fields: Fields) -> Normalizer:
     kind = fields.string("type")
     if kind in FORMS:
@@ -69,6 +77,11 @@ def _nmt(text: str) -> str:
 
 def _replace(fields: Fields) -> Normalizer:
     content, literal = fields.string("content"), patterns.literal(fields)
+    if len(content) > limits.growth:
+        fields.refuse(
+            f"{len(content)} characters; at most {limits.growth} are allowed (pyunitok.vocab.limits.growth, which may be"
+            " raised)", "content",
+        )  # fmt: skip
     if literal:
         return Normalizer(
             lambda text: text.replace(literal, content),

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
+from pyunitok.vocab import limits
+from pyunitok.vocab.huggingface import matcher, syntax
 from pyunitok.vocab.huggingface import unicode_tables as tables
 from pyunitok.vocab.huggingface.characters import members
 from pyunitok.vocab.huggingface.fields import Fields
+from pyunitok.vocab.huggingface.syntax import Character, Choice, Edge, Look, Node, Repeat, Sequence
 
-_BEGIN_LINE, _END_LINE = r"(?:\A|(?<=\n)(?!\Z))", r"(?=\n|\Z)"
+_BEGIN_LINE, _END_LINE = Edge(r"(?:\A|(?<=\n)(?!\Z))"), Edge(r"(?=\n|\Z)")
 _GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!")
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _REPEAT = re.compile(r"([*+?])|\{(\d{1,3})(?:(,)(\d{1,3})?)?\}")
@@ -24,29 +27,39 @@ _DEPTH_MAX = 50
 
 @dataclass(frozen=True)
 class Pattern:
+    """`program` is for patterns on which `re` may take too long."""
+
     regex: re.Pattern[str]
     can_be_empty: bool
+    program: matcher.Program | None = None
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         """Where it matches, from left to right. An empty match right behind the one before does not count."""
-        if not self.can_be_empty:
+        if not self.can_be_empty and self.program is None:
             yield from (match.span() for match in self.regex.finditer(text))
             return
+        search = matcher.Run(self.program, text).search if self.program else self._searcher(text)
         at, last_end = 0, -1
         while at <= len(text):
-            match = self.regex.search(text, at)
-            if match is None:
+            span = search(at)
+            if span is None:
                 return
-            begin, end = match.span()
-            if begin == end == last_end:
+            if span == (last_end, last_end):
                 at += 1
                 continue
-            at = last_end = end
-            yield begin, end
+            at = last_end = span[1]
+            yield span
+
+    def _searcher(self, text: str) -> Callable[[int], tuple[int, int] | None]:
+        def search(at: int) -> tuple[int, int] | None:
+            match = self.regex.search(text, at)
+            return match.span() if match else None
+
+        return search
 
     def replacer(self, content: str) -> Callable[[str], str]:
         """What puts `content` where it matches. An empty text has no matches."""
-        if not self.can_be_empty:
+        if not self.can_be_empty and self.program is None:
             return lambda text: self.regex.sub(lambda _: content, text)
 
         def replace(text: str) -> str:
@@ -63,10 +76,10 @@ def read(fields: Fields, key: str = "pattern") -> Pattern:
     """Of a field {"String": "..."} or {"Regex": "..."}."""
     pattern = fields.child(key)
     if pattern.has("Regex"):
-        return _Translation(pattern.string("Regex"), pattern).pattern()
+        return _Parser(pattern.string("Regex"), pattern).pattern()
     text = pattern.string("String")
     if not text:
-        pattern.refuse("an empty string is not done here", "String")
+        pattern.refuse("an empty string is not supported", "String")
     return Pattern(re.compile(re.escape(text)), False)
 
 
@@ -77,83 +90,90 @@ def literal(fields: Fields, key: str = "pattern") -> str | None:
     return text if not pattern.has("Regex") or not set(text) & set(r"\^$.|?*+()[]{}") else None
 
 
-class _Translation:
-    """A recursive descent; every part returns its translation and whether it can match nothing."""
+class _Parser:
+    """A recursive descent to a syntax tree, whose characters are spelled as in Python."""
 
     def __init__(self, text: str, fields: Fields) -> None:
         self.text, self.at, self._fields, self._depth = text, 0, fields, 0
 
     def refuse(self, what: str) -> NoReturn:
-        self._fields.refuse(f"{what} is not done here (character {self.at} of {self.text[:60]!r})", "Regex")
+        self._fields.refuse(f"{what} is not supported (character {self.at} of {self.text[:60]!r})", "Regex")
 
     def pattern(self) -> Pattern:
-        translated, can_be_empty = self._alternatives()
+        tree = self._alternatives()
         if self.at < len(self.text):
             self.refuse("a closing bracket without its opening one")
+        n_states = syntax.size(tree)
+        if n_states > limits.pattern_states:
+            self._fields.refuse(
+                f"{self.text[:60]!r} has {n_states} states; at most {limits.pattern_states} are allowed"
+                " (pyunitok.vocab.limits.pattern_states, which may be raised)", "Regex",
+            )  # fmt: skip
         try:
-            return Pattern(re.compile(translated), can_be_empty)
+            regex = re.compile(syntax.spell(tree))
         except (re.error, OverflowError, RecursionError) as error:
-            self._fields.refuse(f"{error}, in {self.text[:60]!r}: it is not done here", "Regex")
+            self._fields.refuse(f"{error}, in {self.text[:60]!r}: not supported", "Regex")
+        return Pattern(regex, syntax.can_be_empty(tree), None if syntax.is_cheap(tree) else matcher.Program(tree))
 
-    def _alternatives(self) -> tuple[str, bool]:
+    def _alternatives(self) -> Node:
         parts = [self._sequence()]
         while self.text[self.at : self.at + 1] == "|":
             self.at += 1
             parts.append(self._sequence())
-        return "|".join(part for part, _ in parts), any(empty for _, empty in parts)
+        return parts[0] if len(parts) == 1 else Choice(tuple(parts))
 
-    def _sequence(self) -> tuple[str, bool]:
-        out, can_be_empty = "", True
+    def _sequence(self) -> Node:
+        items: list[Node] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
-            part, empty, repeatable = self._item()
+            item = self._item()
             repeat = _REPEAT.match(self.text, self.at)
-            if repeat:
-                part, empty = self._repeated(part, empty, repeatable, repeat)
-            out += part
-            can_be_empty &= empty
-        return out, can_be_empty
+            items.append(self._repeated(item, repeat) if repeat else item)
+        return Sequence(tuple(items))
 
-    def _repeated(self, part: str, empty: bool, repeatable: bool, repeat: re.Match[str]) -> tuple[str, bool]:
-        if not repeatable or empty:
+    def _repeated(self, item: Node, repeat: re.Match[str]) -> Node:
+        if isinstance(item, Edge | Look) or syntax.can_be_empty(item):
             self.refuse("repeating what may match nothing")
         self.at = repeat.end()
         following = self.text[self.at : self.at + 1]
-        lazy = following == "?" and (repeat[1] or repeat[3])
-        if following and following in "*+?{" and not lazy:
+        is_lazy = following == "?" and bool(repeat[1] or repeat[3])
+        if following and following in "*+?{" and not is_lazy:
             self.refuse("a repetition of a repetition")
-        self.at += bool(lazy)
-        if lazy and self.text[self.at : self.at + 1] in ("*", "+", "?", "{"):
+        self.at += is_lazy
+        if is_lazy and self.text[self.at : self.at + 1] in ("*", "+", "?", "{"):
             self.refuse("a repetition of a repetition")
-        return part + repeat[0] + ("?" if lazy else ""), repeat[1] in ("*", "?") or repeat[2] in ("0", "00", "000")
+        least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(repeat[1] or "", (0, None))
+        if not repeat[1]:
+            least = int(repeat[2])
+            most = least if not repeat[3] else int(repeat[4]) if repeat[4] else None
+        return Repeat(item, least, most, is_lazy, repeat[0] + "?" * is_lazy)
 
-    def _item(self) -> tuple[str, bool, bool]:
+    def _item(self) -> Node:
         c = self.text[self.at]
         if c == "(":
             return self._group()
         if c == "[":
-            return self._class(), False, True
+            return Character(self._class())
         self.at += 1
         if c == "\\":
-            return self._escape(), False, True
+            return Character(self._escape())
         if c in "^$":
-            return _BEGIN_LINE if c == "^" else _END_LINE, True, False
+            return _BEGIN_LINE if c == "^" else _END_LINE
         if c in "*+?{":
             self.refuse(f"{c!r} here")
-        return "[^\\n]" if c == "." else re.escape(c), False, True
+        return Character("[^\\n]" if c == "." else re.escape(c))
 
-    def _group(self) -> tuple[str, bool, bool]:
+    def _group(self) -> Node:
         opening = next((group for group in reversed(_GROUPS) if self.text.startswith(group, self.at)), "(")
         self.at += len(opening)
         self._depth += 1
         if self._depth > _DEPTH_MAX or (opening == "(" and self.text[self.at : self.at + 1] in ("?", "*")):
             self.refuse("such a group")
-        inside, empty = self._alternatives()
+        inside = self._alternatives()
         if self.at >= len(self.text):
             self.refuse("a bracket that is not closed")
         self.at += 1
         self._depth -= 1
-        is_look = opening not in ("(", "(?:")
-        return ("(?:" if opening == "(" else opening) + inside + ")", empty or is_look, not is_look
+        return Look(inside, "<" in opening, "!" in opening) if opening not in ("(", "(?:") else inside
 
     def _code(self, digits: re.Match[str] | None) -> str:
         if digits is None or not 0 < int(digits[1], 16) < 0x80 + 0x10FF80 or 0xD800 <= int(digits[1], 16) < 0xE000:

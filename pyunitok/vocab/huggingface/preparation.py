@@ -12,6 +12,7 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok._ffi import Bytes, Ids, Offsets
 from pyunitok.errors import UnitokError, VocabularyError
+from pyunitok.vocab import limits
 from pyunitok.vocab.huggingface import added, decoders, direct, normalizers, pretokenizers
 from pyunitok.vocab.huggingface.fields import Fields, optional
 from pyunitok.vocab.huggingface.unigram import Unigram
@@ -88,16 +89,15 @@ class Preparation:
     # ------------------------------------------------------------------------------------------------ encoding ---
 
     def normalize(self, text: str) -> str:
-        for normalizer in self._normalizers:
-            text = normalizer(text)
-        return text
+        return normalizers.apply(self._normalizers, text)
 
     def _normalize_first(self, text: str, first: int) -> tuple[str, int]:
         """Also how many characters of the normalized text are first: see first.py."""
         if not first or not self._wants_first:
             return self.normalize(text), 0
+        most = limits.most_characters(len(text))
         for normalizer in self._normalizers:
-            normalized = normalizer(text)
+            normalized = limits.check_growth(normalizer(text), most)
             first = normalizer.first(text, normalized, first)
             text = normalized
         return text, first
@@ -199,8 +199,10 @@ class Preparation:
                 tokens.append(token)
         if not self._has_decoder:
             return " ".join(tokens)
+        most = limits.most_characters(sum(map(len, tokens)))
         for decoder in self._decoders:
             tokens = decoder(tokens)
+            limits.check_growth(tokens, most)
         return "".join(tokens)
 
 
