@@ -79,8 +79,8 @@ def _replace(fields: Fields) -> Normalizer:
     content, literal = fields.string("content"), patterns.literal(fields)
     if len(content) > limits.growth:
         fields.refuse(
-            f"{len(content)} characters; at most {limits.growth} are allowed (pyunitok.vocab.limits.growth, which may be"
-            " raised)", "content",
+            f"{len(content)} characters; at most {limits.growth} are allowed (pyunitok.vocab.limits.growth, which may"
+            " be raised)", "content",
         )  # fmt: skip
     if literal:
         return Normalizer(
