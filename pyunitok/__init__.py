@@ -8,6 +8,7 @@ from pyunitok.errors import (
     CpuError,
     IdError,
     InputError,
+    MissingFileError,
     ModelFormatError,
     OptionError,
     OutputError,
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from pyunitok.job import tokenize
     from pyunitok.packed import Packed
     from pyunitok.tokenizer import Tokenizer
-    from pyunitok.tokens.array import TokenArray, open
+    from pyunitok.tokens.array import TokenArray
     from pyunitok.tokens.manifest import Manifest
+    from pyunitok.tokens.opening import open
+    from pyunitok.tokens.several import TokenArrays
 
 __version__ = "0.1.0"
 
@@ -31,11 +34,13 @@ __all__ = [
     "Index",
     "InputError",
     "Manifest",
+    "MissingFileError",
     "ModelFormatError",
     "OptionError",
     "OutputError",
     "Packed",
     "TokenArray",
+    "TokenArrays",
     "Tokenizer",
     "UnitokError",
     "VocabularyError",
@@ -51,8 +56,9 @@ _LAZY = {
     "Manifest": "tokens.manifest",
     "Packed": "packed",
     "TokenArray": "tokens.array",
+    "TokenArrays": "tokens.several",
     "Tokenizer": "tokenizer",
-    "open": "tokens.array",
+    "open": "tokens.opening",
     "open_index": "index.opened",
     "tokenize": "job",
 }

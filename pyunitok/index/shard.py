@@ -25,7 +25,7 @@ import xxhash
 from pyunitok.errors import OutputError
 from pyunitok.index.manifest import RANK_NAME, IndexManifest, ShardRecord, resolved_path, shard_name
 from pyunitok.tokens.array import TokenArray
-from pyunitok.tokens.array import open as open_tokens
+from pyunitok.tokens.opening import open as open_tokens
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
 U32 = np.ndarray[Any, np.dtype[np.uint32]]

@@ -1,4 +1,4 @@
-"""The token file: OUT, OUT.ends and OUT.json, and TokenArray, which reads them by memory-mapping.
+"""TokenArray: a token file, memory-mapped; that is OUT, OUT.ends and OUT.json.
 
     OUT        uint16 little-endian, nothing else: numpy.memmap(OUT, dtype="<u2") reads it without this package
     OUT.ends   uint64 little-endian, one a document: its end in tokens, exclusive (the layout of datatrove's .ds.index)
@@ -11,96 +11,129 @@ from __future__ import annotations
 
 import functools
 import operator
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pyunitok.disk.remote import is_url
-from pyunitok.errors import MissingFileError, ModelFormatError, OutputError, VocabularyError
+from pyunitok.errors import ModelFormatError, OutputError
+from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.documents import Documents, Ids, Ints, checked
 from pyunitok.tokens.manifest import Manifest, StrPath, sidecars
 from pyunitok.tokens.metadata import Metadata, metadata_path
+from pyunitok.tokens.model import find_model
 
-DTYPES = ("<u2", "<u4")
+RUN_DOCS = 1 << 18
 
 
-class TokenArray:
-    """A token file, memory-mapped: a sequence of documents.
+class TokenArray(Documents):
+    """A token file, memory-mapped: a sequence of documents. pyunitok.open() makes them.
 
     ids        uint16 or uint32 [tokens], a numpy.memmap
-    ends       uint64[documents], a numpy.memmap
-    manifest   Manifest, or None for a file without sidecars
+    ends       uint64 [documents], a numpy.memmap; locate() and bounds() are faster than what one would write with it
+    manifest   Manifest, or None for a bare file
+
+    Any number of threads at once, but for metadata(). Pickles hold the path and not the tokens.
     """
 
     def __init__(self, path: StrPath, ids: Any, ends: Any, manifest: Manifest | None, model: Tokenizer | None) -> None:
-        """For pyunitok.open, which checks what it opens."""
+        """Internal: pyunitok.open checks what it opens."""
         self.path, self._absolute = Path(path), Path(path).absolute()
-        self.ids: np.ndarray[Any, Any] = ids
+        self.ids: Ids = ids
         self.ends: np.ndarray[Any, np.dtype[np.uint64]] = ends
         self.manifest = manifest
+        self.n_tokens, self.dtype = len(ids), ids.dtype
+        # numpy.memmap spends a microsecond on every slice that it makes.
+        self._ids, self._ends = ids.view(np.ndarray), ends.view(np.ndarray)
         self._given, self._tokenizer = model, model
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The path and what open() was told, not the tokens: a worker that gets a copy maps the same file."""
-        dtype = None if self.manifest else self.ids.dtype.str
-        return _reopen, (str(self._absolute), dtype, self._given)
+        """The path and what open() was told: a worker that gets a copy maps the same file."""
+        from pyunitok.tokens.opening import reopen
+
+        return reopen, (str(self._absolute), None if self.manifest else self.ids.dtype.str, self._given)
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The model that made the file, found by the manifest and checked by its hash."""
+        """The model that made the file: the one that the manifest names, checked by its hash."""
         if self._tokenizer is None:
             if self.manifest is None:
-                raise ModelFormatError(f"{self.path} has no manifest: name its model (model=)")
+                raise ModelFormatError(f"{self.path} has no manifest: name its model (-m, model=)")
             self._tokenizer = find_model(self.manifest, str(self.path))
         return self._tokenizer
 
     @property
     def eod_id(self) -> int | None:
-        """The id at the end of every document, or None."""
         return self.manifest.eod if self.manifest else None
 
+    @property
+    def lengths(self) -> Ints:
+        ret = np.empty(len(self), np.int64)
+        for first, bounds in self.runs():
+            ret[first : first + len(bounds) - 1] = np.diff(bounds)
+        return ret
+
     def __len__(self) -> int:
-        return len(self.ends)
+        return len(self._ends)
 
-    def bounds(self, index: int) -> tuple[int, int]:
-        """(begin, end) of document `index` in ids, its eod included."""
-        n, index = len(self.ends), operator.index(index)
-        if not -n <= index < n:
-            raise IndexError(f"document {index} of {n} in {self.path}")
-        index %= n
-        begin, end = int(self.ends[index - 1]) if index else 0, int(self.ends[index])
-        if not begin <= end - (self.eod_id is not None) <= end <= len(self.ids):
-            raise OutputError(f"{self.path}: document {index} spans tokens {begin} to {end}: a damaged .ends")
-        return begin, end
+    def locate(self, positions: Any) -> Any:
+        if isinstance(positions, int | np.integer):
+            if not 0 <= positions < self.n_tokens:
+                raise IndexError(f"token {positions} of {self.n_tokens} in {self.path}")
+            return int(self._ends.searchsorted(np.uint64(positions), "right"))
+        wanted = checked(positions, 0, self.n_tokens, "token")
+        return self._ends.searchsorted(wanted.astype(np.uint64), "right").astype(np.int64)
 
-    def __getitem__(self, index: int) -> np.ndarray[Any, Any]:
-        """The ids of a document, its eod included: a view, nothing is read before it is used."""
-        begin, end = self.bounds(index)
-        return self.ids[begin:end]
+    def bounds(self, documents: Any) -> Any:
+        if isinstance(documents, int | np.integer):
+            return self._bounds(operator.index(documents))
+        numbers = self._numbers(documents)
+        ends = self._ends[numbers].astype(np.int64)
+        begins = self._ends[np.maximum(numbers, 1) - 1].astype(np.int64)
+        begins[numbers == 0] = 0
+        wrong = (begins < 0) | (ends < begins + (self.eod_id is not None)) | (ends > self.n_tokens)
+        if wrong.any():
+            k = int(wrong.argmax())
+            raise self._damaged(int(numbers[k]), int(begins[k]), int(ends[k]))
+        return begins, ends
 
-    def __iter__(self) -> Iterator[np.ndarray[Any, Any]]:
-        return (self[index] for index in range(len(self)))
+    def runs(
+        self, first: int = 0, stop: int | None = None, *, max_tokens: int | None = None, max_docs: int = RUN_DOCS
+    ) -> Iterator[tuple[int, Ints]]:
+        """Yield (d, bounds) for runs of neighbouring documents of first..stop-1: document d + k is
+        ids[bounds[k]:bounds[k + 1]], with bounds int64[n + 1].
 
-    def text_bytes(self, index: int) -> bytes:
-        """The document as it was; the eod is left out by its position, whatever its value."""
-        begin, end = self.bounds(index)
-        return self.tokenizer.decode_bytes(self.ids[begin : end - (self.eod_id is not None)])
+        A run has at most max_docs documents and, but for one that is longer, max_tokens tokens. OutputError, naming the
+        document, where ends decrease, lie behind the last token, or leave no room for the eod.
+        """
+        stop = len(self) if stop is None else stop
+        at = min(int(self._ends[first - 1]), self.n_tokens) if first else 0
+        while first < stop:
+            ends = self._ends[first : min(first + max_docs, stop)]
+            if max_tokens is not None:
+                ends = ends[: max(1, int(ends.searchsorted(np.uint64(at + max_tokens), "right")))]
+            bounds = np.empty(len(ends) + 1, np.int64)
+            bounds[0], bounds[1:] = at, ends
+            wrong = (bounds[1:] < bounds[:-1] + (self.eod_id is not None)) | (bounds[1:] > self.n_tokens)
+            if wrong.any():
+                k = int(wrong.argmax())
+                raise self._damaged(first + k, int(bounds[k]), int(ends[k]))
+            yield first, bounds
+            first, at = first + len(ends), int(bounds[-1])
 
-    def text(self, index: int, errors: str = "strict") -> str:
-        """text_bytes(index) as str."""
-        return self.text_bytes(index).decode("utf-8", errors)
+    def chunks(self, n_tokens: int = 1 << 20) -> Iterator[tuple[int, Packed]]:
+        for first, bounds in self.runs(max_tokens=n_tokens):
+            yield first, Packed(self._ids[bounds[0] : bounds[-1]], bounds - bounds[0])
 
-    def metadata(self, index: int) -> dict[str, Any]:
-        """Where the document came from, and its other fields: see Metadata. OutputError if that was not kept."""
-        ret: dict[str, Any] = self.all_metadata[index]
+    def metadata(self, document: int) -> dict[str, Any]:
+        ret: dict[str, Any] = self.all_metadata[document]
         return ret
 
     @functools.cached_property
     def all_metadata(self) -> Metadata:
-        """The same for all documents, as a sequence. Not for several threads at once."""
+        """metadata() of all documents, as a sequence. Not for several threads at once."""
         path = metadata_path(self.path)
         if not path.exists():
             raise OutputError(f"{self.path} has no metadata ({path.name}): tokenize --metadata keeps it")
@@ -109,89 +142,38 @@ class TokenArray:
             raise OutputError(f"{path} is of {len(ret)} documents, {self.path} has {len(self)}")
         return ret
 
+    def _one(self, document: int) -> Ids:
+        begin, end = self._bounds(document)
+        ret: Ids = self._ids[begin:end]
+        return ret
+
+    def _many(self, documents: Ints) -> Packed:
+        begins, ends = self.bounds(documents)
+        offsets = np.zeros(len(documents) + 1, np.int64)
+        np.cumsum(ends - begins, out=offsets[1:])
+        if not len(documents):
+            return Packed(self._ids[:0], offsets)
+        if np.array_equal(begins[1:], ends[:-1]):
+            return Packed(self._ids[begins[0] : ends[-1]], offsets)
+        parts = [self._ids[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+        return Packed(np.concatenate(parts), offsets)
+
+    def _token_parts(self) -> list[Ids]:
+        return [self._ids]
+
+    def _bounds(self, document: int) -> tuple[int, int]:
+        n = len(self._ends)
+        if not -n <= document < n:
+            raise IndexError(f"document {document} of {n} in {self.path}")
+        document %= n
+        begin, end = int(self._ends[document - 1]) if document else 0, int(self._ends[document])
+        if not begin <= end - (self.eod_id is not None) <= end <= self.n_tokens:
+            raise self._damaged(document, begin, end)
+        return begin, end
+
+    def _damaged(self, document: int, begin: int, end: int) -> OutputError:
+        ends = sidecars(self.path)[0]
+        return OutputError(f"{ends}: document {document} spans tokens {begin} to {end}: a damaged .ends file")
+
     def __repr__(self) -> str:
-        return f"TokenArray({str(self.path)!r}, {len(self)} documents, {self.ids.dtype}[{len(self.ids)}])"
-
-
-def open(path: StrPath, *, dtype: str | np.dtype[Any] | None = None, model: Any = None) -> TokenArray:
-    """Open a token file by memory-mapping.
-
-    dtype  of a bare file without a manifest ("uint16", "uint32"); without .ends it counts as one document
-    model  a Tokenizer or the path of its file, instead of the one that the manifest names
-
-    OutputError if the sidecars do not fit the file, or for a URL; MissingFileError (a FileNotFoundError) if the file or
-    a sidecar is not there.
-    """
-    name = os.fspath(path)
-    if is_url(name):
-        raise OutputError(
-            f"{name}: a token file is mapped into memory and must be local: download it with its .ends and .json, "
-            "and open that"
-        )
-    ends_path, manifest_path = sidecars(path)
-    if model is not None and not isinstance(model, Tokenizer):
-        model = Tokenizer.from_file(model)
-    if not Path(path).is_file():
-        raise MissingFileError(f"{name}: {'not a file' if Path(path).exists() else 'no such token file'}")
-    if not manifest_path.exists():
-        if dtype is None:
-            raise MissingFileError(
-                f"{name}: its manifest {manifest_path} is missing; to use the bare ids, "
-                "pyunitok.open(..., dtype='uint16')"
-            )
-        wanted = np.dtype(dtype).str
-        if wanted not in DTYPES:
-            raise ValueError(f"dtype must be little-endian uint16 or uint32, not {dtype}")
-        ids = _map(path, np.dtype(wanted))
-        ends = _map(ends_path, np.dtype("<u8")) if ends_path.exists() else np.array([len(ids)], np.uint64)
-        return TokenArray(path, ids, ends, None, model)
-    manifest = Manifest.read(manifest_path)
-    if not ends_path.exists():
-        raise MissingFileError(f"{name}: its document ends {ends_path} are missing")
-    ids, ends = _map(path, np.dtype(manifest.dtype)), _map(ends_path, np.dtype("<u8"))
-    if len(ids) != manifest.tokens or len(ends) != manifest.documents:
-        raise OutputError(
-            f"{name} holds {len(ids)} tokens and {len(ends)} ends, but its manifest says {manifest.tokens} and "
-            f"{manifest.documents}: the token file is incomplete, or its files do not belong together"
-        )
-    if model is not None:
-        check_model(manifest, model, name)
-    if len(ends) and int(ends[-1]) != len(ids):
-        raise OutputError(f"{ends_path}: the last document ends at {ends[-1]}, not at {len(ids)}")
-    return TokenArray(path, ids, ends, manifest, model)
-
-
-def _reopen(path: str, dtype: str | None, model: Tokenizer | None) -> TokenArray:
-    return open(path, dtype=dtype, model=model)
-
-
-def _map(path: StrPath, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    size = Path(path).stat().st_size
-    if size % dtype.itemsize:
-        raise OutputError(f"{os.fspath(path)}: {size} bytes are not a whole number of {dtype.name} items")
-    return np.memmap(path, dtype, "r") if size else np.empty(0, dtype)
-
-
-def find_model(manifest: Manifest, name: str) -> Tokenizer:
-    """The model that a manifest names; ModelFormatError where it is gone or another one."""
-    path = manifest.model.get("path")
-    if path and Path(path).is_file():  # a pipe or a device would never end
-        tokenizer = Tokenizer.from_file(path)
-        check_model(manifest, tokenizer, name)
-        return tokenizer
-    try:  # the file is gone, but the installed vocabulary may be the same
-        tokenizer = Tokenizer.default()
-        check_model(manifest, tokenizer, name)
-    except (ModelFormatError, VocabularyError):
-        gone = path or manifest.model.get("name")
-        raise ModelFormatError(f"{name}: its model {gone} is not there; name it (-m, model=)") from None
-    return tokenizer
-
-
-def check_model(manifest: Manifest, tokenizer: Tokenizer, name: str) -> None:
-    """ModelFormatError unless `tokenizer` has the vocabulary that made the file."""
-    if tokenizer.sha256 != manifest.model.get("sha256"):
-        raise ModelFormatError(
-            f"{name} was made with another vocabulary than {tokenizer.path or tokenizer.name} "
-            f"(sha256 {manifest.model.get('sha256')}, not {tokenizer.sha256})"
-        )
+        return f"TokenArray({str(self.path)!r}, {len(self)} documents, {self.dtype}[{self.n_tokens}])"

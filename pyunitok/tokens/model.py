@@ -1,0 +1,34 @@
+"""find_model(): the model that a manifest names, if it is still the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyunitok.errors import ModelFormatError, VocabularyError
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.manifest import Manifest
+
+
+def find_model(manifest: Manifest, name: str) -> Tokenizer:
+    """The model that a manifest names; ModelFormatError where it is gone or another one."""
+    path = manifest.model.get("path")
+    if path and Path(path).is_file():  # a pipe or a device would never end
+        tokenizer = Tokenizer.from_file(path)
+        check_model(manifest, tokenizer, name)
+        return tokenizer
+    try:  # the file is gone, but the installed vocabulary may be the same
+        tokenizer = Tokenizer.default()
+        check_model(manifest, tokenizer, name)
+    except (ModelFormatError, VocabularyError):
+        gone = path or manifest.model.get("name")
+        raise ModelFormatError(f"{name}: its model {gone} is not there; name it (-m, model=)") from None
+    return tokenizer
+
+
+def check_model(manifest: Manifest, tokenizer: Tokenizer, name: str) -> None:
+    """ModelFormatError unless `tokenizer` has the vocabulary that made the file."""
+    if tokenizer.sha256 != manifest.model.get("sha256"):
+        raise ModelFormatError(
+            f"{name} was made with another vocabulary than {tokenizer.path or tokenizer.name} "
+            f"(sha256 {manifest.model.get('sha256')}, not {tokenizer.sha256})"
+        )
