@@ -19,8 +19,20 @@ from toys import tokenfiles
 import pyunitok
 from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import OutputError
-from pyunitok.export import FORMATS, MODULES, Options, default_name, documents, export, files, infini_gram, module
+from pyunitok.export import (
+    FORMATS,
+    MODULES,
+    Options,
+    default_name,
+    export,
+    files,
+    infini_gram,
+    megatron,
+    module,
+    separated,
+)
 from pyunitok.export.datatrove import humanised
+from pyunitok.tokens import array as token_array
 from pyunitok.tokens.metadata import MetadataFile
 
 IDS16 = st.one_of(st.integers(0, 3), st.integers(0xFEF0, 0xFFFE), st.sampled_from([0xFF, 0x1FF, 0xFEFF]))
@@ -31,8 +43,9 @@ IDS32 = st.one_of(st.integers(0, 3), st.integers(0, (1 << 31) - 1))
 def small_chunks(monkeypatch):
     """So that chunks end everywhere; and nobody waits for the disk."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    monkeypatch.setattr(documents, "CHUNK_TOKENS", 7)
-    monkeypatch.setattr(documents, "CHUNK_DOCS", 3)
+    monkeypatch.setattr(separated, "CHUNK_TOKENS", 7)
+    for module_ in (token_array, infini_gram, megatron):
+        monkeypatch.setattr(module_, "RUN_DOCS", 3)
 
 
 @st.composite

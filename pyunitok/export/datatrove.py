@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pyunitok.export.documents import bounds
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
 from pyunitok.tokens.array import TokenArray
@@ -17,7 +16,7 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    for _ in bounds(array):  # the ends go out as they are: they had better be right
+    for _ in array.runs():  # the ends go out as they are: they had better be right
         pass
     tokens, index, metadata = names(options)
     folder.reserve(tokens, index, metadata)

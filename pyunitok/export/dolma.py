@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 
-from pyunitok.export.documents import bounds
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
 from pyunitok.export.origins import csv_rows
@@ -26,7 +25,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     tokens, csv = names(options)
     folder.reserve(tokens, csv)
     with folder.write(csv) as file, gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as packed:
-        for first, b in bounds(array):
+        for first, b in array.runs():
             for part in csv_rows(array, first, b):
                 packed.write(part)
     folder.share(tokens, array.path)

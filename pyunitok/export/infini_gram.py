@@ -34,11 +34,11 @@ from typing import Any
 import numpy as np
 
 from pyunitok.errors import OutputError
-from pyunitok.export.documents import CHUNK_DOCS, Separated, bounds
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
 from pyunitok.export.origins import json_lines
-from pyunitok.tokens.array import TokenArray
+from pyunitok.export.separated import Separated
+from pyunitok.tokens.array import RUN_DOCS, TokenArray
 from pyunitok.tokens.counting import count_ids
 
 TAKES = ("shards", "token_dtype", "rename_ids")
@@ -86,7 +86,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
         raise OutputError(f"{array.path} has ids of four bytes; they cannot become two")
     folder.reserve(*names(options))
     folder.discard(_left_over(folder.path, options), "belongs to an index of other tokens")
-    for _ in bounds(array):
+    for _ in array.runs():
         pass
     table = None
     if options.rename_ids:
@@ -111,8 +111,8 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
                     _refuse(array, stream, position + wrong)
                 file.write(tokens)
         with folder.write(f"offset.{k}") as file:
-            for d in range(first, stop, CHUNK_DOCS):
-                starts = stream.starts(d, min(d + CHUNK_DOCS, stop)) - begin
+            for d in range(first, stop, RUN_DOCS):
+                starts = stream.starts(d, min(d + RUN_DOCS, stop)) - begin
                 file.write((starts * dtype.itemsize).astype("<u8"))
         _write_metadata(array, folder, k, first, stop)
     return list(_notes(folder.path, dtype, scan.n_false, options))
@@ -148,8 +148,8 @@ def _refuse(array: TokenArray, stream: Separated, position: int) -> None:
 def _write_metadata(array: TokenArray, folder: Folder, k: int, first: int, stop: int) -> None:
     with folder.write(f"metadata.{k}") as lines, folder.write(f"metaoff.{k}") as offsets:
         n_bytes = 0
-        for d in range(first, stop, CHUNK_DOCS):
-            for text in json_lines(array, d, min(d + CHUNK_DOCS, stop)):
+        for d in range(first, stop, RUN_DOCS):
+            for text in json_lines(array, d, min(d + RUN_DOCS, stop)):
                 lines.write(text)
                 ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1
                 offsets.write((n_bytes + np.concatenate((ends[:0], [0], ends[:-1]))).astype("<u8"))

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from pyunitok.errors import OutputError
-from pyunitok.export.documents import Separated
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
+from pyunitok.export.separated import Separated
 from pyunitok.tokens.array import TokenArray
 
 TAKES = ("shard_tokens", "eot")

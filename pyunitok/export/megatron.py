@@ -15,10 +15,10 @@ import numpy as np
 
 from pyunitok.batch import available_cores
 from pyunitok.errors import OutputError
-from pyunitok.export.documents import CHUNK_DOCS, CHUNK_TOKENS, bounds
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
-from pyunitok.tokens.array import TokenArray
+from pyunitok.export.separated import CHUNK_TOKENS
+from pyunitok.tokens.array import RUN_DOCS, TokenArray
 
 TAKES = ()
 DTYPE_CODES = {2: 8, 4: 4}
@@ -36,16 +36,16 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     folder.reserve(bin_name, idx_name)
     with folder.write(idx_name) as file:
         file.write(struct.pack("<9sQBQQ", b"MMIDIDX\0\0", 1, DTYPE_CODES[width], n_docs, n_docs + 1))
-        for first, b in bounds(array):
+        for first, b in array.runs():
             lengths = np.diff(b)
             if lengths.max() > INT32_MAX:
                 k = int(lengths.argmax())
                 raise OutputError(f"{array.path}: document {first + k} has {lengths[k]} tokens; Megatron's end at 2^31")
             file.write(lengths.astype("<i4"))
-        for _, b in bounds(array):
+        for _, b in array.runs():
             file.write((b[:-1] * width).astype("<i8"))
-        for d in range(0, n_docs + 1, CHUNK_DOCS):
-            file.write(np.arange(d, min(d + CHUNK_DOCS, n_docs + 1), dtype="<i8"))
+        for d in range(0, n_docs + 1, RUN_DOCS):
+            file.write(np.arange(d, min(d + RUN_DOCS, n_docs + 1), dtype="<i8"))
     if width == 4:
         _check_int32(array)
     folder.share(bin_name, array.path)

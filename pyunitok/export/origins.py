@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from pyunitok.errors import OutputError
-from pyunitok.export.documents import Ints
 from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.documents import Ints
 from pyunitok.tokens.manifest import InputRecord
 from pyunitok.tokens.metadata import Metadata, metadata_path
 

@@ -100,18 +100,18 @@ class TokenArray(Documents):
         return begins, ends
 
     def runs(
-        self, first: int = 0, stop: int | None = None, *, max_tokens: int | None = None, max_docs: int = RUN_DOCS
+        self, first: int = 0, stop: int | None = None, *, max_tokens: int | None = None, max_docs: int | None = None
     ) -> Iterator[tuple[int, Ints]]:
         """Yield (d, bounds) for runs of neighbouring documents of first..stop-1: document d + k is
         ids[bounds[k]:bounds[k + 1]], with bounds int64[n + 1].
 
-        A run has at most max_docs documents and, but for one that is longer, max_tokens tokens. OutputError, naming the
-        document, where ends decrease, lie behind the last token, or leave no room for the eod.
+        A run has at most max_docs documents (by default RUN_DOCS) and max_tokens tokens; or one document that is longer.
+        OutputError, naming the document, where ends decrease, lie behind the last token, or leave no room for the eod.
         """
         stop = len(self) if stop is None else stop
         at = min(int(self._ends[first - 1]), self.n_tokens) if first else 0
         while first < stop:
-            ends = self._ends[first : min(first + max_docs, stop)]
+            ends = self._ends[first : min(first + (max_docs or RUN_DOCS), stop)]
             if max_tokens is not None:
                 ends = ends[: max(1, int(ends.searchsorted(np.uint64(at + max_tokens), "right")))]
             bounds = np.empty(len(ends) + 1, np.int64)

@@ -26,9 +26,10 @@ from pyunitok.corpus.reading import BLOCK_BYTES, Reading
 from pyunitok.corpus.source import STDIN, Source
 from pyunitok.corpus.workers import Workers
 from pyunitok.disk.remote import is_url
-from pyunitok.errors import IdError, InputError, OutputError
+from pyunitok.errors import IdError, InputError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.batches import Batch, batches
 from pyunitok.tokens.manifest import InputRecord
 from pyunitok.tokens.verify_block import reference_of
 
@@ -159,42 +160,23 @@ def _decoded(
 ) -> Iterator[Stretch]:
     """Documents first..stop-1, decoded a few batches ahead."""
     ahead: deque[Future[Stretch]] = deque()
-    for batch in _batches(array, first, stop, tokenizer.lossless):
-        ahead.append(pool.submit(_decode, array, tokenizer, *batch))
+    for batch in batches(array, first, stop, tokenizer, BATCH_IDS):
+        ahead.append(pool.submit(_decode, array, tokenizer, batch))
         if len(ahead) > 2 * threads:
             yield ahead.popleft().result()
     while ahead:
         yield ahead.popleft().result()
 
 
-def _batches(array: TokenArray, first: int, stop: int, divisible: bool) -> Iterator[tuple[Offsets, bool, bool]]:
-    """(bounds, goes on, has eods) of some BATCH_IDS; a longer document is divided if its ids decode one by one."""
-    eod = array.eod_id is not None
-    while first < stop:
-        start = int(array.ends[first - 1]) if first else 0
-        last = int(np.searchsorted(array.ends[first:stop], np.uint64(start + BATCH_IDS), "right")) + first
-        if last == first and divisible:
-            end = int(array.ends[first]) - eod
-            for at in range(start, end, BATCH_IDS):
-                to = min(at + BATCH_IDS, end)
-                yield np.array([at, to], np.int64), to < end, False
-            last = first + 1
-        else:
-            last = max(last, first + 1)
-            yield np.concatenate(([start], array.ends[first:last])).astype(np.int64), False, eod
-        first = last
-
-
-def _decode(array: TokenArray, tokenizer: Tokenizer, bounds: Offsets, open_end: bool, drop_last: bool) -> Stretch:
-    if np.any(bounds[1:] < bounds[:-1] + drop_last) or bounds[-1] > len(array.ids):
-        raise OutputError(f"{array.path}: the ends of documents near token {bounds[0]} do not fit: a damaged .ends")
+def _decode(array: TokenArray, tokenizer: Tokenizer, batch: Batch) -> Stretch:
+    bounds, open_end, drop_last = batch
     ids = np.ascontiguousarray(array.ids[bounds[0] : bounds[-1]])
     try:
         data, offsets = tokenizer.decode_documents(ids, bounds - bounds[0], drop_last=drop_last)
     except IdError as error:
         at = int(bounds[0]) + int(getattr(error, "position", 0))
-        d = int(np.searchsorted(array.ends, np.uint64(at), "right"))
-        raise IdError(f"{array.path}: document {d}, token {at}: id {array.ids[at]} has no meaning") from error
+        where = f"{array.path}: document {array.locate(at)}, token {at}"
+        raise IdError(f"{where}: id {array.ids[at]} has no meaning") from error
     return Stretch(data, offsets[1 : len(offsets) - open_end])
 
 

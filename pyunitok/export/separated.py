@@ -1,4 +1,4 @@
-"""What exports need of a token file's documents: their bounds, and a separator before each."""
+"""Separated: the documents of a token file with a separator before each, which some formats want."""
 
 from __future__ import annotations
 
@@ -8,30 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.errors import OutputError
 from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.documents import Ints
 
-CHUNK_DOCS = 1 << 18
 CHUNK_TOKENS = 2 << 20
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-
-
-def bounds(array: TokenArray, first: int = 0, stop: int | None = None) -> Iterator[tuple[int, Ints]]:
-    """Yield (d, int64[n + 1]) for runs of documents of first..stop-1: document d + k is ids[b[k]:b[k + 1]].
-
-    OutputError, naming the document, where ends decrease, reach past the tokens, or leave no room for the eod.
-    """
-    stop = len(array) if stop is None else stop
-    least = int(array.eod_id is not None)
-    for d in range(first, stop, CHUNK_DOCS):
-        ends = array.ends[d : min(d + CHUNK_DOCS, stop)]
-        b = np.concatenate(([array.ends[d - 1] if d else 0], ends)).astype(np.int64)
-        wrong = np.flatnonzero((np.diff(b) < least) | (b[1:] > len(array.ids)) | (b[1:] < 0))
-        if len(wrong):
-            k = int(wrong[0])
-            raise OutputError(f"{array.path}: document {d + k} spans tokens {b[k]} to {b[k + 1]}: a damaged .ends")
-        yield d, b
 
 
 class Separated:

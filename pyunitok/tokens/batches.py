@@ -1,0 +1,41 @@
+"""batches(): the documents of a token file some ids at a time, to be decoded; a long document in several parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.documents import Ints
+
+
+class Batch(NamedTuple):
+    """Some documents, or a part of one.
+
+    bounds     int64[n + 1]: item i is ids[bounds[i]:bounds[i + 1]]
+    open_end   the last document continues in the next batch
+    drop_last  the last id of each document is its eod, which has no text
+    """
+
+    bounds: Ints
+    open_end: bool
+    drop_last: bool
+
+
+def batches(array: TokenArray, first: int, stop: int, tokenizer: Tokenizer, n_ids: int) -> Iterator[Batch]:
+    """Documents first..stop-1, about n_ids at a time; a longer document in parts, if its ids can be decoded so.
+
+    OutputError for a damaged .ends, which names the document.
+    """
+    eod = array.eod_id is not None
+    for _, bounds in array.runs(first, stop, max_tokens=n_ids):
+        begin, end = int(bounds[0]), int(bounds[-1]) - eod
+        if len(bounds) > 2 or end - begin <= n_ids or tokenizer.decodes_whole:
+            yield Batch(bounds, False, eod)
+            continue
+        for at in range(begin, end, n_ids):
+            to = min(at + n_ids, end)
+            yield Batch(np.array([at, to], np.int64), to < end, False)
