@@ -242,7 +242,8 @@ def test_megatron_refuses_a_document_of_2_to_the_31(tmp_path):
         file.truncate(2 * (n + 1))  # a hole: takes no room
     np.array([1, n + 1], "<u8").tofile(tmp_path / "ids.ends")
     manifest = json.loads((tmp_path / "ids.json").read_text())
-    (tmp_path / "ids.json").write_text(json.dumps(manifest | {"tokens": n + 1}))
+    manifest["tokens"] = manifest["inputs"][0]["tokens"] = n + 1
+    (tmp_path / "ids.json").write_text(json.dumps(manifest))
     array = pyunitok.open(tmp_path / "ids")
     with pytest.raises(OutputError, match=r"document 1 has 2147483648 tokens"):
         export(array, "megatron", tmp_path / "to")

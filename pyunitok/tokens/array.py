@@ -105,7 +105,7 @@ class TokenArray(Documents):
         """Yield (d, bounds) for runs of neighbouring documents of first..stop-1: document d + k is
         ids[bounds[k]:bounds[k + 1]], with bounds int64[n + 1].
 
-        A run has at most max_docs documents (by default RUN_DOCS) and max_tokens tokens; or one document that is longer.
+        A run has at most max_docs documents (by default RUN_DOCS) and max_tokens tokens, or one longer document.
         OutputError, naming the document, where ends decrease, lie behind the last token, or leave no room for the eod.
         """
         stop = len(self) if stop is None else stop
