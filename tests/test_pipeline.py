@@ -290,7 +290,7 @@ def test_damaged_ends(toy, tmp_path):
         damaged = ends.copy()
         damaged[1] = wrong
         damaged.tofile(tmp_path / "ids.ends")
-        with pytest.raises(OutputError, match=r"ends of documents \d to \d do not fit"):
+        with pytest.raises(OutputError, match=r"document \d spans tokens .*: a damaged \.ends"):
             restored(pyunitok.open(tmp_path / "ids", model=toy))
 
 
