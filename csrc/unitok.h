@@ -25,7 +25,8 @@ enum unitok_status {
     UNITOK_ERROR_FORMAT = 4,     /* these bytes are no native model; `position` is the byte at fault */
     UNITOK_ERROR_ID = 5,         /* an id has no piece; `item` is the id, `position` its index in the array */
     UNITOK_ERROR_CPU = 6,        /* this processor or this build lacks the instruction set asked for */
-    UNITOK_ERROR_ROOM = 7        /* the array for ids is too small; `item` is the document */
+    UNITOK_ERROR_ROOM = 7,       /* the array for ids is too small; `item` is the document */
+    UNITOK_ERROR_LENGTH = 8      /* a text is longer than this model can take; `item` is the document */
 };
 
 typedef struct unitok_error {
@@ -282,16 +283,19 @@ enum unitok_encode_flags {
  * a text of n_bytes; others may need more where text grows by normalization or breaks down into bytes. */
 #define UNITOK_ENCODE_SLACK 16
 
-/* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are; -1 when memory is
- * short, or where BPE or a sample would have to take 2^29 bytes at once; -2 where `capacity` (in ids) may not be enough:
- * try again with more. O(n_bytes) on any bytes; BPE O(n log n) within a segment. */
+/* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are, or
+ *   -1   memory is short
+ *   -2   `capacity` (in ids) may not be enough: try again with more
+ *   -3   BPE, a character or word model, or a sample would have to take more than 2^29 bytes at once: a text, or a part of
+ *        one without a cut
+ * O(n_bytes) on any bytes; BPE O(n log n) within a segment. */
 int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                       void *ids, int64_t capacity);
 
 /* Encodes a packed list of documents into a packed list of ids: id_offsets[0..n_docs], id_offsets[0] = 0. Each document
  * is followed by eod_id unless that is -1. flags are enum unitok_encode_flags. `state`, NULL where all documents are
  * whole: with OPEN_START read for the first, with OPEN_END filled by the last; an error leaves it as it
- * is. UNITOK_ERROR_ROOM as -2 above. */
+ * is. UNITOK_ERROR_ROOM and UNITOK_ERROR_LENGTH as -2 and -3 above. */
 int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state,
                             void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error);
@@ -327,7 +331,7 @@ typedef struct unitok_span {
     int64_t piece_end;  /* in the normalized text (unitok_normalize): the piece begins where the one before ends */
 } unitok_span;
 
-/* Encodes one document with the place of every token: spans[0..result-1]; -1 and -2 as unitok_encode. Slower: no memo, and
+/* Encodes one document with the place of every token: spans[0..result-1]; -1, -2 and -3 as unitok_encode. Slower: no memo, and
  * O(n_bytes) memory. */
 int64_t unitok_encode_spans(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                             unitok_span *spans, int64_t capacity);

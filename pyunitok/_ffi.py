@@ -264,7 +264,7 @@ def room_for(n_bytes: int) -> int:
 
 _encode = lib.unitok_encode
 _SMALL_BYTES = 4096  # texts up to here are encoded into a buffer that is used again
-_NO_MEMORY, _NO_ROOM = -1, -2
+_NO_ROOM, _TOO_LONG = -2, -3
 
 
 METHODS = {"lattice": 0, "nbest": 1, "viterbi": 2, "dropout": 3}
@@ -326,6 +326,15 @@ class RoomError(ValueError):
 _ERRORS[lib.UNITOK_ERROR_ROOM] = RoomError
 
 
+def _failed(code: int, text: bytes) -> Exception:
+    if code == _TOO_LONG:
+        return UnitokError(
+            f"a text of {len(text):,} bytes is too long: this model takes at most 536,870,912 bytes at once where it "
+            "cannot cut; divide the text into shorter documents"
+        )
+    return MemoryError("not enough memory to encode this text")
+
+
 class Scratch:
     """What one thread needs to encode with one model: the memo of segments met, and a buffer for short results."""
 
@@ -362,8 +371,8 @@ class Scratch:
             if n >= 0:
                 ids.resize(n, refcheck=False)
                 return ids
-            if n == _NO_MEMORY:
-                raise MemoryError("not enough memory to encode this text")
+            if n != _NO_ROOM:
+                raise _failed(n, text)
             room *= 2
 
     def count(self, text: bytes) -> int:
@@ -382,8 +391,8 @@ class Scratch:
             if n >= 0:
                 found: Offsets = spans[:n].copy()
                 return found
-            if n == _NO_MEMORY:
-                raise MemoryError("not enough memory to encode this text")
+            if n != _NO_ROOM:
+                raise _failed(n, text)
             room *= 2
 
     def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
@@ -396,7 +405,7 @@ class Scratch:
         for text in texts:
             n = _encode(model, scratch, text, len(text), out + done, room - done)
             if n < 0:
-                raise RoomError("too small") if n == _NO_ROOM else MemoryError("not enough memory to encode this text")
+                raise RoomError("too small") if n == _NO_ROOM else _failed(n, text)
             done += n
             offsets.append(done)
         return np.array(offsets, np.int64)

@@ -384,10 +384,10 @@ INLINE void put_symbol(cut_output *out, uint32_t symbol, int64_t n_bytes)
 /* The bytes of a character of Hugging Face's text, if they all have symbols. */
 static int put_bytes(const bpe *m, cut_output *out, const uint8_t *character, int64_t n_bytes)
 {
-    static const uint8_t space[3] = {0xE2, 0x96, 0x81};
-    int is_space = (m->flags & BPE_COMPACT) && character[0] == SPACE_BYTE;
-    const uint8_t *bytes = is_space ? space : character;
-    int64_t n = is_space ? 3 : n_bytes;
+    const uint8_t *bytes;
+    int64_t n = space_symbol_open((m->flags & BPE_COMPACT) != 0, character, &bytes);
+    int is_space = n == 3;
+    if (!is_space) n = n_bytes;
     for (int64_t i = 0; i < n; i++)
         if (m->bytes[bytes[i]] == SYMBOL_NONE) return 0;
     for (int64_t i = 0; i < n; i++) put_symbol(out, m->bytes[bytes[i]], is_space ? i == 0 : 1);

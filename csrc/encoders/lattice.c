@@ -16,7 +16,7 @@ static uint32_t find_piece(const trie *t, const unitok_spec *spec, int64_t k, in
     for (int64_t i = spec->offsets[k], end = spec->offsets[k + 1]; i < end; i++) {
         uint8_t byte = spec->data[i];
         if (is_escaped && byte == SPACE_BYTE) return 0;
-        if (is_escaped && end - i >= 3 && !memcmp(spec->data + i, "\xe2\x96\x81", 3)) {
+        if (is_escaped && space_symbol_begins(spec->data + i, end - i)) {
             byte = SPACE_BYTE;
             i += 2;
         }

@@ -1,7 +1,7 @@
 /* token.h - what the encoders below the memo produce: a piece's id and where it ends */
 #pragma once
 
-#include "ground/common.h"
+#include "ground/space.h"
 
 /* id: a piece's id, or TOKEN_UNKNOWN for a character that nothing covers. end: in bytes from the start of the segment. */
 typedef struct token {
@@ -13,12 +13,6 @@ typedef struct token {
 
 /* Longer texts are not taken where all tokens of one are held at once. */
 #define TEXT_BYTES_MAX (1 << 29)
-
-/* In normalized text inside the library a U+2581 is one byte, a space: so pieces are shorter and cuts are found by the
- * same tables as in raw text. Normalized text has no other spaces when they are escaped, so nothing is lost; where they
- * are not escaped, U+2581 is a character like any other. */
-#define SPACE_BYTE 0x20
-static const uint8_t space_symbol[3] = {0xE2, 0x96, 0x81}; /* U+2581 */
 
 /* The bytes of the character that begins with `lead`: as SentencePiece counts, by the lead byte alone. */
 INLINE int64_t char_bytes(uint8_t lead)

@@ -8,6 +8,7 @@
 
 #include "ground/alloc.h"
 #include "ground/error.h"
+#include "structures/vocabulary.h"
 
 #if FLT_EVAL_METHOD != 0
 #error "sums must be rounded to their own type: on x86, compile for SSE2"
@@ -160,22 +161,15 @@ static double matching_score(const unitok_spec *spec, int64_t k)
 static int64_t compact(const unitok_spec *spec, int64_t k, uint8_t *out)
 {
     const uint8_t *piece = spec->data + spec->offsets[k];
-    int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k], n = 0;
+    int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k];
     int type = piece_type(spec, k);
     if (type == UNITOK_PIECE_BYTE && spec->flags & UNITOK_BYTE_PIECES_MATCH) type = UNITOK_PIECE_NORMAL;
     if (type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) return 0;
-    for (int64_t i = 0; i < n_bytes; i++) {
-        if (spec->flags & UNITOK_ESCAPE_WHITESPACES) {
-            if (piece[i] == SPACE_BYTE) return 0;
-            if (n_bytes - i >= 3 && !memcmp(piece + i, "\xe2\x96\x81", 3)) {
-                out[n++] = SPACE_BYTE;
-                i += 2;
-                continue;
-            }
-        }
-        out[n++] = piece[i];
+    if (!(spec->flags & UNITOK_ESCAPE_WHITESPACES)) {
+        memcpy(out, piece, (size_t)n_bytes);
+        return n_bytes;
     }
-    return n;
+    return memchr(piece, SPACE_BYTE, (size_t)n_bytes) ? 0 : space_symbols_close(piece, n_bytes, out);
 }
 
 static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
@@ -204,21 +198,12 @@ static double unknown_score(const unitok_spec *spec)
     return spec->flags & UNITOK_FLOAT64 ? least - UNKNOWN_PENALTY : (double)((float)least - (float)UNKNOWN_PENALTY);
 }
 
-/* The byte of a piece of type BYTE, or -1. */
-static int byte_of(const unitok_spec *spec, int64_t k)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    const uint8_t *p = spec->data + spec->offsets[k];
-    if (piece_type(spec, k) != UNITOK_PIECE_BYTE || spec->offsets[k + 1] - spec->offsets[k] != 6) return -1;
-    const char *high = p[3] ? strchr(digits, p[3]) : NULL, *low = p[4] ? strchr(digits, p[4]) : NULL;
-    if (memcmp(p, "<0x", 3) || !high || !low || p[5] != '>') return -1;
-    return (int)(high - digits) * 16 + (int)(low - digits);
-}
-
 /* What the token with piece k's id adds to the sum. */
 static double token_score(const unigram *m, const unitok_spec *spec, int64_t k)
 {
-    int type = piece_type(spec, k), byte = byte_of(spec, k);
+    int type = piece_type(spec, k), byte = -1;
+    if (type == UNITOK_PIECE_BYTE)
+        byte = vocabulary_byte(spec->data + spec->offsets[k], spec->offsets[k + 1] - spec->offsets[k]);
     if (type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED) return matching_score(spec, k);
     if (type == UNITOK_PIECE_UNKNOWN) return m->unknown_score;
     return byte >= 0 && (byte < 0x80 || byte >= 0xC0) ? m->unknown_score : 0;

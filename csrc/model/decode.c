@@ -39,18 +39,6 @@ static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t beg
 
 /* ---------------------------------------------------------------------------------------- SentencePiece's rules ---- */
 
-/* Writes a piece with each U+2581 as a space; returns its size. */
-static int64_t put_piece(const uint8_t *piece, int64_t n_bytes, uint8_t *out)
-{
-    int64_t n = 0;
-    for (int64_t i = 0; i < n_bytes; i++, n++) {
-        int is_space = n_bytes - i >= 3 && !memcmp(piece + i, space_symbol, 3);
-        if (out) out[n] = is_space ? ' ' : piece[i];
-        if (is_space) i += 2;
-    }
-    return n;
-}
-
 /* As SentencePieceProcessor::Decode: a space symbol at the very beginning goes, control symbols are invisible, byte pieces
  * are their bytes. (It shows broken bytes as U+FFFD; that is left to the caller.) */
 static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin, int64_t end, uint8_t *out)
@@ -68,13 +56,13 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
         }
         if (m->types[id] == UNITOK_PIECE_CONTROL || m->types[id] == 0) continue;
         if (n > 0) at_start = 0;
-        if (at_start && n_bytes >= 3 && !memcmp(piece, space_symbol, 3)) {
+        if (at_start && space_symbol_begins(piece, n_bytes)) {
             piece += 3;
             n_bytes -= 3;
             if (!(m->flags & UNITOK_REMOVE_EXTRA_WHITESPACES)) at_start = 0; /* one is enough */
         }
         if (m->types[id] != UNITOK_PIECE_UNKNOWN) {
-            n += put_piece(piece, n_bytes, to);
+            n += space_symbols_close(piece, n_bytes, to);
             continue;
         }
         if (to) memcpy(to, m->spec.unknown_surface, (size_t)m->spec.n_unknown_surface_bytes);

@@ -134,7 +134,6 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     image_layout at = image_lay_out(h);
     m->image = bytes;
     m->image_bytes = (int64_t)h->image_bytes;
-    m->kind = UNITOK_KIND_LONGEST;
     m->longest.trie.units = (const uint64_t *)(bytes + at.units);
     m->longest.trie.n_units = h->n_units;
     m->longest.trie.heads = (const uint64_t *)(bytes + at.heads);
@@ -145,7 +144,6 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     m->piece_offsets = (const uint32_t *)(bytes + at.piece_offsets);
     m->pieces = bytes + at.pieces;
     fill_info(m, h, engine, cpu);
-    m->loop = m->info.id_bytes == 2 ? LOOP_16 : LOOP_32;
 
     wrong = check_pieces(m, h, &position);
     if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, position, wrong);

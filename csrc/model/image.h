@@ -29,4 +29,5 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
 
 /* The same for all other kinds. Opening builds their tables. */
 int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error);
-int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t cpu, unitok_model *m, unitok_error *error);
+int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,
+                        unitok_error *error);

@@ -1,16 +1,16 @@
 /* model.c - the public functions on models: build, open, save, ask */
 
-#include "model/model.h"
-
 #include "ground/alloc.h"
-#include "model/build.h"
 #include "ground/error.h"
-#include "model/image.h"
+#include "model/build.h"
+#include "model/kind.h"
 #include "model/spec.h"
 
-static int32_t kind_of_image(const uint8_t *bytes, int64_t n_bytes)
+/* Of a file that is too short, or of no known kind: any, which will say so. */
+static const model_kind *kind_of_image(const uint8_t *bytes, int64_t n_bytes)
 {
-    return n_bytes >= 16 ? (int32_t)load_u32(bytes + 12) : UNITOK_KIND_LONGEST;
+    const model_kind *kind = n_bytes >= 16 ? kind_of((int32_t)load_u32(bytes + 12)) : NULL;
+    return kind ? kind : &kind_longest;
 }
 
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model **ret,
@@ -25,11 +25,11 @@ int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine,
 
     unitok_model *m = mem_zalloc(1, sizeof *m);
     if (!m) return fail_memory(error);
-    int32_t status;
-    if (kind_of_image(bytes, n_bytes) == UNITOK_KIND_LONGEST) status = image_open(bytes, n_bytes, engine, cpu, m, error);
-    else status = spec_image_open(bytes, n_bytes, cpu, m, error);
-    if (!status && m->kind != UNITOK_KIND_LONGEST && engine != UNITOK_ENGINE_DOUBLE_ARRAY)
+    m->kind = kind_of_image(bytes, n_bytes);
+    int32_t status = m->kind->open(bytes, n_bytes, engine, cpu, m, error);
+    if (!status && !m->kind->has_engines && engine != UNITOK_ENGINE_DOUBLE_ARRAY)
         status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "only greedy longest prefix has a choice of engines");
+    if (!status) m->loop = m->kind->loop(m) + (m->info.id_bytes == 4);
     if (status) {
         unitok_model_free(m);
         return status;
@@ -45,8 +45,7 @@ int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, u
     const char *wrong = spec_check_flags(spec->kind, spec->flags);
     if (!wrong) wrong = spec_check_sizes(spec);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
-    int32_t status = spec->kind == UNITOK_KIND_LONGEST ? image_build(spec, &image, &n_bytes, error)
-                                                       : spec_image_build(spec, &image, &n_bytes, error);
+    int32_t status = kind_of(spec->kind)->make_image(spec, &image, &n_bytes, error);
     if (!status) status = unitok_model_load(image, n_bytes, engine, cpu, ret, error);
     if (status) mem_free(image);
     else (*ret)->owned = image;
@@ -56,8 +55,7 @@ int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, u
 void unitok_model_free(unitok_model *m)
 {
     if (!m) return;
-    unitok_hat_free(m->hat);
-    long_pieces_free(m->longest.longs);
+    m->kind->free(m);
     build_free(m);
     mem_free(m->owned);
     mem_free(m);
@@ -86,7 +84,7 @@ const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *re
 
 const unitok_spec *unitok_model_spec(const unitok_model *m)
 {
-    return m->kind == UNITOK_KIND_LONGEST ? NULL : &m->spec;
+    return m->spec.offsets ? &m->spec : NULL;
 }
 
 int32_t unitok_model_piece_type(const unitok_model *m, int64_t id)
@@ -114,12 +112,5 @@ void unitok_model_pieces(const unitok_model *m, const uint8_t **ret_data, const 
 
 int64_t unitok_model_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 {
-    if (n_bytes <= 0) return -1;
-    if (m->kind != UNITOK_KIND_LONGEST) return build_find(m, piece, n_bytes);
-    int64_t length;
-    int64_t id = (int64_t)trie_longest(&m->longest.trie, piece, n_bytes, &length) - 1;
-    if (length != n_bytes) return -1;
-    /* a byte that only the fallback covers is no piece */
-    unitok_model_piece(m, id, &length);
-    return length == n_bytes && memcmp(m->pieces + m->piece_offsets[id], piece, (size_t)n_bytes) == 0 ? id : -1;
+    return n_bytes > 0 ? m->kind->find(m, piece, n_bytes) : -1;
 }

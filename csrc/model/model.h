@@ -1,20 +1,24 @@
-/* model.h - what stands behind the public handles: a model of any kind, and a thread's scratch */
+/* model.h - what stands behind the public handle of a model, whatever its kind */
 #pragma once
 
 #include "encoders/bpe.h"
-#include "ground/cpu.h"
-#include "text/cut.h"
+#include "encoders/lattice.h"
 #include "encoders/longest.h"
-#include "encoders/nbest.h"
-#include "encoders/sampler.h"
 #include "encoders/token.h"
 #include "encoders/unigram.h"
 #include "encoders/words.h"
+#include "ground/cpu.h"
+#include "ground/space.h"
+#include "text/cut.h"
 
-/* Which loop over segments fits: the width of ids, and the type of the running sum. */
+typedef struct model_kind model_kind; /* kind.h */
+
+/* Which loop over segments fits: the width of ids, and what encodes a segment. */
 typedef enum loop_kind {
-    LOOP_16,        /* uint16 ids; segments stand alone */
-    LOOP_32,        /* uint32 ids */
+    LOOP_GREEDY_16, /* greedy longest prefix; uint16 ids */
+    LOOP_GREEDY_32, /* uint32 ids */
+    LOOP_ALONE_16,  /* segments stand alone */
+    LOOP_ALONE_32,
     LOOP_FLOAT_16,  /* Unigram that sums in float32: a segment's path can depend on the sum before it */
     LOOP_FLOAT_32,
     LOOP_DOUBLE_16, /* the same in float64 */
@@ -22,9 +26,9 @@ typedef enum loop_kind {
 } loop_kind;
 
 struct unitok_model {
-    int32_t kind, flags;
+    const model_kind *kind;
+    int32_t flags; /* those in effect; spec.flags are those asked for */
     loop_kind loop;
-
     const uint8_t *image; /* its native image: image.h */
     int64_t image_bytes;
     uint8_t *owned;                /* the image, where this model built it; else NULL */
@@ -32,10 +36,8 @@ struct unitok_model {
     const uint8_t *pieces;
     const cut_table *cuts;
     cut_scan scan;
-
     longest longest; /* LONGEST: into the image */
     unitok_hat *hat;
-
     /* The other kinds: built from the spec, whose arrays lie in the image. */
     unitok_spec spec;
     unitok_normalizer *normalizer; /* NULL: texts are encoded as they are */
@@ -51,58 +53,34 @@ struct unitok_model {
     uint8_t *byte_of_id;   /* [n_ids] of the byte pieces */
     int32_t byte_ids[256]; /* of the byte pieces; -1 without */
     int32_t unknown_id;    /* -1: none */
-    int compact;           /* normalized text has U+2581 as a space (token.h) */
+    int compact;           /* normalized text has U+2581 as a space (space.h) */
     int whole;             /* a document is one segment: nothing proves a cut */
-
     unitok_model_info info;
 };
 
-struct unitok_scratch {
-    const unitok_model *model; /* whose ids the memo holds */
-    void *memo;                /* of the loop's width */
-    int64_t memo_bytes;
-    uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
-    uint8_t tail[CUT_CHUNK_BYTES + CUT_READ_BEYOND]; /* the end of the text, copied where reading beyond it is safe */
-    uint8_t *buffer;                                 /* normalized text not yet encoded */
-    int64_t buffer_bytes;
-    token *tokens; /* of one long segment */
-    int64_t tokens_room;
-    long_window window;
-    unigram_path path;
-    bpe_scratch bpe;
-    sampler sampler;
-    nbest nbest;
-    lattice_paths paths;
-};
+#define RESTART_FLAGS (UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE)
 
 /* Does a text of its own begin between these two bytes? */
 INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
 {
     if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;
-    int continues = (first & 0xC0) == 0x80; /* only where a text is no UTF-8 */
+    int continues = (first & 0xC0) == 0x80; /* only where a text is not UTF-8 */
     return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n' && !continues;
 }
 
-/* Room for n tokens; NULL when memory is short. */
-token *scratch_tokens(unitok_scratch *s, int64_t n);
-
-/* The tokens of a segment of a kind whose segments stand alone (not LONGEST); -1 when memory is short. There may be three
- * for a byte. */
-int64_t encode_alone(const unitok_model *m, unitok_scratch *s, const uint8_t *segment, int64_t n_bytes, token *tokens);
-
-/* What NAME(encode) of segments.h returns instead of a number of ids. */
-enum { ENCODE_NO_MEMORY = -1, ENCODE_NO_ROOM = -2 };
-
-/* Draws the tokens of a text, or of a part between two cuts that begins at `position` of the normalized document: their
- * number, -1 when memory is short. */
-int64_t sample_tokens(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
-                      const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens);
-
-/* Does the method need a document whole? */
-INLINE int sample_is_whole(const unitok_sampling *sampling)
+/* Where the text that begins at text[begin] ends. */
+INLINE int64_t restart_next(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t n_bytes)
 {
-    return sampling->method == UNITOK_SAMPLE_NBEST || sampling->method == UNITOK_SAMPLE_DROPOUT;
+    int64_t end = m->flags & RESTART_FLAGS ? begin + 1 : n_bytes;
+    while (end < n_bytes && !restarts(m, text[end - 1], text[end])) end++;
+    return end;
 }
 
-/* NULL, or why this model cannot sample so. Makes the scratch ready. */
-int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, unitok_error *error);
+/* The ids of the byte pieces for one byte of an unknown character: returns how many. */
+INLINE int byte_fallback(const unitok_model *m, const uint8_t *byte, int32_t ret[3])
+{
+    const uint8_t *bytes;
+    int n = space_symbol_open(m->compact, byte, &bytes);
+    for (int i = 0; i < n; i++) ret[i] = m->byte_ids[bytes[i]];
+    return n;
+}

@@ -1,25 +1,28 @@
-/* sample.c - samples, n best and entropy of one document: the public functions, and what encode.c draws by */
+/* sample.c - samples, n best and entropy of one document: the public functions, and what may be asked of a model */
+
+#include "model/sample.h"
 
 #include <math.h>
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/rng.h"
+#include "model/kind.h"
 #include "model/spans.h"
 
 static const char *check_sampling(const unitok_model *m, const unitok_sampling *sampling)
 {
-    int is_lattice = sampling->method >= UNITOK_SAMPLE_LATTICE && sampling->method <= UNITOK_SAMPLE_VITERBI;
-    if (!is_lattice && sampling->method != UNITOK_SAMPLE_DROPOUT) return "there is no such method of sampling";
-    if (is_lattice != (m->kind == UNITOK_KIND_UNIGRAM) || (!is_lattice && m->kind != UNITOK_KIND_BPE))
+    int32_t method = sampling->method;
+    if (method < UNITOK_SAMPLE_LATTICE || method > UNITOK_SAMPLE_DROPOUT) return "there is no such method of sampling";
+    if (!(m->kind->methods >> method & 1))
         return "this kind of model cannot be sampled so: Unigram has a lattice, BPE has dropout, others have nothing";
-    if (!isfinite(sampling->alpha)) return "alpha is no finite number";
-    if (sampling->method == UNITOK_SAMPLE_DROPOUT && !(sampling->alpha >= 0 && sampling->alpha <= 1))
-        return "dropout takes an alpha within 0..1";
-    if (sampling->method == UNITOK_SAMPLE_VITERBI && !(sampling->alpha > 0)) return "Viterbi Sampling takes an alpha over 0";
-    if (sampling->method == UNITOK_SAMPLE_NBEST && (sampling->n_best < 2 || sampling->n_best > NBEST_MAX))
-        return "the number of best paths is not within 2..1024";
-    if (sampling->method == UNITOK_SAMPLE_NBEST && m->flags & (UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE))
+    if (!isfinite(sampling->alpha)) return "alpha is not a finite number";
+    if (method == UNITOK_SAMPLE_DROPOUT && !(sampling->alpha >= 0 && sampling->alpha <= 1))
+        return "dropout takes an alpha of 0 to 1";
+    if (method == UNITOK_SAMPLE_VITERBI && !(sampling->alpha > 0)) return "Viterbi Sampling takes an alpha above 0";
+    if (method == UNITOK_SAMPLE_NBEST && (sampling->n_best < 2 || sampling->n_best > NBEST_MAX))
+        return "the number of best paths must be 2 to 1024";
+    if (method == UNITOK_SAMPLE_NBEST && m->flags & RESTART_FLAGS)
         return "n-best is for SentencePiece models: the texts of this one are cut before";
     return NULL;
 }
@@ -30,64 +33,6 @@ int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sa
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
     if (sampling->method == UNITOK_SAMPLE_DROPOUT || sampling->method == UNITOK_SAMPLE_NBEST) return UNITOK_OK;
     return sampler_prepare(&s->sampler, &m->lattice, sampling->alpha, error);
-}
-
-/* -------------------------------------------------------------------------------------------------- tokens ---- */
-
-/* Merges of different segments draw independently. Where segments begin must not depend on anything but the document: so
- * the exact cuts count, not those that a scan finds. */
-static int64_t draw_dropout(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
-                            const uint8_t *text, int64_t n_bytes, token *tokens)
-{
-    int64_t n = 0;
-    for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
-        end = m->whole ? n_bytes : cut_next(m->cuts, text, begin, n_bytes);
-        uint64_t stream = rng_stream(key, (uint64_t)begin);
-        int64_t n_more = bpe_segment_dropout(m->bpe, &s->bpe, text + begin, end - begin, sampling->alpha, &stream, tokens + n);
-        if (n_more < 0) return -1;
-        for (int64_t k = 0; k < n_more; k++) tokens[n + k].end += (uint32_t)begin;
-        n += n_more;
-    }
-    return n;
-}
-
-static int64_t draw_nbest(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
-                          const uint8_t *text, int64_t n_bytes, token *tokens)
-{
-    lattice_paths_clear(&s->paths);
-    if (!nbest_find(&s->nbest, &m->lattice, text, n_bytes, sampling->n_best, &s->paths)) return -1;
-    int64_t k = nbest_choose(&s->paths, sampling->alpha, key);
-    int64_t n = s->paths.offsets[k + 1] - s->paths.offsets[k];
-    if (n) memcpy(tokens, s->paths.tokens + s->paths.offsets[k], (size_t)n * sizeof *tokens);
-    return n;
-}
-
-/* Part by part where texts begin anew inside a document. */
-static int64_t draw_lattice(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
-                            const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens)
-{
-    int64_t n = 0;
-    int whole = !(m->flags & (UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE));
-    for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
-        end = whole ? n_bytes : begin + 1;
-        while (end < n_bytes && !restarts(m, text[end - 1], text[end])) end++;
-        int64_t n_more = (sampling->method == UNITOK_SAMPLE_VITERBI ? sampler_draw_viterbi : sampler_draw)(
-            &s->sampler, text + begin, end - begin, key, position + begin, tokens + n);
-        if (n_more < 0) return -1;
-        for (int64_t k = 0; k < n_more && begin; k++) tokens[n + k].end += (uint32_t)begin;
-        n += n_more;
-    }
-    return n;
-}
-
-int64_t sample_tokens(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
-                      const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens)
-{
-    switch (sampling->method) {
-    case UNITOK_SAMPLE_DROPOUT: return draw_dropout(m, s, sampling, key, text, n_bytes, tokens);
-    case UNITOK_SAMPLE_NBEST: return draw_nbest(m, s, sampling, key, text, n_bytes, tokens);
-    default: return draw_lattice(m, s, sampling, key, text, n_bytes, position, tokens);
-    }
 }
 
 /* --------------------------------------------------------------------------------------------------- paths ---- */
@@ -159,9 +104,11 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d, const 
 /* What the functions below share: the model has a lattice, the document is opened, `ret` filled from scratch->paths. */
 static int32_t open_lattice(const unitok_model *m, const uint8_t *text, int64_t n_bytes, document *d, unitok_error *error)
 {
-    if (m->kind != UNITOK_KIND_UNIGRAM || m->flags & (UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE))
+    if (!(m->kind->methods >> UNITOK_SAMPLE_LATTICE & 1) || m->flags & RESTART_FLAGS)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "only SentencePiece's Unigram models have n-best and scored samples");
-    return document_open(m, text, n_bytes, d) ? UNITOK_OK : fail_memory(error);
+    int code = document_open(m, text, n_bytes, d);
+    if (code == ENCODE_TOO_LONG) return fail(error, UNITOK_ERROR_LENGTH, -1, -1, "the text is longer than 2^29 bytes");
+    return code ? fail_memory(error) : UNITOK_OK;
 }
 
 static int32_t close_lattice(const unitok_model *m, unitok_scratch *s, document *d, int ok, unitok_paths **ret,
@@ -178,19 +125,8 @@ static int32_t close_lattice(const unitok_model *m, unitok_scratch *s, document 
 static int find_best(const unitok_model *m, unitok_scratch *s, const document *d)
 {
     token *tokens = lattice_paths_add(&s->paths, d->n_bytes + 1, 0);
-    if (!tokens) return 0;
-    int64_t n = 0, given = 0;
-    unigram_begin(&s->path, 0);
-    for (int64_t done = 0; done < d->n_bytes;) {
-        int64_t taken = unigram_advance(m->unigram, &s->path, d->text + done, d->n_bytes - done, 1);
-        if (taken < 0) return 0;
-        done += taken;
-        for (int64_t k = 0; k < s->path.n_tokens; k++, n++) {
-            tokens[n].id = s->path.tokens[k].id;
-            tokens[n].end = s->path.tokens[k].end + (uint32_t)given;
-        }
-        if (n) given = tokens[n - 1].end;
-    }
+    int64_t n = tokens ? m->kind->encode(m, s, d->text, d->n_bytes, tokens) : -1;
+    if (n < 0) return 0;
     s->paths.offsets[s->paths.n_paths] = s->paths.offsets[s->paths.n_paths - 1] + n;
     return 1;
 }

@@ -1,13 +1,14 @@
 /* segments.h - the loop over segments: cut, look up, and ask the encoder below where the memo does not know
  *
- * A template, included by encode.c once for each loop_kind (model.h). Its parameters, which it undefines at the end:
+ * A template, included by loops.c once for each loop_kind (model.h). Its parameters, which it undefines at the end:
  *
  *     NAME(x)      x with the instance's suffix
  *     ID           uint16_t or uint32_t
  *     SHORT_BITS   the short table has 2^SHORT_BITS entries, the long one half as many
+ *     GREEDY       defined for greedy longest prefix
  *     SUM          the running sum's type, float or double; not defined where segments stand alone
  *     SUM_SCORES   with SUM: what an id adds to it, a table of unigram.h
- *     RESTARTS     with SUM: it may begin anew inside a document (UNITOK_RESTART_...)
+ *     SUM_RESTARTS with SUM: it may begin anew inside a document (UNITOK_RESTART_...)
  *
  * Unigram sums scores over a whole text and rounds at every step, so the path through a segment may depend on the sum S
  * before it. Bits 4..15 of a memo entry's word therefore say for which S its path is sure: unigram_steps(S) below them
@@ -50,7 +51,7 @@ typedef struct NAME(run) {
 #endif
     int32_t last_unknown; /* the last id was the unknown one, which the next may join */
     uint8_t last_byte;    /* before the next segment */
-    int failed;           /* memory was short */
+    int failed;           /* an ENCODE_ code, or 0 */
 } NAME(run);
 
 /* The ids of a segment's tokens: unknown characters become byte pieces or the unknown id. */
@@ -63,11 +64,9 @@ static int64_t NAME(emit)(const unitok_model *m, const uint8_t *segment, const t
         else if (!(m->flags & UNITOK_BYTE_FALLBACK)) *out++ = (ID)m->unknown_id;
         else {
             for (int64_t i = begin; i < tokens[k].end; i++) {
-                if (segment[i] == SPACE_BYTE && m->compact) {
-                    for (int b = 0; b < 3; b++) *out++ = (ID)m->byte_ids[space_symbol[b]];
-                } else {
-                    *out++ = (ID)m->byte_ids[segment[i]];
-                }
+                int32_t few[3];
+                int n_ids = byte_fallback(m, segment + i, few);
+                for (int b = 0; b < n_ids; b++) *out++ = (ID)few[b];
             }
         }
     }
@@ -157,6 +156,15 @@ static int NAME(ids_tell_scores)(const unitok_model *m, const uint8_t *segment, 
 }
 #endif
 
+/* Room for the tokens of so many bytes at once; NULL, and r->failed, where there is none. */
+static token *NAME(room_for)(NAME(run) *r, int64_t n_bytes)
+{
+    token *tokens = NULL;
+    if (n_bytes > TEXT_BYTES_MAX) r->failed = ENCODE_TOO_LONG;
+    else if (!(tokens = scratch_tokens(r->s, r->m->kind->tokens_per_byte * n_bytes + 1))) r->failed = ENCODE_NO_MEMORY;
+    return tokens;
+}
+
 /* A segment of any length without the memo, from the running sum. */
 static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *ids)
 {
@@ -178,7 +186,7 @@ static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t
     for (int64_t done = 0; done < n_bytes;) {
         int64_t taken = unigram_advance(m->unigram, path, segment + done, n_bytes - done, 1);
         if (taken < 0) {
-            r->failed = 1;
+            r->failed = ENCODE_NO_MEMORY;
             return 0;
         }
         done += taken;
@@ -187,27 +195,27 @@ static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t
     }
     NAME(set_sum)(r, (SUM)path->sum, out);
     return out - ids;
-#else
-    if (m->kind == UNITOK_KIND_LONGEST) {
-        int64_t n = 0, token_bytes;
-        if (UNLIKELY(m->longest.longs != NULL)) {
-            r->s->window.end = 0;
-            for (int64_t i = 0; i < n_bytes && !r->failed; i += token_bytes) {
-                int32_t id = longest_at(&m->longest, &r->s->window, segment, n_bytes, i, &token_bytes);
-                if (id < 0) r->failed = 1;
-                ids[n++] = (ID)id;
-            }
-            return n;
-        }
+#elif defined(GREEDY)
+    int64_t n = 0, token_bytes;
+    if (LIKELY(!m->longest.longs)) {
         for (int64_t i = 0; i < n_bytes; i += token_bytes)
             ids[n++] = (ID)longest_next(&m->longest, segment + i, n_bytes - i, &token_bytes);
         return n;
     }
-    token few[3 * MEMO_LONG_BYTES];
-    token *tokens = n_bytes <= MEMO_LONG_BYTES ? few : scratch_tokens(r->s, 3 * n_bytes);
-    int64_t n = tokens ? encode_alone(m, r->s, segment, n_bytes, tokens) : -1;
-    if (n < 0) r->failed = 1;
-    return n < 0 ? 0 : NAME(emit)(m, segment, tokens, n, ids);
+    r->s->window.end = 0;
+    for (int64_t i = 0; i < n_bytes; i += token_bytes) {
+        int32_t id = longest_at(&m->longest, &r->s->window, segment, n_bytes, i, &token_bytes);
+        if (id < 0) r->failed = ENCODE_NO_MEMORY;
+        if (id < 0) return 0;
+        ids[n++] = (ID)id;
+    }
+    return n;
+#else
+    token few[TOKENS_PER_BYTE_MAX * MEMO_LONG_BYTES], *tokens = few;
+    if (n_bytes > MEMO_LONG_BYTES) tokens = NAME(room_for)(r, n_bytes);
+    int64_t n = tokens ? m->kind->encode(m, r->s, segment, n_bytes, tokens) : 0;
+    if (n < 0) r->failed = ENCODE_NO_MEMORY;
+    return n <= 0 ? 0 : NAME(emit)(m, segment, tokens, n, ids);
 #endif
 }
 
@@ -295,7 +303,7 @@ static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8
     for (int64_t k = 0; k < n_cuts; k++) {
         const uint8_t *segment = text + begin;
         int64_t n_bytes = cuts[k] - begin;
-#ifdef RESTARTS
+#ifdef SUM_RESTARTS
         if (restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0])) NAME(set_sum)(r, 0, out);
 #endif
 #ifdef SUM
@@ -350,7 +358,7 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
         if (UNLIKELY(n_cuts == 0)) {
             int64_t end = cut_next(m->cuts, text, done + n_chunk - 1, seen);
             if (end == seen && !closed) break;
-#ifdef RESTARTS
+#ifdef SUM_RESTARTS
             if (restarts(m, r->last_byte, text[done])) NAME(set_sum)(r, 0, out);
 #endif
             out += NAME(walk)(r, text + done, end - done, out);
@@ -363,6 +371,17 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
     }
     *ret_n_ids = out - ids;
     return done;
+}
+
+/* A sample of a text, or of a part between cuts, that begins at r->position. */
+static int64_t NAME(draw_part)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, ID *ids)
+{
+    const unitok_model *m = r->m;
+    token *tokens = NAME(room_for)(r, n_bytes);
+    if (!tokens) return 0;
+    int64_t n = m->kind->draw(m, r->s, r->draw->sampling, r->draw->key, text, n_bytes, r->position, tokens);
+    if (n < 0) r->failed = ENCODE_NO_MEMORY;
+    return n < 0 ? 0 : NAME(emit)(m, text, tokens, n, ids);
 }
 
 /* A sample of text[0..n_bytes-1], in parts between cuts. As encode_run, but without a memo. */
@@ -379,11 +398,7 @@ static int64_t NAME(sample_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
             end = cut ? done + cut : cut_next(m->cuts, text, done + n_near - 1, seen);
             if (end == seen && !closed) break;
         }
-        token *tokens = end - done <= TEXT_BYTES_MAX ? scratch_tokens(r->s, 3 * (end - done)) : NULL;
-        int64_t n = tokens ? sample_tokens(m, r->s, r->draw->sampling, r->draw->key, text + done, end - done, r->position,
-                                           tokens) : -1;
-        if (n < 0) r->failed = 1;
-        else out += NAME(emit)(m, text + done, tokens, n, out);
+        out += NAME(draw_part)(r, text + done, end - done, out);
         r->position += end - done;
         done = end;
     }
@@ -395,15 +410,10 @@ static int64_t NAME(sample_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
 static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, ID *ids)
 {
     ID *out = ids;
-    if (r->draw) {
-        token *tokens = n_bytes <= TEXT_BYTES_MAX ? scratch_tokens(r->s, 3 * n_bytes + 1) : NULL;
-        int64_t n = tokens ? sample_tokens(r->m, r->s, r->draw->sampling, r->draw->key, text, n_bytes, r->position, tokens) : -1;
-        r->failed = n < 0;
-        return n < 0 ? 0 : NAME(emit)(r->m, text, tokens, n, ids);
-    }
+    if (r->draw) return NAME(draw_part)(r, text, n_bytes, ids);
     for (int64_t begin = 0, end; begin < n_bytes && !r->failed; begin = end) {
-        for (end = begin + 1; end < n_bytes && !restarts(r->m, text[end - 1], text[end]); end++) continue;
-#ifdef RESTARTS
+        end = restart_next(r->m, text, begin, n_bytes);
+#ifdef SUM_RESTARTS
         if (restarts(r->m, r->last_byte, text[begin])) NAME(set_sum)(r, 0, out);
 #endif
         out += NAME(walk)(r, text + begin, end - begin, out);
@@ -459,17 +469,17 @@ static int64_t NAME(encode_normalized)(NAME(run) *r, unitok_normalize_state *sta
     return n_ids;
 }
 
-/* One document, or the next part of one: see unitok_encode_batch. Returns the number of ids, or an ENCODE_ code. */
-static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const draw *draw, unitok_state *state,
-                            const uint8_t *text, int64_t n_bytes, int64_t n_readable, int last, int32_t flags, ID *ids,
-                            int64_t capacity)
+/* See loop_encode. */
+static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const encode_job *job)
 {
     NAME(run) r;
+    unitok_state *state = job->state;
+    ID *ids = job->ids;
     memset(&r, 0, sizeof r);
     r.m = m;
     r.s = s;
-    r.draw = draw;
-    int plain = (flags & UNITOK_ENCODE_PLAIN) != 0 || m->whole || (draw && sample_is_whole(draw->sampling));
+    r.draw = job->draw;
+    int plain = (job->flags & UNITOK_ENCODE_PLAIN) != 0 || m->whole || (r.draw && sample_is_whole(r.draw->sampling));
 #ifdef SUM
     NAME(set_sum)(&r, state ? (SUM)state->sum : 0, ids);
 #endif
@@ -479,24 +489,26 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const draw
         r.last_byte = (uint8_t)state->last_byte;
     }
     int64_t n;
-    if (m->normalizer && !(flags & UNITOK_ENCODE_PREPARED)) {
+    if (m->normalizer && !(job->flags & UNITOK_ENCODE_PREPARED)) {
         unitok_normalize_state start = {0, 0, 0, 0, 0};
-        n = NAME(encode_normalized)(&r, state ? &state->normalize : &start, text, n_bytes, last, plain, ids, capacity);
+        n = NAME(encode_normalized)(&r, state ? &state->normalize : &start, job->text, job->n_bytes, job->last, plain, ids,
+                                    job->capacity);
     } else {
-        if (capacity < (m->compact ? 3 : 1) * n_bytes + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
-        n = NAME(encode_raw)(&r, text, n_bytes, n_readable, plain, ids);
+        if (job->capacity < (m->compact ? 3 : 1) * job->n_bytes + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
+        n = NAME(encode_raw)(&r, job->text, job->n_bytes, job->n_readable, plain, ids);
         if (m->flags & UNITOK_MERGE_UNKNOWN) n = NAME(merge_unknown)(&r, ids, n);
     }
+    if (r.failed) return r.failed;
     if (state) {
 #ifdef SUM
-        if (!draw && n >= 0) NAME(catch_up)(&r, ids + n);
+        if (!r.draw && n >= 0) NAME(catch_up)(&r, ids + n);
         state->sum = r.sum;
 #endif
         state->position = r.position;
         state->last_unknown = r.last_unknown;
         state->last_byte = r.last_byte;
     }
-    return r.failed ? ENCODE_NO_MEMORY : n;
+    return n;
 }
 
 #undef NAME
@@ -504,4 +516,5 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const draw
 #undef SHORT_BITS
 #undef SUM
 #undef SUM_SCORES
-#undef RESTARTS
+#undef SUM_RESTARTS
+#undef GREEDY

@@ -3,9 +3,7 @@
 #include "model/spans.h"
 
 #include "ground/alloc.h"
-#include "ground/packed.h"
-
-enum { SPANS_NO_MEMORY = -1, SPANS_NO_ROOM = -2 };
+#include "model/kind.h"
 
 void document_free(document *d)
 {
@@ -14,37 +12,25 @@ void document_free(document *d)
     memset(d, 0, sizeof *d);
 }
 
-/* Closes up the space symbols of normalized text, in place; returns its new size. */
-static int64_t make_compact(uint8_t *text, int64_t n_bytes)
-{
-    int64_t n = 0;
-    for (int64_t i = 0; i < n_bytes; i++, n++) {
-        int is_space = n_bytes - i >= 3 && !memcmp(text + i, space_symbol, 3);
-        text[n] = is_space ? SPACE_BYTE : text[i];
-        if (is_space) i += 2;
-    }
-    return n;
-}
-
 int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, document *d)
 {
     memset(d, 0, sizeof *d);
     d->text = text;
     d->n_bytes = n_bytes;
-    if (n_bytes > TEXT_BYTES_MAX) return 0;
-    if (!m->normalizer) return 1;
+    if (n_bytes > TEXT_BYTES_MAX) return ENCODE_TOO_LONG;
+    if (!m->normalizer) return 0;
     int64_t n = unitok_normalize(m->normalizer, text, n_bytes, 0, NULL, NULL, 0);
-    if (n > TEXT_BYTES_MAX) return 0;
+    if (n > TEXT_BYTES_MAX) return ENCODE_TOO_LONG;
     d->normalized = mem_alloc((size_t)n + 1);
     d->to_source = mem_alloc(((size_t)n + 1) * sizeof *d->to_source);
     if (!d->normalized || !d->to_source) {
         document_free(d);
-        return 0;
+        return ENCODE_NO_MEMORY;
     }
     unitok_normalize(m->normalizer, text, n_bytes, 0, d->normalized, d->to_source, n);
     d->text = d->normalized;
-    d->n_bytes = m->compact ? make_compact(d->normalized, n) : n;
-    return 1;
+    d->n_bytes = m->compact ? space_symbols_close(d->normalized, n, d->normalized) : n;
+    return 0;
 }
 
 /* -------------------------------------------------------------------------------------------------- tokens ---- */
@@ -78,11 +64,11 @@ static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piec
 {
     int64_t begin = source_of(s, piece_at), end = source_of(s, s->piece_at);
     for (int64_t i = 0; i < n_bytes; i++) {
-        int is_space = s->m->compact && text[i] == SPACE_BYTE;
-        for (int b = 0; b < (is_space ? 3 : 1); b++) {
-            int32_t id = s->m->byte_ids[is_space ? space_symbol[b] : text[i]];
+        int32_t ids[3];
+        int n = byte_fallback(s->m, text + i, ids);
+        for (int b = 0; b < n; b++) {
             piece_at++;
-            if (!put_span(s, id, begin, piece_at == s->piece_at ? end : begin, piece_at)) return 0;
+            if (!put_span(s, ids[b], begin, piece_at == s->piece_at ? end : begin, piece_at)) return 0;
         }
     }
     return 1;
@@ -108,71 +94,43 @@ static int put_token(sink *s, int32_t id, int64_t n_bytes)
     return put_span(s, is_unknown ? s->m->unknown_id : id, source_of(s, begin), source_of(s, s->piece_at), s->piece_at);
 }
 
+/* Tokens of d->text from s->at on; 0 when there is no room. */
+static int put_tokens(sink *s, const token *tokens, int64_t n)
+{
+    int64_t begin = s->at;
+    for (int64_t k = 0; k < n; k++)
+        if (!put_token(s, tokens[k].id, begin + (int64_t)tokens[k].end - s->at)) return 0;
+    return 1;
+}
+
 int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *tokens, int64_t n, unitok_span *spans,
                         int64_t capacity)
 {
     sink s = {m, d, spans, capacity, 0, 0, 0, 0};
-    for (int64_t k = 0; k < n; k++)
-        if (!put_token(&s, tokens[k].id, (int64_t)tokens[k].end - s.at)) return SPANS_NO_ROOM;
-    return s.n;
+    return put_tokens(&s, tokens, n) ? s.n : ENCODE_NO_ROOM;
 }
 
 /* ------------------------------------------------------------------------------------------------ encoding ---- */
 
-static int longest_spans(const unitok_model *m, unitok_scratch *scratch, sink *s, const uint8_t *text, int64_t n_bytes,
-                         int *ret_memory)
+/* A part of the document that is a text of its own; 0, or an ENCODE_ code. */
+static int put_part(sink *s, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes)
 {
-    int64_t token_bytes;
-    scratch->window.end = 0;
-    for (int64_t i = 0; i < n_bytes; i += token_bytes) {
-        int32_t id = longest_at(&m->longest, &scratch->window, text, n_bytes, i, &token_bytes);
-        if (id < 0) return *ret_memory = 0;
-        if (!put_token(s, id, token_bytes)) return 0;
-    }
-    return 1;
-}
-
-static int unigram_spans(const unitok_model *m, unitok_scratch *scratch, sink *s, const uint8_t *text, int64_t n_bytes,
-                         int *ret_memory)
-{
-    unigram_path *path = &scratch->path;
-    unigram_begin(path, 0);
-    for (int64_t done = 0; done < n_bytes;) {
-        int64_t taken = unigram_advance(m->unigram, path, text + done, n_bytes - done, 1), begin = 0;
-        if (taken < 0) return *ret_memory = 0;
-        done += taken;
-        for (int64_t k = 0; k < path->n_tokens; begin = path->tokens[k++].end)
-            if (!put_token(s, path->tokens[k].id, (int64_t)path->tokens[k].end - begin)) return 0;
-    }
-    return 1;
-}
-
-/* A part of a document that is a text of its own. */
-static int part_spans(const unitok_model *m, unitok_scratch *scratch, sink *s, const uint8_t *text, int64_t n_bytes,
-                      int *ret_memory)
-{
-    if (m->kind == UNITOK_KIND_LONGEST) return longest_spans(m, scratch, s, text, n_bytes, ret_memory);
-    if (m->kind == UNITOK_KIND_UNIGRAM) return unigram_spans(m, scratch, s, text, n_bytes, ret_memory);
-    token *tokens = scratch_tokens(scratch, 3 * n_bytes);
-    int64_t n = tokens ? encode_alone(m, scratch, text, n_bytes, tokens) : -1;
-    if (n < 0) return *ret_memory = 0;
-    int64_t begin = 0;
-    for (int64_t k = 0; k < n; begin = tokens[k++].end)
-        if (!put_token(s, tokens[k].id, (int64_t)tokens[k].end - begin)) return 0;
-    return 1;
+    const model_kind *kind = s->m->kind;
+    token *tokens = scratch_tokens(scratch, kind->tokens_per_byte * n_bytes);
+    int64_t n = tokens ? kind->encode(s->m, scratch, text, n_bytes, tokens) : -1;
+    return n < 0 ? ENCODE_NO_MEMORY : put_tokens(s, tokens, n) ? 0 : ENCODE_NO_ROOM;
 }
 
 int64_t unitok_encode_spans(const unitok_model *m, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                             unitok_span *spans, int64_t capacity)
 {
     document d;
-    if (!document_open(m, text, n_bytes, &d)) return SPANS_NO_MEMORY;
     sink s = {m, &d, spans, capacity, 0, 0, 0, 0};
-    int has_room = 1, has_memory = 1;
-    for (int64_t begin = 0, end; begin < d.n_bytes && has_room; begin = end) {
-        for (end = begin + 1; end < d.n_bytes && !restarts(m, d.text[end - 1], d.text[end]); end++) continue;
-        has_room = part_spans(m, scratch, &s, d.text + begin, end - begin, &has_memory);
+    int code = document_open(m, text, n_bytes, &d);
+    for (int64_t begin = 0, end; begin < d.n_bytes && !code; begin = end) {
+        end = restart_next(m, d.text, begin, d.n_bytes);
+        code = put_part(&s, scratch, d.text + begin, end - begin);
     }
     document_free(&d);
-    return !has_memory ? SPANS_NO_MEMORY : !has_room ? SPANS_NO_ROOM : s.n;
+    return code ? code : s.n;
 }

@@ -1,9 +1,9 @@
 /* spans.h - a document in the form that encoders read, and its tokens as spans */
 #pragma once
 
-#include "model/model.h"
+#include "model/loops.h"
 
-/* text is the document itself, or what normalization makes of it; see SPACE_BYTE. */
+/* text is the document itself, or what normalization makes of it; see space.h. */
 typedef struct document {
     const uint8_t *text;
     int64_t n_bytes;
@@ -11,11 +11,11 @@ typedef struct document {
     int64_t *to_source; /* from verbatim normalized text to the document; NULL where nothing is normalized */
 } document;
 
-/* 0 when memory is short. */
+/* 0, or an ENCODE_ code. */
 int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, document *ret);
 void document_free(document *d);
 
 /* Tokens of the whole document, as the public functions give them: unknown characters become byte pieces or the unknown id,
- * adjacent ones merged. Returns how many spans, or -2 where there is no room. */
+ * adjacent ones merged. Returns how many spans, or ENCODE_NO_ROOM. */
 int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *tokens, int64_t n, unitok_span *spans,
                         int64_t capacity);

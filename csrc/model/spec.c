@@ -1,20 +1,6 @@
-/* spec.c - the rules of spec.h, as one table */
+/* spec.c - the rules of spec.h: what a kind takes stands in its table (kind.h), how flags go together in the one below */
 
-#include "model/spec.h"
-
-#define NORMALIZES                                                                                  \
-    (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES | UNITOK_ESCAPE_WHITESPACES | UNITOK_WHITESPACE_AS_SUFFIX)
-#define TEXT_FLAGS (NORMALIZES | UNITOK_BYTE_FALLBACK | UNITOK_MERGE_UNKNOWN)
-
-/* What each kind allows, by its number. */
-static const int32_t allowed[] = {
-    [UNITOK_KIND_LONGEST] = 0,
-    [UNITOK_KIND_UNIGRAM] = TEXT_FLAGS | UNITOK_FLOAT64 | UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE |
-                            UNITOK_BYTES | UNITOK_BYTE_PIECES_MATCH,
-    [UNITOK_KIND_BPE] = TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_LISTED_MERGES | UNITOK_IGNORE_MERGES,
-    [UNITOK_KIND_CHAR] = TEXT_FLAGS,
-    [UNITOK_KIND_WORD] = TEXT_FLAGS,
-};
+#include "model/kind.h"
 
 /* With `flag`, all of `needs` must be set and none of `excludes`. */
 static const struct rule {
@@ -36,9 +22,9 @@ static const struct rule {
 
 const char *spec_check_flags(int32_t kind, int32_t flags)
 {
-    if (kind < UNITOK_KIND_LONGEST || kind > UNITOK_KIND_WORD) return "there is no such kind of model";
+    if (!kind_of(kind)) return "there is no such kind of model";
     if (flags & ~UNITOK_FLAGS_ALL) return "there is no such flag";
-    if (flags & ~allowed[kind]) return "this kind of model does not take these flags";
+    if (flags & ~kind_of(kind)->flags) return "this kind of model does not take these flags";
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
         const struct rule *r = &rules[k];
         if (!(r->kinds >> kind & 1) || !(flags & r->flag)) continue;

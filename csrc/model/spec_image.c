@@ -22,6 +22,7 @@
 #include "ground/alloc.h"
 #include "model/build.h"
 #include "ground/error.h"
+#include "model/kind.h"
 #include "model/spec.h"
 #include "structures/vocabulary.h"
 
@@ -102,7 +103,7 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
     *position = 8;
     if (h->version != NATIVE_VERSION) return "this native model has a version that this release does not read";
     *position = 12;
-    if (h->kind <= UNITOK_KIND_LONGEST || h->kind > UNITOK_KIND_WORD)
+    if (h->kind == UNITOK_KIND_LONGEST || h->kind > INT32_MAX || !kind_of((int32_t)h->kind))
         return "this native model is of a kind that this release does not read";
     *position = 32;
     if (h->flags > UNITOK_FLAGS_ALL) return "this native model has flags that this release does not know";
@@ -138,8 +139,10 @@ static const char *check_sections(const spec_header *h, const unitok_spec *spec,
     return NULL;
 }
 
-int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t cpu, unitok_model *m, unitok_error *error)
+int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,
+                        unitok_error *error)
 {
+    (void)engine; /* for greedy longest prefix only */
     const spec_header *h = (const spec_header *)bytes;
     int64_t position;
     const char *wrong = check_header(h, n_bytes, &position);

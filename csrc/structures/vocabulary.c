@@ -27,6 +27,18 @@ int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *r
     return UNITOK_OK;
 }
 
+static int hex_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+int vocabulary_byte(const uint8_t *piece, int64_t n_bytes)
+{
+    if (n_bytes != 6 || memcmp(piece, "<0x", 3) || piece[5] != '>') return -1;
+    int high = hex_digit(piece[3]), low = hex_digit(piece[4]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
 void sorted_pieces_free(sorted_pieces *s)
 {
     mem_free(s->ids);

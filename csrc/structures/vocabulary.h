@@ -9,6 +9,9 @@
  * two pieces share an id or their bytes is found by the functions below. */
 int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *ret_max_piece_bytes, unitok_error *error);
 
+/* The byte that a piece of type BYTE is for, or -1: "<0x41>". */
+int vocabulary_byte(const uint8_t *piece, int64_t n_bytes);
+
 /* Pieces in byte order; to be freed whatever vocabulary_sort returned. */
 typedef struct sorted_pieces {
     uint8_t *data;

@@ -15,9 +15,9 @@
  */
 
 #include "text/normalize.h"
+#include "ground/space.h"
 #include "ground/utf8.h"
 
-static const uint8_t U2581[3] = {0xE2, 0x96, 0x81};
 static const uint8_t UFFFD[3] = {0xEF, 0xBF, 0xBD};
 
 /* More held bytes than this are put out before the item behind them is, in as many calls as it takes. */
@@ -66,7 +66,7 @@ static sink new_sink(const unitok_normalizer *n, int compact, uint8_t *out, int6
     return (sink){
         .out = out,
         .capacity = capacity,
-        .symbol = is_long ? U2581 : (const uint8_t *)" ",
+        .symbol = is_long ? space_symbol : (const uint8_t *)" ",
         .n_symbol_bytes = is_long ? 3 : 1,
         .is_compact = escapes && !is_long,
         .removes = (n->flags & UNITOK_REMOVE_EXTRA_WHITESPACES) != 0,
@@ -124,7 +124,7 @@ static void put_symbol(sink *s, int64_t from)
 INLINE int symbol_length(const sink *s, const uint8_t *it, int64_t n_bytes)
 {
     if (it[0] == ' ') return 1;
-    return s->is_compact && it[0] == U2581[0] && n_bytes >= 3 && it[1] == U2581[1] && it[2] == U2581[2] ? 3 : 0;
+    return s->is_compact && space_symbol_begins(it, n_bytes) ? 3 : 0;
 }
 
 /* Rule 4. */

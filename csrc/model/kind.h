@@ -1,0 +1,51 @@
+/* kind.h - what is different between the kinds of models: one table of functions each, which no other file looks behind
+ *
+ * Everything that a kind does not decide is the same for all: text is normalized (or not), cut, remembered, and turned
+ * into ids by build.c, encode.c, spans.c and decode.c.
+ */
+#pragma once
+
+#include "model/model.h"
+#include "model/scratch.h"
+#include "model/spec.h"
+
+#define TOKENS_PER_BYTE_MAX 3
+
+struct model_kind {
+    int32_t flags;     /* enum unitok_model_flags that it takes: spec.c */
+    int32_t cut_flags; /* cut.h: cuts that it makes by itself */
+    int32_t methods;   /* bits 1 << enum unitok_sample_method: how it can be sampled */
+    int32_t tokens_per_byte; /* of a segment, at most */
+    int32_t has_engines;     /* takes every enum unitok_engine, not only the first */
+
+    /* Lays out the native image of a spec (mem_free), and opens one where it lies, which fills *m. */
+    int32_t (*make_image)(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error);
+    int32_t (*open)(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,
+                    unitok_error *error);
+
+    /* The encoder's own tables, from m->spec, when everything else is built (NULL: open has made them); which loop over
+     * segments it takes, of 16 bits; what its tables hold; and freeing them, also after a failure. */
+    int32_t (*build)(unitok_model *m, unitok_error *error);
+    loop_kind (*loop)(const unitok_model *m);
+    int64_t (*memory_bytes)(const unitok_model *m);
+    void (*free)(unitok_model *m);
+
+    /* The tokens of a text that stands alone, 0 < n_bytes <= TEXT_BYTES_MAX: their number, -1 when memory is short. */
+    int64_t (*encode)(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens);
+
+    /* The tokens of one way to cut a text, drawn for the document of `key`, in which the text begins at `position`; else
+     * like encode. NULL without methods. */
+    int64_t (*draw)(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
+                    const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens);
+
+    /* How much of a text is settled whatever follows it, where it has no cut. NULL: nothing is. */
+    int64_t (*settled)(const unitok_model *m, const uint8_t *text, int64_t n_bytes);
+
+    /* See unitok_model_find. */
+    int64_t (*find)(const unitok_model *m, const uint8_t *piece, int64_t n_bytes);
+};
+
+extern const model_kind kind_longest, kind_unigram, kind_bpe, kind_characters, kind_words;
+
+/* The table of an enum unitok_kind; NULL if there is no such kind. */
+const model_kind *kind_of(int32_t kind);
