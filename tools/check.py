@@ -138,8 +138,28 @@ def compile_library(target: Target, folder: Path) -> list[Path]:
     return list(objects.values())
 
 
+# The rooms of csrc/, top down: a file includes only from its own room and those below. Training stands beside suffix
+# sorting, which it may use.
+C_ROOMS = ["train", "suffix", "model", "encoders", "text", "structures", "ground"]
+
+
+def check_includes(root: Path = ROOT) -> None:
+    """Failed where a C file includes one from a room above its own, or from no room."""
+    wrong = []
+    for source in sorted((root / "csrc").glob("*/*.[ch]")):
+        room = source.parent.name
+        allowed = C_ROOMS[C_ROOMS.index(room) :] if room in C_ROOMS else []
+        for line, included in re.findall(r'^(\s*#\s*include\s+"([^"]+)")', source.read_text(encoding="utf-8"), re.M):
+            is_public = included == "unitok.h" and room == "ground"
+            if not is_public and included.partition("/")[0] not in allowed:
+                wrong.append(f"{source.relative_to(root)}: {line.strip()}: not from {room}/ or a room below it")
+    if wrong:
+        raise Failed("\n".join(wrong))
+
+
 def check_lint(_: argparse.Namespace) -> str:
-    """ruff, mypy, and the C sources without a warning from any compiler here."""
+    """ruff, mypy, includes that point downwards, and the C sources without a warning from any compiler here."""
+    check_includes()
     compilers = [compiler for compiler in PACKAGES if links(compiler)]
     commands = [[sys.executable, "-m", "ruff", "check", "."], [sys.executable, "-m", "mypy"]]
     commands += [[c, *WARNINGS, "-fsyntax-only", "-Icsrc", *map(str, c_files("csrc/*/*.c"))] for c in compilers]
