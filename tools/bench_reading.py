@@ -27,7 +27,7 @@ from bench_timing import (
 )
 
 THREADS_TARGET = 1.8
-JSONL_TARGET = 1.6
+JSONL_TARGET = 1.25
 FRAME_BYTES = 4 << 20
 DOC_CHARACTERS = 3000
 
@@ -39,16 +39,21 @@ DOC_CHARACTERS = 3000
 @click.option("--gigabytes", type=float, default=3.0, show_default=True, help="Text to tokenize, decompressed.")
 @click.option("--threads", type=click.IntRange(2), default=2, show_default=True)
 @click.option("--files", type=click.IntRange(1), default=10_000, show_default=True, help="How many small files.")
+@click.option("--shares", is_flag=True, help="Only the share of each stage in the processor time, in this process.")
 @temporary_option
 @json_option
 def reading(
-    shared: Path | None, corpora: str | None, n: int, gigabytes: float, threads: int, files: int, tmp: str | None,
-    as_json: bool,
+    shared: Path | None, corpora: str | None, n: int, gigabytes: float, threads: int, files: int, shares: bool,
+    tmp: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """`pyunitok tokenize` on the same documents as text and as JSON lines, in one frame, many frames and many files.
 
     All corpora in slices of 1 MB, over and over, newlines made spaces, a document every 3000 characters. The wall time
     of an empty input is taken off. All of them must give the same tokens and ends.
+
+    --shares works beside other processes too: it counts processor time. turn is reading in turn, which only one thread
+    can do at a time, finish the reading of JSON, write what the main thread does; at_most is how many times as fast as
+    one core any number can be for the longer one of turn and write.
     """
     text = Corpora.find(shared, corpora).round_robin().decode("utf-8", "ignore").replace("\n", " ").replace("\r", " ")
     docs = [text[at : at + DOC_CHARACTERS] for at in range(0, len(text), DOC_CHARACTERS)]
@@ -64,6 +69,9 @@ def reading(
             "JSON lines, escaped": _write(folder / "a.jsonl.zst", _json(docs, True) * n_times, FRAME_BYTES),
         }
         empty, out = folder / "empty.txt", folder / "ids.u16"
+        if shares:
+            _report_shares({kind: path for kind, path in kinds.items() if path.is_file()}, out, threads, n, as_json)
+            return
         empty.touch()
         base = [*command(), "tokenize", "-o", str(out), "--overwrite", "--doc", "line", "--threads"]
         functions = {
@@ -96,6 +104,28 @@ def reading(
                 text_verdict=verdict(ratio(wall, plain) <= JSONL_TARGET) if is_json else None,
             )  # fmt: skip
     report.notes.append(f"start-up, taken off: {statistics.median(seconds['start']):.3f} s; all outputs the same")
+    report.show(as_json)
+
+
+def _report_shares(kinds: dict[str, Path], out: Path, threads: int, n: int, as_json: bool) -> None:
+    """Medians of n runs."""
+    from bench_shares import shares
+
+    from pyunitok import Tokenizer
+
+    report = Report("reading: shares of the processor time", n)
+    tokenizer = Tokenizer.default()
+    hashes, plain = set(), {}
+    for kind, path in kinds.items():
+        for k in (1, threads):
+            runs = [shares(path, out, k, tokenizer) for _ in range(n)]
+            manifest = json.loads(out.with_name(out.name + ".json").read_text())
+            hashes.add(json.dumps([manifest["hash"], manifest["tokens"], manifest["documents"]]))
+            row = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+            plain.setdefault(k, row["cpu_s"])
+            report.add(what=kind, threads=k, **row, to_text=row["cpu_s"] / plain[k])
+    if len(hashes) != 1:
+        raise fail("not all kinds of files give the same tokens")
     report.show(as_json)
 
 
