@@ -2,7 +2,7 @@
  *
  * cffi reads this file as it stands, so it includes nothing and defines only constants: include <stdint.h> first
  * (common.h does). Sections: Basics, Model, Normalize, Encode, Decode, Documents,
- * Suffix sorting, Search, HAT-trie, Training.
+ * Suffix sorting, Search, HAT-trie, Training, Training a greedy vocabulary.
  *
  * Conventions
  *   - The packed list. `data` + `offsets[0..n]`: item i is data[offsets[i]..offsets[i+1]). Documents, pieces and token
@@ -860,3 +860,58 @@ int32_t unitok_unigram_losses_f64(const unitok_lexicon *lexicon, unitok_lattice 
 int32_t unitok_unigram_parts_f64(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
                                       const double *scores, double unknown_score, const uint8_t *data,
                                       const int64_t *offsets, int64_t begin, int64_t end, int32_t *parts);
+/* --------------------------------------------------------------------------- Training a greedy vocabulary ---- */
+
+/* One round: the text is encoded with the pieces of the round, and counted is what each piece saves and how often two
+ * stand side by side. The caller chooses which to drop and which to join, and begins the next round. */
+
+#define UNITOK_GREEDY_MAX_BYTES 256
+
+/* Which strings may be pieces: whole characters, or a part of one; never across a blank line; and at most */
+typedef struct unitok_greedy_rules {
+    int32_t max_piece_bytes; /* UNITOK_GREEDY_MAX_BYTES at most */
+    int32_t max_run_bytes;   /* where all bytes are the same; likewise */
+    int32_t max_words;       /* 1: white space begins a piece and stands nowhere else in it, but for runs of it */
+    int32_t max_digits;      /* side by side */
+} unitok_greedy_rules;
+
+int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *piece, int64_t n_bytes);
+
+/* The pieces of a round: data, offsets[0..n_pieces], sorted by bytes, none twice, all 256 bytes among them. Both arrays
+ * stay the caller's and must outlive it. Immutable; may be shared by threads. */
+typedef struct unitok_greedy unitok_greedy;
+int32_t unitok_greedy_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, const unitok_greedy_rules *rules,
+                          unitok_greedy **ret, unitok_error *error);
+void unitok_greedy_free(unitok_greedy *greedy);
+
+/* What one thread counts in a round; `greedy` must outlive it. */
+typedef struct unitok_greedy_counts unitok_greedy_counts;
+int32_t unitok_greedy_counts_new(const unitok_greedy *greedy, unitok_greedy_counts **ret, unitok_error *error);
+void unitok_greedy_counts_free(unitok_greedy_counts *counts);
+
+enum unitok_greedy_flags {
+    UNITOK_GREEDY_VALUES = 1, /* what pieces save: takes as long again */
+    UNITOK_GREEDY_PAIRS = 2
+};
+
+/* Counts documents of one source; a source may come in several calls. O(n_bytes). */
+int32_t unitok_greedy_count(unitok_greedy_counts *counts, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
+                            int32_t flags, unitok_error *error);
+
+/* The source is complete: its counts, damped (beyond `damping` they grow by their logarithm; 0: never) and times
+ * `weight`, go into the sums, which therefore depend on no order. Pairs seen once in it are dropped. */
+int32_t unitok_greedy_end_source(unitok_greedy_counts *counts, int64_t weight, int64_t damping, unitok_error *error);
+
+/* Adds another thread's sums. */
+int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_counts *from, unitok_error *error);
+
+/* By piece, [0..n_pieces-1], in the memory of `counts`: weighted uses; weighted tokens that the text would take more
+ * without it (negative: fewer); sources that use it. */
+void unitok_greedy_pieces(const unitok_greedy_counts *counts, const int64_t **ret_uses, const int64_t **ret_values,
+                          const int64_t **ret_n_sources);
+void unitok_greedy_totals(const unitok_greedy_counts *counts, int64_t *ret_n_tokens, int64_t *ret_n_bytes);
+
+/* Pairs that may be joined, in no order: both pieces, weighted uses, sources that repeat it. Returns how many there are, and
+ * writes at most `capacity`. */
+int64_t unitok_greedy_pairs(const unitok_greedy_counts *counts, uint32_t *lefts, uint32_t *rights, int64_t *gains,
+                            int64_t *n_sources, int64_t capacity);

@@ -1,0 +1,384 @@
+/* greedy.c - the counting of greedy.h */
+
+#include "train/greedy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+#include "ground/utf8.h"
+
+#define FIRST_BITS 12
+#define MAX_DETOUR 64 /* tokens until both encodings must meet again; further away nothing is counted */
+
+/* ---- which strings may be pieces ---- */
+
+static int is_space(uint8_t byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* Whole characters, or the first bytes of a character, or the last. */
+static int is_part_or_whole(const uint8_t *piece, int64_t n_bytes)
+{
+    if (utf8_is_valid(piece, n_bytes)) return 1;
+    if (n_bytes > 3) return 0;
+    uint8_t lead = piece[0];
+    int wanted = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0; /* 0: no lead byte */
+    if (is_continuation(lead)) wanted = 4;
+    for (int64_t i = 1; i < n_bytes; i++)
+        if (!is_continuation(piece[i])) return 0;
+    return n_bytes < wanted;
+}
+
+static int is_run(const uint8_t *piece, int64_t n_bytes)
+{
+    return n_bytes > 0 && memcmp(piece, piece + 1, (size_t)(n_bytes - 1)) == 0;
+}
+
+int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *piece, int64_t n_bytes)
+{
+    if (n_bytes <= 1) return n_bytes;
+    if (n_bytes > (is_run(piece, n_bytes) ? rules->max_run_bytes : rules->max_piece_bytes)) return 0;
+    if (!is_part_or_whole(piece, n_bytes)) return 0;
+    int64_t n_words = 0, n_digits = 0, n_newlines = 0;
+    int in_word = 0, has_blank_line = 0;
+    for (int64_t i = 0; i < n_bytes; i++) {
+        uint8_t byte = piece[i];
+        n_digits = byte >= '0' && byte <= '9' ? n_digits + 1 : 0;
+        if (n_digits > rules->max_digits) return 0;
+        if (is_space(byte)) {
+            if (in_word && rules->max_words == 1) return 0; /* a space begins a piece, and never ends a word */
+            if (byte == '\n' && n_newlines++) has_blank_line = 1;
+            in_word = 0;
+        } else {
+            if (has_blank_line) return 0;
+            if (!in_word && ++n_words > rules->max_words) return 0;
+            in_word = 1;
+            n_newlines = 0;
+        }
+    }
+    return 1;
+}
+
+/* ---- the pieces of a round ---- */
+
+int32_t unitok_greedy_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, const unitok_greedy_rules *rules,
+                          unitok_greedy **ret, unitok_error *error)
+{
+    if (n_pieces < 256 || n_pieces > UNITOK_WIDE_ID_MAX)
+        return fail(error, UNITOK_ERROR_ARGUMENT, n_pieces, -1, "from 256 to 4,194,303 pieces can be counted");
+    unitok_greedy *g = mem_zalloc(1, sizeof *g);
+    int64_t *ids = mem_alloc((size_t)n_pieces * sizeof *ids);
+    int32_t status = UNITOK_ERROR_MEMORY;
+    trie_parts parts = {NULL, 0};
+    if (!g || !ids) goto failed;
+    for (int64_t k = 0; k < n_pieces; k++) ids[k] = k;
+    *g = (unitok_greedy){.data = data, .offsets = offsets, .n_pieces = n_pieces, .rules = *rules};
+    if ((status = trie_build(data, offsets, ids, n_pieces, &parts, error))) goto failed_with_error;
+    g->units = parts.units;
+    g->heads = mem_alloc(TRIE_HEADS * sizeof *g->heads);
+    g->singles = mem_alloc(256 * sizeof *g->singles);
+    status = UNITOK_ERROR_MEMORY;
+    if (!g->heads || !g->singles) goto failed;
+    trie_build_heads(g->units, 0, g->heads, g->singles);
+    for (int byte = 0; byte < 256; byte++) {
+        if (g->singles[byte]) continue;
+        status = fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "every byte must be a piece");
+        goto failed_with_error;
+    }
+    g->trie = (trie){g->units, g->heads, g->singles, parts.n_units};
+    mem_free(ids);
+    *ret = g;
+    return UNITOK_OK;
+failed:
+    fail_memory(error);
+failed_with_error:
+    mem_free(ids);
+    unitok_greedy_free(g);
+    return status;
+}
+
+void unitok_greedy_free(unitok_greedy *g)
+{
+    if (!g) return;
+    mem_free(g->units);
+    mem_free(g->heads);
+    mem_free(g->singles);
+    mem_free(g);
+}
+
+/* ---- tables of pairs ---- */
+
+static uint64_t slot_of(uint64_t key, int bits)
+{
+    key *= UINT64_C(0x9E3779B97F4A7C15);
+    key ^= key >> 32;
+    return key * UINT64_C(0xD6E8FEB86659FD93) >> (64 - bits);
+}
+
+static source_pair *find_source_pair(source_pair *table, int bits, uint64_t key)
+{
+    uint64_t mask = (UINT64_C(1) << bits) - 1, at = slot_of(key, bits);
+    while (table[at].key && table[at].key != key) at = (at + 1) & mask;
+    return &table[at];
+}
+
+static greedy_pair *find_pair(greedy_pair *table, int bits, uint64_t key)
+{
+    uint64_t mask = (UINT64_C(1) << bits) - 1, at = slot_of(key, bits);
+    while (table[at].key && table[at].key != key) at = (at + 1) & mask;
+    return &table[at];
+}
+
+static int grow_source_pairs(unitok_greedy_counts *c)
+{
+    int bits = c->source_bits + 1;
+    source_pair *table = mem_zalloc((size_t)1 << bits, sizeof *table);
+    if (!table) return 0;
+    for (int64_t i = 0; i < INT64_C(1) << c->source_bits; i++)
+        if (c->source_pairs[i].key) *find_source_pair(table, bits, c->source_pairs[i].key) = c->source_pairs[i];
+    mem_free(c->source_pairs);
+    c->source_pairs = table;
+    c->source_bits = bits;
+    return 1;
+}
+
+static int grow_pairs(unitok_greedy_counts *c)
+{
+    int bits = c->bits + 1;
+    greedy_pair *table = mem_zalloc((size_t)1 << bits, sizeof *table);
+    if (!table) return 0;
+    for (int64_t i = 0; i < INT64_C(1) << c->bits; i++)
+        if (c->pairs[i].key) *find_pair(table, bits, c->pairs[i].key) = c->pairs[i];
+    mem_free(c->pairs);
+    c->pairs = table;
+    c->bits = bits;
+    return 1;
+}
+
+/* At most two thirds full after one more. */
+static int is_crowded(int64_t n, int bits)
+{
+    return 3 * (n + 1) > INT64_C(2) << bits;
+}
+
+static int count_pair(unitok_greedy_counts *c, uint32_t left, uint32_t right)
+{
+    uint64_t key = ((uint64_t)left << 32 | right) + 1;
+    source_pair *pair = find_source_pair(c->source_pairs, c->source_bits, key);
+    if (!pair->key) {
+        if (is_crowded(c->n_source_pairs, c->source_bits)) {
+            if (!grow_source_pairs(c)) return 0;
+            pair = find_source_pair(c->source_pairs, c->source_bits, key);
+        }
+        pair->key = key;
+        c->n_source_pairs++;
+    }
+    pair->count++;
+    return 1;
+}
+
+static int add_pair(unitok_greedy_counts *c, uint64_t key, int64_t gain, int64_t n_sources)
+{
+    greedy_pair *pair = find_pair(c->pairs, c->bits, key);
+    if (!pair->key) {
+        if (is_crowded(c->n_pairs, c->bits)) {
+            if (!grow_pairs(c)) return 0;
+            pair = find_pair(c->pairs, c->bits, key);
+        }
+        pair->key = key;
+        c->n_pairs++;
+    }
+    pair->gain += gain;
+    pair->n_sources += n_sources;
+    return 1;
+}
+
+/* ---- a pass over the text ---- */
+
+int32_t unitok_greedy_counts_new(const unitok_greedy *greedy, unitok_greedy_counts **ret, unitok_error *error)
+{
+    unitok_greedy_counts *c = mem_zalloc(1, sizeof *c);
+    if (!c) return fail_memory(error);
+    size_t n = (size_t)greedy->n_pieces;
+    *c = (unitok_greedy_counts){.greedy = greedy, .source_bits = FIRST_BITS, .bits = FIRST_BITS};
+    c->uses = mem_zalloc(5 * n, sizeof *c->uses);
+    c->source_pairs = mem_zalloc((size_t)1 << FIRST_BITS, sizeof *c->source_pairs);
+    c->pairs = mem_zalloc((size_t)1 << FIRST_BITS, sizeof *c->pairs);
+    if (!c->uses || !c->source_pairs || !c->pairs) {
+        unitok_greedy_counts_free(c);
+        return fail_memory(error);
+    }
+    c->values = c->uses + n;
+    c->n_sources = c->uses + 2 * n;
+    c->source_uses = c->uses + 3 * n;
+    c->source_values = c->uses + 4 * n;
+    *ret = c;
+    return UNITOK_OK;
+}
+
+void unitok_greedy_counts_free(unitok_greedy_counts *c)
+{
+    if (!c) return;
+    mem_free(c->uses);
+    mem_free(c->source_pairs);
+    mem_free(c->pairs);
+    mem_free(c->tokens);
+    mem_free(c->ends);
+    mem_free(c);
+}
+
+static int reserve_tokens(unitok_greedy_counts *c, int64_t n)
+{
+    if (n <= c->tokens_room) return 1;
+    mem_free(c->tokens);
+    mem_free(c->ends);
+    c->tokens = mem_alloc((size_t)n * sizeof *c->tokens);
+    c->ends = mem_alloc((size_t)n * sizeof *c->ends);
+    c->tokens_room = c->tokens && c->ends ? n : 0;
+    return c->tokens_room > 0;
+}
+
+static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_bytes, uint32_t *tokens, int64_t *ends)
+{
+    int64_t n = 0;
+    for (int64_t at = 0, length; at < n_bytes; n++) {
+        trie_fetch_ahead(&g->trie, text + at, n_bytes - at);
+        tokens[n] = trie_longest(&g->trie, text + at, n_bytes - at, &length) - 1;
+        ends[n] = at += length;
+    }
+    return n;
+}
+
+/* How many tokens more the text takes if the piece of token k is forbidden from there on. */
+static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int64_t n_bytes, int64_t k)
+{
+    const trie *t = &c->greedy->trie;
+    uint32_t forbidden = c->tokens[k];
+    int64_t at = k ? c->ends[k - 1] : 0, first = k, n_other = 0, length;
+    if (c->ends[k] - at == 1) return 0; /* bytes always stay */
+    do {
+        if (at < c->ends[k]) {
+            uint32_t token = trie_longest(t, text + at, n_bytes - at, &length) - 1;
+            if (token == forbidden && length > 1) trie_longest(t, text + at, length - 1, &length);
+            at += length;
+            if (++n_other > MAX_DETOUR) return 0;
+        } else {
+            k++;
+        }
+    } while (at != c->ends[k]);
+    return n_other - (k - first + 1);
+}
+
+int32_t unitok_greedy_count(unitok_greedy_counts *c, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
+                            int32_t flags, unitok_error *error)
+{
+    for (int64_t doc = 0; doc < n_docs; doc++) {
+        const uint8_t *text = data + offsets[doc];
+        int64_t n_bytes = offsets[doc + 1] - offsets[doc];
+        if (n_bytes && !reserve_tokens(c, n_bytes)) return fail_memory(error);
+        int64_t n = encode(c->greedy, text, n_bytes, c->tokens, c->ends);
+        c->n_tokens += n;
+        c->n_bytes += n_bytes;
+        for (int64_t k = 0; k < n; k++) {
+            c->source_uses[c->tokens[k]]++;
+            if (flags & UNITOK_GREEDY_VALUES) c->source_values[c->tokens[k]] += value_of(c, text, n_bytes, k);
+            if (flags & UNITOK_GREEDY_PAIRS && k && !count_pair(c, c->tokens[k - 1], c->tokens[k]))
+                return fail_memory(error);
+        }
+    }
+    return UNITOK_OK;
+}
+
+/* Beyond `damping` a count grows by its logarithm only: what one source repeats is not what all text is like. */
+static int64_t damped(int64_t count, int64_t weight, int64_t damping)
+{
+    int64_t size = count < 0 ? -count : count;
+    double ret = (double)size;
+    if (damping > 0 && size > damping) ret = (double)damping * (1 + log((double)size / (double)damping));
+    ret = floor(ret * (double)weight + .5);
+    return count < 0 ? -(int64_t)ret : (int64_t)ret;
+}
+
+static int is_allowed(const unitok_greedy *g, uint64_t key)
+{
+    uint8_t piece[UNITOK_GREEDY_MAX_BYTES];
+    int64_t parts[2] = {(int64_t)((key - 1) >> 32), (int64_t)((key - 1) & UINT32_MAX)}, n_bytes = 0;
+    for (int i = 0; i < 2; i++) {
+        int64_t begin = g->offsets[parts[i]], size = g->offsets[parts[i] + 1] - begin;
+        if (n_bytes + size > UNITOK_GREEDY_MAX_BYTES) return 0;
+        memcpy(piece + n_bytes, g->data + begin, (size_t)size);
+        n_bytes += size;
+    }
+    return unitok_greedy_allows(&g->rules, piece, n_bytes);
+}
+
+int32_t unitok_greedy_end_source(unitok_greedy_counts *c, int64_t weight, int64_t damping, unitok_error *error)
+{
+    for (int64_t k = 0; k < c->greedy->n_pieces; k++) {
+        if (!c->source_uses[k]) continue;
+        c->uses[k] += damped(c->source_uses[k], weight, damping);
+        c->values[k] += damped(c->source_values[k], weight, damping);
+        c->n_sources[k]++;
+        c->source_uses[k] = c->source_values[k] = 0;
+    }
+    for (int64_t i = 0; i < INT64_C(1) << c->source_bits; i++) {
+        source_pair pair = c->source_pairs[i];
+        if (pair.count > 1 && is_allowed(c->greedy, pair.key)
+            && !add_pair(c, pair.key, damped((int64_t)pair.count, weight, damping), 1))
+            return fail_memory(error);
+        c->source_pairs[i] = (source_pair){0, 0};
+    }
+    c->n_source_pairs = 0;
+    return UNITOK_OK;
+}
+
+int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_counts *from, unitok_error *error)
+{
+    for (int64_t k = 0; k < into->greedy->n_pieces; k++) {
+        into->uses[k] += from->uses[k];
+        into->values[k] += from->values[k];
+        into->n_sources[k] += from->n_sources[k];
+    }
+    into->n_tokens += from->n_tokens;
+    into->n_bytes += from->n_bytes;
+    for (int64_t i = 0; i < INT64_C(1) << from->bits; i++) {
+        greedy_pair pair = from->pairs[i];
+        if (pair.key && !add_pair(into, pair.key, pair.gain, pair.n_sources)) return fail_memory(error);
+    }
+    return UNITOK_OK;
+}
+
+void unitok_greedy_pieces(const unitok_greedy_counts *c, const int64_t **ret_uses, const int64_t **ret_values,
+                          const int64_t **ret_n_sources)
+{
+    *ret_uses = c->uses;
+    *ret_values = c->values;
+    *ret_n_sources = c->n_sources;
+}
+
+void unitok_greedy_totals(const unitok_greedy_counts *c, int64_t *ret_n_tokens, int64_t *ret_n_bytes)
+{
+    *ret_n_tokens = c->n_tokens;
+    *ret_n_bytes = c->n_bytes;
+}
+
+int64_t unitok_greedy_pairs(const unitok_greedy_counts *c, uint32_t *lefts, uint32_t *rights, int64_t *gains,
+                            int64_t *n_sources, int64_t capacity)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < INT64_C(1) << c->bits; i++) {
+        greedy_pair pair = c->pairs[i];
+        if (!pair.key) continue;
+        if (n < capacity) {
+            lefts[n] = (uint32_t)((pair.key - 1) >> 32);
+            rights[n] = (uint32_t)((pair.key - 1) & UINT32_MAX);
+            gains[n] = pair.gain;
+            n_sources[n] = pair.n_sources;
+        }
+        n++;
+    }
+    return n;
+}

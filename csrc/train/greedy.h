@@ -1,0 +1,50 @@
+/* greedy.h - one round of training a greedy vocabulary: what its pieces are worth, and which pairs of them to join
+ *
+ *   text   "… in the same way …"          pieces of this round, in a trie
+ *   tokens   " in" " the" " same" " way"   by longest prefix, as the finished model will encode
+ *
+ *   pair    (" in", " the") was seen once more: joined they would save a token
+ *   value   what " the" saves here: without it the text up to the next common boundary takes " t" "he" - one more token
+ *
+ * Values are exact for one piece removed and everything else kept: the text is encoded without the piece from where it
+ * stands until both encodings have a boundary at the same place. They can be negative: a long piece may leave its
+ * right neighbour badly divided.
+ */
+#pragma once
+
+#include "structures/trie.h"
+
+struct unitok_greedy {
+    trie trie;
+    uint64_t *units, *heads;
+    uint32_t *singles;
+    const uint8_t *data;    /* the caller's pieces, sorted by bytes */
+    const int64_t *offsets; /* [0..n_pieces] */
+    int64_t n_pieces;
+    unitok_greedy_rules rules;
+};
+
+/* A pair of neighbours; key = left << 32 | right, plus 1, so that 0 is a free slot. */
+typedef struct source_pair {
+    uint64_t key, count;
+} source_pair;
+
+typedef struct greedy_pair {
+    uint64_t key;
+    int64_t gain;
+    int64_t n_sources;
+} greedy_pair;
+
+struct unitok_greedy_counts {
+    const unitok_greedy *greedy;
+    int64_t *uses, *values, *n_sources;      /* [0..n_pieces-1]: of all sources */
+    int64_t *source_uses, *source_values;    /* of the source at hand */
+    source_pair *source_pairs;               /* [0..2^source_bits-1] */
+    greedy_pair *pairs;                      /* [0..2^bits-1] */
+    int64_t n_source_pairs, n_pairs;
+    int source_bits, bits;
+    uint32_t *tokens; /* of the document at hand: pieces, and where each ends */
+    int64_t *ends;
+    int64_t tokens_room;
+    int64_t n_tokens, n_bytes; /* counted, without weights */
+};

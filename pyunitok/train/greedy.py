@@ -1,0 +1,98 @@
+"""One pass over the text in training a greedy vocabulary: csrc/train/greedy.c as Python objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, Offsets, check, ffi, lib, pointer
+from pyunitok.packed import Packed
+
+Array = np.ndarray[Any, Any]
+MAX_PIECE_BYTES: int = lib.UNITOK_GREEDY_MAX_BYTES
+VALUES: int = lib.UNITOK_GREEDY_VALUES
+PAIRS: int = lib.UNITOK_GREEDY_PAIRS
+
+
+class Rules(NamedTuple):
+    """Which strings may be pieces; sizes in bytes."""
+
+    max_piece_bytes: int = 32
+    max_run_bytes: int = 128  # where all bytes are the same
+    max_words: int = 4  # 1: white space stands only at the beginning of a piece
+    max_digits: int = 3
+
+    def allow(self, piece: bytes) -> bool:
+        return bool(lib.unitok_greedy_allows(self._pointer(), piece, len(piece)))
+
+    def _pointer(self) -> Any:
+        return ffi.new("unitok_greedy_rules *", self)
+
+
+class Round:
+    """The pieces of a round, sorted by bytes; all 256 bytes among them. Shared by threads."""
+
+    def __init__(self, pieces: Sequence[bytes], rules: Rules) -> None:
+        self.pieces = sorted(pieces)
+        self._packed = Packed.from_documents(self.pieces)
+        ret, error = ffi.new("unitok_greedy **"), ffi.new("unitok_error *")
+        data, offsets = pointer(self._packed.data), pointer(self._packed.offsets)
+        status = lib.unitok_greedy_new(data, offsets, len(self.pieces), rules._pointer(), ret, error)
+        check(status, error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_greedy_free)
+
+
+class Counts:
+    """What one thread counts in a round."""
+
+    def __init__(self, round_: Round) -> None:
+        self._round = round_  # C refers to it
+        ret, error = ffi.new("unitok_greedy_counts **"), ffi.new("unitok_error *")
+        check(lib.unitok_greedy_counts_new(round_.handle, ret, error), error)
+        self._handle: Any = ffi.gc(ret[0], lib.unitok_greedy_counts_free)
+
+    @property
+    def round_pieces(self) -> list[bytes]:
+        return self._round.pieces
+
+    def count(self, data: Bytes, offsets: Offsets, flags: int) -> None:
+        """Documents of one source."""
+        error = ffi.new("unitok_error *")
+        n_docs = len(offsets) - 1
+        status = lib.unitok_greedy_count(self._handle, pointer(data), pointer(offsets), n_docs, flags, error)
+        check(status, error)
+
+    def end_source(self, weight: int, damping: int) -> None:
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_greedy_end_source(self._handle, weight, damping, error), error)
+
+    def merge(self, other: Counts) -> None:
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_greedy_merge(self._handle, other._handle, error), error)
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Tokens and bytes counted, without weights."""
+        ret = ffi.new("int64_t[2]")
+        lib.unitok_greedy_totals(self._handle, ret, ret + 1)
+        return int(ret[0]), int(ret[1])
+
+    def pieces(self) -> tuple[Array, Array, Array]:
+        """int64 by piece: weighted uses; tokens saved, weighted; sources that use it. Copies."""
+        ret = [ffi.new("int64_t **") for _ in range(3)]
+        lib.unitok_greedy_pieces(self._handle, *ret)
+        n = len(self._round.pieces)
+        uses, values, n_sources = (np.frombuffer(ffi.buffer(p[0], 8 * n), np.int64).copy() for p in ret)
+        return uses, values, n_sources
+
+    def pairs(self) -> tuple[Array, Array, Array, Array]:
+        """Pairs that may be joined, in no order: uint32 left and right, int64 weighted uses, int64 sources that repeat it."""
+        pieces, numbers = np.empty((2, 0), np.uint32), np.empty((2, 0), np.int64)
+        while True:
+            rows = [pointer(row) for row in (*pieces, *numbers)]
+            n = lib.unitok_greedy_pairs(self._handle, *rows, pieces.shape[1])
+            if n <= pieces.shape[1]:
+                return pieces[0], pieces[1], numbers[0], numbers[1]
+            pieces, numbers = np.empty((2, n), np.uint32), np.empty((2, n), np.int64)

@@ -1,0 +1,189 @@
+"""train_longest(): the pieces under which greedy longest-prefix encoding of a text takes the fewest tokens.
+
+    bytes ─▶ grow: a pass over the text; join the pairs that save most; drop what costs ─▶ … ─▶ a little too many pieces
+          ─▶ refine: drop the pieces that save least, join the pairs that save most, fewer each time ─▶ the vocabulary
+
+The text is encoded by the greedy encoder itself in every round, so what a piece saves is measured and not modelled:
+the number of tokens more that the text would take without that piece, its neighbours' boundaries included. Tokens are
+weighted by source, and a count beyond `damping` within one source grows by its logarithm only, so that a licence
+header or a template does not look like language. Memory: the text, and some 200 MB a thread for its pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import NamedTuple
+
+import numpy as np
+
+from pyunitok.packed import Packed
+from pyunitok.train.greedy import PAIRS, VALUES, Counts, Round, Rules
+
+GROWTH = 1.25  # pieces of a round to those of the one before
+OVERSHOOT = 1.08  # pieces before refining to those wanted
+FIRST_SWAP, LAST_SWAP = 0.08, 0.002  # share of the pieces exchanged in the first and in the last round of refining
+SWAP_DECAY = 0.75
+SETTLE_ROUNDS = 12
+REST_ROUNDS = 6  # a piece that was dropped is not joined again for so many rounds
+WEIGHT_UNIT = 256  # of the fixed-point weights in C
+
+
+@dataclass(frozen=True)
+class Source:
+    """Documents that are alike, such as those of one package or file.
+
+    documents  as a packed list of bytes
+    weight     of a token in it, > 0
+    """
+
+    documents: Packed
+    weight: float = 1.0
+
+
+class Step(NamedTuple):
+    """Where training is, after each pass."""
+
+    phase: str  # grow, refine, settle
+    number: int
+    n_pieces: int
+    n_tokens: int  # of the whole text, without weights
+    n_bytes: int
+
+
+def train_longest(
+    sources: Sequence[Source], n_pieces: int, *, rules: Rules | None = None, required: Iterable[bytes] = (),
+    min_sources: int = 1, long_bytes: int = 12, damping: int = 0, threads: int = 1, on_step: Callable[[Step], None] | None = None,
+) -> list[bytes]:  # fmt: skip
+    """The pieces, sorted by bytes, all 256 single bytes among them.
+
+    n_pieces     how many, bytes included; fewer come back only if the text has no more pairs that repeat
+    rules        which strings may be pieces
+    required     pieces that are in whatever they save
+    min_sources  a piece of long_bytes or more must repeat in so many sources
+    damping      a count within one source beyond this grows by its logarithm only; 0: never
+
+    The result depends on the sources, their order excepted, and on the options; not on threads. Cost: some 50 passes,
+    each about 30 MB/s a core.
+    """
+    kept = {*required} | {bytes([byte]) for byte in range(256)}
+    trainer = _Trainer(sources, rules or Rules(), kept, min_sources, long_bytes, damping, threads, on_step)
+    if n_pieces < len(trainer.kept):
+        raise ValueError(f"{n_pieces} pieces are fewer than the {len(trainer.kept)} bytes and required pieces")
+    return trainer.run(n_pieces)
+
+
+class _Trainer:
+    def __init__(
+        self, sources: Sequence[Source], rules: Rules, kept: set[bytes], min_sources: int, long_bytes: int,
+        damping: int, threads: int, on_step: Callable[[Step], None] | None,
+    ) -> None:  # fmt: skip
+        # The largest first, so that no thread is left with a large one at the end.
+        self._sources = sorted(sources, key=lambda source: -len(source.documents.data))
+        self._rules, self.kept, self._damping = rules, kept, damping
+        self._min_sources, self._long_bytes = min_sources, long_bytes
+        self._threads, self._on_step = threads, on_step
+        self._dropped: dict[bytes, int] = {}  # piece → the round in which it was dropped
+        self._n_rounds = 0
+
+    def run(self, n_pieces: int) -> list[bytes]:
+        pieces = set(self.kept)
+        most = int(n_pieces * OVERSHOOT)
+        while len(pieces) < most:
+            counts = self._pass(pieces, "grow")
+            wanted = min(most, max(int(len(pieces) * GROWTH), len(pieces) + 256))
+            grown = self._join(self._drop_useless(pieces, counts), counts, wanted)
+            if len(grown) <= len(pieces):
+                break  # the text has no more pairs that repeat
+            pieces = grown
+        swap = FIRST_SWAP
+        while swap > LAST_SWAP:
+            counts = self._pass(pieces, "refine")
+            pieces = self._drop_useless(pieces, counts)
+            pieces = self._drop(pieces, counts, max(0, len(pieces) - int(n_pieces * (1 - swap))))
+            pieces = self._join(pieces, counts, int(n_pieces * (1 + swap * SWAP_DECAY)))
+            swap *= SWAP_DECAY
+        return sorted(self._settle(pieces, n_pieces))
+
+    def _settle(self, pieces: set[bytes], n_pieces: int) -> set[bytes]:
+        """Exactly n_pieces, or as many as there are."""
+        for _ in range(SETTLE_ROUNDS):
+            excess = len(pieces) - n_pieces
+            if excess == 0:
+                break
+            counts = self._pass(pieces, "settle")
+            if excess > 0:  # half of many: without some, others save more
+                n = excess // 2 if excess > n_pieces // 1000 else excess
+                before, pieces = pieces, self._drop(pieces, counts, n)
+            else:
+                before, pieces = pieces, self._join(pieces, counts, n_pieces)
+            if pieces == before:
+                break
+        if len(pieces) > n_pieces:
+            pieces = self._drop(pieces, self._pass(pieces, "settle"), len(pieces) - n_pieces)
+        return pieces
+
+    def _pass(self, pieces: set[bytes], phase: str) -> Counts:
+        """The text encoded with these pieces, over all threads."""
+        round_ = Round(list(pieces), self._rules)
+        waiting: SimpleQueue[Source | None] = SimpleQueue()
+        for source in [*self._sources, *[None] * self._threads]:
+            waiting.put(source)
+
+        def work(_: int) -> Counts:
+            counts = Counts(round_)
+            while source := waiting.get():
+                documents = source.documents
+                counts.count(documents.data, documents.offsets, VALUES | PAIRS)
+                counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), self._damping)
+            return counts
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            first, *others = pool.map(work, range(self._threads))
+        for other in others:
+            first.merge(other)
+        self._n_rounds += 1
+        if self._on_step:
+            self._on_step(Step(phase, self._n_rounds, len(pieces), *first.totals))
+        return first
+
+    def _drop_useless(self, pieces: set[bytes], counts: Counts) -> set[bytes]:
+        """Without the pieces that the text would be no longer without."""
+        _, values, _ = counts.pieces()
+        return self._without(pieces, {p for p, value in zip(counts.round_pieces, values, strict=True) if value <= 0})
+
+    def _drop(self, pieces: set[bytes], counts: Counts, n: int) -> set[bytes]:
+        """Without the n pieces that save least."""
+        _, values, _ = counts.pieces()
+        free = pieces - self.kept
+        worst = sorted((int(value), p) for p, value in zip(counts.round_pieces, values, strict=True) if p in free)
+        return self._without(pieces, {piece for _, piece in worst[:n]})
+
+    def _without(self, pieces: set[bytes], dropped: set[bytes]) -> set[bytes]:
+        dropped -= self.kept
+        self._dropped |= dict.fromkeys(dropped, self._n_rounds)
+        return pieces - dropped
+
+    def _join(self, pieces: set[bytes], counts: Counts, n_pieces: int) -> set[bytes]:
+        """With the pairs that save most, up to n_pieces."""
+        room = n_pieces - len(pieces)
+        if room <= 0:
+            return pieces
+        ordered = counts.round_pieces
+        lefts, rights, gains, n_sources = counts.pairs()
+        sizes = np.array([len(piece) for piece in ordered])
+        usable = (n_sources >= self._min_sources) | (sizes[lefts] + sizes[rights] < self._long_bytes)
+        lefts, rights, gains = lefts[usable], rights[usable], gains[usable]
+        if len(gains) > 8 * room:
+            best = gains >= np.partition(gains, -8 * room)[-8 * room]  # equal gains together: no order decides
+            lefts, rights, gains = lefts[best], rights[best], gains[best]
+        gain_of: dict[bytes, int] = {}
+        for left, right, gain in zip(lefts.tolist(), rights.tolist(), gains.tolist(), strict=True):
+            joined = ordered[left] + ordered[right]  # several pairs may spell the same string
+            gain_of[joined] = gain_of.get(joined, 0) + gain
+        ready = self._n_rounds - REST_ROUNDS
+        found = [piece for piece in gain_of if piece not in pieces and self._dropped.get(piece, -REST_ROUNDS) <= ready]
+        found.sort(key=lambda piece: (-gain_of[piece], piece))
+        return pieces | set(found[:room])
