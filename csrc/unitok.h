@@ -607,6 +607,30 @@ void unitok_search_runs_free(unitok_search_run *runs);
 void unitok_search_ends(const unitok_search_pieces *pieces, const unitok_search_shard *shard, const int64_t *tokens,
                         const int64_t *skips, int64_t n_hits, int64_t n_bytes, int64_t *last, int64_t *used);
 
+/* Finds every sequence of n_tokens tokens that occurs more than once within documents, in all shards together. */
+typedef struct unitok_repeats unitok_repeats;
+
+/* Suffixes lo..hi-1 of a shard begin with the same n_tokens tokens, and `count` times these occur in all; the first time, by
+ * the order of shards and of their tokens, at first_position of first_shard. */
+typedef struct unitok_repeat {
+    int64_t lo, hi, count;
+    int32_t shard, first_shard;
+    uint32_t first_position;
+} unitok_repeat;
+
+/* `shards[0..n_shards-1]`, all of one rank, stay the caller's and must outlive it. n_tokens >= 1. */
+int32_t unitok_repeats_new(const unitok_search_shard *const *shards, int32_t n_shards, int64_t n_tokens,
+                           unitok_repeats **ret, unitok_error *error);
+/* Passes about n_suffixes more suffixes and writes what it finds to out[0..capacity-1], capacity >= n_shards: how many.
+ * *ret_done: suffixes passed so far; it has finished when these are all. Some million suffixes a second. */
+int64_t unitok_repeats_step(unitok_repeats *repeats, int64_t n_suffixes, unitok_repeat *out, int64_t capacity,
+                            int64_t *ret_done);
+void unitok_repeats_free(unitok_repeats *repeats);
+/* Writes records of one shard, the `number`-th, down at the tokens where such a sequence begins: counts[position] and
+ * later[position], 1 unless it is the first occurrence or overlaps it. Both [0..n-1], zero before. */
+void unitok_repeats_mark(const unitok_search_shard *shard, int32_t number, int64_t n_tokens, const unitok_repeat *records,
+                         int64_t n, uint32_t *counts, uint8_t *later);
+
 /* ---------------------------------------------------------------------------------------------- HAT-trie ---- */
 
 /* A growable ordered map from byte strings to int64: a burst trie over array hashes (Askitis and Sinha, "HAT-trie: a

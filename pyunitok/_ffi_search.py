@@ -14,6 +14,10 @@ U32 = np.ndarray[Any, np.dtype[np.uint32]]
 U64 = np.ndarray[Any, np.dtype[np.uint64]]
 
 RUN = np.dtype([("lo", "<i8"), ("hi", "<i8"), ("back", "<i4"), ("skip", "<i4")])
+REPEAT = np.dtype(
+    [("lo", "<i8"), ("hi", "<i8"), ("count", "<i8"), ("shard", "<i4"), ("first_shard", "<i4"),
+     ("first_position", "<u4"), ("padding", "<u4")]
+)  # fmt: skip
 Runs = np.ndarray[Any, np.dtype[np.void]]  # of RUN: see unitok_search_run in csrc/unitok.h
 TOP_BYTES = 20
 
@@ -183,3 +187,31 @@ def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
     ret = np.empty(n, np.int64)
     lib.unitok_search_sizes(_borrow("uint16_t[]", ids), pointer(sizes), pointer(begins), pointer(ends), n, pointer(ret))
     return ret
+
+
+class Repeats:
+    """All sequences of n_tokens tokens that occur more than once in some shards: see unitok_repeats_new."""
+
+    def __init__(self, shards: list[Shard], n_tokens: int) -> None:
+        self._keep = shards, ffi.new("unitok_search_shard *[]", [shard.handle for shard in shards])
+        self._room = len(shards) + (1 << 16)
+        ret, error = ffi.new("unitok_repeats **"), ffi.new("unitok_error *")
+        check(lib.unitok_repeats_new(self._keep[1], len(shards), n_tokens, ret, error), error)
+        self._handle: Any = ffi.gc(ret[0], lib.unitok_repeats_free)
+
+    def step(self, n_suffixes: int) -> tuple[Runs, int]:
+        """(an array of REPEAT, suffixes passed so far)."""
+        out, done = np.empty(self._room, REPEAT), ffi.new("int64_t *")
+        buffer = ffi.from_buffer("unitok_repeat[]", out, require_writable=True)
+        n = lib.unitok_repeats_step(self._handle, n_suffixes, buffer, self._room, done)
+        return out[:n], int(done[0])
+
+
+def mark_repeats(shard: Shard, number: int, n_tokens: int, records: Runs, counts: U32, later: Bytes) -> None:
+    """Write records, of REPEAT, of one shard into uint32[tokens] and uint8[tokens]: see unitok_repeats_mark."""
+    assert len(counts) == len(later) == shard.n and records.dtype == REPEAT
+    buffer = ffi.from_buffer("unitok_repeat[]", np.ascontiguousarray(records))
+    lib.unitok_repeats_mark(
+        shard.handle, number, n_tokens, buffer, len(records), pointer(counts, writable=True),
+        pointer(later, writable=True),
+    )  # fmt: skip

@@ -11,6 +11,7 @@ import click
 
 from pyunitok.cli.convert import convert
 from pyunitok.cli.detokenize import detokenize
+from pyunitok.cli.duplicates import duplicates
 from pyunitok.cli.encode import decode, encode
 from pyunitok.cli.export import export
 from pyunitok.cli.index import index
@@ -36,7 +37,9 @@ def cli() -> None:
     """
 
 
-for _command in (tokenize, merge, detokenize, verify, stats, export, index, search, encode, decode, inspect, convert):
+for _command in (
+    tokenize, merge, detokenize, verify, stats, export, index, search, duplicates, encode, decode, inspect, convert,
+):  # fmt: skip
     cli.add_command(_command)
 
 

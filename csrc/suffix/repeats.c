@@ -1,0 +1,223 @@
+/* repeats.c - all sequences of m tokens that occur more than once, in any number of shards
+ *
+ *     shard 0    sa ──▶ ... a b c | a b d | b ...          a heap has the next suffix of each shard, smallest first
+ *     shard 1    sa ──▶ ... a b d | a b d | c ...          by m tokens; equal ones are a group:
+ *
+ *     group a b d:   shard 0, its suffixes [4, 5)          one record a shard, all with the group's size (3) and its
+ *                    shard 1, its suffixes [9, 11)         first place in the text
+ *
+ * Each suffix array is read once from front to back; a suffix is compared with the one before it and, where that was the end
+ * of a run of equal ones, pushed into the heap: O(n log shards) comparisons, which end after the few tokens that neighbours
+ * share. A second pass, one shard at a time, writes the records down at the positions of the text: unitok_repeats_mark. */
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+#include "suffix/search.h"
+
+typedef unitok_repeat record;
+
+struct unitok_repeats {
+    const shard *const *shards;
+    int32_t n_shards;
+    int64_t m;
+    int64_t *next;   /* of each shard: the suffix that is in the heap, or its end */
+    int32_t *heap;   /* shards by the suffix that they are at, the smallest first */
+    int32_t n_heap;
+    record *group;   /* [0..n_shards-1]: of the group at hand */
+    int64_t n_done;  /* suffixes passed, in all shards */
+};
+
+enum { AHEAD = 24 };
+
+INLINE uint64_t position_at(const unitok_repeats *f, int32_t k)
+{
+    return f->shards[k]->sa[f->next[k]];
+}
+
+/* The m tokens at these places: negative, 0 or positive, by rank; what ends before is smaller. */
+static int compare(const unitok_repeats *f, int32_t a, uint64_t at_a, int32_t b, uint64_t at_b)
+{
+    const shard *sa = f->shards[a], *sb = f->shards[b];
+    for (int64_t t = 0; t < f->m; t++) {
+        int32_t x = rank_at(sa, at_a + (uint64_t)t), y = rank_at(sb, at_b + (uint64_t)t);
+        if (x != y) return x < y ? -1 : 1;
+        if (x == RANK_END) return 0;
+    }
+    return 0;
+}
+
+/* Earlier in the merge: the smaller tokens, of equal ones the earlier shard. */
+static int is_before(const unitok_repeats *f, int32_t a, int32_t b)
+{
+    int order = compare(f, a, position_at(f, a), b, position_at(f, b));
+    return order < 0 || (order == 0 && a < b);
+}
+
+static void sift_down(unitok_repeats *f, int32_t at)
+{
+    for (;;) {
+        int32_t least = at;
+        for (int32_t child = 2 * at + 1; child <= 2 * at + 2 && child < f->n_heap; child++)
+            if (is_before(f, f->heap[child], f->heap[least])) least = child;
+        if (least == at) return;
+        int32_t swapped = f->heap[at];
+        f->heap[at] = f->heap[least];
+        f->heap[least] = swapped;
+        at = least;
+    }
+}
+
+/* Whether the m tokens at a place are one document's, without its eod. */
+static int is_window(const unitok_repeats *f, const shard *s, uint64_t position)
+{
+    if (position + (uint64_t)f->m > (uint64_t)s->n) return 0;
+    int64_t lo = 0, hi = s->n_documents;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (s->ends[mid] - s->begin <= position) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo < s->n_documents && position + (uint64_t)f->m + (s->eod >= 0) <= s->ends[lo] - s->begin;
+}
+
+static int same_window(const unitok_repeats *f, const shard *a, uint64_t at_a, const shard *b, uint64_t at_b)
+{
+    uint64_t m = (uint64_t)f->m;
+    return at_a + m <= (uint64_t)a->n && at_b + m <= (uint64_t)b->n &&
+           memcmp(a->ids + at_a, b->ids + at_b, (size_t)m * 2) == 0;
+}
+
+/* Passes the suffixes of shard k that equal the one it is at: [begin, result). */
+static int64_t run_end(const unitok_repeats *f, int32_t k)
+{
+    const shard *s = f->shards[k];
+    int64_t r = f->next[k];
+    uint64_t position = s->sa[r++];
+    for (; r < s->n && same_window(f, s, position, s, s->sa[r]); r++) {
+        if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
+    }
+    if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
+    return r;
+}
+
+/* How many of a run are windows, and the first of these in the text. */
+static int64_t count_windows(const unitok_repeats *f, int32_t k, int64_t lo, int64_t hi, uint32_t *ret_first)
+{
+    const shard *s = f->shards[k];
+    int64_t n = 0;
+    *ret_first = UINT32_MAX;
+    for (int64_t r = lo; r < hi; r++) {
+        if (!is_window(f, s, s->sa[r])) continue;
+        n++;
+        if (s->sa[r] < *ret_first) *ret_first = s->sa[r];
+    }
+    return n;
+}
+
+/* Takes the next group out of the heap: how many records it has, 0 where it is one suffix. */
+static int32_t next_group(unitok_repeats *f)
+{
+    int32_t leader = f->heap[0], n_records = 0;
+    uint64_t position = position_at(f, leader);
+    do {
+        int32_t k = f->heap[0];
+        int64_t lo = f->next[k], hi = run_end(f, k);
+        record *to = &f->group[n_records++];
+        to->shard = k;
+        to->lo = lo;
+        to->hi = hi;
+        f->n_done += hi - lo;
+        f->next[k] = hi;
+        if (hi == f->shards[k]->n) f->heap[0] = f->heap[--f->n_heap];
+        sift_down(f, 0);
+    } while (f->n_heap > 0 &&
+             same_window(f, f->shards[leader], position, f->shards[f->heap[0]], position_at(f, f->heap[0])));
+    return n_records == 1 && f->group[0].hi - f->group[0].lo == 1 ? 0 : n_records;
+}
+
+/* Settles the records of a group: those without windows go, the others get its size and first place. How many are left. */
+static int32_t settle_group(unitok_repeats *f, int32_t n_records)
+{
+    int64_t total = 0;
+    int32_t n_kept = 0, first_shard = 0;
+    uint32_t first_position = 0, first;
+    for (int32_t k = 0; k < n_records; k++) { /* in the order of the shards */
+        int64_t n = count_windows(f, f->group[k].shard, f->group[k].lo, f->group[k].hi, &first);
+        if (n == 0) continue;
+        if (total == 0) {
+            first_shard = f->group[k].shard;
+            first_position = first;
+        }
+        total += n;
+        f->group[n_kept++] = f->group[k];
+    }
+    if (total < 2) return 0;
+    for (int32_t k = 0; k < n_kept; k++) {
+        f->group[k].first_shard = first_shard;
+        f->group[k].first_position = first_position;
+        f->group[k].count = total;
+    }
+    return n_kept;
+}
+
+void unitok_repeats_free(unitok_repeats *f)
+{
+    if (!f) return;
+    mem_free(f->next);
+    mem_free(f->heap);
+    mem_free(f->group);
+    mem_free(f);
+}
+
+int32_t unitok_repeats_new(const shard *const *shards, int32_t n_shards, int64_t n_tokens, unitok_repeats **ret,
+                           unitok_error *error)
+{
+    if (n_shards < 0 || n_tokens < 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a sequence has at least one token");
+    unitok_repeats *f = mem_zalloc(1, sizeof *f);
+    if (!f) return fail_memory(error);
+    f->shards = shards;
+    f->n_shards = n_shards;
+    f->m = n_tokens;
+    f->next = mem_zalloc((size_t)n_shards + 1, sizeof *f->next);
+    f->heap = mem_alloc(((size_t)n_shards + 1) * sizeof *f->heap);
+    f->group = mem_zalloc((size_t)n_shards + 1, sizeof *f->group);
+    if (!f->next || !f->heap || !f->group) {
+        unitok_repeats_free(f);
+        return fail_memory(error);
+    }
+    for (int32_t k = 0; k < n_shards; k++)
+        if (shards[k]->n > 0) f->heap[f->n_heap++] = k;
+    for (int32_t at = f->n_heap / 2; at >= 0; at--)
+        if (f->n_heap) sift_down(f, at);
+    *ret = f;
+    return UNITOK_OK;
+}
+
+int64_t unitok_repeats_step(unitok_repeats *f, int64_t n_suffixes, record *out, int64_t capacity, int64_t *ret_done)
+{
+    int64_t n = 0, stop = f->n_done + n_suffixes;
+    while (f->n_heap > 0 && f->n_done < stop && n + f->n_shards <= capacity) {
+        int32_t n_records = settle_group(f, next_group(f));
+        memcpy(out + n, f->group, (size_t)n_records * sizeof *out);
+        n += n_records;
+    }
+    *ret_done = f->n_done;
+    return n;
+}
+
+void unitok_repeats_mark(const shard *s, int32_t number, int64_t n_tokens, const record *records, int64_t n,
+                         uint32_t *counts, uint8_t *later)
+{
+    unitok_repeats f = {.m = n_tokens};
+    for (int64_t k = 0; k < n; k++) {
+        uint32_t count = records[k].count > UINT32_MAX ? UINT32_MAX : (uint32_t)records[k].count;
+        int64_t hi = records[k].hi < s->n ? records[k].hi : s->n;
+        for (int64_t r = records[k].lo; r < hi; r++) {
+            uint64_t position = s->sa[r];
+            if (!is_window(&f, s, position)) continue;
+            counts[position] = count;
+            later[position] = records[k].first_shard != number ||
+                              position >= (uint64_t)records[k].first_position + (uint64_t)n_tokens;
+        }
+    }
+}

@@ -1,0 +1,46 @@
+"""The command duplicates."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.option("-o", "--out", required=True, type=click.Path(), help="The file to write: spans, or with --drop tokens.")
+@click.option(
+    "--min-tokens", type=click.IntRange(1), default=50, show_default=True, help="Report what is at least so long."
+)
+@click.option("--drop", is_flag=True, help="Write a token file without all but the first occurrence.")
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
+@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the token files name.")
+def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bool, model: str | None) -> None:
+    """Find text that occurs more than once in an index, or drop it.
+
+    Writes a JSON line for each repeated span: document, token range and byte range in it, how often its most frequent
+    part occurs, and how many of its tokens have occurred before.
+
+    \b
+    Example:
+      pyunitok duplicates idx --min-tokens 50 -o dups.jsonl.zst
+      pyunitok duplicates idx --min-tokens 50 --drop -o unique.u16
+    """
+    from pyunitok import open_index
+    from pyunitok.cli.arguments import load_model
+    from pyunitok.index.duplicates import drop_repeats, write_repeats
+
+    index = open_index(folder, model=load_model(model) if model else None)
+    command: Any = drop_repeats if drop else write_repeats
+    with click.progressbar(length=1000, label="comparing", file=sys.stderr) as bar:
+        found, n = command(
+            index, Path(out), min_tokens, overwrite=overwrite,
+            on_progress=lambda share: bar.update(round(share * 1000) - bar.pos),
+        )  # fmt: skip
+    if drop:
+        click.echo(f"{found.tokens:,} of {index.n_tokens:,} tokens in {out}; {n:,} were repeats", err=True)
+    else:
+        click.echo(f"{found:,} spans of {n:,} tokens, of {index.n_tokens:,}, in {out}", err=True)

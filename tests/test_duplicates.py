@@ -1,0 +1,160 @@
+"""Repeated spans against every window of every document, in one shard and several; the token file without them."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from click.testing import CliRunner
+from toys import indexes
+
+import pyunitok
+from pyunitok import Tokenizer
+from pyunitok.cli import cli
+from pyunitok.errors import LimitError, OutputError
+from pyunitok.index import duplicates
+
+EOD = 300
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.from_pieces([bytes([byte]) for byte in range(256)])
+
+
+def windows(documents: list[list[int]], n: int) -> dict[tuple[int, ...], list[tuple[int, int]]]:
+    """Where each window of n tokens begins: (document, token)."""
+    ret: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for d, ids in enumerate(documents):
+        for i in range(len(ids) - n + 1):
+            ret.setdefault(tuple(ids[i : i + n]), []).append((d, i))
+    return ret
+
+
+def joined(starts: list[tuple[int, int]], n: int) -> list[tuple[int, int, int]]:
+    """(document, begin, end) of windows that overlap or touch."""
+    ret: list[tuple[int, int, int]] = []
+    for d, i in sorted(starts):
+        if ret and ret[-1][0] == d and i <= ret[-1][2]:
+            ret[-1] = (d, ret[-1][1], i + n)
+        else:
+            ret.append((d, i, i + n))
+    return ret
+
+
+def later_starts(documents: list[list[int]], n: int) -> list[tuple[int, int]]:
+    """Windows that have occurred before, without overlap."""
+    return [
+        (d, i) for places in windows(documents, n).values() for d, i in places
+        if d != places[0][0] or i >= places[0][1] + n
+    ]  # fmt: skip
+
+
+def random_documents(rng: random.Random, alphabet: list[int]) -> list[list[int]]:
+    parts = [[rng.choice(alphabet) for _ in range(rng.choice([1, 4, 9]))] for _ in range(6)]
+    docs = [[id_ for _ in range(rng.choice([0, 1, 3, 6])) for id_ in rng.choice(parts)] for _ in range(9)]
+    docs.append([alphabet[0]] * rng.choice([0, 7, 30]))
+    return [*docs, rng.choice(docs)]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_spans_are_those_of_all_windows(seed: int, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    documents = random_documents(rng, rng.choice([[97], [97, 98], list(range(97, 117))]))
+    eod = rng.choice([EOD, None])
+    index = indexes.make(
+        tmp_path, tokenizer, [documents[:5], documents[5:]], eod=eod, order=rng.choice(["id", "bytes"]),
+        documents_a_shard=rng.choice([1, 2, 100]),
+    )  # fmt: skip
+    for n in (1, 3, 8):
+        places = {where: starts for starts in windows(documents, n).values() if len(starts) > 1 for where in starts}
+        expected = joined(list(places), n)
+        later = Counter()
+        for d, begin, end in joined(later_starts(documents, n), n):
+            later[next(s for s in expected if s[0] == d and s[1] <= begin and end <= s[2])] += end - begin
+        found = [record for spans in duplicates.repeated_spans(index, n) for record in spans.records()]
+        assert [(r["document"], *r["tokens"]) for r in found] == expected
+        assert [tuple(r["bytes"]) for r in found] == [(begin, end) for _, begin, end in expected]  # a byte a token
+        assert [r["later_tokens"] for r in found] == [later[span] for span in expected]
+        assert [r["occurrences"] for r in found] == [
+            max(len(starts) for (d2, i), starts in places.items() if d2 == d and begin <= i and i + n <= end)
+            for d, begin, end in expected
+        ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_left_has_nothing_that_occurred_before(seed: int, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    documents = random_documents(rng, rng.choice([[97], [97, 98], list(range(97, 117))]))
+    eod = rng.choice([EOD, None])
+    files = [("a.txt", 3), ("b.txt", len(documents) - 3)]
+    index = indexes.make(
+        tmp_path, tokenizer, [documents], eod=eod, inputs=files, documents_a_shard=rng.choice([1, 2, 100])
+    )
+    n = rng.choice([1, 3, 8])
+    manifest, gone = duplicates.drop_repeats(index, tmp_path / "out.u16", n)
+    dropped = {(d, k) for d, begin, end in joined(later_starts(documents, n), n) for k in range(begin, end)}
+    kept = [[id_ for k, id_ in enumerate(ids) if (d, k) not in dropped] for d, ids in enumerate(documents)]
+    array = pyunitok.open(tmp_path / "out.u16")
+    assert [ids.tolist() for ids in array] == [[*ids, *([] if eod is None else [eod])] for ids in kept]
+    assert gone == len(dropped) == index.n_tokens - manifest.tokens
+    sizes = list(map(len, array))
+    assert [record.tokens for record in manifest.inputs] == [sum(sizes[:3]), sum(sizes[3:])]
+    again, _ = duplicates.drop_repeats(index, tmp_path / "out.u16", n)
+    assert again.tokens == manifest.tokens
+    assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == [
+        "out.u16", "out.u16.ends", "out.u16.json",
+    ]  # fmt: skip
+
+
+def test_characters_stay_whole(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    text = "日本語の文章は長いです。"
+    documents = [f"{text}".encode(), f"あ{text}".encode(), f"本{text}x".encode()]
+    index = indexes.make(tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=EOD)
+    for n in range(2, 12):
+        duplicates.drop_repeats(index, tmp_path / "out", n, overwrite=True)
+        array = pyunitok.open(tmp_path / "out")
+        array._tokenizer = tokenizer
+        texts = [array.text(k) for k in range(3)]  # UnicodeDecodeError where a character is cut
+        assert texts[0] == text
+
+
+def test_the_command_writes_lines_and_token_files(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: Any) -> None:
+    documents = [list(b"one two three four"), list(b"x one two three four y")]
+    index = indexes.make(tmp_path, tokenizer, [documents], eod=EOD)
+    monkeypatch.setattr(pyunitok, "open_index", lambda *_, **__: index)
+
+    def run(*arguments: str) -> Any:
+        return CliRunner().invoke(cli, ["duplicates", str(tmp_path), *arguments])
+
+    for name in ("dups.jsonl.zst", "dups.jsonl"):
+        result = run("--min-tokens", "10", "-o", str(tmp_path / name))
+        assert result.exit_code == 0 and "2 spans of 36 tokens" in result.output
+        data = (tmp_path / name).read_bytes()
+        if name.endswith(".zst"):
+            data = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data)).read()
+        assert [json.loads(line) for line in data.splitlines()] == [
+            {"document": 0, "tokens": [0, 18], "bytes": [0, 18], "occurrences": 2, "later_tokens": 0},
+            {"document": 1, "tokens": [2, 20], "bytes": [2, 20], "occurrences": 2, "later_tokens": 18},
+        ]
+    assert run("-o", str(tmp_path / "dups.jsonl")).exit_code != 0
+    result = run("--min-tokens", "10", "--drop", "-o", str(tmp_path / "unique.u16"))
+    assert result.exit_code == 0 and "18 were repeats" in result.output
+    assert pyunitok.open(tmp_path / "unique.u16")[1].tolist() == [*b"x  y", EOD]
+    assert not list(tmp_path.glob(".pyunitok*"))
+
+
+def test_what_cannot_be_done_is_said(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    index = indexes.make(tmp_path, tokenizer, [[[1, 2]]], eod=EOD)
+    with pytest.raises(LimitError):
+        list(duplicates.repeated_spans(index, 0))
+    (tmp_path / "there").write_bytes(b"")
+    with pytest.raises(OutputError, match="exists"):
+        duplicates.write_repeats(index, tmp_path / "there")
+    assert [len(spans) for spans in duplicates.repeated_spans(index, 5)] == [0]
