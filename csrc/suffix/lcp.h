@@ -47,7 +47,7 @@ static int64_t NAME(check)(const void *text_, int64_t n, const uint16_t *rank, i
 {
     const SYMBOL *text = text_;
     const POSITION *sa = sa_;
-    if (begin == 0 && n > 0 && !NAME(comes_next)(text, n - 1, rank, n_symbols, sa, starts, heads)) return 0;
+    if (begin == 0 && end > 0 && !NAME(comes_next)(text, n - 1, rank, n_symbols, sa, starts, heads)) return 0;
     for (int64_t r = begin; r < end; r++) {
         if (r + AHEAD < end && sa[r + AHEAD] < (POSITION)n) PREFETCH(text + sa[r + AHEAD] - (sa[r + AHEAD] > 0));
         if (sa[r] >= (POSITION)n) return r;
