@@ -22,7 +22,7 @@ from pyunitok.index.manifest import (
 from pyunitok.index.order import byte_rank
 from pyunitok.index.shard import digest_of
 from pyunitok.tokens.array import TokenArray
-from pyunitok.tokens.array import open as open_tokens
+from pyunitok.tokens.opening import open as open_tokens
 
 BYTES_A_TOKEN = 6.2  # of a shard while it is sorted: tokens, positions, bits
 FIXED_BYTES = 100 << 20  # Python, the library, buffers
