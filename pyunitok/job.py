@@ -53,6 +53,7 @@ def tokenize(
     shard: tuple[int, int] | None = None, ray: str | None = None, unit_bytes: int | None = None,
     keep_parts: bool = False, format: str | None = None, format_options: Mapping[str, Any] | None = None,
     copy: bool = False, keep_tokens: bool = False, overwrite: bool = False, spool: StrPath | None = None,
+    verify_resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None, on_start: Callable[[Start], None] | None = None,
 ) -> Manifest:  # fmt: skip
     """Tokenize files into `out`, a token file; what `pyunitok tokenize` does. Returns the manifest (OUT.json).
@@ -70,7 +71,8 @@ def tokenize(
     block_bytes       text read at a time, for each thread
     max_line_bytes    JSON lines: the longest line accepted
     max_memory_bytes  for reading and for ids that wait to be written
-    on_error          a document that cannot be read: "raise" InputError; or "skip" it and list it in OUT.errors.jsonl
+    on_error          a document that cannot be read: "raise" InputError; or "skip" it and list it in OUT.errors.jsonl;
+                      or "skip-file": that, and leave out a damaged file as a whole, listed there too
     metadata          keep file, line and JSON fields of each document in OUT.meta.jsonl.zst
     verify            decode each block and compare it with its text
     shard             (i, n): only the i-th of n contiguous ranges of the inputs, into OUT.i-of-n; see run.merge
@@ -79,6 +81,8 @@ def tokenize(
     format            make another tool's files (see export.FORMATS), named after OUT, with format_options as of
                       export.Options; copy: do not link; keep_tokens: leave OUT and OUT.ends too
     overwrite         start again, and replace OUT if it exists
+    verify_resume     where a run is resumed, read all that it has written and compare it with its hashes, and not only
+                      the last 64 MiB of each file
     spool             where an OUT behind a URL is made; in the system's temporary folder by default
     on_progress       called after each block, from this thread
     on_start          called once before the first block
@@ -95,7 +99,7 @@ def tokenize(
     options = Options(
         input_format, text_key, separator, eod, dtype, sample, threads, block_bytes, max_line_bytes, max_memory_bytes,
         on_error, metadata, verify, shard, ray, unit_bytes, keep_parts, format, format_options or {}, copy, keep_tokens,
-        overwrite, spool,
+        overwrite, spool, verify_resume,
     )  # fmt: skip
     given = Callbacks()
     given = given if on_progress is None else replace(given, on_progress=on_progress)
@@ -130,6 +134,7 @@ class Options:
     keep_tokens: bool = False
     overwrite: bool = False
     spool: StrPath | None = None
+    verify_resume: bool = False
 
     def check(self, out: str) -> None:
         """OptionError where they do not go together, or one has no such value."""
@@ -150,6 +155,8 @@ class Options:
             raise OptionError(f"a shard is I/N with I from 0 to N - 1, and N at most {MAX_SHARDS:,}")
         if self.ray and self.shard:
             raise OptionError("--ray divides the run by itself: without --shard")
+        if self.ray and self.on_error == "skip-file":
+            raise OptionError("--on-error skip-file is for one machine: on a cluster a file may be divided")
         if self.ray and is_url(out):
             raise OptionError("--ray needs an OUT on a file system that all machines see, not a URL")
         if self.ray and self.format and self.keep_parts:
@@ -162,7 +169,7 @@ class Options:
             raise OptionError("options of exports need --format")
 
 
-ON_ERROR = ("raise", "skip")
+ON_ERROR = ("raise", "skip", "skip-file")
 
 
 @dataclass(frozen=True)
@@ -213,6 +220,7 @@ class Job:
             text_key=options.text_key, threads=options.threads or (1 if options.ray else available_cores()),
             block_bytes=options.block_bytes, max_line_bytes=options.max_line_bytes,
             max_memory_bytes=options.max_memory_bytes, skip_bad=options.on_error != "raise",
+            skip_files=options.on_error == "skip-file", verify_resume=options.verify_resume,
             metadata=options.metadata, verify=options.verify, overwrite=options.overwrite, shard=part,
             dtype=np.dtype(options.dtype), sample=options.sample,
         )  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pyunitok.cli.progress import Meter
+from pyunitok.cli.report import count
 
 
 @click.command()
@@ -16,9 +17,9 @@ from pyunitok.cli.progress import Meter
 def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
     """Join finished token files, in this order.
 
-    Parts have the same model, eod and dtype. Shards of a run are to be all there, in order; what they give is what the
-    run would have written undivided. A folder OUT.parts, of tokenize --ray, stands for the parts in it. The parts'
-    hashes are verified as they are read; the parts stay.
+    All parts must have the same model, eod and dtype. Of a run with --shard, all shards must be given, in order; the
+    result is what the undivided run would have written. A folder OUT.parts, left by tokenize --ray, stands for the
+    parts in it. The parts' hashes are verified as they are read; the parts stay.
 
     \b
     Example:
@@ -29,10 +30,10 @@ def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
     from pyunitok.run.parts import finished_parts
 
     paths = [path for part in map(Path, parts) for path in (finished_parts(part) if part.is_dir() else [part])]
-    with Meter("merging") as meter:
+    with Meter("merging", "ids") as meter:
         manifest, was_there = merge(paths, Path(out), overwrite=overwrite, on_progress=meter.show)
-    counts = f"{manifest.documents:,} documents, {manifest.tokens:,} tokens"
+    counts = f"{count(manifest.documents, 'document')}, {count(manifest.tokens, 'token')}"
     if was_there:
         click.echo(f"already complete: {out}, {counts}", err=True)
     else:
-        click.echo(f"{len(paths)} parts, {counts}, {meter.seconds:.1f} s", err=True)
+        click.echo(f"{count(len(paths), 'part')}, {counts}, {meter.seconds:.1f} s", err=True)

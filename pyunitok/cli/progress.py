@@ -15,12 +15,15 @@ WIDE_COLUMNS = 100  # where bytes per token are shown too
 
 
 class Meter:
-    """A context. begin() says what an earlier run has done: rate and remaining time are of this run alone."""
+    """A context. begin() says what an earlier run has done: rate and remaining time are of this run alone.
 
-    def __init__(self, label: str) -> None:
+    what  progress.bytes are bytes of
+    """
+
+    def __init__(self, label: str, what: str = "text") -> None:
         from time import monotonic
 
-        self._label, self._clock = label, monotonic
+        self._label, self._what, self._clock = label, what, monotonic
         self._started = monotonic()
         self._before, self._compressed_before = 0, 0
         self._bar: Any = None
@@ -57,7 +60,7 @@ class Meter:
                 delay=0.5, dynamic_ncols=True, bar_format=WITHOUT_TOTAL if total is None else WITH_TOTAL,
             )  # fmt: skip
         seconds = max(self._clock() - self._started, 1e-9)
-        text = f"text {(progress.bytes - self._before) / seconds / 1e6:.0f} MB/s"
+        text = f"{self._what} {(progress.bytes - self._before) / seconds / 1e6:.0f} MB/s"
         if progress.tokens and (self._bar.ncols or 0) >= WIDE_COLUMNS:
             text += f", {progress.text_bytes / progress.tokens:.2f} bytes/token"
         self._bar.set_postfix_str(text, refresh=False)

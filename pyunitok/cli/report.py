@@ -21,6 +21,8 @@ def count(n: int, noun: str) -> str:
 
 def report_formats(sources: Any) -> None:
     """One line for each way that a format was decided, with the first file it was decided for."""
+    if not sources:
+        click.echo("no input falls to this shard: there are more shards than inputs", err=True)
     decided: dict[tuple[str, str], list[str]] = {}
     for source in sources:
         decided.setdefault((source.format, source.reason), []).append(source.path)
@@ -65,7 +67,7 @@ class Listener:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._meter, self._merging = Meter("tokenizing"), Meter("merging")
+        self._meter, self._merging = Meter("tokenizing"), Meter("merging", "ids")
         self._start: Any = None
 
     @property
@@ -102,11 +104,12 @@ class Listener:
         """Whether anything was left out."""
         from pyunitok.tokens.metadata import errors_path
 
-        n_skipped: int = sum(record.skipped for record in manifest.inputs)
-        if n_skipped:
-            path = printable(errors_path(self._name()))
-            click.echo(f"{count(n_skipped, 'bad line')} left out; {path} lists what and why", err=True)
-        return n_skipped > 0
+        n_lines: int = sum(record.skipped for record in manifest.inputs)
+        n_files = sum(record.error is not None for record in manifest.inputs)
+        what = [count(n_lines, "bad line")] * (n_lines > 0) + [count(n_files, "damaged file")] * (n_files > 0)
+        if what:
+            click.echo(f"{' and '.join(what)} left out; {printable(errors_path(self._name()))} lists them", err=True)
+        return bool(what)
 
     def _name(self) -> str:
         return self._job.spool.url if self._job.spool else str(self._job.plan.out)

@@ -44,7 +44,7 @@ def stats(
         progress.compressed = progress.bytes
         meter.show(progress)
 
-    with Meter("counting") as meter:
+    with Meter("counting", "ids") as meter:
         found = stats(array, top=top, threads=threads, on_ids=on_ids)
     for path, page in ((html_path, True), (png_path, False)):
         if path:

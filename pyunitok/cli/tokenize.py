@@ -48,8 +48,9 @@ from pyunitok.cli.report import Listener, check_report, report_formats, report_s
     "--max-memory", type=Size(), default="1G", show_default=True, help="For blocks, frames, and ids not yet written."
 )
 @click.option(
-    "--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
-    help="A bad JSON line: stop; or leave it out, list it in OUT.errors.jsonl, exit with 3. Damaged files always stop.",
+    "--on-error", type=click.Choice(["raise", "skip", "skip-file"]), default="raise", show_default=True,
+    help="A bad JSON line: stop; or skip it, list it in OUT.errors.jsonl, exit with 3. skip-file: also skip a damaged "
+    "file as a whole, where else the run stops.",
 )  # fmt: skip
 @click.option("--metadata", is_flag=True, help="Keep file, line and JSON fields of documents: OUT.meta.jsonl.zst.")
 @click.option(
@@ -67,6 +68,10 @@ from pyunitok.cli.report import Listener, check_report, report_formats, report_s
 @click.option("--format", "to", type=click.Choice(FORMATS), help="Make another tool's files, named after OUT.")
 @export_options
 @click.option("--keep-tokens", is_flag=True, help="With --format: leave OUT and OUT.ends too.")
+@click.option(
+    "--verify-resume", is_flag=True,
+    help="Where a run is resumed, check the hashes of all that it has written; else of the last 64M of each file.",
+)  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Start again, and replace OUT if it exists.")
 @click.option(
     "--spool", metavar="FOLDER", type=click.Path(file_okay=False),

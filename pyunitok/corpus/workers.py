@@ -34,6 +34,7 @@ from typing import Any, Generic, TypeVar
 from pyunitok.corpus.block import BadDocument, Block
 from pyunitok.corpus.position import Position
 from pyunitok.corpus.reading import Ending, Inputs, Reading
+from pyunitok.errors import InputError
 
 T = TypeVar("T")
 
@@ -126,6 +127,7 @@ class Workers(Generic[T]):
         self._failure: BaseException | None = None  # of a worker that held no block
         self._n_filled = self._n_taken = 0
         self._stop = False  # nothing more is read
+        self.unreported: list[Ending] = []  # inputs that ended just before one that could not be read
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(reading.threads)]
 
     def __enter__(self) -> Workers[T]:
@@ -191,6 +193,8 @@ class Workers(Generic[T]):
         except BaseException as error:
             if number < 0:
                 self._failure = error
+            elif isinstance(error, InputError) and error.source is None:
+                error.source = block.source
             self._deliver(number, error)
             self._stop_from(number)
 
@@ -198,7 +202,11 @@ class Workers(Generic[T]):
         """Fill the block and pass the reading turn on: after the last block, or a broken one, to nobody."""
         more = False
         try:
-            more = self._inputs.fill(block)
+            try:
+                more = self._inputs.fill(block)
+            except InputError as error:
+                error.source, self.unreported = self._inputs.source, self._inputs.endings()
+                raise
             block.number = number
             return self._inputs.endings(), self._inputs.compressed_position()
         finally:

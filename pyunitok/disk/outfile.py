@@ -16,6 +16,7 @@ import os
 import stat
 from pathlib import Path
 
+from pyunitok.disk import hashing
 from pyunitok.disk.hashing import ChunkHash, Hashed
 from pyunitok.errors import OutputError
 
@@ -217,6 +218,38 @@ class OutFile:
             if fd >= 0:
                 os.close(fd)
         self._fd = self._sync_fd = -1
+
+    def state_at(self, n_bytes: int) -> Hashed:
+        """What the file held when it had so many bytes, at most n_bytes now. Reads at most a chunk."""
+        self.save()
+        hashed = ChunkHash(tuple(self._hash.digests[: n_bytes // hashing.HASH_CHUNK_BYTES]))
+        while hashed.n_bytes < n_bytes:
+            n_wanted = min(BUFFER_BYTES, n_bytes - hashed.n_bytes)
+            piece = os.pread(self._sync_fd, n_wanted, hashed.n_bytes)
+            if not piece:
+                raise OutputError(f"{self.path}: ends at byte {hashed.n_bytes}: something has cut it")
+            hashed.update(memoryview(piece))
+        return hashed.state()
+
+    def cut(self, state: Hashed) -> None:
+        """Forget what follows the beginning that state_at() described."""
+        self._set_direct(False)
+        self._restore(state)
+
+    def verify(self, state: Hashed) -> None:
+        """OutputError unless all whole chunks are what `state` says: on opening, only what follows them is read."""
+        size = hashing.HASH_CHUNK_BYTES
+        for k, digest in enumerate(state.digests):
+            hashed = ChunkHash()
+            while hashed.n_bytes < size and (
+                piece := os.pread(self._sync_fd, min(BUFFER_BYTES, size - hashed.n_bytes), k * size + hashed.n_bytes)
+            ):
+                hashed.update(memoryview(piece))
+            if hashed.state().all_digests() != [digest]:
+                raise OutputError(
+                    f"{self.path}: bytes {k * size} to {(k + 1) * size} are not those that were written (their XXH64"
+                    " differs); --overwrite starts again"
+                )
 
     def _restore(self, state: Hashed) -> None:
         """Cut the file to what it was, and load hash and buffer; reads the last chunk."""

@@ -10,6 +10,7 @@ does before and after the tasks, and how a run whose driver was killed is resume
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +53,7 @@ def connected(address: str) -> Iterator[None]:
     """UnitokError where Ray is not installed, or there is no cluster."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a tokenizer calls nobody
     try:
-        import ray
+        ray = _ray()
     except ImportError as error:
         raise UnitokError("Ray is not installed: pip install 'pyunitok[ray]'") from error
     if ray.is_initialized():
@@ -67,6 +68,11 @@ def connected(address: str) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _ray() -> Any:
+    """The package, untyped: it is not needed where it is not used."""
+    return importlib.import_module("ray")
 
 
 def _knock(address: str) -> None:
@@ -85,8 +91,7 @@ class Cluster:
     def __call__(
         self, function: Callable[[Any, Item], Result], shared: Any, items: Sequence[Item]
     ) -> Iterator[tuple[int, Result]]:
-        import ray
-
+        ray = _ray()
         task = ray.remote(num_cpus=self._cores, max_retries=RETRIES)(_do)
         shared_at = [ray.put((function, shared))]  # in a list: Ray would fetch it for every task
         waiting = iter(enumerate(items))
@@ -109,8 +114,7 @@ class Cluster:
 
     @staticmethod
     def _result(ref: Any) -> Any:
-        import ray
-
+        ray = _ray()
         try:
             return ray.get(ref)
         except ray.exceptions.RayTaskError as error:
@@ -127,8 +131,7 @@ def _do(shared_at: list[Any], item: Any) -> Any:
     (ref,) = shared_at
     key = ref.hex()
     if key not in _shared:
-        import ray
-
+        ray = _ray()
         _shared.clear()
         _shared[key] = ray.get(ref)
     function, shared = _shared[key]

@@ -53,24 +53,27 @@ class Identity:
                 raise TypeError("the size or the time of an input is not a number")
         return cls(values["options"], files)
 
-    def differences(self, now: Identity) -> list[str]:
-        """Phrases, one for each thing that is different in `now`; none if the runs are the same."""
+    def differences(self, now: Identity, n_inputs: int | None = None) -> list[str]:
+        """Phrases, one for each thing that is different in `now`; none if the runs are the same.
+
+        n_inputs  only so many of the inputs count
+        """
         names = dict.fromkeys([*self.options, *now.options])
         found = [
             f"{name}: {_shown(self.options.get(name))} then, {_shown(now.options.get(name))} now"
             for name in names
             if self.options.get(name) != now.options.get(name)
         ]
-        changed = list(self._changed_inputs(now))
+        changed = list(self._changed_inputs(now, n_inputs))
         found += changed[:SHOWN]
         if len(changed) > SHOWN:
             found.append(f"and {len(changed) - SHOWN} more inputs")
         return found
 
-    def _changed_inputs(self, now: Identity) -> Iterator[str]:
-        if len(self.inputs) != len(now.inputs):
+    def _changed_inputs(self, now: Identity, n_inputs: int | None) -> Iterator[str]:
+        if n_inputs is None and len(self.inputs) != len(now.inputs):
             yield f"{len(self.inputs)} inputs then, {len(now.inputs)} now"
-        for k, (old, new) in enumerate(zip_longest(self.inputs, now.inputs)):
+        for k, (old, new) in enumerate(zip_longest(self.inputs[:n_inputs], now.inputs[:n_inputs])):
             if old != new:
                 was, is_ = (file.description() if file else "none" for file in (old, new))
                 yield f"input {k + 1}: {was} then, {is_} now"

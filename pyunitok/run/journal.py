@@ -85,10 +85,19 @@ class Journal:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise OutputError(f"{path}: damaged ({error}); --overwrite starts again") from None
 
+    @property
+    def n_inputs_read(self) -> int | None:
+        """Inputs that are in the output as a whole: those behind them may change. None where all of them count."""
+        position = self.progress.get("position")
+        n_read = position.get("source") if isinstance(position, dict) else None
+        return n_read if self.manifest is None and type(n_read) is int and n_read >= 0 else None
+
     def _check(self) -> None:
         """ValueError where a field is not what it should be; what `progress` holds, its reader checks."""
         if not isinstance(self.replaces, bool) or not isinstance(self.progress, dict):
             raise ValueError("a field has the wrong type")
+        if self.manifest is None and (type(self.progress.get("bytes")) is not int or self.progress["bytes"] < 0):
+            raise ValueError("it does not say how much text is done")
         if self.manifest is not None and not isinstance(self.manifest, str):
             raise ValueError("the manifest is not a text")
 

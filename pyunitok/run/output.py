@@ -84,7 +84,8 @@ def find(
         return None
     journal = Journal.read(journal_path(out))
     if journal is not None:
-        _refuse(journal.run.differences(run), f"{out} is unfinished, and was begun by another command")
+        differs = journal.run.differences(run, journal.n_inputs_read)
+        _refuse(differs, f"{out} is unfinished, and was begun by another command")
     elif out.exists():
         return _check_finished(out, differences or (lambda finished: _differences_of_runs(finished, run)))
     if journal is None or not (journal.replaces or journal.manifest):
@@ -125,19 +126,24 @@ class Output:
     finished    the manifest, where this very run was finished before; there is nothing to do then
     progress    what the last checkpoint of this very run said, where there is one
     safe_bytes  of text, that the last checkpoint accounts for
+    is_stale    the input that was being read at the last checkpoint has changed since
     """
 
     def __init__(
         self, out: Path, run: Identity, *, overwrite: bool = False, extra: Sequence[str] = (),
         differences: Callable[[Manifest], list[str]] | None = None, clock: Clock = time.monotonic,
+        verify: bool = False,
     ) -> None:  # fmt: skip
         """Take the lock, and go on with what find() finds; OutputError from there, or where nothing can be written.
 
-        extra  which of EXTRA the run writes; one that stays empty gets no name
+        extra   which of EXTRA the run writes; one that stays empty gets no name
+        verify  where a run is resumed, compare all that it has written with its hashes; else only the last chunks
         """
         self.out = out
         self.finished: Manifest | None = None
         self.progress: dict[str, Any] | None = None
+        self.is_stale = False
+        self._verify = verify
         self.files: dict[str, OutFile] = {}
         self._run, self._run_json = run, encode_run(run)
         self._overwrite = overwrite
@@ -156,7 +162,10 @@ class Output:
     def __enter__(self) -> Output:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failure: object, *_: object) -> None:
+        if failure is not None and self.files and not journal_path(self.out).exists():
+            for file in self.files.values():  # without a journal nobody can resume from them
+                file.path.unlink(missing_ok=True)
         self.close()
 
     @property
@@ -181,6 +190,9 @@ class Output:
                 self._complete(found)
             else:
                 self.progress, self.safe_bytes = found.progress, found.progress["bytes"]
+                at = found.n_inputs_read
+                if at is not None:
+                    self.is_stale = found.run.inputs[at : at + 1] != self._run.inputs[at : at + 1]
                 self._open(found.files)
         else:
             self._open({})
@@ -188,6 +200,8 @@ class Output:
     def _open(self, states: dict[str, Hashed]) -> None:
         for suffix in self._suffixes:
             self.files[suffix] = OutFile(self.partial(suffix), states.get(suffix))
+            if self._verify and suffix in states:
+                self.files[suffix].verify(states[suffix])
 
     def _complete(self, journal: Journal) -> None:
         """Do what is left of a commit."""
@@ -232,6 +246,17 @@ class Output:
         self._syncing = self._pool.submit(self._make_safe, journal, self._last)
         if wait:
             self._wait()
+
+    def roll_back(self, sizes: dict[str, int], progress: dict[str, Any]) -> None:
+        """Forget what lies behind so many bytes of each file. A run that is killed in here resumes before or after."""
+        self._wait()
+        states = {suffix: file.state_at(sizes[suffix]) for suffix, file in self.files.items()}
+        for file in self.files.values():
+            file.sync()
+        Journal(self._run, self._overwrite, states, progress).write(journal_path(self.out), self._run_json)
+        for suffix, file in self.files.items():
+            file.cut(states[suffix])
+        self._last, self.safe_bytes = self._clock(), progress["bytes"]
 
     def _make_safe(self, journal: Journal, began: float) -> None:
         for file in self.files.values():

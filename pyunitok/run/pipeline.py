@@ -8,14 +8,18 @@ corpus/reading.py says how much memory reading takes; output.py, how an interrup
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pyunitok._ffi import State
 from pyunitok.corpus.workers import Result, Workers
-from pyunitok.errors import OutputError, UnitokError
+from pyunitok.errors import InputError, OutputError, UnitokError
 from pyunitok.interrupts import Interrupts
 from pyunitok.run.encoding import Encoded, Encoder
 from pyunitok.run.journal import journal_path
@@ -33,37 +37,41 @@ def tokenize(
 ) -> Manifest:
     """Carry out the plan, or what is left of it; the token file's manifest.
 
-    A run that was interrupted, whatever by, is gone on with: the files become what they would have been. Where this
-    very plan was carried out before, nothing is written. plan.overwrite begins anew.
+    An interrupted run is resumed, whatever interrupted it: the files become what they would have been. Inputs that it
+    had not finished may have changed since; what came out of one of them is made again. Where this very plan was
+    carried out before, nothing is written. plan.overwrite begins anew.
 
     on_progress is called after each block, on_start once before the first, both from this thread.
 
-    InputError names the file and the line or byte where an input is broken, or is not what it was; what was written
-    until then stays in OUT.partial. OutputError if OUT exists or is another run's, and says what differs; or if it
-    cannot be written. LimitError if the plan's memory is too little.
+    InputError names the file and the line or byte where an input is broken, or has changed; what was written until
+    then is kept, and the next run resumes there. With plan.skip_files such an input is left out as a whole instead.
+    OutputError if OUT exists or is another run's, and says what differs; or if it cannot be written. LimitError if the
+    plan's memory is too little.
     """
     plan.check()
     tally = Tally(plan)
     model = plan.model or describe_model(plan.tokenizer)
     on_start = on_start or (lambda _: None)
     extra = [METADATA_SUFFIX] * plan.metadata + [ERRORS_SUFFIX] * plan.skip_bad
-    opened = Output(plan.out, plan.identity(), overwrite=plan.overwrite, extra=extra)
+    opened = Output(
+        plan.out, plan.identity(), overwrite=plan.overwrite, extra=extra, verify=plan.verify_resume
+    )  # fmt: skip
     with Interrupts() as interrupts, opened as output:
         if output.finished is not None:
             tally.check_pipes(output.finished)
             on_start(Start(output.finished.bytes, output.finished.documents, complete=True))
             return output.finished
-        if output.progress is not None:
-            _restore(plan, tally, output)
-        on_start(Start(tally.progress.bytes, tally.progress.documents))
         writer = Writer(plan, tally, output)
+        done = tally.progress
+        on_start(Start(done.bytes, done.documents, compressed=done.compressed))
         try:
-            _write_blocks(plan, writer, interrupts, on_progress)
-        except Exception:
-            raise
-        except BaseException:  # Ctrl-C, SIGTERM: no fault of what was written so far
-            if tally.whole and tally.progress.bytes > output.safe_bytes:
-                writer.checkpoint(wait=True)
+            while not _write_blocks(plan, writer, interrupts, on_progress):
+                pass
+        except BaseException:
+            # Whatever it is, an interrupt or a broken input, it is no fault of what was written so far. If this cannot
+            # be kept either, the first error is the one to tell.
+            with contextlib.suppress(OutputError):
+                writer.keep()
             raise
         writer.finish()
         manifest = _manifest(plan, model, tally)
@@ -71,29 +79,28 @@ def tokenize(
     return manifest
 
 
-def _restore(plan: Plan, tally: Tally, output: Output) -> None:
-    """Resume from the last checkpoint. OutputError where it does not fit this run's inputs or the files."""
-    try:
-        tally.restore(output.progress or {})
-        sizes = {"": tally.progress.tokens * plan.dtype.itemsize, ".ends": tally.progress.documents * 8}
-        for suffix, n_bytes in sizes.items():
-            if output.files[suffix].n_bytes != n_bytes:
-                raise ValueError(f"{n_bytes} bytes counted, and {output.files[suffix].n_bytes} written")
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        if isinstance(error, UnitokError):
-            raise
-        raise OutputError(f"{journal_path(plan.out)}: damaged ({error}); --overwrite starts again") from None
-
-
 class Writer:
-    """Blocks into the output's files, and checkpoints of them."""
+    """Blocks into the output's files, checkpoints of them, and the way back to the beginning of an input."""
 
     def __init__(self, plan: Plan, tally: Tally, output: Output) -> None:
+        """Resumes from the output's last checkpoint. OutputError where it does not fit this run or the files."""
         self._plan, self._output = plan, output
         self.tally = tally
-        begun = output.partial(METADATA_SUFFIX) if output.progress else None
-        self._metadata = MetadataFile(output.files[METADATA_SUFFIX], begun) if plan.metadata else None
+        self._metadata: MetadataFile | None = None
         self._errors = ErrorsFile(output.files[ERRORS_SUFFIX]) if plan.skip_bad else None
+        if output.progress is None:
+            self._open_metadata(None, [])
+            return
+        try:
+            tally.restore(output.progress)
+            self._open_metadata(output.partial(METADATA_SUFFIX), output.progress.get("metadata lines", []))
+            self._check()
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            if isinstance(error, UnitokError):
+                raise
+            raise OutputError(f"{journal_path(plan.out)}: damaged ({error}); --overwrite starts again") from None
+        if output.is_stale:
+            self.roll_back(tally.position.source)
 
     def append(self, result: Result[Encoded]) -> None:
         output, tally, encoded = self._output, self.tally, result.value
@@ -108,34 +115,105 @@ class Writer:
 
     def checkpoint_if_due(self) -> None:
         if self._output.is_due(self.tally.progress.bytes):
-            self.checkpoint()
+            self._checkpoint()
 
-    def checkpoint(self, *, wait: bool = False) -> None:
-        if self._metadata is not None:
-            self._metadata.flush()
-        self._output.checkpoint(self.tally.to_json(), wait=wait)
+    def keep(self) -> None:
+        """Before the run ends unfinished: a checkpoint, if there is anything that the last one does not have."""
+        if self.tally.whole and self.tally.progress.bytes > self._output.safe_bytes:
+            self._checkpoint(wait=True)
 
     def finish(self) -> None:
         """After the last block: what still waits."""
         if self._metadata is not None:
             self._metadata.end()
 
+    def may_leave_out(self, error: InputError) -> bool:
+        """Whether the input that could not be read is to be left out, and can be: what a pipe has given is gone."""
+        if not (self._plan.skip_files and self.tally.whole) or error.source is None:
+            return False
+        source = self._plan.sources[error.source]
+        return source.opened is None or source.is_range
+
+    def leave_out(self, error: InputError) -> None:
+        """The whole of an input; the next one follows."""
+        assert error.source is not None and self._errors is not None
+        self.roll_back(error.source)
+        self._errors.append(self._plan.sources[error.source].name, None, str(error))
+        self.tally.leave_out(error.source, str(error))
+
+    def roll_back(self, number: int) -> None:
+        """To where this input began. Metadata is cut between frames; the lines behind the cut go into the journal."""
+        output, tally = self._output, self.tally
+        if self._metadata is not None:
+            self._metadata.flush()
+        for file in output.files.values():
+            file.save()
+        before, lines = tally.before_input(number), list[bytes]()
+        sizes = {"": before.tokens * self._plan.dtype.itemsize, ".ends": before.documents * 8}
+        if self._metadata is not None:
+            path = output.partial(METADATA_SUFFIX)
+            sizes[METADATA_SUFFIX], lines = self._metadata.place_of(before.documents, path)
+        if self._errors is not None:
+            sizes[ERRORS_SUFFIX] = _n_bytes_of_lines(output.partial(ERRORS_SUFFIX), tally.n_errors_before(number))
+        tally.roll_back(number)
+        kept = [line.decode("latin-1") for line in lines]
+        output.roll_back(sizes, tally.to_json() | {"metadata lines": kept})
+        self._open_metadata(output.partial(METADATA_SUFFIX), kept)
+
+    def _open_metadata(self, begun: Path | None, lines: list[str]) -> None:
+        if self._plan.metadata:
+            self._metadata = MetadataFile(self._output.files[METADATA_SUFFIX], begun)
+            self._metadata.append([line.encode("latin-1") for line in lines])
+
+    def _check(self) -> None:
+        """ValueError where the files do not hold what was counted."""
+        progress, output = self.tally.progress, self._output
+        sizes = {"": progress.tokens * self._plan.dtype.itemsize, ".ends": progress.documents * 8}
+        for suffix, n_bytes in sizes.items():
+            if output.files[suffix].n_bytes != n_bytes:
+                raise ValueError(f"{n_bytes} bytes counted, and {output.files[suffix].n_bytes} written")
+        if self._metadata is not None and self._metadata.n_appended != progress.documents:
+            raise ValueError(f"{progress.documents} documents, and metadata of {self._metadata.n_appended}")
+        if self.tally.position.state:
+            State(self.tally.position.state)
+
+    def _checkpoint(self, *, wait: bool = False) -> None:
+        if self._metadata is not None:
+            self._metadata.flush()
+        self._output.checkpoint(self.tally.to_json(), wait=wait)
+
+
+def _n_bytes_of_lines(path: Path, n_lines: int) -> int:
+    """How long the first n_lines of a file are."""
+    with path.open("rb") as file:
+        return sum(len(line) for line in islice(file, n_lines))
+
 
 def _write_blocks(
     plan: Plan, writer: Writer, interrupts: Interrupts, on_progress: Callable[[Progress], None] | None
-) -> None:
-    """All blocks from the tally's position on."""
+) -> bool:
+    """All blocks from the tally's position on; False where an input was left out, and there may be more behind it."""
     tally = writer.tally
     encoder = Encoder(plan, tally.position)
     reading = replace(plan.reading, sources=tally.sources)
-    with Workers(reading, encoder, tally.position, encoder.carry) as workers:
-        for result in workers.results():
-            with interrupts.held():
-                writer.append(result)
-                writer.checkpoint_if_due()
-            encoder.reuse(result.value)
-            if on_progress:
-                on_progress(tally.progress)
+    workers = Workers(reading, encoder, tally.position, encoder.carry)
+    try:
+        with workers:
+            for result in workers.results():
+                with interrupts.held():
+                    writer.append(result)
+                    writer.checkpoint_if_due()
+                encoder.reuse(result.value)
+                if on_progress:
+                    on_progress(tally.progress)
+    except InputError as error:
+        if not writer.may_leave_out(error):
+            raise
+        with interrupts.held():
+            tally.end(workers.unreported)
+            writer.leave_out(error)
+        return False
+    return True
 
 
 def _manifest(plan: Plan, model: dict[str, Any], tally: Tally) -> Manifest:

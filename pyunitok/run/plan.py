@@ -40,6 +40,8 @@ class Plan:
     max_memory_bytes: int = MAX_MEMORY_BYTES  # see reading.Room
     overwrite: bool = False
     skip_bad: bool = False  # leave out bad JSON lines and list them in OUT.errors.jsonl
+    skip_files: bool = False  # with skip_bad: leave out damaged files too, whole
+    verify_resume: bool = False  # read all that an interrupted run has written, and compare it with its hashes
     metadata: bool = False  # write OUT.meta.jsonl.zst
     verify: bool = False  # decode each block and compare, before its ids are written
     dtype: np.dtype[Any] = UINT16  # of the ids in the file
@@ -87,7 +89,7 @@ class Plan:
             "separator": self.separator_text,
             "text key": self.text_key,
             "metadata": self.metadata,
-            "on error": "skip" if self.skip_bad else "raise",
+            "on error": "skip-file" if self.skip_files else "skip" if self.skip_bad else "raise",
             "longest line": self.max_line_bytes if self.skip_bad else None,  # longer ones are skipped
         }
         options |= {"sample": self.sample.to_json()} if self.sample else {}

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyunitok.corpus.pipe import PipeStream
 from pyunitok.corpus.position import Position
+from pyunitok.corpus.reading import Ending
 from pyunitok.corpus.source import Source, total_bytes
 from pyunitok.corpus.workers import Result
 from pyunitok.disk.hashing import Hashed
@@ -24,6 +25,7 @@ class Counted:
     """What has come out of one input so far; see InputRecord.
 
     seconds  None: an earlier run had a part in it
+    error    why the file was left out as a whole; None if it was not
     """
 
     bytes: int = 0
@@ -33,23 +35,27 @@ class Counted:
     skipped: int = 0
     ends_with_separator: bool | None = None
     seconds: float | None = 0.0
+    error: str | None = None
 
     def to_json(self) -> list[Any]:
         """All but the seconds."""
         return [
-            self.bytes, self.text_bytes, self.documents, self.tokens, self.skipped, self.ends_with_separator
+            self.bytes, self.text_bytes, self.documents, self.tokens, self.skipped, self.ends_with_separator,
+            self.error,
         ]  # fmt: skip
 
     @classmethod
     def from_json(cls, values: list[Any]) -> Counted:
         """ValueError or TypeError where these are not such values."""
-        n_bytes, text_bytes, documents, tokens, skipped, ends = values
+        n_bytes, text_bytes, documents, tokens, skipped, ends, error = values
         counts = (n_bytes, text_bytes, documents, tokens, skipped)
         if not all(type(count) is int and count >= 0 for count in counts):
             raise ValueError("the counts of an input are not whole numbers")
         if ends not in (None, True, False):
             raise ValueError("an input ends neither with a separator nor without")
-        return cls(n_bytes, text_bytes, documents, tokens, skipped, ends, None)
+        if error is not None and not isinstance(error, str):
+            raise ValueError("the error of an input is not a text")
+        return cls(n_bytes, text_bytes, documents, tokens, skipped, ends, None, error)
 
 
 class Tally:
@@ -86,16 +92,21 @@ class Tally:
             counted.documents += result.n_ended
             counted.skipped += len(result.bad)
             self._add_seconds(counted)
-        for ending in result.endings:
-            self._counted[ending.source].bytes += ending.source_bytes
-            self._counted[ending.source].ends_with_separator = ending.ends_with_separator
-        progress.bytes += result.source_bytes + sum(ending.source_bytes for ending in result.endings)
+        self.end(result.endings)
+        progress.bytes += result.source_bytes
         progress.text_bytes += result.text_bytes
         progress.tokens += result.value.n_ids
         progress.documents += result.n_ended
         progress.compressed = result.compressed
         self.position = result.after
         self.whole = True
+
+    def end(self, endings: Sequence[Ending]) -> None:
+        """Note what is known of inputs that have been read."""
+        for ending in endings:
+            self._counted[ending.source].bytes += ending.source_bytes
+            self._counted[ending.source].ends_with_separator = ending.ends_with_separator
+            self.progress.bytes += ending.source_bytes
 
     def _add_seconds(self, counted: Counted) -> None:
         """The time since the last block goes to this one's input."""
@@ -118,11 +129,11 @@ class Tally:
         """Resume where to_json() was called. InputError where a pipe that was read to its end is not the same;
         ValueError, TypeError or KeyError where these are not values of this run."""
         position, n_sources = Position.from_json(values["position"]), len(self._counted)
-        if position.source > n_sources or len(values["counts"]) != min(position.source + 1, n_sources):
+        if position.source > n_sources or not position.source <= len(values["counts"]) <= position.source + 1:
             raise ValueError("its position is not in the inputs")
         known = {int(k): to_hashed(hashed) for k, hashed in values["pipes"].items()}
         restored = [Counted.from_json(counts) for counts in values["counts"]]
-        if position.source < n_sources:
+        if position.source < len(restored):
             before = self._plan.before if position.source == 0 else Position()
             n_documents = restored[-1].documents + restored[-1].skipped
             if (before.bytes + restored[-1].bytes, before.documents + n_documents) != (
@@ -132,17 +143,46 @@ class Tally:
         if values["bytes"] != sum(counted.bytes for counted in restored):
             raise ValueError("its sum is not that of the inputs")
         self.position = position
-        self._counted[: len(restored)] = restored
-        progress = self.progress
-        for counted in restored:
-            progress.bytes += counted.bytes
-            progress.text_bytes += counted.text_bytes
-            progress.documents += counted.documents
-            progress.tokens += counted.tokens
+        self._counted[: len(restored)] = restored[:n_sources]
+        self._add_up(restored)
         self._watch_pipes(known)
         for k, pipe in self._pipes.items():
             if k < self.position.source:
                 pipe.drain()
+
+    def before_input(self, number: int) -> Counted:
+        """The sums over the inputs before this one."""
+        sums = Counted()
+        for counted in self._counted[:number]:
+            for name in ("bytes", "text_bytes", "documents", "tokens", "skipped"):
+                setattr(sums, name, getattr(sums, name) + getattr(counted, name))
+        return sums
+
+    def n_errors_before(self, number: int) -> int:
+        """Lines of OUT.errors.jsonl that are of inputs before this one."""
+        return sum(counted.skipped + (counted.error is not None) for counted in self._counted[:number])
+
+    def roll_back(self, number: int) -> None:
+        """Forget what came out of this input and of those behind it."""
+        for k in range(number, len(self._counted)):
+            self._counted[k] = Counted(seconds=self._counted[k].seconds)
+        self.position = Position(number) if number else self._plan.before
+        self._add_up(self._counted)
+        self.whole = True
+
+    def leave_out(self, number: int, error: str) -> None:
+        """Pass over an input of which nothing is in the output."""
+        self._counted[number].error = error
+        self.position = Position(number + 1)
+
+    def _add_up(self, items: Sequence[Counted]) -> None:
+        progress = self.progress
+        progress.bytes = sum(counted.bytes for counted in items)
+        progress.text_bytes = sum(counted.text_bytes for counted in items)
+        progress.documents = sum(counted.documents for counted in items)
+        progress.tokens = sum(counted.tokens for counted in items)
+        sizes = [source.size_bytes or 0 for source in self._plan.sources[: self.position.source]]
+        progress.compressed = sum(sizes) + self.position.file_at
 
     def check_pipes(self, manifest: Manifest) -> None:
         """InputError unless the pipes among the inputs hold what those held that the manifest tells of."""
@@ -169,6 +209,7 @@ class Tally:
             xxh64=self._pipes[k].state().all_digests() if k in self._pipes else None,
             skipped=counted.skipped,
             text_bytes=counted.text_bytes,
+            error=counted.error,
         )
 
     def _watch_pipes(self, known: dict[int, Hashed]) -> None:

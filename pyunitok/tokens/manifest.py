@@ -57,6 +57,7 @@ class InputRecord(InputFile):
     xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
     skipped: Count = 0  # documents left out as bad
     text_bytes: Count | None = None
+    error: str | None = None  # why the whole file was left out as damaged, where it was
 
     def to_json(self) -> dict[str, Any]:
         return {_RENAMED.get(name, name): value for name, value in asdict(self).items()}

@@ -33,6 +33,7 @@ LEVEL = 3
 _MAGIC = b"UTMETA1\n"
 _SKIPPABLE = 0x184D2A5D  # frames that zstd passes over
 _HEAD_BYTES = _FOOTER_BYTES = 16
+_WHOLE_HEAD_BYTES = 8 + _HEAD_BYTES
 
 
 METADATA_SUFFIX, ERRORS_SUFFIX = ".meta.jsonl.zst", ".errors.jsonl"
@@ -76,6 +77,11 @@ class MetadataFile:
         """In the file; all that was appended, right after flush()."""
         return self._file.n_bytes
 
+    @property
+    def n_appended(self) -> int:
+        """Documents in the file, and those that wait for their frame."""
+        return self.n_documents + len(self._lines)
+
     def flush(self) -> None:
         """End the frame under way, so that the file holds all lines appended so far."""
         if not self._lines:
@@ -87,6 +93,21 @@ class MetadataFile:
         frame = self._compressor.compress(b"\n".join([*self._lines, b""]))
         self._put(frame, len(self._lines))
         self._lines, self._n_waiting = [], 0
+
+    def place_of(self, n_documents: int, path: Path) -> tuple[int, list[bytes]]:
+        """Where to cut the file, at `path`, to keep the first n_documents: at the beginning of a frame; and the lines
+        to be appended then. They are in the file, see flush()."""
+        if n_documents == self.n_documents:
+            return self._file.n_bytes, []
+        import zstandard
+
+        k = bisect.bisect_right(self._index, n_documents, key=lambda item: item[1]) - 1
+        frame_at, first = self._index[k]
+        end = self._index[k + 1][0] - _WHOLE_HEAD_BYTES if k + 1 < len(self._index) else self._file.n_bytes
+        with path.open("rb") as file:
+            file.seek(frame_at)
+            lines = zstandard.ZstdDecompressor().decompress(file.read(end - frame_at)).split(b"\n")
+        return frame_at - _WHOLE_HEAD_BYTES, lines[: n_documents - first]
 
     def append_file(self, path: Path) -> None:
         """Add all documents of a finished file; its frames are copied as they are."""
@@ -122,7 +143,8 @@ class ErrorsFile:
     def __init__(self, file: OutFile) -> None:
         self._file = file
 
-    def append(self, file: str, line: int, error: str) -> None:
+    def append(self, file: str, line: int | None, error: str) -> None:
+        """line: None where the whole file is left out."""
         self._file.write(memoryview(json.dumps({"file": file, "line": line, "error": error}).encode() + b"\n"))
 
 

@@ -34,7 +34,7 @@ class Piece:
 class Stats:
     """Counts of a token file. The eod counts as a token in `tokens`, and nowhere else.
 
-    bytes               of the documents' text where the model is there and lossless; else of the inputs
+    bytes               of the documents' text; of the inputs where an older manifest does not say, nor a lossless model
     bytes_per_token     the eods counted
     document_tokens     {quantile: tokens} of documents, the eod left out; mean beside them
     document_bytes      the same in bytes, of MAX_SAMPLED documents spread over the file; None without such a model
@@ -84,7 +84,9 @@ def stats(
         counts[eod] -= min(len(array), counts[eod])  # one a document, which is no text
     sizes = _piece_sizes(tokenizer)
     lengths = _lengths(array)
-    n_bytes = manifest.bytes if manifest else None
+    n_bytes = None
+    if manifest:
+        n_bytes = manifest.bytes if manifest.text_bytes is None else manifest.text_bytes
     if sizes is not None:
         n = min(len(sizes), len(counts))
         n_bytes = int(counts[:n] @ sizes[:n])

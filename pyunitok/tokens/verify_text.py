@@ -100,7 +100,9 @@ def verify_text(
     key = lambda k: (records[k].format, records[k].text_key, records[k].separator)  # noqa: E731
     with ThreadPoolExecutor(threads) as pool:
         for _, group in groupby(range(len(records)), key):
-            numbers = list(group)
+            numbers = [k for k in group if records[k].error is None]
+            if not numbers:
+                continue
             stop = first + sum(records[k].documents for k in numbers)
             read = [sources[k] for k in numbers]
             reading = _reading([records[k] for k in numbers], read, threads)

@@ -1,0 +1,361 @@
+"""Inputs that break in the middle of a run, outputs that change between runs, journals that lie: nothing done is lost,
+and nothing wrong is built upon."""
+
+import gzip
+import json
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import xxhash
+import zstandard
+
+import pyunitok
+from pyunitok import InputError, OutputError
+from pyunitok.run import output
+from pyunitok.run.journal import Journal, journal_path
+from pyunitok.run.pipeline import Writer
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.metadata import Metadata, metadata_path
+
+SUFFIXES = ("", ".ends", ".meta.jsonl.zst", ".errors.jsonl")
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the", "である"], eod=300)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """in/0.jsonl to in/5.txt.gz"""
+    monkeypatch.chdir(tmp_path)
+    rng = random.Random(5)
+    Path("in").mkdir()
+    for k in range(4):
+        texts = ["the である " * rng.randrange(90) for _ in range(300)]
+        lines = [json.dumps({"text": text, "n": n} if n % 50 else {"no": n}) + "\n" for n, text in enumerate(texts)]
+        write(f"in/{k}.jsonl.zst", "".join(lines).encode())
+    for k in (4, 5):
+        write(f"in/{k}.txt.gz", "\n".join("the cat " * rng.randrange(90) for _ in range(300)).encode())
+    return tmp_path
+
+
+def write(path, data):
+    pack = zstandard.ZstdCompressor().compress if path.endswith(".zst") else gzip.compress
+    pieces = [data[at : at + 20_000] for at in range(0, len(data), 20_000)] or [b""]
+    Path(path).write_bytes(b"".join(map(pack, pieces)))
+
+
+def cut(path):
+    data = Path(path).read_bytes()
+    Path(path).write_bytes(data[: len(data) * 2 // 3])
+    return data
+
+
+def run(toy, out="ids", on_error="skip", **options):
+    started = []
+    options = {"separator": "\n", "metadata": True, "threads": 2, "block_bytes": 3000} | options
+    manifest = pyunitok.tokenize("in", out, toy, on_error=on_error, on_start=started.append, **options)
+    return manifest, started[0]
+
+
+def contents(out):
+    """Of all files; metadata as its lines: where its frames end is nobody's business."""
+    found = {suffix: Path(out + suffix) for suffix in SUFFIXES}
+    found = {suffix: path.read_bytes() for suffix, path in found.items() if path.exists()}
+    return found | {".meta.jsonl.zst": list(Metadata(metadata_path(out)))}
+
+
+def test_a_truncated_input_is_mended(folder, toy):
+    """(Its run was thrown away: 'begun by another command', and some of what was done before it had not been kept.)"""
+    whole, _ = run(toy, "whole")
+    data = cut("in/4.txt.gz")
+    with pytest.raises(InputError, match=r"in/4\.txt\.gz"):
+        run(toy)
+    done = Journal.read(journal_path(Path("ids"))).progress
+    assert done["position"]["source"] == 4
+    Path("in/4.txt.gz").write_bytes(data)
+    Path("in/5.txt.gz").touch()  # not reached: it may change too
+    manifest, start = run(toy)
+    assert start.bytes == sum(record.bytes for record in whole.inputs[:4])
+    assert contents("ids") == contents("whole")
+    assert [record.documents for record in manifest.inputs] == [record.documents for record in whole.inputs]
+    assert manifest.text_bytes == whole.text_bytes
+
+
+def test_an_input_that_has_not_changed_is_not_read_again(folder, toy, monkeypatch):
+    """A network that fails comes back: what was read of the file stays."""
+    run(toy, "whole")
+    append = Writer.append
+
+    def fail(writer, result):
+        if result.source == 2 and writer.tally.position.bytes > 60_000:
+            raise InputError("the network is gone")
+        append(writer, result)
+
+    monkeypatch.setattr(Writer, "append", fail)
+    with pytest.raises(InputError, match="network"):
+        run(toy)
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    position = Journal.read(journal_path(Path("ids"))).progress["position"]
+    assert position["source"] == 2 and position["bytes"] > 60_000
+    _, start = run(toy)
+    assert start.bytes == sum(r.bytes for r in pyunitok.open("whole").manifest.inputs[:2]) + position["bytes"]
+    assert contents("ids") == contents("whole")
+
+
+@pytest.mark.parametrize("change", ["other", "gone", "more"])
+def test_inputs_that_change_behind_the_position(folder, toy, change):
+    data = cut("in/3.jsonl.zst")
+    with pytest.raises(InputError):
+        run(toy)
+    if change == "other":
+        write("in/3.jsonl.zst", b'{"text": "the other"}\n' * 50)
+    elif change == "gone":
+        for name in ("3.jsonl.zst", "4.txt.gz", "5.txt.gz"):
+            Path("in", name).unlink()
+    else:
+        Path("in/3.jsonl.zst").write_bytes(data)
+        write("in/9.txt.gz", b"the last")
+    run(toy)
+    run(toy, "whole")
+    assert contents("ids") == contents("whole")
+
+
+def test_inputs_that_change_before_the_position(folder, toy):
+    cut("in/3.jsonl.zst")
+    with pytest.raises(InputError):
+        run(toy)
+    write("in/1.jsonl.zst", b'{"text": "the other"}\n')
+    with pytest.raises(OutputError, match=r"input 2: in/1\.jsonl\.zst .* then, in/1\.jsonl\.zst .* now"):
+        run(toy)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("block_bytes", [700, 1 << 20])
+def test_damaged_files_are_left_out(folder, toy, threads, block_bytes):
+    """Nothing of them is in the output, however much of one could be read; and they are listed."""
+    kept = folder / "kept"
+    kept.mkdir()
+    for name in ("1.jsonl.zst", "3.jsonl.zst", "5.txt.gz"):
+        cut(f"in/{name}")
+        Path("in", name).rename(kept / name)
+    run(toy, "whole")
+    for name in ("1.jsonl.zst", "3.jsonl.zst", "5.txt.gz"):
+        (kept / name).rename(Path("in", name))
+    with pytest.raises(InputError):
+        run(toy, "ids", threads=threads, block_bytes=block_bytes)
+    with pytest.raises(OutputError, match="on error"):
+        run(toy, "ids", "skip-file")
+    manifest, _ = run(toy, "ids", "skip-file", threads=threads, block_bytes=block_bytes, overwrite=True)
+    found, expected = contents("ids"), contents("whole")
+    listed = [json.loads(line) for line in found.pop(".errors.jsonl").splitlines()]
+    assert [item for item in listed if item["line"] is not None] == [
+        json.loads(line) for line in expected.pop(".errors.jsonl").splitlines()
+    ]
+    left_out = [item for item in listed if item["line"] is None]
+    assert [item["file"] for item in left_out] == ["in/1.jsonl.zst", "in/3.jsonl.zst", "in/5.txt.gz"]
+    assert all(item["file"] in item["error"] for item in left_out)
+    assert found == expected
+    assert [record.path for record in manifest.inputs if record.error] == [item["file"] for item in left_out]
+    assert all(record.documents == record.tokens == 0 for record in manifest.inputs if record.error)
+    assert run(toy, "ids", "skip-file")[1].complete
+
+
+def test_left_out_in_a_run_that_is_interrupted(folder, toy, monkeypatch):
+    cut("in/1.jsonl.zst")
+    cut("in/3.jsonl.zst")
+    run(toy, "whole", "skip-file")
+    append = Writer.append
+    for stop_at in (40_000, 150_000, 250_000, 400_000):
+
+        def stop(writer, result, stop_at=stop_at):
+            append(writer, result)
+            if writer.tally.progress.bytes > stop_at:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(Writer, "append", stop)
+        with pytest.raises(KeyboardInterrupt):
+            run(toy, "ids", "skip-file")
+    monkeypatch.setattr(Writer, "append", append)
+    run(toy, "ids", "skip-file")
+    assert contents("ids") == contents("whole")
+
+
+def test_killed_while_rolling_back(folder, toy, monkeypatch):
+    """Between the journal and the cut, or before both: the next run goes the same way again."""
+    cut("in/1.jsonl.zst")
+    run(toy, "whole", "skip-file")
+
+    class Killed(BaseException):
+        pass
+
+    def kill(*_):
+        raise Killed
+
+    for place in ("state_at", "cut"):
+        monkeypatch.setattr(f"pyunitok.disk.outfile.OutFile.{place}", kill)
+        monkeypatch.setattr(Writer, "keep", lambda _: None)
+        with pytest.raises(Killed):
+            run(toy, "ids", "skip-file")
+        monkeypatch.undo()
+        monkeypatch.chdir(folder)
+    run(toy, "ids", "skip-file")
+    assert contents("ids") == contents("whole")
+
+
+def test_a_pipe_is_not_left_out(folder, toy):
+    import os
+    import threading
+
+    os.mkfifo("in.fifo")
+    data = gzip.compress(b"the " * 9999)[:-20]
+    feeder = threading.Thread(target=lambda: Path("in.fifo").write_bytes(data))
+    feeder.start()
+    with pytest.raises(InputError, match=r"in\.fifo"):
+        pyunitok.tokenize("in.fifo", "ids", toy, on_error="skip-file", input_format="text")
+    feeder.join()
+
+
+def test_nothing_is_left_of_a_run_that_did_nothing(folder, toy):
+    """Files that no run can resume from."""
+    cut("in/0.jsonl.zst")
+    Path("in/0.jsonl.zst").write_bytes(b"(\xb5/\xfd damaged")
+    with pytest.raises(InputError):
+        run(toy)
+    assert not list(folder.glob("ids*"))
+
+
+# ------------------------------------------------------------------------------------- outputs and journals that change
+
+
+@pytest.fixture
+def interrupted(folder, toy, monkeypatch):
+    monkeypatch.setattr("pyunitok.disk.hashing.HASH_CHUNK_BYTES", 2_000)
+    monkeypatch.setattr(output, "HASH_CHUNK_BYTES", 2_000)
+    run(toy, "whole")
+    data = cut("in/3.jsonl.zst")
+    with pytest.raises(InputError):
+        run(toy)
+    Path("in/3.jsonl.zst").write_bytes(data)
+    return folder
+
+
+@pytest.mark.parametrize("suffix", ["", ".ends", ".meta.jsonl.zst"])
+def test_a_byte_flipped_in_an_earlier_chunk(interrupted, toy, suffix):
+    """(Nobody noticed until `verify`.) By default the last chunk of each file is read."""
+    path = Path(f"ids{suffix}.partial")
+    if path.stat().st_size < 2_000:
+        pytest.skip("it has one chunk")
+    data = bytearray(path.read_bytes())
+    data[77] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(OutputError, match=rf"{re.escape(str(path))}: bytes 0 to 2000 are not those that were written"):
+        run(toy, verify_resume=True)
+    data[77] ^= 1
+    path.write_bytes(data)
+    run(toy, verify_resume=True)
+    assert contents("ids") == contents("whole")
+
+
+def rewritten(change):
+    """The journal with another state, and the right checksum."""
+    path = journal_path(Path("ids"))
+    _, run_line, state_line = path.read_bytes().splitlines()
+    state = json.loads(state_line)
+    change(state)
+    body = run_line + b"\n" + json.dumps(state).encode() + b"\n"
+    path.write_bytes(b"pyunitok journal 2 " + xxhash.xxh64_hexdigest(body).encode() + b"\n" + body)
+
+
+def shift(name, by):
+    def change(state):
+        position = state["progress"]["position"]
+        position[name] += by
+
+    return change
+
+
+def more_tokens(state):
+    state["progress"]["counts"][0][3] += 1
+
+
+def more_documents(state):
+    state["progress"]["counts"][0][2] += 1
+    state["progress"]["counts"][0][4] -= 1
+
+
+def shorter_file(state):
+    state["files"][""] = {"n_bytes": 0, "digests": [], "rest": ""}
+
+
+def fewer_hashes(state):
+    state["files"][""]["digests"].pop()
+
+
+def state_of_the_encoder(state):
+    state["progress"]["position"] |= {"inside": 5, "state": "ff" * 40}
+
+
+def fewer_counts(state):
+    state["progress"]["counts"].pop(0)
+
+
+CHANGES = [
+    shift("source", 1), shift("source", 100), shift("bytes", 1), shift("documents", -1), shift("source", -1),
+    more_tokens, more_documents, shorter_file, fewer_hashes, state_of_the_encoder, fewer_counts,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_rewritten_journal(interrupted, toy, change):
+    """(Some gave a wrong result without a word.)"""
+    rewritten(change)
+    with pytest.raises(OutputError, match="ids"):
+        run(toy)
+
+
+def test_mutated_journals(interrupted, toy):
+    """Whatever value is put wherever, the run is refused or its result is right. (There were tracebacks.)"""
+    path, rng = journal_path(Path("ids")), random.Random(3)
+    kept = {file: file.read_bytes() for file in interrupted.glob("ids*")}
+    state = json.loads(kept[interrupted / path].splitlines()[2])
+
+    def places(value, at=()):
+        items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, inner in items:
+            yield (*at, key)
+            yield from places(inner, (*at, key))
+
+    whole = contents("whole")
+    for place in rng.sample(list(places(state)), 40):
+        wrong = rng.choice([None, -1, 0, 1, 1.5, "", "x", [], {}, True, 1 << 80, [[]], {"": 0}])
+
+        def change(values, place=place, wrong=wrong):
+            for key in place[:-1]:
+                values = values[key]
+            values[place[-1]] = wrong
+
+        rewritten(change)
+        try:
+            run(toy, block_bytes=1 << 20)
+        except (OutputError, InputError):
+            pass
+        else:
+            assert {**contents("ids"), ".errors.jsonl": 0} == {**whole, ".errors.jsonl": 0}, (place, wrong)
+        for file in interrupted.glob("ids*"):
+            file.unlink()
+        for file, data in kept.items():
+            file.write_bytes(data)
+
+
+def test_the_journal_of_another_version(interrupted, toy):
+    path = journal_path(Path("ids"))
+    path.write_bytes(path.read_bytes().replace(b"journal 2 ", b"journal 1 ", 1))
+    with pytest.raises(OutputError, match="a journal of version 1, and this pyunitok resumes version 2 only"):
+        run(toy)
+    assert replace(run(toy, overwrite=True)[0], created="", inputs=[]).documents
