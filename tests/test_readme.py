@@ -1,47 +1,250 @@
-"""The README is held to the code: its commands and options exist, its Python runs."""
+"""The README files are held to the code: every command line and every Python block in them runs.
 
+A block runs in a folder that holds what the examples name: a corpus, models, token files (see `examples`). Every
+command line gets a fresh copy of it, so lines need not follow from each other; a Python block runs as one program, with
+`text`, `docs`, `ids`, `packed`, `i` and `tok` defined, and where a line's comment is a Python literal, the line must
+give it.
+
+A block that needs a cluster or a network has `<!-- not run: reason -->` on the line above it.
+"""
+
+import ast
+import gzip
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
+import zstandard
+from click.testing import CliRunner
+from conftest import SHARED
 
 from pyunitok.cli import cli
+from pyunitok.tokenizer import Tokenizer
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", README, re.S))
-PYTHON = re.findall(r"```python\n(.*?)```", README, re.S)
+FILES = ["README.md", "csrc/README.md", "tools/README.md", "pyunitok/README.md"]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
+MARK = re.compile(r"<!-- not run: .{5,} -->\n$")
+# Lines that no test should run, and why; they may stand in any block.
+NOT_RUN = {
+    r"(\w+=\S+ )*pip install ": "installs",
+    r"python -m pytest|python tools/check\.py|python setup\.py": "would run this test, or build what it tests",
+    r"pyunitok serve ": "does not end",
+    r"pyunitok .* --ray ": "needs a cluster",
+}
+MODELS = {  # what the examples call them, and where they are among the shared data
+    "t5.model": "spm/t5_base.model", "llama2.model": "spm/llama2.model", "tokenizer.json": "hf/ortx_t5_small.json",
+    "en.model": "bytepiece/bytepiece_80k.model", "bytepiece_80k.model": "bytepiece/bytepiece_80k.model",
+}  # fmt: skip
+PREAMBLE = """
+import numpy as np
+import pyunitok
+text, docs, i = "The quick brown fox", ["one", "two two"], 5
+tok = pyunitok.Tokenizer.default()
+ids = np.arange(100, 110, dtype=np.uint16)  # which every model has
+packed = pyunitok.Packed(ids, [0, 4, 10])
+"""
 
 
-def test_commands_exist():
-    named = set(re.findall(r"pyunitok ([a-z]+)", SHELL))
-    assert named == set(cli.commands), "the README shows every command, and no other"
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a README file; `line` is where its first line stands."""
+
+    file: str
+    line: int
+    language: str
+    code: str
+    marked: bool
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
 
 
-def test_options_exist():
-    known = {option for command in cli.commands.values() for param in command.params for option in param.opts}
-    of_others = {"--help", "--inplace", "--threads", "--head", "--address"}
-    section = README[README.index("## Command line") : README.index("## Python")]
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", section)) <= known | of_others
+def blocks_of(name: str) -> list[Block]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    ret = []
+    for found in FENCE.finditer(text):
+        line, marked = text.count("\n", 0, found.start(2)) + 1, bool(MARK.search(text[: found.start()]))
+        ret.append(Block(name, line, found[1], found[2], marked))
+    return ret
+
+
+BLOCKS = [block for name in FILES for block in blocks_of(name)]
+
+
+def lines_of(block: Block) -> list[str]:
+    """Command lines, without comments; one that ends in a backslash continues."""
+    lines = block.code.replace("\\\n", " ").splitlines()
+    return [line for line in (re.split(r"(?:^|\s)#\s", line)[0].strip() for line in lines) if line]
+
+
+def runs(line: str) -> bool:
+    return not all(any(re.match(pattern, part) for pattern in NOT_RUN) for part in line.split(" && "))
+
+
+LINES = [
+    pytest.param(line, id=f"{block.file}:{block.line}: {line[:60]}")
+    for block in BLOCKS if block.language == "sh" and not block.marked
+    for line in lines_of(block) if runs(line)
+]  # fmt: skip
+PYTHON = [pytest.param(block, id=str(block)) for block in BLOCKS if block.language == "python" and not block.marked]
+
+
+@pytest.fixture(scope="session")
+def examples(tmp_path_factory, rwkv) -> Path:
+    """A folder with everything that the examples read."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "tests").symlink_to(ROOT / "tests")
+    (folder / "tools").symlink_to(ROOT / "tools")
+    sample = ROOT / "tests/data/sample.jsonl.zst"
+    reader = zstandard.ZstdDecompressor().stream_reader(sample.read_bytes(), read_across_frames=True)
+    lines = reader.read().splitlines(keepends=True)
+    shutil.copy(sample, folder / "corpus.jsonl.zst")
+    for name in ("corpus", "crawl", "books", "moved", "in"):
+        (folder / name).mkdir()
+    for k in range(2):
+        part = zstandard.compress(b"".join(lines[100 * k : 100 * k + 100]))
+        (folder / f"corpus/{k}.jsonl.zst").write_bytes(part)
+        (folder / f"moved/{k}.jsonl.zst").write_bytes(part)
+        (folder / f"books/{k}.txt").write_text(f"Chapter {k}.\n\nIt was a dark and stormy night.\n", encoding="utf-8")
+    (folder / "crawl/a.jsonl").write_bytes(b"".join(lines[:20]) + b"{broken\n")
+    (folder / "a.txt.gz").write_bytes(gzip.compress(b"one\ntwo\n"))
+    (folder / "a.zst").write_bytes(zstandard.compress(b"one\n\ntwo\n\nthree"))
+    for name, path in MODELS.items():
+        if (SHARED / "data/models" / path).exists():
+            (folder / name).symlink_to(SHARED / "data/models" / path)
+    shutil.copy(rwkv.path, folder / "rwkv_vocab_v20230424.txt")
+    rwkv.save(folder / "rwkv.utk")
+    if (folder / "t5.model").exists():
+        Tokenizer.from_file(folder / "t5.model").save(folder / "t5.utk")
+    np.arange(100, 200, dtype="<u2").tofile(folder / "bare.bin")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for arguments in (["corpus", "-o", "ids.u16", "--metadata"], ["a.zst", "--doc", r"\n\n", "-o", "a.u16"],
+                          *(["corpus", "-o", "ids.u16", "--shard", f"{k}/8"] for k in range(8))):  # fmt: skip
+            command(["tokenize", *arguments])
+        if "index" in cli.commands:
+            command(["index", "ids.u16", "-o", "idx"])
+    return folder
+
+
+@pytest.fixture
+def folder(examples, tmp_path, monkeypatch) -> Path:
+    shutil.copytree(examples, tmp_path / "x", symlinks=True)
+    monkeypatch.chdir(tmp_path / "x")
+    return tmp_path / "x"
+
+
+def command(arguments: list[str]) -> None:
+    done = CliRunner().invoke(cli, arguments, standalone_mode=False)
+    if done.exception:
+        raise done.exception
+    assert done.exit_code in (0, 3), done.output
+
+
+def remove_outputs(words: list[str], folder: Path) -> None:
+    """What a command is about to write may be there as the input of another example."""
+    outputs = [words[k + 1] for k in range(len(words) - 1) if words[k] in ("-o", "--out")]
+    outputs += words[3:4] if words[1:2] == ["convert"] else []
+    for name in outputs:
+        for path in folder.glob(f"{name.rstrip('/')}*") if name not in ("-", ".") else []:
+            if re.fullmatch(re.escape(Path(name).name) + r"(\.(ends|json|meta\.jsonl\.zst))?", path.name):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_command_lines(folder, line):
+    parts = [part for part in line.split(" && ") if not any(re.match(pattern, part) for pattern in NOT_RUN)]
+    for part in parts:
+        words = shlex.split(part)
+        skip_without(part, folder)
+        remove_outputs(words, folder)
+        if words[0] == "pyunitok" and not re.search(r"[|<>$;&]", part):
+            command([name for word in words[1:] for name in expanded(part, word, folder)])
+        else:
+            shell(part, folder)
+
+
+def expanded(part: str, word: str, folder: Path) -> list[str]:
+    """What the shell makes of a word: the files that match, unless it is quoted."""
+    if not re.search(r"[*?]", word) or f"'{word}'" in part or f'"{word}"' in part:
+        return [word]
+    return sorted(str(path.relative_to(folder)) for path in folder.glob(word)) or [word]
+
+
+def shell(part: str, folder: Path) -> None:
+    """A line of bash in which pyunitok and python are those under test."""
+    tools = folder / "bin"
+    tools.mkdir()
+    (tools / "pyunitok").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pyunitok "$@"\n')
+    (tools / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (tools / "zstdcat").write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{ZSTDCAT}" "$@"\n')
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{tools}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {part}"], env=environment, capture_output=True, check=False)
+    assert done.returncode in (0, 3), done.stderr.decode()
+
+
+ZSTDCAT = "import sys, zstandard; sys.stdout.buffer.write(zstandard.decompress(open(sys.argv[1], 'rb').read()))"
+
+
+def skip_without(code: str, folder: Path) -> None:
+    for name in MODELS:
+        if name in code and not (folder / name).exists():
+            pytest.skip(f"{name} is not here")
+
+
+@pytest.mark.parametrize("block", PYTHON)
+def test_python_blocks(folder, block):
+    skip_without(block.code, folder)
+    if "ids.u16" in block.code and block.file == "README.md":
+        pytest.importorskip("pyrwkv_tokenizer")
+    program = folder / "block.py"
+    program.write_text(PREAMBLE + "\n".join(checks(block.code)), encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, f"{block}\n{done.stderr.decode()}"
+
+
+def checks(code: str) -> list[str]:
+    """The program's lines, with a comparison for each expression whose comment is a literal."""
+    lines = code.splitlines()
+    for statement in ast.parse(code).body:
+        last = lines[statement.end_lineno - 1]
+        comment = last.encode()[statement.end_col_offset :].decode().partition("#")[2].strip()
+        if isinstance(statement, ast.Expr) and statement.lineno == statement.end_lineno:
+            try:
+                ast.literal_eval(comment)
+            except (SyntaxError, ValueError):
+                continue
+            expression = ast.unparse(statement.value)
+            lines[statement.lineno - 1] = f"_ = {expression}; assert _ == {comment}, _"
+    return lines
+
+
+def test_blocks_are_of_known_kinds():
+    """Every block that could run does, or says why not."""
+    for block in BLOCKS:
+        if block.language not in ("sh", "python"):
+            assert not re.search(r"^(pyunitok|python|\$) ", block.code, re.M), f"{block}: not marked as sh or python"
+            assert not block.marked, f"{block}: such blocks never run"
+    assert sum(block.marked for block in BLOCKS) <= 5, "many blocks are not run"
+
+
+def test_every_command_is_shown():
+    shown = "\n".join(block.code for block in BLOCKS if block.language == "sh")
+    assert set(cli.commands) <= set(re.findall(r"pyunitok ([a-z]+)", shown))
 
 
 def test_tools_exist():
-    for tool in re.findall(r"python (tools/\S+\.py)", README):
-        assert (ROOT / tool).exists()
-
-
-def test_first_steps(tmp_path, rwkv):
-    """The first line's command and the ten lines of Python, as they stand."""
-    command = re.search(r"&& pyunitok (tokenize .*)", README)[1].split()
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    command[1] = str(ROOT / command[1])
-    command += ["-m", rwkv.path]
-    run = [sys.executable, "-c", "from pyunitok.cli import main; main()", *command]
-    subprocess.run(run, cwd=tmp_path, env=environment, check=True, capture_output=True)
-    pytest.importorskip("pyrwkv_tokenizer")
-    done = subprocess.run([sys.executable, "-c", PYTHON[0]], cwd=tmp_path, env=environment, capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    assert b"478 documents, 469936 tokens" in done.stdout
+    for name in FILES:
+        for tool in re.findall(r"python (tools/\S+\.py)", (ROOT / name).read_text(encoding="utf-8")):
+            assert (ROOT / tool).exists()
