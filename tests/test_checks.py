@@ -1,4 +1,4 @@
-"""tools/check.py: what it finds in the sources."""
+"""tools/check.py and tools/order.py: what they find in the sources."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 check = pytest.importorskip("check")
+order = check.order
 
 
 def test_includes_point_downwards() -> None:
@@ -33,3 +34,41 @@ def test_an_include(tmp_path: Path, room: str, included: str, is_right: bool) ->
     else:
         with pytest.raises(check.Failed, match=f"{room}/file.c: .*{included}"):
             check.check_includes(tmp_path)
+
+
+def _package(root, files):
+    for name, text in {"__init__.py": '_LAZY = {"open": "tokens.opening"}\n', **files}.items():
+        path = root / "pyunitok" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("disk/a.py", "from pyunitok.tokens.manifest import Manifest", "disk imports tokens.manifest"),
+        ("disk/a.py", "def f():\n    import pyunitok.run.plan", "a.py:2: disk imports run.plan"),
+        ("corpus/a.py", "import pyunitok\npyunitok.open('x')", "a.py:2: corpus imports tokens.opening"),
+        ("vocab/a.py", "from pyunitok import cli", "vocab imports cli"),
+        ("attic/a.py", "", "does not know where attic belongs"),
+        ("tokens/a.py", "from pyunitok.tokens import b\nfrom pyunitok.disk import c\nimport pyunitok", None),
+    ],
+)
+def test_imports_point_downwards(tmp_path, monkeypatch, name, text, wanted):
+    _package(tmp_path, {name: text})
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    monkeypatch.setattr(order, "EXCEPTIONS", {})
+    found = list(order.upward_imports())
+    assert (wanted in found[0]) if wanted else not found
+
+
+def test_conflict_markers_and_long_prose(tmp_path, monkeypatch):
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    (tmp_path / "a.py").write_text("x\n" + "<" * 7 + " HEAD\ny\n", encoding="utf-8")
+    (tmp_path / "title.md").write_text("Title\n=======\n\n" + "a " * 61 + "\n|" + "-" * 200 + "|\n", encoding="utf-8")
+    assert list(order.conflict_markers()) == ["a.py:2: a conflict marker"]
+    assert list(order.long_lines()) == ["title.md:4: 122 columns"]
+
+
+def test_this_tree_is_in_order():
+    assert order.faults() == []

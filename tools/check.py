@@ -25,6 +25,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import order
+
 ROOT = Path(__file__).resolve().parent.parent
 S = TypeVar("S")
 T = TypeVar("T")
@@ -158,8 +160,10 @@ def check_includes(root: Path = ROOT) -> None:
 
 
 def check_lint(_: argparse.Namespace) -> str:
-    """ruff, mypy, includes that point downwards, and the C sources without a warning from any compiler here."""
+    """ruff, mypy, includes and imports that point downwards, tidy files, and C without a warning from any compiler."""
     check_includes()
+    if wrong := order.faults():
+        raise Failed("\n".join(wrong))
     compilers = [compiler for compiler in PACKAGES if links(compiler)]
     commands = [[sys.executable, "-m", "ruff", "check", "."], [sys.executable, "-m", "mypy"]]
     commands += [[c, *WARNINGS, "-fsyntax-only", "-Icsrc", *map(str, c_files("csrc/*/*.c"))] for c in compilers]

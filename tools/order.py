@@ -1,0 +1,124 @@
+"""Rules for the tree that no linter knows: imports point downwards, no conflict markers, prose within 120 columns.
+
+    python tools/order.py          what is wrong, a line each; the exit code is 1 if anything is
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COLUMNS = 120
+# The rooms of pyunitok from the top down. What is in one line may import each other and whatever stands below, whether
+# at the top of a module, inside a function, or for types only.
+ROOMS = [
+    ["__main__"],
+    ["cli"],
+    ["ray", "datatrove"],
+    ["job"],
+    ["export", "compat"],
+    ["train"],
+    ["index"],
+    ["run"],
+    ["tokens"],
+    ["corpus"],
+    ["tokenizer", "batch", "sampling"],
+    ["vocab"],
+    ["disk"],
+    ["_ffi", "_ffi_search", "errors", "packed", "interrupts", "_lib"],
+]
+RANK = {name: len(ROOMS) - k for k, names in enumerate(ROOMS) for name in names}
+# (importer, imported): why it must be so.
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("vocab.convert", "tokenizer"): "convert() opens a model file of any format, which only Tokenizer.from_file can",
+}
+
+
+def public_names() -> dict[str, str]:
+    """The names of `pyunitok` itself and the modules that they come from: pyunitok/__init__.py imports them late."""
+    tree = ast.parse((ROOT / "pyunitok/__init__.py").read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_LAZY":
+            return dict(ast.literal_eval(node.value))
+    raise AssertionError("pyunitok/__init__.py has no _LAZY")
+
+
+def imports_of(path: Path, names: dict[str, str]) -> Iterator[tuple[int, str]]:
+    """(line, module within pyunitok) for everything of this package that a file imports or uses by `pyunitok.NAME`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, name.name[9:]) for name in node.names if name.name.startswith("pyunitok."))
+        elif isinstance(node, ast.ImportFrom) and node.module == "pyunitok":
+            yield from ((node.lineno, names.get(name.name, name.name)) for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pyunitok."):
+            yield node.lineno, str(node.module)[9:]
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pyunitok" and node.attr in names:
+            yield node.lineno, names[node.attr]
+
+
+def upward_imports() -> Iterator[str]:
+    names = public_names()
+    used = set()
+    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
+        room = path.relative_to(ROOT / "pyunitok").with_suffix("").parts[0]
+        if room == "__init__":
+            continue
+        where = path.relative_to(ROOT)
+        if room not in RANK:
+            yield f"{where}: tools/order.py does not know where {room} belongs"
+            continue
+        for line, module in imports_of(path, names):
+            target = module.split(".")[0]
+            importer = ".".join(path.relative_to(ROOT / "pyunitok").with_suffix("").parts)
+            if (importer, module) in EXCEPTIONS:
+                used.add((importer, module))
+            elif target in RANK and RANK[target] > RANK[room]:
+                yield f"{where}:{line}: {room} imports {module}, which is above it"
+    for pair in EXCEPTIONS.keys() - used:
+        yield f"tools/order.py: the exception {pair} is not needed any more"
+
+
+def tracked(*patterns: str) -> list[Path]:
+    """Files of the project: those that git knows, or all where there is no git (an sdist)."""
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=False)
+    found = [ROOT / name for name in listed.stdout.splitlines()]
+    if listed.returncode != 0:
+        found = [path for pattern in patterns or ("*",) for path in ROOT.rglob(pattern)]
+    return sorted(path for path in found if path.is_file() and not path.is_symlink())
+
+
+def conflict_markers() -> Iterator[str]:
+    marker = re.compile(r"^(<{7} |>{7} |={7}$|\|{7} )", re.M)
+    for path in tracked():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # no text
+        found = marker.search(text)
+        if found and ("<" * 7 in text or ">" * 7 in text):
+            yield f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}: a conflict marker"
+
+
+def long_lines() -> Iterator[str]:
+    """Prose beyond 120 columns; rows of tables may be longer, and tests/ has texts that are data."""
+    for path in tracked("*.md", "*.txt"):
+        if (path.is_relative_to(ROOT / "tests") and path.suffix == ".txt") or ROOT / "tests/golden" in path.parents:
+            continue
+        for k, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+            if len(line) > COLUMNS and not line.lstrip().startswith("|"):
+                yield f"{path.relative_to(ROOT)}:{k + 1}: {len(line)} columns"
+
+
+def faults() -> list[str]:
+    return [*upward_imports(), *conflict_markers(), *long_lines()]
+
+
+if __name__ == "__main__":
+    found = faults()
+    print("\n".join(found))
+    sys.exit(1 if found else 0)
