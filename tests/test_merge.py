@@ -127,10 +127,10 @@ def test_shards_that_are_no_run(toy, corpus):
     parts = [make(toy, corpus, "part", (k, 4)) for k in range(4)]
     ids = corpus / "ids"
     for wrong, message in [
-        ([0, 1, 3], "shards are missing of 4: 2"),
-        ([3], "shards are missing of 4: 0, 1, 2"),
+        ([0, 1, 3], "of 4 shards these are missing: 2"),
+        ([3], "of 4 shards these are missing: 0, 1, 2"),
         ([0, 1, 2, 2, 3], "part.2-of-4 and .*part.2-of-4 are both shard 2/4"),
-        ([0, 2, 1, 3], "part.2-of-4 is shard 2/4 and stands in place 1; give them in order"),
+        ([0, 2, 1, 3], "part.2-of-4 is shard 2/4, given in place 1; give the shards in order"),
     ]:
         with pytest.raises(OutputError, match=message):
             merge([parts[k] for k in wrong], ids)
@@ -161,7 +161,7 @@ def test_parts_that_do_not_fit(toy, corpus):
             merge([part, other], ids)
     with pytest.raises(OutputError, match="is to be read and to be overwritten"):
         merge([part, part], part, overwrite=True)
-    with pytest.raises(OutputError, match="no finished token file"):
+    with pytest.raises(OutputError, match="not a finished token file"):
         merge([part, corpus / "none"], ids)
     with pytest.raises(OutputError, match="no parts"):
         merge([], ids)
@@ -176,7 +176,7 @@ def test_damaged_parts(toy, corpus):
         path = corpus / f"part{suffix}"
         data = path.read_bytes()
         path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
-        with pytest.raises(OutputError, match=rf"part{suffix}: damaged: bytes 0 to {len(data)} have another XXH64"):
+        with pytest.raises(OutputError, match=rf"part{suffix}: damaged: the XXH64 of bytes 0 to {len(data)} differs"):
             merge([part, part], corpus / "ids")
         path.write_bytes(data[:-8])
         with pytest.raises(OutputError, match=rf"part{suffix} does not have the {len(data)} bytes of its manifest"):

@@ -16,7 +16,7 @@ from pyunitok.corpus import ranges as ranges_module
 from pyunitok.corpus import stream as stream_module
 from pyunitok.corpus.inputs import find
 from pyunitok.corpus.jsonl import JsonlReader
-from pyunitok.corpus.ranges import Range, frame_begins, open_range, plan_ranges, read_table, scan, sources_of
+from pyunitok.corpus.ranges import Range, frame_begins, open_range, plan_ranges, read_table, scan
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import InputError
 from pyunitok.run.plan import Plan
@@ -76,7 +76,6 @@ def test_a_file_that_cannot_be_divided(tmp_path):
     assert open_range(source, Range(), None) is source
     assert len(plan_ranges(source, b" ", 1)) == 3
     assert len(plan_ranges(source, b" ", 1 << 20)) == 1
-    assert sources_of([source] * 2, b" ", 1 << 20) == [(0, Range()), (1, Range())]
 
 
 def test_a_range_through_the_pipeline(tmp_path):
@@ -87,7 +86,7 @@ def test_a_range_through_the_pipeline(tmp_path):
     (tmp_path / "a.txt.zst").write_bytes(b"".join(frame(lines[k : k + 333]) for k in range(0, len(lines), 333)))
     (source,) = find([str(tmp_path / "a.txt.zst")])
     whole = joined(blocks_of(Plan([source], tmp_path / "ids", tokenizer, 300, b"\n")))
-    parts = [open_range(source, part, b"\n") for _, part in sources_of([source], b"\n", 150)]
+    parts = [open_range(source, part, b"\n") for part in plan_ranges(source, b"\n", 150)]
     assert len(parts) > 2
     assert (
         joined(blocks_of(Plan(parts, tmp_path / "ids", tokenizer, 300, b"\n", threads=2, block_bytes=100)))[:2]

@@ -26,6 +26,7 @@ import pyunitok.ray  # noqa: E402
 import pyunitok.run.cluster  # noqa: E402
 from pyunitok.cli import cli  # noqa: E402
 from pyunitok.errors import InputError, OutputError, UnitokError  # noqa: E402
+from pyunitok.run import cluster as cluster_module  # noqa: E402
 from pyunitok.run.parts import finished_parts, parts_folder  # noqa: E402
 from pyunitok.run.pipeline import tokenize  # noqa: E402
 
@@ -55,7 +56,7 @@ def connected(cluster):
 def test_the_bytes_of_one_machine(toy, corpus, connected, options):  # noqa: F811
     manifest = tokenize(plan_of(toy, corpus, "whole", **options))
     seen = []
-    made = pyunitok.ray.run(
+    made = cluster_module.run(
         plan_of(toy, corpus, "ids", **options), unit_bytes=1000, on_progress=lambda p: seen.append((p.bytes, p.tokens))
     )
     check_equal(corpus, toy)
@@ -74,14 +75,15 @@ def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811
             killed.append(node)
             connected.remove_node(node, allow_graceful=False)
 
-    pyunitok.ray.run(plan_of(toy, corpus, "ids"), unit_bytes=8000, on_progress=kill)
+    cluster_module.run(plan_of(toy, corpus, "ids"), unit_bytes=8000, on_progress=kill)
     check_equal(corpus, toy)
     assert killed
     connected.workers.append(connected.add_node(num_cpus=2))
 
 
 DRIVER = """
-import sys, ray, pyunitok.ray
+import sys, ray
+from pyunitok.run import cluster as cluster_module
 from pyunitok.corpus import inputs
 from pyunitok.run.plan import Plan
 from pyunitok.tokenizer import Tokenizer
@@ -90,7 +92,7 @@ address, corpus, unit = sys.argv[1:]
 toy = Tokenizer.from_pieces(PIECES, eod=300)
 from pathlib import Path
 plan = Plan(inputs.find([corpus + "/in"]), Path(corpus, "ids"), toy, 300, b"\\n\\n", threads=1)
-pyunitok.ray.run(plan, address=address, unit_bytes=int(unit), on_progress=lambda p: print(p.bytes, flush=True))
+cluster_module.run(plan, address=address, unit_bytes=int(unit), on_progress=lambda p: print(p.bytes, flush=True))
 """
 
 
@@ -102,7 +104,7 @@ def test_the_driver_is_killed(toy, corpus, cluster):  # noqa: F811
     for _ in range(5):
         assert driver.stdout.readline(), "it ended"
     with pytest.raises(OutputError, match=r"ids\.parts: another process is writing it"):
-        pyunitok.ray.run(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
+        cluster_module.run(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
     ray.shutdown()
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
@@ -110,12 +112,12 @@ def test_the_driver_is_killed(toy, corpus, cluster):  # noqa: F811
     there = {path: path.stat().st_mtime_ns for path in finished_parts(parts_folder(corpus / "ids"))}
     assert len(there) >= 5
     started = []
-    pyunitok.ray.run(
+    cluster_module.run(
         plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT, keep_parts=True, on_start=started.append
     )
     assert started[0].documents > 0
     assert {path: path.stat().st_mtime_ns for path in there} == there  # none was done again
-    pyunitok.ray.run(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
+    cluster_module.run(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
     ray.shutdown()
     check_equal(corpus, toy)
 
@@ -125,14 +127,14 @@ def test_errors_come_as_they_are(toy, corpus, connected):  # noqa: F811
     lines = json_lines(100).splitlines(keepends=True)
     path.write_bytes(frames(b"".join([*lines[:70], b"no\n", *lines[70:]]), 500))
     with pytest.raises(InputError, match=rf"^{path}: line 71: ") as found:
-        pyunitok.ray.run(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+        cluster_module.run(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
     assert type(found.value) is InputError
     with pytest.raises(OutputError, match=r"ids\.parts was begun by another command"):
-        pyunitok.ray.run(plan_of(toy, corpus, "ids", eod_id=None), unit_bytes=UNIT)
+        cluster_module.run(plan_of(toy, corpus, "ids", eod_id=None), unit_bytes=UNIT)
 
 
 def test_a_unit_that_kills_its_workers(connected, monkeypatch):
-    monkeypatch.setattr(pyunitok.ray, "RETRIES", 1)
+    monkeypatch.setattr(cluster_module, "RETRIES", 1)
     with pytest.raises(UnitokError, match="a unit was lost 2 times"):
         list(pyunitok.run.cluster.Cluster(1)(lambda _, item: os._exit(item), None, [1]))
 

@@ -102,7 +102,7 @@ def test_what_is_not_ours_is_not_replaced(corpus):
     with pytest.raises(OutputError, match="exists; --overwrite replaces it"):
         corpus()
     Unreliable().pipe("/bucket/ids.u16.json", b"{}")
-    with pytest.raises(OutputError, match=r"ids\.u16\.json: not a manifest"):
+    with pytest.raises(OutputError, match=r"ids\.u16\.json: not a valid manifest"):
         corpus()
     assert far()["/bucket/ids.u16"] == b"precious"
     corpus(overwrite=True)
@@ -194,7 +194,7 @@ def test_urls_that_cannot_be(tmp_path):
     Unreliable().pipe("/bucket/x/y", b"")
     with pytest.raises(OutputError, match="is a folder"):
         Spool("unreliable://bucket/x", tmp_path)._size("")
-    with pytest.raises(OutputError, match="must be local: fetch it"):
+    with pytest.raises(OutputError, match="must be local: download it"):
         pyunitok.open(URL)
 
 

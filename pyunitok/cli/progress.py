@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import Any
 
@@ -61,7 +62,7 @@ class Meter:
             )  # fmt: skip
         seconds = max(self._clock() - self._started, 1e-9)
         text = f"{self._what} {(progress.bytes - self._before) / seconds / 1e6:.0f} MB/s"
-        if progress.tokens and (self._bar.ncols or 0) >= WIDE_COLUMNS:
+        if progress.tokens and shutil.get_terminal_size().columns >= WIDE_COLUMNS:
             text += f", {progress.text_bytes / progress.tokens:.2f} bytes/token"
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(progress.compressed - self._bar.n)

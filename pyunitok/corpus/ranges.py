@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -307,12 +307,3 @@ def _open(source: Source, part: Range) -> ByteStream:
 def separator_of(source: Source, separator: bytes | None) -> bytes | None:
     """Between the documents of a source: of JSON lines a newline, of text what is given."""
     return b"\n" if source.format == "jsonl" else separator
-
-
-def sources_of(sources: Sequence[Source], separator: bytes | None, n_bytes: int) -> list[tuple[int, Range]]:
-    """All units of work of a run: the number of the source and the range of it, in the order of the output."""
-    return [
-        (number, part)
-        for number, source in enumerate(sources)
-        for part in plan_ranges(source, separator_of(source, separator), n_bytes)
-    ]

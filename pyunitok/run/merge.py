@@ -1,10 +1,10 @@
-"""merge(): finished token files, one after another, into one.
+"""merge(): finished token files joined into one.
 
     part 0   [ ids ][ ends ]  ─▶  OUT       [ ids of part 0 | ids of part 1 | … ]
     part 1   [ ids ][ ends ]  ─▶  OUT.ends  [ ends of part 0 | ends of part 1 + tokens of part 0 | … ]
 
-The parts' hashes are verified as they are read. What comes out of all shards of a run is what that run would have
-written undivided, to the byte.
+The parts' hashes are verified as they are read. All shards of a run give the bytes that the undivided run would have
+written.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def merge(
     overwrite: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Manifest, bool]:
-    """Join the parts in this order; the manifest of OUT, and whether it was there already.
+    """Join the parts in this order; returns the manifest of OUT, and whether it existed already.
 
-    OutputError, before anything is written, where a part is not finished, or they do not fit together: it names the
-    part and what differs. Of shards of one run all must be there, in order. OutputError also where a part's bytes are
-    not those of its hashes.
+    OutputError, before anything is written, if a part is not finished or the parts do not fit together: it names the
+    part and what differs. Of a run in shards, all shards must be given, in order. OutputError also if a part's bytes do
+    not match its hashes.
 
-    Memory: a few pieces of 4 MiB. An interrupted merge is done again; an interrupted commit is completed.
+    Memory: a few pieces of 4 MiB. An interrupted merge starts again; an interrupted commit is completed.
     """
     parts = open_parts(paths, out)
     merged = combined([part.manifest for part in parts])
@@ -94,14 +94,14 @@ def append(output: Output, parts: Sequence[Part], on_progress: Callable[[Progres
 
 
 def _open(path: Path, out: Path) -> Part:
-    """OutputError where it is no finished token file, or OUT itself."""
+    """OutputError if it is not a finished token file, or is OUT itself."""
     if path.exists() and out.exists() and path.samefile(out):
         raise OutputError(f"{path} is to be read and to be overwritten; name another output")
     if journal_path(path).exists():
-        raise OutputError(f"{path} is not finished; the command that was writing it goes on if it is run again")
+        raise OutputError(f"{path} is not finished; run the command that was writing it again, and it resumes")
     described = sidecars(path)[1]
     if not path.exists() or not described.exists():
-        raise OutputError(f"{path}: no finished token file; it and {described.name} must be there")
+        raise OutputError(f"{path}: not a finished token file; it and {described.name} must exist")
     part = Part(path, Manifest.read(described), metadata_path(path).exists())
     expected = {path: part.manifest.tokens * np.dtype(part.manifest.dtype).itemsize}
     expected[sidecars(path)[0]] = part.manifest.documents * 8
@@ -113,7 +113,7 @@ def _open(path: Path, out: Path) -> Part:
     return part
 
 
-# What parts must have in common, and how to call it.
+# What parts must have in common, by the name that messages use.
 _FIT: dict[str, Callable[[Part], Any]] = {
     "model sha256": lambda part: part.manifest.model.get("sha256"),
     "algorithm": lambda part: part.manifest.algorithm,
@@ -122,7 +122,7 @@ _FIT: dict[str, Callable[[Part], Any]] = {
     "metadata": lambda part: part.has_metadata,
     "number of shards": lambda part: part.manifest.shard and part.manifest.shard["count"],
 }
-# What shards must have in common besides.
+# What shards must also have in common.
 _FIT_SHARDS: dict[str, Callable[[Part], Any]] = {
     "options": lambda part: _whole_run(part.manifest),
     "inputs of all shards": lambda part: part.manifest.shard and part.manifest.shard["all_inputs"],
@@ -141,7 +141,7 @@ def _check_fit(first: Part, part: Part) -> None:
 
 
 def _check_shards(parts: Sequence[Part]) -> None:
-    """OutputError unless the parts are no shards, or all of a run's, in order."""
+    """OutputError unless the parts are all shards of a run, in order, or no shards at all."""
     if parts[0].manifest.shard is None:
         return
     count, seen = parts[0].manifest.shard["count"], dict[int, Part]()
@@ -154,14 +154,14 @@ def _check_shards(parts: Sequence[Part]) -> None:
     missing = [str(index) for index in range(count) if index not in seen]
     if missing:
         more = f" and {len(missing) - 9} more" if len(missing) > 9 else ""
-        raise OutputError(f"shards are missing of {count}: {', '.join(missing[:9])}{more}")
+        raise OutputError(f"of {count} shards these are missing: {', '.join(missing[:9])}{more}")
     for place, (index, part) in enumerate(seen.items()):
         if index != place:
-            raise OutputError(f"{part.path} is shard {index}/{count} and stands in place {place}; give them in order")
+            raise OutputError(f"{part.path} is shard {index}/{count}, given in place {place}; give the shards in order")
 
 
 def _whole_run(manifest: Manifest) -> dict[str, Any] | None:
-    """The options of the undivided run, of a shard's manifest."""
+    """The options of the undivided run, from a shard's manifest."""
     options = dict(manifest.run or {})
     for name in SHARD_OPTIONS:
         options.pop(name, None)
@@ -169,7 +169,7 @@ def _whole_run(manifest: Manifest) -> dict[str, Any] | None:
 
 
 def combined(manifests: Sequence[Manifest]) -> Manifest:
-    """The manifest of all, without hashes."""
+    """The manifest of the joined file, without hashes."""
     first = manifests[0]
     return Manifest.of(
         _records(manifests),
@@ -183,7 +183,7 @@ def combined(manifests: Sequence[Manifest]) -> Manifest:
 
 
 def _records(manifests: Sequence[Manifest]) -> list[InputRecord]:
-    """Of all inputs; ranges of one file are one again."""
+    """The records of all inputs; ranges of one file become one record again."""
     records: list[InputRecord] = []
     for manifest in manifests:
         part = (manifest.shard or {}).get("range")
@@ -195,7 +195,7 @@ def _records(manifests: Sequence[Manifest]) -> list[InputRecord]:
 
 
 def _joined(begin: InputRecord, rest: InputRecord) -> InputRecord:
-    """The record of a file's beginning and of the range behind it, which may hold nothing and tell nothing then."""
+    """One record from that of a file's beginning and that of the range behind it, which may be empty."""
     added: dict[str, Any] = {
         "size_bytes": (begin.size_bytes or 0) + (rest.size_bytes or 0),
         "bytes": begin.bytes + rest.bytes,
@@ -220,7 +220,7 @@ def _identity(part: Part) -> InputFile:
 
 
 def _differences(there: Manifest, merged: Manifest) -> list[str]:
-    """What a finished OUT has otherwise than these parts would give."""
+    """How a finished OUT differs from what these parts would give."""
     names = ("model", "eod", "dtype", "algorithm", "tokens", "documents", "bytes", "run")
     differ = [f"{name}: {getattr(there, name)} there, {getattr(merged, name)} here" for name in names
               if getattr(there, name) != getattr(merged, name)]  # fmt: skip
@@ -251,7 +251,7 @@ def _append(output: Output, part: Part, progress: Progress, on_progress: Callabl
 
 
 def _append_sidecars(output: Output, parts: Sequence[Part]) -> None:
-    """The metadata and the lists of what was left out, where the parts have them."""
+    """The metadata and the lists of what was left out, if the parts have them."""
     for part in parts:
         if errors_path(part.path).exists():
             output.files[ERRORS_SUFFIX].write(memoryview(errors_path(part.path).read_bytes()))
@@ -263,7 +263,7 @@ def _append_sidecars(output: Output, parts: Sequence[Part]) -> None:
 
 
 def _pieces(path: Path, digests: list[str]) -> Iterator[memoryview]:
-    """A file's bytes, in one buffer that is used again. OutputError as soon as a chunk is not what its hash says."""
+    """A file's bytes, in one buffer that is reused. OutputError as soon as a chunk does not match its hash."""
     buffer = memoryview(bytearray(PIECE_BYTES))
     hashed, n_checked = ChunkHash(), 0
 
@@ -271,7 +271,7 @@ def _pieces(path: Path, digests: list[str]) -> Iterator[memoryview]:
         for k in range(n_checked, max(len(found), n_checked)):
             if found[k : k + 1] != digests[k : k + 1]:
                 begin, end = k * HASH_CHUNK_BYTES, min((k + 1) * HASH_CHUNK_BYTES, hashed.n_bytes)
-                raise OutputError(f"{path}: damaged: bytes {begin} to {end} have another XXH64; make it again")
+                raise OutputError(f"{path}: damaged: the XXH64 of bytes {begin} to {end} differs; make the part again")
         return len(found)
 
     with path.open("rb", buffering=0) as file:

@@ -1,13 +1,13 @@
-"""Output: OUT and the files beside it while they grow; checkpoints, the commit that names them, going on from both.
+"""Output: OUT and the files beside it while they grow; checkpoints, the commit that names them, resuming from both.
 
     new ──▶ growing ──▶ whole ──▶ committed          on the disk:  OUT.partial, OUT.ends.partial    growing
              │   ▲        │  ▲                                     … and OUT.journal.partial        + checkpoint
              ▼   │        ▼  │                                     OUT.ends, OUT.json, OUT          committed
-           killed: goes on from the journal
+           killed: resumes from the journal
 
-A checkpoint puts data on the disk first and then says so in the journal. The commit says in the journal that all is
-whole, with the manifest, and then gives the names: the files beside OUT, OUT.json, and OUT last. Each step may be done
-twice, so a run that finds such a journal does what is left.
+A checkpoint writes data to the disk first and then records that in the journal. The commit records in the journal that
+all files are complete, with the manifest, and then renames them: the files beside OUT, OUT.json, and OUT last. Each
+step can be repeated, so a run that finds such a journal finishes the commit.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-# A killed run does at most one interval again. An interval costs an fsync or two and a small file, a few ms.
+# A killed run repeats at most one interval of work. A checkpoint costs an fsync or two and a small file, a few ms.
 CHECKPOINT_BYTES = 1 << 30  # of text
 CHECKPOINT_SECONDS = 30.0
-# Where a checkpoint takes long (a slow disk, a million inputs), the next one waits so many times as long: 2 %.
+# Where a checkpoint is slow (a slow disk, a million inputs), the next one waits this many times as long: 2 % overhead.
 CHECKPOINT_SHARE = 50
 
 Clock = Callable[[], float]
@@ -72,11 +72,11 @@ def own_files(out: Path) -> OwnFiles:
 def find(
     out: Path, run: Identity, *, overwrite: bool = False, differences: Callable[[Manifest], list[str]] | None = None
 ) -> Journal | Manifest | None:
-    """What is there of this very run: its journal, the manifest of its finished OUT, or nothing. Writes nothing.
+    """What exists of this very run: its journal, the manifest of its finished OUT, or nothing. Writes nothing.
 
-    differences  what a finished OUT has otherwise than this run's would; by default what the runs have
+    differences  how a finished OUT differs from what this run would write; by default, how the runs differ
 
-    OutputError where there is anything else that must not be replaced; it says what differs.
+    OutputError if anything else is there that must not be replaced; it says what differs.
     """
     for target in own_files(out).finished:
         check_target(target, overwrite=True)
@@ -104,7 +104,7 @@ def _refuse(differences: list[str], what: str) -> None:
 
 
 def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> Manifest:
-    """The manifest of OUT, which is there and whole and was made by this very run; else OutputError."""
+    """The manifest of OUT, if it is complete and was made by this very run; else OutputError."""
     ends, described = sidecars(out)
     if not described.exists():
         raise OutputError(f"{out} exists; --overwrite replaces it")
@@ -115,17 +115,18 @@ def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> 
         if not path.exists() or path.stat().st_size != n_bytes:
             raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest; --overwrite starts again")
     if manifest.run and manifest.run.get("metadata") and not _named(out, METADATA_SUFFIX).exists():
-        raise OutputError(f"{_named(out, METADATA_SUFFIX)} is gone; --overwrite starts again")
+        raise OutputError(f"{_named(out, METADATA_SUFFIX)} is missing; --overwrite starts again")
     return manifest
 
 
 class Output:
-    """The files of one run, locked against all others. A context: leaving it closes the files and keeps what is there.
+    """The files of one run, locked against all others. A context manager: it closes the files, and keeps them if a
+    later run can resume from them.
 
     ids, ends   OutFile
-    finished    the manifest, where this very run was finished before; there is nothing to do then
-    progress    what the last checkpoint of this very run said, where there is one
-    safe_bytes  of text, that the last checkpoint accounts for
+    finished    the manifest, if this very run was finished before; then there is nothing to do
+    progress    what the last checkpoint of this very run recorded, if there is one
+    safe_bytes  of text, covered by the last checkpoint
     is_stale    the input that was being read at the last checkpoint has changed since
     """
 
@@ -134,7 +135,7 @@ class Output:
         differences: Callable[[Manifest], list[str]] | None = None, clock: Clock = time.monotonic,
         verify: bool = False,
     ) -> None:  # fmt: skip
-        """Take the lock, and go on with what find() finds; OutputError from there, or where nothing can be written.
+        """Take the lock, and resume from what find() finds; OutputError from there, or if the files cannot be written.
 
         extra   which of EXTRA the run writes; one that stays empty gets no name
         verify  where a run is resumed, compare all that it has written with its hashes; else only the last chunks
@@ -180,7 +181,7 @@ class Output:
 
     def _start(self, found: Journal | Manifest | None) -> None:
         if self._overwrite:
-            journal_path(self.out).unlink(missing_ok=True)  # before anything it speaks of changes
+            journal_path(self.out).unlink(missing_ok=True)  # before anything it describes changes
             sync_folder(self.out.parent)
         if isinstance(found, Manifest):
             self.finished = found
@@ -204,13 +205,13 @@ class Output:
                 self.files[suffix].verify(states[suffix])
 
     def _complete(self, journal: Journal) -> None:
-        """Do what is left of a commit."""
+        """Finish a commit."""
         assert journal.manifest is not None
         for suffix, state in journal.files.items():
             found = [path for path in (self.partial(suffix), _named(self.out, suffix)) if path.exists()]
             if not found or found[0].stat().st_size != state.n_bytes:
                 raise OutputError(
-                    f"{self.partial(suffix)} was whole, with {state.n_bytes} bytes, and is not any more; "
+                    f"{self.partial(suffix)} was complete, with {state.n_bytes} bytes, and no longer is; "
                     "--overwrite starts again"
                 )
         self._name(list(journal.files), journal.manifest)
@@ -222,7 +223,7 @@ class Output:
     # --------------------------------------------------------------------------------------------- checkpoints
 
     def is_due(self, n_bytes: int) -> bool:
-        """Whether it is time for a checkpoint, n_bytes of text behind us."""
+        """Whether it is time for a checkpoint, after n_bytes of text."""
         if self._syncing is not None and not self._syncing.done():
             return False
         seconds = self._clock() - self._last
@@ -230,11 +231,11 @@ class Output:
         return enough and seconds >= CHECKPOINT_SHARE * self._took
 
     def checkpoint(self, progress: dict[str, Any], *, wait: bool = False) -> None:
-        """Make safe what was written so far; unless told to wait, another thread waits for the disk.
+        """Make safe what was written so far; unless `wait` is set, another thread waits for the disk.
 
-        progress["bytes"] is how much text is behind us; the rest is the caller's own.
+        progress["bytes"] is how much text is done; the rest is the caller's own.
 
-        OutputError if this checkpoint fails or, without waiting, if the one before it did.
+        OutputError if this checkpoint fails or, without waiting, if the previous one did.
         """
         from concurrent.futures import ThreadPoolExecutor
 
@@ -265,7 +266,7 @@ class Output:
         self._took = self._clock() - began
 
     def _wait(self) -> None:
-        """Until the checkpoint under way is done; raises what it raised."""
+        """Wait for the checkpoint in progress; raises what it raised."""
         if self._syncing is not None:
             self._syncing.result()
             self._syncing = None
@@ -273,19 +274,19 @@ class Output:
     # --------------------------------------------------------------------------------------------- the commit
 
     def commit(self, manifest: Manifest) -> None:
-        """Give everything its name; fills in manifest.hash."""
+        """Give every file its name; fills in manifest.hash."""
         self._wait()
         digests = {suffix: file.finish() for suffix, file in self.files.items()}
         manifest.hash = {"algorithm": "xxh64", "chunk_bytes": HASH_CHUNK_BYTES}
         manifest.hash |= {"tokens": digests[""], "ends": digests[".ends"]}
-        # An extra file that stayed empty is not to be there.
+        # An extra file that stayed empty does not appear.
         states = {k: Hashed(file.n_bytes) for k, file in self.files.items() if file.n_bytes or k not in EXTRA}
         text = manifest.to_json().decode()
         Journal(self._run, self._overwrite, states, {}, text).write(journal_path(self.out), self._run_json)
         self._name(list(states), text)
 
     def _name(self, suffixes: list[str], manifest: str) -> None:
-        """The commit's renames, all or those that are left; OUT is whole as soon as it is there."""
+        """The commit's renames, or those that remain; OUT appears last, so it is complete when it is there."""
         partial = self.partial("")
         if partial.exists() and self.out.exists():
             self.out.unlink()  # an older OUT must never stand beside new files
@@ -304,7 +305,7 @@ class Output:
         journal_path(self.out).unlink()
 
     def close(self) -> None:
-        """Close the files and let go of the lock; what is there stays."""
+        """Close the files and release the lock."""
         if self._pool is not None:
             self._pool.shutdown()
         for file in self.files.values():

@@ -1,13 +1,13 @@
-"""A run that is done in parts, by many machines: what is planned, which parts are there, and their joining at the end.
+"""A run in parts, on many machines: the plan, the parts that exist, and joining them at the end.
 
     OUT.parts/plan.json                 which run this is, and its units (units.py)
     OUT.parts/0/OUT.0-of-5              a finished part; OUT.0-of-5.ends, .json … beside it
-    OUT.parts/attempts/                 what is being written; worth nothing when nobody writes it any more
+    OUT.parts/attempts/                 parts being written; worthless once their worker is gone
 
-         plan ──▶ parts, by whoever ──▶ merge ──▶ OUT, OUT.ends, OUT.json …; OUT.parts is removed
+         plan ──▶ parts, on any machine ──▶ merge ──▶ OUT, OUT.ends, OUT.json …; OUT.parts is removed
 
-The driver reads names, sizes and counts, and the parts when it joins them. It may be killed at any time: the next one
-finds the plan and the parts.
+The driver reads names, sizes and counts, and the parts when it joins them. It may be killed at any time: the next
+driver finds the plan and the parts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from pyunitok.run.units import (
 from pyunitok.tokens.manifest import Manifest
 from pyunitok.tokens.metadata import ERRORS_SUFFIX
 
-LOOKING_THREADS = 16  # for parts that are there, on file systems that answer slowly
+LOOKING_THREADS = 16  # to look for existing parts on file systems that answer slowly
 
 
 def parts_folder(out: Path) -> Path:
@@ -51,7 +51,7 @@ def parts_folder(out: Path) -> Path:
 
 
 def files_of_parts(out: Path) -> list[Path]:
-    """All that lies in OUT.parts: no inputs, wherever OUT is."""
+    """Everything in OUT.parts: never inputs, wherever OUT is."""
     return [path for path in parts_folder(out).rglob("*") if path.is_file()]
 
 
@@ -76,7 +76,7 @@ class Planned:
 
     @classmethod
     def read(cls, folder: Path) -> Planned | None:
-        """None where there is none; OutputError where it is damaged."""
+        """None if there is none; OutputError if it is damaged."""
         try:
             values = json.loads((folder / "plan.json").read_bytes())
             run = Identity.from_json(values)
@@ -84,8 +84,8 @@ class Planned:
             return cls(run, values["replaces"], units)
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError) as error:
-            raise OutputError(f"{folder / 'plan.json'}: damaged; --overwrite starts again") from error
+        except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
+            raise OutputError(f"{folder / 'plan.json'}: damaged ({error}); --overwrite starts again") from error
 
 
 def tokenize_in_parts(
@@ -96,12 +96,12 @@ def tokenize_in_parts(
 ) -> Manifest:  # fmt: skip
     """Like pipeline.tokenize, with units done by `each`, and plan.threads threads for each of them.
 
-    unit_bytes  see units.plan_units; None: by the sizes of the inputs
-    keep_parts  leave the parts as they are, each a token file; the manifest has no hashes then
+    unit_bytes  see units.plan_units; None: chosen by the sizes of the inputs
+    keep_parts  leave the parts as they are, each a token file; the manifest then has no hashes
     on_merge    called as the parts are joined
 
-    InputError also where an input is a pipe. OutputError also where OUT.parts is another run's, or another driver is at
-    work there.
+    InputError also if an input is a pipe. OutputError also if OUT.parts belongs to another run, or another driver is
+    working there.
     """
     _check(plan)
     plan = replace(plan, out=plan.out.absolute(), model=plan.model or describe_model(plan.tokenizer))
@@ -123,12 +123,12 @@ def tokenize_in_parts(
             _remove(folder)
         return finished
     finally:
-        shutil.rmtree(folder / "attempts", ignore_errors=True)  # whatever is still there, nobody waits for it
+        shutil.rmtree(folder / "attempts", ignore_errors=True)  # whatever is left there, nobody waits for it
         lock.release()
 
 
 def _check(plan: Plan) -> None:
-    """What can be said before anything is written."""
+    """What can be checked before anything is written."""
     plan.check()
     if plan.shard:
         raise OutputError("a shard of a run is not divided again; give the whole run")
@@ -138,20 +138,20 @@ def _check(plan: Plan) -> None:
 
 
 def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
-    """The manifest if this very run is finished; OutputError where something else is there."""
+    """The manifest if this very run is finished; OutputError if something else is there."""
     found = find(out, run, overwrite=replaces)
     if found is None or isinstance(found, Manifest):
         return found
     if found.manifest is None:
         raise OutputError(
-            f"{out} was begun on one machine; the same command without --ray goes on, --overwrite starts again"
+            f"{out} was begun on one machine; the same command without --ray resumes, --overwrite starts again"
         )
     with Output(out, run) as output:  # a commit that was killed: does the rest
         return output.finished
 
 
 def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int, each: Each) -> Planned:
-    """What is planned there, or planned now. OutputError where another run is under way."""
+    """The plan that exists, or a new one. OutputError if another run is in progress."""
     run = plan.identity()
     run = Identity(run.options | {"unit": unit_bytes}, run.inputs)
     if planned is not None:
@@ -166,7 +166,7 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int,
             _remove(folder)
             folder.mkdir()
         except OSError as error:
-            raise OutputError(f"{folder}: cannot be made: {error.strerror}") from error
+            raise OutputError(f"{folder}: cannot be created: {error.strerror}") from error
         planned = Planned(run, plan.overwrite, units)
         planned.write(folder)
     (folder / "attempts").mkdir(exist_ok=True)
@@ -174,7 +174,7 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int,
 
 
 def _remove(folder: Path) -> None:
-    """OUT.parts and all in it, the plan first: without it the rest means nothing."""
+    """Remove OUT.parts, the plan first: without it the rest is meaningless."""
     (folder / "plan.json").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -183,7 +183,7 @@ def _make_parts(
     work: Work, sources: Sequence[Source], units: Sequence[Unit], each: Each,
     on_progress: Callable[[Progress], None] | None, on_start: Callable[[Start], None],
 ) -> None:  # fmt: skip
-    """All parts that are not there."""
+    """Make all parts that do not exist yet."""
     progress = Progress(compressed_total=total_bytes(sources))
     items = [(unit, sources[unit.first : unit.end]) for unit in units]
     with ThreadPoolExecutor(LOOKING_THREADS) as pool:

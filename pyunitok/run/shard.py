@@ -1,7 +1,7 @@
-"""Shards: a run divided into n contiguous ranges of its inputs, for as many machines or jobs; merge.py joins them.
+"""Shards: a run divided into n contiguous ranges of its inputs, one for each machine or job; merge.py joins them.
 
     inputs     [ a | b | c | d | e | f ]      in reading order; widths are sizes
-    shards     [   0   |   1   |   2   ]      an input belongs to the shard that its middle lies in
+    shards     [   0   |   1   |   2   ]      an input belongs to the shard where its middle lies; some may be empty
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Shard:
 
     index        from 0
     first_input  the number, in the whole run, of this part's first input
-    all_inputs   XXH64 of the paths and sizes of all the run's inputs: shards with others do not fit together
-    range        where this part's only input is a range of its file: the bytes at which it begins and ends
+    all_inputs   XXH64 of the paths and sizes of all the run's inputs: shards where it differs do not fit together
+    range        if this part's only input is a range of its file: the bytes where it begins and ends
     """
 
     index: int
@@ -41,7 +41,7 @@ class Shard:
         return f"{self.index}/{self.count}"
 
     def options(self) -> dict[str, str]:
-        """What tells this part of a run from others, and from all of it."""
+        """What distinguishes this part of a run from the others, and from the whole run."""
         return dict(zip(SHARD_OPTIONS, (str(self), self.all_inputs), strict=True))
 
     def to_json(self) -> dict[str, Any]:
@@ -49,9 +49,10 @@ class Shard:
 
 
 def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source], Shard]:
-    """The inputs of shard `index` of `count`, perhaps none; the same wherever the inputs have the same names and sizes.
+    """The inputs of shard `index` of `count`, perhaps none; the same on every machine where the inputs have the same
+    names and sizes.
 
-    InputError where an input's size is unknown, as of a pipe.
+    InputError if an input's size is unknown, as of a pipe.
     """
     sizes = []
     for source in sources:
@@ -81,5 +82,5 @@ def shard_name(out: str, index: int, count: int) -> Path:
 
 
 def shard_suffix(index: int, count: int) -> str:
-    """.i-of-n, behind OUT; with zeros so that names sort as the shards do."""
+    """.i-of-n, appended to OUT; padded with zeros so that names sort as the shards do."""
     return f".{index:0{len(str(count - 1))}}-of-{count}"

@@ -1,10 +1,10 @@
-"""Units: a run divided into pieces of work that any machine can do, each of which writes one part of the output.
+"""Units: a run divided into pieces of work for any machine; each writes one part of the output.
 
     inputs   [ a.jsonl.zst, large           | b | c | d, small | e.parquet ]
     units    [ frames 0-9 | 10-19 | 20-29   |   b c d          | e         ]    0, 1, 2, 3, 4: the order of the output
 
-A unit is a range of a file (corpus/ranges.py), a whole file, or some small files one after another. Its part is a token
-file, and at the same time a shard of the run (shard.py), so merge.py joins all of them and sees that none is missing.
+A unit is a range of a file (corpus/ranges.py), a whole file, or several small files. Its part is a token file, and also
+a shard of the run (shard.py), so merge.py can join the parts and check that none is missing.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from pyunitok.run.plan import Plan
 from pyunitok.run.shard import Shard, shard_suffix
 from pyunitok.tokens.manifest import Manifest
 
-# By default there are some 4,096 units, but none smaller or larger than is good for starting it and doing it again.
+# By default there are about 4,096 units, but none so small that its start dominates, or so large that a repeat hurts.
 N_UNITS = 4096
 MIN_UNIT_BYTES, MAX_UNIT_BYTES = 64 << 20, 4 << 30
-FOLDER_PARTS = 1000  # in one folder: file systems do not like a million names
+FOLDER_PARTS = 1000  # in one folder: file systems are slow with a million names
 
 WHOLE = Range()
 
@@ -54,8 +54,8 @@ Result = TypeVar("Result")
 
 
 class Each(Protocol):
-    """Whoever does many things: function(shared, item) for each item, anywhere and in any order; yields the number of
-    an item and its result as they are done. Raises what one of them raised."""
+    """Calls function(shared, item) for each item, on any machine and in any order; yields each item's number and result
+    as it is done. Raises what a call raised."""
 
     def __call__(
         self, function: Callable[[Any, Item], Result], shared: Any, items: Sequence[Item]
@@ -63,7 +63,7 @@ class Each(Protocol):
 
 
 def each(function: Callable[[Any, Item], Result], shared: Any, items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
-    """An Each: here, one after another."""
+    """An Each: in this process, one item after another."""
     for number, item in enumerate(items):
         yield number, function(shared, item)
 
@@ -93,16 +93,16 @@ class Unit:
 
 
 def default_unit_bytes(sources: Sequence[Source]) -> int:
-    """Of the inputs as they lie there: depends on nothing but their sizes."""
+    """In bytes of the files themselves; depends on their sizes alone."""
     total = sum(source.size_bytes or 0 for source in sources)
     return max(MIN_UNIT_BYTES, min(MAX_UNIT_BYTES, total // N_UNITS))
 
 
 def plan_units(plan: Plan, n_bytes: int, each: Each = each) -> list[Unit]:
-    """All units of a run, of about n_bytes of the inputs as they lie there.
+    """All units of a run, each of about n_bytes of the files themselves.
 
-    Looks for the frames of large files; where lines are to be named (metadata, skipped lines), reads those files once
-    to count them. InputError. A sample counts documents from the beginning of each input: its files are not divided.
+    Finds the frames of large files; where line numbers are needed (metadata, skipped lines), reads those files once to
+    count lines. InputError. Sampling counts documents from the beginning of each input, so files are not divided then.
     """
     divided = {} if plan.sample else _ranges(plan, n_bytes, each)
     units: list[Unit] = []
@@ -123,7 +123,7 @@ def plan_units(plan: Plan, n_bytes: int, each: Each = each) -> list[Unit]:
 
 
 def _ranges(plan: Plan, n_bytes: int, each: Each) -> dict[int, list[tuple[Range, Position]]]:
-    """Of the sources that are divided: their ranges, and where each starts."""
+    """The ranges of each source that is divided, and where each range starts."""
     large = [number for number, source in enumerate(plan.sources) if (source.size_bytes or 0) > n_bytes]
     items = [(plan.sources[number], separator_of(plan.sources[number], plan.separator), n_bytes) for number in large]
     parts = {large[k]: found for k, found in each(_plan_ranges, str(Path.cwd()), items) if len(found) > 1}
@@ -161,7 +161,7 @@ class Work:
     """What all units of a run have in common.
 
     plan        without its sources
-    folder      for the parts; all machines see it
+    folder      for the parts; all machines must see it
     n_units     of the run
     all_inputs  see Shard
     cwd         what relative paths are relative to
@@ -181,7 +181,7 @@ class Work:
         return cls(replace(plan, sources=()), folder, len(units), digest, str(Path.cwd()))
 
     def path_of(self, index: int) -> Path:
-        """Where a unit's part lies."""
+        """The path of a unit's part."""
         n_digits = len(str((self.n_units - 1) // FOLDER_PARTS))
         name = self.plan.out.name + shard_suffix(index, self.n_units)
         return self.folder / f"{index // FOLDER_PARTS:0{n_digits}}" / name
@@ -189,7 +189,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Counts:
-    """What there is in a finished part; compressed: bytes of the inputs as they lie there."""
+    """What a finished part holds; compressed: bytes of the files themselves."""
 
     bytes: int
     text_bytes: int
@@ -199,7 +199,7 @@ class Counts:
 
 
 def find_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts | None:
-    """Of the unit's part, if it is finished. OutputError where another run's lies there."""
+    """The counts of the unit's part, if it is finished. OutputError if the part is another run's."""
     unit, sources = item
     path = work.path_of(unit.index)
     if not path.exists():
@@ -211,10 +211,10 @@ def find_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts | None:
 
 
 def make_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts:
-    """Do a unit: its part is there afterwards, whole. Whoever else does the same at the same time writes the same.
+    """Make a unit's part. Several workers may make the same part at once: they write the same bytes.
 
-    It is written under a name of its own and gets the part's name when it is complete: so it does not matter whether
-    somebody who was given up for lost is still at it. InputError and OutputError as from pipeline.tokenize.
+    It is written under a unique name and renamed when complete, so a worker that was given up for lost does no harm if
+    it is still running. InputError and OutputError as from pipeline.tokenize.
     """
     unit, sources = item
     found = find_part(work, item)
@@ -228,7 +228,7 @@ def make_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts:
         path.parent.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"{attempt}: cannot be made on {socket.gethostname()}: {error.strerror}; all machines must see the folder"
+            f"{attempt}: cannot be created on {socket.gethostname()}: {error.strerror}; all machines must see it"
         ) from error
     try:
         manifest = _tokenize(work, unit, sources, attempt / path.name)
@@ -244,7 +244,7 @@ def _tokenize(work: Work, unit: Unit, sources: Sequence[Source], out: Path) -> M
     except InputError:
         if unit.before != UNCOUNTED:
             raise
-    # Once more, to say which line of the file it is.
+    # Again, to find out which line of the file it is.
     before = counted(sources[0], Range(0, unit.part.begin), separator_of(sources[0], work.plan.separator))
     unit = replace(unit, before=followed_by(BEGINNING, before))
     return tokenize(replace(_plan_of(work, unit, _opened(work, unit, sources)), out=out, overwrite=True))
@@ -261,7 +261,7 @@ def _plan_of(work: Work, unit: Unit, sources: Sequence[Source]) -> Plan:
 
 
 def _stand_in(cwd: str, sources: Sequence[Source]) -> None:
-    """Relative paths mean what they meant where the command was given."""
+    """Make relative paths mean what they meant where the command was run."""
     if any(not (remote.is_url(source.path) or Path(source.path).is_absolute()) for source in sources):
         try:
             os.chdir(cwd)
@@ -272,7 +272,7 @@ def _stand_in(cwd: str, sources: Sequence[Source]) -> None:
 
 
 def _hand_over(made: Path, path: Path) -> None:
-    """Give finished files their names, the token file last."""
+    """Rename the finished files, the token file last."""
     for file in own_files(made).finished[::-1]:
         if file.exists():
             file.replace(path.with_name(path.name + file.name.removeprefix(made.name)))

@@ -1,10 +1,9 @@
-"""Outputs behind URLs: a token file is made in a spool folder here, and uploaded as a whole when it is complete.
+"""Outputs behind URLs: a token file is made in a local spool folder, and uploaded when it is complete.
 
-    spool: grows, is interrupted, goes on, is whole ──▶ OUT.ends and others, OUT.json, OUT last ──▶ spool removed
+    spool: grows, is interrupted, resumes, is complete ──▶ OUT.ends and others, OUT.json, OUT last ──▶ spool removed
 
-Stores know no appending, so what is uploaded at once, a token file or with --shard a part of one, is the unit of
-resume there. Until all of it has arrived the spool stays, and the same command goes on where it was: with the work, or
-with the upload alone.
+Object stores cannot append, so a file is uploaded as a whole: a token file, or with --shard a part of one. The spool
+stays until all of it has arrived, and the same command resumes: the work, or the upload alone.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ from pyunitok.run.plan import Plan, Progress, Start
 from pyunitok.run.tally import Tally
 from pyunitok.tokens.manifest import Manifest, sidecars
 
-# Here a file appears when it is complete. Elsewhere it gets its name then.
+# In these stores a file appears when it is complete. Elsewhere it is uploaded under another name and then renamed.
 STORES = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "oci", "hf", "memory"}
 REPLACES = "replaces"  # a file in the spool folder: the run was begun with --overwrite
 
 
 class Spool:
-    """The place here of a token file that belongs behind a URL.
+    """Where a token file that belongs behind a URL is made.
 
-    out     the path here
-    folder  its own folder, the same one for the same URL; in `parent`, by default in the system's temporary folder
+    out     its local path
+    folder  a folder of its own, always the same for a URL; in `parent`, by default in the system's temporary folder
     """
 
     def __init__(self, url: str, parent: Path | None = None) -> None:
-        """InputError where nothing knows such URLs. Nothing is made yet."""
+        """InputError if such URLs are not supported. Creates nothing."""
         name = url.rstrip("/").rpartition("/")[2]
         if url.endswith("/") or not name:
             raise OutputError(f"{url} is a folder; name a file in it")
@@ -54,11 +53,11 @@ class Spool:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the folder, and keep other processes from using it. OutputError where that cannot be."""
+        """Create the folder, and keep other processes from using it. OutputError if that fails."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{self.folder}: cannot be made: {error.strerror}") from error
+            raise OutputError(f"{self.folder}: cannot be created: {error.strerror}") from error
         lock = OutputLock(self.folder)
         try:
             yield
@@ -68,9 +67,9 @@ class Spool:
             lock.release()
 
     def begin(self, run: Identity, *, overwrite: bool) -> Manifest | None:
-        """What the URL holds if this very run is finished there; None where there is work to do.
+        """The manifest behind the URL if this very run is finished there; None if there is work to do.
 
-        OutputError where it holds something else, unless that is to be replaced.
+        OutputError if something else is there, unless it is to be replaced.
         """
         if overwrite:
             (self.folder / REPLACES).touch()
@@ -94,9 +93,9 @@ class Spool:
         return manifest
 
     def upload(self, on_file: Callable[[str, int], None] | None = None) -> None:
-        """Put the finished files behind the URL, OUT last, and remove the folder. on_file(url, bytes) before each.
+        """Upload the finished files, OUT last, and remove the folder. on_file(url, bytes) is called before each.
 
-        OutputError after remote.ATTEMPTS at one of them; nothing here is lost then.
+        OutputError after remote.ATTEMPTS at one of them; the local files are kept then.
         """
         try:
             if self._size("") is not None:  # an older OUT must never stand beside new files
@@ -108,13 +107,13 @@ class Spool:
                     on_file(self.url + suffix, n_bytes)
                 self._put(path, self._path + suffix)
                 if self._size(suffix) != n_bytes:
-                    raise OutputError(f"{self.url}{suffix} is not there with its {n_bytes} bytes")
+                    raise OutputError(f"{self.url}{suffix} does not have its {n_bytes} bytes after the upload")
         except OutputError as error:
             raise OutputError(f"{error}; {self.advice()}") from error
         self.remove()
 
     def advice(self) -> str:
-        """How to go on with an upload that was interrupted."""
+        """How to resume an upload that was interrupted."""
         but = " without --overwrite" if (self.folder / REPLACES).exists() else ""
         return f"the finished files are in {self.folder}: the same command{but} uploads them and does nothing else"
 
@@ -127,7 +126,7 @@ class Spool:
         return [*sorted(path for path in others if path.suffix != ".partial"), *last]
 
     def _size(self, suffix: str) -> int | None:
-        """Of the file behind URL + suffix; None where there is none."""
+        """The size of the file at URL + suffix; None if there is none."""
 
         def ask() -> Any:
             self._fs.invalidate_cache()
@@ -142,11 +141,11 @@ class Spool:
         return None if info is None else int(info["size"])
 
     def _try_writing(self) -> None:
-        """OutputError if the URL cannot be written: now, and not after days of work. Not where that makes history."""
+        """OutputError if the URL cannot be written: now, not after days of work. Not where a write leaves a commit."""
         if "hf" in remote.protocols(self._fs):
             return
         self._asked(lambda: self._fs.pipe_file(self._path + ".probe", b""))
-        with suppress(Exception):  # it may be allowed to write, and not to remove
+        with suppress(Exception):  # writing may be allowed, and removing not
             self._fs.rm_file(self._path + ".probe")
 
     def _put(self, path: Path, far: str) -> None:
@@ -157,7 +156,7 @@ class Spool:
         self._asked(lambda: self._fs.mv(far + ".partial", far))
 
     def _asked(self, action: Callable[[], Any]) -> Any:
-        """action(), repeated where that helps; OutputError with the URL."""
+        """action(), repeated if that may help; OutputError with the URL."""
         try:
             return remote.retried(action)
         except (UnitokError, MemoryError):
@@ -167,7 +166,7 @@ class Spool:
 
 
 def own_urls(out: str) -> list[str]:
-    """Where OUT and what belongs to it go; none for an OUT that is no URL."""
+    """The URLs of OUT and of the files beside it; none if OUT is not a URL."""
     return [out + path.name[1:] for path in own_files(Path("x")).finished] if remote.is_url(out) else []
 
 
@@ -193,7 +192,7 @@ def tokenize_to(
 
 
 def _own_temporary_folder() -> Path:
-    """A folder in the system's temporary one that nobody else can write to."""
+    """A folder inside the system's temporary folder that no other user can write to."""
     if not hasattr(os, "getuid"):
         return Path(tempfile.gettempdir()) / "pyunitok"
     folder = Path(tempfile.gettempdir()) / f"pyunitok-{os.getuid()}"
@@ -201,7 +200,7 @@ def _own_temporary_folder() -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.lstat()
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be made: {error.strerror}; name another place with --spool") from error
+        raise OutputError(f"{folder}: cannot be created: {error.strerror}; name another place with --spool") from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise OutputError(f"{folder} belongs to another user; name another place with --spool")
     return folder

@@ -1,0 +1,82 @@
+"""The bar on a terminal: what it says, how wide it is, and what a resumed run counts."""
+
+import io
+import re
+
+import pytest
+
+from pyunitok.cli import progress as module
+from pyunitok.cli.progress import Meter
+from pyunitok.run.plan import Progress, Start
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """(columns, seconds of each block, start, progress) → the last line of the bar, and how it was cleared."""
+
+    def run(columns, start, *steps, what="text"):
+        import tqdm.std
+
+        terminal, now = Terminal(), [0.0]
+        monkeypatch.setattr(module.sys, "stderr", terminal)
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr("time.monotonic", lambda: now[0])
+        monkeypatch.setattr(tqdm.std, "time", lambda: now[0])
+        monkeypatch.setattr(tqdm.std.tqdm, "_time", lambda _: now[0], raising=False)
+        meter = Meter("tokenizing", what)
+        with meter:
+            now[0] = 5.0  # looking for inputs is not the work
+            meter.begin(start)
+            for step in steps:
+                now[0] += 10
+                meter.show(step)
+            bar = str(meter._bar) if meter._bar is not None else ""
+        return bar, meter.seconds, terminal.getvalue()
+
+    return run
+
+
+STEPS = [Progress(n * 10**8 + 10**9, n * 10**8, n * 10**7, n, n * 10**7 + 10**8, 10**9) for n in range(1, 6)]
+
+
+def test_a_resumed_run_counts_its_own_bytes_alone(shown):
+    """(Rate and remaining time took in what an earlier run had done.)"""
+    bar, seconds, _ = shown(80, Start(10**9, 5, compressed=10**8), *STEPS)
+    assert "text 10 MB/s" in bar  # 10^8 bytes in 10 seconds
+    assert "150M/1.00G" in bar
+    assert seconds == 50
+
+
+def test_it_fits_80_columns(shown):
+    bar, _, _ = shown(80, Start(), *STEPS)
+    assert len(bar) <= 80
+    assert bar.startswith("tokenizing  15%|") and bar.endswith("MB/s")
+    assert len(re.search(r"\|(.*)\|", bar)[1]) >= 10
+    assert len(re.findall("MB/s", bar)) == 1
+    assert "bytes/token" not in bar and "bytes/token" in shown(120, Start(), *STEPS)[0]
+    assert "ids " in shown(80, Start(), *STEPS, what="ids")[0]
+
+
+def test_of_unknown_length(shown):
+    steps = [Progress(10**7, 10**7, 1, 1, 10**6, None)] * 2
+    bar, _, _ = shown(80, Start(), *steps)
+    assert re.search(r"^tokenizing 1\.00M in .*, text 0 MB/s$|^tokenizing 1\.00M in .*, text 1 MB/s$", bar)
+
+
+def test_it_is_cleared_when_it_closes(shown):
+    """(A hint that followed stuck to the bar.)"""
+    _, _, written = shown(80, Start(), *STEPS)
+    assert written == "" or written.endswith("\r")
+
+
+def test_nothing_elsewhere(monkeypatch):
+    file = io.StringIO()
+    monkeypatch.setattr(module.sys, "stderr", file)
+    with Meter("tokenizing") as meter:
+        meter.show(STEPS[0])
+    assert file.getvalue() == ""
