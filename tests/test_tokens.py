@@ -5,9 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from test_pipeline import run
 
 import pyunitok
+from pyunitok.cli import cli
 from pyunitok.errors import ModelFormatError, OutputError
 from pyunitok.tokenizer import Tokenizer
 
@@ -141,6 +143,25 @@ def test_files_that_are_missing(made):
     (made / "ids.json").unlink()
     with pytest.raises(FileNotFoundError, match=r"its manifest .*ids\.json is missing"):
         pyunitok.open(made / "ids")
+
+
+@pytest.mark.parametrize("name", ["inspect", "verify", "stats", "detokenize", "export"])
+def test_every_command_says_the_same_of_missing_files(made, monkeypatch, name):
+    monkeypatch.chdir(made)
+    for path in ("ids", "ids.ends", "ids.json"):
+        (made / path).rename(made / f"ids.u16{path[3:] and '.' + path[4:]}")
+    more = {"detokenize": ["-o", "-"], "export": ["--to", "npy", "-o", "to"]}.get(name, [])
+
+    def says(path, message):
+        done = CliRunner().invoke(cli, [name, path, *more])
+        assert done.exit_code == 1 and isinstance(done.exception, FileNotFoundError)
+        assert str(done.exception).startswith(message)
+
+    says("gone", "gone: no such ")
+    (made / "ids.u16.ends").rename(made / "x")
+    says("ids.u16", "ids.u16: its document ends ids.u16.ends are missing")
+    (made / "ids.u16.json").unlink()
+    says("ids.u16", "ids.u16: its manifest ids.u16.json is missing")
 
 
 def test_the_manifest_says_what_made_the_file(made):

@@ -13,15 +13,14 @@ from pyunitok.cli.progress import Meter
 
 
 @click.command()
-@click.argument("tokens", metavar="OUT", type=click.Path(exists=True, dir_okay=False))
+@click.argument("tokens", metavar="OUT")
 @click.option("-o", "--out", metavar="TEXT", required=True, help="The file to write, or - for stdout.")
 @click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the manifest names.")
 @click.option("--overwrite", is_flag=True, help="Replace TEXT if it exists.")
 def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> None:
-    """Turn a token file back into its text: exactly the original bytes for text input.
+    """Turn a token file back into its text. Text inputs come back byte for byte.
 
-    JSONL and Parquet input comes back as JSON lines that hold the text alone. Several inputs come back one after
-    another.
+    JSONL and Parquet inputs come back as JSON lines that hold only the text. Several inputs follow one another.
 
     \b
     Example:
@@ -39,10 +38,11 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
         own = [path for path in (Path(tokens), *sidecars(tokens)) if path.exists()]
         if target.exists() and any(map(target.samefile, own)):
             raise click.UsageError(f"{out} belongs to the token file itself; name another file")
-    array = pyunitok.open(tokens, dtype="uint16", model=load_model(model) if model else None)
+    # With a model, ids alone are enough.
+    array = pyunitok.open(tokens, dtype="uint16" if model else None, model=load_model(model) if model else None)
     tokenizer = array.tokenizer
     if not tokenizer.lossless:
-        click.echo("note: this model is not lossless; what it had no piece for is lost", err=True)
+        click.echo("note: this model is not lossless: normalization and unknown characters cannot be undone", err=True)
     if out == "-":
         detokenize(array, tokenizer, sys.stdout.buffer, lambda _: None)
         sys.stdout.buffer.flush()

@@ -34,7 +34,7 @@ def export_options(command: Any) -> Any:
 
 
 @click.command()
-@click.argument("tokens", metavar="OUT", type=click.Path(exists=True, dir_okay=False))
+@click.argument("tokens", metavar="OUT")
 @click.option("--to", "to", type=click.Choice(FORMATS), required=True, help="The tool that is to read it.")
 @click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder to write into.")
 @export_options

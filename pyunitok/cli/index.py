@@ -12,7 +12,7 @@ from pyunitok.cli.arguments import Size, load_model
 
 
 @click.command()
-@click.argument("tokens", metavar="OUT...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.argument("tokens", metavar="OUT...", nargs=-1, required=True)
 @click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder of the index.")
 @click.option(
     "--order", type=click.Choice(["bytes", "id"]),

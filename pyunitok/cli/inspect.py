@@ -10,7 +10,7 @@ from pyunitok.cli.arguments import DEFAULT_MODEL, load_model
 @click.command()
 @click.argument("path", metavar="MODEL|OUT")
 def inspect(path: str) -> None:
-    """Say what a model file or a token file is.
+    """Describe a model file or a token file.
 
     \b
     Example:
@@ -19,10 +19,7 @@ def inspect(path: str) -> None:
     """
     from pyunitok.tokens import inspect as about
 
-    if path == DEFAULT_MODEL or not about.is_token_file(path):
-        rows = about.model_rows(load_model(path))
-    else:
-        rows = about.token_rows(path)
+    rows = about.model_rows(load_model(path)) if path == DEFAULT_MODEL else about.rows(path)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}}  {value}")

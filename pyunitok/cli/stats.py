@@ -12,7 +12,7 @@ from pyunitok.cli.progress import Meter
 
 
 @click.command()
-@click.argument("tokens", metavar="OUT", type=click.Path(exists=True, dir_okay=False))
+@click.argument("tokens", metavar="OUT")
 @click.option("--top", type=click.IntRange(0), default=20, show_default=True, help="How many frequent pieces to show.")
 @click.option("--json", "json_path", metavar="FILE", help="Write all counts to FILE as JSON; - is stdout.")
 @click.option("--html", "html_path", metavar="FILE", help="Write a page with histograms (the plot extra).")

@@ -12,16 +12,17 @@ from pyunitok.cli.progress import Meter
 
 
 @click.command()
-@click.argument("tokens", metavar="OUT", type=click.Path(exists=True))
+@click.argument("tokens", metavar="OUT")
 @click.argument("inputs", metavar="[IN]...", nargs=-1)
-@click.option("--inputs", "named", is_flag=True, help="Read the inputs again from where the manifest says they are.")
+@click.option("--inputs", "named", is_flag=True, help="Compare with the inputs that the manifest names.")
 @click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the manifest names.")
 @click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
 def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None, threads: int | None) -> None:
-    """Check that a token file is whole: hashes, document ends, ids, counts; or an index: hashes, order, tables.
+    """Check that a token file is intact: hashes, document ends, ids, counts. Or an index: hashes, order, tables.
 
-    With IN, or --inputs, each document is decoded too, and compared with the input byte by byte. IN are the files that
-    were tokenized, in the same order, wherever they are now; they are read as the manifest says.
+    With IN or --inputs, every document is also decoded and compared with its input, byte by byte. IN are the files that
+    were tokenized, in the same order, wherever they are now; their formats are taken from the manifest. --inputs reads
+    them from where they were, if they are files on this machine.
 
     \b
     Example:
@@ -43,8 +44,7 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
         _verify_index(tokens, model)
         return
     array = pyunitok.open(tokens, model=load_model(model) if model else None)
-    if array.manifest is None:
-        raise click.ClickException(f"{tokens} has no manifest, which says what it should be")
+    assert array.manifest is not None  # open() without a dtype
     try:
         tokenizer: Any = array.tokenizer
     except (ModelFormatError, VocabularyError) as error:
@@ -58,7 +58,7 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
         faults = verify(array, tokenizer, threads=threads, on_bytes=checking.on_bytes)
     checked = f"{total:,} bytes of tokens checked, {checking.rate:,.0f} MB/s"
     if not faults and (inputs or named):
-        # Only which files there are is asked here; the manifest says how they are read.
+        # This only finds the files; the manifest says how to read them.
         found = find(inputs, input_format="text") if inputs else None
         sources = sources_of(array.manifest.inputs, found)
         checking = _Checking("comparing", array.manifest.bytes)

@@ -4,19 +4,39 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pyunitok
 from pyunitok import _ffi
+from pyunitok.disk.remote import is_url
+from pyunitok.errors import MissingFileError, ModelFormatError, VocabularyError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import FORMAT, sidecars
 
 Rows = list[tuple[str, str]]
+TOKEN_SUFFIXES = {".u16", ".u32", ".bin"}  # what token files are usually called
+
+
+def rows(path: str | os.PathLike[str]) -> Rows:
+    """Of whatever the file is. MissingFileError where there is none; the opener's error where it is neither."""
+    name = os.fspath(path)
+    if is_token_file(path) or is_url(name):
+        return token_rows(path)
+    if not Path(path).is_file():
+        raise MissingFileError(f"{name}: no such model or token file")
+    try:
+        return model_rows(Tokenizer.from_file(path))
+    except (ModelFormatError, VocabularyError):
+        if Path(path).suffix in TOKEN_SUFFIXES:
+            return token_rows(path)  # which says what is missing beside it
+        raise
 
 
 def is_token_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a manifest lies beside it; any other JSON may."""
+    """Whether its ends or its manifest lie beside it; any other JSON may."""
+    ends, manifest = sidecars(path)
     try:
-        return bool(json.loads(sidecars(path)[1].read_bytes())["format"] == FORMAT)
+        return ends.exists() or bool(json.loads(manifest.read_bytes())["format"] == FORMAT)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
