@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ def sort_part(report: Report, text: Ids, library: Path | None, n: int, clock: st
     for name, sort in peers(library).items():
         if not np.array_equal(np.asarray(sort(text)), ours):
             raise fail(f"{name} sorts otherwise")
-        seconds = interleave({"ours": lambda: suffix_array(text), name: lambda sort=sort: sort(text)}, n, clock=clock)
+        seconds = interleave({"ours": partial(suffix_array, text), name: partial(sort, text)}, n, clock=clock)
         times = ratio(seconds[name], seconds["ours"])
         row(report, f"sort, against {name}", len(text), min(seconds["ours"]), times, TARGETS[name])
     if not report.rows:
@@ -146,7 +147,7 @@ def against_text(
         other = make()
         if not check_suffix_array(other, suffix_array(other)):
             raise fail(f"{name}: not a suffix array")
-        both = {"text": lambda: suffix_array(text), "other": lambda other=other: suffix_array(other)}
+        both = {"text": partial(suffix_array, text), "other": partial(suffix_array, other)}
         seconds = interleave(both, n, clock=clock)
         times = ratio([s / len(text) for s in seconds["text"]], [s / len(other) for s in seconds["other"]])
         row(report, name, len(other), min(seconds["other"]), times, target)
