@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from conftest import find_shared
 from oracle import search as oracle
 from toys import indexes, text_models
 
 from pyunitok import Tokenizer
 from pyunitok.errors import VocabularyError
+from pyunitok.index.hits import shuffled
 
 WORDS = "the cat sat on the mat, the end. natural language processing of a the-then-there 猫は吾輩である 👍🏽 é\u0301"
 
@@ -116,3 +120,86 @@ def test_toy_models_of_every_kind(seed: int, tmp_path: Path) -> None:
         assert dict(zip(found.documents.tolist(), found.counts.tolist(), strict=True)) == {
             d: n for d, n in expected.items() if n
         }
+
+
+def letters(tmp_path: Path, documents: list[bytes], **how: Any) -> Any:
+    """An index over tokens a, aa, aaaa, b and every byte: paths of a run of "a" branch everywhere."""
+    tokenizer = Tokenizer.from_pieces(["aa", "aaaa", "a b", *(bytes([byte]) for byte in range(256))])
+    return indexes.make(tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=300, **how)
+
+
+@pytest.mark.parametrize("order", ["id", "bytes"])
+@pytest.mark.parametrize("left", [False, True])
+def test_hostile_queries_are_answered_within_bounds(tmp_path: Path, order: str, left: bool) -> None:
+    documents = [b"a" * 20_000, b"ab" * 3000, b" " * 5000, b"x" + b"a" * 999, b"a b" * 900]
+    index = letters(tmp_path, documents, order=order, left=left)
+    queries = [b"a" * 1000, b" ", b"a", b"aa", b"a" * 100_000, b"ab" * 2999, b"b" * 9, b" " * 4999]
+    queries.append(bytes(range(256)) * 400)
+    for query in queries:
+        expected = oracle.count(documents, query)
+        assert index.count(query) == expected and not index.count(query).approx
+        for work in (0, 1000, 100_000):  # cut short: a lower bound, and it says so
+            cut = index.count(query, max_work=work)
+            assert cut <= expected and (cut.approx or cut == expected)
+        assert index.find(query, limit=3, order="random").total == expected
+        assert len(index.find(query, limit=3, max_work=1000)) <= 3
+    assert index.count(b"a" * 1000, max_work=0).approx
+
+
+def test_threads_read_at_once(small: Any) -> None:
+    queries = ["the", "a", " ", "cat sat", "は", "é"] * 20
+    with ThreadPoolExecutor(8) as pool:
+        counts = list(pool.map(small.count, queries))
+        found = list(pool.map(lambda query: small.find(query, order="text").begins.tolist(), queries))
+    assert counts == [small.count(query) for query in queries]
+    assert found == [small.find(query, order="text").begins.tolist() for query in queries]
+
+
+def test_pages_of_every_order_make_up_the_whole(small: Any) -> None:
+    n = int(small.count("the"))
+    for order in ("rank", "text", "random"):
+        pages = [small.find("the", 7, offset, order, seed=5) for offset in range(0, n + 7, 7)]
+        hits = [(hit.document, hit.begin) for page in pages for hit in page]
+        assert len(set(hits)) == len(hits) == n and all(page.total == n for page in pages)
+        assert [(hit.document, hit.begin) for hit in small.find("the", 1000, 0, order, seed=5)] == hits
+    assert len(small.find("the", 5, n)) == len(small.find("zebra zebra")) == len(small.find("")) == 0
+
+
+def test_shuffles_are_permutations() -> None:
+    for n in (1, 2, 3, 5, 64, 65, 1000):
+        for seed in (0, 1):
+            assert sorted(shuffled(np.arange(n), n, seed).tolist()) == list(range(n))
+    assert shuffled(np.arange(99), 99, 1).tolist() != shuffled(np.arange(99), 99, 2).tolist()
+
+
+def test_contexts_end_with_characters(small: Any) -> None:
+    hit = small.find("吾輩", order="text")[0]
+    context = small.context(hit, 2, 3)
+    assert context.shown() == ("猫は", "吾輩", "である")
+    inside = small.find("猫".encode()[1:2], order="text")[0]  # a byte in the middle of a character
+    before, match, after = small.context(inside, 3, 2).shown()
+    assert match == r"\x8c" and before.endswith(r"\xe7") and after.startswith(r"\xab")
+    assert small.text_bytes(hit.document)[hit.begin : hit.end].decode() == "吾輩"
+    assert small.source(hit.document) == "a.txt" and small.metadata(hit.document) is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [None, "spm/llama2.model", "spm/t5_base.model", "bytepiece/bytepiece.plus.40k.model", "hf/kitoken_llama2.json"],
+)
+def test_real_models_count_their_decoded_text(path: str | None, tmp_path: Path, request: Any) -> None:
+    rwkv = request.getfixturevalue("rwkv")
+    tokenizer = Tokenizer.from_file(find_shared(f"models/{path}")) if path else rwkv
+    rng = random.Random(3)
+    text = find_shared("README.md").read_bytes()
+    documents = [text[at : at + 700] for at in range(0, len(text), 700)] + [WORDS.encode(), b" lead", b""]
+    index = indexes.make(
+        tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=tokenizer.eos_id or 0, documents_a_shard=5
+    )
+    texts = [index.text_bytes(d).replace(" \u2047 ".encode(), b"\xff") for d in range(len(documents))]
+    for _ in range(300):
+        whole = rng.choice(texts)
+        at = rng.randrange(len(whole) + 1)
+        query = whole[at : at + rng.randrange(1, 20)]
+        if b"\xff" not in query:
+            assert index.count(query) == oracle.count(texts, query), query

@@ -258,9 +258,9 @@ static void text_open(text_search *t, const pieces *p, const shard *s)
     memset(t, 0, sizeof *t);
     t->p = p;
     t->s = s;
-    /* Separators without bytes keep documents apart by themselves. */
-    t->must_check = s->eod < 0 || piece_bytes(p, (uint16_t)s->eod) > 0;
-    if (s->n_documents == 1 && s->eod < 0) t->must_check = 0;
+    /* Separators without bytes, which stand nowhere else, keep documents apart by themselves. */
+    if (s->eod < 0) t->must_check = s->n_documents != 1;
+    else t->must_check = piece_bytes(p, (uint16_t)s->eod) > 0 || frequency(s, (uint16_t)s->eod) != s->n_documents;
 }
 
 static void text_close(text_search *t)

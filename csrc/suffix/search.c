@@ -214,7 +214,7 @@ interval search_sequence(const shard *s, interval in, int64_t depth, const uint1
 
 int32_t unitok_search_check(const shard *s, unitok_error *error)
 {
-    if (s->n < 0 || s->n > UINT32_MAX || s->n_top < 0 || s->n_documents < 0)
+    if (s->n < 0 || s->n > UINT32_MAX || s->n_top < 0 || s->n_documents < 0 || s->eod < -1 || s->eod > 65535)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size of the shard is out of range");
     if (s->first[0] != 0 || s->first[65536] != (uint64_t)s->n)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the bucket starts do not span the shard's tokens");

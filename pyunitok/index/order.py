@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from pyunitok.tokenizer import Tokenizer
 
 N_RANKS = 65536
 SPACE_SYMBOL = "\u2581".encode()
+BYTE_PIECE = re.compile(rb"<0x[0-9A-F]{2}>")
 
 
 def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
@@ -25,10 +27,14 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     if tokenizer.kind == "longest":
         return ret
     silent = (0, PIECE_TYPES["control"], PIECE_TYPES["unknown"])
+    # In a tokenizer.json, byte pieces have no type of their own: they are bytes if its decoders make them so.
+    spelled = {id_ for id_, piece in enumerate(ret) if BYTE_PIECE.fullmatch(piece)}
+    samples = [id_ for id_ in spelled if ret[id_] == b"<0x41>"]
+    is_decoded = bool(samples) and tokenizer.decode_bytes(samples) == b"A"
     for id_, kind in enumerate(model.piece_types().tolist()):
         if kind in silent:
             ret[id_] = b""
-        elif kind == PIECE_TYPES["byte"]:
+        elif kind == PIECE_TYPES["byte"] or (is_decoded and id_ in spelled):
             ret[id_] = bytes([int(ret[id_][3:5], 16)])
         elif tokenizer.normalizes:
             ret[id_] = ret[id_].replace(SPACE_SYMBOL, b" ")

@@ -1,0 +1,207 @@
+/* test_search.c - searches in small shards against looking everywhere; hostile arrays; an allocator that fails */
+#include "shards.h"
+
+#include "check.h"
+#include "random.h"
+#include "test_alloc.h"
+
+enum { MAX_QUERY = 20 };
+
+static const int64_t no_limit = INT64_C(1) << 60;
+
+static void fill_random(uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) p[i] = (uint8_t)random_u64();
+}
+
+static void random_toy(struct toy *toy)
+{
+    uint8_t data[600];
+    struct bytes b = {data, sizeof data};
+    unitok_error error;
+    fill_random(data, sizeof data);
+    toy_shard(toy, &b);
+    CHECK(unitok_search_check(&toy->shard, &error) == UNITOK_OK);
+    CHECK(toy_pieces(toy, &error) == UNITOK_OK);
+}
+
+/* Part of a document, or letters at random. */
+static int64_t random_query(const struct toy *toy, uint8_t *q)
+{
+    int64_t m = 0, want = 1 + (int64_t)(random_u64() % 8);
+    if (toy->shard.n && random_u64() % 4) {
+        int64_t at = (int64_t)(random_u64() % (uint64_t)toy->shard.n), n, skip = 0;
+        for (; at < toy->shard.n && m < want; at++, skip = 0) {
+            const uint8_t *piece = toy_piece(toy, toy->ids[at], &n);
+            if (m == 0 && n) skip = (int64_t)(random_u64() % (uint64_t)n);
+            for (int64_t k = skip; k < n && m < want; k++) q[m++] = piece[k];
+        }
+    }
+    for (; m < want; m++) q[m] = (uint8_t) "aab cdx"[random_u64() % 7];
+    return m;
+}
+
+static int64_t count(const struct toy *toy, const uint8_t *q, int64_t m, int64_t max_work, uint8_t *ret_approx)
+{
+    int64_t offsets[2] = {0, m}, n;
+    unitok_error error;
+    CHECK(unitok_search_count(toy->pieces, &toy->shard, q, offsets, 1, max_work, &n, ret_approx, &error) == UNITOK_OK);
+    return n;
+}
+
+static void check_query(const struct toy *toy, const uint8_t *q, int64_t m)
+{
+    unitok_search_run *runs;
+    unitok_error error;
+    int64_t n_runs, total = 0, expected = toy_count(toy, q, m);
+    uint8_t approx;
+    CHECK(count(toy, q, m, no_limit, &approx) == expected && !approx);
+    CHECK(unitok_search_find(toy->pieces, &toy->shard, q, m, no_limit, no_limit, &runs, &n_runs, &approx, &error) ==
+          UNITOK_OK);
+    for (int64_t k = 0; k < n_runs; k++) total += runs[k].hi - runs[k].lo;
+    CHECK(total == expected);
+    unitok_search_runs_free(runs);
+    for (int64_t work = 0; work < 20000; work = work * 3 + 50) CHECK(count(toy, q, m, work, &approx) <= expected);
+}
+
+static void test_random(int n_rounds)
+{
+    running = "random";
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        struct toy toy;
+        uint8_t q[MAX_QUERY];
+        random_toy(&toy);
+        uint64_t *sums = malloc(((size_t)unitok_search_inside_sums(toy.pieces) + 1) * sizeof *sums);
+        unitok_search_inside(toy.pieces, &toy.shard, sums);
+        if (random_u64() & 1) toy.shard.inside = sums;
+        for (int k = 0; k < 20; k++) check_query(&toy, q, random_query(&toy, q));
+        toy.shard.inside = NULL;
+        free(sums);
+        toy_free(&toy);
+    }
+}
+
+/* Whatever is in the arrays, nothing outside them is read: the sanitizer would see it. */
+static void test_hostile(int n_rounds)
+{
+    running = "hostile";
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        struct toy toy;
+        uint8_t q[MAX_QUERY], approx;
+        unitok_error error;
+        random_toy(&toy);
+        size_t n = (size_t)toy.shard.n;
+        int which = (int)(random_u64() % 5);
+        if (which == 0) fill_random((uint8_t *)toy.sa, n * 4);
+        if (which == 1)
+            for (size_t r = 0; r < n; r++) toy.sa[r] = (uint32_t)(random_u64() % (n + 2));
+        if (which == 2 && toy.left) fill_random((uint8_t *)toy.left, n * 2);
+        if (which == 3) fill_random((uint8_t *)toy.ends, sizeof toy.ends);
+        if (which == 4) fill_random(toy.top, n ? 20 : 0);
+        for (int k = 0; k < 10; k++) {
+            int64_t m = random_query(&toy, q), n_runs, lo, hi, begin = 0, end = 3, lengths[3] = {0, 0, 0}, counts[65536];
+            uint16_t ids[3] = {(uint16_t)(random_u64() % 20), (uint16_t)(random_u64() % 20), (uint16_t)random_u64()};
+            unitok_search_run *runs;
+            count(&toy, q, m, 1000000, &approx);
+            CHECK(unitok_search_find(toy.pieces, &toy.shard, q, m, 1000, 1000000, &runs, &n_runs, &approx, &error) ==
+                  UNITOK_OK);
+            for (int64_t r = 0; r < n_runs; r++) CHECK(0 <= runs[r].lo && runs[r].hi <= toy.shard.n);
+            unitok_search_runs_free(runs);
+            unitok_search_tokens(&toy.shard, ids, &begin, &end, 1, &lo, &hi);
+            CHECK(0 <= lo && lo <= hi && hi <= toy.shard.n);
+            unitok_search_longest(&toy.shard, ids, 3, 10, lengths);
+            memset(counts, 0, sizeof counts);
+            unitok_search_previous(&toy.shard, 0, toy.shard.n, counts);
+            uint16_t next[8];
+            unitok_search_next(&toy.shard, 0, toy.shard.n, (int64_t)(random_u64() % 3), next, counts, 8);
+        }
+        const unitok_search_shard *shards[2] = {&toy.shard, &toy.shard};
+        unitok_repeats *repeats;
+        unitok_repeat found[64];
+        int64_t done = 0;
+        CHECK(unitok_repeats_new(shards, 2, 1 + (int64_t)(random_u64() % 4), &repeats, &error) == UNITOK_OK);
+        while (done < 2 * toy.shard.n) {
+            int64_t n_found = unitok_repeats_step(repeats, 10, found, 64, &done);
+            uint32_t *marks = calloc(n + 1, sizeof *marks);
+            uint8_t *later = calloc(n + 1, 1);
+            for (int64_t k = 0; k < n_found; k++) CHECK(found[k].hi <= toy.shard.n);
+            unitok_repeats_mark(&toy.shard, 0, 2, found, n_found, marks, later);
+            free(marks);
+            free(later);
+        }
+        unitok_repeats_free(repeats);
+        toy_free(&toy);
+    }
+}
+
+static void test_out_of_memory(int n_rounds)
+{
+    running = "out of memory";
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        struct toy toy;
+        uint8_t q[MAX_QUERY], approx;
+        unitok_error error;
+        random_toy(&toy);
+        int64_t m = random_query(&toy, q), offsets[2] = {0, m}, expected = toy_count(&toy, q, m), n = -1, n_runs;
+        unitok_search_pieces *held = toy.pieces, *again = NULL;
+        unitok_search_run *runs;
+        unitok_repeats *repeats;
+        const unitok_search_shard *shards[1] = {&toy.shard};
+        int64_t live = alloc_live_blocks;
+        for (int64_t k = 1, n_failed = 1; n_failed; k++) {
+            n_failed = 0;
+            alloc_fail_at = k;
+            int32_t status = unitok_search_count(held, &toy.shard, q, offsets, 1, no_limit, &n, &approx, &error);
+            CHECK(status == UNITOK_ERROR_MEMORY || n == expected);
+            n_failed += status != UNITOK_OK;
+            alloc_fail_at = k;
+            status = unitok_search_find(held, &toy.shard, q, m, no_limit, no_limit, &runs, &n_runs, &approx, &error);
+            if (status == UNITOK_OK) unitok_search_runs_free(runs);
+            n_failed += status != UNITOK_OK;
+            alloc_fail_at = k;
+            toy.pieces = NULL;
+            status = toy_pieces(&toy, &error);
+            if (status == UNITOK_OK) again = toy.pieces;
+            else CHECK(toy.pieces == NULL && error.status == UNITOK_ERROR_MEMORY);
+            unitok_search_pieces_free(again);
+            again = NULL;
+            n_failed += status != UNITOK_OK;
+            alloc_fail_at = k;
+            status = unitok_repeats_new(shards, 1, 2, &repeats, &error);
+            if (status == UNITOK_OK) unitok_repeats_free(repeats);
+            n_failed += status != UNITOK_OK;
+            alloc_fail_at = 0;
+            CHECK(alloc_live_blocks == live);
+        }
+        toy.pieces = held;
+        toy_free(&toy);
+    }
+}
+
+static void test_arguments(void)
+{
+    running = "arguments";
+    struct toy toy;
+    unitok_error error;
+    random_toy(&toy);
+    int64_t offsets[2] = {3, 1}, n;
+    uint8_t approx, q[4] = "aaa";
+    CHECK(unitok_search_count(toy.pieces, &toy.shard, q, offsets, 1, 10, &n, &approx, &error) == UNITOK_ERROR_ARGUMENT);
+    toy.first[5] = toy.first[65536] + 1;
+    CHECK(unitok_search_check(&toy.shard, &error) == UNITOK_ERROR_ARGUMENT);
+    toy.shard.eod = 65536;
+    CHECK(unitok_search_check(&toy.shard, &error) == UNITOK_ERROR_ARGUMENT);
+    toy_free(&toy);
+    CHECK(alloc_live_blocks == 0);
+}
+
+int main(void)
+{
+    random_start(7);
+    test_random(600);
+    test_hostile(600);
+    test_out_of_memory(60);
+    test_arguments();
+    printf("ok\n");
+    return 0;
+}
