@@ -75,5 +75,9 @@ class TrainingError(UnitokError, ValueError, RuntimeError):
     """A model cannot be trained with these options or from these texts; the message says what to change."""
 
 
+class InputWarning(UserWarning):
+    """A corpus file is read, but is perhaps not what it should be; the message names the file."""
+
+
 class ModelWarning(UserWarning):
     """A model file was loaded, but not all that it asks for is done; the message names file and field."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from pyunitok.batch import available_cores
 from pyunitok.corpus import inputs as corpus_inputs
+from pyunitok.corpus.paths import LeftOut
 from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES
 from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import check_target
@@ -54,6 +55,7 @@ def tokenize(
     keep_parts: bool = False, format: str | None = None, format_options: Mapping[str, Any] | None = None,
     copy: bool = False, keep_tokens: bool = False, overwrite: bool = False, spool: StrPath | None = None,
     verify_resume: bool = False,
+    include: Iterable[str] = (), exclude: Iterable[str] = (),
     on_progress: Callable[[Progress], None] | None = None, on_start: Callable[[Start], None] | None = None,
 ) -> Manifest:  # fmt: skip
     """Tokenize files into `out`, a token file; what `pyunitok tokenize` does. Returns the manifest (OUT.json).
@@ -84,6 +86,7 @@ def tokenize(
     verify_resume     where a run is resumed, read all that it has written and compare it with its hashes, and not only
                       the last 64 MiB of each file
     spool             where an OUT behind a URL is made; in the system's temporary folder by default
+    include, exclude  patterns: of the files in directories only these; and files that are not read, see inputs.find
     on_progress       called after each block, from this thread
     on_start          called once before the first block
 
@@ -99,7 +102,7 @@ def tokenize(
     options = Options(
         input_format, text_key, separator, eod, dtype, sample, threads, block_bytes, max_line_bytes, max_memory_bytes,
         on_error, metadata, verify, shard, ray, unit_bytes, keep_parts, format, format_options or {}, copy, keep_tokens,
-        overwrite, spool, verify_resume,
+        overwrite, spool, verify_resume, tuple(include), tuple(exclude),
     )  # fmt: skip
     given = Callbacks()
     given = given if on_progress is None else replace(given, on_progress=on_progress)
@@ -135,6 +138,8 @@ class Options:
     overwrite: bool = False
     spool: StrPath | None = None
     verify_resume: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
     def check(self, out: str) -> None:
         """OptionError where they do not go together, or one has no such value."""
@@ -193,12 +198,14 @@ class Callbacks:
 class Job:
     """A call of tokenize(), decided and checked; run() then does it. Nothing is written before.
 
-    plan   what is to be done, with the inputs that were found
-    spool  where OUT is made, if it belongs behind a URL
+    plan      what is to be done, with the inputs that were found
+    left_out  what lies in directories and is not read
+    spool     where OUT is made, if it belongs behind a URL
     """
 
     def __init__(self, inputs: StrPath | Iterable[StrPath], out: StrPath, model: Model, options: Options) -> None:
         """OptionError, InputError and OutputError as tokenize()."""
+        self.left_out: list[LeftOut] = []
         given = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
         self._options = options
         name = without_file_scheme(os.fspath(out))
@@ -295,10 +302,11 @@ class Job:
         others = _files_of_shards(name, options.shard[1]) if options.shard else []
         # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
         is_ours = is_token_file(target) or journal_path(target).exists()
-        exclude = [*mine.unfinished, *files_of_parts(target), *others, *own_urls(this)]
+        own = [*mine.unfinished, *files_of_parts(target), *others, *own_urls(this)]
         return corpus_inputs.find(
             given, input_format=options.input_format, text_key=options.text_key,
-            exclude=map(str, [*exclude, *(mine.finished if is_ours else [])]),
+            include=options.include, exclude=options.exclude, left_out=self.left_out,
+            own=map(str, [*own, *(mine.finished if is_ours else [])]),
             refuse=map(str, [] if is_ours else mine.finished),
         )  # fmt: skip
 

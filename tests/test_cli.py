@@ -227,7 +227,7 @@ def test_full_disk(folder):
     done = shell(folder, "{} > /dev/full", "detokenize", "ids", "-o", "-")
     assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
     assert b"No space left" in done.stderr
-    (folder / "big.txt").write_bytes(os.urandom(1 << 20))
+    (folder / "big.txt").write_bytes(os.urandom(1 << 19).hex().encode())
     done = shell(folder, "ulimit -f 500; trap '' XFSZ; {}", "tokenize", "big.txt", "-o", "big", "-m", "toy")
     assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
     assert b"big.partial: byte" in done.stderr

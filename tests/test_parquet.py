@@ -362,7 +362,7 @@ def test_through_the_pipeline(tmp_path):
     outputs = set()
     for threads, block_bytes in ((1, 1 << 20), (2, 500), (3, 5000)):
         out = tmp_path / "ids"
-        sources = inputs.find([str(tmp_path)], text_key="a.b", exclude=[str(out), f"{out}.ends", f"{out}.json"])
+        sources = inputs.find([str(tmp_path)], text_key="a.b", own=[str(out), f"{out}.ends", f"{out}.json"])
         plan = Plan(sources, out, tok, 300, text_key="a.b", threads=threads, block_bytes=block_bytes, overwrite=True)
         manifest = tokenize(plan)
         outputs.add((out.read_bytes(), (tmp_path / "ids.ends").read_bytes()))

@@ -115,7 +115,7 @@ def _report_shares(kinds: dict[str, Path], out: Path, threads: int, n: int, as_j
 
     report = Report("reading: shares of the processor time", n)
     tokenizer = Tokenizer.default()
-    hashes, plain = set(), {}
+    hashes, plain = set[str](), dict[int, float]()
     for kind, path in kinds.items():
         for k in (1, threads):
             runs = [shares(path, out, k, tokenizer) for _ in range(n)]

@@ -53,10 +53,10 @@ def _on_sigterm(*_: object) -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """A warning of ours is for the user: without the line of code that raised it."""
-    from pyunitok.errors import ModelWarning
+    from pyunitok.errors import InputWarning, ModelWarning, printable
 
-    if issubclass(category, ModelWarning):
-        click.echo(f"warning: {message}", err=True)
+    if issubclass(category, InputWarning | ModelWarning):
+        click.echo(f"warning: {printable(message, lines=True)}", err=True)
     else:
         _show_other(message, category, *place, **more)
 

@@ -19,6 +19,16 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def report_left_out(left_out: Any) -> None:
+    """What lies in directories and is not read: each reason with its files."""
+    reasons: dict[str, list[str]] = {}
+    for one in left_out:
+        reasons.setdefault(one.reason, []).append(one.path)
+    for reason, paths in reasons.items():
+        more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+        click.echo(f"left out: {', '.join(map(printable, paths[:3]))}{more} ({printable(reason)})", err=True)
+
+
 def report_formats(sources: Any) -> None:
     """One line for each way that a format was decided, with the first file it was decided for."""
     if not sources:

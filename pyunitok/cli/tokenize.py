@@ -10,7 +10,7 @@ import click
 
 from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_option, parse_separator
 from pyunitok.cli.export import FORMATS, export_options
-from pyunitok.cli.report import Listener, check_report, report_formats, report_survey
+from pyunitok.cli.report import Listener, check_report, report_formats, report_left_out, report_survey
 
 
 @click.command()
@@ -52,6 +52,14 @@ from pyunitok.cli.report import Listener, check_report, report_formats, report_s
     help="A bad JSON line: stop; or skip it, list it in OUT.errors.jsonl, exit with 3. skip-file: also skip a damaged "
     "file as a whole, where else the run stops.",
 )  # fmt: skip
+@click.option(
+    "--include", metavar="PATTERN", multiple=True,
+    help="Of the files in directories, only those with names like this: --include '*.md'. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--exclude", metavar="PATTERN", multiple=True,
+    help="Leave out files with names like this; with a slash, paths that end like this: 'tests/*.txt'.",
+)  # fmt: skip
 @click.option("--metadata", is_flag=True, help="Keep file, line and JSON fields of documents: OUT.meta.jsonl.zst.")
 @click.option(
     "--shard", type=ShardOf(), metavar="I/N",
@@ -89,8 +97,9 @@ def tokenize(
 
     IN is a file (text or JSONL, plain or .zst, .gz, .bz2, .xz; or Parquet), a directory, a glob pattern, - for stdin,
     or a URL of such a thing (s3://, gs://, hf://, https://, …); read in this order, directories by path. Hidden files
-    in directories are left out. Files of many zstd frames are decompressed by all threads. Memory: --max-memory,
-    plus the model, the longest line, and the window of a zstd frame of more than 64M.
+    in directories are passed over, and what is not text is left out and listed. Files of many zstd frames are
+    decompressed by all threads. Memory: --max-memory, plus the model, the longest line, and the window of a zstd frame
+    of more than 64M.
 
     The same command again resumes an interrupted run; the output is byte-identical.
 
@@ -124,6 +133,7 @@ def tokenize(
         max_memory_bytes=max_memory, unit_bytes=unit, format=to, format_options=format_options, **options,
     )  # fmt: skip
     job = Job(inputs, out, tokenizer, chosen)
+    report_left_out(job.left_out)
     report_formats(job.plan.sources)
     if dry_run:
         report_survey(job)

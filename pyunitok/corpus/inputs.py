@@ -7,8 +7,9 @@
     a glob pattern      what matches, sorted the same way, directories as above; ** is any number of folders
     a URL               file:// as a path; any other (s3://…) is a file, directory or pattern there: see remote.py
 
-Within directories and patterns, names that begin with "." are left out, symbolic links to files are followed
-and those to directories are not, so there are no cycles. The command's own outputs are never read.
+In directories and patterns names that begin with "." are passed over, symbolic links to files are followed and those to
+directories are not, so there are no cycles; what is not recognisably text is left out, and a list says so (looks.py).
+The command's own outputs are never read.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import fnmatch
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from pyunitok.corpus.block import ByteStream
-from pyunitok.corpus.frames import MAGIC, SKIPPABLE_MAGICS
+from pyunitok.corpus.looks import LOOK_BYTES, compression_of, not_text, why_not_text
+from pyunitok.corpus.paths import Found, LeftOut, expand
 from pyunitok.corpus.source import STDIN, Source
 from pyunitok.corpus.stream import Lookahead, RawFile, decompressed
 from pyunitok.disk import remote
@@ -37,7 +38,7 @@ TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv",
 BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
-LOOK_BYTES = 1 << 20  # of a file's beginning, to tell its format
+LINE_BYTES = 1 << 20  # of a file's beginning, to tell its format by the first line
 
 
 def find(
@@ -45,61 +46,48 @@ def find(
     *,
     input_format: str = "auto",
     text_key: str = "text",
+    include: Iterable[str] = (),
     exclude: Iterable[str] = (),
+    own: Iterable[str] = (),
     refuse: Iterable[str] = (),
+    left_out: list[LeftOut] | None = None,
 ) -> list[Source]:
     """The files that `arguments` name.
 
     input_format  'text', 'jsonl', 'parquet', or 'auto' to go by each name, else by the first line
     text_key      of JSON lines and Parquet, with dots: see json_text.key_path
-    exclude       paths and URLs that are never read, existing or not
+    include       patterns: of the files in directories and of those that a pattern matches, only these
+    exclude       patterns: files that are not read, however they are named
+    own           paths and URLs that are never read, existing or not: what the command writes
     refuse        paths that must not be among the files: the command is about to overwrite them
+    left_out      gets what directories and patterns hold and is not read: all that is not recognisably text, token
+                  files, links that lead nowhere
 
-    Raises InputError where an argument names nothing, or a file's format is out of the question.
+    A pattern is matched with the file's name or, if it has a slash, with the end of its path.
+
+    Raises InputError where an argument names nothing to read, or a file that is named by itself is not text.
     """
-    excluded, refused = _Excluded(exclude), _Excluded(refuse)
+    never, refused = _Excluded(own), _Excluded(refuse)
+    left_out = [] if left_out is None else left_out
+    chooser = _Chooser(input_format, text_key, include, exclude, left_out)
     sources: list[Source] = []
     for argument in map(remote.without_file_scheme, arguments):
         if argument == STDIN:
             if any(source.path == STDIN for source in sources):
                 raise InputError("stdin ('-') is given twice, and can be read once")
-            sources.append(_source(_Found(STDIN, None), input_format, text_key))
+            sources += chooser.choose([Found(STDIN, None, named=True)])
             continue
-        found = _expand(argument)
+        n_left_out = len(left_out)
+        found = expand(argument, left_out)
         for item in found:
             if refused.holds(item):
                 raise InputError(f"{item.path} is to be read and to be overwritten; name another output")
-        kept = [item for item in found if not excluded.holds(item)]
-        if not kept:
-            raise InputError(f"{argument}: {_nothing(argument, len(found))}")
-        sources += [_source(item, input_format, text_key) for item in kept]
+        kept = [item for item in found if not never.holds(item)]
+        chosen = chooser.choose(kept)
+        if not chosen:
+            raise InputError(f"{argument}: {_nothing(argument, len(found), len(kept), left_out[n_left_out:])}")
+        sources += chosen
     return sources
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A file that an argument names: stdin, a local one with its status, or one behind a URL."""
-
-    path: str
-    status: os.stat_result | None
-    far: remote.Found | None = None
-
-    @property
-    def is_pipe(self) -> bool:
-        """What has been read of it cannot be read again."""
-        return self.far is None and (self.status is None or not stat.S_ISREG(self.status.st_mode))
-
-    @property
-    def size_bytes(self) -> int | None:
-        if self.far:
-            return self.far.size_bytes
-        return None if self.status is None or self.is_pipe else self.status.st_size
-
-    @property
-    def mtime_ns(self) -> int | None:
-        if self.far:
-            return self.far.mtime_ns
-        return None if self.status is None or self.is_pipe else self.status.st_mtime_ns
 
 
 class _Excluded:
@@ -118,176 +106,159 @@ class _Excluded:
             if stat.S_ISREG(status.st_mode):
                 self._inodes.add((status.st_dev, status.st_ino))
 
-    def holds(self, found: _Found) -> bool:
+    def holds(self, found: Found) -> bool:
         if found.status is None:
             return bool(self._urls) and remote.canonical(found.path) in self._urls
         inode = (found.status.st_dev, found.status.st_ino)
         return inode in self._inodes or os.path.realpath(found.path) in self._real_paths
 
 
-def _nothing(argument: str, n_excluded: int) -> str:
-    if n_excluded:
+def _nothing(argument: str, n_found: int, n_kept: int, left_out: list[LeftOut]) -> str:
+    """Why an argument gives nothing to read."""
+    if n_found and not n_kept:
         return "is what this command writes"
+    if left_out:
+        more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        return f"no text to read; left out: {left_out[0].path} ({left_out[0].reason}){more}"
+    if n_found:
+        return "no file is left by --include and --exclude"
     if remote.is_url(argument):
         return "nothing is there, and no file matches it as a pattern"
     return "holds no file" if Path(argument).is_dir() else "no such file, and no file matches it as a pattern"
 
 
-# ------------------------------------------------------------------------------------------ arguments → paths
-
-
-def _expand(argument: str) -> list[_Found]:
-    """The files of one argument, in reading order."""
-    if not argument:
-        raise InputError("an argument is empty")
-    if remote.is_url(argument):
-        return [_Found(far.url, None, far) for far in remote.expand(argument)]
-    try:
-        status = Path(argument).stat()
-    except FileNotFoundError:
-        found = dict(_glob(argument)) if _is_wild(argument) else {}
-    except (OSError, ValueError) as error:
-        raise InputError(f"{argument}: cannot be read: {error}") from error
-    else:
-        if not stat.S_ISDIR(status.st_mode):
-            return [_Found(argument, status)]
-        found = dict(_walk(argument))
-    files = sorted(found.items(), key=lambda item: os.fsencode(item[0]))
-    return [_Found("./-" if path == STDIN else path, status) for path, status in files]  # a file named "-" is a file
-
-
-def _is_wild(text: str) -> bool:
-    return re.search(r"[*?[]", text) is not None
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder or ".") as entries:
-            return list(entries)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be listed: {error.strerror}") from error
-
-
-def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files below a directory, in no order. A loop: trees can be deeper than Python's stack."""
-    folders = [folder]
-    while folders:
-        folder = folders.pop()
-        for entry in _entries(folder):
-            path = os.path.join(folder, entry.name)  # noqa: PTH118 (Path would drop a leading "./")
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(path)
-            elif (status := _regular(path)) is not None:
-                yield path, status
-
-
-def _regular(path: str) -> os.stat_result | None:
-    """The stat of a regular file or of a link to one; None for anything else, dangling links included."""
-    try:
-        status = Path(path).stat()
-    except OSError:
-        return None
-    return status if stat.S_ISREG(status.st_mode) else None
-
-
-def _glob(pattern: str) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files that a pattern names or that lie below directories it names; some perhaps twice.
-
-    The standard library's glob descends into linked directories under "**", so it can go round in circles.
-    """
-    anchor = Path(pattern).anchor
-    matches, part = [anchor], ""
-    for part in Path(pattern).parts[bool(anchor) :]:
-        matches = [path for folder in matches for path in _glob_part(folder, part)]
-    last_is_wild = part != "**" and _is_wild(part)
-    for path in matches:
-        if Path(path).is_dir():
-            if not (last_is_wild and Path(path).is_symlink()):
-                yield from _walk(path)
-        elif (status := _regular(path)) is not None:
-            yield path, status
-
-
-def _glob_part(folder: str, part: str) -> Iterator[str]:
-    """What one part of a pattern matches in `folder` ('' is the current one)."""
-    if part == "**":
-        yield folder
-        if folder and not Path(folder).is_dir():
-            return
-        for entry in _entries(folder):
-            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-                yield from _glob_part(os.path.join(folder, entry.name), part)  # noqa: PTH118
-    elif not _is_wild(part):
-        path = os.path.join(folder, part)  # noqa: PTH118
-        if os.path.lexists(path):
-            yield path
-    elif not folder or Path(folder).is_dir():
-        for entry in _entries(folder):
-            if fnmatch.fnmatchcase(entry.name, part) and (part[0] == "." or entry.name[0] != "."):
-                yield os.path.join(folder, entry.name)  # noqa: PTH118
-
-
 # --------------------------------------------------------------------------------- path → compression, format
 
 
-def _source(found: _Found, input_format: str, text_key: str) -> Source:
-    path = found.path
-    stem, suffix = os.path.splitext(remote.without_query(path).lower())  # noqa: PTH122
-    compression = COMPRESSIONS.get(suffix, "none")
-    stream: ByteStream | None = None
-    if found.is_pipe:
-        # A pipe's name tells little (/dev/fd/63), and what has been read of it cannot be read again.
-        raw = RawFile(path)
-        if compression == "none":
-            compression = _compression_of(raw.peek(10))
-        if compression == "none" and input_format in ("auto", "parquet") and raw.peek(4) in PARQUET_MAGICS:
-            raise InputError(f"{raw.name}: a Parquet file cannot be read from a pipe; name the file")
-        stream = decompressed(raw, compression)
-    if suffix in COMPRESSIONS:
-        suffix = os.path.splitext(stem)[1]  # noqa: PTH122
-    if input_format == "auto":
-        format_, reason, stream = _decide(found, suffix, compression, text_key, stream)
-    else:
-        format_, reason = input_format, "as told"
-    if format_ == "parquet" and (compression != "none" or stream):
-        raise InputError(f"{path}: a Parquet file is read as it lies there: decompress it, and name the file")
-    etag = found.far.etag if found.far else None
-    return Source(path, format_, compression, found.size_bytes, found.mtime_ns, etag, reason, stream)
+class _Chooser:
+    """Decides how a file that was found is read, or that it is not.
+
+    include, exclude  patterns: see find()
+    """
+
+    def __init__(
+        self, input_format: str, text_key: str, include: Iterable[str], exclude: Iterable[str], left_out: list[LeftOut]
+    ) -> None:
+        self._format, self._key = input_format, text_key
+        self._include, self._exclude = list(include), list(exclude)
+        self._left_out = left_out
+
+    def choose(self, found: list[Found]) -> list[Source]:
+        """The sources among the files that one argument names."""
+        tokens = _token_files(found)
+        return [source for item in found if (source := self._choose(item, tokens)) is not None]
+
+    def _choose(self, item: Found, tokens: dict[str, str]) -> Source | None:
+        if item.path != STDIN and _matches(item.path, self._exclude):
+            return None
+        if not item.named and self._include and not _matches(item.path, self._include):
+            return None
+        if not item.named and item.path in tokens:
+            self._left_out.append(LeftOut(item.path, tokens[item.path]))
+            return None
+        is_forced = self._format != "auto" and (item.named or bool(self._include))
+        try:
+            return self._source(item, is_forced)
+        except _NotText as error:
+            if item.named:
+                raise not_text(item.path, str(error)) from None
+            self._left_out.append(LeftOut(item.path, f"{error}, not text"))
+            return None
+
+    def _source(self, found: Found, is_forced: bool) -> Source:
+        """_NotText where its name or its first bytes say that it is none; what compressed data holds is seen later."""
+        path, input_format = found.path, self._format
+        stem, suffix = os.path.splitext(remote.without_query(path).lower())  # noqa: PTH122
+        compression = COMPRESSIONS.get(suffix, "none")
+        if suffix in COMPRESSIONS:
+            suffix = os.path.splitext(stem)[1]  # noqa: PTH122
+        if suffix in BINARY_SUFFIXES and not is_forced:
+            raise _NotText(f"a {suffix} file")
+        stream: ByteStream | None = None
+        if found.is_pipe or not found.far:
+            # A pipe's name tells little (/dev/fd/63), and what has been read of it cannot be read again.
+            raw = RawFile(path)
+            start = raw.peek(10 if found.is_pipe else LOOK_BYTES)
+            compression = _compression(start, compression)
+            is_parquet = compression == "none" and start[:4] in PARQUET_MAGICS
+            if is_parquet and found.is_pipe and input_format in ("auto", "parquet"):
+                raise InputError(f"{raw.name}: a Parquet file cannot be read from a pipe; name the file")
+            if found.is_pipe:
+                stream = decompressed(raw, compression)
+            else:
+                raw.close()
+                may_be_text = input_format != "parquet" and suffix not in PARQUET_SUFFIXES and not is_parquet
+                why = why_not_text(start) if may_be_text and compression == "none" and not is_forced else None
+                if why is not None:
+                    raise _NotText(why)
+        if input_format == "auto":
+            format_, reason, stream = _decide(found, suffix, compression, self._key, stream)
+        else:
+            format_, reason = input_format, "as told"
+        if format_ == "parquet" and (compression != "none" or stream):
+            raise InputError(f"{path}: a Parquet file is read as it is stored: decompress it, and name the file")
+        etag = found.far.etag if found.far else None
+        return Source(
+            path, format_, compression, found.size_bytes, found.mtime_ns, etag, reason, stream, is_forced=is_forced
+        )
+
+
+class _NotText(Exception):
+    """What the file is."""
+
+
+def _matches(path: str, patterns: list[str]) -> bool:
+    """Whether a pattern matches the file's name or, if it has a slash, the end of its path."""
+    name, whole = path.rpartition("/")[2], f"/{path}"
+    for pattern in patterns:
+        with_folder = "/" in pattern
+        if fnmatch.fnmatchcase(whole if with_folder else name, f"*/{pattern.lstrip('/')}" if with_folder else pattern):
+            return True
+    return False
+
+
+def _token_files(found: list[Found]) -> dict[str, str]:
+    """Of the files of earlier runs, which hold ids and lie among others: path → what it is."""
+    paths = {item.path for item in found if item.far is None}
+    outs = [path for path in paths if f"{path}.ends" in paths and f"{path}.json" in paths and _is_manifest(path)]
+    return {
+        path: "a token file" if path == out else f"part of the token file {out}"
+        for out in outs for path in paths if path == out or path.startswith(f"{out}.")
+    }  # fmt: skip
+
+
+def _is_manifest(out: str) -> bool:
+    try:
+        with Path(f"{out}.json").open("rb") as file:
+            return b'"pyunitok"' in file.read(LOOK_BYTES)
+    except OSError:
+        return False
+
+
+def _compression(start: bytes, by_name: str) -> str:
+    """By the first bytes, whatever the name says; by the name where they say nothing."""
+    by_content = compression_of(start)
+    return by_content if by_content != "none" else by_name
 
 
 def _decide(
-    found: _Found, suffix: str, compression: str, text_key: str, stream: ByteStream | None
+    found: Found, suffix: str, compression: str, text_key: str, stream: ByteStream | None
 ) -> tuple[str, str, ByteStream | None]:
     """Format and reason, by the name, else by the first line; and a pipe's stream, read or not."""
-    if suffix in BINARY_SUFFIXES:
-        raise InputError(f"{found.path}: a {suffix} file is no text; --input-format text reads it as if it were")
     for format_, suffixes in (("parquet", PARQUET_SUFFIXES), ("jsonl", JSONL_SUFFIXES), ("text", TEXT_SUFFIXES)):
         if suffix in suffixes:
             return format_, f"its name ends in {suffix}", stream
     looked = Lookahead(stream or decompressed(RawFile(found.path), compression))
     try:
-        format_, reason = _format_of(looked.peek_line(LOOK_BYTES), text_key)
+        format_, reason = _format_of(looked.peek_line(LINE_BYTES), text_key)
     finally:
         if not found.is_pipe:
             looked.close()
     return format_, reason, looked if found.is_pipe else None
 
 
-def _compression_of(start: bytes) -> str:
-    if start[:4] == MAGIC or start[:4] in SKIPPABLE_MAGICS:
-        return "zst"
-    if start[:2] == b"\x1f\x8b":
-        return "gz"
-    if start[:6] == b"\xfd7zXZ\0":
-        return "xz"
-    # "BZh" and a digit may begin a text; what follows, the head of a block or of the end, does not.
-    return "bz2" if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start) else "none"
-
-
 def _format_of(start: bytes, text_key: str) -> tuple[str, str]:
-    """Format and reason, from a file's beginning: its first line that is not blank, or LOOK_BYTES of it.
+    """Format and reason, from a file's beginning: its first line that is not blank, or LINE_BYTES of it.
 
     A longer first line is JSON if it begins an object and the last name of the key is in sight as the name of
     a string; the rest of the object is taken on trust, and the reader will say so if that is wrong.
@@ -297,7 +268,7 @@ def _format_of(start: bytes, text_key: str) -> tuple[str, str]:
     if start[:4] in PARQUET_MAGICS:
         return "parquet", f"it begins with {start[:4].decode()}"
     line, newline, _ = start.removeprefix(BOM).lstrip(BLANK).partition(b"\n")
-    if len(start) >= LOOK_BYTES and not newline:
+    if len(start) >= LINE_BYTES and not newline:
         name = re.escape(key_path(text_key)[-1].encode())
         if line.startswith(b"{") and re.search(b'"' + name + rb'"\s*:\s*"', line):
             return "jsonl", f"its first line, of more than 1 MiB, begins an object with {text_key!r}"

@@ -15,6 +15,7 @@ the block size or on the number of threads.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -26,10 +27,11 @@ from pyunitok.corpus import stream
 from pyunitok.corpus.ahead import Ahead, AheadStream
 from pyunitok.corpus.block import Block, ByteStream, DocumentReader, Split, whole
 from pyunitok.corpus.jsonl import JsonlReader
+from pyunitok.corpus.looks import MUCH, not_text, share_invalid, why_not_text
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.text import MAX_DOCS, TextReader
-from pyunitok.errors import LimitError
+from pyunitok.errors import InputWarning, LimitError
 
 if TYPE_CHECKING:
     from pyunitok.corpus.parquet import ParquetReader
@@ -45,6 +47,7 @@ AHEAD_BYTES = 32 << 20  # decompressed ahead at least, where memory allows
 MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as this many bytes
 MAX_FRAME_BYTES = 64 << 20  # decompressed whole, where memory allows
 MIN_AHEAD_BYTES = 2 << 20
+MAX_WARNINGS = 3  # of files that do not look like UTF-8
 WRITING_BYTES = 16 << 20  # the output's buffers
 
 
@@ -101,7 +104,7 @@ class Room:
         block = max(reading.block_bytes, MIN_BLOCK_BYTES)
         result = block * reading.result_bytes
         has_lines = any(source.format == "jsonl" for source in reading.sources)
-        own = 3 * block if has_lines else block  # lines, strings, texts
+        own = 2 * block if has_lines else block  # lines, texts
         rest = limit - threads * (own + 16 * MAX_DOCS) - WRITING_BYTES
         least = (threads + 1) * result + MIN_AHEAD_BYTES
         if rest < least:
@@ -147,6 +150,7 @@ class Inputs:
         self._reader: DocumentReader | None = None
         self._compressed_before = sum(source.size_bytes or 0 for source in reading.sources[: self.start.source])
         self._endings: list[Ending] = []
+        self._n_warnings = 0
         self.room = Room.of(reading)
         self.ahead = Ahead(self.room.ahead_bytes, AHEAD_BYTES, len(reading.sources), self._open_ahead)
         self.ahead.begin(self.start.source)
@@ -239,8 +243,24 @@ class Inputs:
             )  # fmt: skip
         else:
             self._reader = TextReader(
-                self._stream, reading.separator, reading.split, start, metadata=reading.metadata
+                self._stream, reading.separator, reading.split, start, metadata=reading.metadata,
+                look=None if source.is_forced else self._look_at,
             )  # fmt: skip
+
+    def _look_at(self, start: bytes) -> None:
+        """InputError if the file being read is not text; a warning if much of it is not UTF-8."""
+        name, why, share = self._reading.sources[self._source].name, why_not_text(start), share_invalid(start)
+        if why is not None:
+            raise not_text(name, why)
+        if share > MUCH:
+            self._n_warnings += 1
+            if self._n_warnings <= MAX_WARNINGS:
+                last = "; other files like this are not reported" if self._n_warnings == MAX_WARNINGS else ""
+                warnings.warn(
+                    f"{name}: {share:.0%} of the first {len(start)} bytes are not valid UTF-8; is the text in another"
+                    f" encoding? `iconv -f LATIN1 -t UTF-8` converts it{last}",
+                    InputWarning, stacklevel=1,
+                )  # fmt: skip
 
     def _finish(self, unseen_bytes: int, at: Position) -> None:
         assert self._reader is not None

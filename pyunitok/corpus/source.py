@@ -62,14 +62,16 @@ class InputFile:
 class Source(InputFile):
     """An input to be read.
 
-    reason    a few words: why it has this format
-    opened    the stream, where finding out had to open something that can be opened only once; or a range's
-    is_range  this is a range of the file (see ranges.py): `opened` is read once, and the file can be opened again
+    reason     a few words: why it has this format
+    opened     the stream, where finding out had to open something that can be opened only once; or a range's
+    is_range   this is a range of the file (see ranges.py): `opened` is read once, and the file can be opened again
+    is_forced  the user says what it is: it is not checked to be text
     """
 
     reason: str = "as told"
     opened: ByteStream | None = field(default=None, compare=False, repr=False)
     is_range: bool = False
+    is_forced: bool = False
 
     @property
     def file(self) -> InputFile:

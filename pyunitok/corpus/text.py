@@ -14,7 +14,7 @@ len(separator) - 1 stay.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 
 from pyunitok import _ffi
 from pyunitok.corpus.block import Block, ByteStream, Split
+from pyunitok.corpus.looks import LOOK_BYTES
 from pyunitok.corpus.position import BEGINNING, Position
 
 MAX_DOCS = 1 << 16  # in a block: bounds its offsets (512 KiB) where lines are empty
@@ -37,6 +38,7 @@ class TextReader:
     split      where a piece of a document may end: see block.Split
     start      where the stream stands, and what came before; the beginning of a file by default
     metadata   where each document begins goes to block.metadata
+    look       called with the first bytes, up to LOOK_BYTES, of a file that is read from its beginning
 
     Without a separator an empty file is one empty document. With one, a separator at the very end begins no
     document (ends_with_separator is then True), empty documents between separators count, and an empty file
@@ -48,11 +50,12 @@ class TextReader:
 
     def __init__(
         self, stream: ByteStream, separator: bytes | None, split: Split, start: Position = BEGINNING, *,
-        metadata: bool = False,
+        metadata: bool = False, look: Callable[[bytes], None] | None = None,
     ) -> None:  # fmt: skip
         if separator == b"":
             raise ValueError("the separator is empty")
         self.ends_with_separator: bool | None = None
+        self._look = look if start == Position(start.source) else None
         self._stream = stream
         self._separator = separator
         self._split = split
@@ -81,6 +84,9 @@ class TextReader:
         n_bytes = n_read = 0
         while True:
             n_carried, more = self._load(block, n_bytes)
+            if self._look is not None:
+                self._look(block.data[: min(more, LOOK_BYTES)].tobytes())
+                self._look = None
             n_read += more
             n_bytes += n_carried + more
             rest_at, n_rest = self._cut(block, n_bytes)

@@ -1,0 +1,93 @@
+"""What the first bytes of a file say: its compression, whether it is text, and what it is if it is not.
+
+    first bytes ──▶ compression_of: zst, gz, bz2, xz   ──▶ decompressed by content, whatever the name
+                └─▶ why_not_text: "a PNG image", …     ──▶ refused, or left out of a directory
+"""
+
+from __future__ import annotations
+
+import re
+
+from pyunitok.corpus.frames import MAGIC, SKIPPABLE_MAGICS
+from pyunitok.errors import InputError
+
+LOOK_BYTES = 1 << 16  # enough for why_not_text and share_invalid
+MUCH = 0.05  # of a text that is not UTF-8: worth a warning
+
+_COMPRESSIONS = {"zst": "zstd", "gz": "gzip", "bz2": "bzip2", "xz": "xz"}
+_STARTS = {
+    b"\xff\xfe\0\0": "UTF-32 text",
+    b"\0\0\xfe\xff": "UTF-32 text",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+    b"\x89PNG\r\n\x1a\n": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF87a": "a GIF image",
+    b"GIF89a": "a GIF image",
+    b"%PDF-": "a PDF document",
+    b"PK\x03\x04": "a ZIP archive (as .docx, .xlsx, .epub and .npz are)",
+    b"PK\x05\x06": "an empty ZIP archive",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"Rar!\x1a\x07": "a RAR archive",
+    b"\x04\x22\x4d\x18": "an lz4 file",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Office document",
+    b"\x7fELF": "a program",
+    b"\x93NUMPY": "a NumPy array",
+    b"ARROW1\0\0": "an Arrow file",
+    b"PAR1": "a Parquet file",
+    b"SQLite format 3\0": "an SQLite database",
+    b"\0asm": "a WebAssembly module",
+    b"OggS": "an Ogg file",
+    b"fLaC": "a FLAC file",
+    b"\x1a\x45\xdf\xa3": "a Matroska or WebM video",
+    b"wOFF": "a font",
+    b"wOF2": "a font",
+}
+_TAR_AT = 257
+# Control characters that text files have no use for; not NUL, which may separate documents.
+_CONTROLS = bytes(byte for byte in [*range(1, 32), 127] if byte not in b"\b\t\n\v\f\r\x1b")
+
+
+def compression_of(start: bytes) -> str:
+    """'zst', 'gz', 'bz2' or 'xz' where a file that begins so cannot be anything else; or 'none'."""
+    if start[:4] == MAGIC or start[:4] in SKIPPABLE_MAGICS:
+        return "zst"
+    if start[:3] == b"\x1f\x8b\x08":
+        return "gz"
+    if start[:6] == b"\xfd7zXZ\0":
+        return "xz"
+    # "BZh" and a digit may begin a text; what follows, the head of a block or of the end, does not.
+    return "bz2" if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start) else "none"
+
+
+def why_not_text(start: bytes) -> str | None:
+    """What a file is that begins so, if it is not text; for messages: "…: a PNG image, not text"."""
+    compression = compression_of(start)
+    if compression != "none":
+        return f"{_COMPRESSIONS[compression]} data"
+    for magic, what in _STARTS.items():
+        if start.startswith(magic):
+            return what
+    if start[_TAR_AT : _TAR_AT + 5] == b"ustar":
+        return "a tar archive"
+    if start[:4] == b"RIFF" and start[8:12] in (b"WAVE", b"WEBP", b"AVI "):
+        return "an audio, image or video file"
+    sample = start[:LOOK_BYTES]
+    n_even, n_odd = sample[0::2].count(0), sample[1::2].count(0)
+    if max(n_even, n_odd) * 5 > len(sample) > 7 and min(n_even, n_odd) * 20 < len(sample):
+        return "UTF-16 text, or numbers"
+    n_controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    return "binary data" if n_controls > 1 and n_controls * 50 > len(sample) else None
+
+
+def not_text(name: str, what: str) -> InputError:
+    """The error for a file that is something else."""
+    return InputError(f"{name}: {what}, not text; --exclude leaves it out, --input-format text reads it as it is")
+
+
+def share_invalid(start: bytes) -> float:
+    """How much of a text that begins so is not UTF-8: bytes that no valid character holds."""
+    sample = start[:LOOK_BYTES]
+    n_valid = len(sample.decode("utf-8", "ignore").encode())
+    n_invalid = len(sample) - n_valid
+    return n_invalid / len(sample) if n_invalid > 3 else 0.0  # 3: a character cut at the end

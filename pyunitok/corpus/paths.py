@@ -1,0 +1,149 @@
+"""Arguments of the command → the files that they name: folders walked, patterns matched, URLs listed."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyunitok.corpus.source import STDIN
+from pyunitok.disk import remote
+from pyunitok.errors import InputError
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something in a folder that is not read, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file that an argument names: stdin, a local one with its status, or one behind a URL."""
+
+    path: str
+    status: os.stat_result | None
+    far: remote.Found | None = None
+    named: bool = False  # by itself, not by a folder or pattern
+
+    @property
+    def is_pipe(self) -> bool:
+        """What has been read of it cannot be read again."""
+        return self.far is None and (self.status is None or not stat.S_ISREG(self.status.st_mode))
+
+    @property
+    def size_bytes(self) -> int | None:
+        if self.far:
+            return self.far.size_bytes
+        return None if self.status is None or self.is_pipe else self.status.st_size
+
+    @property
+    def mtime_ns(self) -> int | None:
+        if self.far:
+            return self.far.mtime_ns
+        return None if self.status is None or self.is_pipe else self.status.st_mtime_ns
+
+
+def expand(argument: str, left_out: list[LeftOut]) -> list[Found]:
+    """The files of one argument, in reading order. left_out gets what is in its folders and is not a regular file."""
+    if not argument:
+        raise InputError("an argument is empty")
+    if remote.is_url(argument):
+        return [Found(far.url, None, far, far.url == argument) for far in remote.expand(argument)]
+    try:
+        status = Path(argument).stat()
+    except FileNotFoundError:
+        found = dict(_glob(argument, left_out)) if _is_wild(argument) else {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{argument}: cannot be read: {error}") from error
+    else:
+        if not stat.S_ISDIR(status.st_mode):
+            return [Found(argument, status, named=True)]
+        found = dict(_walk(argument, left_out))
+    files = sorted(found.items(), key=lambda item: os.fsencode(item[0]))
+    return [Found("./-" if path == STDIN else path, status) for path, status in files]  # a file named "-" is a file
+
+
+def _is_wild(text: str) -> bool:
+    return re.search(r"[*?[]", text) is not None
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder or ".") as entries:
+            return list(entries)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be listed: {error.strerror}") from error
+
+
+def _walk(folder: str, left_out: list[LeftOut]) -> Iterator[tuple[str, os.stat_result]]:
+    """The regular files below a directory, in no order. A loop: trees can be deeper than Python's stack."""
+    folders = [folder]
+    while folders:
+        folder = folders.pop()
+        for entry in _entries(folder):
+            path = os.path.join(folder, entry.name)  # noqa: PTH118 (Path would drop a leading "./")
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(path)
+            elif (status := _regular(path, left_out)) is not None:
+                yield path, status
+
+
+def _regular(path: str, left_out: list[LeftOut]) -> os.stat_result | None:
+    """The status of a regular file or of a link to one; anything else is left out."""
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        reason = "a dangling symbolic link" if Path(path).is_symlink() else f"cannot be read: {error.strerror}"
+        left_out.append(LeftOut(path, reason))
+        return None
+    if stat.S_ISREG(status.st_mode):
+        return status
+    if not (stat.S_ISDIR(status.st_mode) and Path(path).is_symlink()):  # links to folders are never followed
+        left_out.append(LeftOut(path, "not a regular file"))
+    return None
+
+
+def _glob(pattern: str, left_out: list[LeftOut]) -> Iterator[tuple[str, os.stat_result]]:
+    """The regular files that a pattern names or that lie below directories it names; some perhaps twice.
+
+    The standard library's glob descends into linked directories under "**", so it can go round in circles.
+    """
+    anchor = Path(pattern).anchor
+    matches, part = [anchor], ""
+    for part in Path(pattern).parts[bool(anchor) :]:
+        matches = [path for folder in matches for path in _glob_part(folder, part)]
+    last_is_wild = part != "**" and _is_wild(part)
+    for path in matches:
+        if Path(path).is_dir():
+            if not (last_is_wild and Path(path).is_symlink()):
+                yield from _walk(path, left_out)
+        elif (status := _regular(path, left_out)) is not None:
+            yield path, status
+
+
+def _glob_part(folder: str, part: str) -> Iterator[str]:
+    """What one part of a pattern matches in `folder` ('' is the current one)."""
+    if part == "**":
+        yield folder
+        if folder and not Path(folder).is_dir():
+            return
+        for entry in _entries(folder):
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                yield from _glob_part(os.path.join(folder, entry.name), part)  # noqa: PTH118
+    elif not _is_wild(part):
+        path = os.path.join(folder, part)  # noqa: PTH118
+        if os.path.lexists(path):
+            yield path
+    elif not folder or Path(folder).is_dir():
+        for entry in _entries(folder):
+            if fnmatch.fnmatchcase(entry.name, part) and (part[0] == "." or entry.name[0] != "."):
+                yield os.path.join(folder, entry.name)  # noqa: PTH118
