@@ -375,14 +375,14 @@ def test_stdin_is_compared_and_skipped(folder, pack):
         said = feed(folder, command, pack(bytes(other)), code=1)
         begin = at // 131_072 * 131_072
         end = min(begin + 131_072, n_known)
-        assert f"<stdin>: not what the earlier run was given: its bytes {begin} to {end} are others" in said
-    assert "it ends at byte 50000, and had " in feed(folder, command, pack(text[:50_000]), code=1)
+        assert f"<stdin>: not the input of the interrupted run: its bytes {begin} to {end} differ" in said
+    assert "it ends at byte 50000 and had " in feed(folder, command, pack(text[:50_000]), code=1)
     assert "resuming after" in feed(folder, command, pack(text))
     for suffix in ("", ".ends"):
         assert (folder / f"ids{suffix}").read_bytes() == (folder / f"piped{suffix}").read_bytes()
     assert "already complete" in feed(folder, command, pack(text))
-    assert "its bytes 0 to 131072 are others" in feed(folder, command, pack(b"x" + text[1:]), code=1)
-    assert f"it goes on after byte {len(text)}" in feed(folder, command, pack(text + b"x"), code=1)
+    assert "its bytes 0 to 131072 differ" in feed(folder, command, pack(b"x" + text[1:]), code=1)
+    assert f"it continues after byte {len(text)}" in feed(folder, command, pack(text + b"x"), code=1)
     assert f"it ends at byte {len(text) - 1}" in feed(folder, command, pack(text[:-1]), code=1)
 
 

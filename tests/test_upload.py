@@ -218,7 +218,7 @@ def test_a_pipe_is_compared_with_what_was_made_of_it(corpus):
 
     assert run(b"text") is False
     assert run(b"text") is True
-    with pytest.raises(InputError, match="not what the earlier run was given"):
+    with pytest.raises(InputError, match="not the input of the interrupted run"):
         run(b"test")
 
 

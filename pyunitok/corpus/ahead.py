@@ -1,14 +1,14 @@
-"""Ahead and AheadStream: decompression ahead of the reader, by whichever thread has nothing else to do.
+"""Ahead and AheadStream: decompression ahead of the reader, by whichever thread is idle.
 
     producer (one thread at a time)          helpers (any thread)         reader (holds the reading turn)
     reads the file, finds frames   ──▶ queue: │ done │ under way │ waiting │ ──▶ copies from the first when it is done
 
-A producer turns a file into pieces, in order. A piece has its bytes, or work that gives them: some whole zstd frames,
-which need nothing from each other. Whoever has time takes the first piece that waits, or lets the producer make the
-next one, or opens the next file. Nobody sleeps while there is any of that to do and room for its result. The bytes that
-the reader gets are those of the file from its beginning to its end, whoever decompressed them and when.
+A producer turns a file into pieces, in order. A piece has its bytes, or the work that produces them: whole zstd frames,
+which are independent of each other. An idle thread takes the first waiting piece, or lets the producer make the next
+one, or opens the next file. No thread sleeps while there is such work and room for its result. The reader gets the
+bytes of the file in order, whichever thread decompressed them.
 
-Memory: the pieces that are not yet read hold at most limit_bytes, and one more piece.
+Memory: the pieces not yet read hold at most limit_bytes, plus one piece.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from pyunitok.errors import InputError
 Task = Callable[[], None]
 Bytes = bytes | memoryview
 
-MIN_PIECE_COST = 1 << 14  # what the smallest piece counts for: its objects
-STREAM_BYTES = 1 << 20  # decompressed at once of what comes as one stream
-ENOUGH_PIECES = 3  # however large
-MAX_SPARE = 8  # such buffers kept
+MIN_PIECE_COST = 1 << 14  # the least a piece counts for: its Python objects
+STREAM_BYTES = 1 << 20  # decompressed at once where a file is one stream
+ENOUGH_PIECES = 3  # whatever their size
+MAX_SPARE = 8  # buffers of this size kept
 
 
 @dataclass(eq=False)
 class Piece:
-    """Some bytes of a file's text, or the work that gives them.
+    """Some bytes of a file's text, or the work that produces them.
 
-    cost      bytes of memory it holds, or will
-    frame_at  where in the file the frame begins that it begins with; None if it goes on with one
-    data      once it is done
-    work      gives data, and the error behind it if there is one; None once somebody does it
-    error     to be raised once data has been read
-    buffer    what data lies in, to be used again
+    cost      bytes of memory that it holds or will hold
+    frame_at  where in the file its first frame begins; None if it continues a frame
+    data      set when it is done
+    work      returns data, and the error after it if there is one; None once a thread has taken it
+    error     raised when data has been read
+    buffer    holds data, and is reused afterwards
     """
 
     cost: int
@@ -54,29 +54,29 @@ class Producer(Protocol):
     """Turns a file into pieces. Called by one thread at a time."""
 
     def produce(self, spare: list[bytearray]) -> Piece | None:
-        """The next piece; None at the end. Raises InputError. `spare`: buffers of STREAM_BYTES that may be used."""
+        """The next piece; None at the end. Raises InputError. It may take buffers of STREAM_BYTES from `spare`."""
 
     def stream_into(self, buffer: memoryview) -> int | None:
-        """The next bytes straight into the buffer, where they come as a stream: how many, 0 at the end. None where
-        they come in pieces. Raises InputError."""
+        """Read the next bytes straight into the buffer, if they come as a stream: how many, 0 at the end. None if they
+        come in pieces. Raises InputError."""
 
     def place(self, n_bytes: int) -> tuple[int, int] | None:
-        """Where in the file byte n_bytes of its text lies, where that takes no account of it; see AheadStream.place."""
+        """Where byte n_bytes of the text lies in the file, if that is known without keeping account; see
+        AheadStream.place."""
 
     def compressed_position(self) -> int: ...
 
     def close(self) -> None:
-        """Perhaps again."""
+        """May be called more than once."""
 
 
 class Ahead:
-    """What the streams of one run share: the lock, the limit, and which stream comes next.
+    """What the streams of one run share: the lock, the memory limit, and which stream comes next.
 
-    changed      notified whenever something is done that somebody may wait for
-    limit_bytes  of pieces made and not yet read; one more is begun while there are fewer
-    enough_bytes  more is not made ahead while so much, and ENOUGH_PIECES, is there to be read without a gap
-    n_streams    there are, to be opened in order by open_stream(number); it gives None for one that only the reader
-                 may open
+    changed       notified whenever something happens that a thread may be waiting for
+    limit_bytes   of pieces made and not yet read; another piece is begun only below this
+    enough_bytes  nothing more is made ahead while this many bytes, in at least ENOUGH_PIECES, are ready without a gap
+    n_streams     opened in order by open_stream(number), which returns None for one that only the reader may open
     """
 
     def __init__(
@@ -95,11 +95,11 @@ class Ahead:
         self._streams: dict[int, AheadStream] = {}
 
     def begin(self, number: int) -> None:
-        """Streams before this one are not wanted."""
+        """Skip the streams before this one."""
         self._next = number
 
     def claim(self) -> Task | None:
-        """Something to do for a thread that has nothing else; called with `changed` held, to be done without it."""
+        """A task for an idle thread, or None. Called with `changed` held; the task runs without it."""
         for stream in self._streams.values():
             if (task := stream.claim_piece()) is not None:
                 return task
@@ -113,7 +113,7 @@ class Ahead:
         return None
 
     def _is_enough(self) -> bool:
-        """The reader can go on for a while: enough_bytes, and ENOUGH_PIECES however large, are done in a row."""
+        """Whether the reader can continue for a while: enough_bytes, in at least ENOUGH_PIECES, are ready in a row."""
         n_bytes = n_pieces = 0
         for stream in self._streams.values():
             for piece in stream.queue:
@@ -128,7 +128,7 @@ class Ahead:
         return False
 
     def take(self, number: int) -> AheadStream | None:
-        """The stream of this number, opened if need be; None if only the reader may open it."""
+        """The stream of this number, opened if necessary; None if only the reader may open it."""
         while True:
             with self.changed:
                 if number in self._streams:
@@ -142,13 +142,13 @@ class Ahead:
                 task()
 
     def drop(self, stream: AheadStream) -> None:
-        """The reader is through with it."""
+        """The reader has finished with the stream."""
         with self.changed:
             self._streams = {number: other for number, other in self._streams.items() if other is not stream}
             self.changed.notify_all()
 
     def close(self) -> None:
-        """Open nothing more, and close what is open."""
+        """Close all streams and open no more."""
         self._n_streams, self._open_stream = 0, lambda _: None
         for stream in list(self._streams.values()):
             stream.close()
@@ -160,7 +160,7 @@ class Ahead:
         def task() -> None:
             try:
                 stream = self._open_stream(number)
-            except BaseException as error:  # told when its turn comes
+            except BaseException as error:  # raised when its turn comes
                 stream = AheadStream(_Failed(error), "", self)
             with self.changed:
                 if stream is not None:
@@ -172,17 +172,17 @@ class Ahead:
 
 
 class AheadStream:
-    """A ByteStream over what a producer makes.
+    """A ByteStream over the pieces of a producer.
 
-    queue  pieces not yet being read
-    ended  the producer is at its end
+    queue  pieces that the reader has not reached
+    ended  the producer has no more
     """
 
     def __init__(self, producer: Producer, name: str, ahead: Ahead | None = None) -> None:
         self.name = name
         self.ended = False
         self._producer = producer
-        self._ahead = ahead or Ahead(1)  # alone: made as it is read
+        self._ahead = ahead or Ahead(1)  # alone: pieces are made as they are read
         self._producing = False
         self.queue: deque[Piece] = deque()
         self._piece: Piece | None = None  # being read
@@ -191,13 +191,13 @@ class AheadStream:
         self._frames: deque[tuple[int, int]] = deque()  # where frames read began: in the file, in its text
 
     def stand_at(self, file_at: int, n_bytes: int) -> None:
-        """Say that the producer begins at byte file_at of the file, where its text has byte n_bytes."""
+        """The producer starts at byte file_at of the file, which is byte n_bytes of the text."""
         self._n_bytes = n_bytes
         self._frames.append((file_at, n_bytes))
 
     def place(self, n_bytes: int) -> tuple[int, int]:
-        """Where in the file decompression can begin to get byte n_bytes of the text, read before, and which byte of
-        the text that gives first. Later calls must not ask for an earlier byte."""
+        """Where decompression can start to reach byte n_bytes of the text, which has been read: the byte of the file,
+        and the byte of the text found there. Later calls must not ask for an earlier byte."""
         place = self._producer.place(n_bytes)
         if place is not None:
             return place
@@ -229,7 +229,7 @@ class AheadStream:
         return self._producer.compressed_position()
 
     def close(self) -> None:
-        """Not while another thread produces."""
+        """Must not be called while another thread produces."""
         with self._ahead.changed:
             self._ahead.held -= sum(piece.cost for piece in self.queue) + (self._piece.cost if self._piece else 0)
             self.queue.clear()
@@ -238,17 +238,17 @@ class AheadStream:
         self._producer.close()
         self._ahead.drop(self)
 
-    # -------------------------------------------------------------------------- with `changed` held: what is to do
+    # -------------------------------------------------------------------------- with `changed` held: what to do next
 
     def claim_piece(self) -> Task | None:
-        """The work of the first piece that waits for somebody."""
+        """The work of the first waiting piece."""
         for piece in self.queue:
             if piece.work is not None:
                 return self._claim(piece)
         return None
 
     def claim_production(self) -> Task | None:
-        """Making the next piece, unless somebody does, or all are made."""
+        """Make the next piece, unless another thread does or there are no more."""
         if self._producing or self.ended:
             return None
         self._producing = True
@@ -280,7 +280,7 @@ class AheadStream:
         try:
             piece = self._producer.produce(self._ahead.spare)
             if piece is None:
-                self._producer.close()  # not when all is read: that is later, and many files may wait for it
+                self._producer.close()  # not after the reader has read it: many files would stay open
         except BaseException as error:
             piece = Piece(0, data=b"", error=error)
         with self._ahead.changed:
@@ -293,8 +293,8 @@ class AheadStream:
             self._ahead.changed.notify_all()
 
     def _next(self, buffer: memoryview) -> int | None:
-        """Make the next piece the one that is read, and return 0; or put what comes next straight into the buffer and
-        return how much that was; None at the end."""
+        """Make the next piece the current one, and return 0; or read straight into the buffer and return how many
+        bytes; None at the end."""
         while True:
             with self._ahead.changed:
                 done = bool(self.queue) and self.queue[0].data is not None
@@ -314,7 +314,7 @@ class AheadStream:
                 task()
 
     def _stream_into(self, buffer: memoryview) -> int | None:
-        """With nothing made ahead: the next bytes straight into the buffer, else the next piece into the queue."""
+        """With nothing made ahead: read straight into the buffer, or put the next piece into the queue."""
         try:
             n = self._producer.stream_into(buffer)
         except BaseException:
@@ -350,7 +350,7 @@ class AheadStream:
 
 
 def spare_buffer(spare: list[bytearray]) -> bytearray:
-    """One of those, or a new one of STREAM_BYTES: touching fresh memory takes as long as half the decompression."""
+    """One of these, or a new one of STREAM_BYTES: touching fresh memory costs half as much as decompressing into it."""
     try:
         return spare.pop()
     except IndexError:

@@ -1,4 +1,4 @@
-"""Block, the unit of work: packed documents in a buffer that is used again; and the protocols around it."""
+"""Block, the unit of work: packed documents in a reused buffer; and the protocols around it."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class Block:
 
     data            uint8[>= offsets[n_docs]]; grows only when one undividable piece of a document is longer
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
-    open_end        the last document goes on in the next block (of the same input)
+    open_end        the last document continues in the next block (of the same input)
     source_bytes    decompressed bytes of the input that this block accounts for, separators included
     number          counts the blocks of a run from 0, where Workers filled it
     source          which input, counting from 0
     first_document  the number, within its input, of the document that the first piece belongs to
-    inside          how many bytes of that document have gone out before
-    numbers         int64[n_docs], the number of each, where some were left out; else they follow each other
+    inside          bytes of that document in earlier blocks
+    numbers         int64[n_docs], the number of each document, if some were left out; else they are consecutive
     after           where the next block begins
-    bad             what was left out
-    metadata        where asked for: of each document that ends in this block, a line of JSON without its newline
-    lines           uint8: for a reader's own use
-    work            what is left to be done, without the reading turn, before any of the above is so: see finish
+    bad             the documents that were left out
+    metadata        if asked for: a line of JSON, without its newline, for each document that ends in this block
+    lines           uint8[], for the reader's own use
+    work            what finish() must do, without the reading turn, before the above is valid
     """
 
     data: np.ndarray[Any, np.dtype[np.uint8]]
@@ -75,14 +75,14 @@ class Block:
         return (self.data[begin:end].tobytes() for begin, end in pairwise(bounds))
 
     def clear(self) -> None:
-        """Nothing in it."""
+        """Make it empty."""
         self.n_docs, self.open_end, self.source_bytes = 0, False, 0
         self.offsets[0] = 0
         self.numbers, self.work = None, None
         self.bad, self.metadata = [], []
 
     def finish(self) -> None:
-        """Do what a reader has left to be done by whoever got the block; InputError where that finds bad documents."""
+        """Complete the block: do the work that the reader left for the thread that got it. Raises InputError."""
         work, self.work = self.work, None
         if work is not None:
             work(self)
@@ -105,8 +105,8 @@ class ByteStream(Protocol):
 class DocumentReader(Protocol):
     """Cuts a ByteStream into blocks.
 
-    finished             nothing is left; may be said with the last block or by the call after it
-    ends_with_separator  known when finished; None where there is no separator
+    finished             nothing is left; becomes true with the last block or with the call after it
+    ends_with_separator  known once finished; None if there is no separator
     """
 
     @property
@@ -116,5 +116,5 @@ class DocumentReader(Protocol):
     def ends_with_separator(self) -> bool | None: ...
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`, to be completed by block.finish(); False once there are none left, and
-        block.source_bytes are what came after the last."""
+        """Put the next documents into `block`, to be completed by block.finish(). False when there are no more;
+        block.source_bytes then counts what followed the last document."""

@@ -15,13 +15,13 @@ from pyunitok.errors import InputError
 
 
 def window_bytes(header: FrameHeader | None) -> int:
-    """What a decoder holds besides the output, and keeps: a window, where it does not know how long the output is."""
+    """What a decoder needs besides the output: a window, if the frame does not say how long its output is."""
     return header.window_bytes if header is not None and header.content_bytes is None else 0
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A whole frame: its bytes, where they begin in the file, and how many bytes it gives at most."""
+    """A whole frame: its bytes, where they begin in the file, and the most it can decompress to."""
 
     data: bytes
     at: int
@@ -34,7 +34,7 @@ class Frame:
 
 
 class Group:
-    """Small frames: at most one window is needed for all of them."""
+    """Small frames, which share one window."""
 
     def __init__(self, chunk: bytes, base: int, found: SmallFrames) -> None:
         self.most_bytes = found.most_bytes
@@ -58,49 +58,48 @@ class Group:
 
 
 class FrameSource:
-    """The file that the decoder reads from: the frames one by one, checked in form.
+    """The file that the decoder reads from, frame by frame; their headers are checked.
 
-    frame_at  where in the file the frame under way begins
+    frame_at  where in the file the current frame begins
     """
 
     def __init__(self, raw: RawFile) -> None:
         self.frame_at = raw.position
         self._raw = raw
-        self._chunk = b""  # read from the file; from _at on not yet scanned
+        self._chunk = b""  # read from the file; scanned up to _at
         self._at = 0
         self._scanner = FrameScanner()
-        self._checked = False  # the header of the frame under way is one that can be read
+        self._checked = False  # the header of the current frame has been found good
 
     @property
     def frame_done(self) -> bool:
-        """The last byte of the frame under way has been handed out."""
+        """The last byte of the current frame has been handed out."""
         return self._scanner.done
 
     @property
     def header(self) -> FrameHeader | None:
-        """Of the frame under way, once its bytes have been handed out."""
+        """The header of the current frame, once its bytes have been handed out."""
         return self._scanner.header
 
     @property
     def most_bytes(self) -> int:
-        """What the frame under way decompresses to at most, as far as it has been handed out."""
+        """The most that the current frame decompresses to, as far as it has been handed out."""
         return self._scanner.header.most_bytes(self._scanner.n_blocks) if self._scanner.header else 0
 
     @property
     def at_chunk_end(self) -> bool:
-        """The next bytes must be read from the file first."""
+        """Nothing is left of what was read from the file."""
         return self._at == len(self._chunk)
 
     @property
     def position(self) -> int:
-        """Bytes of the file behind us."""
+        """Where in the file the next byte is."""
         return self._raw.position - len(self._chunk) + self._at
 
     def read(self, n_bytes: int) -> bytes:
-        """The next bytes of the frame under way or, where that is done, of the next one; none at the end.
+        """The next bytes of the current frame or, if that is done, of the next one; none at the end of the file.
 
-        n_bytes is a wish. Raises InputError where the file is no sequence of whole frames, or needs what we
-        have not.
+        n_bytes is a hint. Raises InputError if the file is not a sequence of whole frames that can be decompressed.
         """
         if self._scanner.done:
             self._scanner = FrameScanner()
@@ -122,7 +121,7 @@ class FrameSource:
         return self._chunk[begin : self._at]
 
     def take_small(self, max_bytes: int) -> Group | None:
-        """The small frames that come next and have been read from the file; None where there are none."""
+        """The next small frames, as far as they have been read from the file; None if there are none."""
         if not self._scanner.done:
             return None
         base, found = self.position - self._at, follow(self._chunk, self._at, max_bytes)

@@ -5,9 +5,8 @@
                     | checksum 0 or 4
     skippable frame magic 5x 2A 4D 18 | size 4 | content
 
-A zstd decoder that stops cannot say whether the frame or the file was at its end; this can. It looks at some
-3 bytes of each block (at most 128 KiB decompressed) and does no I/O, so it serves whoever reads frames, in
-order or in parallel.
+When a zstd decoder stops, it cannot tell the end of a frame from the end of a truncated file; FrameScanner can. It
+looks at 3 bytes of each block (at most 128 KiB decompressed) and does no I/O.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _RLE, _RESERVED = 1, 3  # block types
 
 
 class FrameError(ValueError):
-    """These bytes begin or continue no zstd frame; `at` is the offset of the fault in the frame."""
+    """These bytes are not a valid zstd frame; `at` is the offset of the fault in the frame."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(message)
@@ -34,27 +33,27 @@ class FrameError(ValueError):
 
 @dataclass(frozen=True)
 class FrameHeader:
-    """What the first bytes of a frame say."""
+    """The header of a frame."""
 
     skippable: bool
     header_bytes: int
     window_bytes: int = 0
-    content_bytes: int | None = None  # decompressed; None where the frame does not say
+    content_bytes: int | None = None  # decompressed; None if the frame does not say
     dictionary_id: int = 0
     has_checksum: bool = False
     skip_bytes: int = 0  # content of a skippable frame
 
     def most_bytes(self, n_blocks: int) -> int:
-        """What a frame of so many blocks can decompress to."""
+        """The most that a frame of this many blocks can decompress to."""
         if self.content_bytes is not None:
             return self.content_bytes
         return n_blocks * min(MAX_BLOCK_BYTES, self.window_bytes)
 
 
 def header_size(start: bytes) -> int:
-    """How many bytes the header has that begins so; more than len(start) where more is needed to tell.
+    """The size of the header that begins with `start`; more than len(start) if more bytes are needed to tell.
 
-    Raises FrameError where no frame begins so.
+    Raises FrameError if no frame begins with `start`.
     """
     if start[:4] != MAGIC:
         if start[:4] in SKIPPABLE_MAGICS:
@@ -72,7 +71,7 @@ def header_size(start: bytes) -> int:
 
 
 def parse_header(start: bytes) -> FrameHeader:
-    """The header that `start` begins with; it holds at least header_size(start) bytes. Raises FrameError."""
+    """The header at the beginning of `start`, which has at least header_size(start) bytes. Raises FrameError."""
     size = header_size(start)
     if start[:4] != MAGIC:
         return FrameHeader(True, size, skip_bytes=int.from_bytes(start[4:8], "little"))
@@ -88,7 +87,7 @@ def parse_header(start: bytes) -> FrameHeader:
     id_end = at + _DICTIONARY_ID_BYTES[descriptor & 3]
     content = None
     if size > id_end:
-        # A two-byte field cannot hold less than 256, which needs one byte only, so it starts from there.
+        # Sizes below 256 take one byte, so the two-byte field counts from 256.
         content = int.from_bytes(start[id_end:size], "little") + (256 if size - id_end == 2 else 0)
     return FrameHeader(
         skippable=False,
@@ -107,8 +106,7 @@ class FrameScanner:
     done      the frame's last byte has been seen
     n_bytes   bytes of the frame seen so far
     n_blocks  blocks of which the headers have been seen
-    block_at  where in the frame the block begins that the next byte belongs to; where the next byte is no block's,
-              that byte itself
+    block_at  where in the frame the block of the next byte begins; the next byte itself if it is not in a block
     """
 
     def __init__(self) -> None:
@@ -117,9 +115,9 @@ class FrameScanner:
         self.n_bytes = 0
         self.n_blocks = 0
         self._block_at = 0
-        self._skip = 0  # bytes that need no look
-        self._part = b""  # of a header that a chunk's end cut
-        self._last = False  # what is being skipped is all that remains
+        self._skip = 0  # bytes that need not be looked at
+        self._part = b""  # of a header cut by the end of a chunk
+        self._last = False  # the frame ends after the skipped bytes
 
     @property
     def block_at(self) -> int:
@@ -127,10 +125,10 @@ class FrameScanner:
         return self._block_at if inside else self.n_bytes
 
     def feed(self, chunk: bytes, at: int = 0, n_wanted: int | None = None) -> int:
-        """Take chunk[at:], the next bytes of the file; return where those end that belong to the frame.
+        """Take chunk[at:], the next bytes of the file; return where the frame's part of them ends: len(chunk) unless
+        the frame ends before.
 
-        That is len(chunk) unless the frame ends before. n_wanted: stop behind the first block that ends after so many
-        bytes. Raises FrameError.
+        n_wanted: stop at the first end of a block after this many bytes. Raises FrameError.
         """
         begin = at
         stop = len(chunk) if n_wanted is None else min(len(chunk), at + n_wanted)
@@ -157,7 +155,7 @@ class FrameScanner:
         return at
 
     def pass_over(self) -> int:
-        """How many of the next bytes need no look; they count as fed, and must not be."""
+        """How many of the next bytes can be skipped in the file; they count as fed."""
         n_bytes, self._skip = self._skip, 0
         self.n_bytes += n_bytes
         self.done |= self._last
@@ -188,7 +186,7 @@ class FrameScanner:
         return at
 
     def _header_piece(self, chunk: bytes, at: int, base: int) -> int:
-        """Take what is still missing of a frame header, or of a block header that chunks divide; read it."""
+        """Complete and read a frame header, or a block header that is divided between chunks."""
         part = self._part
         start = at - len(part)
         try:

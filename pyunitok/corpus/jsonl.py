@@ -5,7 +5,7 @@ that got them:
 
     stream ──▶ block.lines: whole lines │ part of one: next time        block.finish(): lines ──▶ block.data: documents
 
-A line longer than a block is read and parsed under the turn and goes out alone, its text in pieces.
+A line longer than a block is read and parsed under the turn; its text fills blocks of its own, in pieces.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class JsonlReader:
     """Cuts the texts of a JSON lines file into blocks.
 
     stream          its bytes; lines end in LF or CRLF, the last one perhaps in neither; a BOM may precede
-    text_key        which string of each object: see key_path
+    text_key        the field with the text: see key_path
     split           where a piece of a document may end: see block.Split
     max_line_bytes  a longer line, its newline not counted, is an error
-    start           where the stream stands, and what came before; the beginning of a file by default
-    skip            bad lines are left out and go to block.bad; else one is an InputError with file and line
-    metadata        each document's line number and other fields go to block.metadata
+    start           where the stream is, and what came before; by default the beginning of a file
+    skip            leave bad lines out and list them in block.bad; else a bad line is an InputError
+    metadata        put each document's line number and other fields into block.metadata
 
-    Blank lines are skipped. A line is bad that does not parse, or has no string there, or is too long. Blank lines at
-    the end of the file are accounted for in source_bytes of the call that returns False.
+    Blank lines are skipped. A line is bad if it does not parse, has no string at the key, or is too long. Blank lines
+    at the end of the file are counted in source_bytes of the call that returns False.
     Memory: a block's lines twice, or one line if that is longer, and its text.
     """
 
@@ -69,8 +69,8 @@ class JsonlReader:
         self._begin = self._end = 0
         self._at_end = False  # of the stream
         self._position = start
-        self._inside = start.inside  # of the first line's text, gone out before
-        # The text of a line that is longer than a block, from _long_at on still to go out.
+        self._inside = start.inside  # bytes of the first line's text in earlier blocks
+        # The text of a line longer than a block; the rest, from _long_at on, goes into the next blocks.
         self._long: memoryview | None = None
         self._long_at = 0
         self._long_metadata = b""
@@ -102,7 +102,7 @@ class JsonlReader:
         return block.work is not None or block.n_docs > 0 or bool(block.bad)
 
     def _advance(self, block: Block, n_bytes: int, n_lines: int, n_docs: int) -> None:
-        """Step over lines."""
+        """Move past these lines."""
         block.source_bytes += n_bytes
         before = self._position
         self._position = replace(
@@ -127,7 +127,7 @@ class JsonlReader:
         return n
 
     def _save(self, rest: Bytes) -> None:
-        """Put `rest`, read last, before what has not been read."""
+        """Put back `rest`, which was read last."""
         n_rest, n_held = len(rest), self._end - self._begin
         if n_rest <= self._begin:
             self._begin -= n_rest
@@ -137,7 +137,7 @@ class JsonlReader:
             self._begin, self._end = 0, n_rest + n_held
 
     def _take_lines(self, block: Block, n_bytes: int, lines: Any) -> None:
-        """The block gets these lines, unless all are blank."""
+        """Give these lines to the block, unless all are blank."""
         end, n_lines, n_docs = int(lines.at), int(lines.n_lines), int(lines.n_docs)
         self._save(block.lines[end:n_bytes])
         if end == 0:
@@ -189,7 +189,7 @@ class JsonlReader:
     # ------------------------------------------------------------------------------------ a line longer than a block
 
     def _take_long_line(self, block: Block) -> None:
-        """Read the next line whole, and make its text what goes out next; or account for it if it has none."""
+        """Read the whole next line; its text fills the next blocks. Only count the line if it has no text."""
         line, n_bytes = self._read_line()
         number = self._position.lines + 1
         if self._position.bytes == 0:
@@ -209,7 +209,8 @@ class JsonlReader:
         self._long_metadata = self._metadata_of(number, stripped) if self._rest is not None else b""
 
     def _read_line(self) -> tuple[bytes, int]:
-        """The next line, without its newline, and its bytes with it. Of one that is too long some bytes too many."""
+        """The next line without its newline, and its size with it. A line that is too long is cut a little after the
+        limit."""
         held, searched, n_dropped = bytearray(), 0, 0
         while True:
             newline = held.find(b"\n", searched)
@@ -229,7 +230,7 @@ class JsonlReader:
         return bytes(held), n_dropped + len(held)
 
     def _read_more(self, held: bytearray, wanted: int) -> int:
-        """Append up to so many bytes to `held`; how many."""
+        """Append up to `wanted` bytes to `held`; how many."""
         n = min(self._end - self._begin, wanted)
         held += self._carry[self._begin : self._begin + n].data
         self._begin += n
@@ -243,7 +244,7 @@ class JsonlReader:
         return n
 
     def _put_piece(self, block: Block) -> None:
-        """The next piece of the long line's text, or all that is left of it."""
+        """Put the next piece of the long line's text, or all that is left of it, into the block."""
         assert self._long is not None
         while True:
             rest = self._long[self._long_at :]

@@ -1,9 +1,9 @@
-"""gzip, bzip2 and xz to their true end: files of members, each complete in itself, one behind another.
+"""gzip, bzip2 and xz files to their true end: one or more members, each complete in itself.
 
-    RawFile ──▶ _chunk ──▶ decoder of the member under way (zlib, bz2, lzma: none of them holds the GIL) ──▶ buffer
+    RawFile ──▶ _chunk ──▶ decoder of the current member (zlib, bz2, lzma; all release the GIL) ──▶ buffer
 
-The standard library's decoders check each member's own sums and sizes, and say where it ends. That there are whole
-members up to the end of the file, and nothing else, is seen to here.
+The standard library's decoders verify each member's checksums and sizes and find its end. This file makes sure that
+whole members follow each other up to the end of the file.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from pyunitok.errors import InputError
 class MemberStream:
     """A ByteStream over members. The formats differ in:
 
-    form, member  what the format calls itself and its members, for messages
-    padding       zero bytes behind a member come in multiples of so many
+    form, member  the names of the format and of its members, for messages
+    padding       zero bytes after a member come in multiples of this number
 
-    Anything else behind a member is an error: gzip and xz too then exit with failure, and it may be the damaged start
-    of another member.
+    Anything else after a member is an error, as it is for gzip and xz: it may be the damaged start of another member.
     """
 
     form: str
@@ -32,14 +31,14 @@ class MemberStream:
     def __init__(self, raw: RawFile) -> None:
         self.name = raw.name
         self._raw = raw
-        self._chunk = b""  # read and not yet taken by a decoder
-        self._decoder: Any = None  # of the member under way
+        self._chunk = b""  # read, not yet consumed by a decoder
+        self._decoder: Any = None  # of the current member
         self._member_at = 0
         self._n_members = 0
 
     def _new_decoder(self) -> Any:
-        """eof, unused_data, decompress(data, max_length); what it does not take at once is in unconsumed_tail, or
-        stays in it and needs_input is False."""
+        """An object with eof, unused_data and decompress(data, max_length). Input that it does not use at once is in
+        unconsumed_tail, or is kept, and needs_input is False."""
         raise NotImplementedError
 
     def readinto(self, buffer: memoryview) -> int:
@@ -59,7 +58,7 @@ class MemberStream:
         self._raw.close()
 
     def _next_member(self) -> bool:
-        """Whether another member begins; padding before it is passed over."""
+        """Skip padding; whether another member begins."""
         n_zeros = 0
         while True:
             if self._n_members:
@@ -73,7 +72,7 @@ class MemberStream:
                 break
         at = self.compressed_position()
         if n_zeros % self.padding:
-            raise InputError(f"{self.name}: byte {at}: {n_zeros} zero bytes are no whole padding of {self.form} data")
+            raise InputError(f"{self.name}: byte {at}: {n_zeros} zero bytes are not valid {self.form} padding")
         if not self._chunk:
             if not self._n_members:
                 raise InputError(f"{self.name}: byte 0: empty; a {self.form} file has at least one {self.member}")
@@ -84,11 +83,11 @@ class MemberStream:
         return True
 
     def _decompress(self, max_bytes: int) -> bytes:
-        """Up to max_bytes of the member under way; none is no sign of its end."""
+        """Up to max_bytes of the current member; an empty result does not mean that it has ended."""
         decoder = self._decoder
         hungry = getattr(decoder, "needs_input", True)
         if hungry and not self._chunk:
-            # zlib may hold output when it has taken all input, so the file's end alone is no error yet.
+            # zlib may still hold output when it has used all input, so the end of the file alone is not an error.
             self._chunk = self._raw.read(CHUNK_BYTES)
         at_end = hungry and not self._chunk
         try:
@@ -138,8 +137,8 @@ class Bz2Stream(MemberStream):
 
 
 class XzStream(MemberStream):
-    """One .xz stream or many, with padding between them; checks verified. Memory: the dictionary, which is refused
-    where the decoder would need more than max_memory_bytes."""
+    """One .xz stream or many, with padding between them; checks verified. Memory: the dictionary; the stream is
+    refused if the decoder would need more than max_memory_bytes."""
 
     form, member, padding = "xz", "stream", 4
 

@@ -1,12 +1,11 @@
 """ParquetReader: one column of strings or bytes of a Parquet file, as documents.
 
-pyarrow reads the wanted column alone, a few rows at a time, whatever the size of the row groups:
+pyarrow reads only the wanted column, a few rows at a time, whatever the size of the row groups:
 
     row group 0        row group 1
     │ batch │ batch │  │ batch │ …       batch ──▶ Waiting ──▶ blocks
 
-Bytes go out as they lie there: what a column of
-strings holds that is no UTF-8 is not refused.
+Bytes are passed on as stored: a column of strings may hold invalid UTF-8.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ MAX_BAD = 4096  # nulls that one block lists
 
 @dataclass
 class _Batch:
-    """Rows begin..end-1 of the file, as documents that wait.
+    """Rows begin..end-1 of the file, as waiting documents.
 
-    rows    int64[n]: of each document; the others are bad
-    others  with metadata, [n]
+    rows    int64[n], the row of each document; the other rows are bad
+    others  with metadata: n lines of JSON
     """
 
     waiting: Waiting
@@ -53,7 +52,7 @@ class _Batch:
 
     @property
     def n_rows_out(self) -> int:
-        """Rows of the file before the document under way, or before the next one."""
+        """Rows of the file before the current document, or before the next one."""
         n_out = self.waiting.next
         if n_out == len(self.rows):
             return self.end
@@ -63,16 +62,16 @@ class _Batch:
 class ParquetReader:
     """Cuts the texts of a Parquet file into blocks.
 
-    file      seekable, opened for reading in binary; close() closes it
-    name      of it, for messages
+    file      a seekable binary file; close() closes it
+    name      of the file, for messages
     text_key  the column: see json_text.key_path; a.b is the field b of the struct a
     split     where a piece of a document may end: see block.Split
     start     where to begin, by documents and inside; the beginning of the file by default
-    skip      nulls are left out and go to block.bad; else one is an InputError with file and row
-    metadata  each document's row number and other columns go to block.metadata
+    skip      leave nulls out and list them in block.bad; else a null is an InputError with file and row
+    metadata  put each document's row number and other columns into block.metadata
 
-    Each row is a document. Rows are counted from 1, like lines. InputError names the file and, as far as it is known,
-    the row: for a column that is missing or holds no text, a null, and whatever pyarrow refuses.
+    Each row is a document. Rows are counted from 1, like lines. InputError names the file and, if known, the row: for a
+    column that is missing or does not hold text, for a null, and for whatever pyarrow refuses.
     Memory: a batch, and the pages and dictionaries that it comes from.
     """
 
@@ -90,9 +89,9 @@ class ParquetReader:
         self._key = text_key
         self._path = key_path(text_key)
         self._skip, self._metadata = skip, metadata
-        self._bad: deque[int] = deque()  # rows left out that no block has accounted for; from 0, as everywhere within
+        self._bad: deque[int] = deque()  # rows left out that no block has listed; counted from 0, as everywhere inside
         self._position = start
-        self._inside = start.inside  # how much of the first document has gone out before
+        self._inside = start.inside  # bytes of the first document in earlier blocks
         self._batch = _Batch(_nothing(), np.empty(0, np.int64), start.documents, start.documents, [])
         with self._errors("cannot be read as Parquet"):
             import pyarrow.parquet
@@ -137,7 +136,7 @@ class ParquetReader:
         self._file.close()
 
     def _put(self, block: Block, rows: list[int]) -> bool:
-        """Put what fits, and its rows at the end of `rows`; False if the block is complete."""
+        """Put what fits, and append its rows to `rows`; False if the block is complete."""
         batch, first, n_before = self._batch, self._batch.waiting.next, block.n_docs
         more = batch.waiting.put(block, self._split)
         rows += batch.rows[first : first + block.n_docs - n_before].tolist()
@@ -145,7 +144,7 @@ class ParquetReader:
         return more
 
     def _advance(self, block: Block) -> None:
-        """Say where the block stands, and step over it."""
+        """Record where the block is, and move on."""
         before, n_rows = self._position, self._batch.n_rows_out
         block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
@@ -186,9 +185,9 @@ class ParquetReader:
     def _read_batches(self, first_row: int) -> Generator[Any, None, None]:
         """Record batches from that row on.
 
-        How many rows make a batch is learnt from those before: what the file itself says of its sizes means little
-        where values are stored once and repeated, and pyarrow crashes on some damaged descriptions of columns. Where
-        rows turn out far longer than thought, the row group is begun again with fewer at a time.
+        The number of rows in a batch is learned from the batches before: the sizes in the file mean little if values
+        are stored once and repeated, and pyarrow crashes on some damaged column metadata. If rows turn out much
+        longer than expected, the row group is read again from the same row with fewer rows at a time.
         """
         metadata, begin, n_rows = self._parquet.metadata, 0, SKIPPED_ROWS if first_row else FIRST_ROWS
         for group in range(metadata.num_row_groups):
@@ -208,7 +207,7 @@ class ParquetReader:
             begin = end
 
     def _read_group(self, group: int, n_rows: int, n_skipped: int) -> Iterator[Any]:
-        """A row group without its first rows, so many at a time."""
+        """A row group without its first rows, n_rows at a time."""
         columns = None if self._metadata else [".".join(self._path)]
         for batch in self._parquet.iter_batches(n_rows, [group], columns, use_threads=False):
             if len(batch) > n_skipped:
@@ -216,7 +215,7 @@ class ParquetReader:
             n_skipped = max(0, n_skipped - len(batch))
 
     def _rows_that_fit(self, batch: Any) -> int:
-        """How many rows such as these make a batch."""
+        """How many rows like these make a batch."""
         n_bytes = int(_column(batch, self._path).nbytes) + (int(batch.nbytes) if self._metadata else 0)
         return max(1, min(MAX_ROWS, BATCH_BYTES * len(batch) // max(1, n_bytes)))
 
@@ -229,7 +228,7 @@ class ParquetReader:
             raise
         except ImportError as error:
             raise InputError(f"{self.name}: Parquet needs pyarrow: pip install 'pyunitok[parquet]'") from error
-        except Exception as error:  # ArrowException, OSError, ValueError, TypeError: as pyarrow likes
+        except Exception as error:  # pyarrow raises ArrowException, OSError, ValueError and TypeError
             raise InputError(f"{self.name}: {what}: {str(error).partition(chr(10))[0]}") from error
 
 
@@ -240,7 +239,7 @@ def _check_column(schema: Any, path: list[str], key: str) -> None:
     fields, kind = list(schema), None
     for name in path:
         if kind is not None and not pyarrow.types.is_struct(kind):
-            raise ValueError(f"{name!r} of {key!r} is looked for in a column of {kind}, which has no fields")
+            raise ValueError(f"{name!r} of {key!r} is a field of a column of {kind}, which has no fields")
         if kind is not None:
             fields = [kind.field(k) for k in range(kind.num_fields)]
         found = [field.type for field in fields if field.name == name]
@@ -257,12 +256,12 @@ def _check_column(schema: Any, path: list[str], key: str) -> None:
 
 
 def _stored(kind: Any) -> Any:
-    """The type that lies under an extension type such as arrow.json."""
+    """The storage type of an extension type such as arrow.json."""
     return getattr(kind, "storage_type", kind)
 
 
 def _column(batch: Any, path: list[str]) -> Any:
-    """The array at `path` of a record batch; null where a struct around it is."""
+    """The array at `path` of a record batch; null if a struct around it is null."""
     import pyarrow
     import pyarrow.compute
 
@@ -277,14 +276,14 @@ def _column(batch: Any, path: list[str]) -> Any:
 
 
 def _other_columns(batch: Any, path: list[str]) -> list[bytes]:
-    """Each row without what lies at `path`, as a JSON object. What JSON has no form for becomes a string."""
+    """Each row without the value at `path`, as a JSON object. Values that JSON cannot express become strings."""
     import msgspec
     import pyarrow
 
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if [name] != path:
-            coarse = getattr(column.type, "unit", None) != "ns"  # Python's times know no ns
+            coarse = getattr(column.type, "unit", None) != "ns"  # Python's times have no ns
             columns.append((name, (column if coarse else column.cast(pyarrow.string())).to_pylist()))
     others = []
     for k in range(len(batch)):

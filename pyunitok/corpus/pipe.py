@@ -1,9 +1,9 @@
-"""PipeStream: a pipe that is hashed as it is read, so that a later run can tell whether it is given the same again.
+"""PipeStream: a pipe that is hashed as it is read, so that a later run can tell whether it gets the same input again.
 
-A file that a run has read in part can be opened again and is known by its size and time. A pipe begins at its
-beginning, and nothing but its bytes tells what it is: they are read again, compared, and dropped.
+A file can be opened again, and is recognised by its size and time. A pipe starts at its beginning and is recognised
+only by its bytes: when a run resumes, they are read again, compared and discarded.
 
-    on going on:   [ dropped, compared          | compared, then handed out | handed out ... ]
+    resuming:      [ dropped, compared          | compared, then handed out | handed out ... ]
                    0                          start                   known.n_bytes
 """
 
@@ -21,16 +21,17 @@ PIECE_BYTES = 1 << 18
 class PipeStream:
     """A ByteStream over another one.
 
-    known  what an earlier run has read of it; from `start` on its bytes will be wanted again
+    known  the hash of what an earlier run has read of it; the bytes from `start` on are needed again
 
-    InputError from readinto, before any byte from `start` on is handed out, where the pipe does not begin with that.
+    readinto raises InputError, before it returns any byte from `start` on, if the pipe does not begin with the same
+    bytes.
     """
 
     def __init__(self, stream: ByteStream, known: Hashed | None = None, start: int = 0) -> None:
         self.name = stream.name
         self._stream = stream
         self._hash = ChunkHash()
-        self._turn = threading.Lock()  # one thread reads, another asks for the state
+        self._turn = threading.Lock()  # one thread reads while another asks for the state
         self._known, self._start = known or Hashed(), start
         self._checked = not self._known.n_bytes
         self._n_compared = 0  # chunks
@@ -38,7 +39,7 @@ class PipeStream:
         self._n_out = 0
 
     def state(self) -> Hashed:
-        """Of all that was read of the pipe; at least what was handed out."""
+        """The hash of everything read from the pipe so far."""
         with self._turn:
             return self._hash.state()
 
@@ -57,12 +58,12 @@ class PipeStream:
         return n
 
     def drain(self) -> None:
-        """Read all; InputError unless it is what is known, no more and no less."""
+        """Read everything; InputError unless it is exactly what is known."""
         self._start = self._known.n_bytes
         piece = memoryview(bytearray(PIECE_BYTES))
         self._check()
         if self._stream.readinto(piece[:1]):
-            raise self._differs(f"it goes on after byte {self._known.n_bytes}, where it ended then")
+            raise self._differs(f"it continues after byte {self._known.n_bytes}, where it ended then")
 
     def compressed_position(self) -> int:
         return self._stream.compressed_position()
@@ -77,7 +78,7 @@ class PipeStream:
         return n_read
 
     def _check(self) -> None:
-        """Read what is known, compare, and keep what lies from `start` on."""
+        """Read as much as is known, compare, and keep the bytes from `start` on."""
         known, at = self._known, self._hash.n_bytes
         kept = bytearray()
         piece = memoryview(bytearray(PIECE_BYTES))
@@ -91,17 +92,17 @@ class PipeStream:
         self._ahead, self._checked = memoryview(kept), True
 
     def _compare(self) -> None:
-        """InputError where a chunk that was read, or at the end the rest, is another one than it was."""
+        """InputError if a chunk that was read, or at the end the rest, has changed."""
         known, end = self._known, self._hash.n_bytes
         for k in range(self._n_compared, min(len(self._hash.digests), len(known.digests))):
             if self._hash.digests[k] != known.digests[k]:
-                raise self._differs(f"its bytes {k * HASH_CHUNK_BYTES} to {(k + 1) * HASH_CHUNK_BYTES} are others")
+                raise self._differs(f"its bytes {k * HASH_CHUNK_BYTES} to {(k + 1) * HASH_CHUNK_BYTES} differ")
             self._n_compared = k + 1
         if end == known.n_bytes and self._hash.state() != known:
-            raise self._differs(f"its bytes {known.rest_at} to {end} are others")
+            raise self._differs(f"its bytes {known.rest_at} to {end} differ")
 
     def _ended(self) -> InputError:
-        return self._differs(f"it ends at byte {self._hash.n_bytes}, and had {self._known.n_bytes} bytes or more")
+        return self._differs(f"it ends at byte {self._hash.n_bytes} and had at least {self._known.n_bytes} bytes")
 
     def _differs(self, how: str) -> InputError:
-        return InputError(f"{self.name}: not what the earlier run was given: {how}; --overwrite starts again")
+        return InputError(f"{self.name}: not the input of the interrupted run: {how}; --overwrite starts again")

@@ -1,4 +1,4 @@
-"""Position: where in the inputs all that comes before is encoded. What a checkpoint says of the reading side."""
+"""Position: a place in the inputs, between two blocks; the reading side of a checkpoint."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Position:
-    """A place between two blocks, from which reading goes on as if never interrupted.
+    """A place between two blocks, where reading can resume with the same result.
 
     source     which input, counting from 0; the number of inputs when all are read
-    bytes      decompressed bytes of it that the blocks before here account for
-    documents  of it that end before here, bad ones that were skipped included
+    bytes      decompressed bytes of it that the earlier blocks account for
+    documents  of it that end before here, including bad ones that were skipped
     lines      of it before here, in JSON lines; 0 elsewhere
-    inside     bytes of the document under way that have gone out; 0 between documents
-    state      what the encoder carries on inside it, in hexadecimal; "" where it carries nothing
-    file_at    where in the file, as it lies, decompression can begin to get there,
-    file_bytes   and how many decompressed bytes come before that
+    inside     bytes of the current document in earlier blocks; 0 between documents
+    state      of the encoder inside the current document, in hexadecimal; "" if it has none
+    file_at    the byte of the stored file where decompression can start to reach this place,
+    file_bytes   and how many decompressed bytes come before that byte
     """
 
     source: int = 0
@@ -35,7 +35,7 @@ class Position:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Position:
-        """ValueError where these are not the values of a position."""
+        """ValueError if these are not the values of a position."""
         counts = {name: value for name, value in values.items() if name != "state"}
         if set(values) != set(cls.__dataclass_fields__) or not all(_is_count(value) for value in counts.values()):
             raise ValueError("not a position in the inputs")

@@ -1,15 +1,15 @@
-"""Ranges: a large file in parts that can be read apart, each with the documents that begin in it.
+"""Ranges: a large file in parts that can be read independently, each with the documents that begin in it.
 
     frames     │ 0         │ 1        │ 2         │ 3       │        of a .zst file; bytes, of one without compression
     documents   a a a|b b b b b|c c|d d d d d d d d d d d|e e
     ranges     │ a b: reads on into 1 │ c d: reads on into 3        │ e
 
-A range begins behind the first separator at or after its first byte, and ends where the next range begins. Both are
-found from the bytes there alone, so ranges need nothing from each other, and all of them together are the file. A
-separator may overlap itself ("\\n\\n" in "\\n\\n\\n"), and which of its occurrences count then depends on what came
-before: so the one looked for is one that none before it overlaps, which counts in any case.
+The text of a range starts after the first separator at or after its first byte, and ends where the text of the next
+range starts. Both depend only on the bytes there, so ranges are independent, and together they are the file. If a
+separator can overlap itself ("\\n\\n" in "\\n\\n\\n"), which occurrences count depends on what came before; therefore
+only an occurrence that no earlier one overlaps is taken.
 
-Where frames begin is read from the table of a seekable file, if that agrees with the frames, else from their headers.
+Frame boundaries come from the table of a seekable file if it agrees with the frames, else from their headers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HEADER_BYTES = 18  # the longest of a frame
 
 @dataclass(frozen=True)
 class Range:
-    """Some bytes of a file as it lies there: whole frames, or any bytes of one that is not compressed.
+    """Some bytes of a file as stored: whole frames, or any bytes if it is not compressed.
 
     end  None: to the end of the file
     """
@@ -48,13 +48,15 @@ class Range:
 
 
 def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[Range]:
-    """Ranges of at least n_bytes of the file each, where it can be divided: together they are all of it.
+    """Divide a file into ranges of at least n_bytes each, if it can be divided.
 
-    separator  between the documents: of text as in TextReader, of JSON lines a newline. None: the file is one document,
-               and one range.
+    separator  between documents: for text as in TextReader, for JSON lines a newline. None: the file is one document,
+    and
+               one range.
 
-    A gzip file, a pipe and a file of one frame are one range too, and a .zst file behind a URL, where looking for
-    frames would fetch most of it. InputError. Cost: a few bytes of each frame; of files of up to n_bytes, nothing.
+    A gzip file, a pipe and a file of one frame are one range; so is a .zst file behind a URL, because finding its
+    frames would fetch most of it. Raises InputError. Cost: a few bytes of each frame; nothing for files of up to
+    n_bytes.
     """
     if separator is None or source.size_bytes is None or source.compression not in ("zst", "none"):
         return [Range()]
@@ -73,8 +75,8 @@ def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[R
 
 
 def open_range(source: Source, part: Range, separator: bytes | None) -> Source:
-    """A source with the documents of this range alone. It can be read once. A reader counts its lines from where it is
-    told that they start: counted() says where, UNCOUNTED leaves it open."""
+    """A source with only the documents of this range. It can be read once. A reader counts lines from the position that
+    it is given: counted() finds it, UNCOUNTED leaves it open."""
     if part == Range():
         return source
     assert separator is not None
@@ -89,7 +91,7 @@ def described_range(source: Source, part: Range) -> Source:
     return replace(source, size_bytes=size - part.begin, is_range=True)
 
 
-# Where a range starts whose lines, documents and bytes before it nobody has counted: not at a file's beginning.
+# The start of a range, not at the beginning of the file, when nobody has counted what comes before it.
 UNCOUNTED = Position(bytes=1, documents=1, lines=1, file_bytes=1)
 
 
@@ -120,8 +122,8 @@ def followed_by(before: Position, more: Position) -> Position:
 
 
 def frame_begins(path: str) -> list[int]:
-    """Where the zstd frames of a file begin, skippable ones left out. InputError where it is no sequence of whole
-    frames, as far as their headers say; what is in them is not looked at."""
+    """Where the zstd frames of a file begin, without the skippable ones. InputError if it is not a sequence of whole
+    frames, judged by their headers."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             table = read_table(file)
@@ -131,7 +133,7 @@ def frame_begins(path: str) -> list[int]:
 
 
 def read_table(file: BinaryIO) -> list[int] | None:
-    """Where the frames of a file in the seekable format begin, by its table; None without one, or where it disagrees
+    """Where the frames of a file in the seekable format begin, by its table; None if it has none, or if it disagrees
     with the headers of the frames."""
     n_file = file.seek(0, 2)
     if n_file < _FOOTER_BYTES + 8:
@@ -160,7 +162,7 @@ def read_table(file: BinaryIO) -> list[int] | None:
 
 
 def _agrees(file: BinaryIO, at: int, n_decompressed: int) -> bool | None:
-    """Whether the frame that begins there is a skippable one; None if none does, or it gives not so many bytes."""
+    """Whether the frame at this byte is skippable; None if there is none, or if its size differs."""
     file.seek(at)
     start = file.read(_HEADER_BYTES)
     try:
@@ -211,7 +213,7 @@ def scan(file: BinaryIO, name: str) -> list[int]:
 
 
 class _RangeStream:
-    """A ByteStream of a range's documents: from the first separator that counts to the one behind its end."""
+    """A ByteStream of a range's documents: from the first separator that counts to the first one after its end."""
 
     def __init__(self, source: Source, part: Range, separator: bytes) -> None:
         self.name = source.name
@@ -266,16 +268,16 @@ class _RangeStream:
 
 
 class Search:
-    """Looks for the first separator that none before it overlaps, in text that begins at any byte of a file."""
+    """Looks for the first separator that no earlier one overlaps, in text that starts at any byte of a file."""
 
     def __init__(self, separator: bytes) -> None:
         self._separator = separator
-        self._tail = b""  # of the text so far what a separator may begin with that ends in the next chunk
+        self._tail = b""  # the end of the text so far, in which a separator may begin
         self._n_bytes = 0  # of text so far
         self._last: int | None = None  # where in it the last separator began
 
     def feed(self, chunk: bytes) -> int | None:
-        """Where in the chunk, the next of the text, that separator ends; None if it does not."""
+        """Where that separator ends in this chunk, the next of the text; None if it is not in it."""
         n = len(self._separator)
         text = self._tail + chunk
         base = self._n_bytes - len(self._tail)

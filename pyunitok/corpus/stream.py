@@ -1,4 +1,4 @@
-"""Source → ByteStream: the decompressed bytes of a file; zst.py and members.py (gz, bz2, xz) decompress."""
+"""Source → ByteStream: the decompressed bytes of a file. zst.py and members.py (gz, bz2, xz) decompress."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from pyunitok.disk import remote
 from pyunitok.errors import InputError
 
 CHUNK_BYTES = 1 << 18  # compressed bytes read at once
-MAX_DECODER_BYTES = 1 << 30  # memory of a decoder, where nobody says
-ALONE_FRAME_BYTES = 1 << 20  # a larger zstd frame is streamed where nobody helps
+MAX_DECODER_BYTES = 1 << 30  # memory of a decoder, by default
+ALONE_FRAME_BYTES = 1 << 20  # larger zstd frames are streamed if one thread works alone
 
 
 class RawFile:
-    """The bytes of a file as they lie there, come out of a pipe, or from a URL. Errors are InputError naming the file.
+    """The bytes of a file as stored, of a pipe, or behind a URL. Errors are InputError with the name of the file.
 
     name      the path as given, or '<stdin>'
     position  bytes handed out so far
@@ -40,12 +40,12 @@ class RawFile:
             if path == STDIN:
                 if sys.stdin is None:
                     raise InputError(f"{self.name}: closed")
-                # Not sys.stdin.buffer: a thread left waiting in it would hold a lock that Python's exit wants.
+                # Not sys.stdin.buffer: a thread left waiting in it would hold a lock that Python needs at exit.
                 self._file = io.FileIO(sys.stdin.fileno(), closefd=False)
             elif remote.is_url(path):
                 self._file = remote.open_file(path)
             else:
-                # Unbuffered: all reads are large, and readinto then puts the bytes where they belong.
+                # Unbuffered: all reads are large, and readinto avoids a copy.
                 self._file = io.FileIO(path)
         except OSError as error:
             raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
@@ -56,7 +56,7 @@ class RawFile:
 
     @property
     def n_bytes(self) -> int | None:
-        """How long a regular file is."""
+        """The size of a regular file, else None."""
         try:
             status = os.fstat(self._file.fileno())
         except OSError:
@@ -64,23 +64,23 @@ class RawFile:
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def expect(self, n_bytes: int | None, mtime_ns: int | None) -> None:
-        """InputError unless this is the file that was found: see Unchanged."""
+        """InputError unless this is the file that was found; see Unchanged."""
         if self._unchanged is not None:
             self._unchanged.expect(n_bytes, mtime_ns)
 
     def begin_at(self, position: int) -> None:
-        """Let the first byte read be this one; of files that are no pipes."""
+        """Start reading at this byte; not for pipes."""
         try:
             self.position = self._file.seek(position)
         except OSError as error:
             raise self._failed(error) from error
 
     def end_at(self, position: int | None) -> None:
-        """Take the file to end there."""
+        """Treat this as the end of the file."""
         self._end = position
 
     def peek(self, n_bytes: int) -> bytes:
-        """The next n_bytes, fewer only at the end of the file; they stay unread."""
+        """The next n_bytes, fewer only at the end of the file, without consuming them."""
         while len(self._ahead) < n_bytes:
             more = self._read(n_bytes - len(self._ahead))
             if not more:
@@ -135,7 +135,8 @@ class RawFile:
         return chunk
 
     def _check_position(self, n_ahead: int, *, at_end: bool = False) -> None:
-        """InputError if the file ends n_ahead bytes behind the position, or goes on there, and that is a change."""
+        """InputError if the file ends n_ahead bytes after the position, or continues there, and was different when
+        opened."""
         if self._unchanged is None:
             return
         if at_end:
@@ -165,7 +166,7 @@ class PlainStream:
 
 
 class Lookahead:
-    """A ByteStream some of whose bytes have been looked at already."""
+    """A ByteStream whose first bytes can be looked at before they are read."""
 
     def __init__(self, stream: ByteStream) -> None:
         self.name = stream.name
@@ -173,7 +174,7 @@ class Lookahead:
         self._ahead = b""
 
     def peek_line(self, max_bytes: int) -> bytes:
-        """The stream's beginning up to the end of its first line that is not blank; at most max_bytes."""
+        """The beginning of the stream, up to the end of its first line that is not blank; at most max_bytes."""
         piece = bytearray(min(1 << 16, max_bytes))
         while len(self._ahead) < max_bytes and b"\n" not in self._ahead.lstrip():
             n = self._stream.readinto(memoryview(piece)[: max_bytes - len(self._ahead)])
@@ -196,7 +197,7 @@ class Lookahead:
 
 
 class Streamed:
-    """A producer over any ByteStream: its bytes in the order in which they come."""
+    """A producer over any ByteStream."""
 
     def __init__(self, stream: ByteStream, *, any_place: bool = False) -> None:
         self._stream = stream
@@ -237,7 +238,7 @@ def decompressed(raw: RawFile, compression: str, max_memory_bytes: int = MAX_DEC
 
 
 def open_raw(source: Source) -> RawFile:
-    """The file of a source as it is stored. InputError where it is not as it was when it was found."""
+    """The file of a source as stored. InputError if it has changed since it was found."""
     raw = RawFile(source.path)
     try:
         raw.expect(None if source.is_range else source.size_bytes, source.mtime_ns)
@@ -255,7 +256,7 @@ def open(source: Source, max_memory_bytes: int = MAX_DECODER_BYTES) -> ByteStrea
 def open_ahead(
     source: Source, start: Position, ahead: Ahead, max_frame_bytes: int, max_memory_bytes: int = MAX_DECODER_BYTES
 ) -> AheadStream:
-    """The decompressed bytes of a source from `start` on, made by whoever asks `ahead` for something to do."""
+    """The decompressed bytes of a source from `start` on, produced by idle threads: see Ahead.claim."""
     raw = open_raw(source)
     try:
         if start.file_at:
@@ -275,7 +276,7 @@ def open_ahead(
 
 
 def open_seekable(source: Source) -> BinaryIO:
-    """The file of a source as it lies there, to read anywhere in it."""
+    """The file of a source as stored, for random access."""
     try:
         if not remote.is_url(source.path):
             return _open_local(source)
@@ -284,7 +285,7 @@ def open_seekable(source: Source) -> BinaryIO:
         raise InputError(f"{source.name}: cannot be opened: {error.strerror}") from error
     if not file.seekable():
         file.close()
-        raise InputError(f"{source.name}: its server gives no parts of files; download it first")
+        raise InputError(f"{source.name}: its server cannot send parts of files; download it first")
     return io.BufferedReader(file, 1 << 16)
 
 
@@ -297,13 +298,13 @@ def _open_local(source: Source) -> BinaryIO:
 
 
 def skip(stream: ByteStream, n_bytes: int, position: int) -> None:
-    """Read so many bytes, up to `position` of the text, and forget them. InputError where there are fewer."""
+    """Read n_bytes, up to `position` of the text, and discard them. InputError if there are fewer."""
     buffer = memoryview(bytearray(min(n_bytes, CHUNK_BYTES)))
     n_left = n_bytes
     while n_left:
         n_read = stream.readinto(buffer[:n_left])
         if n_read == 0:
-            raise InputError(f"{stream.name}: ends before byte {position} of its text, where the work was to go on")
+            raise InputError(f"{stream.name}: ends before byte {position} of its text, where the run was to resume")
         n_left -= n_read
 
 

@@ -6,9 +6,8 @@ What fill() does with a block, separator "|":
     [ o u t | f o x | b r o w n | l a z y |  j u m p s  o v e r ]
       doc 0   doc 1   doc 2       doc 3      unfinished: next time, or in pieces if long
 
-Occurrences of the separator are leftmost and do not overlap, over the whole file. They are found whatever the
-blocks are, because a document's bytes leave only when no separator can begin in them any more: the last
-len(separator) - 1 stay.
+Occurrences of the separator are leftmost and do not overlap, over the whole file. They do not depend on the blocks: the
+last len(separator) - 1 bytes of an unfinished document stay back, because a separator may begin in them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from pyunitok.corpus.block import Block, ByteStream, Split
 from pyunitok.corpus.looks import LOOK_BYTES
 from pyunitok.corpus.position import BEGINNING, Position
 
-MAX_DOCS = 1 << 16  # in a block: bounds its offsets (512 KiB) where lines are empty
+MAX_DOCS = 1 << 16  # in a block: bounds its offsets (512 KiB) if lines are empty
 CARRY_SHARE = 4  # an unfinished document waits whole for the next block if it is at most 1/4 of one
 MIN_FILL_BYTES = 1 << 16
 
@@ -34,17 +33,17 @@ class TextReader:
     """Cuts a text into blocks.
 
     stream     its bytes
-    separator  between documents, part of none; None: the file is one document. At least 1 byte.
+    separator  between documents, not part of them, at least 1 byte; None: the file is one document
     split      where a piece of a document may end: see block.Split
     start      where the stream stands, and what came before; the beginning of a file by default
-    metadata   where each document begins goes to block.metadata
+    metadata   put the beginning of each document into block.metadata
     look       called with the first bytes, up to LOOK_BYTES, of a file that is read from its beginning
 
     Without a separator an empty file is one empty document. With one, a separator at the very end begins no
     document (ends_with_separator is then True), empty documents between separators count, and an empty file
     has none.
 
-    A document that goes on after a block has pieces in several; its last piece may be empty.
+    A document may have pieces in several blocks; its last piece may be empty.
     Memory: the carry, at most one block.
     """
 
@@ -63,8 +62,8 @@ class TextReader:
         self._carry = np.empty(0, np.uint8)
         self._begin = 0
         self._end = 0
-        self._limit: int | None = None  # how much of a block is worth filling when its offsets run out first
-        self._inside = start.inside  # how much of the document under way has gone out
+        self._limit: int | None = None  # how much of a block to fill if its offsets run out first
+        self._inside = start.inside  # bytes of the current document in earlier blocks
         self._separated = separator is not None and start.documents > 0  # it follows a separator
         self._at_end = False  # of the stream
         self._position = start
@@ -92,7 +91,7 @@ class TextReader:
             rest_at, n_rest = self._cut(block, n_bytes)
             if block.n_docs or self.finished:
                 break
-            # One unfinished piece that nothing divides: it lies where it was, and reading goes on behind it.
+            # One unfinished piece that cannot be divided: it stays where it is, and reading continues behind it.
             if n_bytes == len(block.data):
                 block.data = np.concatenate((block.data, np.empty(max(n_bytes, 1), np.uint8)))
         block.source_bytes = n_bytes - n_rest
@@ -104,7 +103,7 @@ class TextReader:
         return block.n_docs > 0
 
     def _advance(self, block: Block) -> None:
-        """Say where the block stands, and step over it."""
+        """Record where the block is, and move on."""
         before = self._position
         block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
@@ -132,7 +131,7 @@ class TextReader:
         return b'{"file":%b,"document":%d,"byte":%d}' % (self._file, number, begin)
 
     def _load(self, block: Block, at: int) -> tuple[int, int]:
-        """Fill block.data from `at` on; return how many bytes came out of the carry, and of the stream."""
+        """Fill block.data from `at` on; return how many bytes came from the carry and how many from the stream."""
         limit = len(block.data)
         if self._limit is not None and at < self._limit < limit:
             limit = self._limit
@@ -154,7 +153,7 @@ class TextReader:
         self._begin, self._end = 0, len(rest)
 
     def _cut(self, block: Block, n_bytes: int) -> tuple[int, int]:
-        """Turn block.data[:n_bytes] into documents; return where in it the rest lies, and its length."""
+        """Cut block.data[:n_bytes] into documents; return where the rest is, and its length."""
         self._limit = None
         if self._separator is None:
             n_whole, hold = 0, 0
@@ -164,7 +163,7 @@ class TextReader:
             n_whole, hold = n_found - 1, len(self._separator) - 1
             if n_whole:
                 self._inside, self._separated = 0, True
-            if n_found == len(block.offsets) - 1:  # it stopped there; what follows it has not looked at
+            if n_found == len(block.offsets) - 1:  # it stopped there and has not looked at what follows
                 block.n_docs = n_whole
                 self._limit = max(2 * n_consumed, MIN_FILL_BYTES)
                 return n_consumed, n_bytes - n_consumed
@@ -184,7 +183,7 @@ class TextReader:
         return begin + size, end - begin - size
 
     def _finish(self, block: Block, n_whole: int, end: int) -> tuple[int, int]:
-        """The file is at its end: settle whether what follows the last separator is a document."""
+        """At the end of the file: decide whether what follows the last separator is a document."""
         is_document = self._separator is None or self._inside > 0 or end > int(block.offsets[n_whole])
         if self._separator is not None:
             self.ends_with_separator = self._separated and not is_document

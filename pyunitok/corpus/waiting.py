@@ -1,4 +1,4 @@
-"""Waiting: documents that have been read and not yet put into blocks."""
+"""Waiting: documents that have been read but not yet put into blocks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pyunitok.corpus.text import CARRY_SHARE, MAX_DOCS
 
 
 class Waiting:
-    """Documents laid end to end, of which some have gone out:
+    """Documents laid end to end, the first of which are already in blocks:
 
-        data   [ o u t f o x b r o w n l a z y ]        next     the document that goes out next
-                 0     3     6         11      15        inside   how many bytes of it have gone out
+        data   [ o u t f o x b r o w n l a z y ]        next     the next document
+                 0     3     6         11      15        inside   how many bytes of it are in blocks
                  ends
 
     data    uint8[]
@@ -31,15 +31,15 @@ class Waiting:
         self.inside = inside
 
     def __len__(self) -> int:
-        """How many have not gone out whole."""
+        """How many are not yet entirely in blocks."""
         return len(self._ends) - 1 - self.next
 
     def put(self, block: Block, split: Split) -> bool:
-        """Put more into the block, which has room for MAX_DOCS offsets; False once it is complete."""
+        """Put more documents into the block, which has room for MAX_DOCS offsets; False once the block is complete."""
         return bool(len(self)) and (self._put_whole(block) or self._put_piece(block, split))
 
     def _put_whole(self, block: Block) -> bool:
-        """Put the documents that fit whole, or the rest of the one under way; whether there was any."""
+        """Put the documents that fit whole, or the rest of the current one; whether there was any."""
         first, at = self.next, int(block.offsets[block.n_docs])
         begin = int(self._ends[first]) + self.inside
         behind = int(np.searchsorted(self._ends, begin + len(block.data) - at, side="right")) - 1
@@ -56,7 +56,7 @@ class Waiting:
         return True
 
     def _put_piece(self, block: Block, split: Split) -> bool:
-        """Put a piece of the next document, which does not fit whole; False if the block is then complete."""
+        """Put a piece of the next document, which does not fit whole; False if the block is complete without it."""
         begin, end = int(self._ends[self.next]) + self.inside, int(self._ends[self.next + 1])
         at = int(block.offsets[block.n_docs])
         room = len(block.data) - at
@@ -69,7 +69,7 @@ class Waiting:
             block.offsets[block.n_docs] = at + size
             block.open_end = True
             self.inside += size
-        elif block.n_docs == 0:  # nothing divides it: more of it is needed
+        elif block.n_docs == 0:  # it cannot be divided here: more of it is needed
             block.data = np.concatenate((block.data, np.empty(max(room, 1), np.uint8)))
             return True
         return False

@@ -1,14 +1,14 @@
-"""ZstdFrames: a .zst file to its true end, whatever frames it is made of, in pieces that need nothing from each other.
+"""ZstdFrames: a .zst file to its true end, whatever its frames, in pieces that are independent of each other.
 
-python-zstandard does the decompression, but its reader ends alike where a file ends and where a file was cut
-short. So a FrameScanner follows the bytes on their way to it and tells the two apart:
+python-zstandard does the decompression, but its reader does not tell the end of a file from a truncated one. A
+FrameScanner follows the bytes on their way to it and does:
 
     RawFile ──▶ FrameSource (scans, hands out one frame's bytes at a time) ─┬─▶ whole frames, some to a piece
                                                                             └─▶ a frame too large to hold: a stream
 
-The decoder asks for more only when it has taken all it was given, and zstd keeps a frame's last byte back
-until its output is out and its checksum and size are verified. So whatever it complains of lies in the frame that it
-was given, and when it asks for more after the last byte of a frame, that frame is complete for it too.
+The decoder asks for more input only when it has used all that it was given, and zstd consumes a frame's last byte only
+after all output and the checksum. So an error is in the frame that the decoder was given, and when it asks for more
+after the last byte of a frame, that frame is complete.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ STEP_BYTES = 1 << 12  # a large frame's blocks are given to the decoder until th
 class ZstdFrames:
     """Makes pieces of one frame or many, skippable ones anywhere, windows up to 2 GiB, checksums and sizes verified.
 
-    A frame that takes more than max_frame_bytes, compressed or not, is decompressed as a stream; so is a file of one
-    long frame, which no other thread could help with.
-    Memory: max_frame_bytes; in a stream the frame's window.
+    A frame larger than max_frame_bytes, compressed or decompressed, is read as a stream; so is a file of one long
+    frame, which other threads could not help with.
+    Memory: max_frame_bytes; for a stream, the frame's window.
     """
 
     def __init__(self, raw: RawFile, max_frame_bytes: int) -> None:
