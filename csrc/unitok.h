@@ -807,12 +807,13 @@ int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *trainer, int64_t beg
 
 /* The strings that a Unigram model starts from: all that repeat in the units and may be pieces of two characters or more,
  * each with how often it occurs, counted in `counter`; the units are copied. See csrc/train/seeds.c.
+ *   min_leaf        units that repeat nothing are taken, too, if they occur this often
  *   is_compatible   those of sentencepiece 0.2.3, from units that carry what follows them (UNITOK_SEGMENT_FOLLOWERS)
  * Call step until progress is 1. Memory: 9 bytes a byte of units. */
 typedef struct unitok_seeds unitok_seeds;
 int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
-                         int64_t n_units, int32_t is_compatible, unitok_counter *counter, unitok_seeds **ret,
-                         unitok_error *error);
+                         int64_t n_units, int32_t is_compatible, uint64_t min_leaf, unitok_counter *counter,
+                         unitok_seeds **ret, unitok_error *error);
 int32_t unitok_seeds_step(unitok_seeds *seeds, int64_t budget, unitok_error *error);
 double unitok_seeds_progress(const unitok_seeds *seeds);
 int64_t unitok_seeds_memory_bytes(const unitok_seeds *seeds);

@@ -37,6 +37,7 @@ struct unitok_seeds {
     const unitok_rules *rules;
     unitok_counter *counter;
     int32_t is_compatible;
+    uint64_t min_leaf;
     uint8_t *text;
     int32_t n;
     levels levels;
@@ -70,8 +71,8 @@ static int lay_out(unitok_seeds *s, const uint8_t *data, const int64_t *offsets,
 }
 
 int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
-                         int64_t n_units, int32_t is_compatible, unitok_counter *counter, unitok_seeds **ret,
-                         unitok_error *error)
+                         int64_t n_units, int32_t is_compatible, uint64_t min_leaf, unitok_counter *counter,
+                         unitok_seeds **ret, unitok_error *error)
 {
     const char *problem = check_units(data, offsets, n_units);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
@@ -83,6 +84,7 @@ int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const i
     s->rules = rules;
     s->counter = counter;
     s->is_compatible = is_compatible;
+    s->min_leaf = min_leaf;
     s->text = mem_alloc((size_t)n + 1);
     int32_t status = s->text && lay_out(s, data, offsets, counts, n_units) ? UNITOK_OK : fail_memory(error);
     if (!status) {
@@ -171,6 +173,7 @@ static int walk(unitok_seeds *s, int32_t end)
 static int add_leaf(unitok_seeds *s, int64_t begin, int64_t end)
 {
     uint64_t weight = levels_count(&s->levels, begin);
+    if (weight < s->min_leaf) return 1;
     int64_t n_chars = 0, n_bytes = 0;
     while (begin + n_bytes < end && n_chars++ < s->rules->max_chars) n_bytes += char_bytes(s->text[begin + n_bytes]);
     for (; n_chars > 1 && n_bytes > 0; n_chars--) {

@@ -264,10 +264,10 @@ class BpeTrainer:
 class Seeds:
     """The strings that repeat in units, counted in `counter`; see unitok_seeds in csrc/unitok.h."""
 
-    def __init__(self, rules: Rules, units: Units, counter: Counter, *, compat: bool) -> None:
+    def __init__(self, rules: Rules, units: Units, counter: Counter, *, compat: bool, min_leaf: int) -> None:
         ret, error = ffi.new("unitok_seeds **"), ffi.new("unitok_error *")
         status = lib.unitok_seeds_new(
-            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), compat,
+            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), compat, min_leaf,
             counter.handle, ret, error,
         )  # fmt: skip
         check(status, error)

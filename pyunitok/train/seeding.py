@@ -13,6 +13,10 @@ from pyunitok.errors import TrainingError
 from pyunitok.train import native
 from pyunitok.train.native import Counter, Counts, Floats, Numbers, Rules, Seeds, Units
 
+# A unit without repeats in it, "▁however" say, is a seed if it occurs this often. Rarer ones are learned by heart: measured
+# on code and Chinese, with 2 in place of 16 unseen text takes 1 to 2 % more tokens.
+MIN_LEAF = 16
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -25,19 +29,23 @@ def ranked(
     """
     if spec.seed_sentencepieces_file:
         return _in_order(*_from_file(rules, by_char, spec))
-    counter = Counter()
-    seeds = Seeds(rules, units, counter, compat=compat)
-    while (done := seeds.step()) < 1:
-        progress("seeds", int(done * 1000), 1000)
-    del seeds
-    counter.sort()
-    found = counter.export()
-    values = found.counts.astype(np.float32) * _n_chars(found).astype(np.float32)
+    found = repeats(rules, units, compat=compat, progress=progress)
+    values = found.counts.astype(np.float32) * count_chars_of(found).astype(np.float32)
     sizes = np.diff(found.offsets)
     limit = spec.seed_sentencepiece_size or max(100000, 8 * spec.vocab_size)
     best = np.lexsort((np.arange(len(found)), -sizes, -values))[:limit]
     chars, char_values = _characters(by_char)
     return _in_order(chars + found.take(best).items(), np.concatenate((char_values, values[best])))
+
+
+def repeats(rules: Rules, units: Units, *, compat: bool, progress: Progress) -> Units:
+    """What repeats in the units and may be a piece, sorted by bytes, with its counts."""
+    counter = Counter()
+    seeds = Seeds(rules, units, counter, compat=compat, min_leaf=MIN_LEAF)
+    while (done := seeds.step()) < 1:
+        progress("seeds", int(done * 1000), 1000)
+    counter.sort()
+    return counter.export()
 
 
 def _characters(by_char: Counts) -> tuple[list[bytes], Floats]:
@@ -48,7 +56,7 @@ def _characters(by_char: Counts) -> tuple[list[bytes], Floats]:
     return [chr(c).encode() for c in codes.tolist()], by_char[codes].astype(np.int64).astype(np.float32)
 
 
-def _n_chars(pieces: Units) -> Numbers:
+def count_chars_of(pieces: Units) -> Numbers:
     begins = np.concatenate(([0], np.cumsum((pieces.data & 0xC0) != 0x80)))
     n_chars: Numbers = begins[pieces.offsets[1:]] - begins[pieces.offsets[:-1]]
     return n_chars

@@ -14,13 +14,14 @@ import numpy as np
 
 from pyunitok.errors import ModelFormatError, TrainingError
 from pyunitok.train import alphabet as alphabets
-from pyunitok.train import checks, lines, merging, modelfile, native, normalization, seeding, unigram_exact
+from pyunitok.train import checks, lines, merging, modelfile, native, normalization, seeding, unigram, unigram_exact
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.lines import Batch
 from pyunitok.train.modelfile import Piece
 from pyunitok.train.native import Counter, Rules, Segmenter, SegmentStats, Units
 from pyunitok.train.pretokenize import Pretokenizer, normalized
 from pyunitok.train.specs import Specs
+from pyunitok.train.unigram import Round, UnigramOptions, UnigramTrainer
 
 Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
 
@@ -35,6 +36,8 @@ class Job:
 
     compat        as sentencepiece 0.2.3 with num_threads=1, quirks included
     pretokenizer  cuts each normalized line; may_differ: its parts need not make up the line
+    own           how a Unigram model is trained where it is not `compat`
+    min_frequency units that occur less often are left out
     seed          for the sample of lines that input_sentence_size asks for
     rules_folder  where named normalization rules lie; None: with the installed sentencepiece
     """
@@ -43,10 +46,13 @@ class Job:
     compat: bool = True
     pretokenizer: Pretokenizer | None = None
     may_differ: bool = False
+    own: UnigramOptions = field(default_factory=UnigramOptions)
+    min_frequency: int = 1
     seed: int = 0
     rules_folder: Path | None = None
     progress: Progress = silent
     stats: SegmentStats = field(default_factory=SegmentStats)
+    rounds: list[Round] = field(default_factory=list)
 
     def run(self, batches: Iterable[Batch], *, whole: bool) -> Any:
         """The ModelProto. whole: each document of a batch is one line, whatever it holds."""
@@ -133,6 +139,8 @@ class Job:
         return counter.export()
 
     def _unigram(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
+        if not self.compat:
+            return self._own_unigram(units, chosen, n_pieces)
         spec, rules = self.specs.trainer, self.rules()
         ordered = not spec.split_by_whitespace
         followed = self._fold(units, chosen, native.FOLD_WHOLE, ordered=ordered)
@@ -148,6 +156,23 @@ class Job:
         trainer = unigram_exact.ExactTrainer(seeds, scores, order, units, self.progress)
         trainer.train(spec.vocab_size, spec.shrinking_factor, spec.num_sub_iterations)
         return unigram_exact.finalize(trainer.pieces(), trainer.min_score, chosen, n_pieces)
+
+    def _own_unigram(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
+        spec = self.specs.trainer
+        units = self._fold(units, chosen, native.FOLD_CUT)
+        by_char = native.count_chars(units)
+        pieces, values, _ = seeding.ranked(
+            self.rules(), units, by_char, spec, compat=False, progress=self.progress
+        )
+        doubles = values.astype(np.float64)
+        state = unigram.first_state(pieces, doubles, doubles / seeding.count_chars_of(pieces))
+        del pieces, values, doubles
+        trainer = UnigramTrainer(state, units, self.own, self.progress)
+        trainer.train(spec.vocab_size, lambda state: None)
+        self.rounds = trainer.state.rounds
+        scores = trainer.state.scores.astype(np.float32)
+        names = dict(zip(trainer.state.pieces.items(), scores, strict=True))
+        return unigram_exact.finalize(names, scores.min(), chosen, n_pieces)
 
     def _bpe(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
         auto = self.specs.trainer.auto_character_coverage

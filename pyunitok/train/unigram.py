@@ -1,0 +1,246 @@
+"""The Unigram trainer of our own mode: sentencepiece's algorithm without its faults, in float64, on several threads.
+
+    repeat:  EM, EM ──▶ best paths ──▶ drop what the objective misses least
+    until there are 1.1 * vocab_size pieces; then the characters and the best others
+
+What differs from sentencepiece: unknown characters count for nothing, sums do not depend on threads, and units are cut
+wherever no piece can cross.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes
+from pyunitok.train.native import Doubles, Lattice, Lexicon, Scored, Units, maximize
+
+CHUNK_BYTES = 1 << 16  # of units, for one call
+CHUNK_PIECES = 1 << 13
+UNKNOWN_PENALTY = 10.0
+MIN_EXPECTED = 0.5
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class UnigramOptions:
+    """How a Unigram model is trained, beyond what spm_train offers.
+
+    em          expectation: over all ways to segment a unit; viterbi: the best one alone ("hard EM")
+    prior       digamma: takes half an occurrence from every piece, so that rare ones fade; mle: plain shares
+    prune       loss: what the objective loses without the piece; probability; frequency: its count as a seed
+    objective   likelihood, or tokens: the fewest tokens
+    em_tolerance  EM of a round ends early once the likelihood gains less than this part of itself; 0: never
+    max_rounds  the last round drops all that is too much; 0: no limit
+    """
+
+    em: str = "expectation"
+    prior: str = "digamma"
+    prune: str = "loss"
+    objective: str = "likelihood"
+    em_iterations: int = 2
+    em_tolerance: float = 0.0
+    max_rounds: int = 0
+    shrinking_factor: float = 0.75
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a round left: pieces, and the tokens of the whole text with the pieces before it was pruned."""
+
+    n_before: int
+    n_after: int
+    n_tokens: int
+    log_likelihood: float
+
+
+@dataclass
+class State:
+    """The model between rounds. Arrays by piece; pieces are sorted by bytes."""
+
+    pieces: Units
+    scores: Doubles
+    seed_counts: Doubles
+    rounds: list[Round] = field(default_factory=list)
+
+
+class UnigramTrainer:
+    """units: sorted by bytes; n_bytes: of the text they stand for is only used by reports."""
+
+    def __init__(self, state: State, units: Units, options: UnigramOptions, progress: Progress) -> None:
+        self.state, self._units, self._options, self._progress = state, units, options, progress
+        self._chunks = list(_chunks(units))
+        self._lattices = [Lattice() for _ in range(options.threads)]
+        n_chars = float((units.counts.astype(np.float64) * np.diff(units.offsets)).sum())
+        self._unit = 2.0 ** (61 - int(np.ceil(np.log2(max(n_chars, 2.0)))))
+        self._use()
+
+    def _use(self) -> None:
+        self._lexicon = Lexicon(self.state.pieces)
+        self._alive: Bytes = np.ones(len(self.state.pieces), np.uint8)
+
+    @property
+    def n_pieces(self) -> int:
+        return int(self._alive.sum())
+
+    def train(self, vocab_size: int, after_round: Callable[[State], None]) -> None:
+        """Until 1.1 * vocab_size pieces are left. after_round is called with what each round leaves."""
+        options, wanted = self._options, int(vocab_size * 1.1)
+        while True:
+            likelihood = self._maximize()
+            before = self.n_pieces
+            size = max(wanted, int(options.shrinking_factor * before))
+            if options.max_rounds and len(self.state.rounds) + 1 >= options.max_rounds:
+                size = wanted
+            n_tokens = self._prune(size)
+            self._compact()
+            self.state.rounds.append(Round(before, self.n_pieces, n_tokens, likelihood))
+            after_round(self.state)
+            if self.n_pieces <= wanted or self.n_pieces == before:
+                break
+        parts = self._parts()
+        self._alive[parts == -1] = 0
+        self._compact()
+
+    def _compact(self) -> None:
+        """Leave out what is not alive."""
+        state, left = self.state, np.flatnonzero(self._alive)
+        self.state = State(state.pieces.take(left), state.scores[left], state.seed_counts[left], state.rounds)
+        self._use()
+
+    def _model(self, thread: int) -> Scored:
+        lowest = float(self.state.scores[self._alive == 1].min())
+        return Scored(self._lattices[thread], self._alive, self.state.scores, lowest - UNKNOWN_PENALTY)
+
+    # ------------------------------------------------------------------------------------------------ Threads ----
+
+    def _all(self, what: str, chunks: list[tuple[int, int]], work: Callable[[int, int, int], Any]) -> list[Any]:
+        """work(thread, begin, end) for every chunk; the results in their order. Chunk k is thread k % threads's."""
+        threads = self._options.threads
+        results: list[Any] = [None] * len(chunks)
+        done = [0] * threads
+
+        def run(thread: int) -> None:
+            for k in range(thread, len(chunks), threads):
+                results[k] = work(thread, *chunks[k])
+                done[thread] += 1
+                if thread == 0:
+                    self._progress(f"{what}, {self.n_pieces} pieces", sum(done), len(chunks))
+
+        if threads == 1:
+            run(0)
+            return results
+        with ThreadPoolExecutor(threads - 1) as pool:
+            others = [pool.submit(run, thread) for thread in range(1, threads)]
+            try:
+                run(0)
+            except BaseException:
+                chunks = []  # the others end with their present chunk
+                raise
+            for other in others:
+                other.result()
+        return results
+
+    # ------------------------------------------------------------------------------------------------ Rounds ----
+
+    def _maximize(self) -> float:
+        """EM; the log-likelihood before its last step."""
+        options, before = self._options, 0.0
+        for step in range(options.em_iterations):
+            if options.em == "viterbi":
+                expected, likelihood, _ = self._best_paths()
+            else:
+                expected, likelihood = self._expect()
+            maximize(expected, MIN_EXPECTED, options.prior, self._alive, self.state.scores)
+            if step and abs(likelihood - before) < options.em_tolerance * abs(likelihood):
+                break
+            before = likelihood
+        return likelihood
+
+    def _expect(self) -> tuple[Doubles, float]:
+        n, models = len(self._alive), [self._model(thread) for thread in range(self._options.threads)]
+        p: Doubles = np.where(self._alive == 1, np.exp(self.state.scores), 0.0)
+        p_unknown = float(np.exp(models[0].unknown_score))
+        sums = [np.zeros(n, np.uint64) for _ in models]
+
+        def work(thread: int, begin: int, end: int) -> float:
+            model = models[thread]
+            return self._lexicon.expect(model, p, p_unknown, self._units, begin, end, self._unit, sums[thread])
+
+        likelihoods = self._all("expectation", self._chunks, work)
+        expected: Doubles = np.sum(sums, axis=0, dtype=np.uint64).astype(np.float64) / self._unit
+        return expected, float(sum(likelihoods))
+
+    def _best_paths(self) -> tuple[Doubles, float, int]:
+        """(uses of each piece, the score of all paths, their tokens)."""
+        models = [self._model(thread) for thread in range(self._options.threads)]
+        sums = [np.zeros(len(self._alive), np.float64) for _ in models]  # of integers, so exact in any order
+
+        def work(thread: int, begin: int, end: int) -> tuple[float, int]:
+            return self._lexicon.paths(models[thread], self._units, begin, end, sums[thread])
+
+        results = self._all("best paths", self._chunks, work)
+        used: Doubles = np.sum(sums, axis=0)
+        return used, float(sum(score for score, _ in results)), sum(tokens for _, tokens in results)
+
+    def _prune(self, size: int) -> int:
+        """Keep at most `size` pieces, or those that nothing can replace; the tokens of the text before."""
+        used, _, n_tokens = self._best_paths()
+        worth = self._worth(used)
+        needed, others = np.flatnonzero(worth == np.inf), np.flatnonzero(np.isfinite(worth))
+        kept = others[np.argsort(-worth[others], kind="stable")][: max(0, size - len(needed))]
+        self._alive = np.zeros(len(self._alive), np.uint8)
+        self._alive[needed] = self._alive[kept] = 1
+        return n_tokens
+
+    def _worth(self, used: Doubles) -> Doubles:
+        """By which pieces are kept: the larger the better, -inf is dropped, +inf stays."""
+        options = self._options
+        worth: Doubles = np.empty(len(self._alive), np.float64)
+        if options.prune == "loss" and options.objective == "likelihood":
+            models = [self._model(thread) for thread in range(options.threads)]
+            total = float(used.sum())
+
+            def work(thread: int, begin: int, end: int) -> None:
+                self._lexicon.losses(models[thread], begin, end, used, total, worth)
+
+            self._all("losses", _ranges(len(worth)), work)
+            return worth
+        parts = self._parts()
+        if options.prune == "loss":
+            worth[:] = used * (parts - 1)  # tokens more without it
+        else:
+            worth[:] = self.state.scores if options.prune == "probability" else self.state.seed_counts
+        worth[(self._alive == 0) | (used == 0) | (parts == -1)] = -np.inf
+        worth[(parts == 0) & (used > 0) & (self._alive == 1)] = np.inf
+        return worth
+
+    def _parts(self) -> np.ndarray[Any, np.dtype[np.int32]]:
+        parts = np.zeros(len(self._alive), np.int32)
+        models = [self._model(thread) for thread in range(self._options.threads)]
+        self._all("parts", _ranges(len(parts)), lambda thread, a, b: self._lexicon.parts(models[thread], a, b, parts))
+        return parts
+
+
+def _chunks(units: Units) -> Iterator[tuple[int, int]]:
+    """Ranges of units of about CHUNK_BYTES: always the same ones, so that sums are the same."""
+    begin = 0
+    while begin < len(units):
+        end = int(np.searchsorted(units.offsets, units.offsets[begin] + CHUNK_BYTES, "right")) - 1
+        end = min(max(end, begin + 1), len(units))
+        yield begin, end
+        begin = end
+
+
+def _ranges(n: int) -> list[tuple[int, int]]:
+    return [(begin, min(begin + CHUNK_PIECES, n)) for begin in range(0, n, CHUNK_PIECES)]
+
+
+def first_state(pieces: Units, values: Doubles, seed_counts: Doubles) -> State:
+    """From the seeds: scores are the logarithms of their shares in all values."""
+    return State(pieces, np.log(values) - np.log(values.sum()), seed_counts)
