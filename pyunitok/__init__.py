@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyunitok.tokens.manifest import Manifest
     from pyunitok.tokens.opening import open
     from pyunitok.tokens.several import TokenArrays
+    from pyunitok.train.api import train
 
 __version__ = "0.1.0"
 
@@ -48,6 +49,7 @@ __all__ = [
     "open",
     "open_index",
     "tokenize",
+    "train",
 ]
 
 # numpy and the C library are imported when first used: `pyunitok --help` needs neither.
@@ -61,6 +63,7 @@ _LAZY = {
     "open": "tokens.opening",
     "open_index": "index.opened",
     "tokenize": "job",
+    "train": "train.api",
 }
 
 

@@ -18,22 +18,25 @@
 
 #define SCALE 0x1p256
 #define SCALE_BELOW 0x1p-256
+#define SCALE_UP_TO 0x1p300
 
 typedef struct cell {
     double alpha, beta;
     int32_t exponent; /* alpha is this number times 2^(-256 exponent) */
 } cell;
 
-static void scale_alphas(cell *cells, int64_t at, int64_t n_bytes, int64_t window)
+/* Multiplies the numbers of positions at..at + window, which are all that are still needed, by SCALE. 0, and nothing is done,
+ * where one of them is so large already that what is small beside it counts for nothing. */
+static int scale(cell *cells, int64_t at, int64_t n_bytes, int64_t window, int is_beta)
 {
     int64_t end = at + window < n_bytes ? at + window : n_bytes;
-    for (int64_t i = at; i <= end; i++) cells[i].alpha *= SCALE;
-}
-
-static void scale_betas(cell *cells, int64_t at, int64_t n_bytes, int64_t window)
-{
-    int64_t end = at + window < n_bytes ? at + window : n_bytes;
-    for (int64_t i = at; i <= end; i++) cells[i].beta *= SCALE;
+    for (int64_t i = at; i <= end; i++)
+        if ((is_beta ? cells[i].beta : cells[i].alpha) > SCALE_UP_TO) return 0;
+    for (int64_t i = at; i <= end; i++) {
+        if (is_beta) cells[i].beta *= SCALE;
+        else cells[i].alpha *= SCALE;
+    }
+    return 1;
 }
 
 /* Fills alpha; returns log(alpha(end)). */
@@ -46,8 +49,7 @@ static double forward(const unitok_lattice *lattice, const double *p, double p_u
     for (int64_t at = 0; at <= n_bytes; at++) {
         double alpha = cells[at].alpha;
         if (alpha == 0) continue; /* inside a character */
-        while (UNLIKELY(alpha < SCALE_BELOW)) {
-            scale_alphas(cells, at, n_bytes, window);
+        while (UNLIKELY(alpha < SCALE_BELOW) && scale(cells, at, n_bytes, window, 0)) {
             alpha = cells[at].alpha;
             exponent++;
         }
@@ -82,13 +84,11 @@ static void backward(const unitok_lattice *lattice, const double *p, double p_un
             }
             double part = p[e.piece] * cells[e.end].beta;
             beta += part;
-            expected[e.piece] += (uint64_t)(alpha * part + 0.5);
+            double times = alpha * part;
+            expected[e.piece] += (uint64_t)((times < weight ? times : weight) + 0.5); /* over it only by rounding */
         }
         cells[at].beta = beta;
-        while (UNLIKELY(cells[at].beta < SCALE_BELOW)) {
-            scale_betas(cells, at, n_bytes, window);
-            exponent++;
-        }
+        while (UNLIKELY(cells[at].beta < SCALE_BELOW) && scale(cells, at, n_bytes, window, 1)) exponent++;
     }
 }
 

@@ -20,6 +20,7 @@ from pyunitok.cli.merge import merge
 from pyunitok.cli.search import search
 from pyunitok.cli.stats import stats
 from pyunitok.cli.tokenize import tokenize
+from pyunitok.cli.train import train
 from pyunitok.cli.verify import verify
 
 EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGTERM = 1, 2, 130, 143
@@ -38,7 +39,8 @@ def cli() -> None:
 
 
 for _command in (
-    tokenize, merge, detokenize, verify, stats, export, index, search, duplicates, encode, decode, inspect, convert,
+    tokenize, merge, detokenize, verify, stats, export, index, search, duplicates, train, encode, decode, inspect,
+    convert,
 ):  # fmt: skip
     cli.add_command(_command)
 

@@ -1,1 +1,19 @@
-"""pyunitok.train: from corpora to counts to a model."""
+"""pyunitok.train: from corpora to counts to a model. Also a function: pyunitok.train(...) is api.train(...)."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _Callable(ModuleType):
+    """This folder and the function of its name."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        from pyunitok.train.api import train
+
+        return train(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -267,8 +267,8 @@ class Seeds:
     def __init__(self, rules: Rules, units: Units, counter: Counter, *, compat: bool, min_leaf: int) -> None:
         ret, error = ffi.new("unitok_seeds **"), ffi.new("unitok_error *")
         status = lib.unitok_seeds_new(
-            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), compat, min_leaf,
-            counter.handle, ret, error,
+            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), compat,
+            min_leaf, counter.handle, ret, error,
         )  # fmt: skip
         check(status, error)
         self.handle: Any = ffi.gc(ret[0], lib.unitok_seeds_free)

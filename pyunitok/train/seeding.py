@@ -13,8 +13,8 @@ from pyunitok.errors import TrainingError
 from pyunitok.train import native
 from pyunitok.train.native import Counter, Counts, Floats, Numbers, Rules, Seeds, Units
 
-# A unit without repeats in it, "▁however" say, is a seed if it occurs this often. Rarer ones are learned by heart: measured
-# on code and Chinese, with 2 in place of 16 unseen text takes 1 to 2 % more tokens.
+# A unit without repeats in it, "▁however" say, is a seed if it occurs this often. Rarer ones would be learned by heart:
+# measured on code and Chinese, with 2 in place of 16 unseen text takes 1 to 2 % more tokens.
 MIN_LEAF = 16
 
 Progress = Callable[[str, int, int], None]

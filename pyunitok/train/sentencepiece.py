@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,31 @@ from pyunitok.errors import ModelFormatError, TrainingError
 from pyunitok.train import alphabet as alphabets
 from pyunitok.train import checks, lines, merging, modelfile, native, normalization, seeding, unigram, unigram_exact
 from pyunitok.train.alphabet import Alphabet
-from pyunitok.train.lines import Batch
+from pyunitok.train.counting import UnitCounter
 from pyunitok.train.modelfile import Piece
 from pyunitok.train.native import Counter, Rules, Segmenter, SegmentStats, Units
 from pyunitok.train.pretokenize import Pretokenizer, normalized
+from pyunitok.train.sources import Batches, Source
 from pyunitok.train.specs import Specs
 from pyunitok.train.unigram import Round, UnigramOptions, UnigramTrainer
 
 Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
 
 
+MAX_LINE_BYTES = (1 << 28) - 1
+
+
 def silent(phase: str, done: int, total: int) -> None:
     """Reports nothing."""
+
+
+def _relax(spec: Any) -> None:
+    """Defaults of our own mode, where nothing else was asked for: no line is too long, and a text that gives fewer
+    pieces gives a smaller model."""
+    if not spec.HasField("max_sentence_length"):
+        spec.max_sentence_length = MAX_LINE_BYTES
+    if not spec.HasField("hard_vocab_limit"):
+        spec.hard_vocab_limit = False
 
 
 @dataclass
@@ -38,6 +51,8 @@ class Job:
     pretokenizer  cuts each normalized line; may_differ: its parts need not make up the line
     own           how a Unigram model is trained where it is not `compat`
     min_frequency units that occur less often are left out
+    max_memory    bytes for counting; 0: no limit. Not for a Unigram model in the compatible mode
+    folder        where counts are spilled
     seed          for the sample of lines that input_sentence_size asks for
     rules_folder  where named normalization rules lie; None: with the installed sentencepiece
     """
@@ -48,19 +63,24 @@ class Job:
     may_differ: bool = False
     own: UnigramOptions = field(default_factory=UnigramOptions)
     min_frequency: int = 1
+    max_memory: int = 0
+    folder: Path | None = None
     seed: int = 0
     rules_folder: Path | None = None
     progress: Progress = silent
     stats: SegmentStats = field(default_factory=SegmentStats)
     rounds: list[Round] = field(default_factory=list)
+    left_out: tuple[int, int, int] = (0, 0, 1)  # see UnitCounter.finish: units, their occurrences, min_count
 
-    def run(self, batches: Iterable[Batch], *, whole: bool) -> Any:
-        """The ModelProto. whole: each document of a batch is one line, whatever it holds."""
+    def run(self, source: Source) -> Any:
+        """The ModelProto."""
         specs = self.specs
+        if not self.compat:
+            _relax(specs.trainer)
         checks.check(specs, has_pretokenizer=self.pretokenizer is not None)
         normalization.complete(specs, self.rules_folder)
         meta = checks.MetaPieces(specs)
-        units = self._count(batches, meta, whole)
+        units = self._count(source, meta)
         chosen = alphabets.choose(native.count_chars(units), specs.trainer)
         if specs.kind in ("unigram", "bpe"):
             alphabets.check_room(chosen, len(meta), specs.trainer)
@@ -69,6 +89,7 @@ class Job:
         pieces = trainers[specs.kind](units, chosen, n_pieces)
         if specs.trainer.use_all_vocab:
             specs.trainer.vocab_size = len(pieces) + len(meta)
+        self.progress("save", 0, 0)
         return modelfile.assemble(specs, meta, pieces)
 
     # ------------------------------------------------------------------------------------------------ Counting ----
@@ -84,49 +105,63 @@ class Job:
         }  # fmt: skip
         return Rules({name for name, on in flags.items() if on}, spec.max_sentencepiece_length)
 
-    def _count(self, batches: Iterable[Batch], meta: checks.MetaPieces, whole: bool) -> Units:
+    def _count(self, source: Source, meta: checks.MetaPieces) -> Units:
         """The units of all lines."""
-        spec, normalizer = self.specs.trainer, normalization.normalizer(self.specs)
+        spec, rules, normalizer = self.specs.trainer, self.rules(), normalization.normalizer(self.specs)
         tsv = spec.input_format == b"tsv"
         exact = self.compat and self.specs.kind == "unigram"
-        flags = native.TSV * tsv | native.CUT * (self.specs.kind != "word" and not exact)
-        flags |= native.FOLLOWERS * exact
-        counter = Counter(ordered=exact and not spec.split_by_whitespace)
-        batches, whole = self._sampled(batches, whole, tsv)
-        symbols, delimiter = meta.symbols(), spec.pretokenization_delimiter
+        flags = native.TSV * tsv | native.CUT * (self.specs.kind != "word" and not exact) | native.FOLLOWERS * exact
+        source = self._sampled(source, tsv)
+        symbols, delimiter, max_bytes = meta.symbols(), spec.pretokenization_delimiter, spec.max_sentence_length
         if self.pretokenizer is not None:
-            usable = lines.usable(spec.max_sentence_length, tsv=tsv)
-            chosen = (line for line in lines.split(batches, whole=whole) if usable(line))
-            batches = normalized(
-                chosen, normalizer, symbols, self.pretokenizer, tsv=tsv, may_differ=self.may_differ
-            )
-            flags |= native.WHOLE
-            segmenter = Segmenter(None, self.rules(), counter, flags=flags, max_line_bytes=(1 << 28) - 1)
-        else:
-            segmenter = Segmenter(
-                normalizer, self.rules(), counter, flags=flags | native.WHOLE * whole,
-                max_line_bytes=min(spec.max_sentence_length, (1 << 28) - 1), symbols=symbols, delimiter=delimiter,
+            usable = lines.usable(max_bytes, tsv=tsv)
+            chosen = (line for line in lines.split(source.batches(), whole=source.whole) if usable(line))
+            cut = normalized(chosen, normalizer, symbols, self.pretokenizer, tsv=tsv, may_differ=self.may_differ)
+            source, symbols, delimiter, max_bytes = Batches(cut, whole=True), [], b"", MAX_LINE_BYTES
+
+        def make(counter: Counter) -> Segmenter:
+            return Segmenter(
+                normalizer if self.pretokenizer is None else None, rules, counter, symbols=symbols,
+                flags=flags | native.WHOLE * source.whole, max_line_bytes=min(max_bytes, MAX_LINE_BYTES),
+                delimiter=delimiter,
             )  # fmt: skip
-        for data, offsets in batches:
-            try:
-                segmenter.add(data, offsets)
-            except ModelFormatError as error:
-                raise TrainingError(str(error)) from None
-            self.progress("count", segmenter.stats().n_bytes, 0)
+
+        try:
+            if exact:
+                return self._count_in_order(source, make(Counter(ordered=not spec.split_by_whitespace)))
+            with UnitCounter(make, self.max_memory, self.folder) as counter:
+                source.feed(counter, lambda done, total: self.progress("count", done, total))
+                self.stats = counter.stats()
+                self.progress("sort", 0, 0)
+                units = counter.finish()
+                self.left_out = (counter.n_dropped_units, counter.n_dropped, counter.min_count)
+        except ModelFormatError as error:
+            raise TrainingError(str(error)) from None
+        if self.min_frequency > 1:
+            units = units.take(np.flatnonzero(units.counts >= self.min_frequency))
+        return units
+
+    def _count_in_order(self, source: Source, segmenter: Segmenter) -> Units:
+        """In this thread: what follows a unit counts."""
+        n_bytes = 0
+        for data, offsets in source.batches():
+            segmenter.add(data, offsets)
+            n_bytes += int(offsets[-1] - offsets[0])
+            self.progress("count", n_bytes, 0)
         segmenter.finish()
         self.stats = segmenter.stats()
-        return counter.export()
+        return segmenter.counter.export()
 
-    def _sampled(self, batches: Iterable[Batch], whole: bool, tsv: bool) -> tuple[Iterable[Batch], bool]:
+    def _sampled(self, source: Source, tsv: bool) -> Source:
         spec = self.specs.trainer
         n = spec.input_sentence_size
         if not n:
-            return batches, whole
+            return source
         test = lines.usable(spec.max_sentence_length, tsv=tsv)
-        every = lines.split(batches, whole=whole)
+        every = lines.split(source.batches(), whole=source.whole)
         shuffled = spec.shuffle_input_sentence
         chosen = lines.sample(every, n, self.seed, test) if shuffled else lines.first(every, n, test)
-        return lines.from_iterator(chosen), True
+        return Batches(lines.from_iterator(chosen), whole=True)
 
     # ------------------------------------------------------------------------------------------------ Trainers ----
 

@@ -173,7 +173,9 @@ class UnigramTrainer:
             return self._lexicon.expect(model, p, p_unknown, self._units, begin, end, self._unit, sums[thread])
 
         likelihoods = self._all("expectation", self._chunks, work)
-        expected: Doubles = np.sum(sums, axis=0, dtype=np.uint64).astype(np.float64) / self._unit
+        for other in sums[1:]:
+            sums[0] += other
+        expected: Doubles = sums[0].astype(np.float64) / self._unit
         return expected, float(sum(likelihoods))
 
     def _best_paths(self) -> tuple[Doubles, float, int]:
@@ -185,7 +187,9 @@ class UnigramTrainer:
             return self._lexicon.paths(models[thread], self._units, begin, end, sums[thread])
 
         results = self._all("best paths", self._chunks, work)
-        used: Doubles = np.sum(sums, axis=0)
+        used: Doubles = sums[0]
+        for other in sums[1:]:
+            used = used + other
         return used, float(sum(score for score, _ in results)), sum(tokens for _, tokens in results)
 
     def _prune(self, size: int) -> int:

@@ -11,7 +11,6 @@ override_normalizer_spec, extra options, immutable protos.
 
 from __future__ import annotations
 
-
 from pyunitok.compat.sentencepiece.arguments import number
 from pyunitok.compat.sentencepiece.earlier import SentencePieceProcessor
 from pyunitok.compat.sentencepiece.engine import seeds

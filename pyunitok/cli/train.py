@@ -1,0 +1,253 @@
+"""The command train: a subcommand for each kind of model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyunitok.cli.arguments import Size, parse_separator
+
+if TYPE_CHECKING:
+    from pyunitok.train.api import Trained
+
+Command = Callable[..., Any]
+YES_NO = [
+    ("split-by-unicode-script", True, "A piece is of one script."),
+    ("split-by-number", True, "Digits are a script of their own."),
+    ("split-digits", False, "Every digit is a piece of its own."),
+    ("treat-whitespace-as-suffix", False, "Spaces end a word instead of beginning one."),
+    ("allow-whitespace-only-pieces", False, "Several spaces may be a piece."),
+    ("byte-fallback", False, "Unknown characters become their bytes."),
+    ("add-dummy-prefix", True, "A text begins with a space."),
+    ("remove-extra-whitespaces", True, "Several spaces become one."),
+    ("hard-vocab-limit", False, "It is an error if the text gives fewer pieces."),
+]  # fmt: skip
+
+
+@click.group()
+def train() -> None:
+    """Train a model on texts.
+
+    \b
+    Example:
+      pyunitok train unigram corpus.jsonl.zst -o en.model --vocab-size 32000
+      pyunitok train bpe books/ -o books.model --vocab-size 16000 --byte-fallback
+    """
+
+
+def reading_options(function: Command) -> Command:
+    """How texts are read: for every kind of model."""
+    options = [
+        click.argument("inputs", metavar="IN...", nargs=-1, required=True),
+        click.option("-o", "--out", metavar="NAME.model", required=True, help="The model; NAME.vocab lies beside it."),
+        click.option("--vocab-size", type=click.IntRange(1), required=True, help="Pieces, symbols included."),
+        click.option(
+            "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto",
+            show_default=True, help="As for `pyunitok tokenize`.",
+        ),
+        click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text."),
+        click.option(
+            "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR", help="Text: what a document is.",
+        ),
+        click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default."),
+        click.option(
+            "--max-memory", type=Size(), default="2G", show_default=True,
+            help="For counting; beyond, counts go to disk (into TMPDIR), and nothing else changes.",
+        ),
+        click.option("--overwrite", is_flag=True, help="Replace the model if it exists."),
+    ]  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def sentencepiece_options(function: Command) -> Command:
+    """spm_train's options, by their names there."""
+    for name, default, help_ in reversed(YES_NO):
+        text = f"{help_} Default: {'yes' if default else 'no'}."
+        function = click.option(f"--{name}/--no-{name}", default=None, help=text)(function)
+    options = [
+        click.option(
+            "--compat", type=click.Choice(["sentencepiece"]), help="Byte for byte what sentencepiece 0.2.3 trains."
+        ),
+        click.option("--character-coverage", type=float, help="Of all characters. Default: 0.9995."),
+        click.option("--auto-character-coverage", is_flag=True, help="BPE: choose the characters, too."),
+        click.option("--required-chars", help="Characters that are pieces in any case."),
+        click.option("--initial-alphabet", help="The same."),
+        click.option("--user-defined-symbols", help="Pieces that are matched before all others: a,b,c."),
+        click.option("--control-symbols", help="Pieces that no text contains: a,b,c."),
+        click.option("--max-sentencepiece-length", type=int, help="Characters of a piece. Default: 16."),
+        click.option("--max-sentence-length", type=int, help="Skip longer lines (bytes). Default: none are too long."),
+        click.option("--input-sentence-size", type=int, help="Train on a sample of so many lines."),
+        click.option("--seed", type=int, default=0, help="For the sample."),
+        click.option("--normalization-rule-name", help="nmt_nfkc (the default), nfkc, *_cf or identity."),
+        click.option("--normalization-rule-tsv", help="A file of rules instead."),
+        click.option("--pretokenization-delimiter", help="No piece crosses this string."),
+        click.option("--min-frequency", type=click.IntRange(1), default=1, help="Leave out rarer words."),
+        click.option(
+            "--split-by", type=click.Choice(["space", "none"]), default="space", show_default=True,
+            help="none: pieces may hold several words.",
+        ),
+        click.option(
+            "--set", "more", multiple=True, metavar="NAME=VALUE", help="Any other option of spm_train: --set unk_id=3.",
+        ),
+    ]  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@train.command()
+@reading_options
+@sentencepiece_options
+@click.option("--em", type=click.Choice(["expectation", "viterbi"]), help="Over all segmentations, or the best alone.")
+@click.option("--prior", type=click.Choice(["digamma", "mle"]), help="digamma lets rare pieces fade.")
+@click.option("--prune", type=click.Choice(["loss", "probability", "frequency"]), help="By what pieces are dropped.")
+@click.option("--objective", type=click.Choice(["likelihood", "tokens"]), help="tokens: the fewest tokens.")
+@click.option("--em-iterations", type=click.IntRange(1), help="In a round. Default: 2.")
+@click.option("--em-tolerance", type=float, help="End a round's EM when it gains less than this share.")
+@click.option("--max-rounds", type=click.IntRange(1), help="The last one drops all that is too much.")
+@click.option("--shrinking-factor", type=float, help="What a round keeps. Default: 0.75.")
+@click.option("--seed-sentencepiece-size", type=int, help="Candidates to begin with. Default: 1000000.")
+def unigram(**options: Any) -> None:
+    """Train a Unigram model (SentencePiece).
+
+    \b
+    Example:
+      pyunitok train unigram corpus.jsonl.zst -o en.model --vocab-size 32000
+      pyunitok train unigram wiki/ -o wiki.model --vocab-size 64000 --objective tokens --split-by none
+    """
+    _train("unigram", options)
+
+
+@train.command()
+@reading_options
+@sentencepiece_options
+def bpe(**options: Any) -> None:
+    """Train byte-pair encoding (SentencePiece).
+
+    \b
+    Example:
+      pyunitok train bpe books/ -o books.model --vocab-size 16000 --byte-fallback
+    """
+    _train("bpe", options)
+
+
+@train.command()
+@reading_options
+@sentencepiece_options
+def word(**options: Any) -> None:
+    """Train a word model (SentencePiece).
+
+    \b
+    Example:
+      pyunitok train word corpus.txt -o words.model --vocab-size 50000
+    """
+    _train("word", options)
+
+
+@train.command()
+@reading_options
+@sentencepiece_options
+def char(**options: Any) -> None:
+    """Train a character model (SentencePiece).
+
+    \b
+    Example:
+      pyunitok train char corpus.txt -o chars.model --vocab-size 5000
+    """
+    _train("char", options)
+
+
+def _train(kind: str, options: dict[str, Any]) -> None:
+    from pyunitok.disk.outfile import check_target
+    from pyunitok.train.api import run
+
+    out, overwrite = Path(options["out"]), options.pop("overwrite")
+    check_target(out, overwrite=overwrite)
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    for pair in given.pop("more", ()):
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise click.UsageError(f"--set takes NAME=VALUE, not {pair!r}")
+        given[name] = value
+    given["separator"] = parse_separator(given.pop("doc"))
+    inputs = list(given.pop("inputs"))
+    with Bar() as bar:
+        trained = run(inputs, kind=kind, progress=bar.show, **given)
+    report(trained, out)
+
+
+class Bar:
+    """A line on the terminal for the phase that runs: what, how far, how long."""
+
+    def __enter__(self) -> Bar:
+        self._phase, self._shown = "", 0.0
+        self._bar: Any = None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def show(self, phase: str, done: int, total: int) -> None:
+        """See sentencepiece.Progress."""
+        now = time.monotonic()
+        if phase == self._phase and now - self._shown < 0.1:
+            return
+        self._shown = now
+        from tqdm import tqdm
+
+        if phase != self._phase:
+            self.__exit__()
+            unit, scale = ("B", True) if phase == "count" else ("", False)
+            self._bar = tqdm(
+                desc=phase, total=total or None, unit=unit, unit_scale=scale, leave=False, disable=None, delay=0.5
+            )
+            self._phase = phase
+        self._bar.update(done - self._bar.n)
+
+
+def report(trained: Trained, out: Path) -> None:
+    """What a user wants to know, on stdout."""
+    for name, value in rows(trained):
+        click.echo(f"{name:<14} {value}")
+    click.echo(f"{'written':<14} {out} and {out.with_suffix('.vocab').name}")
+
+
+def rows(trained: Trained) -> list[tuple[str, str]]:
+    """(name, value)."""
+    from pyunitok.tokenizer import Tokenizer
+
+    tokenizer: Tokenizer = trained.tokenizer
+    stats, job = trained.job.stats, trained.job
+    types = ["", "learned", "unknown", "control", "user-defined", "unused", "byte"]
+    spec = tokenizer.model.spec()
+    counts = {name: int((spec["types"] == i).sum()) for i, name in enumerate(types) if i}
+    pieces = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    ret = [("pieces", f"{tokenizer.vocab_size:,}: {pieces}")]
+    ret.append(("text", f"{stats.n_bytes:,} bytes, {stats.n_lines:,} lines"))
+    if stats.n_too_long:
+        ret.append(("too long", f"{stats.n_too_long:,} lines with {stats.n_too_long_bytes:,} bytes were left out"))
+    if stats.n_reserved:
+        ret.append(("reserved", f"{stats.n_reserved:,} lines hold U+2585 and were left out"))
+    if job.left_out[0]:
+        units, n, least = job.left_out
+        ret.append(("rare", f"{units:,} words seen fewer than {least} times ({n:,} in all) did not fit --max-memory"))
+    if trained.n_sample_tokens:
+        unknown = trained.n_sample_unknown / trained.n_sample_tokens
+        held = "held back" if trained.is_held_back else "of the text itself"
+        density = trained.n_sample_bytes / trained.n_sample_tokens
+        text = f"{density:.3f} bytes a token, {unknown:.3%} unknown, in {trained.n_sample_bytes:,} bytes {held}"
+        ret.append(("density", text))
+    names = sorted((spec["data"][a:b].tobytes() for a, b in pairwise(spec["offsets"])), key=len)
+    longest = [name.decode("utf-8", "replace") for name in names[-5:][::-1]]
+    ret.append(("longest", "  ".join(longest)))
+    for phase in trained.phases:
+        ret.append((phase.name, f"{phase.seconds:.1f} s, {phase.peak_bytes / (1 << 20):,.0f} MiB at most until then"))
+    return ret

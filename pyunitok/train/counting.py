@@ -1,0 +1,271 @@
+"""Counting the units of a corpus in bounded memory, on several threads.
+
+Each thread has a counter of its own. When one grows over its share of the memory it is sorted, written to disk as a
+run, and cleared. In the end all runs are merged, so the counts are exact, and the same whatever the memory and threads:
+
+    block ─▶ segmenter ─▶ counter ──full──▶ run 0  b b b b │
+    block ─▶ segmenter ─▶ counter ──full──▶ run 1  b b b   ├─▶ merged: all keys up to the smallest last key of the
+                               └─────end──▶ run 2  b b     │            first blocks, then the next blocks
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import zstandard
+
+from pyunitok.errors import OutputError
+from pyunitok.train.native import Counter, Segmenter, SegmentStats, Units
+
+RUN_BLOCK_BYTES = 1 << 20  # of keys
+
+
+class UnitCounter:
+    """Counts what segmenters cut, for any number of threads.
+
+    make        a segmenter for a counter: called once for each thread
+    max_memory  bytes for the counters, and for the units in the end; 0: no limit
+    folder      where runs are written; the system's temporary folder by default
+    """
+
+    def __init__(self, make: Callable[[Counter], Segmenter], max_memory: int = 0, folder: Path | None = None) -> None:
+        self._make, self._max_memory, self._folder = make, max_memory, folder
+        self._segmenters: dict[int, Segmenter] = {}
+        self._lock = threading.Lock()
+        self._runs: Runs | None = None
+        self.n_dropped_units = self.n_dropped = self.min_count = 0
+        self.peak_bytes = 0
+
+    def __enter__(self) -> UnitCounter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._runs is not None:
+            self._runs.close()
+
+    def add(self, data: Any, offsets: Any) -> None:
+        """Count packed documents; in any thread."""
+        segmenter = self._segmenters.get(threading.get_ident())
+        if segmenter is None:
+            segmenter = self._make(Counter())
+            with self._lock:
+                self._segmenters[threading.get_ident()] = segmenter
+        segmenter.add(data, offsets)
+        if self._max_memory and segmenter.memory_bytes > self._share:
+            self._spill(segmenter.counter)
+
+    @property
+    def _share(self) -> int:
+        """Of a thread: sorting takes as much again, and the final merge has the whole."""
+        return self._max_memory // (2 * max(1, len(self._segmenters)))
+
+    def _spill(self, counter: Counter) -> None:
+        self.peak_bytes = max(self.peak_bytes, counter.memory_bytes)
+        counter.sort()
+        with self._lock:
+            self._runs = self._runs or Runs(self._folder)
+            writer = self._runs.new()
+        with writer:
+            for block in _blocks(counter.export()):
+                writer.write(block)
+        counter.clear()
+
+    @property
+    def n_runs(self) -> int:
+        return 0 if self._runs is None else len(self._runs.paths)
+
+    def stats(self) -> SegmentStats:
+        """Of all threads."""
+        total = SegmentStats()
+        for segmenter in self._segmenters.values():
+            total += segmenter.stats()
+        return total
+
+    def finish(self) -> Units:
+        """All units, sorted by bytes. Where they are over max_memory, those rarer than .min_count are left out."""
+        counters = sorted((segmenter.counter for segmenter in self._segmenters.values()), key=len, reverse=True)
+        if self._runs is None:
+            counter = counters[0] if counters else Counter()
+            for other in counters[1:]:
+                counter.merge(other)
+                other.clear()
+            counter.sort()
+            units = counter.export()
+            counter.clear()
+            return units
+        for counter in counters:
+            if len(counter):
+                self._spill(counter)
+        store = Store(self._max_memory)
+        for chunk in merged(self._runs):
+            store.add(chunk)
+        self.n_dropped_units, self.n_dropped, self.min_count = store.n_dropped_units, store.n_dropped, store.min_count
+        return store.units()
+
+
+def _blocks(units: Units) -> Iterator[Units]:
+    begin = 0
+    while begin < len(units):
+        end = int(np.searchsorted(units.offsets, units.offsets[begin] + RUN_BLOCK_BYTES, "right")) - 1
+        end = min(max(end, begin + 1), len(units))
+        yield _part(units, begin, end)
+        begin = end
+
+
+# ------------------------------------------------------------------------------------------------------- Runs ----
+
+
+class Runs:
+    """Files of sorted blocks in a folder that close() removes."""
+
+    def __init__(self, folder: Path | None) -> None:
+        try:
+            self._folder = tempfile.TemporaryDirectory(prefix="pyunitok-train-", dir=folder)
+        except OSError as error:
+            raise _unwritable(error, folder) from error
+        self.paths: list[Path] = []
+
+    def new(self) -> RunWriter:
+        self.paths.append(Path(self._folder.name, str(len(self.paths))))
+        return RunWriter(self.paths[-1])
+
+    def read(self) -> list[Iterator[Units]]:
+        return [_read(path) for path in self.paths]
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+
+class RunWriter:
+    """A context. A block: numbers of units and of bytes (int64); sizes of keys (uint32), counts, keys; all in zstd."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> RunWriter:
+        try:
+            self._file: Any = zstandard.ZstdCompressor(level=1).stream_writer(self._path.open("wb"))
+        except OSError as error:
+            raise _unwritable(error, self._path.parent) from error
+        return self
+
+    def write(self, block: Units) -> None:
+        head = np.array([len(block), len(block.data)], np.int64)
+        sizes = np.diff(block.offsets).astype(np.uint32)
+        try:
+            self._file.write(b"".join(array.tobytes() for array in (head, sizes, block.counts, block.data)))
+        except OSError as error:
+            raise _unwritable(error, self._path.parent) from error
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._file.close()
+        except OSError as failure:
+            if error is None:
+                raise _unwritable(failure, self._path.parent) from failure
+
+
+def _unwritable(error: OSError, folder: Path | None) -> OutputError:
+    where = folder or tempfile.gettempdir()
+    return OutputError(
+        f"{where}: counts cannot be written: {error.strerror}; raise --max-memory, or set TMPDIR to another folder"
+    )
+
+
+def _read(path: Path) -> Iterator[Units]:
+    with path.open("rb") as file, io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file)) as stream:
+        while head := stream.read(16):
+            n, n_bytes = np.frombuffer(head, np.int64).tolist()
+            offsets = np.zeros(n + 1, np.int64)
+            np.cumsum(np.frombuffer(stream.read(4 * n), np.uint32), out=offsets[1:])
+            counts = np.frombuffer(stream.read(8 * n), np.uint64)
+            yield Units(np.frombuffer(stream.read(n_bytes), np.uint8), offsets, counts)
+
+
+def merged(runs: Runs) -> Iterator[Units]:
+    """All units of all runs in order, in chunks."""
+    waiting: list[tuple[Units, Iterator[Units]]] = []
+    for blocks in runs.read():
+        if (block := next(blocks, None)) is not None:
+            waiting.append((block, blocks))
+    while waiting:
+        bound = min(_key(block, len(block) - 1) for block, _ in waiting)
+        counter, rest = Counter(), []
+        for block, blocks in waiting:
+            n = _first_above(block, bound)
+            if n:
+                counter.add(_part(block, 0, n))
+            left = _part(block, n, len(block)) if n < len(block) else next(blocks, None)
+            if left is not None:
+                rest.append((left, blocks))
+        waiting = rest
+        counter.sort()
+        yield counter.export()
+
+
+def _key(block: Units, i: int) -> bytes:
+    return block.data[block.offsets[i] : block.offsets[i + 1]].tobytes()
+
+
+def _first_above(block: Units, key: bytes) -> int:
+    low, high = 0, len(block)
+    while low < high:
+        middle = (low + high) // 2
+        if _key(block, middle) <= key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _part(block: Units, begin: int, end: int) -> Units:
+    offsets = block.offsets[begin : end + 1]
+    return Units(block.data[offsets[0] : offsets[-1]], offsets - offsets[0], block.counts[begin:end].copy())
+
+
+class Store:
+    """Units in memory; over the limit the rarest are left out: as few kinds of them as possible."""
+
+    def __init__(self, max_memory: int) -> None:
+        self._max_memory = max_memory
+        self._chunks: list[Units] = []
+        self._n_bytes = 0
+        self.min_count = 1
+        self.n_dropped_units = self.n_dropped = 0
+
+    def add(self, chunk: Units) -> None:
+        self._chunks.append(self._common(chunk))
+        self._n_bytes += _size(self._chunks[-1])
+        while self._max_memory and self._n_bytes > self._max_memory // 3:  # the trainer needs the rest
+            self.min_count += 1
+            self._chunks = [self._common(kept) for kept in self._chunks]
+            self._n_bytes = sum(map(_size, self._chunks))
+
+    def _common(self, chunk: Units) -> Units:
+        rare = chunk.counts < self.min_count
+        if not rare.any():
+            return chunk
+        self.n_dropped_units += int(rare.sum())
+        self.n_dropped += int(chunk.counts[rare].sum())
+        return chunk.take(np.flatnonzero(~rare))
+
+    def units(self) -> Units:
+        offsets = np.zeros(sum(map(len, self._chunks)) + 1, np.int64)
+        np.cumsum(np.concatenate([np.diff(chunk.offsets) for chunk in self._chunks] or [offsets[:0]]), out=offsets[1:])
+        data = np.concatenate([chunk.data for chunk in self._chunks] or [np.zeros(0, np.uint8)])
+        counts = np.concatenate([chunk.counts for chunk in self._chunks] or [np.zeros(0, np.uint64)])
+        self._chunks = []
+        return Units(data, offsets, counts)
+
+
+def _size(units: Units) -> int:
+    return units.data.nbytes + units.offsets.nbytes + units.counts.nbytes

@@ -1,0 +1,117 @@
+"""Where texts to train on come from: batches of lines in one thread, or a corpus that several threads read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from pyunitok._ffi import Offsets
+from pyunitok.corpus.block import Block
+from pyunitok.corpus.reading import Inputs, Reading
+from pyunitok.corpus.workers import Workers
+from pyunitok.train.counting import UnitCounter
+from pyunitok.train.lines import Batch
+
+HELD_BLOCKS = 16  # every so many blocks a few lines are held back
+HELD_BYTES = 1 << 15
+HELD_SHARE = 32  # at most this part of a block
+Progress = Callable[[int, int], None]  # bytes done, of how many (0: unknown)
+
+
+class Source(Protocol):
+    """Texts. whole: a document is one line, whatever it holds; sample: lines held back, or at least noted, once fed."""
+
+    whole: bool
+    sample: list[bytes]
+
+    def batches(self) -> Iterator[Batch]:
+        """All documents in order, in this thread."""
+        ...
+
+    def feed(self, counter: UnitCounter, progress: Progress) -> None:
+        """Count all documents."""
+        ...
+
+
+@dataclass
+class Batches:
+    """Batches that someone else makes."""
+
+    items: Iterable[Batch]
+    whole: bool
+    sample: list[bytes] = field(default_factory=list)
+
+    def batches(self) -> Iterator[Batch]:
+        """Notes a line of every batch for the sample."""
+        for data, offsets in self.items:
+            if len(offsets) > 1 and len(self.sample) < 1000:
+                self.sample.append(data[offsets[0] : min(offsets[1], offsets[0] + HELD_BYTES)].tobytes())
+            yield data, offsets
+
+    def feed(self, counter: UnitCounter, progress: Progress) -> None:
+        n_bytes = 0
+        for data, offsets in self.batches():
+            counter.add(data, offsets)
+            n_bytes += int(offsets[-1] - offsets[0])
+            progress(n_bytes, 0)
+
+
+def after_newline(text: memoryview) -> int:
+    """A Split: a document goes on behind its last newline."""
+    return bytes(text).rfind(b"\n") + 1
+
+
+@dataclass
+class Corpus:
+    """Files, read as `tokenize` reads them. hold: lines of the sample are left out of the counts."""
+
+    reading: Reading
+    hold: bool = True
+    whole: bool = False
+    sample: list[bytes] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.reading = replace(self.reading, split=after_newline)
+
+    def batches(self) -> Iterator[Batch]:
+        with closing(Inputs(self.reading)) as corpus:
+            for number, block in enumerate(corpus.blocks()):
+                block.number = number
+                offsets, held = self._divide(block)
+                self.sample += [held] if held else []
+                yield block.data, offsets
+
+    def feed(self, counter: UnitCounter, progress: Progress) -> None:
+        def work(block: Block) -> bytes:
+            offsets, held = self._divide(block)
+            counter.add(block.data, offsets)
+            return held
+
+        sizes = [source.size_bytes for source in self.reading.sources]
+        total = 0 if None in sizes else sum(size or 0 for size in sizes)
+        with Workers(self.reading, work) as workers:
+            for result in workers.results():
+                self.sample += [result.value] if result.value else []
+                progress(result.compressed, total)
+
+    def _divide(self, block: Block) -> tuple[Offsets, bytes]:
+        """What is counted, and the sample: the last documents or lines of every HELD_BLOCKS-th block."""
+        offsets = block.offsets[: block.n_docs + 1].copy()
+        if block.n_docs == 0 or block.number % HELD_BLOCKS:
+            return offsets, b""
+        end = int(offsets[-1])
+        begin = end - min(HELD_BYTES, (end - int(offsets[0])) // HELD_SHARE)
+        n_kept = int(np.searchsorted(offsets, begin))  # documents that begin before
+        if n_kept < block.n_docs:
+            held = b"\n".join(block.data[a:b].tobytes() for a, b in pairwise(offsets[n_kept:].tolist()))
+            return offsets[: n_kept + 1] if self.hold else offsets, held
+        text = block.data[begin:end].tobytes()
+        held = text[text.find(b"\n") + 1 :] if b"\n" in text[:-1] else b""
+        if self.hold:
+            offsets[-1] -= len(held)
+        return offsets, held
