@@ -54,7 +54,8 @@ def facts_of(tok: Tokenizer) -> dict[str, Any]:
 def pieces_of(rng: random.Random) -> list[tuple[bytes, float, int]]:
     from toys.sentencepieces import NORMAL, USER_DEFINED
 
-    texts = ["\u2581", "\u2581the", "\u2581cat", "\u2581日", "日本", "he", "hel", "lo", "hello", "ab", "abc", "aa", "aaaa"]
+    texts = ["\u2581", "\u2581the", "\u2581cat", "\u2581日", "日本"]
+    texts += ["he", "hel", "lo", "hello", "ab", "abc", "aa", "aaaa"]
     texts += list("helowrdtcasnbé日本,.ABC")
     return [(text.encode(), -5 * rng.random(), NORMAL) for text in texts] + [(b"<sep>", 0.0, USER_DEFINED)]
 

@@ -32,7 +32,8 @@ void bpe_scratch_free(bpe_scratch *s);
 int64_t bpe_scratch_memory_bytes(const bpe *m, const bpe_scratch *s);
 
 /* A SentencePiece model. Pieces in the form that texts have (see SPACE_BYTE). Piece "\0" of type UNUSED is no piece, as
- * in the reference. UNITOK_ERROR_VOCABULARY: a piece is empty or there twice (`item`), or there are too many. */
+ * in the reference. The spec has passed vocabulary_check. UNITOK_ERROR_VOCABULARY: a piece is there twice (`item`), or
+ * there are too many. */
 int32_t bpe_new(const unitok_spec *spec, bpe **ret, unitok_error *error);
 
 enum bpe_merges_flags {

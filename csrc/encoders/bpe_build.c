@@ -306,20 +306,6 @@ static int is_nul_piece(const unitok_spec *spec, int64_t k)
            type_of(spec, k) == UNITOK_PIECE_UNUSED;
 }
 
-static int32_t check_spec(const unitok_spec *spec, int may_have_nul, uint8_t *take, unitok_error *error)
-{
-    if (spec->n_pieces < 0 || spec->n_pieces >= BPE_SYMBOLS_MAX)
-        return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");
-    for (int64_t k = 0; k < spec->n_pieces; k++) {
-        if (spec->offsets[k + 1] <= spec->offsets[k])
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a piece is empty");
-        if (spec->ids[k] < 0 || spec->ids[k] > UNITOK_WIDE_ID_MAX)
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "an id is out of range");
-        take[k] = !(may_have_nul && is_nul_piece(spec, k));
-    }
-    return UNITOK_OK;
-}
-
 static int32_t start(builder *b, const unitok_spec *spec, int has_merges, unitok_error *error)
 {
     int64_t longest = longest_bytes(spec), twice = -1;
@@ -335,7 +321,9 @@ static int32_t start(builder *b, const unitok_spec *spec, int has_merges, unitok
         add_symbol(b, TOKEN_UNKNOWN, 0, 0) != SYMBOL_NONE || b->m->n_symbols == 0)
         return fail_memory(error);
     b->m->has_merges = has_merges;
-    int32_t status = check_spec(spec, !has_merges, b->take, error);
+    int32_t status = UNITOK_OK;
+    for (int64_t k = 0; k < spec->n_pieces; k++) b->take[k] = has_merges || !is_nul_piece(spec, k);
+    if (spec->n_pieces >= BPE_SYMBOLS_MAX) status = fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");
     if (!status)
         status = string_table_build(&b->strings, spec->data, spec->offsets, spec->n_pieces, b->take, &twice, error);
     if (status) return status;

@@ -176,12 +176,10 @@ static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
 {
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         double score = piece_score(spec, k);
-        if (spec->offsets[k + 1] <= spec->offsets[k])
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a piece is empty");
-        if (spec->ids[k] < 0 || spec->ids[k] > UNITOK_WIDE_ID_MAX)
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "an id is out of range");
         if (!(score >= -SCORE_MAX && score <= SCORE_MAX))
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a score is not a number, or beyond 1e30");
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "its score is not a number, or beyond 1e30");
+        if (spec->offsets[k + 1] - spec->offsets[k] > UNIGRAM_PIECE_BYTES_MAX)
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "it has more than 4096 bytes, the most that Unigram takes");
     }
     return UNITOK_OK;
 }

@@ -26,6 +26,11 @@
 #include "encoders/token.h"
 #include "structures/trie.h"
 
+/* Longer pieces are refused: at every position of a text a walk may be as long as the longest of them. */
+#ifndef UNIGRAM_PIECE_BYTES_MAX
+#define UNIGRAM_PIECE_BYTES_MAX 4096
+#endif
+
 #define UNIGRAM_SEGMENT_BYTES 31 /* the longest segment of unigram_exact and unigram_segment */
 
 /* A limit counts steps of |S|: a path holds while |S| < limit * UNIGRAM_LIMIT_STEP. 12 bits hold it. */
@@ -58,8 +63,8 @@ typedef struct unigram {
 } unigram;
 
 /* Keeps what can match: NORMAL and USER_DEFINED pieces, BYTE with UNITOK_BYTE_PIECES_MATCH; those with a space only where spaces are not escaped.
- * Refuses with UNITOK_ERROR_VOCABULARY an empty piece, one that is there twice, an id out of range, and a score that
- * is not a number or beyond 1e30. Nothing of `spec` is kept. */
+ * The spec has passed vocabulary_check. Refuses with UNITOK_ERROR_VOCABULARY a piece that is there twice or is too long,
+ * and a score that is not a number or beyond 1e30. Nothing of `spec` is kept. */
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error);
 void unigram_free(unigram *m);
 int64_t unigram_memory_bytes(const unigram *m);

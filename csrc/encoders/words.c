@@ -15,19 +15,6 @@ static int matches(const unitok_spec *spec, int64_t k)
     return type_of(spec, k) == UNITOK_PIECE_NORMAL || type_of(spec, k) == UNITOK_PIECE_USER_DEFINED;
 }
 
-static int32_t check_spec(const unitok_spec *spec, unitok_error *error)
-{
-    if (spec->n_pieces < 0 || spec->n_pieces >= SYMBOLS_MAX - 1)
-        return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");
-    for (int64_t k = 0; k < spec->n_pieces; k++) {
-        if (spec->offsets[k + 1] <= spec->offsets[k])
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a piece is empty");
-        if (spec->ids[k] < 0 || spec->ids[k] > UNITOK_WIDE_ID_MAX)
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "an id is out of range");
-    }
-    return UNITOK_OK;
-}
-
 /* ------------------------------------------------------------------------------------------- Words ----------- */
 
 /* Copies the pieces that match, and finds out whether one is there twice. */
@@ -56,8 +43,7 @@ static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error
 int32_t words_new(const unitok_spec *spec, words *ret, unitok_error *error)
 {
     words m;
-    int32_t status = check_spec(spec, error);
-    if (status != UNITOK_OK) return status;
+    int32_t status;
     memset(&m, 0, sizeof m);
     m.data = mem_alloc((size_t)(spec->offsets[spec->n_pieces] - spec->offsets[0]) + 1);
     m.offsets = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *m.offsets);
@@ -109,6 +95,7 @@ int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *e
 {
     words distinct; /* only to learn whether they are */
     characters m;
+    if (spec->n_pieces >= SYMBOLS_MAX - 1) return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");
     int32_t status = words_new(spec, &distinct, error);
     if (status != UNITOK_OK) return status;
     words_free(&distinct);

@@ -17,8 +17,8 @@ typedef struct words {
 } words;
 
 /* Both take a spec whose pieces are in the form that texts have. Normal and user-defined pieces match; unused ones and
- * those of other types are unknown. UNITOK_ERROR_VOCABULARY: a piece is empty or there twice, or there are too many. On
- * failure nothing is left to free. */
+ * those of other types are unknown. The spec has passed vocabulary_check. UNITOK_ERROR_VOCABULARY: a piece is there
+ * twice, or there are too many. On failure nothing is left to free. */
 int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *error);
 void characters_free(characters *m);
 int32_t words_new(const unitok_spec *spec, words *ret, unitok_error *error);

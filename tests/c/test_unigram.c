@@ -433,15 +433,15 @@ static void test_refused(void)
     scores[1] = -2e30;
     check_refused(1);
     scores[1] = -1;
-    pieces.ids[0] = UNITOK_WIDE_ID_MAX + 1;
-    check_refused(0);
-    pieces.ids[0] = -1;
-    check_refused(0);
-    pieces.ids[0] = 7;
     memcpy(pieces.data + 2, "ab", 2);
     check_refused(1);
-    pieces.offsets[1] = 0;
-    check_refused(0);
+    pieces.offsets[2] = 2 + UNIGRAM_PIECE_BYTES_MAX;
+    unitok_spec spec = spec_of();
+    unigram *m = NULL;
+    CHECK(!unigram_new(&spec, &m, NULL));
+    unigram_free(m);
+    pieces.offsets[2]++;
+    check_refused(1);
 }
 
 static void test_failing_memory(int64_t rounds)
