@@ -21,8 +21,8 @@ enum unitok_status {
     UNITOK_OK = 0,
     UNITOK_ERROR_MEMORY = 1,     /* an allocation failed; nothing was changed, unless said otherwise */
     UNITOK_ERROR_ARGUMENT = 2,   /* an argument is outside its documented range */
-    UNITOK_ERROR_VOCABULARY = 3, /* these pieces make no vocabulary; `item` is the piece at fault, or -1 */
-    UNITOK_ERROR_FORMAT = 4,     /* these bytes are no native model; `position` is the byte at fault */
+    UNITOK_ERROR_VOCABULARY = 3, /* the pieces or rules of a model are invalid; `item` is the piece at fault, or -1 */
+    UNITOK_ERROR_FORMAT = 4,     /* the bytes are not a valid native model; `position` is the byte at fault */
     UNITOK_ERROR_ID = 5,         /* an id has no piece; `item` is the id, `position` its index in the array */
     UNITOK_ERROR_CPU = 6,        /* this processor or this build lacks the instruction set asked for */
     UNITOK_ERROR_ROOM = 7,       /* the array for ids is too small; `item` is the document */
@@ -31,15 +31,15 @@ enum unitok_status {
 
 typedef struct unitok_error {
     int32_t status;      /* an enum unitok_status */
-    int64_t item;        /* which piece, document or id; -1 where that has no meaning */
-    int64_t position;    /* which byte or index; -1 where that has no meaning */
-    const char *message; /* a static sentence in plain words; never NULL after a failure, never freed */
+    int64_t item;        /* the piece, document or id at fault; -1 where that does not apply */
+    int64_t position;    /* the byte or index at fault; -1 where that does not apply */
+    const char *message; /* a static sentence: never NULL after a failure, never freed */
 } unitok_error;
 
-/* Instruction sets, oldest first within a family. AUTO takes the best that this processor has. */
+/* Instruction sets, oldest first within a family. AUTO selects the best one that this processor supports. */
 enum unitok_cpu {
     UNITOK_CPU_AUTO = -1,
-    UNITOK_CPU_PORTABLE = 0, /* plain C11, always there */
+    UNITOK_CPU_PORTABLE = 0, /* plain C11, always available */
     UNITOK_CPU_SSE2 = 1,
     UNITOK_CPU_AVX2 = 2,   /* with BMI and BMI2 */
     UNITOK_CPU_AVX512 = 3, /* F, DQ, BW, VL, VBMI and VBMI2 */
@@ -51,13 +51,13 @@ int32_t unitok_cpu_supported(int32_t cpu);
 
 /* ------------------------------------------------------------------------------------------------- Model ---- */
 
-/* What finds the longest piece. Ids never depend on it. */
+/* The data structure that finds the longest piece. The ids do not depend on it. */
 enum unitok_engine {
     UNITOK_ENGINE_DOUBLE_ARRAY = 0, /* frozen, fastest, can be saved */
-    UNITOK_ENGINE_HAT = 1           /* the growable HAT-trie that vocabularies are built in */
+    UNITOK_ENGINE_HAT = 1           /* the growable HAT-trie */
 };
 
-/* The largest id that fits a uint16 array, and the largest there can be. */
+/* The largest id that fits in a uint16 array, and the largest id of any model. */
 #define UNITOK_ID_MAX 65535
 #define UNITOK_WIDE_ID_MAX 4194303
 
@@ -70,14 +70,14 @@ enum unitok_kind {
     UNITOK_KIND_WORD = 5     /* every word is a token (SentencePiece) */
 };
 
-/* What a piece is for; the numbers are SentencePiece's. */
+/* The role of a piece, with SentencePiece's numbers. */
 enum unitok_piece_type {
     UNITOK_PIECE_NORMAL = 1,
-    UNITOK_PIECE_UNKNOWN = 2,      /* at most one: what a character becomes that nothing covers */
+    UNITOK_PIECE_UNKNOWN = 2,      /* at most one: stands for characters that no piece covers */
     UNITOK_PIECE_CONTROL = 3,      /* never matches in a text; decodes to nothing */
-    UNITOK_PIECE_USER_DEFINED = 4, /* matches before everything, is never normalized or split */
+    UNITOK_PIECE_USER_DEFINED = 4, /* matches before everything else; never normalized or split */
     UNITOK_PIECE_UNUSED = 5,       /* matches nothing */
-    UNITOK_PIECE_BYTE = 6          /* "<0x41>": one byte of a character that nothing covers */
+    UNITOK_PIECE_BYTE = 6          /* "<0x41>": one byte of a character that no piece covers */
 };
 
 enum unitok_model_flags {
@@ -87,19 +87,20 @@ enum unitok_model_flags {
     UNITOK_WHITESPACE_AS_SUFFIX = 8,
     UNITOK_BYTE_FALLBACK = 16,          /* an unknown character becomes its bytes */
     UNITOK_MERGE_UNKNOWN = 32,          /* adjacent unknown characters become one id */
-    UNITOK_FLOAT64 = 64,                /* Unigram sums scores in float64 (BytePiece, Hugging Face), else in float32 */
-    UNITOK_RESTART_AT_SPACE = 128,      /* every space begins a text of its own (Hugging Face's Metaspace) */
-    UNITOK_RESTART_AFTER_NEWLINE = 256, /* so does what follows a run of newlines (BytePiece) */
+    UNITOK_FLOAT64 = 64,                /* Unigram adds scores in float64 (BytePiece, Hugging Face), else in float32 */
+    UNITOK_RESTART_AT_SPACE = 128,      /* the text is split before every space (Hugging Face's Metaspace) */
+    UNITOK_RESTART_AFTER_NEWLINE = 256, /* the text is split after every run of newlines (BytePiece) */
     UNITOK_BYTES = 512,                 /* positions are bytes, not characters; nothing is normalized (BytePiece) */
     UNITOK_BYTE_PIECES_MATCH = 1024,    /* the text "<0x41>" is the byte piece of that name (Hugging Face) */
-    /* BPE by the merges listed (Hugging Face): all pieces but CONTROL match, BYTE_FALLBACK needs not all 256 pieces, and
-     * without an unknown piece unknown characters vanish. MERGE_UNKNOWN is its fuse_unk. */
+    /* BPE with an explicit list of merges (Hugging Face): all pieces but CONTROL match, BYTE_FALLBACK does not need all 256
+     * byte pieces, and without an unknown piece unknown characters are dropped. MERGE_UNKNOWN is its fuse_unk. */
     UNITOK_LISTED_MERGES = 2048,
-    UNITOK_IGNORE_MERGES = 4096         /* with LISTED_MERGES: a text that is a piece is taken at once */
+    UNITOK_IGNORE_MERGES = 4096         /* with LISTED_MERGES: a text that is itself a piece becomes that piece */
 };
 #define UNITOK_FLAGS_ALL 8191
 
-/* All that a model is made of. Pieces are data, offsets[0..n_pieces]; ids[k], scores[k], types[k] are those of piece k. */
+/* Everything a model is built from. Piece k is data[offsets[k]..offsets[k + 1]), with ids[k], scores[k] and types[k]. Which
+ * flags a kind supports, and in which combinations: csrc/model/spec.c. */
 typedef struct unitok_spec {
     int32_t kind;  /* an enum unitok_kind */
     int32_t flags; /* of enum unitok_model_flags */
@@ -111,74 +112,74 @@ typedef struct unitok_spec {
     const uint8_t *types;     /* enum unitok_piece_type; NULL: all NORMAL */
     const uint8_t *charsmap;  /* SentencePiece's precompiled_charsmap; NULL: none */
     int64_t n_charsmap_bytes;
-    const uint8_t *unknown_surface; /* what the unknown id decodes to; NULL: nothing */
+    const uint8_t *unknown_surface; /* the text that the unknown id decodes to; NULL: none */
     int64_t n_unknown_surface_bytes;
-    int64_t eod_id;      /* -1, or an id: end of document */
-    int64_t fallback_id; /* LONGEST: -1, or what a byte becomes that no piece covers */
-    const int64_t *merges; /* LISTED_MERGES, ids: merge k joins merges[k] and merges[n + k] to merges[2 * n + k] */
-    int64_t n_merges;      /* n; merge k has the rank k */
+    int64_t eod_id;      /* the end-of-document id, or -1 */
+    int64_t fallback_id; /* LONGEST: the id of a byte that no piece covers, or -1 */
+    const int64_t *merges; /* LISTED_MERGES, ids: merge k joins merges[k] and merges[n + k] into merges[2 * n + k] */
+    int64_t n_merges;      /* n; the rank of merge k is k */
 } unitok_spec;
 
 typedef struct unitok_model unitok_model;
 
 typedef struct unitok_model_info {
     int64_t n_pieces;        /* pieces of every type */
-    int64_t n_ids;           /* 1 + the largest id, eod and fallback included */
+    int64_t n_ids;           /* 1 + the largest id, including eod and fallback */
     int64_t eod_id;          /* end of document, or -1 */
-    int64_t fallback_id;     /* LONGEST: what a byte becomes that no piece covers, or -1 where all 256 bytes are pieces */
-    int64_t unknown_id;      /* what an unknown character becomes, or -1 */
-    int64_t max_piece_bytes; /* the longest piece: the look-ahead that greedy needs */
-    int64_t memory_bytes;    /* what the model holds, mapped bytes included */
+    int64_t fallback_id;     /* LONGEST: the id of a byte that no piece covers, or -1 where all 256 bytes are pieces */
+    int64_t unknown_id;      /* the id of an unknown character, or -1 */
+    int64_t max_piece_bytes; /* the length of the longest piece */
+    int64_t memory_bytes;    /* of the model, including a mapped file */
     int64_t trie_bytes;      /* of these, the engine */
     int32_t kind;            /* an enum unitok_kind */
     int32_t flags;           /* of enum unitok_model_flags */
     int32_t id_bytes;        /* 2: ids are uint16_t; 4: uint32_t, where the largest is over UNITOK_ID_MAX */
     int32_t engine;          /* an enum unitok_engine */
     int32_t cpu;             /* the enum unitok_cpu in use, never AUTO */
-    int32_t is_compact;      /* normalized text has U+2581 as one byte, a space: the form of UNITOK_ENCODE_PREPARED */
-    int32_t is_whole;        /* a document is one segment: nothing proves a cut in it, and its memory is O(n_bytes) */
+    int32_t is_compact;      /* normalized text holds U+2581 as one byte, a space: the form for UNITOK_ENCODE_PREPARED */
+    int32_t is_whole;        /* a document cannot be cut: it is encoded as one segment, in O(n_bytes) of memory */
 } unitok_model_info;
 
 /* Builds a model.
- *   spec         its pieces: none empty, no id twice (0..UNITOK_WIDE_ID_MAX); no two the same bytes among those that match
- *   engine, cpu  enum unitok_engine (LONGEST alone has the choice), enum unitok_cpu
- * Fails with UNITOK_ERROR_VOCABULARY where a rule is broken, for LONGEST also where a byte has no piece and fallback_id is
- * -1; with UNITOK_ERROR_FORMAT for a broken charsmap. Nothing passed in is kept. Cost: O(bytes of pieces); 65,529 pieces
- * take some 30 ms. */
+ *   spec         no piece is empty, ids (0..UNITOK_WIDE_ID_MAX) are distinct, and so are the pieces that match texts
+ *   engine, cpu  enum unitok_engine (only LONGEST has a choice), enum unitok_cpu
+ * UNITOK_ERROR_VOCABULARY names the piece that breaks a rule; for LONGEST also where a byte has no piece and fallback_id is
+ * -1. UNITOK_ERROR_ARGUMENT: flags or sizes that no model can have. Keeps no reference to `spec`. O(bytes of pieces): about
+ * 30 ms for 65,529 pieces. */
 int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret, unitok_error *error);
 
-/* Opens a native model that lies in memory, 8-byte aligned. `bytes[0..n_bytes-1]` must stay unchanged for the life of
- * the model, which reads its tables in place. Every index in the file is checked: hostile bytes give
- * UNITOK_ERROR_FORMAT, never an access outside `bytes`. What follows the image is ignored. The checksum is for the
- * caller to compare: see UNITOK_NATIVE_CHECKSUM_AT. */
+/* Opens a native model in memory, 8-byte aligned. bytes[0..n_bytes-1] must not change during the life of the model, which
+ * reads its tables in place. Every index in the file is checked: hostile bytes give UNITOK_ERROR_FORMAT or
+ * UNITOK_ERROR_VOCABULARY, never an access outside `bytes`. Bytes after the image are ignored. The caller compares the
+ * checksum: see UNITOK_NATIVE_CHECKSUM_AT. */
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model **ret,
                           unitok_error *error);
 
-/* Writes the native form to out[0..capacity-1] with a checksum field of zero and returns its size; with capacity
- * smaller than that, writes nothing and returns the size needed. Works for every engine; -1 when memory is short. */
+/* Writes the native form to out[0..capacity-1], with a checksum field of zero, and returns its size; if capacity is
+ * smaller, writes nothing and returns the size needed. */
 int64_t unitok_model_save(const unitok_model *model, uint8_t *out, int64_t capacity);
 
-/* Where a native file keeps its XXH64 (seed 0, little-endian u64), and where the bytes begin that it covers (to the end). */
+/* Where a native file keeps its XXH64 (seed 0, little-endian u64), and the first byte that it covers (up to the end). */
 #define UNITOK_NATIVE_CHECKSUM_AT 16
 #define UNITOK_NATIVE_CHECKED_FROM 24
 
 void unitok_model_get_info(const unitok_model *model, unitok_model_info *ret);
 void unitok_model_free(unitok_model *model);
 
-/* The bytes of piece `id`; *ret_n_bytes is -1 (and the result NULL) if that id has no piece. The memory is the model's. */
+/* The bytes of piece `id`, owned by the model; NULL, and *ret_n_bytes is -1, if that id has no piece. */
 const uint8_t *unitok_model_piece(const unitok_model *model, int64_t id, int64_t *ret_n_bytes);
 
-/* Like unitok_normalize by the model's own rules, in the verbatim form; the text itself where it has none. */
+/* Like unitok_normalize with the model's own rules, in the verbatim form; a model without rules copies the text. */
 int64_t unitok_model_normalize(const unitok_model *model, const uint8_t *text, int64_t n_bytes, uint8_t *out,
                                int64_t *norm_to_orig, int64_t capacity);
 
-/* What the model was built from, in its memory; NULL for LONGEST. */
+/* The spec that the model was built from, owned by the model; NULL for LONGEST. */
 const unitok_spec *unitok_model_spec(const unitok_model *model);
 
-/* The enum unitok_piece_type of an id; 0 where it has no piece. */
+/* The enum unitok_piece_type of an id; 0 if it has no piece. */
 int32_t unitok_model_piece_type(const unitok_model *model, int64_t id);
 
-/* All pieces by id, in the model's memory: piece `id` is data[offsets[id]..offsets[id + 1]), id < n_ids; empty if none. */
+/* All pieces by id, owned by the model: piece `id` is data[offsets[id]..offsets[id + 1]), id < n_ids; empty if it has none. */
 void unitok_model_pieces(const unitok_model *model, const uint8_t **ret_data, const uint32_t **ret_offsets);
 
 /* The id of exactly these bytes, or -1. LONGEST: one walk; the other kinds: O(n_ids). */
@@ -186,19 +187,19 @@ int64_t unitok_model_find(const unitok_model *model, const uint8_t *piece, int64
 
 /* --------------------------------------------------------------------------------------------- Normalize ---- */
 
-/* SentencePiece's normalization, exactly as sentencepiece 0.2.3 has it: at every position the longest user-defined
- * symbol, kept as it is; else the longest key of the charsmap, replaced; else one character, or U+FFFD for a byte
- * that begins no whole character. Then the whitespace rules of enum unitok_model_flags. It has two forms:
+/* SentencePiece's normalization, exactly as in sentencepiece 0.2.3: at every position the longest user-defined symbol is
+ * kept as it is; else the longest key of the charsmap is replaced; else one character is copied, or U+FFFD written for a
+ * byte that does not begin a valid character. Then the whitespace rules of enum unitok_model_flags apply. The result has
+ * one of two forms:
  *   verbatim   byte for byte what sentencepiece gives
- *   compact    with UNITOK_ESCAPE_WHITESPACES, U+2581 as one byte, a space, wherever it came from: a space or a
- *              U+2581 in the text. Else the same as verbatim. Replacements and symbols must be whole characters, or
- *              it cannot be had.
+ *   compact    with UNITOK_ESCAPE_WHITESPACES, every U+2581, also one that was in the text, is one byte, a space. Without
+ *              that flag the same as verbatim. Only available if all replacements and symbols are valid UTF-8.
  * A normalizer is immutable and may be shared by any number of threads. */
 typedef struct unitok_normalizer unitok_normalizer;
 
-/* Builds one from kind, flags, charsmap and the USER_DEFINED pieces of `spec`, and keeps nothing of it. `cpu` is an enum
- * unitok_cpu. UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe. Some ms for a charsmap of 240
- * KB. */
+/* Builds one from the flags, charsmap and USER_DEFINED pieces of `spec`, and keeps no reference to it. `cpu` is an enum
+ * unitok_cpu. UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe. O(bytes): about 2 ms
+ * for a charsmap of 240 KB. */
 int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_normalizer **ret, unitok_error *error);
 void unitok_normalizer_free(unitok_normalizer *normalizer);
 int64_t unitok_normalizer_memory_bytes(const unitok_normalizer *normalizer);
@@ -206,52 +207,52 @@ int64_t unitok_normalizer_memory_bytes(const unitok_normalizer *normalizer);
 int32_t unitok_normalizer_is_compact(const unitok_normalizer *normalizer);
 
 /* Normalizes a whole text and returns the size of the result, in the compact form if `compact` is not 0.
- *   out, capacity   where the size is over capacity, only the first bytes are written, or fewer: call again with room
- *   norm_to_orig    NULL, or room for capacity + 1: [i] is where in the text the replacement that gave byte i begins,
- *                   and [result] where what follows the last begins. [0] is -1 where sentencepiece gives no offsets
- *                   at all: the text is empty, or only spaces that are removed
+ *   out, capacity   if the size is larger than capacity, the result is incomplete: call again with enough room
+ *   norm_to_orig    NULL, or room for capacity + 1 numbers: [i] is the start, in the text, of what byte i was made from,
+ *                   and [result] the end of the last such part. [0] is -1 where sentencepiece gives no offsets at all:
+ *                   the text is empty, or holds only spaces that are removed
  * O(n_bytes). */
 int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes, int32_t compact,
                          uint8_t *out, int64_t *norm_to_orig, int64_t capacity);
 
-/* Where a text stands that is normalized part by part. All zeros: at its start. */
+/* The state of a text that is normalized part by part. All zeros at its start. */
 typedef struct unitok_normalize_state {
     int64_t n_held_bytes; /* spaces that are removed if the text ends here */
-    int32_t is_verbatim;  /* set by the caller at the start: 1 for the verbatim form where both can be had */
-    int32_t is_started;   /* the dummy prefix is out */
+    int32_t is_verbatim;  /* set by the caller at the start: 1 for the verbatim form where both are available */
+    int32_t is_started;   /* the dummy prefix has been written */
     int32_t is_after_space;
-    int32_t is_ended; /* `last` was given, and all is out */
+    int32_t is_ended; /* `last` was given, and everything has been written */
 } unitok_normalize_state;
 
-/* Normalizes text[*io_consumed..n_bytes-1] into out[0..result-1], moves *io_consumed on, and returns when the text is
- * used up or less than unitok_normalizer_step_bytes of room is left. n_bytes must be the end of the text (`last` 1:
- * call until state->is_ended) or a point that unitok_normalize_split gave, for nothing behind it is looked at; the
- * text before *io_consumed may be gone. The form is compact if that can be had and is_verbatim is 0. The fast way: no
- * offsets. */
+/* Normalizes text[*io_consumed..n_bytes-1] into out[0..result-1], advances *io_consumed, and returns when the text is
+ * used up or less than unitok_normalizer_step_bytes of room is left. n_bytes must be the end of the text (with `last` 1:
+ * call until state->is_ended) or a point returned by unitok_normalize_split. Nothing after it is read, and the text before
+ * *io_consumed is no longer needed. The form is compact if available, unless is_verbatim. Faster than unitok_normalize,
+ * but without offsets. */
 int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state, const uint8_t *text,
                               int64_t n_bytes, int64_t *io_consumed, int32_t last, uint8_t *out, int64_t capacity);
 
-/* The room that unitok_normalize_some must have to move on. */
+/* The room that unitok_normalize_some needs to make progress. */
 int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
 
-/* How much of an unfinished text can be normalized now: for the result k, text[0..k) and then the rest, in the same
- * state, give the normalization of the whole, whatever follows text[n_bytes-1]: no key, symbol or character lies over
- * k. 0 only if n_bytes is less than the longest key or symbol. Starts must be such points. */
+/* How much of an unfinished text can be normalized now: no key, symbol or character crosses the result k, whatever follows
+ * text[n_bytes-1], so normalizing text[0..k) and then the rest, with the same state, normalizes the whole. text[0] must be
+ * the start of the text or such a point. 0 only if n_bytes is less than the longest key or symbol. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes);
 
-/* 1 if Unicode's form NFC surely leaves the text as it is, by the tables of any Unicode version from 13 on; 0: it may
- * change it, or something in it is no UTF-8. Exact but for rare characters: see nfc.c. O(n_bytes). */
+/* 1 if the text is certainly in Unicode's form NFC, in every Unicode version from 13 on; 0 if normalizing might change it,
+ * or if it is not valid UTF-8. Exact except for rare characters: see nfc.c. O(n_bytes). */
 int32_t unitok_nfc_is_sure(const uint8_t *text, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Encode ---- */
 
-/* What a thread needs to encode: the memo of segments already met, and buffers. Belongs to the model it was made for
- * (which must outlive it) and to one call at a time. NULL when memory is short. */
+/* The working memory of one thread: the memo of segments already encoded, and buffers. Belongs to the model it was made
+ * for, which must outlive it, and to one call at a time. NULL when memory is short. */
 typedef struct unitok_scratch unitok_scratch;
 unitok_scratch *unitok_scratch_new(const unitok_model *model);
 void unitok_scratch_free(unitok_scratch *scratch);
 int64_t unitok_scratch_memory_bytes(const unitok_scratch *scratch);
-/* Forgets the segments met, as if new: for measurements. */
+/* Empties the memo: for measurements. */
 void unitok_scratch_clear(unitok_scratch *scratch);
 
 /* What the next part of a document continues from: the running sum of scores, the spaces held back. All zero at the start
@@ -267,71 +268,70 @@ typedef struct unitok_state {
 /* A state as bytes, for a file: out[0..UNITOK_STATE_BYTES - 1], the same on every machine. */
 #define UNITOK_STATE_BYTES 27
 void unitok_state_save(const unitok_state *state, uint8_t *out);
-/* Reads what unitok_state_save wrote, in this release or an earlier one. UNITOK_ERROR_FORMAT, and *ret unchanged, where
- * these bytes cannot be that: any state that comes back is safe to encode with. */
+/* Reads what this release or an earlier one saved. UNITOK_ERROR_FORMAT, and *ret unchanged, if the bytes are not a valid
+ * state; a state that was read is safe to encode with. */
 int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret, unitok_error *error);
 
 enum unitok_encode_flags {
-    UNITOK_ENCODE_PLAIN = 1,     /* without cuts and memo: the same ids, slower; for tests and measurements */
-    UNITOK_ENCODE_OPEN_END = 2,  /* the last document goes on after this batch: it gets no eod */
-    UNITOK_ENCODE_OPEN_START = 4, /* the first document goes on from the batch before, at a point that unitok_split gave */
-    UNITOK_ENCODE_PREPARED = 8   /* documents are normalized already, and compact where the model is (info.is_compact): they
-                                  * must be UTF-8. Takes room for 3 ids a byte where the model is compact. */
+    UNITOK_ENCODE_PLAIN = 1,      /* without cuts and memo: the same ids, slower; for tests and measurements */
+    UNITOK_ENCODE_OPEN_END = 2,   /* the last document continues after this batch: it gets no eod */
+    UNITOK_ENCODE_OPEN_START = 4, /* the first document continues the previous batch, from a point that unitok_split gave */
+    UNITOK_ENCODE_PREPARED = 8    /* documents are already normalized, and compact if the model is (info.is_compact): they
+                                   * must be UTF-8. Needs room for 3 ids per byte if the model is compact. */
 };
 
-/* What an array for ids needs beyond the ids it gets. For LONGEST and BytePiece, n_bytes + UNITOK_ENCODE_SLACK is enough for
- * a text of n_bytes; others may need more where text grows by normalization or breaks down into bytes. */
+/* The room that an array needs beyond the ids themselves. For LONGEST and BytePiece, n_bytes + UNITOK_ENCODE_SLACK is enough
+ * for n_bytes of text; other models may need more, where normalization lengthens the text or characters become bytes. */
 #define UNITOK_ENCODE_SLACK 16
 
 /* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are, or
  *   -1   memory is short
  *   -2   `capacity` (in ids) may not be enough: try again with more
- *   -3   BPE, a character or word model, or a sample would have to take more than 2^29 bytes at once: a text, or a part of
- *        one without a cut
+ *   -3   a part that cannot be cut is longer than 2^29 bytes (BPE, character and word models, samples)
  * O(n_bytes) on any bytes; BPE O(n log n) within a segment. */
 int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                       void *ids, int64_t capacity);
 
 /* Encodes a packed list of documents into a packed list of ids: id_offsets[0..n_docs], id_offsets[0] = 0. Each document
- * is followed by eod_id unless that is -1. flags are enum unitok_encode_flags. `state`, NULL where all documents are
- * whole: with OPEN_START read for the first, with OPEN_END filled by the last; an error leaves it as it
- * is. UNITOK_ERROR_ROOM and UNITOK_ERROR_LENGTH as -2 and -3 above. */
+ * is followed by eod_id unless that is -1. flags are enum unitok_encode_flags. `state` may be NULL if all documents are
+ * whole; OPEN_START reads it for the first document, OPEN_END writes it after the last; an error leaves it unchanged. UNITOK_ERROR_ROOM and UNITOK_ERROR_LENGTH as -2 and -3 above. */
 int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state,
                             void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error);
 
-/* How to draw one of the ways to cut a text into pieces. Unigram models have the first three, BPE the last. */
+/* How to choose at random among the ways to divide a text into pieces. Unigram models have the first three methods, BPE
+ * models the last. */
 enum unitok_sample_method {
     UNITOK_SAMPLE_LATTICE = 0, /* any path, p ~ exp(alpha * score): SentencePiece's subword regularization */
     UNITOK_SAMPLE_NBEST = 1,   /* one of the n_best best, p ~ exp(alpha * score) */
     UNITOK_SAMPLE_VITERBI = 2, /* BytePiece's Viterbi Sampling as first published; alpha > 0 */
-    UNITOK_SAMPLE_DROPOUT = 3  /* BPE-dropout: a merge is left out with probability alpha, 0..1 */
+    UNITOK_SAMPLE_DROPOUT = 3  /* BPE-dropout: each merge is skipped with probability alpha, 0..1 */
 };
 
-/* A sample depends on the seed, the ordinal of the input and the number of the document in it, on nothing else. */
+/* A sample depends only on the seed, the ordinal of the input and the number of the document in it. */
 typedef struct unitok_sampling {
     int32_t method; /* an enum unitok_sample_method */
     int64_t n_best; /* 2..1024 */
     double alpha;
     uint64_t seed, input;
-    uint64_t document;       /* the number of the first document; the others follow it ... */
-    const int64_t *documents; /* ... or this, their numbers, where it is not NULL */
+    uint64_t document;        /* the number of the first document; the others are numbered consecutively */
+    const int64_t *documents; /* NULL, or the number of each document instead */
 } unitok_sampling;
 
-/* Like unitok_encode_batch, with a sample of each document. UNITOK_ERROR_ARGUMENT where the model has no such method. NBEST
+/* Like unitok_encode_batch, but samples each document. UNITOK_ERROR_ARGUMENT if the model does not have this method. NBEST
  * and DROPOUT need whole documents. O(n_bytes * pieces that match at a position); NBEST see nbest.h. */
 int32_t unitok_sample_batch(const unitok_model *model, unitok_scratch *scratch, const unitok_sampling *sampling,
                             const uint8_t *data, const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
                             unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error);
 
-/* A token and where it comes from. */
+/* A token and its place in the text. */
 typedef struct unitok_span {
     int64_t id;
     int64_t begin, end; /* in the text, in bytes; SentencePiece's offsets */
-    int64_t piece_end;  /* in the normalized text (unitok_normalize): the piece begins where the one before ends */
+    int64_t piece_end;  /* in the normalized text (unitok_normalize); a piece begins where the previous one ends */
 } unitok_span;
 
-/* Encodes one document with the place of every token: spans[0..result-1]; -1, -2 and -3 as unitok_encode. Slower: no memo, and
+/* Encodes one document and returns the place of every token: spans[0..result-1]; -1, -2 and -3 as unitok_encode. Slower: no memo, and
  * O(n_bytes) memory. */
 int64_t unitok_encode_spans(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                             unitok_span *spans, int64_t capacity);
@@ -340,21 +340,21 @@ int64_t unitok_encode_spans(const unitok_model *model, unitok_scratch *scratch, 
 typedef struct unitok_paths unitok_paths;
 void unitok_paths_free(unitok_paths *paths);
 int64_t unitok_paths_count(const unitok_paths *paths);
-/* Path k, 0 <= k < count: its spans, which are the list's, their number, and its score. */
+/* Path k, 0 <= k < count: its spans, owned by the list, its score, and as the result the number of spans. */
 int64_t unitok_paths_get(const unitok_paths *paths, int64_t k, const unitok_span **ret_spans, double *ret_score);
 
-/* The n best of a Unigram model, 1 <= n <= 1024, best first, fewer if there are fewer; as sentencepiece, ties and scores
- * included (it gives 0 as the score of n = 1). UNITOK_ERROR_ARGUMENT for other kinds. */
+/* The n best paths of a Unigram model, 1 <= n <= 1024, best first; fewer if there are fewer. The same as sentencepiece's,
+ * including ties and scores (for n = 1 the score is 0). UNITOK_ERROR_ARGUMENT for other kinds. */
 int32_t unitok_nbest(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes, int64_t n,
                      unitok_paths **ret, unitok_error *error);
 
 enum unitok_sample_flags {
     UNITOK_SAMPLE_DISTINCT = 1,    /* without replacement: fewer if there are fewer */
-    UNITOK_SAMPLE_INCLUDE_BEST = 2 /* the first is the best path, of score 0; with DISTINCT only */
+    UNITOK_SAMPLE_INCLUDE_BEST = 2 /* the first is the best path, with score 0; only with DISTINCT */
 };
 
-/* n samples of p ~ exp(alpha * score) of a Unigram model. With replacement a score is the logarithm of p; without, that of
- * the chance to be among those drawn (sampler.h, nbest.h). The method of `sampling` is not read. */
+/* n samples of p ~ exp(alpha * score) from a Unigram model. With replacement, a score is the logarithm of p; without, that of
+ * the probability of being among those drawn (sampler.h, nbest.h). Ignores the method of `sampling`. */
 int32_t unitok_sample_paths(const unitok_model *model, unitok_scratch *scratch, const unitok_sampling *sampling,
                             const uint8_t *text, int64_t n_bytes, int64_t n, int32_t flags, unitok_paths **ret,
                             unitok_error *error);
@@ -363,19 +363,19 @@ int32_t unitok_sample_paths(const unitok_model *model, unitok_scratch *scratch, 
 int32_t unitok_entropy(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                        double alpha, double *ret, unitok_error *error);
 
-/* How much of an unfinished document can be encoded now: for the result k, encoding text[0..k) and then the rest in the
- * state left, with whatever follows, gives the ids of the whole. Starts must be such points too (0 is). 0 means: not yet.
- * For LONGEST, k > 0 if n_bytes >= 2 * max_piece_bytes. */
+/* How much of an unfinished document can be encoded now: with the result k, encoding text[0..k) and then, with the state it
+ * leaves, the rest gives the ids of the whole document, whatever follows. text[0] must be the start of the document or such
+ * a point. 0: nothing yet. For LONGEST, k > 0 if n_bytes >= 2 * max_piece_bytes. */
 int64_t unitok_split(const unitok_model *model, const uint8_t *text, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Decode ---- */
 
 /* Decodes a packed list of ids into a packed list of bytes: byte_offsets[0..n_docs], byte_offsets[0] = 0.
- *   drop_last      1: the last id of each document is its eod, which is left out by position whatever its value
- *   separator      n_separator_bytes bytes that follow each document
- *   out, capacity  with capacity too small (0 to ask) nothing is written to out, and byte_offsets holds the sizes
- * byte_offsets[n_docs] is the size needed. An eod or fallback id without a piece decodes to nothing and to U+FFFD; with a
- * normalizer, U+2581 to a space, byte pieces to their bytes and so on, as SentencePiece does, without its denormalization.
+ *   drop_last      1: skip the last id of each document, whatever it is: its eod
+ *   separator      n_separator_bytes bytes to write after each document
+ *   out, capacity  if capacity is too small (0 to ask), nothing is written to out, and byte_offsets holds the sizes
+ * byte_offsets[n_docs] is the size needed. An eod id without a piece decodes to nothing, a fallback id to U+FFFD. Models that
+ * normalize decode as SentencePiece does (U+2581 to a space, byte pieces to their bytes), without its denormalizer.
  * UNITOK_ERROR_ID names the first id that is out of range or has no piece. */
 int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const int64_t *id_offsets, int64_t n_docs,
                             int32_t drop_last, const uint8_t *separator, int64_t n_separator_bytes, uint8_t *out,
@@ -383,10 +383,10 @@ int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const in
 
 /* --------------------------------------------------------------------------------------------- Documents ---- */
 
-/* Cuts text into documents at a separator and closes the gaps, in place. text[0..n_bytes-1] becomes the documents laid
- * end to end; offsets[0..result] are their bounds (offsets[0] = 0) and offsets has room for max_docs + 1. The last
- * document is what follows the last separator found, and may be empty. After max_docs - 1 separators it stops looking:
- * *ret_n_consumed says how much of the input was read (n_bytes unless it stopped); the rest is not moved.
+/* Splits text into documents at a separator and removes the separators, in place. text[0..n_bytes-1] becomes the documents
+ * laid end to end; offsets[0..result] are their bounds (offsets[0] = 0), and offsets has room for max_docs + 1. The last
+ * document is what follows the last separator found, and may be empty. After max_docs - 1 separators the search stops:
+ * *ret_n_consumed is how much of the input was read (n_bytes unless it stopped); the rest is not moved.
  * Returns the number of documents, at least 1; max_docs >= 2, n_separator_bytes >= 1. O(n_bytes) for any separator. */
 int64_t unitok_split_documents(uint8_t *text, int64_t n_bytes, const uint8_t *separator, int64_t n_separator_bytes,
                                int64_t *offsets, int64_t max_docs, int64_t *ret_n_consumed);
@@ -634,50 +634,51 @@ void unitok_repeats_mark(const unitok_search_shard *shard, int32_t number, int64
 /* ---------------------------------------------------------------------------------------------- HAT-trie ---- */
 
 /* A growable ordered map from byte strings to int64: a burst trie over array hashes (Askitis and Sinha, "HAT-trie: a
- * cache-conscious trie-based data structure for strings", 2007). Keys may be empty and hold any byte, up to
- * UNITOK_HAT_KEY_MAX_BYTES. Not for concurrent writers. */
+ * cache-conscious trie-based data structure for strings", 2007). Keys may be empty and may contain any byte; they have at
+ * most UNITOK_HAT_KEY_MAX_BYTES. Not safe for concurrent writers. */
 typedef struct unitok_hat unitok_hat;
 typedef struct unitok_hat_walk unitok_hat_walk;
 
 #define UNITOK_HAT_KEY_MAX_BYTES 1048576
 
 enum unitok_hat_mode {
-    UNITOK_HAT_SET = 0,   /* a key already there takes the new value */
-    UNITOK_HAT_ADD = 1,   /* a key already there has the value added to its own (wraps as uint64) */
-    UNITOK_HAT_UNIQUE = 2 /* a key already there is UNITOK_ERROR_ARGUMENT, `item` its index; those before it stay in */
+    UNITOK_HAT_SET = 0,   /* an existing key gets the new value */
+    UNITOK_HAT_ADD = 1,   /* the value is added to that of an existing key (wraps as uint64) */
+    UNITOK_HAT_UNIQUE = 2 /* an existing key is UNITOK_ERROR_ARGUMENT, `item` its index; the keys before it stay */
 };
 
 int32_t unitok_hat_new(unitok_hat **ret, unitok_error *error);
 void unitok_hat_free(unitok_hat *hat);
 int64_t unitok_hat_count(const unitok_hat *hat);
-/* Every byte the trie holds from the allocator. */
+/* All memory that the trie holds. */
 int64_t unitok_hat_memory_bytes(const unitok_hat *hat);
 
-/* Inserts keys data, offsets[0..n_keys] with values[0..n_keys-1]. After UNITOK_ERROR_MEMORY the keys before `item` are
- * in, the others are not, and the trie is as valid as before. Amortised O(key bytes). */
+/* Inserts keys data, offsets[0..n_keys] with values[0..n_keys-1]. After UNITOK_ERROR_MEMORY the keys before `item` have been
+ * inserted, the others have not, and the trie is still valid. Amortised O(key bytes). */
 int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *offsets, const int64_t *values,
                           int64_t n_keys, int32_t mode, unitok_error *error);
 
-/* values[i] = the value of key i and found[i] = 1, or 0 and 0. Returns how many were found. */
+/* Sets values[i] to the value of key i and found[i] to 1, or both to 0. Returns how many were found. */
 int64_t unitok_hat_find(const unitok_hat *hat, const uint8_t *data, const int64_t *offsets, int64_t n_keys,
                         int64_t *values, uint8_t *found);
 
-/* Removes the keys; returns how many were there. Memory may stay with the trie. */
+/* Removes the keys; returns how many were found. The trie may keep their memory. */
 int64_t unitok_hat_erase(unitok_hat *hat, const uint8_t *data, const int64_t *offsets, int64_t n_keys);
 
-/* The longest key that begins text[0..n_bytes-1]: its length and *ret_value; -1 if there is none. The empty key counts. */
+/* The longest key that text[0..n_bytes-1] begins with: its length and *ret_value; -1 if there is none. The empty key counts. */
 int64_t unitok_hat_longest_prefix(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes, int64_t *ret_value);
 
-/* All keys that begin the text, shortest first: lengths[k], values[k] for the first `capacity`; returns how many there are. */
+/* All keys that the text begins with, shortest first: lengths[k], values[k] for the first `capacity`. Returns how many there
+ * are. */
 int64_t unitok_hat_prefixes(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes, int64_t *lengths,
                             int64_t *values, int64_t capacity);
 
-/* Walks the keys that begin with prefix[0..n_prefix_bytes-1] in byte order. The trie must not change during a walk. */
+/* Iterates over the keys that begin with prefix[0..n_prefix_bytes-1] in byte order. The trie must not change meanwhile. */
 int32_t unitok_hat_walk_new(const unitok_hat *hat, const uint8_t *prefix, int64_t n_prefix_bytes,
                             unitok_hat_walk **ret, unitok_error *error);
 /* The next keys, whole, as a packed list: data[0..capacity-1], offsets[0..result], values[0..result-1]; at most max_keys,
  * which is at least 1. Returns 0 at the end; -1 if the next key alone does not fit (call again with
- * UNITOK_HAT_KEY_MAX_BYTES of room); -2 if memory is short. After -1 and -2 the walk stands where it was. */
+ * UNITOK_HAT_KEY_MAX_BYTES of room); -2 if memory is short. After -1 and -2 the walk has not moved. */
 int64_t unitok_hat_walk_next(unitok_hat_walk *walk, uint8_t *data, int64_t capacity, int64_t *offsets, int64_t *values,
                              int64_t max_keys);
 void unitok_hat_walk_free(unitok_hat_walk *walk);

@@ -100,5 +100,5 @@ def test_units_that_must_stay_free() -> None:
     for at in (97, 255):
         bad = bytearray(data)
         bad[64 + 8 * at : 64 + 8 * at + 8] = (0x100 | at).to_bytes(8, "little")
-        refused(sign(bad), "must stay free")
+        refused(sign(bad), "must be free")
 

@@ -106,9 +106,9 @@ def test_flags_that_no_reader_sets() -> None:
     refused(set_flags(bytearray(data), "bytes", "float64", "merge_unknown"), "BYTES needs FLOAT64 and excludes")
     refused(set_flags(bytearray(data), "bytes", "float64", "byte_fallback"), "excludes")
     refused(set_flags(bytearray(data), "float64", "restart_after_newline"), "needs BYTES")
-    refused(set_flags(bytearray(data), "float64", "listed_merges"), "does not take these flags")
+    refused(set_flags(bytearray(data), "float64", "listed_merges"), "does not support these flags")
     data[types + 3 + ord("a")] = 5  # unused: an id of -1 went out for it, and sampling read a score there
-    with pytest.raises(VocabularyError, match=r"this byte has no piece that matches \(byte 97\)"):
+    with pytest.raises(VocabularyError, match=r"no piece matches this byte \(byte 97\)"):
         read(sign(data))
 
 

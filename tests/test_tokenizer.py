@@ -51,7 +51,7 @@ def test_kinds_of_pieces() -> None:
         ([*BYTES, b""], {}, ["piece 256", "empty"]),
         ([*BYTES, "ab", b"ab"], {}, ["piece 257", "b'ab'", "twice"]),
         ({"ab": 1, b"ab": 2}, {"fallback": 0}, ["b'ab'", "twice"]),
-        ({"ab": 1, "cd": 1}, {"fallback": 0}, ["b'cd'", "id 1", "another's"]),
+        ({"ab": 1, "cd": 1}, {"fallback": 0}, ["b'cd'", "id 1", "another piece has the same id"]),
         ({"ab": 4194304}, {"fallback": 0}, ["b'ab'", "4194304", "0..4194303"]),
         ({"ab": -1}, {"fallback": 0}, ["b'ab'", "-1", "0..4194303"]),
         ({"ab": 2**63}, {"fallback": 0}, ["0..4194303"]),

@@ -330,7 +330,7 @@ static int32_t start(builder *b, const unitok_spec *spec, int has_merges, unitok
     b->powers[0] = 1;
     for (int64_t i = 1; i <= longest; i++)
         b->powers[i] = string_table_multiply_add(b->powers[i - 1], b->strings.factor, 0);
-    if (twice >= 0) return fail(error, UNITOK_ERROR_VOCABULARY, twice, -1, "a piece is there twice");
+    if (twice >= 0) return fail(error, UNITOK_ERROR_VOCABULARY, twice, -1, "a piece occurs twice");
     return UNITOK_OK;
 }
 

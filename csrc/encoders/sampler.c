@@ -436,7 +436,7 @@ int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, un
 {
     if (s->model == model && s->alpha == alpha) return UNITOK_OK;
     if (!(fabs(alpha) <= SAMPLER_ALPHA_MAX))
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "alpha is not a number, or beyond 1e200");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "alpha is not a number in -1e200..1e200");
     s->model = NULL;
     double *weights = mem_realloc(s->weights, (size_t)model->n_values * sizeof *weights);
     if (weights) s->weights = weights;

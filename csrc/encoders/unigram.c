@@ -177,9 +177,9 @@ static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         double score = piece_score(spec, k);
         if (!(score >= -SCORE_MAX && score <= SCORE_MAX))
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "its score is not a number, or beyond 1e30");
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "its score is not a number in -1e30..1e30");
         if (spec->offsets[k + 1] - spec->offsets[k] > UNIGRAM_PIECE_BYTES_MAX)
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "it has more than 4096 bytes, the most that Unigram takes");
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "it is longer than 4096 bytes, the limit for Unigram");
     }
     return UNITOK_OK;
 }
@@ -285,7 +285,7 @@ static int64_t collect(const unitok_spec *spec, uint8_t *bytes, entry *entries, 
     qsort(entries, (size_t)n, sizeof *entries, entry_compare);
     for (int64_t i = 1; i < n; i++) {
         if (entry_compare(&entries[i - 1], &entries[i])) continue;
-        fail(error, UNITOK_ERROR_VOCABULARY, entries[i].piece, -1, "a piece is there twice");
+        fail(error, UNITOK_ERROR_VOCABULARY, entries[i].piece, -1, "a piece occurs twice");
         return -1;
     }
     return n;

@@ -36,7 +36,7 @@ static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error
     if (status) return status;
     for (int64_t k = 0; twice >= 0 && k < spec->n_pieces; k++)
         if (matches(spec, k) && twice-- == 0)
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a piece is there twice");
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a piece occurs twice");
     return UNITOK_OK;
 }
 

@@ -107,7 +107,7 @@ static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *erro
         if (spec->offsets[k + 1] - spec->offsets[k] == 1 && spec->types[k] == UNITOK_PIECE_NORMAL)
             found[spec->data[spec->offsets[k]]] = 1;
     for (int byte = 0; byte < 256; byte++)
-        if (!found[byte]) return fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "this byte has no piece that matches");
+        if (!found[byte]) return fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "no piece matches this byte");
     return UNITOK_OK;
 }
 
@@ -119,12 +119,12 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
     for (int b = 0; b < 256; b++) m->byte_ids[b] = -1;
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         if (spec->types[k] == UNITOK_PIECE_UNKNOWN) {
-            if (m->unknown_id >= 0) return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "there is an unknown piece already");
+            if (m->unknown_id >= 0) return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "there is already an unknown piece");
             m->unknown_id = (int32_t)spec->ids[k];
         }
         if (spec->types[k] != UNITOK_PIECE_BYTE) continue;
         int byte = vocabulary_byte(spec->data + spec->offsets[k], spec->offsets[k + 1] - spec->offsets[k]);
-        if (byte < 0) return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "this byte piece is not of the form <0x41>");
+        if (byte < 0) return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a byte piece must have the form <0x41>");
         m->byte_of_id[spec->ids[k]] = (uint8_t)byte;
         if (m->byte_ids[byte] < 0) m->byte_ids[byte] = (int32_t)spec->ids[k];
     }
@@ -132,11 +132,11 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
     if (m->flags & UNITOK_BYTES) return check_all_bytes_match(spec, error);
     if (!(m->flags & UNITOK_BYTE_FALLBACK)) {
         if (m->unknown_id < 0 && !(m->flags & UNITOK_LISTED_MERGES))
-            return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "there is no unknown piece and no byte fallback");
+            return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "there is neither an unknown piece nor byte fallback");
         return UNITOK_OK;
     }
     for (int b = 0; b < 256; b++)
-        if (m->byte_ids[b] < 0) return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "byte fallback lacks a byte piece");
+        if (m->byte_ids[b] < 0) return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "byte fallback needs a piece for each of the 256 bytes, and one is missing");
     return UNITOK_OK;
 }
 

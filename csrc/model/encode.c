@@ -22,9 +22,9 @@ static void put_id(const unitok_model *m, void *ids, int64_t at, int64_t id)
 static const char *check_batch(const unitok_model *m, const unitok_scratch *s, const int64_t *offsets, int64_t n_docs,
                                int64_t eod_id)
 {
-    if (s->model != m) return "the scratch is another model's";
+    if (s->model != m) return "the scratch belongs to another model";
     if (eod_id < -1 || eod_id > (m->info.id_bytes == 2 ? UNITOK_ID_MAX : UNITOK_WIDE_ID_MAX))
-        return "the eod id does not fit the ids of this model";
+        return "the eod id is too large for the ids of this model";
     return check_offsets(offsets, n_docs);
 }
 
@@ -83,7 +83,7 @@ int32_t unitok_sample_batch(const unitok_model *m, unitok_scratch *s, const unit
                             unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error)
 {
     if (sample_is_whole(sampling) && flags & (UNITOK_ENCODE_OPEN_START | UNITOK_ENCODE_OPEN_END))
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "this method samples whole documents");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "this sampling method needs whole documents");
     int32_t status = sample_prepare(m, s, sampling, error);
     if (status) return status;
     return encode_batch(m, s, sampling, data, offsets, n_docs, eod_id, flags, state, ids, capacity, id_offsets, error);

@@ -42,11 +42,11 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
 {
     *position = 0;
     if (n_bytes < (int64_t)sizeof *h) return "the file is too short for a native model";
-    if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is no native model";
+    if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is not a native model";
     *position = 8;
-    if (h->version != NATIVE_VERSION) return "this native model has a version that this release does not read";
+    if (h->version != NATIVE_VERSION) return "this release does not read this version of the native format";
     *position = 12;
-    if (h->kind != UNITOK_KIND_LONGEST) return "this native model is of a kind that this release does not read";
+    if (h->kind != UNITOK_KIND_LONGEST) return "this release does not know this kind of model";
     *position = 32;
     if (h->n_ids > UNITOK_WIDE_ID_MAX + 1 || h->n_pieces > h->n_ids) return "the number of ids is out of range";
     if (h->eod_id != NO_ID && h->eod_id >= h->n_ids) return "the eod id is out of range";
@@ -57,8 +57,8 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
         h->max_piece_bytes > UNITOK_HAT_KEY_MAX_BYTES)
         return "the size of the pieces is out of range";
     *position = 24;
-    if (h->image_bytes != image_lay_out(h).end) return "the size in the header does not fit the sections";
-    if (h->image_bytes > (uint64_t)n_bytes) return "the file is cut short";
+    if (h->image_bytes != image_lay_out(h).end) return "the size in the header does not match the sections";
+    if (h->image_bytes > (uint64_t)n_bytes) return "the file is truncated";
     return NULL;
 }
 
@@ -67,14 +67,14 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
     uint32_t longest_piece = 0, n_pieces = 0;
     for (uint32_t id = 0; id < h->n_ids; id++) {
         *position = (const uint8_t *)(m->piece_offsets + id) - m->image;
-        if (m->piece_offsets[id + 1] < m->piece_offsets[id]) return "the pieces are out of order";
+        if (m->piece_offsets[id + 1] < m->piece_offsets[id]) return "the offsets of the pieces decrease";
         uint32_t n = m->piece_offsets[id + 1] - m->piece_offsets[id];
         n_pieces += n > 0;
         if (n > longest_piece) longest_piece = n;
     }
     if (m->piece_offsets[0] != 0 || m->piece_offsets[h->n_ids] != h->piece_bytes)
         return "the pieces do not fill their section";
-    if (longest_piece != h->max_piece_bytes || n_pieces != h->n_pieces) return "the pieces are not those of the header";
+    if (longest_piece != h->max_piece_bytes || n_pieces != h->n_pieces) return "the pieces do not match the header";
     return NULL;
 }
 
@@ -204,7 +204,7 @@ int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes
     trie_build_heads(parts.units, (uint32_t)(spec->fallback_id + 1), (uint64_t *)(image + at.heads), singles);
     for (int byte = 0; byte < 256 && !status; byte++)
         if (singles[byte] == 0)
-            status = fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "a byte has no piece and no fallback is named");
+            status = fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "this byte has no piece, and there is no fallback id");
     if (!status && !cut_build(spec->data, spec->offsets, spec->n_pieces, 0, (cut_table *)(image + at.cuts)))
         status = fail_memory(error);
     if (!status)

@@ -18,10 +18,10 @@ int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine,
 {
     if ((uintptr_t)bytes % 8) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the bytes of a model must be aligned to 8");
     if (engine != UNITOK_ENGINE_DOUBLE_ARRAY && engine != UNITOK_ENGINE_HAT)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "there is no such engine");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "unknown engine");
     if (cpu == UNITOK_CPU_AUTO) cpu = cpu_best();
     if (!unitok_cpu_supported(cpu))
-        return fail(error, UNITOK_ERROR_CPU, -1, -1, "this processor or this build lacks that instruction set");
+        return fail(error, UNITOK_ERROR_CPU, -1, -1, "this processor or this build does not support that instruction set");
 
     unitok_model *m = mem_zalloc(1, sizeof *m);
     if (!m) return fail_memory(error);

@@ -13,9 +13,9 @@
 static const char *check_sampling(const unitok_model *m, const unitok_sampling *sampling)
 {
     int32_t method = sampling->method;
-    if (method < UNITOK_SAMPLE_LATTICE || method > UNITOK_SAMPLE_DROPOUT) return "there is no such method of sampling";
+    if (method < UNITOK_SAMPLE_LATTICE || method > UNITOK_SAMPLE_DROPOUT) return "unknown sampling method";
     if (!(m->kind->methods >> method & 1))
-        return "this kind of model cannot be sampled so: Unigram has a lattice, BPE has dropout, others have nothing";
+        return "this kind of model does not have this sampling method: Unigram has lattice, nbest and viterbi, BPE has dropout";
     if (!isfinite(sampling->alpha)) return "alpha is not a finite number";
     if (method == UNITOK_SAMPLE_DROPOUT && !(sampling->alpha >= 0 && sampling->alpha <= 1))
         return "dropout takes an alpha of 0 to 1";
@@ -23,7 +23,7 @@ static const char *check_sampling(const unitok_model *m, const unitok_sampling *
     if (method == UNITOK_SAMPLE_NBEST && (sampling->n_best < 2 || sampling->n_best > NBEST_MAX))
         return "the number of best paths must be 2 to 1024";
     if (method == UNITOK_SAMPLE_NBEST && m->flags & RESTART_FLAGS)
-        return "n-best is for SentencePiece models: the texts of this one are cut before";
+        return "n-best needs a SentencePiece model: this one splits texts first";
     return NULL;
 }
 
@@ -135,7 +135,7 @@ int32_t unitok_nbest(const unitok_model *m, unitok_scratch *s, const uint8_t *te
                      unitok_paths **ret, unitok_error *error)
 {
     document d;
-    if (n < 1 || n > NBEST_MAX) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "n is not within 1..1024");
+    if (n < 1 || n > NBEST_MAX) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "n is not in 1..1024");
     int32_t status = open_lattice(m, text, n_bytes, &d, error);
     if (status) return status;
     lattice_paths_clear(&s->paths);
@@ -171,7 +171,7 @@ int32_t unitok_entropy(const unitok_model *m, unitok_scratch *s, const uint8_t *
 {
     document d;
     double log_sum;
-    if (!isfinite(alpha)) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "alpha is no finite number");
+    if (!isfinite(alpha)) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "alpha is not a finite number");
     int32_t status = open_lattice(m, text, n_bytes, &d, error);
     if (status) return status;
     status = sampler_prepare(&s->sampler, &m->lattice, alpha, error);

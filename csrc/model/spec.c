@@ -22,9 +22,9 @@ static const struct rule {
 
 const char *spec_check_flags(int32_t kind, int32_t flags)
 {
-    if (!kind_of(kind)) return "there is no such kind of model";
-    if (flags & ~UNITOK_FLAGS_ALL) return "there is no such flag";
-    if (flags & ~kind_of(kind)->flags) return "this kind of model does not take these flags";
+    if (!kind_of(kind)) return "unknown kind of model";
+    if (flags & ~UNITOK_FLAGS_ALL) return "unknown flag";
+    if (flags & ~kind_of(kind)->flags) return "this kind of model does not support these flags";
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
         const struct rule *r = &rules[k];
         if (!(r->kinds >> kind & 1) || !(flags & r->flag)) continue;

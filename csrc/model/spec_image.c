@@ -99,14 +99,14 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
 {
     *position = 0;
     if (n_bytes < (int64_t)sizeof *h) return "the file is too short for a native model";
-    if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is no native model";
+    if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is not a native model";
     *position = 8;
-    if (h->version != NATIVE_VERSION) return "this native model has a version that this release does not read";
+    if (h->version != NATIVE_VERSION) return "this release does not read this version of the native format";
     *position = 12;
     if (h->kind == UNITOK_KIND_LONGEST || h->kind > INT32_MAX || !kind_of((int32_t)h->kind))
-        return "this native model is of a kind that this release does not read";
+        return "this release does not know this kind of model";
     *position = 32;
-    if (h->flags > UNITOK_FLAGS_ALL) return "this native model has flags that this release does not know";
+    if (h->flags > UNITOK_FLAGS_ALL) return "this release does not know some flags of this native model";
     const char *wrong = spec_check_flags((int32_t)h->kind, (int32_t)h->flags);
     if (wrong) return wrong;
     *position = 36;
@@ -118,8 +118,8 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
     if (h->n_merges > MERGES_MAX || (h->n_merges && !(h->flags & UNITOK_LISTED_MERGES)))
         return "the number of merges is out of range";
     *position = 24;
-    if (h->image_bytes != lay_out(h).end) return "the size in the header does not fit the sections";
-    if (h->image_bytes > (uint64_t)n_bytes) return "the file is cut short";
+    if (h->image_bytes != lay_out(h).end) return "the size in the header does not match the sections";
+    if (h->image_bytes > (uint64_t)n_bytes) return "the file is truncated";
     return NULL;
 }
 
@@ -128,10 +128,10 @@ static const char *check_sections(const spec_header *h, const unitok_spec *spec,
 {
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         *position = (const uint8_t *)(spec->offsets + k) - bytes;
-        if (spec->offsets[k] < 0 || spec->offsets[k + 1] < spec->offsets[k]) return "the pieces are out of order";
+        if (spec->offsets[k] < 0 || spec->offsets[k + 1] < spec->offsets[k]) return "the offsets of the pieces decrease";
         *position = spec->types + k - bytes;
         if (spec->types[k] < UNITOK_PIECE_NORMAL || spec->types[k] > UNITOK_PIECE_BYTE)
-            return "a piece has a type that is not known";
+            return "a piece has an unknown type";
     }
     *position = (const uint8_t *)spec->offsets - bytes;
     if (spec->offsets[0] != 0 || (uint64_t)spec->offsets[spec->n_pieces] != h->piece_bytes)

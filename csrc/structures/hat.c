@@ -392,14 +392,14 @@ int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *o
                           int64_t n_keys, int32_t mode, unitok_error *error)
 {
     if (mode < UNITOK_HAT_SET || mode > UNITOK_HAT_UNIQUE) {
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "mode is no enum unitok_hat_mode");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "mode is not an enum unitok_hat_mode");
     }
     for (int64_t i = 0; i < n_keys; i++) {
         int64_t n_bytes = offsets[i + 1] - offsets[i];
         int32_t status;
         prefetch_group(hat, data, offsets, i, n_keys);
         if (n_bytes < 0 || n_bytes > UNITOK_HAT_KEY_MAX_BYTES) {
-            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a key's length is not 0..UNITOK_HAT_KEY_MAX_BYTES");
+            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a key is longer than UNITOK_HAT_KEY_MAX_BYTES, or its length is negative");
         }
         status = insert_key(hat, data + offsets[i], (size_t)n_bytes, values[i], mode);
         if (status == UNITOK_ERROR_ARGUMENT) return fail(error, status, i, -1, "the key is already in the trie");

@@ -234,7 +234,7 @@ const char *trie_check(const trie *t, uint32_t max_value, const void **ret_at)
         *ret_at = &t->heads[i];
         if (head_base(head) >= t->n_units) return "a head of the double array points outside it";
         if (head_value(head) == 0 || head_value(head) > max_value || head_length(head) < 1 || head_length(head) > 2)
-            return "a head of the double array holds no piece";
+            return "a head of the double array has no valid piece";
     }
     for (int i = 0; i < 256; i++) {
         *ret_at = &t->singles[i];
@@ -252,7 +252,7 @@ const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners,
         uint32_t base = unit_base(t->units[i]);
         *ret_at = &t->units[i];
         if (!(t->units[i] & 0x100)) continue;
-        if (i < TRIE_BLOCK) return "a unit of the double array that must stay free is in use";
+        if (i < TRIE_BLOCK) return "a unit of the double array that must be free is in use";
         if (base == 0) continue;
         if (base == TRIE_ROOT_BASE || owners[base]) return "two units of the double array have the same children";
         owners[base] = (uint32_t)i;
@@ -261,7 +261,7 @@ const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners,
         int64_t at = i, n_steps = 0;
         *ret_at = &t->units[i];
         while (at && (t->units[at] & 0x100) && !depths[at]) {
-            if (n_steps++ == max_depth) return "the double array has a path longer than the longest piece, or a circle";
+            if (n_steps++ == max_depth) return "the double array has a path longer than the longest piece, or a cycle";
             at = owners[at ^ (int64_t)(t->units[at] & 0xFF)]; /* 0, which is never used, where there is no parent */
         }
         int64_t depth = depths[at] + n_steps;

@@ -10,7 +10,7 @@ int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *r
     int64_t max_id = spec->eod_id > spec->fallback_id ? spec->eod_id : spec->fallback_id, longest_piece = 0;
     if (spec->n_pieces < 0) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the number of pieces is negative");
     if (spec->eod_id < -1 || spec->fallback_id < -1 || max_id > UNITOK_WIDE_ID_MAX)
-        return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "the eod or fallback id is not within 0..4194303");
+        return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "the eod or fallback id is not in 0..4194303");
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         int64_t n = spec->offsets[k + 1] - spec->offsets[k];
         if (n < 0) return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "the offsets decrease");
@@ -18,7 +18,7 @@ int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *r
         if (n > UNITOK_HAT_KEY_MAX_BYTES || spec->offsets[k + 1] - spec->offsets[0] > PIECE_BYTES_MAX)
             return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "the pieces are too long");
         if (spec->ids[k] < 0 || spec->ids[k] > UNITOK_WIDE_ID_MAX)
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "the id of this piece is not within 0..4194303");
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "the id of this piece is not in 0..4194303");
         if (spec->ids[k] > max_id) max_id = spec->ids[k];
         if (n > longest_piece) longest_piece = n;
     }
@@ -56,7 +56,7 @@ int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64
     int32_t status = unitok_hat_new(&hat, error);
     if (!status) status = unitok_hat_insert(hat, data, offsets, ids, n_pieces, UNITOK_HAT_UNIQUE, error);
     if (status == UNITOK_ERROR_ARGUMENT)
-        status = fail(error, UNITOK_ERROR_VOCABULARY, error ? error->item : -1, -1, "this piece is there twice");
+        status = fail(error, UNITOK_ERROR_VOCABULARY, error ? error->item : -1, -1, "this piece occurs twice");
     if (!status) status = unitok_hat_walk_new(hat, NULL, 0, &walk, error);
     if (!status) {
         ret->data = mem_alloc((size_t)n_bytes + 1);
@@ -76,7 +76,7 @@ int32_t vocabulary_by_id(const unitok_spec *spec, int64_t n_ids, uint32_t *piece
 {
     for (int64_t k = 0; k < spec->n_pieces; k++) { /* lengths first, one place later */
         uint32_t *length = &piece_offsets[spec->ids[k] + 1];
-        if (*length) return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "the id of this piece is another's too");
+        if (*length) return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "another piece has the same id");
         *length = (uint32_t)(spec->offsets[k + 1] - spec->offsets[k]);
     }
     for (int64_t id = 0; id < n_ids; id++) piece_offsets[id + 1] += piece_offsets[id];

@@ -14,19 +14,19 @@ static int32_t broken(unitok_error *error, const char *message)
 /* The three parts of the blob. */
 static int32_t take_apart(const uint8_t *blob, int64_t n_bytes, charsmap *ret, unitok_error *error)
 {
-    if (n_bytes <= 4) return broken(error, "the charsmap is cut short");
+    if (n_bytes <= 4) return broken(error, "the charsmap is truncated");
     int64_t n_trie_bytes = load_u32(blob);
     if (n_bytes > INT32_MAX) return broken(error, "the charsmap is larger than 2 GiB");
     if (n_trie_bytes >= n_bytes - 4) return broken(error, "the charsmap's trie is larger than the charsmap");
     if (n_trie_bytes < 1024 || n_trie_bytes % 1024) {
-        return broken(error, "the size of the charsmap's trie is no multiple of 1024");
+        return broken(error, "the size of the charsmap's trie is not a multiple of 1024");
     }
     ret->units = (const uint32_t *)(const void *)(blob + 4);
     ret->n_units = n_trie_bytes / 4;
     ret->replacements = blob + 4 + n_trie_bytes;
     ret->n_replacement_bytes = n_bytes - 4 - n_trie_bytes;
     if (ret->replacements[ret->n_replacement_bytes - 1]) {
-        return broken(error, "the charsmap's last replacement has no end");
+        return broken(error, "the charsmap's last replacement does not end with NUL");
     }
     return UNITOK_OK;
 }
@@ -36,17 +36,17 @@ static int32_t take_apart(const uint8_t *blob, int64_t n_bytes, charsmap *ret, u
 static int32_t check_units(const charsmap *m, unitok_error *error)
 {
     uint32_t root = m->units[0];
-    if (root & 0x800001FF || charsmap_base(0, root) == 0) return broken(error, "the charsmap's root is wrong");
+    if (root & 0x800001FF || charsmap_base(0, root) == 0) return broken(error, "the root of the charsmap's trie is invalid");
     for (uint32_t at = 0; at < m->n_units; at++) {
         uint32_t unit = m->units[at];
         if (unit >> 31) {
             if ((int64_t)(unit & 0x7FFFFFFF) >= m->n_replacement_bytes) {
-                return broken(error, "a replacement of the charsmap lies outside it");
+                return broken(error, "the charsmap refers to a replacement outside it");
             }
             continue;
         }
         uint32_t base = charsmap_base(at, unit);
-        if ((int64_t)(base | 0xFF) >= m->n_units) return broken(error, "the charsmap's trie leads outside it");
+        if ((int64_t)(base | 0xFF) >= m->n_units) return broken(error, "the charsmap's trie points outside itself");
         if (charsmap_has_leaf(unit) && !(m->units[base] >> 31)) {
             return broken(error, "a key of the charsmap has no replacement");
         }
@@ -215,9 +215,9 @@ static int32_t measure(charsmap *m, workspace *w, charsmap_tree *tree, uint8_t *
     mark_useful(m, w->owners, w->others, w->queue, w->is_useful);
     list_children(m, w->is_useful, tree);
     if (!measure_heights(m, tree, w->stack, inner, w->is_met))
-        return broken(error, "the charsmap's trie runs in a circle");
+        return broken(error, "the charsmap's trie contains a cycle");
     m->max_key_bytes = tree->heights[charsmap_base(0, m->units[0])];
-    if (m->max_key_bytes > CHARSMAP_KEY_BYTES_MAX) return broken(error, "the charsmap has a key of more than 4096 bytes");
+    if (m->max_key_bytes > CHARSMAP_KEY_BYTES_MAX) return broken(error, "the charsmap has a key longer than 4096 bytes");
     measure_replacements(m, w->is_met, w->lengths);
     return UNITOK_OK;
 }

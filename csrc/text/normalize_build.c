@@ -166,7 +166,7 @@ static int32_t sort_symbols(const unitok_spec *spec, symbol_list *ret, unitok_er
             break;
         }
         if (spec->offsets[k + 1] - spec->offsets[k] > SYMBOL_BYTES_MAX) {
-            status = fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a user-defined piece has more than 4096 bytes");
+            status = fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a user-defined piece is longer than 4096 bytes");
             break;
         }
         n_bytes += spec->offsets[k + 1] - spec->offsets[k];
@@ -275,7 +275,7 @@ int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_norma
 {
     if (cpu == UNITOK_CPU_AUTO) cpu = cpu_best();
     if (!unitok_cpu_supported(cpu)) {
-        return fail(error, UNITOK_ERROR_CPU, -1, -1, "this processor or this build lacks that instruction set");
+        return fail(error, UNITOK_ERROR_CPU, -1, -1, "this processor or this build does not support that instruction set");
     }
     if (spec->n_pieces < 0 || spec->n_charsmap_bytes < 0) {
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size is negative");
