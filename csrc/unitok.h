@@ -294,7 +294,8 @@ int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const 
 
 /* Encodes a packed list of documents into a packed list of ids: id_offsets[0..n_docs], id_offsets[0] = 0. Each document
  * is followed by eod_id unless that is -1. flags are enum unitok_encode_flags. `state` may be NULL if all documents are
- * whole; OPEN_START reads it for the first document, OPEN_END writes it after the last; an error leaves it unchanged. UNITOK_ERROR_ROOM and UNITOK_ERROR_LENGTH as -2 and -3 above. */
+ * whole; OPEN_START reads it for the first document, OPEN_END writes it after the last; an error leaves it unchanged.
+ * UNITOK_ERROR_ROOM and UNITOK_ERROR_LENGTH: see -2 and -3 above. */
 int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state,
                             void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error);
@@ -331,8 +332,8 @@ typedef struct unitok_span {
     int64_t piece_end;  /* in the normalized text (unitok_normalize); a piece begins where the previous one ends */
 } unitok_span;
 
-/* Encodes one document and returns the place of every token: spans[0..result-1]; -1, -2 and -3 as unitok_encode. Slower: no memo, and
- * O(n_bytes) memory. */
+/* Encodes one document and returns the place of every token: spans[0..result-1]; -1, -2 and -3 as unitok_encode. Slower,
+ * without memo, and with O(n_bytes) of memory. */
 int64_t unitok_encode_spans(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                             unitok_span *spans, int64_t capacity);
 

@@ -283,5 +283,5 @@ def test_a_trie_that_is_no_tree() -> None:
 
     refused(with_bases(aaaa=256), "same children")  # back to the root
     refused(with_bases(aaaa=int(units[a]) >> 32), "same children")  # back to aa, which a leads to as well
-    refused(with_bases(a=0, aaaa=int(units[a]) >> 32), "circle")  # aa, aaa, aaaa, aa …, apart from the root
+    refused(with_bases(a=0, aaaa=int(units[a]) >> 32), "cycle")  # aa, aaa, aaaa, aa …, apart from the root
     read(with_bases())
