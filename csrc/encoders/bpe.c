@@ -4,7 +4,7 @@
 #include "encoders/bpe_tables.h"
 #include "ground/rng.h"
 
-/* Up to so many symbols, one bit of a word each, the best pair is found by looking at all: twice as fast as the heap at 64
+/* Up to this many symbols, one bit of a word each, the best pair is found by a scan of all: twice as fast as the heap at 64
  * symbols, three times at 32. */
 #define SHORT_SYMBOLS 64
 
@@ -80,7 +80,7 @@ typedef struct finder {
     const bpe *m;
     split *splits;
     uint32_t call;
-    int drops; /* dropout: all pairs come about */
+    int drops; /* dropout: any pair can occur */
 } finder;
 
 /* The merge of two neighbours. The reference notes how an unused piece can be made whenever it looks a pair up that can
@@ -135,7 +135,7 @@ INLINE int highest_bit_of(uint64_t v)
  *     rank     | position   | merge */
 #define SHORT_NO_KEY ((uint64_t)BPE_NO_MERGE << 28)
 
-/* The least of so many keys at a time is found without a branch. */
+/* The minimum is taken over this many keys at a time, without a branch. */
 #define SHORT_STEP 8
 
 typedef struct short_text {
@@ -230,10 +230,10 @@ INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t 
 
 /* ------------------------------------------------------------------------------------- Many symbols ---------- */
 
-/* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. One is void where its pair is no more of that
- * rank: symbols only grow, so a pair that is gone never comes back, and among equal keys it does not matter which one
- * merges. Of all keys at most 2 n are there at a time: a merge takes one out and puts two in. What Hugging Face's
- * dropout skips stands at the other end of the heap's memory. */
+/* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. A key is outdated if its pair no longer has that
+ * rank: symbols only grow, so a pair that has gone never returns, and among equal keys it does not matter which one merges.
+ * There are at most 2 n keys at a time: a merge removes one and adds two. The keys that Hugging Face's dropout skips are
+ * kept at the other end of the heap's memory. */
 typedef struct long_text {
     uint64_t *heap;     /* [0..2 n): the keys, the least first; children of k are 4 k + 1 .. 4 k + 4 */
     uint32_t *symbols, *starts; /* [0..n) */

@@ -2,18 +2,18 @@
  *
  * The text becomes symbols (symbols.h); neighbours merge, the best pair first and the leftmost among equals, until no
  * pair is left that may. Merging never touches strings: symbols are numbers, and a table (bpe_tables.h) holds every
- * pair that can ever come about. A segment that is itself a piece is looked up at once, where that is proven to be the
- * same.
+ * pair that can ever occur. A segment that is itself a piece is looked up directly, where this is proven to give the same
+ * result.
  *
  *     l o w e r   (e,r) 3  (l,o) 5  (o,w) 9        keys: rank << 32 | position, the least of them merges
  *     l o w er             (l,o) 5  (o,w) 9
  *     lo w er              (lo,w) 7                a new symbol brings up to two new pairs
  *     low er
  *
- * Two makes of the model. bpe_new: SentencePiece's, where any two neighbours merge whose bytes together are a piece, by
- * its score; bpe_new_merges: Hugging Face's, where merges are listed. Ranks encode the order of either: equal scores,
- * equal ranks. Unused pieces of SentencePiece merge too and are split again at the end, each by the last pair that was
- * seen to make it anywhere in the text; see BPE_WHOLE.
+ * There are two kinds of model. bpe_new makes SentencePiece's, where any two neighbours merge whose bytes together are a
+ * piece, by its score; bpe_new_merges makes Hugging Face's, where merges are listed. Ranks encode the order of both: equal
+ * scores have equal ranks. SentencePiece's unused pieces merge too and are split again at the end, each by the last pair
+ * that was seen to make it anywhere in the text; see BPE_WHOLE.
  */
 #pragma once
 
@@ -31,21 +31,21 @@ typedef struct bpe_scratch {
 void bpe_scratch_free(bpe_scratch *s);
 int64_t bpe_scratch_memory_bytes(const bpe *m, const bpe_scratch *s);
 
-/* A SentencePiece model. Pieces in the form that texts have (see SPACE_BYTE). Piece "\0" of type UNUSED is no piece, as
- * in the reference. The spec has passed vocabulary_check. UNITOK_ERROR_VOCABULARY: a piece is there twice (`item`), or
- * there are too many. */
+/* A SentencePiece model. Pieces are in the form that texts have (space.h). A piece "\0" of type UNUSED is ignored, as in the
+ * reference. The spec has passed vocabulary_check. UNITOK_ERROR_VOCABULARY: a piece occurs twice (`item`), or there are too
+ * many. */
 int32_t bpe_new(const unitok_spec *spec, bpe **ret, unitok_error *error);
 
 enum bpe_merges_flags {
     BPE_BYTE_FALLBACK = 1, /* a character without an id becomes its bytes, "<0x41>", where these all have ids */
     BPE_FUSE_UNKNOWN = 2,  /* adjacent unknown characters of a segment are one token */
     BPE_IGNORE_MERGES = 4, /* a segment that is a piece is taken at once */
-    BPE_COMPACT = 8        /* SPACE_BYTE stands for U+2581: its bytes in a fallback are E2 96 81 */
+    BPE_COMPACT = 8        /* a space means U+2581, whose bytes in a fallback are E2 96 81 */
 };
 
 /* A Hugging Face model: merge k, of rank k, joins ids left[k] and right[k] to merged[k], whose bytes are theirs laid end to
- * end; of a pair that is there twice the last counts. unknown_id is -1 (unknown characters vanish) or an id. Types of
- * pieces mean nothing. UNITOK_ERROR_ARGUMENT names a merge (`item`) that is none, UNITOK_ERROR_VOCABULARY a piece. */
+ * end; of a pair that occurs twice the last counts. unknown_id is an id, or -1: unknown characters are dropped. The types
+ * of pieces are ignored. UNITOK_ERROR_ARGUMENT names a merge (`item`) that is none, UNITOK_ERROR_VOCABULARY a piece. */
 int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64_t *right, const int64_t *merged,
                        int64_t n_merges, int64_t unknown_id, int32_t flags, bpe **ret, unitok_error *error);
 

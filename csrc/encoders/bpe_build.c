@@ -91,7 +91,7 @@ static int add_characters(builder *b, const uint8_t *piece, int64_t n_bytes)
     return 1;
 }
 
-/* A symbol for a piece that is no character. */
+/* A symbol for a piece that is not one character. */
 static int add_piece(builder *b, int64_t k)
 {
     int64_t n_bytes = b->spec->offsets[k + 1] - b->spec->offsets[k];
@@ -380,8 +380,8 @@ static int fill_wholes(bpe *m, const unitok_spec *spec, const uint8_t *is_whole)
     return 1;
 }
 
-/* Encodes every piece. Those that come out as themselves go to m->wholes; *ret_all says whether all did. Pieces inside
- * other segments do not matter here: what a segment becomes depends on its bytes alone, unless m has unused pieces.
+/* Encodes every piece. Those that encode to themselves go to m->wholes; *ret_all says whether all did. The ids of a segment
+ * depend on its bytes alone, unless m has unused pieces.
  * met[at] = 1 for the slots of pairs that merged last. */
 static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_all)
 {
@@ -504,7 +504,7 @@ static int32_t add_vocabulary(builder *b)
     return symbols_settle(&b->m->symbols) ? UNITOK_OK : fail_memory(b->error);
 }
 
-/* The unknown symbol comes out as TOKEN_UNKNOWN, unless texts reach it as a character too. */
+/* The unknown symbol encodes to TOKEN_UNKNOWN, unless it is also a character of texts. */
 static int32_t set_unknown(builder *b, const uint32_t *pieces, int64_t unknown_id)
 {
     int64_t k = piece_of_id(pieces, unknown_id), n_bytes;

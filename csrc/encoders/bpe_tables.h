@@ -10,11 +10,11 @@
  *     63 .... 43 | 42 .... 22 | 21 .... 0
  *     left       | right      | merge          all ones: a free slot
  *
- * Merges are numbered best first; what they make and how they rank stands in tables of their own.
+ * Merges are numbered best first; separate tables hold what they make and how they rank.
  *
- * Of all ways to divide a piece in two, merging from characters comes past at most one: what happens inside a piece
- * does not depend on what stands around it, so it is the pair that is left when the piece alone is encoded. These pairs
- * have a table of their own: about half of SentencePiece's. Dropout comes past the others too. */
+ * Of all ways to divide a piece in two, merging from characters reaches at most one: what happens inside a piece does not
+ * depend on its neighbours, so it is the last pair that merges when the piece alone is encoded. These pairs, about half of
+ * SentencePiece's, have a table of their own. Dropout can reach the others too. */
 #define BPE_SYMBOL_BITS 21
 #define BPE_MERGE_BITS 22
 #define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
@@ -30,8 +30,8 @@ typedef struct bpe_made {
     uint32_t rights; /* likewise for those to its right */
 } bpe_made;
 
-/* Symbols below this are characters of the best merges (build numbers them so): their pairs stand in a square, which for
- * letters next to letters is a few lines of the first cache. */
+/* Symbols below this are characters of the best merges (bpe_build.c numbers them so). Their pairs are in a square table, of
+ * which pairs of letters use only a few lines of the first cache. */
 #define BPE_DENSE 256
 
 /* A piece of up to BPE_WHOLE_BYTES whose own text merges to just it: a segment that is one need not be merged.
@@ -41,7 +41,7 @@ typedef struct bpe_made {
  *            id         | n_bytes  | bytes 8..11       0: a free slot */
 #define BPE_WHOLE_BYTES 12
 
-/* Of most segments a bit in a small filter already tells that they are none: one in sixteen is set, or less. */
+/* For most segments a bit in a small filter already shows that they are not one: at most one bit in sixteen is set. */
 #define BPE_FILTER_BITS 3
 
 typedef struct bpe_whole {
@@ -56,8 +56,8 @@ typedef struct bpe_pairs {
 
 struct bpe {
     symbols symbols;
-    bpe_pairs pairs;     /* that come about where no merge is dropped: */
-    bpe_pairs rest;      /* here are all others */
+    bpe_pairs pairs;     /* those that can occur where no merge is dropped */
+    bpe_pairs rest;      /* all others */
     uint32_t *dense;     /* [0..BPE_DENSE * BPE_DENSE): the merge of two symbols below BPE_DENSE */
     uint32_t n_merges;
     uint32_t tied_from;  /* merges below this have a rank of their own, which is their number */
@@ -67,7 +67,7 @@ struct bpe {
     int whole_bits;
     uint64_t whole_factor; /* see probing.h */
     uint64_t *whole_filter; /* a bit for each value of BPE_FILTER_BITS more of the hash */
-    int32_t *ids;       /* [0..n_symbols): TOKEN_UNKNOWN for what is no piece */
+    int32_t *ids;       /* [0..n_symbols): TOKEN_UNKNOWN for a symbol that is not a piece */
     uint32_t *lengths;  /* [0..n_symbols): bytes; NULL where there are no unused pieces */
     uint8_t *is_unused; /* likewise */
     int32_t traits;     /* of enum bpe_traits */
@@ -152,7 +152,7 @@ INLINE int bpe_may_be_whole(const bpe *m, bpe_whole key)
     return m->whole_filter[bit >> 6] >> (bit & 63) & 1;
 }
 
-/* For bpe_build.c: encodes a piece of a model without unused ones by merging alone, and tells which pair merged last,
- * BPE_FREE if none did. As bpe_segment else. */
+/* For bpe_build.c: like bpe_segment for a piece of a model without unused ones, but by merging alone; *ret_last is the pair
+ * that merged last, BPE_FREE if none did. */
 int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens,
                       uint64_t *ret_last);

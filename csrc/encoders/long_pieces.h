@@ -1,10 +1,10 @@
 /* long_pieces.h - where the pieces of more than LONG_PIECE_BYTES match, in time linear in the text
  *
- * Greedy looks for the longest piece by walking down the trie, and goes on from the end of the last piece it met. Where
- * a piece of a million bytes nearly matches everywhere (aaa...ab, in a text of a only), every walk is a million steps
- * long. So walks end after LONG_PIECE_BYTES, and longer pieces, which real vocabularies do not have, are found by an
- * automaton of Aho and Corasick ("Efficient string matching", 1975) over the reversed pieces. It reads the text from its
- * end, so that at every position it knows the longest of these pieces that begins there:
+ * Greedy looks for the longest piece by walking down the trie, and continues from the end of the last piece it met. Where a
+ * piece of a million bytes nearly matches everywhere (aaa...ab, in a text of a only), every walk takes a million steps. So
+ * walks end after LONG_PIECE_BYTES, and longer pieces, which real vocabularies do not have, are found by an Aho-Corasick
+ * automaton ("Efficient string matching", 1975) of the reversed pieces. It reads the text from the end, so that at every
+ * position it knows the longest of these pieces that begins there:
  *
  *     text      ... x  a  a  a  b  y ...
  *     read            <--------------      at x's right neighbour the state is "baaa", reversed: the piece "aaab"

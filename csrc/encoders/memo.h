@@ -1,6 +1,6 @@
-/* memo.h - segments already met: the keys under which two fixed-size tables in the caller's scratch hold their ids
+/* memo.h - segments already encoded: the keys under which two tables of fixed size hold their ids
  *
- * A text repeats itself: of English segments some 97 % were met shortly before. A segment of up to 15 bytes is its own
+ * Texts repeat themselves: about 97 % of English segments have occurred shortly before. A segment of up to 15 bytes is its own
  * key: the bytes, zero-padded, and their number in byte 15; up to 31 bytes likewise in the second table. The whole key
  * is compared, so a hit is exact. Direct-mapped, the last segment wins: sets of two ways were measured and lost.
  *
@@ -8,7 +8,7 @@
  *     long entry     | 31 bytes of segment ........................................ n |
  *                    | 15 ids ........................................................ word |
  *
- * The ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids, what stands above is the loop's
+ * The ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids, the others belong to the loop
  * (segments.h, which declares the entries). An empty entry has n = 0, which no segment has. Ids are copied whole, 7 or 15
  * and the word, and the output moves on by the count: hence UNITOK_ENCODE_SLACK.
  */

@@ -182,7 +182,7 @@ static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
     return first;
 }
 
-/* Keeps the best n_best hypotheses of the heap, and what they prolong; 0 when memory is short. */
+/* Keeps the best n_best hypotheses of the heap, and those that they extend; 0 when memory is short. */
 static int shrink(nbest *s, int64_t n_best)
 {
     int64_t n_kept = 0;

@@ -4,7 +4,7 @@
  * best path that ends so; the best hypothesis is taken from a heap and prolonged by every edge that ends where it
  * begins.
  *
- *     best:     priority = the hypothesis' own score + the best score from the start to it (Viterbi has told it)
+ *     best:     priority = the hypothesis' own score + the best score from the start to it (known from Viterbi)
  *     random:   priority = the best of the scores of its paths, each perturbed by Gumbel noise, drawn top-down (Kool,
  *               van Hoof, Welling, "Stochastic beams and where to find them", 2019): the first n are n samples
  *               without replacement

@@ -1,6 +1,6 @@
 /* sampler.h - random paths through a lattice, and its entropy, in one pass over the text
  *
- * A path is to come out with the probability p(path) ~ exp(alpha * score). For every position, from left to right:
+ * Paths are drawn with the probability p(path) ~ exp(alpha * score). For every position, from left to right:
  *
  *     sum[e]    = the weights of all paths from the start to e       (weight: exp(alpha * score))
  *     back[e]   = the last edge of one of them, drawn by weight
@@ -13,7 +13,7 @@
  * positions are independent, so the path is an exact sample. It costs what Viterbi costs, and a draw an edge.
  * (BytePiece 0.5 and later does the same with logarithms.)
  *
- * Where no edge spans a position ("cut"), the sum is 1 again: what stands behind does not depend on what stands before.
+ * Where no edge spans a position ("cut"), the sum is 1 again: what follows does not depend on what precedes.
  * Sums are doubles; within a long stretch without a cut they are scaled by powers of two, and a stretch in which even
  * that would lose weight is done again with logarithms. Both depend on that stretch alone, so a text may be given whole
  * or in parts that begin and end at cuts, with the same samples.

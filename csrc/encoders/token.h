@@ -1,9 +1,9 @@
-/* token.h - what the encoders below the memo produce: a piece's id and where it ends */
+/* token.h - what encoders produce: a piece's id and where it ends */
 #pragma once
 
 #include "ground/space.h"
 
-/* id: a piece's id, or TOKEN_UNKNOWN for a character that nothing covers. end: in bytes from the start of the segment. */
+/* id: a piece's id, or TOKEN_UNKNOWN for a character that no piece covers. end: in bytes from the start of the segment. */
 typedef struct token {
     int32_t id;
     uint32_t end;
@@ -11,7 +11,7 @@ typedef struct token {
 
 #define TOKEN_UNKNOWN (-1)
 
-/* Longer texts are not taken where all tokens of one are held at once. */
+/* The limit where all tokens of a text are held at once. */
 #define TEXT_BYTES_MAX (1 << 29)
 
 /* The bytes of the character that begins with `lead`: as SentencePiece counts, by the lead byte alone. */

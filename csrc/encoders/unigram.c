@@ -14,9 +14,9 @@
 #error "sums must be rounded to their own type: on x86, compile for SSE2"
 #endif
 
-#define SCORE_MAX 1e30 /* sums of scores this large stay finite in float32, which begins anew after each */
+#define SCORE_MAX 1e30 /* sums of scores this large stay finite in float32, which restarts after each */
 #define UNKNOWN_PENALTY 10
-#define UNKNOWN_BYTE_SCORE (-1e200) /* where bytes lack pieces: taken only where no path of pieces comes by */
+#define UNKNOWN_BYTE_SCORE (-1e200) /* for a byte without a piece: taken only where no path of pieces exists */
 
 #define PART_BYTES 4096 /* of text in one call of unigram_advance: its cells stay in the first cache */
 #define CHAR_BYTES_MAX 4
@@ -124,7 +124,7 @@ void unigram_path_free(unigram_path *path)
 
 /* ------------------------------------------------------------------------------------------------- Building ---- */
 
-/* A piece that can match, as it stands in text. */
+/* A piece that can match, in the form that texts have. */
 typedef struct entry {
     const uint8_t *bytes;
     int64_t n_bytes, piece;
@@ -157,7 +157,7 @@ static double matching_score(const unitok_spec *spec, int64_t k)
     return spec->flags & UNITOK_FLOAT64 ? score : (double)(float)score;
 }
 
-/* Writes the piece as it stands in compact text and returns its size, or 0 if it can never match. */
+/* Writes the piece in the form that compact text has and returns its size, or 0 if it can never match. */
 static int64_t compact(const unitok_spec *spec, int64_t k, uint8_t *out)
 {
     const uint8_t *piece = spec->data + spec->offsets[k];
@@ -230,7 +230,7 @@ static int allocate(unigram *m)
 static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
 {
     m->unknown_is_low = 1;
-    if (m->is_float64) m->scores64[0] = -INFINITY; /* value 0 is no piece, and never wins */
+    if (m->is_float64) m->scores64[0] = -INFINITY; /* value 0 is not a piece, and never wins */
     else m->scores32[0] = -INFINITY;
     for (int64_t i = 0; i < m->n_pieces; i++) {
         double score = matching_score(spec, entries[i].piece);
@@ -272,7 +272,7 @@ static int32_t lay_out(unigram *m, const entry *entries, uint8_t *packed, int64_
     return UNITOK_OK;
 }
 
-/* The pieces that can match, compact in `bytes`, sorted; returns their number, or -1 if one is there twice. */
+/* The pieces that can match, compact in `bytes`, sorted; returns their number, or -1 if one occurs twice. */
 static int64_t collect(const unitok_spec *spec, uint8_t *bytes, entry *entries, unitok_error *error)
 {
     int64_t n = 0, at = 0;

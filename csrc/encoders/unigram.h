@@ -5,7 +5,7 @@
  *
  *     text     t   h   e  SP   c   a   t
  *     cell   0   1   2   3   4   5   6   7        cell: | sum | value of the last piece |
- *            |---"th"--->|---"e SP"->|            candidates come by ascending start; the first of equals stays,
+ *            |---"th"--->|---"e SP"->|            candidates are offered by ascending start; the first of equals stays,
  *            |-----"the"---->|                    so of equal sums the longest last piece wins
  *
  * The references sum in floating point over the whole text, so their answer can depend on the running sum S that a
@@ -63,8 +63,8 @@ typedef struct unigram {
 } unigram;
 
 /* Keeps what can match: NORMAL and USER_DEFINED pieces, BYTE with UNITOK_BYTE_PIECES_MATCH; those with a space only where spaces are not escaped.
- * The spec has passed vocabulary_check. Refuses with UNITOK_ERROR_VOCABULARY a piece that is there twice or is too long,
- * and a score that is not a number or beyond 1e30. Nothing of `spec` is kept. */
+ * The spec has passed vocabulary_check. Refuses with UNITOK_ERROR_VOCABULARY a piece that occurs twice or is too long,
+ * and a score that is not a number in -1e30..1e30. Keeps no reference to `spec`. */
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error);
 void unigram_free(unigram *m);
 int64_t unigram_memory_bytes(const unigram *m);
@@ -106,8 +106,8 @@ typedef struct unigram_path {
 void unigram_begin(unigram_path *path, double sum);
 
 /* Takes some of text[0..n_bytes-1], which lies where the last call stopped, and returns how much, or -1 when memory
- * is short. Call it with what is left, and with more behind it, until all is taken; `is_last` says that the text
- * ends after n_bytes > 0, and is needed to take the last max_piece_bytes. After each call path->tokens holds what
+ * is short. Call it with the rest, and with more text appended, until all is taken; `is_last` says that the text ends after
+ * n_bytes > 0, and is needed to take the last max_piece_bytes. After each call path->tokens holds what
  * was settled. When the end has been taken, all tokens have been given out, path->sum is the sum, and path is as
  * unigram_begin(path, path->sum) leaves it. O(n_bytes) over all calls that take something. */
 int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_last);

@@ -5,7 +5,7 @@
  *     SCORES     the member of unigram that holds the scores
  *     FORESEEN   1: whether a candidate is the largest is left to the branch predictor: best where pieces are few
  *                0: it is computed: best where many pieces begin everywhere (BytePiece, English prose: +20 %)
- *     RESTARTS   1: sums begin anew where they pass RESTART_ABOVE (sentencepiece 0.2.3)
+ *     RESTARTS   1: sums restart where they pass RESTART_ABOVE (sentencepiece 0.2.3)
  *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
  *
  * Which |S| leave the path alone (unigram_exact)
@@ -31,7 +31,7 @@
  *
  * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + what rounding adds (n h,
  * far below the RESERVE of 2^e that is kept): a candidate is F(start) + score, and F(start) is S + D(start) but for
- * rounding, since rounded addition is monotone. The sums are formed in double here: each is wrong by at most
+ * rounding, since rounded addition is monotone. The sums are computed in double here: each is off by at most
  * 2^(e-53) at worst, which the reserve in h covers (float64: h is taken eight times).
  *
  * Mostly (1) needs no look at the arcs: with n pieces at most, X(start) + score + h is at most the candidate's exact sum
@@ -62,7 +62,7 @@ INLINE void NAME(offer)(NAME(cell) * cell, SUM sum, uint32_t value)
 }
 
 #if RESTARTS
-/* Begins the sum anew at cells[0]; cells[1..n_reach] may be open ends. */
+/* Restarts the sum at cells[0]; cells[1..n_reach] may be ends of paths. */
 static NOINLINE void NAME(restart)(NAME(cell) * cells, int64_t n_reach)
 {
     SUM offset = cells[0].sum;

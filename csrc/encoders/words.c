@@ -17,7 +17,7 @@ static int matches(const unitok_spec *spec, int64_t k)
 
 /* ------------------------------------------------------------------------------------------- Words ----------- */
 
-/* Copies the pieces that match, and finds out whether one is there twice. */
+/* Copies the pieces that match, and finds out whether one occurs twice. */
 static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error)
 {
     int64_t n = 0, twice;

@@ -17,14 +17,14 @@ typedef struct words {
 } words;
 
 /* Both take a spec whose pieces are in the form that texts have. Normal and user-defined pieces match; unused ones and
- * those of other types are unknown. The spec has passed vocabulary_check. UNITOK_ERROR_VOCABULARY: a piece is there
- * twice, or there are too many. On failure nothing is left to free. */
+ * those of other types are unknown. The spec has passed vocabulary_check. UNITOK_ERROR_VOCABULARY: a piece
+ * occurs twice, or there are too many. After a failure there is nothing to free. */
 int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *error);
 void characters_free(characters *m);
 int32_t words_new(const unitok_spec *spec, words *ret, unitok_error *error);
 void words_free(words *m);
 
-/* The tokens of a text cut anywhere that is no user-defined symbol: at every position the longest of these, else one
+/* The tokens of a text that is not cut inside a user-defined symbol: at every position the longest symbol, else one
  * character. At most n_bytes tokens; returns their number. O(n_bytes). */
 int64_t characters_segment(const characters *m, const uint8_t *text, int64_t n_bytes, token *tokens);
 

@@ -8,7 +8,7 @@ INLINE int is_continuation(uint8_t byte)
     return (byte & 0xC0) == 0x80;
 }
 
-/* The bytes of the character that text[0..n_bytes-1] begins with, n_bytes >= 1; 0 if that is malformed or cut short. */
+/* The bytes of the character that text[0..n_bytes-1] begins with, n_bytes >= 1; 0 if it is malformed or truncated. */
 INLINE int utf8_length(const uint8_t *text, int64_t n_bytes)
 {
     uint8_t lead = text[0];
@@ -55,7 +55,7 @@ INLINE int utf8_encode(uint32_t code_point, uint8_t ret[3])
     return 3;
 }
 
-/* Whether all of it is whole characters. */
+/* Is the whole text valid? */
 INLINE int utf8_is_valid(const uint8_t *text, int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_bytes;) {

@@ -136,7 +136,8 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
         return UNITOK_OK;
     }
     for (int b = 0; b < 256; b++)
-        if (m->byte_ids[b] < 0) return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "byte fallback needs a piece for each of the 256 bytes, and one is missing");
+        if (m->byte_ids[b] < 0)
+            return fail(error, UNITOK_ERROR_VOCABULARY, -1, b, "byte fallback needs a piece for this byte");
     return UNITOK_OK;
 }
 
@@ -172,7 +173,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     m->scan = cut_scan_for(cpu);
     status = m->kind->build(m, error);
     if (status) return status;
-    /* Half a character, of a symbol or a rule, is a character together with what follows, for encoders; not for cuts. */
+    /* Encoders join half a character, from a symbol or a rule, to the bytes that follow; a cut would separate them. */
     if (m->normalizer && !m->normalizer->is_utf8) m->whole = 1;
     m->info.memory_bytes += m->kind->memory_bytes(m);
     if (m->normalizer) m->info.memory_bytes += unitok_normalizer_memory_bytes(m->normalizer);

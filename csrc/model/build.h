@@ -3,7 +3,7 @@
 
 #include "model/model.h"
 
-/* Builds all that m->spec asks for; what it made is freed by unitok_model_free, also after a failure. */
+/* Builds everything that m->spec asks for; unitok_model_free frees it, also after a failure. */
 int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error);
 
 /* Frees what is not of a kind. */

@@ -34,7 +34,7 @@ static uint64_t document_key(const unitok_sampling *sampling, int64_t k)
     return rng_document_key(sampling->seed, sampling->input, number);
 }
 
-static const char too_long[] = "this model encodes a text without a cut as a whole, up to 2^29 bytes of it, and this one is longer";
+static const char too_long[] = "a part that cannot be cut is longer than 2^29 bytes";
 
 /* unitok_encode_batch and, with `sampling`, unitok_sample_batch. */
 static int32_t encode_batch(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, const uint8_t *data,

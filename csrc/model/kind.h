@@ -1,7 +1,6 @@
-/* kind.h - what is different between the kinds of models: one table of functions each, which no other file looks behind
+/* kind.h - what differs between the kinds of models: each is one table of functions, so that no other file asks for the kind
  *
- * Everything that a kind does not decide is the same for all: text is normalized (or not), cut, remembered, and turned
- * into ids by build.c, encode.c, spans.c and decode.c.
+ * Everything else is the same for all: normalizing, cutting, remembering segments, turning tokens into ids, decoding.
  */
 #pragma once
 
@@ -13,7 +12,7 @@
 
 struct model_kind {
     int32_t flags;     /* enum unitok_model_flags that it takes: spec.c */
-    int32_t cut_flags; /* cut.h: cuts that it makes by itself */
+    int32_t cut_flags; /* cuts that it makes whatever its pieces are: cut.h */
     int32_t methods;   /* bits 1 << enum unitok_sample_method: how it can be sampled */
     int32_t tokens_per_byte; /* of a segment, at most */
     int32_t has_engines;     /* takes every enum unitok_engine, not only the first */
@@ -23,14 +22,14 @@ struct model_kind {
     int32_t (*open)(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,
                     unitok_error *error);
 
-    /* The encoder's own tables, from m->spec, when everything else is built (NULL: open has made them); which loop over
-     * segments it takes, of 16 bits; what its tables hold; and freeing them, also after a failure. */
+    /* Builds the encoder's own tables from m->spec, after everything else (NULL: open builds them). Which loop over segments
+     * it uses, for ids of 16 bits. The memory of its tables. Frees them, also after a failure. */
     int32_t (*build)(unitok_model *m, unitok_error *error);
     loop_kind (*loop)(const unitok_model *m);
     int64_t (*memory_bytes)(const unitok_model *m);
     void (*free)(unitok_model *m);
 
-    /* The tokens of a text that stands alone, 0 < n_bytes <= TEXT_BYTES_MAX: their number, -1 when memory is short. */
+    /* The tokens of a text that is encoded by itself, 0 < n_bytes <= TEXT_BYTES_MAX: their number, -1 when memory is short. */
     int64_t (*encode)(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens);
 
     /* The tokens of one way to cut a text, drawn for the document of `key`, in which the text begins at `position`; else
@@ -38,7 +37,7 @@ struct model_kind {
     int64_t (*draw)(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
                     const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens);
 
-    /* How much of a text is settled whatever follows it, where it has no cut. NULL: nothing is. */
+    /* How much of a text without a cut is settled, whatever follows it. NULL: nothing. */
     int64_t (*settled)(const unitok_model *m, const uint8_t *text, int64_t n_bytes);
 
     /* See unitok_model_find. */

@@ -6,7 +6,7 @@
 #include "model/image.h"
 #include "model/kind.h"
 
-/* Unigram brings pieces into the form that texts have by itself. */
+/* unigram_new itself brings pieces into the form that texts have. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     unitok_spec spec = m->spec;
@@ -58,7 +58,7 @@ static int64_t draw_nbest(const unitok_model *m, unitok_scratch *s, const unitok
     return n;
 }
 
-/* Part by part where texts begin anew inside a document. */
+/* Part by part where a document is split into texts. */
 static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
                     const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens)
 {

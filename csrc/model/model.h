@@ -1,4 +1,4 @@
-/* model.h - what stands behind the public handle of a model, whatever its kind */
+/* model.h - a model of any kind */
 #pragma once
 
 #include "encoders/bpe.h"
@@ -17,7 +17,7 @@ typedef struct model_kind model_kind; /* kind.h */
 typedef enum loop_kind {
     LOOP_GREEDY_16, /* greedy longest prefix; uint16 ids */
     LOOP_GREEDY_32, /* uint32 ids */
-    LOOP_ALONE_16,  /* segments stand alone */
+    LOOP_ALONE_16,  /* segments are encoded independently */
     LOOP_ALONE_32,
     LOOP_FLOAT_16,  /* Unigram that sums in float32: a segment's path can depend on the sum before it */
     LOOP_FLOAT_32,
@@ -60,7 +60,7 @@ struct unitok_model {
 
 #define RESTART_FLAGS (UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE)
 
-/* Does a text of its own begin between these two bytes? */
+/* Is a document split between these two bytes? */
 INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
 {
     if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;
@@ -68,7 +68,7 @@ INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
     return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n' && !continues;
 }
 
-/* Where the text that begins at text[begin] ends. */
+/* Where the part that begins at text[begin] ends. */
 INLINE int64_t restart_next(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t n_bytes)
 {
     int64_t end = m->flags & RESTART_FLAGS ? begin + 1 : n_bytes;

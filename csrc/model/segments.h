@@ -6,23 +6,23 @@
  *     ID           uint16_t or uint32_t
  *     SHORT_BITS   the short table has 2^SHORT_BITS entries, the long one half as many
  *     GREEDY       defined for greedy longest prefix
- *     SUM          the running sum's type, float or double; not defined where segments stand alone
+ *     SUM          the running sum's type, float or double; not defined where segments are independent
  *     SUM_SCORES   with SUM: what an id adds to it, a table of unigram.h
- *     SUM_RESTARTS with SUM: it may begin anew inside a document (UNITOK_RESTART_...)
+ *     SUM_RESTARTS with SUM: it may restart inside a document (UNITOK_RESTART_...)
  *
- * Unigram sums scores over a whole text and rounds at every step, so the path through a segment may depend on the sum S
- * before it. Bits 4..15 of a memo entry's word therefore say for which S its path is sure: unigram_steps(S) below them
- * (unigram_dp.h has the proof). Otherwise the segment is encoded anew from S.
+ * Unigram adds scores over a whole text and rounds at every step, so the path through a segment may depend on the sum S
+ * before it. Bits 4..15 of a memo entry's word therefore say for which S its path is certain: while unigram_steps(S) is
+ * less (unigram_dp.h has the proof). Otherwise the segment is encoded again from S.
  *
- * S itself is formed late, from the ids that went out; one that was met in an entry tells its score:
+ * S itself is computed lazily, from the ids written so far, whose scores are known:
  *
  *     ids    . . . . . . . . . . . | . . . . . . . . . . . . | . . . . . . .  |
  *            these are in `sum` ───┘ summed                  └ out            └ out + AHEAD_IDS
  *
- * An id adds at most largest_step (unigram.h) to |S|, which bounds every S of the next ids: what serves at the last of
- * them serves before it, and the loop of hits compares one integer. Only where the bound does not prove an entry are the
- * ids from `summed` on added, one by one, as the reference does. Adding at every hit, the branches of the loop waited for
- * the additions: 25 to 40 % of English. */
+ * An id adds at most largest_step (unigram.h) to |S|, which bounds S for the next ids: an entry that is valid after the last
+ * of them is valid before it, so the loop of hits compares one integer. Only where the bound does not prove an entry are the
+ * ids from `summed` on added, one by one, as the reference does. With an addition at every hit, the branches of the loop
+ * waited for the sum: 25 to 40 % of the time for English. */
 
 typedef struct NAME(short_entry) {
     uint64_t key[2];
@@ -89,7 +89,7 @@ static void NAME(catch_up)(NAME(run) *r, const ID *out)
     NAME(set_sum)(r, sum, out);
 }
 
-/* An entry with this word, or a larger one, serves at `out` and at the next n_ahead ids. */
+/* An entry with this word, or a larger one, is valid at `out` and for the next n_ahead ids. */
 INLINE uint32_t NAME(least_word)(const NAME(run) *r, const ID *out, int64_t n_ahead)
 {
     double size = (double)(r->sum < 0 ? -r->sum : r->sum);
@@ -97,7 +97,7 @@ INLINE uint32_t NAME(least_word)(const NAME(run) *r, const ID *out, int64_t n_ah
     return (unigram_steps(size) + 1) << 4;
 }
 
-/* Does an entry with this word serve at `out`? */
+/* Is an entry with this word valid at `out`? */
 static int NAME(serves)(NAME(run) *r, uint32_t word, const ID *out)
 {
     if (word >= NAME(least_word)(r, out, 0)) return 1;
@@ -105,7 +105,7 @@ static int NAME(serves)(NAME(run) *r, uint32_t word, const ID *out)
     return word >= NAME(least_word)(r, out, 0);
 }
 
-/* least_word for the next AHEAD_IDS; where the bound has become so large that it proves nothing, from the sum itself. */
+/* least_word for the next AHEAD_IDS; computed from the sum itself where the bound has become too large to prove anything. */
 static uint32_t NAME(look_ahead)(NAME(run) *r, const ID *out)
 {
     uint32_t least = NAME(least_word)(r, out, AHEAD_IDS);
@@ -115,7 +115,7 @@ static uint32_t NAME(look_ahead)(NAME(run) *r, const ID *out)
 }
 #endif
 
-/* Makes one unknown id of each run of them; returns how many ids are left. */
+/* Replaces each run of unknown ids by one; returns how many ids remain. */
 static int64_t NAME(merge_unknown)(NAME(run) *r, ID *ids, int64_t n)
 {
     ID unknown = (ID)r->m->unknown_id;
@@ -139,7 +139,7 @@ static int64_t NAME(merge_unknown)(NAME(run) *r, ID *ids, int64_t n)
 }
 
 #ifdef SUM
-/* May S go on by the ids instead of the tokens? Not where a byte piece stands for itself, or for a broken character. */
+/* Can S be computed from the ids instead of the tokens? Not where a byte piece matched as text, or for broken UTF-8. */
 static int NAME(ids_tell_scores)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n)
 {
     int64_t begin = 0;
@@ -156,7 +156,7 @@ static int NAME(ids_tell_scores)(const unitok_model *m, const uint8_t *segment, 
 }
 #endif
 
-/* Room for the tokens of so many bytes at once; NULL, and r->failed, where there is none. */
+/* Room for the tokens of n_bytes; NULL, with r->failed set, if there is none. */
 static token *NAME(room_for)(NAME(run) *r, int64_t n_bytes)
 {
     token *tokens = NULL;
@@ -219,8 +219,8 @@ static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t
 #endif
 }
 
-/* What a segment of up to MEMO_LONG_BYTES costs that the memo does not hold. Fills `held`, an entry's ids of which the last,
- * held[max_ids], is the word, and *ret_holds tells whether it did. Out of line: the loop of hits must stay small. */
+/* Encodes a segment of up to MEMO_LONG_BYTES that the memo does not hold. Fills `held`, the ids of an entry, of which the
+ * last, held[max_ids], is the word; *ret_holds says whether it did. Not inlined: the loop of hits must stay small. */
 static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *held, int64_t max_ids,
                                    int *ret_holds, ID *ids)
 {
@@ -267,7 +267,7 @@ static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const 
     return n;
 }
 
-/* A segment of up to MEMO_SHORT_BYTES that its slot does not serve: not held there, or not for this running sum. */
+/* A segment of up to MEMO_SHORT_BYTES that its slot does not hold, or not for this running sum. */
 static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(short_entry) *slot, memo_short_key key,
                                            const uint8_t *segment, int64_t n_bytes, ID *ids)
 {
@@ -285,8 +285,8 @@ static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(short_entry) *slot
     return n;
 }
 
-/* Encodes the segments between the cuts; text is readable 32 bytes beyond the last. LOOK_AHEAD whenever the sum may have
- * changed, or more than AHEAD_IDS have gone out since. */
+/* Encodes the segments between the cuts; text is readable 32 bytes beyond the last. LOOK_AHEAD is called whenever the sum
+ * may have changed, or more than AHEAD_IDS ids have been written since. */
 static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8_t *text, const uint16_t *cuts,
                                      int64_t n_cuts, ID *ids)
 {
@@ -336,8 +336,8 @@ static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8
 }
 
 /* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1], chunk by chunk: find the
- * cuts of the next CUT_CHUNK_BYTES, encode what lies between them, go on from the last cut. `closed`: the text's end is
- * a cut too; else what follows the last cut stays. Returns how much was encoded. */
+ * cuts of the next CUT_CHUNK_BYTES, encode the segments between them, continue from the last cut. `closed`: the text's end
+ * is a cut too; else the part after the last cut is left. Returns how much was encoded. */
 INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable, int closed,
                                 ID *ids, int64_t *ret_n_ids)
 {
@@ -422,7 +422,7 @@ static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_b
     return out - ids;
 }
 
-/* A text that is encoded as it lies there. Its ids are at most as many as its bytes, or three times as many if compact. */
+/* A text that is not normalized here. It has at most as many ids as bytes, or three times as many if compact. */
 static int64_t NAME(encode_raw)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable, int plain, ID *ids)
 {
     int64_t n;

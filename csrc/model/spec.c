@@ -1,4 +1,4 @@
-/* spec.c - the rules of spec.h: what a kind takes stands in its table (kind.h), how flags go together in the one below */
+/* spec.c - the rules of spec.h: kind.h has the flags of each kind, the table here how they can be combined */
 
 #include "model/kind.h"
 

@@ -1,4 +1,4 @@
-/* spec.h - which specs are valid: the flags that each kind of model takes, and the sizes of what a spec points to */
+/* spec.h - which specs are valid: the flags that each kind of model supports, and the sizes in a spec */
 #pragma once
 
 #include "ground/common.h"
@@ -7,13 +7,12 @@
 #define SURFACE_BYTES_MAX (1 << 16)
 #define MERGES_MAX ((1 << 22) - 2) /* merges have 22 bits in bpe_tables.h, of which all ones is none */
 
-/* What every kind takes that normalizes texts. */
+/* The flags of every kind that normalizes texts. */
 #define TEXT_FLAGS                                                                                                  \
     (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES | UNITOK_ESCAPE_WHITESPACES |                         \
      UNITOK_WHITESPACE_AS_SUFFIX | UNITOK_BYTE_FALLBACK | UNITOK_MERGE_UNKNOWN)
 
-/* NULL, or why no model can be made of this kind with these flags. Whatever passes here is a combination that some
- * reader of model files produces, or that is harmless beside those. */
+/* NULL, or why there is no model of this kind with these flags: a combination that no reader of model files produces. */
 const char *spec_check_flags(int32_t kind, int32_t flags);
 
 /* NULL, or which size of the spec is out of range. */

@@ -14,7 +14,7 @@
  *         u8[piece_bytes]     the pieces (padded to 8)
  *         u8[charsmap_bytes]  the normalization rules (padded to 8)
  *         u8[surface_bytes]   what the unknown id decodes to (padded to 8)
- *         i64[3][n_merges]    ids: left sides, right sides, what they become
+ *         i64[3][n_merges]    ids: left sides, right sides, results
  */
 
 #include "model/image.h"

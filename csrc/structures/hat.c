@@ -399,7 +399,7 @@ int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *o
         int32_t status;
         prefetch_group(hat, data, offsets, i, n_keys);
         if (n_bytes < 0 || n_bytes > UNITOK_HAT_KEY_MAX_BYTES) {
-            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a key is longer than UNITOK_HAT_KEY_MAX_BYTES, or its length is negative");
+            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "the length of a key is not in 0..1048576");
         }
         status = insert_key(hat, data + offsets[i], (size_t)n_bytes, values[i], mode);
         if (status == UNITOK_ERROR_ARGUMENT) return fail(error, status, i, -1, "the key is already in the trie");

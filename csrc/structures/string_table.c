@@ -41,7 +41,8 @@ int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *
         if (enter_all(t, n, take, ret_twice)) return UNITOK_OK;
         memset(t->slots, 0, sizeof *t->slots << t->n_bits);
     }
-    return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "these pieces collide in a hash table, whatever its parameters: the vocabulary is hostile");
+    return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1,
+                "these pieces collide in a hash table, whatever its parameters: the vocabulary is hostile");
 }
 
 void string_table_free(string_table *t)

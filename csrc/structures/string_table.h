@@ -11,7 +11,7 @@
  * A hash only says where to look: the bytes are always compared, where the tag, its low 32 bits, is the same.
  *
  * F is the first of a list of numbers with which no string lies more than STRING_TABLE_PROBES slots from its place: so a
- * file whose strings were made to collide costs no more than another, and the same strings always give the same table.
+ * file whose strings were chosen to collide costs no more than any other, and the same strings always give the same table.
  * (The modulus is a prime: modulo 2^64 there are strings that collide for every F.) */
 #pragma once
 

@@ -68,7 +68,7 @@ INLINE int head_length(uint64_t head)
 }
 
 /* The longest piece that begins text[0..n_bytes-1], n_bytes >= 1: returns its value, never 0, and its length. Keeps the
- * last value seen and walks on to where the tree ends: a prefix that is no piece itself must not stop the walk. */
+ * last value seen and walks on to the end of the tree: a prefix that is not itself a piece must not stop the walk. */
 INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes, int64_t *ret_n_bytes)
 {
     if (UNLIKELY(n_bytes < 2)) {
@@ -91,8 +91,8 @@ INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes
     return value;
 }
 
-/* Ask for what a walk from text[0] reads first, then, and after that: the walk's unforeseen end keeps the processor from
- * running ahead by itself. */
+/* Prefetch what a walk from text[0] reads first, second and third: the end of a walk is hard to predict, so the processor
+ * does not run ahead by itself. */
 INLINE void trie_fetch_head(const trie *t, const uint8_t *text)
 {
     PREFETCH(&t->heads[text[0] | text[1] << 8]);
@@ -109,7 +109,7 @@ INLINE void trie_fetch_next_unit(const trie *t, const uint8_t *text)
     PREFETCH(&t->units[unit_base(unit) ^ text[3]]);
 }
 
-/* The same for walks from some bytes further on: measured, half as far gains half as much. */
+/* The same for walks that start some bytes further on. Measured: half the distance gains half as much. */
 INLINE void trie_fetch_ahead(const trie *t, const uint8_t *text, int64_t n_bytes)
 {
     if (n_bytes < 14) return;
@@ -129,7 +129,7 @@ typedef struct trie_parts {
 int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces, trie_parts *ret,
                    unitok_error *error);
 
-/* Fills heads[0..TRIE_HEADS-1] and singles[0..255] from the units; a byte that is no piece gets fallback_value. */
+/* Fills heads[0..TRIE_HEADS-1] and singles[0..255] from the units; a byte that is not a piece gets fallback_value. */
 void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads, uint32_t *singles);
 
 /* NULL if every base lies inside the array and every value is at most max_value; else what is wrong, and *ret_at is the

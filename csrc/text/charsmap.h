@@ -1,15 +1,15 @@
-/* charsmap.h - SentencePiece's precompiled_charsmap: which strings are replaced by which, as its file has it
+/* charsmap.h - SentencePiece's precompiled_charsmap: which strings are replaced by which
  *
  *     u32 n_trie_bytes | the trie: a double array of u32 units (Darts-clone) | replacements, each ended by NUL
  *
- * A unit that stands for a byte of a key, and one that stands for a key's end:
+ * A unit for one byte of a key, and a unit for the end of a key:
  *
  *     unit    31  30 ............... 10  9         8      7 ... 0
  *             0   offset                 offset<<8 leaf   label c
  *             1   where the replacement begins
  *
- * From the unit at `i`, the unit of the next byte c stands at i XOR offset XOR c, if the label there is c; with
- * `leaf`, a key ends here and its replacement stands at i XOR offset. The root is unit 0. Equal branches may be
+ * The unit of the next byte c is at i XOR offset XOR c, seen from the unit at `i`, if the label there is c; with `leaf`, a
+ * key ends here, and the unit of its replacement is at i XOR offset. The root is unit 0. Equal branches may be
  * shared, so the units are a graph, and a hostile one may be shared so often that there are more keys than atoms in the
  * sun: nothing here enumerates keys. charsmap_open proves that every step stays inside and that keys are finite (no
  * unit that leads to a key is below itself).
@@ -73,7 +73,7 @@ INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_
  * Only children that lead to a key are listed. */
 typedef struct charsmap_tree {
     uint32_t *first, *next; /* [0..n_units - 1] */
-    int32_t *heights;       /* [base]: the most bytes that a key goes on with from there; 0: none */
+    int32_t *heights;       /* [base]: the most bytes that a key can continue with from there; 0: none */
 } charsmap_tree;
 
 /* Checks blob[0..n_bytes-1], 4-byte aligned, which must outlive *ret, measures it and lists its edges in *tree, which is

@@ -2,8 +2,8 @@
  *
  * If no piece contains x[i-1] directly followed by x[i], then no token can span position i, whatever stands around it:
  * greedy, Viterbi and merges all encode the two sides independently, and exactly. The table is computed from the pieces
- * of any vocabulary. Calling a position joined that is not is always safe (it only makes segments longer); the other way
- * round never happens, by construction. Cuts that flags force are in every layer, exactly.
+ * of any vocabulary. It is always safe to call a position joined that is not (segments only get longer); the reverse never
+ * happens, by construction. Cuts that flags force are in every layer, exactly.
  *
  * Three layers, each exact or erring to "joined":
  *
@@ -58,16 +58,16 @@ typedef struct cut_table {
 
 /* Positions of cuts in text[0..n_bytes-1], in order, in cuts[0..result-1]; 0 and n_bytes are not among them.
  * n_bytes <= CUT_CHUNK_BYTES; cuts has room for CUT_CHUNK_BYTES + CUT_READ_BEYOND. text must be readable to
- * text[n_bytes + CUT_READ_BEYOND - 1]; as far as the document goes on there, it must be the document: windows reach 3 bytes
- * further. What stands there after its end does not matter. text[0] is where a segment begins. */
+ * text[n_bytes + CUT_READ_BEYOND - 1]; where the document continues there, these must be its bytes: windows reach 3 bytes
+ * further. The bytes after its end do not matter. A segment begins at text[0]. */
 typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
 #define CUT_CHUNK_BYTES 4096
 #define CUT_READ_BEYOND 72
 
-/* Cuts that an encoder makes by itself, whatever the pieces hold. */
+/* Cuts that an encoder makes whatever the pieces are. */
 enum {
     CUT_BEFORE_SPACE = 1,  /* every space begins a segment */
-    CUT_AFTER_NEWLINE = 2, /* so does what follows a newline, is none, and continues no character */
+    CUT_AFTER_NEWLINE = 2, /* so does a byte after a newline, unless it is a newline or continues a character */
     CUT_NOWHERE_ELSE = 4   /* and nothing else does */
 };
 
@@ -103,8 +103,8 @@ INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_
     return window_bit(table, window);
 }
 
-/* The same without branches, where text[i - 3] to text[i + 4] can be read. A window that leaves the document may come out
- * either way, and both are right: no token has it. */
+/* The same without branches, where text[i - 3] to text[i + 4] can be read. For a window that leaves the document either
+ * answer is right: no token contains it. */
 INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];

@@ -24,7 +24,7 @@ static const uint8_t UFFFD[3] = {0xEF, 0xBF, 0xBD};
 #define HELD_BYTES_MAX 48
 
 typedef struct item {
-    const uint8_t *bytes; /* what it gives */
+    const uint8_t *bytes; /* its normalized form */
     int64_t n_bytes;
     int64_t n_taken; /* of the text */
 } item;
@@ -55,7 +55,7 @@ typedef struct sink {
     int n_symbol_bytes;
     uint8_t is_compact;     /* U+2581 becomes the symbol, which is a space */
     uint8_t removes;        /* REMOVE_EXTRA_WHITESPACES */
-    uint8_t writes_held;    /* held bytes stand in `out` behind the others; else they are only counted */
+    uint8_t writes_held;    /* held bytes are written to `out` after the others; else they are only counted */
     uint8_t is_started;     /* rule 2 is done */
     uint8_t is_after_space; /* rule 3 */
 } sink;
@@ -152,7 +152,7 @@ static int ends_held(const sink *s, item it)
     return 0;
 }
 
-/* Rules 1 to 3: what is left of the item; n_bytes 0: nothing. */
+/* Rules 1 to 3: the rest of the item; n_bytes 0 if nothing is left. */
 static item begin_item(const unitok_normalizer *n, sink *s, item it, int64_t from)
 {
     if (!s->is_started) {
@@ -175,7 +175,7 @@ static int64_t put_end(const unitok_normalizer *n, sink *s, int64_t from)
     }
     release(s, s->n_held_bytes);
     if (n->flags & UNITOK_ADD_DUMMY_PREFIX && n->flags & UNITOK_WHITESPACE_AS_SUFFIX) {
-        s->removes = 0; /* nothing is held any more */
+        s->removes = 0; /* from here on nothing is held */
         put_symbol(s, from);
     }
     return from;
@@ -283,8 +283,8 @@ int32_t unitok_normalizer_is_compact(const unitok_normalizer *normalizer)
     return normalizer->is_compact;
 }
 
-/* A byte that no key or symbol has after its first, and that is no continuation, begins an item wherever it stands.
- * Where there is none, the items are taken from the start, as long as what follows cannot change them. */
+/* A byte that is not a continuation, and that no key or symbol contains after its first byte, always begins an item. Where
+ * there is none, items are read from the start, as long as later text cannot change them. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_normalizer *n = normalizer;

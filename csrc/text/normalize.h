@@ -1,13 +1,13 @@
-/* normalize.h - a normalizer from inside: what it looks up, and how it knows what it need not look up
+/* normalize.h - the inside of a normalizer: what it looks up, and how it knows what needs no look-up
  *
- * Most text normalizes to itself. classes[] says of every character below U+10000, and class_blocks[] of every 64
- * characters above, whether that is so without a look at charsmap or symbols:
+ * Most text normalizes to itself. classes[] says for every character below U+10000, and class_blocks[] for every 64
+ * characters above, whether this is known without looking at the charsmap or the symbols:
  *
- *     0          it begins no key and no symbol that is longer: it stands for itself
+ *     0          no longer key or symbol begins with it: it stays as it is
  *     STOP       look it up
- *     MORE       it stands for itself unless a SECOND follows: only then can a longer key or symbol begin here
+ *     MORE       it stays as it is unless a SECOND follows: only then can a longer key or symbol begin here
  *     SECOND     it is the second character of some key or symbol; alone it means nothing
- *     BECOMES    it becomes a character of ASCII, given by the bits below, whatever stands around it
+ *     BECOMES    it becomes a character of ASCII, given by the bits below, whatever its neighbours are
  *
  * So text is plain as long as no character is STOP or BECOMES, and no MORE is followed by a SECOND. A key or symbol
  * that begins or ends inside a character makes all characters concerned STOP.

@@ -17,11 +17,11 @@ static uint8_t *class_at(unitok_normalizer *n, uint32_t code_point)
 typedef struct classing {
     unitok_normalizer *n;
     charsmap_tree tree;
-    int64_t steps_left;      /* through the charsmap; when they are used up, what is left is STOP */
+    int64_t steps_left;      /* through the charsmap; when they are used up, the remaining characters are STOP */
     uint8_t is_stopped[256]; /* stop_lead was called */
 } classing;
 
-/* All characters that begin with this byte: STOP. What is malformed is never plain anyway. */
+/* All characters that begin with this byte: STOP. Malformed text is never plain anyway. */
 static void stop_lead(classing *w, uint8_t lead)
 {
     uint32_t low = lead, high = lead;
@@ -36,7 +36,7 @@ static void stop_lead(classing *w, uint8_t lead)
     for (uint32_t c = low; c <= high; c += c < 0x10000 ? 1 : 64) *class_at(w->n, c) |= CLASS_STOP;
 }
 
-/* A key or symbol begins with the character `first` and goes on with text[0..n_bytes-1], n_bytes > 0. */
+/* A key or symbol begins with the character `first` and continues with text[0..n_bytes-1], n_bytes > 0. */
 static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text, int64_t n_bytes)
 {
     int length = utf8_length(text, n_bytes);
@@ -254,12 +254,11 @@ static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *
     return status;
 }
 
-/* Where the compact form can be had. Encoders step by the lead byte of each character, and a model's pieces are
- * compared with U+2581 made a space too. Both give what they give on the verbatim form if all of it is whole
- * characters: then a step always ends where a character ends, and the bytes of U+2581 are found nowhere but in that
- * character. What is taken from the text itself is whole, U+FFFD is; so every replacement that a key leads to, and
- * every symbol, must be. (Where spaces are not escaped the two forms are the same bytes, and there is nothing to
- * prove.) */
+/* Whether the compact form is available. Encoders step by the lead byte of each character, and compare with pieces in which
+ * U+2581 is a space too. Both give the same result as on the verbatim form if all of it is valid UTF-8: then a step always
+ * ends where a character ends, and the bytes of U+2581 occur only in that character. What is copied from the text is valid,
+ * and so is U+FFFD; therefore every replacement that a key leads to, and every symbol, must be. (Where spaces are not
+ * escaped the two forms are the same.) */
 static void settle_form(unitok_normalizer *n)
 {
     n->is_utf8 = n->is_compact;
