@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from pyunitok import _ffi
 from pyunitok._ffi import Ids, Offsets
-from pyunitok.packed import Packed
-
-if TYPE_CHECKING:
-    from pyunitok.tokenizer import Tokenizer
+from pyunitok.core import Core
+from pyunitok.packed import Packed, as_bytes
 
 GROUP_BYTES = 1 << 20  # documents are packed and encoded about so many bytes at a time: what fits a core's cache
 WHOLE_BYTES = 4096  # documents of this size on average are encoded where they lie: packing them would cost a tenth
@@ -90,7 +88,7 @@ def _encode_groups(
     return offsets
 
 
-def encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None) -> Packed:
+def encode_batch(core: Core, documents: Documents, threads: int | None) -> Packed:
     """See Tokenizer.encode_batch."""
     sizes = documents.sizes
     n_docs, n_bytes = len(sizes), int(sizes.sum())
@@ -99,17 +97,17 @@ def encode_batch(tokenizer: Tokenizer, documents: Documents, threads: int | None
     starts = np.concatenate(([0], np.cumsum(sizes)))
     cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
     bounds = [int(starts[cut]) for cut in cuts]
-    encode = _into_one_array if tokenizer.kind == "longest" else _into_several
-    return encode(tokenizer, documents, cuts, bounds)
+    encode = _into_one_array if core.kind == "longest" else _into_several
+    return encode(core, documents, cuts, bounds)
 
 
-def _into_one_array(tokenizer: Tokenizer, documents: Documents, cuts: list[int], bounds: list[int]) -> Packed:
+def _into_one_array(core: Core, documents: Documents, cuts: list[int], bounds: list[int]) -> Packed:
     """Ids of a text are at most as many as its bytes: so every part has its place in one array before it is encoded."""
     room = [bound + part * _ffi.ENCODE_SLACK for part, bound in enumerate(bounds)]
-    ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, tokenizer.dtype)
+    ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, core.dtype)
 
     def encode_part(part: int) -> Offsets:
-        with tokenizer.scratch() as scratch:
+        with core.scratch() as scratch:
             return documents.encode(scratch, cuts[part], cuts[part + 1], ids[room[part] : room[part + 1]])
 
     room[-1] += _ffi.ENCODE_SLACK  # behind the last part, too
@@ -125,14 +123,14 @@ def _into_one_array(tokenizer: Tokenizer, documents: Documents, cuts: list[int],
     return Packed(ids, np.concatenate([parts[0][:1], *(ends[1:] for ends in parts)]))
 
 
-def _into_several(tokenizer: Tokenizer, documents: Documents, cuts: list[int], bounds: list[int]) -> Packed:
-    """Nobody knows before how many ids a text becomes: every part has an array that grows until they fit."""
+def _into_several(core: Core, documents: Documents, cuts: list[int], bounds: list[int]) -> Packed:
+    """The number of ids is not known in advance: every part has an array that grows until they fit."""
 
     def encode_part(part: int) -> tuple[Ids, Offsets]:
         room = _ffi.room_for(bounds[part + 1] - bounds[part])
-        with tokenizer.scratch() as scratch:
+        with core.scratch() as scratch:
             while True:
-                ids: Ids = np.empty(room, tokenizer.dtype)
+                ids: Ids = np.empty(room, core.dtype)
                 try:
                     ends = documents.encode(scratch, cuts[part], cuts[part + 1], ids)
                     return ids[: ends[-1]], ends
@@ -156,5 +154,16 @@ def _map(function: Any, n: int) -> list[Any]:
         return list(pool.map(function, range(n)))
 
 
-def documents_of(docs: Iterable[bytes] | Packed) -> Documents:
-    return PackedDocuments(docs) if isinstance(docs, Packed) else ListedDocuments(list(docs))
+def documents_of(docs: Iterable[str | bytes] | Packed) -> Documents:
+    """TypeError and UnicodeEncodeError name the document."""
+    if isinstance(docs, Packed):
+        return PackedDocuments(docs)
+    items: list[bytes] = []
+    try:
+        items.extend(map(as_bytes, docs))
+    except TypeError as error:
+        raise TypeError(f"document {len(items)}: {error}") from None
+    except UnicodeEncodeError as error:
+        error.reason = f"{error.reason} (document {len(items)})"
+        raise
+    return ListedDocuments(items)

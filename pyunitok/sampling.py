@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import secrets
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,11 @@ import numpy as np
 
 from pyunitok import _ffi
 from pyunitok._ffi import Ids
+from pyunitok.core import Core
+from pyunitok.errors import OptionError
 from pyunitok.packed import as_bytes
+
+NBEST_MAX = 1024
 
 
 @dataclass(frozen=True)
@@ -24,35 +28,75 @@ class Sample:
     method: str | None = None
 
     def of(self, tokenizer: Sampling, source: int, document: int) -> Any:
-        """What the encoder takes for documents of a source, from this number on. ValueError as sample()."""
-        return tokenizer.sampling(
-            self.alpha, self.seed, nbest=self.nbest, method=self.method, source=source, document=document
-        )
+        """What the encoder takes for documents of a source, from this number on. OptionError as sample()."""
+        return how(
+            tokenizer._core, self.alpha, self.seed, nbest=self.nbest, method=self.method, source=source,
+            document=document,
+        )  # fmt: skip
 
     def needs_whole(self, tokenizer: Sampling) -> bool:
         """Whether a sample is drawn of a whole document, and not part by part."""
-        return self.nbest > 1 or self.method == "dropout" or tokenizer.kind == "bpe"
+        return self.nbest > 1 or self.method == "dropout" or tokenizer._core.kind == "bpe"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
+def how(
+    core: Core, alpha: float, seed: int | None, *, nbest: int = -1, method: str | None = None, source: int = 0,
+    document: int = 0,
+) -> Any:  # fmt: skip
+    """What _ffi.Scratch.encode_batch takes to sample. OptionError where the model cannot be sampled so."""
+    if method is None:
+        method = "dropout" if core.kind == "bpe" else "lattice"
+    if nbest > 1 and method == "lattice":
+        method = "nbest"
+    seed = secrets.randbits(64) if seed is None else seed
+    _check(core, method, alpha, seed, nbest)
+    return _ffi.sampling(method, alpha, seed, n_best=nbest, source=source, document=document)
+
+
+def _check(core: Core, method: str, alpha: float, seed: int, nbest: int) -> None:
+    if core.preparation is not None:
+        raise OptionError("models of tokenizer.json cannot be sampled: use the SentencePiece model they were made from")
+    if core.kind not in ("unigram", "bpe"):
+        names = {"longest": "greedy longest-prefix", "char": "character", "word": "word"}
+        raise OptionError(f"{names[core.kind]} models encode a text in one way only: there is nothing to sample")
+    methods = {"unigram": ("lattice", "nbest", "viterbi"), "bpe": ("dropout",)}[core.kind]
+    if method not in methods:
+        listed = " or ".join(name for name in methods if name != "nbest")
+        raise OptionError(f"the method for this {core.kind.upper() if core.kind == 'bpe' else 'Unigram'} model is"
+                          f" {listed}, not {method!r}")  # fmt: skip
+    if not math.isfinite(alpha):
+        raise OptionError(f"alpha must be a finite number, not {alpha}")
+    if method == "dropout" and not 0 <= alpha <= 1:
+        raise OptionError(f"alpha must be within 0..1 for BPE, where it is a probability, not {alpha}")
+    if not 0 <= seed < 1 << 64:
+        raise OptionError(f"seed must be within 0..2**64 - 1, not {seed}")
+    if method == "nbest" and nbest > NBEST_MAX:
+        raise OptionError(f"nbest must be at most {NBEST_MAX}, not {nbest}")
+
+
+def nbest_spans(core: Core, data: bytes, n: int) -> list[_ffi.Path]:
+    """The n best paths as (int64[n, 4], score): id, begin and end in the text, end in the normalized text."""
+    with core.scratch() as scratch:
+        return scratch.nbest(data, n)
+
+
+def sample_spans(
+    core: Core, data: bytes, n: int, *, alpha: float, seed: int | None = None, replacement: bool = True,
+    include_best: bool = False, source: int = 0, document: int = 0,
+) -> list[_ffi.Path]:  # fmt: skip
+    """Paths drawn as sample_and_score() explains, with spans as nbest_spans gives them."""
+    drawing = how(core, alpha, seed, method="lattice", source=source, document=document)
+    with core.scratch() as scratch:
+        return scratch.sample_paths(data, n, drawing, distinct=not replacement, include_best=include_best)
+
+
 class Sampling:
     """Other ways to encode a text than the best one. The arguments that methods share are explained at sample()."""
 
-    @property
-    def kind(self) -> str:
-        raise NotImplementedError
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        raise NotImplementedError
-
-    def scratch(self) -> AbstractContextManager[_ffi.Scratch]:
-        raise NotImplementedError
-
-    def encode(self, text: str | bytes) -> Ids:
-        raise NotImplementedError
+    _core: Core
 
     def sample(
         self, text: str | bytes, *, alpha: float, seed: int | None = None, nbest: int = -1,
@@ -67,36 +111,25 @@ class Sampling:
                   accepts with sigmoid(alpha * difference)), "dropout" (BPE); None takes what the model has
         source, document  of which input, and which of its documents, this is: as `tokenize --sample` numbers them
 
-        ValueError where the model has no such method. O(n * pieces that match at a position).
+        OptionError where the model cannot be sampled so. O(n * pieces that match at a position).
         Source: Kudo, "Subword regularization", 2018; Provilkov et al., "BPE-dropout", 2020; kexue.fm/archives/9768.
         """
         data = as_bytes(text)
+        core = self._core
         if nbest in (0, 1):
-            return self.encode(data)
+            return core.encode(data)
         offsets, id_offsets = np.array([0, len(data)], np.int64), np.empty(2, np.int64)
-        how = self.sampling(alpha, seed, nbest=nbest, method=method, source=source, document=document)
+        drawing = how(core, alpha, seed, nbest=nbest, method=method, source=source, document=document)
         room = _ffi.room_for(len(data))
-        with self.scratch() as scratch:
+        with core.scratch() as scratch:
             while True:
-                ids: Ids = np.empty(room, self.dtype)
+                ids: Ids = np.empty(room, core.dtype)
                 try:
-                    n = scratch.encode_batch(np.frombuffer(data, np.uint8), offsets, ids, id_offsets, sampling=how)
+                    n = scratch.encode_batch(np.frombuffer(data, np.uint8), offsets, ids, id_offsets, sampling=drawing)
                     sampled: Ids = ids[:n].copy()
                     return sampled
                 except _ffi.RoomError:
                     room *= 2
-
-    def sampling(
-        self, alpha: float, seed: int | None, *, nbest: int = -1, method: str | None = None, source: int = 0,
-        document: int = 0,
-    ) -> Any:  # fmt: skip
-        """What _ffi.Scratch.encode_batch takes to sample; the arguments are those of sample()."""
-        if method is None:
-            method = "dropout" if self.kind == "bpe" else "lattice"
-        if nbest > 1 and method == "lattice":
-            method = "nbest"
-        seed = secrets.randbits(64) if seed is None else seed
-        return _ffi.sampling(method, alpha, seed, n_best=nbest, source=source, document=document)
 
     def nbest(self, text: str | bytes, n: int, *, scores: bool = False) -> list[Any]:
         """The ids of the n best ways to cut the text into pieces, best first; with `scores`, pairs (ids, score).
@@ -104,13 +137,9 @@ class Sampling:
         For SentencePiece's Unigram models, equal to sentencepiece's, ties and scores included. 1 <= n <= 1024; fewer
         come where there are fewer.
         """
-        paths = [(spans[:, 0].astype(self.dtype), score) for spans, score in self.nbest_spans(text, n)]
+        found = nbest_spans(self._core, as_bytes(text), n)
+        paths = [(spans[:, 0].astype(self._core.dtype), score) for spans, score in found]
         return paths if scores else [ids for ids, _ in paths]
-
-    def nbest_spans(self, text: str | bytes, n: int) -> list[_ffi.Path]:
-        """Like nbest, as (int64[n, 4], score): id, begin and end in the text's bytes, end in the normalized text."""
-        with self.scratch() as scratch:
-            return scratch.nbest(as_bytes(text), n)
 
     def sample_and_score(
         self, text: str | bytes, n: int, *, alpha: float, seed: int | None = None, replacement: bool = True,
@@ -123,24 +152,13 @@ class Sampling:
         the score 0. The same as sample_encode_and_score of sentencepiece 0.1 and 0.2.0, with one exception: where a
         text has no more than n paths, without replacement, all of them come back here; sentencepiece loses one.
         """
-        paths = self.sample_spans(
-            text, n, alpha=alpha, seed=seed, replacement=replacement, include_best=include_best, source=source,
-            document=document,
+        paths = sample_spans(
+            self._core, as_bytes(text), n, alpha=alpha, seed=seed, replacement=replacement, include_best=include_best,
+            source=source, document=document,
         )  # fmt: skip
-        return [(spans[:, 0].astype(self.dtype), score) for spans, score in paths]
-
-    def sample_spans(
-        self, text: str | bytes, n: int, *, alpha: float, seed: int | None = None, replacement: bool = True,
-        include_best: bool = False, source: int = 0, document: int = 0,
-    ) -> list[_ffi.Path]:  # fmt: skip
-        """Like sample_and_score, with spans as nbest_spans gives them."""
-        how = self.sampling(alpha, seed, method="lattice", source=source, document=document)
-        with self.scratch() as scratch:
-            return scratch.sample_paths(
-                as_bytes(text), n, how, distinct=not replacement, include_best=include_best
-            )
+        return [(spans[:, 0].astype(self._core.dtype), score) for spans, score in paths]
 
     def entropy(self, text: str | bytes, *, alpha: float) -> float:
         """Of p ~ exp(alpha * score) over all ways to cut the text, in nats; SentencePiece's Unigram models."""
-        with self.scratch() as scratch:
+        with self._core.scratch() as scratch:
             return scratch.entropy(as_bytes(text), alpha)

@@ -198,15 +198,15 @@ def test_a_native_file_is_the_same_model(tmp_path: Path) -> None:
     again = Tokenizer.from_file(tmp_path / "toy.unitok")
     text = "abe\u0301 猫\n\nab"
     assert again.encode(text).tolist() == tokenizer.encode(text).tolist()
-    assert again.about.count_total == tokenizer.about.count_total
+    assert again._core.about.count_total == tokenizer._core.about.count_total
     assert again.eod_id == 2
 
 
 def test_a_native_file_that_prepares_texts_otherwise_is_refused() -> None:
     tokenizer = make(BYTES)
-    about = type(tokenizer.about)("toy", prepare={"nfd": True})
+    about = type(tokenizer._core.about)("toy", prepare={"nfd": True})
     with pytest.raises(ModelFormatError, match="prepare"):
-        Tokenizer(tokenizer.model, about)
+        Tokenizer(tokenizer._core.model, about)
 
 
 # -------------------------------------------------------------------------------------------------------- NFC ----
@@ -298,7 +298,7 @@ def chunks(text: str) -> list[bytes]:
 
 
 def slow_ids(tokenizer: Tokenizer, text: str) -> list[int]:
-    spec = tokenizer.model.spec()
+    spec = tokenizer._core.model.spec()
     data, bounds = spec["data"].tobytes(), spec["offsets"].tolist()
     pieces = {
         data[bounds[k] : bounds[k + 1]]: (id_, score)
@@ -334,7 +334,7 @@ def test_batches_and_parts(seed: int, docs: list[str], threads: int) -> None:
     assert [ids.tolist() for ids in tokenizer.encode_batch(packed)] == expected
     for doc, ids in zip(docs, expected, strict=True):
         data = doc.encode()
-        size = tokenizer.split(data)
+        size = tokenizer._core.split(data)
         assert tokenizer.encode(data[:size]).tolist() + tokenizer.encode(data[size:]).tolist() == ids
 
 

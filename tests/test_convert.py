@@ -15,7 +15,7 @@ from toys import sentencepieces
 
 from pyunitok import Tokenizer, _ffi
 from pyunitok.cli import cli
-from pyunitok.errors import VocabularyError
+from pyunitok.errors import OutputError, VocabularyError
 from pyunitok.vocab import bytepiece, sentencepiece
 from pyunitok.vocab.convert import FORMATS, convert
 
@@ -141,6 +141,33 @@ def test_what_does_not_fit_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="to must be one of native, sentencepiece, bytepiece, rwkv"):
         convert(greedy, tmp_path / "out", "json")
     assert len(FORMATS) == 4
+
+
+def test_a_file_that_exists_is_replaced_only_if_asked_for(tmp_path: Path) -> None:
+    """It was replaced silently, even the source itself."""
+    source, target = tmp_path / "a.unitok", tmp_path / "b.txt"
+    Tokenizer.from_pieces([bytes([byte]) for byte in range(256)], eod=256).save(source)
+    before = source.read_bytes()
+    target.write_text("precious")
+    result = run(source, target)
+    assert isinstance(result.exception, OutputError) and "--overwrite" in str(result.exception)
+    assert target.read_text() == "precious"
+    assert run(source, target, "--overwrite").exit_code == 0
+    assert Tokenizer.from_file(target) == Tokenizer.from_file(source)
+    (tmp_path / "link").symlink_to(source)
+    for same in (source, tmp_path / "link"):
+        result = run(source, same, "--overwrite")
+        assert isinstance(result.exception, OutputError) and "that is being converted" in str(result.exception)
+    assert source.read_bytes() == before
+
+
+def test_the_installed_vocabulary_by_its_name(tmp_path: Path) -> None:
+    pytest.importorskip("pyrwkv_tokenizer")
+    assert run("rwkv-world", tmp_path / "a.unitok").exit_code == 0
+    converted = Tokenizer.from_file(tmp_path / "a.unitok")
+    assert converted == Tokenizer.default() == Tokenizer.from_file("rwkv-world") and converted.name == "rwkv-world"
+    result = run("missing.model", tmp_path / "b.unitok")
+    assert isinstance(result.exception, FileNotFoundError)
 
 
 def test_counts_that_cannot_be_had_back_are_refused() -> None:

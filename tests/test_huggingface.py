@@ -202,8 +202,8 @@ def test_unigram(seed: int) -> None:
     prepare = vocabulary.prepare
     assert prepare is not None
     unknown = vocabulary.special["unk"]
-    slow = Unigram(tokenizer.model, unknown, prepare["unknown_score"], prepare["byte_fallback"])
-    second = fast.Unigram(tokenizer.model, unknown, prepare["unknown_score"], prepare["byte_fallback"])
+    slow = Unigram(tokenizer._core.model, unknown, prepare["unknown_score"], prepare["byte_fallback"])
+    second = fast.Unigram(tokenizer._core.model, unknown, prepare["unknown_score"], prepare["byte_fallback"])
     scratch = _ffi.Scratch(second.model)
     for _ in range(6):
         text = toy.text(rng, document) + rng.choice(["", "<unk>", "é<unk>ab<unk>x"])
@@ -375,7 +375,7 @@ def test_example(tmp_path: Path) -> None:
     assert tokenizer.encode_as_pieces("a z") == ["▁a", "▁", "z"]
     assert tokenizer.decode([4, 5, 6]) == "aab" and tokenizer.decode([4, 5, 6], skip_special=False) == "aab</s>"
     assert (tokenizer.vocab_size, tokenizer.eod_id, tokenizer.unk_id, tokenizer.id_to_piece(7)) == (8, 6, 0, "[X]")
-    assert tokenizer.piece_to_id("[X]") == 7 and not tokenizer.lossless and tokenizer.split(b"a a a a") == 0
+    assert tokenizer.piece_to_id("[X]") == 7 and not tokenizer.lossless and tokenizer._core.split(b"a a a a") == 0
     assert tokenizer.encode(b"a\xff\xfe").tolist() == tokenizer.encode("a\ufffd\ufffd").tolist()
     with pytest.raises(UnitokError, match="offsets"):
         tokenizer.encode_with_offsets("a")
@@ -389,7 +389,7 @@ def test_example(tmp_path: Path) -> None:
     with pytest.raises(IdError):
         tokenizer.decode([8])
     assert [
-        bytes(text) for text in tokenizer.decode_batch(Packed(np.array([4, 5], np.uint16), np.array([0, 1, 2])))
+        bytes(text) for text in tokenizer.decode_bytes_batch(Packed(np.array([4, 5], np.uint16), np.array([0, 1, 2])))
     ] == [b"a", b"ab"]
 
 
@@ -434,11 +434,11 @@ def test_batches_of_both_ways(tmp_path: Path) -> None:
     texts = [b"a b", b" a", b"", b"[X]", b"ab[X]a", b"b"]
     data, offsets = np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])
     ids, bounds = np.empty(99, np.uint16), np.empty(len(texts) + 1, np.int64)
-    n_ids = tokenizer.new_scratch().encode_batch(data, offsets, ids, bounds, eod_id=6)
+    n_ids = tokenizer._core.new_scratch().encode_batch(data, offsets, ids, bounds, eod_id=6)
     assert ids[:n_ids].tolist() == [i for text in texts for i in [*tokenizer.encode(text).tolist(), 6]]
     assert bounds.tolist()[-1] == n_ids
     with pytest.raises(_ffi.RoomError):
-        tokenizer.new_scratch().encode_batch(data, offsets, ids[:5], bounds, eod_id=6)
+        tokenizer._core.new_scratch().encode_batch(data, offsets, ids[:5], bounds, eod_id=6)
 
 
 REFUSED = {
@@ -632,7 +632,8 @@ def test_damaged_native(values: dict[str, Any], tmp_path: Path) -> None:
     from pyunitok.vocab import native
 
     tokenizer = Tokenizer.from_file(save(model(), tmp_path / "t.json"))
-    native.save(tmp_path / "t.unitok", tokenizer.model, replace(tokenizer.about, prepare=values or {"x": 1}))
+    core = tokenizer._core
+    native.save(tmp_path / "t.unitok", core.model, replace(core.about, prepare=values or {"x": 1}))
     with pytest.raises(ModelFormatError, match="prepare"):
         Tokenizer.from_file(tmp_path / "t.unitok")
 

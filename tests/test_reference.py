@@ -53,7 +53,7 @@ def check(docs: list[str], tokenizers: list[Tokenizer], reference: Any) -> None:
         if found != wanted:  # say where
             for doc, ids, right in zip(docs, found, expected, strict=True):
                 assert ids.tolist() == right, (tok, doc)
-        assert [item.tobytes() for item in tok.decode_batch(found)] == [doc.encode() for doc in docs]
+        assert [item.tobytes() for item in tok.decode_bytes_batch(found)] == [doc.encode() for doc in docs]
 
 
 @pytest.mark.parametrize("name", CORPORA)

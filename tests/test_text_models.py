@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_paths
 from toys.text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
 
-from pyunitok import Packed, Tokenizer, VocabularyError
+from pyunitok import Packed, Tokenizer, VocabularyError, utf8
 
 spm = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")
@@ -29,7 +29,7 @@ MODELS = shared_paths()
 
 def surfaces(pieces: Any) -> list[str]:
     shown = [piece.piece for piece in pieces]
-    return [piece if isinstance(piece, str) else piece.decode("utf-8", "pyunitok.show") for piece in shown]
+    return [piece if isinstance(piece, str) else utf8.shown(piece) for piece in shown]
 
 
 def agree_on(tok: Tokenizer, want: Any, text: bytes) -> None:
@@ -38,7 +38,7 @@ def agree_on(tok: Tokenizer, want: Any, text: bytes) -> None:
     proto = want.encode(text, out_type="proto")
     assert tok.encode(text).tolist() == ids
     assert tok.count(text) == len(ids)
-    assert tok.model.normalize(text) == spm_normalize(want, text)
+    assert tok._core.model.normalize(text) == spm_normalize(want, text)
     assert tok.encode_as_pieces(text) == surfaces(proto.pieces)
     got, spans = tok.encode_with_offsets(text)
     assert got.tolist() == ids and spans.tolist() == [[piece.begin, piece.end] for piece in proto.pieces]
@@ -154,7 +154,7 @@ def test_toy_models(seed: int, kind: str) -> None:
     assert want is not None
     texts = [text_of(rng, proto, alphabet) for _ in range(5)]
     ids = [want.encode(text) for text in texts]
-    scratch = tok.new_scratch()
+    scratch = tok._core.new_scratch()
     for _ in range(2):
         assert encode(tok, texts, scratch=scratch) == ids
     assert encode(tok, texts, scratch=scratch, plain=True) == ids
@@ -269,6 +269,6 @@ def test_splitting_costs_no_square() -> None:
     proto.normalizer_spec.precompiled_charsmap = charsmap({b"aaa": b"a", b"ba": b"b"})
     tok = tokenizer(proto)
     text = b"a" * 500_000 + b" "
-    assert 0 <= tok.split(text) <= len(text)
+    assert 0 <= tok._core.split(text) <= len(text)
     assert tok.unk_id == 0 and tok.id_to_piece(0) == "<unk>" and proto.pieces[0].type == UNKNOWN
     assert encode_in_parts(tok, random.Random(1), b"baaa " * 2000, 300) == reference(proto).encode(b"baaa " * 2000)

@@ -63,7 +63,7 @@ def test_want_of_room_leaves_the_state(kind: str, tmp_path: Path) -> None:
     """A caller tries again with more room and the same state; it had the spaces held by the try before."""
     tok = Tokenizer.from_file(model_file(tmp_path, kind))
     for text in (text_of(2, 60_000), b"a b " * 15_000, b" a b" * 15_000, b"the a " * 10_000):
-        k, state, out = tok.split(text[:30_000]), _ffi.State(), []
+        k, state, out = tok._core.split(text[:30_000]), _ffi.State(), []
         for part, is_last in ((text[:k], False), (text[k:], True)):
             out += encode_with_growing_room(tok, part, state, open_start=is_last, open_end=not is_last)
         assert out == tok.encode(text).tolist()
@@ -74,7 +74,7 @@ def encode_with_growing_room(tok: Tokenizer, part: bytes, state: _ffi.State, **i
     for n_tries in range(1, 200):
         ids = np.empty(1000 * n_tries, tok.dtype)
         try:
-            n = tok.new_scratch().encode_batch(data, offsets, ids, ends, state=state, **is_open)
+            n = tok._core.new_scratch().encode_batch(data, offsets, ids, ends, state=state, **is_open)
         except _ffi.RoomError:
             continue
         assert n_tries > 1 or not part
@@ -88,7 +88,7 @@ def test_one_long_document(kind: str, tmp_path: Path) -> None:
     text = text_of(1, 5_000_000 if EXPENSIVE else 400_000)
     (tmp_path / "a.txt").write_bytes(text)
     expected = [*tok.encode(text).tolist(), tok.eod_id]
-    with tok.scratch() as scratch:
+    with tok._core.scratch() as scratch:
         ids, ends = np.empty(3 * len(text), tok.dtype), np.empty(2, np.int64)
         whole = np.frombuffer(text, np.uint8), np.array([0, len(text)], np.int64)
         n = scratch.encode_batch(*whole, ids, ends, plain=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from importlib import metadata
@@ -247,7 +248,7 @@ def test_decode_any_sequence(tok: Tokenizer, ids: list[int]) -> None:
     for kind in kinds:
         assert tok.decode_bytes(kind) == expected
     assert tok.decode(ids, "replace") == expected.decode("utf-8", "replace")
-    assert tok.decode_batch(Packed(np.array(ids, np.uint16), np.array([0, len(ids)])))[0].tobytes() == expected
+    assert tok.decode_bytes_batch(Packed(np.array(ids, np.uint16), np.array([0, len(ids)])))[0].tobytes() == expected
 
 
 def test_decode_ranges_and_nothing(tok: Tokenizer) -> None:
@@ -298,16 +299,68 @@ def test_decode_what_is_no_utf8(tok: Tokenizer) -> None:
     assert tok.decode_bytes([0xE3]) == b"\xe3"
 
 
-def test_decode_batch(tok: Tokenizer) -> None:
+def test_decode_bytes_batch(tok: Tokenizer) -> None:
     docs = ["the cat", "", "猫", " the" * 500]
     packed = tok.encode_batch(docs)
-    assert [item.tobytes().decode() for item in tok.decode_batch(packed)] == docs
+    assert [item.tobytes().decode() for item in tok.decode_bytes_batch(packed)] == docs
     late = Packed(packed.data, packed.offsets[1:])
-    assert [item.tobytes().decode() for item in tok.decode_batch(late)] == docs[1:]
+    assert [item.tobytes().decode() for item in tok.decode_bytes_batch(late)] == tok.decode_batch(late) == docs[1:]
     with pytest.raises(IdError, match="id 299 at position 1"):
-        tok.decode_batch(Packed(np.array([97, 299], np.uint16), np.array([0, 1, 2])))
+        tok.decode_bytes_batch(Packed(np.array([97, 299], np.uint16), np.array([0, 1, 2])))
     with pytest.raises(TypeError):
-        tok.decode_batch(Packed(np.array([97, 98]), np.array([0, 2])))
+        tok.decode_bytes_batch(Packed(np.array([97, 98]), np.array([0, 2])))
+
+
+def test_decode_batch(tok: Tokenizer) -> None:
+    docs = ["the", "", "thé\n", "cat"]
+    packed = tok.encode_batch(docs)
+    assert tok.decode_batch(packed) == tok.decode_batch([ids.tolist() for ids in packed]) == docs
+    assert tok.decode_batch(iter([[97], (98, 99), np.array([100])])) == ["a", "bc", "d"]
+    assert tok.decode_batch([]) == [] and len(tok.decode_bytes_batch([])) == 0
+    assert tok.decode_batch([[255]], "replace") == ["\ufffd"]
+    with pytest.raises(UnicodeDecodeError):
+        tok.decode_batch([[255]])
+    with pytest.raises(IdError, match="sequence 1: id 70000 at position 1"):
+        tok.decode_batch([[97], [98, 70000]])
+    with pytest.raises(TypeError, match=r"sequence 0: .*position 1 holds str"):
+        tok.decode_batch([[97, "b"]])  # type: ignore[list-item]
+
+
+def test_names_of_other_tools(tok: Tokenizer) -> None:
+    vocabulary = tok.get_vocab()
+    assert tok.n_vocab == tok.vocab_size == len(tok)
+    assert all(tok.token_to_id(piece) == id_ for piece, id_ in vocabulary.items()) and "the" in vocabulary
+    assert tok.id_to_token(vocabulary["the"]) == "the"
+    assert tok.id_to_token(10**6) is None and tok.id_to_token(-1) is None
+    assert "the" in tok and b"the" in tok and "no piece" not in tok and 5 not in tok
+    assert tok("the").tolist() == tok.encode("the").tolist()
+    assert [ids.tolist() for ids in tok(["the", "a"])] == [tok.encode("the").tolist(), [97]]
+
+
+def test_equality_is_by_content(tok: Tokenizer) -> None:
+    pieces = [bytes([byte]) for byte in range(256)]
+    named = [("x y", "a"), ("x y", "b"), ("z!", "a")]
+    a, b, c = (Tokenizer.from_pieces([*pieces, more], name=name) for more, name in named)
+    assert a == b == pickle.loads(pickle.dumps(a)) and hash(a) == hash(b)
+    assert a != c and a != "a" and {a: 1}[b] == 1
+
+
+def test_the_public_names_are_all_that_dir_shows(tok: Tokenizer) -> None:
+    shown = {name for name in dir(tok) if not name.startswith("_")}
+    assert shown == {
+        "algorithm", "bos_id", "count", "cpu", "decode", "decode_batch", "decode_bytes", "decode_bytes_batch",
+        "default", "dtype", "encode", "encode_as_pieces", "encode_batch", "encode_with_offsets", "engine", "entropy", "eod_id",
+        "eos_id", "fallback_id", "from_file", "from_pieces", "get_vocab", "id_to_bytes", "id_to_piece", "id_to_token",
+        "kind", "lossless", "max_piece_bytes", "memory_bytes", "n_vocab", "name", "nbest", "normalize", "pad_id",
+        "path", "piece_to_id", "pieces", "sample", "sample_and_score", "save", "sha256", "token_to_id", "unk_id", "vocab_size",
+    }  # fmt: skip
+
+
+def test_encode_batch_names_the_document(tok: Tokenizer) -> None:
+    with pytest.raises(TypeError, match="document 2: "):
+        tok.encode_batch(["a", b"b", 5])  # type: ignore[list-item]
+    with pytest.raises(UnicodeEncodeError, match=r"\(document 1\)"):
+        tok.encode_batch(["a", "b\ud800"])
 
 
 # --------------------------------------------------------------------------------------------------- default ---

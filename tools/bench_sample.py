@@ -35,7 +35,7 @@ from bench_models import (
 from bench_peers import Peer
 from bench_timing import SAMPLE, Report, fail, interleave, one_core, ratio
 
-from pyunitok import Packed, Tokenizer, _ffi
+from pyunitok import Packed, Tokenizer, _ffi, sampling
 
 SENTENCEPIECE_TARGET, BYTEPIECE_TARGET, VITERBI_TARGET = 15, 20, 0.8
 SEED = 1
@@ -66,8 +66,8 @@ def surfaces(tokenizer: Tokenizer) -> list[bytes | None]:
     """By id, the bytes of normalized text that it stands for; None for the unknown, which is any."""
     ret: list[bytes | None] = []
     for id_ in range(tokenizer.vocab_size):
-        piece = tokenizer.model.piece(id_)
-        ret.append(bytes.fromhex(piece[3:5].decode()) if piece and tokenizer.model.is_byte(id_) else piece)
+        piece = tokenizer._core.model.piece(id_)
+        ret.append(bytes.fromhex(piece[3:5].decode()) if piece and tokenizer._core.model.is_byte(id_) else piece)
     if tokenizer.unk_id is not None:
         ret[tokenizer.unk_id] = None
     return ret
@@ -113,7 +113,7 @@ class Batch:
         n_docs = len(work.timed)
         self._ids = np.empty(2 * len(self._packed.data) + 64 * n_docs + _ffi.ENCODE_SLACK, work.tokenizer.dtype)
         self._offsets = np.empty(n_docs + 1, np.int64)
-        self._scratch = work.tokenizer.new_scratch()
+        self._scratch = work.tokenizer._core.new_scratch()
 
     def run(self, **how: Any) -> None:
         self._scratch.encode_batch(self._packed.data, self._packed.offsets, self._ids, self._offsets, **how)
@@ -126,7 +126,7 @@ class Batch:
 def measure(work: Work, peer: Peer, alpha: float, target: float | None, report: Report, settings: Settings) -> None:
     """One row; fails before it times where something is not as it should be."""
     tokenizer, batch = work.tokenizer, Batch(work)
-    how = tokenizer.sampling(alpha, SEED)
+    how = sampling.how(tokenizer._core, alpha, SEED)
 
     def samples() -> list[Any]:
         return [tokenizer.sample(doc, alpha=alpha, seed=SEED, document=k) for k, doc in enumerate(work.timed)]

@@ -104,7 +104,7 @@ def overlapping(text: bytes, query: bytes) -> int:
 def check_exact(name: str, tokenizer: Tokenizer, text: bytes, n_queries: int, report: Report) -> None:
     """Count random substrings of 1 to 64 bytes, and compare."""
     corpus = Corpus(tokenizer, documents(text), eod_of(tokenizer))
-    decoded = [part.tobytes() for part in tokenizer.decode_batch(corpus.encoded)]
+    decoded = [part.tobytes() for part in tokenizer.decode_bytes_batch(corpus.encoded)]
     if tokenizer.unk_id is not None:  # an unknown character is no text, and shows as this
         decoded = [part.replace(UNKNOWN_SURFACE, b"\xff") for part in decoded]
     whole = b"\xff".join(decoded)

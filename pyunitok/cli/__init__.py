@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import warnings
@@ -94,4 +95,11 @@ def main() -> None:
         sys.exit(EXIT_SIGTERM)
     except (UnitokError, OSError, MemoryError, UnicodeError) as error:
         click.echo(f"error: {printable(error, lines=True) or type(error).__name__}", err=True)
+        sys.exit(EXIT_ERROR)
+    except Exception as error:
+        if os.environ.get("PYUNITOK_TRACEBACK"):
+            raise
+        what = printable(error, lines=True)
+        click.echo(f"error: {type(error).__name__}: {what}", err=True)
+        click.echo("This is a defect of pyunitok. PYUNITOK_TRACEBACK=1 shows where; please report it.", err=True)
         sys.exit(EXIT_ERROR)

@@ -8,20 +8,22 @@ FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv")
 
 
 @click.command()
-@click.argument("source", metavar="IN", type=click.Path(exists=True, dir_okay=False))
+@click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
 @click.option("--to", type=click.Choice(FORMATS), default="native", show_default=True, help="The format of OUT.")
-def convert(source: str, target: str, to: str) -> None:
-    """Write the model file IN as OUT, in another format.
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
+def convert(source: str, target: str, to: str, overwrite: bool) -> None:
+    """Write the model IN as OUT, in another format. IN is a model file or rwkv-world.
 
-    What the format cannot hold is refused, with the reason; what it can hold only nearly is said.
+    If the format cannot hold the vocabulary, the command fails and says why. If something small is lost, it says what.
 
     \b
     Example:
       pyunitok convert t5.model t5.unitok
+      pyunitok convert rwkv-world rwkv.unitok
       pyunitok convert t5.unitok t5.model --to sentencepiece
     """
     from pyunitok.vocab.convert import convert as convert_file
 
-    for note in convert_file(source, target, to):
+    for note in convert_file(source, target, to, overwrite=overwrite):
         click.echo(f"note: {note}", err=True)

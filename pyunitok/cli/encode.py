@@ -13,23 +13,27 @@ from pyunitok.cli.arguments import load_model, model_option, stdin
 @click.command()
 @click.argument("text", nargs=-1)
 @model_option
-@click.option("--pieces", is_flag=True, help="The pieces too, coloured on a terminal.")
+@click.option("--pieces", is_flag=True, help="Show the pieces under their ids, as on a terminal.")
 def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
     """Show the ids of TEXT, or of each line of stdin.
 
-    On a terminal the pieces stand above their ids; with --pieces they do everywhere.
+    On a terminal, each piece stands under its id; with --pieces it does everywhere. There, spaces show as U+2423, and
+    newlines and other control characters as escapes.
 
     \b
     Example:
       pyunitok encode "The quick brown fox"
     """
+    from pyunitok.cli.columns import columns
+
     tokenizer = load_model(model)
     for line in [os.fsencode(" ".join(text))] if text else (line.removesuffix(b"\n") for line in stdin()):
+        ids = list(map(str, tokenizer.encode(line).tolist()))
         if pieces or sys.stdout.isatty():
-            shown = tokenizer.encode_as_pieces(line)
-            colours = ("cyan", "yellow", "green", "magenta")
-            click.echo("".join(click.style(piece, fg="black", bg=colours[k % 4]) for k, piece in enumerate(shown)))
-        click.echo(" ".join(map(str, tokenizer.encode(line).tolist())))
+            for row in columns(ids, tokenizer.encode_as_pieces(line)):
+                click.echo(row)
+        else:
+            click.echo(" ".join(ids))
 
 
 @click.command()

@@ -52,7 +52,7 @@ class Tokenizer:
             self.tokenizer = engine.Tokenizer(model, vocabulary.about("pieces"))
         else:
             self.tokenizer = engine.Tokenizer.from_file(Path(pieces))
-        self.vocab_size = int(self.tokenizer.model.info.n_pieces)
+        self.vocab_size = int(self.tokenizer._core.model.info.n_pieces)
         self._seed, self._n_samples = secrets.randbits(64), 0
         self.set_seed(seed)
 
@@ -63,7 +63,7 @@ class Tokenizer:
 
     @cached_property
     def _id2piece(self) -> dict[int, bytes | str]:
-        spec = self.tokenizer.model.spec()
+        spec = self.tokenizer._core.model.spec()
         data, bounds = spec["data"].tobytes(), spec["offsets"].tolist()
         pieces: list[bytes | str] = [data[i:j] for i, j in pairwise(bounds)]
         pieces[:_N_SPECIAL] = format_.SPECIAL_PIECES
@@ -119,7 +119,7 @@ class Tokenizer:
         """Write a SentencePiece model: see pyunitok.vocab.convert for what it cannot hold."""
         from pyunitok.vocab import convert
 
-        vocabulary = convert.vocabulary_of(self.tokenizer.model, self.tokenizer.about)
+        vocabulary = convert.vocabulary_of(self.tokenizer._core.model, self.tokenizer._core.about)
         convert.write(path, convert.sentencepiece_from_bytepiece(vocabulary).SerializeToString())
 
 

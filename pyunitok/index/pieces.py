@@ -55,7 +55,7 @@ class PieceTables:
 def _dropping(tokenizer: Tokenizer, texts: list[bytes]) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """uint8[n]: whether decoding drops the space that an id begins with, where the id begins a document."""
     ret = np.zeros(len(texts), np.uint8)
-    if not tokenizer.normalizes:
+    if not tokenizer._core.normalizes:
         return ret
     pieces = tokenizer.pieces()
     data, bounds = pieces.data.tobytes(), pieces.offsets.tolist()

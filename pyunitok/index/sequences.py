@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from pyunitok import _ffi_search
+from pyunitok.decoding import as_ids
 from pyunitok.errors import LimitError
 from pyunitok.index.hits import Count, Found, Hits, Int64s, shuffled
 from pyunitok.index.search import MAX_SCANNED, Order, Text, TextSearch, page_of
 from pyunitok.packed import Packed, as_bytes
-from pyunitok.tokenizer import as_ids
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
 Query = Text | Sequence[int] | U16

@@ -67,7 +67,7 @@ class Encoder:
         """The block's ids, in an array that is used again; where each document's begin; and how many there are."""
         plan, n_docs = self._plan, block.n_docs
         if not hasattr(self._own, "scratch"):
-            self._own.scratch = plan.tokenizer.new_scratch()
+            self._own.scratch = plan.tokenizer._core.new_scratch()
         offsets = block.offsets[: n_docs + 1]
         room = int(offsets[-1]) + n_docs + _ffi.ENCODE_SLACK
         dtype = plan.tokenizer.dtype

@@ -55,7 +55,7 @@ class Plan:
         """Where a document may be divided."""
         is_whole = self.sample is not None and self.sample.needs_whole(self.tokenizer)
         is_whole |= self.verify and not self.tokenizer.lossless  # a part may decode otherwise than the whole
-        return whole if is_whole else self.tokenizer.split
+        return whole if is_whole else self.tokenizer._core.split
 
     @property
     def reading(self) -> Reading:

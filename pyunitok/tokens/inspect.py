@@ -53,22 +53,22 @@ KINDS = {
 def _lossless(tokenizer: Tokenizer) -> str:
     if tokenizer.lossless:
         return "yes: any bytes come back exactly"
-    if (tokenizer.about.prepare or {}).get("format"):
+    if (tokenizer._core.about.prepare or {}).get("format"):
         return "no: text comes back as it is normalized, as far as the decoders of the file undo it"
-    if tokenizer.about.prepare:
+    if tokenizer._core.about.prepare:
         return "no: text comes back in Unicode's form NFC"
-    if not tokenizer.normalizes:
+    if not tokenizer._core.normalizes:
         return f"no: bytes without a piece become id {tokenizer.fallback_id}" if tokenizer.kind == "longest" else "no"
-    if tokenizer.model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"]:
+    if tokenizer._core.model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"]:
         return "no: text comes back as it is normalized, U+2581 as a space, bytes that are no UTF-8 as U+FFFD"
     return f"no: text comes back as it is normalized, and unknown characters become id {tokenizer.unk_id}"
 
 
 def _rules(tokenizer: Tokenizer) -> str:
     """What is done to a text before it is encoded."""
-    prepare = tokenizer.about.prepare or {}
+    prepare = tokenizer._core.about.prepare or {}
     parts = [str(prepare[key]["type"]) for key in ("normalizer", "pre_tokenizer") if prepare.get(key)]
-    flags = parts + [name for name, bit in _ffi.MODEL_FLAGS.items() if tokenizer.model.info.flags & bit]
+    flags = parts + [name for name, bit in _ffi.MODEL_FLAGS.items() if tokenizer._core.model.info.flags & bit]
     return ", ".join(flags).replace("_", " ") or "none"
 
 
@@ -85,7 +85,7 @@ def model_rows(tokenizer: Tokenizer) -> Rows:
         ("eod", eod),
     ]
     if tokenizer.kind != "longest":
-        special = ", ".join(f"{role} {id_}" for role, id_ in tokenizer.about.special.items())
+        special = ", ".join(f"{role} {id_}" for role, id_ in tokenizer._core.about.special.items())
         rows += [("special", special or "none"), ("rules", _rules(tokenizer))]
     return [
         *rows,

@@ -1,4 +1,4 @@
-"""A vocabulary from one format into another, where the other can hold it; what it cannot is refused by name.
+"""A vocabulary from one format into another, where the other can hold it; errors say what it cannot hold.
 
     from            to native   sentencepiece             bytepiece               rwkv
     native          as it is    its SentencePiece kinds   what was BytePiece      what is greedy longest prefix
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,18 +20,18 @@ import numpy as np
 
 from pyunitok import _ffi
 from pyunitok.disk.outfile import check_target, write_whole
-from pyunitok.errors import VocabularyError
-from pyunitok.vocab import bytepiece, rwkv, sentencepiece_proto
+from pyunitok.errors import OutputError, VocabularyError
+from pyunitok.vocab import bytepiece, native, open_model, rwkv, sentencepiece_proto
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, About, Vocabulary
 
 FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv")
 
-# What BytePiece models lose as SentencePiece models: that is said, since no such model could be without.
+# What BytePiece models lose as SentencePiece models; no such model can avoid it, so convert() tells.
 NOTES = (
     "texts must be in Unicode's form NFC before: SentencePiece leaves them as they are",
     "SentencePiece sums scores in float32 over the whole text, BytePiece in float64 and anew after newlines: where ways"
     " to cut a text are nearly or exactly equal, it may take another",
-    "bytes that are no UTF-8 become U+FFFD",
+    "invalid UTF-8 becomes U+FFFD",
 )
 
 _SENTENCEPIECE_FLAGS = (
@@ -41,24 +42,30 @@ _MODEL_TYPES = {"unigram": 1, "bpe": 2, "word": 3, "char": 4}
 _SPACE = "\u2581"
 
 
-def convert(source: str | os.PathLike[str], target: str | os.PathLike[str], to: str) -> list[str]:
-    """Write the model file `source` as `target`, in one of FORMATS; gives what the target does not hold, in sentences.
+def convert(
+    source: str | os.PathLike[str], target: str | os.PathLike[str], to: str, *, overwrite: bool = False
+) -> list[str]:
+    """Write the model file `source` as `target`, in one of FORMATS; returns what the target loses, in sentences.
 
-    VocabularyError where it cannot hold the vocabulary. The target appears under its name only when complete; a file
-    there is replaced.
+    source     a model file, or "rwkv-world" for the installed RWKV World vocabulary
+    overwrite  replace a file that exists; never the source itself
+
+    VocabularyError where the format cannot hold the vocabulary; OutputError. The target appears only when complete.
     """
     if to not in FORMATS:
         raise ValueError(f"to must be one of {', '.join(FORMATS)}, not {to!r}")
-    from pyunitok.tokenizer import Tokenizer
-
-    tokenizer = Tokenizer.from_file(source)
+    path = rwkv.find_installed() if source == rwkv.NAME and not Path(source).exists() else Path(source)
+    check_target(Path(target), overwrite=overwrite)
+    if Path(target).exists() and path.samefile(target):
+        raise OutputError(f"{os.fspath(target)} is the model that is being converted; name another file")
+    model, about = open_model(path, engine="double-array", cpu=None)
     if to == "native":
-        tokenizer.save(target)
+        native.save(target, model, replace(about, name=rwkv.NAME) if source == rwkv.NAME else about)
         return []
-    if to == "sentencepiece" and sentencepiece_proto.looks_like_model(data := Path(source).read_bytes()):
+    if to == "sentencepiece" and sentencepiece_proto.looks_like_model(data := path.read_bytes()):
         write(target, data)
         return []
-    vocabulary = vocabulary_of(tokenizer.model, tokenizer.about)
+    vocabulary = vocabulary_of(model, about)
     if to == "rwkv":
         write(target, rwkv_text(vocabulary))
     elif to == "bytepiece":

@@ -29,6 +29,7 @@ from pyunitok.vocab.vocabulary import Vocabulary
 EOD_ID = 0
 EOD_PIECE = "<|endoftext|>"
 ID_MAX = 65535
+NAME = "rwkv-world"  # how users name the published vocabulary
 DISTRIBUTION = "pyrwkv-tokenizer"
 FILE_NAME = "rwkv_vocab_v20230424.txt"
 

@@ -144,7 +144,7 @@ def encode(tok: Tokenizer, texts: list[bytes], *, plain: bool = False, scratch: 
     ids, ends = np.empty(4 * len(data) + 4096, tok.dtype), np.empty(len(texts) + 1, np.int64)
     while True:
         try:
-            (scratch or tok.new_scratch()).encode_batch(data, offsets, ids, ends, plain=plain)
+            (scratch or tok._core.new_scratch()).encode_batch(data, offsets, ids, ends, plain=plain)
             return [ids[begin:end].tolist() for begin, end in pairwise(ends)]
         except _ffi.RoomError:
             ids = np.empty(2 * len(ids), tok.dtype)
@@ -154,7 +154,7 @@ def encode_in_parts(
     tok: Tokenizer, rng: random.Random, text: bytes, block: int, *, sampling: Any = None
 ) -> list[int]:
     """Block by block, as a stream brings it: what can be encoded is, and the rest stays for the next."""
-    state, scratch, held, out, n_parts = _ffi.State(), tok.new_scratch(), b"", [], 0
+    state, scratch, held, out, n_parts = _ffi.State(), tok._core.new_scratch(), b"", [], 0
     blocks = []
     at = 0
     while at < len(text):
@@ -164,7 +164,7 @@ def encode_in_parts(
     for k, more in enumerate([*blocks, b""]):
         held += more
         last = k == len(blocks)
-        n = len(held) if last else tok.split(held)
+        n = len(held) if last else tok._core.split(held)
         assert 0 <= n <= len(held)
         if n == 0 and not last:
             continue

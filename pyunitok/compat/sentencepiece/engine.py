@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok import _ffi, utf8
 from pyunitok._ffi import Offsets
 from pyunitok.compat.sentencepiece import decoding
 from pyunitok.compat.sentencepiece.alignment import align
 from pyunitok.compat.sentencepiece.text import EncodedText
 from pyunitok.packed import Packed
+from pyunitok.sampling import nbest_spans, sample_spans
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.vocab import sentencepiece
 from pyunitok.vocab.vocabulary import BYTE, UNKNOWN, USER_DEFINED
@@ -104,7 +105,7 @@ class Engine:
         """Texts with their tokens and the places of these."""
         if sampling is not None:
             return [self._sample(text, sampling) for text in texts]
-        with self.tokenizer.scratch() as scratch:
+        with self.tokenizer._core.scratch() as scratch:
             return [self._place(text, scratch.encode_spans(text)) for text in texts]
 
     def pieces_of(self, texts: Sequence[bytes], threads: int, sampling: Sampling | None = None) -> list[list[bytes]]:
@@ -118,15 +119,15 @@ class Engine:
         table = self.model.pieces
         ret = [table[id_] for id_ in ids]
         if self.model.unknown_id in ids:
-            with self.tokenizer.scratch() as scratch:
+            with self.tokenizer._core.scratch() as scratch:
                 spans = scratch.encode_spans(text)
-            normalized = self.tokenizer.model.normalize(text)
+            normalized = self.tokenizer._core.model.normalize(text)
             for k in np.flatnonzero(spans[:, 0] == self.model.unknown_id).tolist():
                 ret[k] = normalized[spans[k - 1, 3] if k else 0 : spans[k, 3]]
         return ret
 
     def _place(self, text: bytes, spans: Offsets, score: float | None = None) -> EncodedText:
-        normalized = self.tokenizer.model.normalize(text)
+        normalized = self.tokenizer._core.model.normalize(text)
         ids, begins, ends, piece_ends = spans.T.tolist()
         pieces = [normalized[begin:end] for begin, end in pairwise([0, *piece_ends])]
         surfaces: list[bytes | None] = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
@@ -172,8 +173,8 @@ class Engine:
             return self.encoded([text])[0]
         if sampling.nbest < 0:
             seed = seeds.getrandbits(63)
-            return self._place(text, self.tokenizer.sample_spans(text, 1, alpha=sampling.alpha, seed=seed)[0][0])
-        paths = self.tokenizer.nbest_spans(text, sampling.nbest)
+            return self._place(text, sample_spans(self.tokenizer._core, text, 1, alpha=sampling.alpha, seed=seed)[0][0])
+        paths = nbest_spans(self.tokenizer._core, text, sampling.nbest)
         scores = np.array([score for _, score in paths]) * sampling.alpha
         (chosen,) = seeds.choices(paths, np.exp(scores - scores.max()).tolist())
         return self._place(text, chosen[0])
@@ -195,7 +196,7 @@ class Engine:
     def nbest(self, text: bytes, n: int) -> list[EncodedText]:
         """Best first, with scores; a single one has the score 0, as in sentencepiece."""
         self._check_nbest(n)
-        found = self.tokenizer.nbest_spans(text, n)
+        found = nbest_spans(self.tokenizer._core, text, n)
         return [self._place(text, spans, score if n > 1 else 0.0) for spans, score in found]
 
     def sample_and_score(
@@ -203,9 +204,10 @@ class Engine:
     ) -> list[EncodedText]:
         """Samples with the logarithms of their probabilities as scores."""
         self.check_lattice("SampleEncodeAndScore")
-        found = self.tokenizer.sample_spans(
-            text, n, alpha=alpha, seed=seeds.getrandbits(63), replacement=replacement, include_best=include_best
-        )
+        found = sample_spans(
+            self.tokenizer._core, text, n, alpha=alpha, seed=seeds.getrandbits(63), replacement=replacement,
+            include_best=include_best,
+        )  # fmt: skip
         return [self._place(text, spans, score) for spans, score in found]
 
     def entropy(self, text: bytes, alpha: float) -> float:
@@ -220,7 +222,7 @@ class Engine:
             return [decoding.decode(self, self.with_pieces(ids)) for ids in sequences]
         offsets = np.concatenate(([0], np.cumsum([len(ids) for ids in sequences], dtype=np.int64)))
         data = np.concatenate(sequences) if sequences else np.empty(0, np.int64)
-        packed = self.tokenizer.decode_batch(Packed(data.astype(self.tokenizer.dtype), offsets))
+        packed = self.tokenizer.decode_bytes_batch(Packed(data.astype(self.tokenizer.dtype), offsets))
         return [_whole(item.tobytes()) for item in packed]
 
     def decode_pieces(self, pieces: Sequence[bytes]) -> bytes:
@@ -238,12 +240,12 @@ class Engine:
         return [(self.model.pieces[id_], int(id_)) for id_ in ids]
 
     def denormalize(self, text: bytes) -> bytes:
-        return self.tokenizer.denormalize(text)
+        return self.tokenizer._core.denormalize(text)
 
     # -------------------------------------------------------------------------------------------- normalizing ---
 
     def normalize(self, text: bytes) -> bytes:
-        return self.tokenizer.model.normalize(text)
+        return self.tokenizer._core.model.normalize(text)
 
     def normalize_with_offsets(self, text: bytes) -> tuple[bytes, list[int]]:
         if self._normalizer is None:
@@ -264,4 +266,4 @@ def _is_utf8(data: bytes) -> bool:
 
 def _whole(text: bytes) -> bytes:
     """U+FFFD for every byte that is no UTF-8: what byte pieces spell may be broken."""
-    return text if text.isascii() or _is_utf8(text) else text.decode("utf-8", "pyunitok.replace").encode()
+    return text if text.isascii() or _is_utf8(text) else utf8.replaced(text).encode()

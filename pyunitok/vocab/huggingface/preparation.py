@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok import _ffi, utf8
 from pyunitok._ffi import Bytes, Ids, Offsets
 from pyunitok.errors import UnitokError, VocabularyError
 from pyunitok.vocab import limits
@@ -123,7 +123,7 @@ class Preparation:
 
     def _walk(self, data: bytes, special: bool) -> Iterator[tuple[str, int, int | None]]:
         """(text, how many of its characters are first, None): normalized text; (text, 0, id): an added token."""
-        whole = data.decode("utf-8", "pyunitok.replace")
+        whole = utf8.replaced(data)
         for begin, end, id_ in self._raw.split(whole, special):
             if id_ is not None:
                 yield whole[begin:end], 0, id_

@@ -1,0 +1,73 @@
+"""Ids with their pieces under them, in columns; pieces are told apart by the columns, and by colours on a terminal:
+
+    4340 33155 45
+    The  \u2423quick .
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterator
+
+import click
+
+_COLOURS = ("cyan", "yellow", "green", "magenta")
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+
+
+def columns(ids: list[str], pieces: list[str]) -> Iterator[str]:
+    """Lines: ids, the pieces under them, and so on; as wide as the terminal, or in two lines where there is none."""
+    on_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if on_terminal else 1 << 62
+    coloured = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    cells = [_shown(piece) for piece in pieces]
+    if len(ids) != len(cells):  # a piece of several ids, which tokenizer.json models do not have today
+        yield from (" ".join(ids), "|".join(cells))
+        return
+    begin = 0
+    while begin < len(ids) or begin == 0:
+        end, used = begin, 0
+        while end < len(ids) and (end == begin or used + _width_of(ids[end], cells[end]) <= width):
+            used += _width_of(ids[end], cells[end]) + 1
+            end += 1
+        yield " ".join(_padded(ids[k], _width_of(ids[k], cells[k])) for k in range(begin, end)).rstrip(" ")
+        yield " ".join(_cell(cells[k], ids[k], k, coloured) for k in range(begin, end)).rstrip(" ")
+        begin = max(end, begin + 1)
+
+
+def _cell(cell: str, id_: str, k: int, coloured: bool) -> str:
+    shown = click.style(cell, fg="black", bg=_COLOURS[k % len(_COLOURS)]) if coloured else cell
+    return shown + " " * (_width_of(id_, cell) - _width(cell))
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+def _width_of(id_: str, cell: str) -> int:
+    return max(len(id_), _width(cell))
+
+
+def _shown(piece: str) -> str:
+    """With spaces and control characters visible, and what the terminal's encoding lacks as escapes."""
+    parts = []
+    for c in piece:
+        if c == " ":
+            parts.append("\u2423")
+        elif c in _ESCAPES:
+            parts.append(_ESCAPES[c])
+        elif unicodedata.category(c) in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"):
+            parts.append(f"\\x{ord(c):02x}" if ord(c) < 0x100 else f"\\u{{{ord(c):x}}}")
+        else:
+            parts.append(c)
+    text = "".join(parts)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: two for a wide character, none for a mark."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)

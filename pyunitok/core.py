@@ -1,0 +1,103 @@
+"""Core: a model, ready for use by the rest of this package. Tokenizer is its public face."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyunitok import _ffi, utf8
+from pyunitok._ffi import Ids
+from pyunitok.decoding import Decoding
+from pyunitok.errors import ModelFormatError, VocabularyError
+from pyunitok.vocab import nfc
+from pyunitok.vocab.vocabulary import About
+
+if TYPE_CHECKING:
+    from pyunitok.vocab.huggingface.preparation import Preparation
+
+
+class Core(Decoding):
+    """Immutable: threads share it. What changes is in scratches, one for each thread that encodes.
+
+    model        the C model
+    about        what Python knows of it
+    preparation  what texts go through first, for models of tokenizer.json
+    scratches    idle ones; append and pop are atomic
+    """
+
+    def __init__(self, model: _ffi.Model, about: About) -> None:
+        self.model, self.about = model, about
+        self.dtype: np.dtype[Any] = model.dtype
+        self.scratches: list[_ffi.Scratch] = []
+        self.preparation: Preparation | None = None
+        self.is_nfc = about.prepare == nfc.PREPARE
+        if about.prepare is not None and not self.is_nfc:
+            from pyunitok.vocab.huggingface import preparation  # takes a while, and few models need it
+
+            try:
+                self.preparation = preparation.Preparation(about, model)
+            except VocabularyError as error:
+                raise ModelFormatError(f"the model's rules for texts (`prepare`) are wrong: {error}") from None
+
+    @cached_property
+    def kind(self) -> str:
+        """A name of _ffi.KINDS."""
+        return next(name for name, number in _ffi.KINDS.items() if number == self.model.info.kind)
+
+    @property
+    def normalizes(self) -> bool:
+        """Whether C normalizes texts before it encodes them."""
+        return self.kind != "longest" and not self.model.info.flags & _ffi.MODEL_FLAGS["bytes"]
+
+    @cached_property
+    def lossless(self) -> bool:
+        """Whether every text comes back exactly: greedy longest prefix, if all 256 bytes are pieces."""
+        return self.kind == "longest" and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
+
+    def encode(self, data: bytes) -> Ids:
+        """dtype[n]: the ids of one document."""
+        with self.scratch() as scratch:
+            ids: Ids = scratch.encode(data)
+            return ids
+
+    def normalize(self, data: bytes) -> str:
+        """The text that is encoded."""
+        if self.preparation is not None:
+            return self.preparation.normalize(utf8.replaced(data))
+        if self.is_nfc:
+            data = nfc.normalize(data)
+        return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
+
+    def split(self, text: bytes | bytearray | memoryview) -> int:
+        """How much of an unfinished document can be encoded now, whatever follows: see unitok_split in csrc/unitok.h.
+
+        Where the model keeps nothing from one part to the next (greedy longest prefix), encode(text[:k]) followed by
+        encode(text[k:] + more) is encode(text + more); others carry a _ffi.State. 0: not yet.
+        """
+        if self.preparation is not None:
+            return 0
+        return nfc.split(text) if self.is_nfc else self.model.split(text)
+
+    def new_scratch(self) -> _ffi.Scratch:
+        """What a thread needs to encode."""
+        if self.preparation is not None:
+            from pyunitok.vocab.huggingface import preparation
+
+            return preparation.Scratch(self.model, self.preparation)
+        return nfc.Scratch(self.model) if self.is_nfc else _ffi.Scratch(self.model)
+
+    @contextmanager
+    def scratch(self) -> Iterator[_ffi.Scratch]:
+        """An idle one, or a new one."""
+        try:
+            scratch = self.scratches.pop()
+        except IndexError:
+            scratch = self.new_scratch()
+        try:
+            yield scratch
+        finally:
+            self.scratches.append(scratch)

@@ -1,0 +1,117 @@
+"""Pieces: what a Tokenizer says of its ids and pieces."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from pyunitok import utf8
+from pyunitok.core import Core
+from pyunitok.packed import Packed, as_bytes
+
+
+class Pieces:
+    """The part of Tokenizer that knows the vocabulary."""
+
+    _core: Core
+
+    @property
+    def vocab_size(self) -> int:
+        """1 + the largest id, eod and fallback included: the rows that an embedding needs."""
+        return int(self._core.model.info.n_ids)
+
+    n_vocab = vocab_size
+
+    def __len__(self) -> int:
+        return self.vocab_size
+
+    @property
+    def eod_id(self) -> int | None:
+        """The id that ends documents, or None."""
+        id_ = int(self._core.model.info.eod_id)
+        return None if id_ < 0 else id_
+
+    @property
+    def fallback_id(self) -> int | None:
+        """What a byte becomes that no piece covers; None if every byte has a piece."""
+        id_ = int(self._core.model.info.fallback_id)
+        return None if id_ < 0 else id_
+
+    @property
+    def unk_id(self) -> int | None:
+        """What an unknown character becomes, or None."""
+        return self._core.about.special.get("unk")
+
+    @property
+    def bos_id(self) -> int | None:
+        """Beginning of sentence, or None."""
+        return self._core.about.special.get("bos")
+
+    @property
+    def eos_id(self) -> int | None:
+        """End of sentence, or None."""
+        return self._core.about.special.get("eos")
+
+    @property
+    def pad_id(self) -> int | None:
+        """Padding, or None."""
+        return self._core.about.special.get("pad")
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its ids: uint16, or uint32 where the largest does not fit."""
+        return self._core.dtype
+
+    @property
+    def max_piece_bytes(self) -> int:
+        """The longest piece."""
+        return int(self._core.model.info.max_piece_bytes)
+
+    def pieces(self) -> Packed:
+        """A Packed of uint8 by id; empty for an id that has no piece."""
+        return Packed(*self._core.model.pieces())
+
+    def id_to_bytes(self, id_: int) -> bytes:
+        """The bytes that an id stands for; empty for an eod that is no piece. IdError if it has no meaning."""
+        piece = self._core.model.piece(id_) if 0 <= id_ < self.vocab_size else None
+        return self.decode_bytes([id_]) if piece is None else piece
+
+    def decode_bytes(self, ids: Any) -> bytes:
+        raise NotImplementedError
+
+    def id_to_piece(self, id_: int) -> str:
+        """The piece as text; invalid UTF-8 shows as <0xE3>. IdError if the id has no meaning."""
+        if id_ == self.eod_id and self._core.model.piece(id_) is None:
+            return self._core.about.eod_piece or "<eod>"
+        return utf8.shown(self.id_to_bytes(id_))
+
+    def piece_to_id(self, piece: str | bytes) -> int | None:
+        """The id of exactly this piece, or None. A str may also be what id_to_piece shows: <0xE3>, the eod's name."""
+        id_ = self._core.model.find(as_bytes(piece))
+        if id_ < 0 and isinstance(piece, str):
+            if piece == self._core.about.eod_piece:
+                return self.eod_id
+            id_ = self._core.model.find(utf8.unshown(piece))
+        return None if id_ < 0 else id_
+
+    def id_to_token(self, id_: int) -> str | None:
+        """Like id_to_piece, but None if the id has no meaning, as in tokenizers."""
+        try:
+            return self.id_to_piece(operator.index(id_))
+        except IndexError:
+            return None
+
+    token_to_id = piece_to_id
+
+    def get_vocab(self) -> dict[str, int]:
+        """{piece as id_to_piece shows it: id}. Of pieces that look the same it has the one with the largest id."""
+        ret = {utf8.shown(piece.tobytes()): id_ for id_, piece in enumerate(self.pieces()) if len(piece)}
+        if self.eod_id is not None:
+            ret.setdefault(self.id_to_piece(self.eod_id), self.eod_id)
+        return ret
+
+    def __contains__(self, piece: object) -> bool:
+        """Whether it is a piece, str or bytes."""
+        return isinstance(piece, str | bytes) and self.piece_to_id(piece) is not None
