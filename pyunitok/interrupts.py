@@ -1,4 +1,4 @@
-"""Interrupts: SIGINT and SIGTERM wait while something is being done that must not be left half done."""
+"""Interrupts: SIGINT and SIGTERM wait while something is in progress that must not be left half done."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 
 class Interrupts:
-    """A context in whose held() parts signals wait; elsewhere they raise what their handlers raise, as ever.
+    """A context manager. Within held(), signals wait; elsewhere their handlers run at once, as usual.
 
-    Handlers belong to the main thread: in another this does nothing, and neither do signals there.
+    Signals reach the main thread alone: in other threads this does nothing.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Interrupts:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 handler = signal.getsignal(number)
-                if callable(handler):  # the system's own ends the process, whatever it does
+                if callable(handler):  # the system's default ends the process at once
                     self._handlers[number] = handler
                     signal.signal(number, self._on_signal)
         return self
@@ -36,7 +36,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Signals that arrive in here are answered at its end."""
+        """Signals that arrive here are handled when it ends."""
         self._held = True
         try:
             yield

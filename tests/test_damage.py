@@ -3,6 +3,7 @@ and nothing wrong is built upon."""
 
 import gzip
 import json
+import os
 import random
 import re
 from dataclasses import replace
@@ -209,7 +210,6 @@ def test_killed_while_rolling_back(folder, toy, monkeypatch):
 
 
 def test_a_pipe_is_not_left_out(folder, toy):
-    import os
     import threading
 
     os.mkfifo("in.fifo")
@@ -301,6 +301,13 @@ def state_of_the_encoder(state):
     state["progress"]["position"] |= {"inside": 5, "state": "ff" * 40}
 
 
+def far_behind(state):
+    """Position and counts agree, and both are behind the end of a plain file; see test_a_position_behind_the_end."""
+    for values in (state["progress"]["position"], state["progress"]):
+        values["bytes"] += 10**6
+    state["progress"]["counts"][-1][0] += 10**6
+
+
 def fewer_counts(state):
     state["progress"]["counts"].pop(0)
 
@@ -317,6 +324,24 @@ def test_a_rewritten_journal(interrupted, toy, change):
     rewritten(change)
     with pytest.raises(OutputError, match="ids"):
         run(toy)
+
+
+def test_a_position_behind_the_end(folder, toy, monkeypatch):
+    Path("in/0.txt").write_bytes(b"the cat\n" * 9000)
+    append = Writer.append
+
+    def stop(writer, result):
+        append(writer, result)
+        if writer.tally.progress.bytes > 20_000:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Writer, "append", stop)
+    with pytest.raises(KeyboardInterrupt):
+        pyunitok.tokenize("in/0.txt", "ids", toy, separator="\n", threads=1, block_bytes=3000)
+    monkeypatch.setattr(Writer, "append", append)
+    rewritten(far_behind)
+    with pytest.raises(OutputError, match="behind the end of an input"):
+        pyunitok.tokenize("in/0.txt", "ids", toy, separator="\n")
 
 
 def test_mutated_journals(interrupted, toy):
@@ -359,3 +384,26 @@ def test_the_journal_of_another_version(interrupted, toy):
     with pytest.raises(OutputError, match="a journal of version 1, and this pyunitok resumes version 2 only"):
         run(toy)
     assert replace(run(toy, overwrite=True)[0], created="", inputs=[]).documents
+
+
+def test_the_command_says_what_is_left_and_how_to_go_on(folder, toy):
+    """(Failed runs left .partial files without a word.)"""
+    import subprocess
+    import sys
+
+    toy.save("toy")
+    command = [sys.executable, "-m", "pyunitok", "tokenize", "in", "-o", "ids", "-m", "toy", "--on-error", "skip"]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)}
+
+    def said(*options):
+        done = subprocess.run([*command, *options], capture_output=True, env=environment)
+        return done.returncode, done.stderr.decode()
+
+    cut("in/3.jsonl.zst")
+    code, text = said()
+    assert code == 1 and "what is done is kept in ids.*partial: the same command resumes; to give up, remove" in text
+    assert sorted(path.name for path in folder.glob("ids*")) == [
+        "ids.ends.partial", "ids.errors.jsonl.partial", "ids.journal.partial", "ids.partial"
+    ]  # fmt: skip
+    code, text = said("--on-error", "skip-file", "--overwrite")
+    assert code == 3 and "18 bad lines and 1 damaged file left out; ids.errors.jsonl lists them" in text

@@ -92,7 +92,7 @@ class Writer:
             self._open_metadata(None, [])
             return
         try:
-            tally.restore(output.progress)
+            tally.restore(output.progress, is_stale=output.is_stale)
             self._open_metadata(output.partial(METADATA_SUFFIX), output.progress.get("metadata lines", []))
             self._check()
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:

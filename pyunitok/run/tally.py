@@ -125,9 +125,14 @@ class Tally:
             "pipes": {str(k): asdict(pipe.state()) for k, pipe in self._pipes.items()},
         }
 
-    def restore(self, values: dict[str, Any]) -> None:
-        """Resume where to_json() was called. InputError where a pipe that was read to its end is not the same;
-        ValueError, TypeError or KeyError where these are not values of this run."""
+    def restore(self, values: dict[str, Any], *, is_stale: bool = False) -> None:
+        """Resume where to_json() was called.
+
+        is_stale  the input at that position has changed since
+
+        InputError where a pipe that was read to its end is not the same; ValueError, TypeError or KeyError where these
+        are not values of this run.
+        """
         position, n_sources = Position.from_json(values["position"]), len(self._counted)
         if position.source > n_sources or not position.source <= len(values["counts"]) <= position.source + 1:
             raise ValueError("its position is not in the inputs")
@@ -140,6 +145,8 @@ class Tally:
                 position.bytes, position.documents
             ):  # fmt: skip
                 raise ValueError("its position is not behind what it counts")
+            if not is_stale:
+                self._check_place(position)
         if values["bytes"] != sum(counted.bytes for counted in restored):
             raise ValueError("its sum is not that of the inputs")
         self.position = position
@@ -149,6 +156,17 @@ class Tally:
         for k, pipe in self._pipes.items():
             if k < self.position.source:
                 pipe.drain()
+
+    def _check_place(self, position: Position) -> None:
+        """ValueError where the input that is to be resumed cannot have such a place."""
+        source = self._plan.sources[position.source] if position.source < len(self._plan.sources) else None
+        if source is None or source.size_bytes is None:
+            return
+        is_plain = source.compression == "none" and source.format != "parquet" and not source.is_range
+        if position.file_at > source.size_bytes or (is_plain and position.bytes > source.size_bytes):
+            raise ValueError("its position is behind the end of an input")
+        if position.file_bytes > position.bytes or position.inside > position.bytes:
+            raise ValueError("its position is before what it has read")
 
     def before_input(self, number: int) -> Counted:
         """The sums over the inputs before this one."""
