@@ -74,10 +74,15 @@ class Corpus:
         sa = suffix_array(self.ids, rank=rank)
         self.sort_seconds = time.perf_counter() - started
         shard = Shard.from_arrays(self.ids, sa, rank=rank, ends=np.cumsum(sizes))
-        self.tables = PieceTables(tokenizer, shard.ranks)
+        self.shard, self.tables = shard, PieceTables(tokenizer, shard.ranks)
+        self.open(has_left=True)
+
+    def open(self, *, has_left: bool) -> None:
+        """With or without the column `left`."""
+        shard = self.shard
         self.c = _ffi_search.Shard(
-            ids=shard.ids, sa=shard.sa, first=shard.first, top=shard.top, left=shard.left, rank=shard.ranks,
-            ends=shard.ends, begin=0, eod=eod,
+            ids=shard.ids, sa=shard.sa, first=shard.first, top=shard.top, left=shard.left if has_left else None,
+            rank=shard.ranks, ends=shard.ends, begin=0, eod=self.eod,
         )  # fmt: skip
         self.c.lend_inside(self.tables.c)
 
@@ -146,7 +151,7 @@ def phrases(text: str, n: int, seed: int = 3) -> list[bytes]:
     return ret
 
 
-def measure_latency(corpus: Corpus, texts: list[bytes], clock: str, report: Report) -> None:
+def measure_latency(corpus: Corpus, texts: list[bytes], clock: str, what: str, report: Report) -> None:
     """One call after another, Python included, from warm memory."""
     now = time.process_time if clock == "cpu" else time.perf_counter
     for text in texts:
@@ -161,7 +166,7 @@ def measure_latency(corpus: Corpus, texts: list[bytes], clock: str, report: Repo
         median, p99 = statistics.median(seconds) * 1e6, float(np.percentile(seconds, 99)) * 1e6
         is_met = median <= MEDIAN_TARGET_US and p99 <= P99_TARGET_MS * 1e3
         report.add(
-            what=f"count: {words} words" if words else "count: 1 to 6 words", tokens=len(corpus.ids),
+            what=f"count, {what}: {words} words" if words else f"count, {what}: 1 to 6 words", tokens=len(corpus.ids),
             queries=len(seconds), wrong=None, occurrences=None, median_us=median, p99_us=p99, max_us=max(seconds) * 1e6,
             verdict=None if words else verdict(is_met),
         )  # fmt: skip
@@ -275,7 +280,10 @@ def search(
             english = b"".join(map(corpora.read, names))
             corpus = Corpus(tokenizer, documents(text), 0, tokens)
             report.notes.append(f"sorting {len(corpus.ids):,} tokens took {corpus.sort_seconds:.1f} s")
-            measure_latency(corpus, phrases(english.decode("utf-8", "ignore"), 6000), clock, report)
+            texts = phrases(english.decode("utf-8", "ignore"), 6000)
+            for what, has_left in (("--left", True), ("no --left", False)):
+                corpus.open(has_left=has_left)
+                measure_latency(corpus, texts, clock, what, report)
             del corpus
         if "peer" in chosen:
             small = Corpus(tokenizer, documents(text), 0, peer_tokens)

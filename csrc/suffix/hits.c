@@ -51,8 +51,10 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
 {
     if (in.lo >= in.hi) return;
     enum { AT_ONCE = 4096 }; /* so that it shows when there are enough */
-    int may_drop = t->runs && skip == 0 && t->q[0] == ' ';
-    if (!t->must_check && !may_drop) {
+    /* Without an eod, one token cannot be of two documents. A dropped space is taken back later where only counts matter. */
+    int may_cross = t->must_check && (n_tokens > 1 || t->s->eod >= 0);
+    int may_drop = (t->must_check || t->runs) && skip == 0 && t->q[0] == ' ';
+    if (!may_cross && !may_drop) {
         put_run(t, in, back, skip);
         return;
     }
