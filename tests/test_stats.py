@@ -17,7 +17,7 @@ from pyunitok.errors import OutputError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import counting, stats_page
 from pyunitok.tokens.counting import count_ids
-from pyunitok.tokens.stats import EXAMPLES, stats
+from pyunitok.tokens.stats import EXAMPLES, bins, stats
 
 PIECES = [*(bytes([b]) for b in range(256)), b"the", b" the"]
 
@@ -101,8 +101,33 @@ def test_pictures_without_matplotlib(folder, monkeypatch):
         stats_page.draw(stats(pyunitok.open(folder / "ids")))
 
 
+@given(st.integers(0, 10**7))
+def test_bins_never_get_narrower(largest):
+    """Where they did, bars went up and down for no reason in the documents."""
+    edges = bins(largest)
+    widths = np.diff(edges)
+    assert edges[0] == 0 and edges[-1] > largest
+    assert (widths >= 1).all() and (np.diff(widths) >= 0).all()
+
+
+def test_the_page_shows_each_input(tmp_path):
+    array = tokenfiles.write(tmp_path / "ids", [[1, 2, 3], [4]], inputs=[("<a>.txt", 1), ("b.txt", 1)])
+    found = stats(array)
+    assert [(each.path, each.tokens, each.bytes_per_token) for each in found.inputs] == [
+        ("<a>.txt", 3, 1.0), ("b.txt", 1, 1.0)
+    ]  # fmt: skip
+    page = stats_page._page(found, b"")
+    assert "<td>&lt;a&gt;.txt</td>" in page and "<th class=n>bytes/token</th>" in page
+    assert "<title>Token statistics of " in page
+    assert stats_page.lines_of(stats_page.input_table(found), [0, 1]) == [
+        "input    format  documents  bytes  tokens  bytes/token",
+        "<a>.txt  text            1      3       3        1.000",
+        "b.txt    text            1      1       1        1.000",
+    ]
+
+
 def test_damaged_ends(tmp_path):
     tokenfiles.write(tmp_path / "ids", [[1], [2], [3]], eod=0)
     np.array([4, 2, 6], "<u8").tofile(tmp_path / "ids.ends")
-    with pytest.raises(OutputError, match="document 1 ends before it begins"):
+    with pytest.raises(OutputError, match="document 1 spans tokens 4 to 2: a damaged"):
         stats(pyunitok.open(tmp_path / "ids"))

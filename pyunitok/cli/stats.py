@@ -10,6 +10,8 @@ import click
 from pyunitok.cli.arguments import load_model
 from pyunitok.cli.progress import Meter
 
+MAX_INPUTS = 20  # listed on the terminal
+
 
 @click.command()
 @click.argument("tokens", metavar="OUT")
@@ -23,7 +25,7 @@ def stats(
     tokens: str, top: int, json_path: str | None, html_path: str | None, png_path: str | None, model: str | None,
     threads: int | None,
 ) -> None:  # fmt: skip
-    """Say what a token file is made of: bytes a token, document lengths, frequent and never used pieces.
+    """Show statistics of a token file: bytes per token, document lengths, inputs, frequent and unused pieces.
 
     \b
     Example:
@@ -59,9 +61,9 @@ def stats(
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         click.echo(f"{name:<{width}}  {value}")
-    shown = stats_page.top_rows(found)
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)] if shown else []
-    for k, (id_, piece, count, share) in enumerate(shown):
-        head = "most frequent" if k == 0 else ""
-        cells = f"{id_:>{widths[0]}}  {piece:<{widths[1]}}  {count:>{widths[2]}}  {share:>{widths[3]}}"
-        click.echo(f"{head:<{width}}  {cells}")
+    if len(found.inputs) > 1:
+        click.echo("\n" + "\n".join(stats_page.lines_of(stats_page.input_table(found)[: 1 + MAX_INPUTS], left=[0, 1])))
+        if len(found.inputs) > MAX_INPUTS:
+            click.echo(f"and {len(found.inputs) - MAX_INPUTS:,} more inputs; --html and --json list them")
+    if found.top:
+        click.echo("\nmost frequent\n" + "\n".join(stats_page.lines_of(stats_page.top_table(found), left=[1])))

@@ -1,4 +1,4 @@
-"""stats(): what a token file is made of: its documents' lengths, its pieces, the entropy of its ids."""
+"""stats(): what a token file contains: document lengths, frequent pieces, the entropy of its ids, each input."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
+from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.counting import count_ids
+from pyunitok.tokens.manifest import InputRecord
 
 QUANTILES = (0.0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 EXAMPLES = 20  # of pieces never used
@@ -22,7 +23,7 @@ MAX_SAMPLED = 20_000  # documents whose bytes are counted
 
 @dataclass
 class Piece:
-    """One id; piece as text, or None where the model is not there."""
+    """One id; its piece as text, or None without the model."""
 
     id: int
     piece: str | None
@@ -31,18 +32,31 @@ class Piece:
 
 
 @dataclass
-class Stats:
-    """Counts of a token file. The eod counts as a token in `tokens`, and nowhere else.
+class InputStats:
+    """One input, as the manifest has it; bytes are of its documents' text where that was counted."""
 
-    bytes               of the documents' text; of the inputs where an older manifest does not say, nor a lossless model
-    bytes_per_token     the eods counted
-    document_tokens     {quantile: tokens} of documents, the eod left out; mean beside them
-    document_bytes      the same in bytes, of MAX_SAMPLED documents spread over the file; None without such a model
-    entropy_bits        of the distribution of ids, a token
-    used, vocabulary    ids that occur; ids that the model has (None without it)
+    path: str
+    format: str
+    documents: int
+    bytes: int
+    tokens: int
+    bytes_per_token: float | None
+
+
+@dataclass
+class Stats:
+    """Counts of a token file. The eod counts as a token in `tokens` and `inputs`, and nowhere else.
+
+    bytes               of the documents' text: counted where the model is found and lossless, else as the manifest says
+    bytes_per_token     eods included
+    document_tokens     {quantile: tokens} of documents, without the eod; and their mean
+    document_bytes      the same in bytes, of MAX_SAMPLED documents spread over the file; None without a lossless model
+    entropy_bits        of the distribution of ids, per token
+    used, vocabulary    the number of ids that occur, and of ids that the model has (None without it)
     never_used          examples of pieces that never occur, the shortest first
     counts              int64[vocabulary or largest id + 1]: how often each id occurs
-    histogram_tokens    (edges, documents) by length in tokens, edges growing by a constant factor
+    histogram_tokens    (edges, documents): how many documents have edges[k] <= tokens < edges[k + 1]
+    inputs              one for each input
     """
 
     path: str
@@ -62,6 +76,7 @@ class Stats:
     top: list[Piece]
     counts: np.ndarray[Any, np.dtype[np.int64]]
     histogram_tokens: tuple[list[float], list[int]]
+    inputs: list[InputStats]
 
     def to_json(self) -> dict[str, Any]:
         """All but the counts of ids that never occur: {id: count}."""
@@ -117,7 +132,14 @@ def stats(
         ],
         counts=counts,
         histogram_tokens=_histogram(lengths),
+        inputs=[_input(record) for record in manifest.inputs] if manifest else [],
     )
+
+
+def _input(record: InputRecord) -> InputStats:
+    n_bytes = record.bytes if record.text_bytes is None else record.text_bytes
+    ratio = n_bytes / record.tokens if record.tokens else None
+    return InputStats(record.path, record.format, record.documents, n_bytes, record.tokens, ratio)
 
 
 def _model(array: TokenArray) -> Tokenizer | None:
@@ -158,17 +180,12 @@ def _never_used(tokenizer: Tokenizer | None, counts: np.ndarray[Any, Any], eod: 
 
 
 def _lengths(array: TokenArray) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """int64[documents], or of a sample of MAX_SORTED: tokens, the eod left out."""
-    lengths = []
-    eod = int(array.eod_id is not None)
+    """int64[documents], or of a sample of MAX_SORTED: tokens, without the eod."""
+    lengths = [np.empty(0, np.int64)]
     step = -(-max(len(array), 1) // MAX_SORTED)
-    for d in range(0, len(array), LENGTH_CHUNK):
-        ends = array.ends[d : d + LENGTH_CHUNK].astype(np.int64)
-        part = np.diff(ends, prepend=np.int64(array.ends[d - 1] if d else 0)) - eod
-        if len(part) and part.min() < 0:
-            raise OutputError(f"{array.path}: document {d + int(part.argmin())} ends before it begins: a damaged .ends")
-        lengths.append(part[-d % step :: step])
-    return np.concatenate(lengths) if lengths else np.empty(0, np.int64)
+    for d, bounds in array.runs():
+        lengths.append(np.diff(bounds)[-d % step :: step] - (array.eod_id is not None))
+    return np.concatenate(lengths)
 
 
 def _byte_lengths(array: TokenArray, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -186,7 +203,6 @@ def _byte_lengths(array: TokenArray, sizes: np.ndarray[Any, Any]) -> np.ndarray[
     return ret
 
 
-
 def _quantiles(lengths: np.ndarray[Any, Any]) -> dict[str, float]:
     """Lengths by quantile ("0.5" is the median), each one that occurs; and their "mean"."""
     if not len(lengths):
@@ -198,6 +214,18 @@ def _quantiles(lengths: np.ndarray[Any, Any]) -> dict[str, float]:
 def _histogram(lengths: np.ndarray[Any, Any]) -> tuple[list[float], list[int]]:
     if not len(lengths):
         return [], []
-    edges = np.unique(np.append(0, np.geomspace(1, max(int(lengths.max()), 1) + 1, 60).round()))
+    edges = bins(int(lengths.max()))
     counts, _ = np.histogram(lengths, edges)
     return edges.tolist(), counts.tolist()
+
+
+def bins(largest: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Edges 0, 1, 2 … of bins for whole numbers up to `largest`, each about a fifth longer than the one before.
+
+    No bin is narrower than the one before it or holds no whole number: else bars would go up and down for no reason
+    but the rounding of the edges.
+    """
+    edges = [0, 1]
+    while edges[-1] <= largest:
+        edges.append(edges[-1] + max(1, edges[-1] - edges[-2], edges[-1] // 5))
+    return np.array(edges, np.float64)
