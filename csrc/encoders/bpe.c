@@ -189,8 +189,10 @@ INLINE uint64_t least_key(const short_text *t, int n)
     return lesser(lesser(a, b), lesser(c, d));
 }
 
-/* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. */
-INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout, uint64_t *stream)
+/* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. *ret_last, if not NULL, becomes
+ * the pair that merged last. */
+INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout, uint64_t *stream,
+                            uint64_t *ret_last)
 {
     uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1, best;
     set_keys(f, t, n, is_dense);
@@ -203,6 +205,7 @@ INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double
         alive ^= UINT64_C(1) << gone;
         after &= after - 1;
         const bpe_made *made = &f.m->made[best & BPE_NO_MERGE];
+        if (ret_last) *ret_last = bpe_pair_key(t->symbols[at], t->symbols[gone]);
         t->symbols[at] = made->symbol;
         t->keys[gone] = SHORT_NO_KEY;
         if (before) {
@@ -216,10 +219,10 @@ INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double
 }
 
 INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t n_bytes, double dropout,
-                         uint64_t *stream, token *tokens)
+                         uint64_t *stream, token *tokens, uint64_t *ret_last)
 {
     output out = {f.m, f.splits, tokens, 0, 0, f.call};
-    uint64_t alive = merge_short(f, t, n, is_dense, dropout, stream);
+    uint64_t alive = merge_short(f, t, n, is_dense, dropout, stream, ret_last);
     while (alive) {
         int at = lowest_bit(alive);
         alive &= alive - 1;
@@ -464,16 +467,23 @@ INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
     short_text t;
     cut_output cut = {t.symbols, t.starts, 0, 0, 0};
     cut_text(m, text, n_bytes, &cut);
-    return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, dropout, stream, tokens) : 0;
+    return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, dropout, stream, tokens, NULL)
+                 : 0;
 }
 
 int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens,
                       uint64_t *ret_last)
 {
     finder f = {m, NULL, 0, 0};
-    int64_t n = count_symbols(m, text, n_bytes);
     *ret_last = BPE_FREE;
-    return n ? encode_many(f, s, text, n_bytes, n, 0, NULL, tokens, ret_last) : 0;
+    if (n_bytes > SHORT_SYMBOLS / 3) {
+        int64_t n = count_symbols(m, text, n_bytes);
+        if (n > SHORT_SYMBOLS) return encode_many(f, s, text, n_bytes, n, 0, NULL, tokens, ret_last);
+    }
+    short_text t;
+    cut_output cut = {t.symbols, t.starts, 0, 0, 0};
+    cut_text(m, text, n_bytes, &cut);
+    return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, 0, NULL, tokens, ret_last) : 0;
 }
 
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)

@@ -277,7 +277,9 @@ static int add_all_splits(builder *b)
         ranked[n].order = order_of(spec->scores ? spec->scores[k] : 0);
         ranked[n++].piece = (uint32_t)k;
     }
-    if (n) qsort(ranked, (size_t)n, sizeof *ranked, best_first);
+    int is_sorted = 1; /* as trainers write them */
+    for (int64_t k = 1; k < n && is_sorted; k++) is_sorted = best_first(&ranked[k - 1], &ranked[k]) < 0;
+    if (!is_sorted) qsort(ranked, (size_t)n, sizeof *ranked, best_first);
     ok = ok && begin_merges(m, n);
     for (int64_t k = 0; ok && k < n; k++) {
         m->made[k].symbol = b->numbers[ranked[k].piece];
@@ -414,7 +416,7 @@ static int finish_tables(builder *b, int *ret_all)
     drop_unused(m);
     if (ok && !m->is_unused) {
         uint8_t *met = mem_zalloc((size_t)1 << m->pairs.n_bits, 1);
-        ok = met && find_wholes(m, b->spec, met, ret_all);
+        ok = met && note_neighbours(m) && find_wholes(m, b->spec, met, ret_all);
         if (ok && !(m->traits & BPE_WHOLE)) ok = divide_pairs(b, met);
         mem_free(met);
     }

@@ -31,6 +31,7 @@ static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64
     *ret_impossible = 0;
     memcpy(out, piece, (size_t)n_bytes);
     if (!m->compact) return n_bytes;
+    if (!memchr(piece, SPACE_BYTE, (size_t)n_bytes)) return space_symbols_close(out, n_bytes, out);
     for (int64_t i = 0; i < n_bytes; i++) {
         if (out[i] != SPACE_BYTE) continue;
         out[i] = 0;
