@@ -8,8 +8,6 @@
  * symbols, three times at 32. */
 #define SHORT_SYMBOLS 64
 
-#define NO_KEY UINT64_MAX
-
 /* Which merges first: the least. */
 INLINE uint64_t key_of(uint32_t merge, int64_t at)
 {
@@ -155,7 +153,7 @@ INLINE void set_key(finder f, short_text *t, int left, int right)
     t->keys[left] = short_key(f.m, merge, left);
 }
 
-/* The keys of all pairs before any merge, and NO_KEY behind. is_dense: all symbols are below BPE_DENSE. */
+/* The keys of all pairs before any merge, and SHORT_NO_KEY behind. is_dense: all symbols are below BPE_DENSE. */
 INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
 {
     for (int i = 0; i < SHORT_STEP; i++) t->symbols[n + i] = SYMBOL_NONE;
@@ -529,11 +527,6 @@ int64_t bpe_memory_bytes(const bpe *m)
     if (m->wholes) n_bytes += sizeof *m->wholes << m->whole_bits;
     if (m->whole_filter) n_bytes += (size_t)1 << (m->whole_bits + BPE_FILTER_BITS - 3);
     return (int64_t)n_bytes;
-}
-
-int64_t bpe_scratch_memory_bytes(const bpe *m, const bpe_scratch *s)
-{
-    return (int64_t)s->n_work_bytes + (s->splits ? (int64_t)m->n_symbols * (int64_t)sizeof(split) : 0);
 }
 
 void bpe_scratch_free(bpe_scratch *s)

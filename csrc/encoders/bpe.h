@@ -29,7 +29,6 @@ typedef struct bpe_scratch {
 } bpe_scratch;
 
 void bpe_scratch_free(bpe_scratch *s);
-int64_t bpe_scratch_memory_bytes(const bpe *m, const bpe_scratch *s);
 
 /* A SentencePiece model. Pieces are in the form that texts have (space.h). A piece "\0" of type UNUSED is ignored, as in the
  * reference. The spec has passed vocabulary_check. UNITOK_ERROR_VOCABULARY: a piece occurs twice (`item`), or there are too
