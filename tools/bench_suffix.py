@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import importlib.util
+import resource
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 import click
 import numpy as np
-from bench_command import _PEAK, check_space, temporary_option
+from bench_command import check_space, temporary_option
 from bench_timing import (
     Corpora,
     Report,
@@ -52,7 +53,7 @@ Ids = np.ndarray[Any, np.dtype[np.uint16]]
 def tokens_of(corpora: Corpora, n: int) -> Ids:
     """n tokens of all corpora; past their end, of them backwards and then with ids swapped at random, so that what is
     longer is no more repetitive."""
-    ids = pyunitok.Tokenizer.from_file(vocabulary()).encode(corpora.round_robin(1 << 16)).astype(np.uint16)
+    ids = encoded(corpora.round_robin(1 << 16))
     parts, total, rng = [ids[:n]], min(n, len(ids)), np.random.default_rng(1)
     used, swapped = np.unique(ids), np.arange(1 << 16, dtype=np.uint16)
     while total < n:
@@ -62,6 +63,10 @@ def tokens_of(corpora: Corpora, n: int) -> Ids:
         parts.append(part)
         total += len(part)
     return np.concatenate(parts)
+
+
+def encoded(text: bytes) -> Ids:
+    return pyunitok.Tokenizer.from_file(vocabulary()).encode(text).astype(np.uint16)
 
 
 def fibonacci(n: int) -> Ids:
@@ -114,9 +119,7 @@ def peers(library: Path | None) -> dict[str, Callable[[Ids], Any]]:
     if library:
         found["libsais16"] = libsais16(library)
     if importlib.util.find_spec("pydivsufsort"):
-        from pydivsufsort import divsufsort
-
-        found["pydivsufsort"] = divsufsort
+        found["pydivsufsort"] = importlib.import_module("pydivsufsort").divsufsort
     return found
 
 
@@ -156,17 +159,24 @@ def against_text(
 # ----------------------------------------------------------------------------------------------- the command ---
 
 
-def peak_of(argv: list[str]) -> tuple[float, float]:
+# Run in a small process of its own: a child's peak counts what its parent held when it was started.
+_MEASURE = (
+    "import resource, subprocess, sys, time; started = time.perf_counter(); subprocess.run(sys.argv[1:], check=True); "
+    "took = time.perf_counter() - started; used = resource.getrusage(resource.RUSAGE_CHILDREN); "
+    "print(took, used.ru_utime + used.ru_stime, used.ru_maxrss)"
+)
+
+
+def measured(argv: list[str], clock: str) -> tuple[float, float]:
     """(seconds, peak bytes) of a command and what it starts."""
-    started = time.perf_counter()
-    peak = int(run([sys.executable, "-c", _PEAK, *argv]).split()[-1])
-    return time.perf_counter() - started, peak * (1 if sys.platform == "darwin" else 1024)
+    wall, cpu, peak = map(float, run([sys.executable, "-c", _MEASURE, *argv]).split()[-3:])
+    return cpu if clock == "cpu" else wall, peak * (1 if sys.platform == "darwin" else 1024)
 
 
-def index_part(report: Report, corpora: Corpora, n: int, turns: int, folder: Path) -> None:
+def index_part(report: Report, corpora: Corpora, n: int, turns: int, clock: str, folder: Path) -> None:
     """Peak memory, threads, and infini-gram's own indexing, of a token file of about n tokens."""
     text, tokens = corpora.round_robin(1 << 16), folder / "ids.u16"
-    write_zst(folder / "text.txt.zst", text, int(n * len(text) / len(tokens_of(corpora, len(text)))), window_log=23)
+    write_zst(folder / "text.txt.zst", text, int(n * len(text) / len(encoded(text))), window_log=23)
     run([*command(), "tokenize", str(folder / "text.txt.zst"), "-o", str(tokens), "--doc", "\\n"])
     shard_tokens = -(-len(pyunitok.open(tokens).ids) // N_SHARDS) + 50_000
     base = [*command(), "index", str(tokens), "-o", str(folder / "idx"), "--overwrite"]
@@ -178,7 +188,7 @@ def index_part(report: Report, corpora: Corpora, n: int, turns: int, folder: Pat
         if importlib.util.find_spec("infini_gram"):
             cases["infini-gram"] = infini_gram(tokens, folder / f"engine{turn}")
         for name, argv in cases.items():
-            took, peak = peak_of(argv)
+            took, peak = measured(argv, clock)
             seconds.setdefault(name, []).append(took)
             peaks.setdefault(name, []).append(peak)
             if name != "infini-gram" and turn == 0 and verify_index(open_shards(folder / "idx")):
@@ -186,8 +196,9 @@ def index_part(report: Report, corpora: Corpora, n: int, turns: int, folder: Pat
     n_tokens = len(pyunitok.open(tokens).ids)
     largest = max(map(len, open_shards(folder / "idx").shards))
     row(report, f"index, {N_SHARDS} shards, 1 thread", n_tokens, min(seconds["1 thread"]), None, None)
-    times = ratio(seconds["1 thread"], seconds["2 threads"])
-    row(report, "… 2 threads against 1", n_tokens, min(seconds["2 threads"]), times, THREADS_TARGET)
+    if clock == "wall":  # threads save no processor time
+        times = ratio(seconds["1 thread"], seconds["2 threads"])
+        row(report, "… 2 threads against 1", n_tokens, min(seconds["2 threads"]), times, THREADS_TARGET)
     for name, flying in (("1 thread", 1), ("2 threads", 2)):
         allowed = FIXED_BYTES + BYTES_TARGET * largest * flying
         report.notes.append(
@@ -209,7 +220,8 @@ def infini_gram(tokens: Path, folder: Path) -> list[str]:
     folder.mkdir()
     run([*command(), "export", str(tokens), "--to", "infini-gram", "-o", str(folder)])
     places = ["--data_dir", str(folder), "--save_dir", str(folder)]
-    return [sys.executable, "-m", "infini_gram.indexing", *places, "--mem", "8", "--shards", "1", "--cpus", "1"]
+    return [sys.executable, "-m", "infini_gram.indexing", *places, "--mem", "8", "--shards", "1", "--cpus", "1",
+            "--ulimit", str(resource.getrlimit(resource.RLIMIT_NOFILE)[1])]  # fmt: skip
 
 
 @click.command()
@@ -246,5 +258,5 @@ def suffix(
     if "index" in wanted:
         with tempfile.TemporaryDirectory(dir=tmp) as name:
             check_space(Path(name), 30.0 * n_tokens * n)
-            index_part(report, found, n_tokens, n, Path(name))
+            index_part(report, found, n_tokens, n, clock, Path(name))
     report.show(as_json)
