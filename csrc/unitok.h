@@ -484,6 +484,9 @@ int32_t unitok_suffix_step(unitok_suffix *suffix, int64_t budget, unitok_error *
 double unitok_suffix_progress(const unitok_suffix *suffix);
 void unitok_suffix_free(unitok_suffix *suffix);
 
+/* text[i] becomes rank[text[i]] (rank NULL: itself), and counts[0..65535] grow by how often each of these occurs. */
+void unitok_suffix_rank(uint16_t *text, int64_t n, const uint16_t *rank, uint64_t *counts);
+
 /* Common prefixes, in three steps, each of which may be divided into ranges begin..end-1 (0 <= begin <= end <= n):
  *   1. unitok_suffix_phi      phi[sa[r]] = sa[r - 1], and n for r = 0; phi[0..n-1] must hold n before. Returns -1, or the
  *                             first r whose sa[r] is not below n

@@ -627,6 +627,12 @@ class SuffixSorter:
         return float(lib.unitok_suffix_progress(self._handle))
 
 
+def suffix_rank(text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, counts: np.ndarray[Any, Any]) -> None:
+    """uint16[n], uint16[65536], uint64[65536]: see unitok_suffix_rank in csrc/unitok.h."""
+    by = ffi.NULL if rank is None else pointer(rank)
+    lib.unitok_suffix_rank(pointer(text, writable=True), len(text), by, pointer(counts, writable=True))
+
+
 def suffix_phi(sa: np.ndarray[Any, Any], phi: np.ndarray[Any, Any], begin: int, end: int) -> int:
     """See unitok_suffix_phi in csrc/unitok.h."""
     return int(lib.unitok_suffix_phi(pointer(sa), len(sa), sa.itemsize, pointer(phi, writable=True), begin, end))

@@ -19,12 +19,13 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xxhash
 
 import pyunitok
+from pyunitok._ffi import suffix_rank
 from pyunitok.batch import available_cores
 from pyunitok.disk.hashing import ChunkHash
 from pyunitok.disk.outfile import OutFile, OutputLock, partial_name, sync_folder, write_whole
@@ -33,8 +34,9 @@ from pyunitok.index.manifest import INDEX_NAME, RANK_NAME, IndexManifest, ShardR
 from pyunitok.index.plan import Limits, plan_index
 from pyunitok.index.shard import CHUNK, N_RANKS, top_of
 from pyunitok.index.suffix import suffix_array
-from pyunitok.run.cluster import Cluster, connected
-from pyunitok.run.units import Each
+
+if TYPE_CHECKING:
+    from pyunitok.run.units import Each
 
 PLAN_NAME = "plan.json"
 SUFFIXES = (".sa", ".first", ".top", ".left")
@@ -90,12 +92,23 @@ def build_index(
             return _already_there(folder, plan)
         _begin(folder, plan, rank, existing, overwrite)
         n_kept = len(existing.shards) if existing else 0
-        with connected(ray) if ray else contextlib.nullcontext():
-            each = Cluster(1) if ray else None
+        with _cluster(ray) as each:
             _build_shards(folder, plan, n_kept, limits, threads or available_cores(), each, on_progress)
         return _commit(folder, plan, rank)
     finally:
         lock.release()
+
+
+@contextlib.contextmanager
+def _cluster(address: str | None) -> Iterator[Each | None]:
+    """Who builds shards on a Ray cluster; None without an address."""
+    if address is None:
+        yield None
+        return
+    from pyunitok.run.cluster import Cluster, connected
+
+    with connected(address):
+        yield Cluster(1)
 
 
 # --------------------------------------------------------------------------------------------------- begin and end
@@ -287,7 +300,7 @@ def read_ranks(path: Path, begin: int, n: int, rank: Array | None) -> tuple[Arra
 
     Read, not mapped: mapped pages would count as memory of this process.
     """
-    ranks, counts, digest = np.empty(n, np.uint16), np.zeros(N_RANKS, np.int64), ChunkHash()
+    ranks, counts, digest = np.empty(n, np.uint16), np.zeros(N_RANKS, np.uint64), ChunkHash()
     with path.open("rb", buffering=0) as file:
         file.seek(2 * begin)
         for at in range(0, n, CHUNK):
@@ -299,10 +312,8 @@ def read_ranks(path: Path, begin: int, n: int, rank: Array | None) -> tuple[Arra
                     raise OutputError(f"{path} ends before token {begin + n}: it has changed since it was opened")
                 digest.update(view[:n_bytes])
                 view = view[n_bytes:]
-            if rank is not None:
-                part[:] = rank[part]
-            counts += np.bincount(part, minlength=N_RANKS)
-    first = np.concatenate(([0], np.cumsum(counts))).astype("<u8")
+            suffix_rank(part, rank, counts)
+    first = np.concatenate((np.zeros(1, np.uint64), np.cumsum(counts))).astype("<u8")
     return ranks, first, digest.state().all_digests()
 
 

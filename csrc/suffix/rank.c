@@ -1,0 +1,14 @@
+/* rank.c - tokens as their ranks, and how many of each there are */
+
+#include "ground/common.h"
+
+void unitok_suffix_rank(uint16_t *text, int64_t n, const uint16_t *rank, uint64_t *counts)
+{
+    if (rank)
+        for (int64_t i = 0; i < n; i++) {
+            text[i] = rank[text[i]];
+            counts[text[i]]++;
+        }
+    else
+        for (int64_t i = 0; i < n; i++) counts[text[i]]++;
+}
