@@ -56,6 +56,8 @@ class Decoding:
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
     ) -> tuple[_ffi.Bytes, Offsets]:
         """The bytes of many documents, as _ffi.Model.decode_batch. A document must be whole where decodes_whole."""
+        if ids.dtype != self.model.dtype:  # a file of uint32 ids of a model with few
+            ids = as_ids(ids, self.model.dtype)
         if self.preparation is None and self.about.denormalization is None:
             return self.model.decode_batch(ids, offsets, drop_last=drop_last, separator=separator)
         data, bounds = self.model.decode_batch(ids, offsets, drop_last=drop_last)  # names an id without a meaning

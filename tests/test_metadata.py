@@ -206,7 +206,7 @@ def test_command(tmp_path, rwkv):
     for options in ([], ["--overwrite"]):  # the second time with the first one's sidecars among the inputs
         done = CliRunner().invoke(cli, command + options)
         assert done.exit_code == 3, done.output
-        assert "1 bad lines were left out" in done.output and "ids.errors.jsonl" in done.output
+        assert "1 bad line left out" in done.output and "ids.errors.jsonl" in done.output
     array = pyunitok.open(out)
     assert array.metadata(0) == {"file": str(tmp_path / "a.jsonl"), "line": 1, "metadata": {"n": 1}}
     done = CliRunner().invoke(cli, [*command[:6], "--overwrite"])
