@@ -138,6 +138,13 @@ def test_reading() -> None:
     assert len(rows) == 10 and {row["threads"] for row in rows} == {1, 2}
 
 
+def test_shares_of_reading() -> None:
+    rows = bench("reading", "--gigabytes", "0.001", "--files", "7", "--shares")["rows"]
+    assert len(rows) == 8 and {row["threads"] for row in rows} == {1, 2}
+    stages = ("turn", "write", "decompress", "finish", "encode", "other")
+    assert all(abs(sum(row[stage] for stage in stages) - 1) < 0.01 for row in rows)
+
+
 def test_stream() -> None:
     for doc in ("line", "file"):
         report = bench("stream", "--gigabytes", "0.15", "--doc", doc, n=False)

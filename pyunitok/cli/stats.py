@@ -9,6 +9,7 @@ import click
 
 from pyunitok.cli.arguments import load_model
 from pyunitok.cli.progress import Meter
+from pyunitok.errors import printable
 
 MAX_INPUTS = 20  # listed on the terminal
 
@@ -60,9 +61,10 @@ def stats(
     lines = stats_page.rows(found)
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
-        click.echo(f"{name:<{width}}  {value}")
+        click.echo(f"{name:<{width}}  {printable(value)}")
     if len(found.inputs) > 1:
-        click.echo("\n" + "\n".join(stats_page.lines_of(stats_page.input_table(found)[: 1 + MAX_INPUTS], left=[0, 1])))
+        rows = stats_page.lines_of(stats_page.input_table(found)[: 1 + MAX_INPUTS], left=[0, 1])
+        click.echo("\n" + "\n".join(map(printable, rows)))
         if len(found.inputs) > MAX_INPUTS:
             click.echo(f"and {len(found.inputs) - MAX_INPUTS:,} more inputs; --html and --json list them")
     if found.top:

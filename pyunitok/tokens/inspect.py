@@ -9,7 +9,7 @@ from pathlib import Path
 import pyunitok
 from pyunitok import _ffi
 from pyunitok.disk.remote import is_url
-from pyunitok.errors import MissingFileError, ModelFormatError, VocabularyError
+from pyunitok.errors import MissingFileError, ModelFormatError, VocabularyError, printable
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import FORMAT, sidecars
 
@@ -123,8 +123,3 @@ def token_rows(path: str | os.PathLike[str]) -> Rows:
     if len(manifest.inputs) > len(shown):
         rows.append(("", f"and {len(manifest.inputs) - len(shown):,} more inputs"))
     return [(name, printable(value)) for name, value in rows]
-
-
-def printable(text: str) -> str:
-    """Control characters, which a terminal obeys, and lone surrogates as escapes: names of files may hold both."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
