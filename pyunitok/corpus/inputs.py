@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pyunitok.corpus.block import ByteStream
-from pyunitok.corpus.looks import LOOK_BYTES, compression_of, not_text, why_not_text
+from pyunitok.corpus.looks import compression_of, not_text, why_not_text
 from pyunitok.corpus.paths import Found, LeftOut, expand
 from pyunitok.corpus.source import STDIN, Source
 from pyunitok.corpus.stream import Lookahead, RawFile, decompressed
@@ -38,6 +38,8 @@ TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv",
 BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
+START_BYTES = 1 << 12  # looked at of every file, of which there may be many
+MANIFEST_BYTES = 1 << 20
 LINE_BYTES = 1 << 20  # of a file's beginning, to tell its format by the first line
 
 
@@ -178,7 +180,7 @@ class _Chooser:
         if found.is_pipe or not found.far:
             # A pipe's name tells little (/dev/fd/63), and what has been read of it cannot be read again.
             raw = RawFile(path)
-            start = raw.peek(10 if found.is_pipe else LOOK_BYTES)
+            start = raw.peek(10 if found.is_pipe else START_BYTES)
             compression = _compression(start, compression)
             is_parquet = compression == "none" and start[:4] in PARQUET_MAGICS
             if is_parquet and found.is_pipe and input_format in ("auto", "parquet"):
@@ -230,7 +232,7 @@ def _token_files(found: list[Found]) -> dict[str, str]:
 def _is_manifest(out: str) -> bool:
     try:
         with Path(f"{out}.json").open("rb") as file:
-            return b'"pyunitok"' in file.read(LOOK_BYTES)
+            return b'"pyunitok"' in file.read(MANIFEST_BYTES)
     except OSError:
         return False
 
