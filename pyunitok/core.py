@@ -36,7 +36,7 @@ class Core(Decoding):
         self.preparation: Preparation | None = None
         self.is_nfc = about.prepare == nfc.PREPARE
         if about.prepare is not None and not self.is_nfc:
-            from pyunitok.vocab.huggingface import preparation  # takes a while, and few models need it
+            from pyunitok.vocab.huggingface import preparation  # slow to import, and few models need it
 
             try:
                 self.preparation = preparation.Preparation(about, model)

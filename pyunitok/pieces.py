@@ -74,7 +74,7 @@ class Pieces:
         return Packed(*self._core.model.pieces())
 
     def id_to_bytes(self, id_: int) -> bytes:
-        """The bytes that an id stands for; empty for an eod that is no piece. IdError if it has no meaning."""
+        """The bytes that an id stands for; empty for an eod that is not a piece. IdError if it has no meaning."""
         piece = self._core.model.piece(id_) if 0 <= id_ < self.vocab_size else None
         return self.decode_bytes([id_]) if piece is None else piece
 

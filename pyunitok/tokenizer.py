@@ -112,7 +112,7 @@ class Tokenizer(Sampling, Pieces):
                 return operator.index(special)
             piece = as_bytes(special)
             if piece not in items:
-                raise VocabularyError(f"{name}: the {role} {special!r} is none of the pieces")
+                raise VocabularyError(f"{name}: the {role} {special!r} is not one of the pieces")
             return int(ids[items.index(piece)])
 
         eod_id, fallback_id = id_of(eod, "eod"), id_of(fallback, "fallback")
@@ -177,7 +177,7 @@ class Tokenizer(Sampling, Pieces):
         docs     str, bytes, or a Packed of uint8
         threads  at most so many; None: one for every MiB of text, up to the cores available
 
-        Raises UnicodeEncodeError as encode, and TypeError for what is no text; both name the document.
+        Raises UnicodeEncodeError as encode, and TypeError for anything but text; both name the document.
         """
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")

@@ -96,7 +96,7 @@ def test_eod(folder):
         (["tokenize", "-o", "x"], 2, "Missing argument 'IN...'"),
         (["tokenize", "a.txt", "-o", "x", "-m", "toy", "--eod", "65536"], 2, "0..65535"),
         (["tokenize", "a.txt", "-o", "x", "-m", "toy", "--doc", ""], 2, "separator"),
-        (["tokenize", "a.txt", "-o", "x", "-m", "toy", "--block", "big"], 2, "is no size"),
+        (["tokenize", "a.txt", "-o", "x", "-m", "toy", "--block", "big"], 2, "is not a valid size"),
         (["tokenize", "none.txt", "-o", "x", "-m", "toy"], 1, "none.txt"),
         (["tokenize", "a.txt", "-o", "x", "-m", "none"], 1, "none"),
         (["tokenize", "a.txt", "-o", "x", "-m", "a.txt"], 1, "a.txt: not a model"),

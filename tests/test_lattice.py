@@ -1,4 +1,4 @@
-"""The oracle of n-best against the installed sentencepiece, ties and float32 sums included; and against itself."""
+"""The oracle of n-best against the installed sentencepiece, ties and float32 sums included; and ours by brute force."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from conftest import fewer
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import lattice as oracle
+
+from pyunitok import Tokenizer
+from pyunitok.vocab import sentencepiece
 
 spm = pytest.importorskip("sentencepiece")
 pb = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
@@ -68,23 +71,37 @@ def test_nbest_is_the_reference(pieces: dict[str, float], chosen: set[int], text
         assert float(score) == entry.score
 
 
-@given(PIECES, st.text("abc猫", max_size=7))
-def test_nbest_is_all_paths_by_score(pieces: dict[str, float], text: str) -> None:
-    lattice = oracle.edges(pieces, -30.0, text)
+def ours(pieces: dict[str, float]) -> Tokenizer:
+    model = sentencepiece.read(reference(pieces, set()).serialized_model_proto(), "toy")
+    vocabulary = model.vocabulary()
+    return Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("toy"))
+
+
+@given(PIECES, st.text("abc猫", min_size=1, max_size=7), st.sampled_from([0.0, 0.3, 1.0, 2.5]))
+def test_paths_and_probabilities_by_brute_force(pieces: dict[str, float], text: str, alpha: float) -> None:
+    """Ours against all paths there are: n-best lists them by score, samples and entropy are those of p ~ exp(a s)."""
+    assume(all(character in pieces for character in text))
+    lattice = oracle.edges(pieces, -1e9, text)
     all_paths = list(oracle.paths(lattice, len(text)))
-    found = [path for path, _ in oracle.nbest(lattice, len(text), 1000)]
-    assert sorted(map(repr, found)) == sorted(map(repr, all_paths))
-    for better, worse in itertools.pairwise(found):
-        assert oracle.score(worse) <= oracle.score(better) + 1e-4
+    tokenizer, names = ours(pieces), list(pieces)
+    found = tokenizer.nbest(text, 1024, scores=True)
+    cuts = [tuple(names[id_ - 3] for id_ in ids.tolist()) for ids, _ in found]
+    assert sorted(cuts) == sorted(tuple(text[edge.begin : edge.end] for edge in path) for path in all_paths)
+    for (_, better), (_, worse) in itertools.pairwise(found):
+        assert worse <= better + 1e-4
+    probabilities = oracle.probabilities(all_paths, alpha)
+    assert math.isclose(math.fsum(probabilities), 1)
+    assert math.isclose(tokenizer.entropy(text, alpha=alpha), oracle.entropy(all_paths, alpha), abs_tol=1e-3)
+    known = {tuple(text[e.begin : e.end] for e in path): p for path, p in zip(all_paths, probabilities, strict=True)}
+    for ids, score in tokenizer.sample_and_score(text, 5, alpha=alpha, seed=1):
+        assert math.isclose(score, math.log(known[tuple(names[id_ - 3] for id_ in ids.tolist())]), abs_tol=1e-3)
 
 
 @given(PIECES, st.text("abc猫", max_size=7), st.floats(0, 3))
-def test_probabilities(pieces: dict[str, float], text: str, alpha: float) -> None:
+def test_the_oracle_of_the_older_sampler(pieces: dict[str, float], text: str, alpha: float) -> None:
+    """Its probabilities sum to 1, over paths that there are: test_text_sampling.py draws against them."""
     lattice = oracle.edges(pieces, -30.0, text)
-    all_paths = list(oracle.paths(lattice, len(text)))
-    assert math.isclose(math.fsum(oracle.probabilities(all_paths, alpha)), 1)
-    assert -1e-9 <= oracle.entropy(all_paths, alpha) <= math.log(len(all_paths)) + 1e-9
-    if len(lattice) <= 14:
-        drawn = oracle.viterbi_probabilities(lattice, len(text), alpha)
-        assert set(drawn) <= set(all_paths)
-        assert math.isclose(math.fsum(drawn.values()), 1)
+    assume(len(lattice) <= 14)
+    drawn = oracle.viterbi_probabilities(lattice, len(text), alpha)
+    assert set(drawn) <= set(oracle.paths(lattice, len(text)))
+    assert math.isclose(math.fsum(drawn.values()), 1)

@@ -122,7 +122,7 @@ REFUSED = [
     ("piece 0 is the unknown piece already", make([TEXT, (b"<unk2>", 0.0, UNKNOWN)])),
     ("there is no byte_fallback", make([TEXT], usual=False)),
     ("without byte_fallback", make([TEXT, (b"<0x00>", 0.0, BYTE)])),
-    ("no byte piece", make([TEXT, (b"<0x0a>", 0.0, BYTE)], byte_fallback=True)),
+    ("not a byte piece", make([TEXT, (b"<0x0a>", 0.0, BYTE)], byte_fallback=True)),
     ("score is nan", make([(b"a", float("nan"), NORMAL)])),
     ("score is inf", make([(b"<c>", float("inf"), CONTROL), TEXT])),
     ("8000 bytes; at most 7999", make([TEXT, (b"a" * 8000, 0.0, NORMAL)])),

@@ -31,7 +31,7 @@ class Size(IntType):
         factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
         digits = text[:-1] if factor > 1 else text
         if not digits.isdecimal() or int(digits) == 0:
-            self.fail(f"{value!r} is no size; try 1M or 262144", param, ctx)
+            self.fail(f"{value!r} is not a valid size; try 1M or 262144", param, ctx)
         return int(digits) * factor
 
 
@@ -45,7 +45,7 @@ class ShardOf(ShardType):
             return value
         index, slash, count = value.partition("/")
         if not (slash and all(part.isascii() and part.isdecimal() for part in (index, count))):
-            self.fail(f"{value!r} is no shard; try 0/8, 1/8 ... 7/8", param, ctx)
+            self.fail(f"{value!r} is not a valid shard; try 0/8, 1/8 ... 7/8", param, ctx)
         if int(index) >= int(count):
             self.fail(f"{value!r}: the first number goes from 0 to {int(count) - 1}", param, ctx)
         return int(index), int(count)
@@ -66,11 +66,11 @@ class SampleOf(AnyType):
         for part in value.split(","):
             name, _, text = part.partition("=")
             if name not in self.KINDS or name in values:
-                self.fail(f"{part!r} is none of alpha=, seed=, nbest=, method=, or there twice", param, ctx)
+                self.fail(f"{part!r} is not one of alpha=, seed=, nbest=, method=, or is given twice", param, ctx)
             try:
                 values[name] = self.KINDS[name](text)
             except ValueError:
-                self.fail(f"{text!r} is no value for {name}", param, ctx)
+                self.fail(f"{text!r} is not a valid {name}", param, ctx)
         if "alpha" not in values or "seed" not in values:
             self.fail("alpha and seed are needed: alpha=0.1,seed=1", param, ctx)
         return Sample(**values)

@@ -19,7 +19,7 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
 def columns(ids: list[str], pieces: list[str]) -> Iterator[str]:
-    """Lines: ids, the pieces under them, and so on; as wide as the terminal, or in two lines where there is none."""
+    """Pairs of lines: ids, and the pieces under them; as wide as the terminal, or one pair where there is none."""
     on_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else 1 << 62
     coloured = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

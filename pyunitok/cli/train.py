@@ -227,7 +227,7 @@ def rows(trained: Trained) -> list[tuple[str, str]]:
     tokenizer: Tokenizer = trained.tokenizer
     stats, job = trained.job.stats, trained.job
     types = ["", "learned", "unknown", "control", "user-defined", "unused", "byte"]
-    spec = tokenizer.model.spec()
+    spec = tokenizer._core.model.spec()
     counts = {name: int((spec["types"] == i).sum()) for i, name in enumerate(types) if i}
     pieces = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
     ret = [("pieces", f"{tokenizer.vocab_size:,}: {pieces}")]

@@ -97,12 +97,12 @@ class Tokenizer:
         return (id_ for id_ in ids) if iter else ids
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids; those up to 2 and bytes that are no UTF-8 are left out. KeyError for an unknown id."""
+        """The text of ids; those up to 2 and invalid UTF-8 are left out. KeyError for an unknown id."""
         pieces: list[bytes] = [self._id2piece[id_] for id_ in ids if id_ > 2]  # type: ignore[misc]
         return b"".join(pieces).decode(errors="ignore")
 
     def piece_to_id(self, p: bytes | str) -> int:
-        """KeyError where it is no piece. Pieces are bytes; "<pad>", "<bos>" and "<eos>" are str."""
+        """KeyError if it is not a piece. Pieces are bytes; "<pad>", "<bos>" and "<eos>" are str."""
         return self._piece2id[p]
 
     def id_to_piece(self, i: int) -> bytes | str:

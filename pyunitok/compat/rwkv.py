@@ -62,7 +62,7 @@ class TRIE_TOKENIZER:
         return self.encodeBytes(src.encode("utf-8"))
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The text of ids; U+FFFD alone where they are no UTF-8 or no ids, as in rwkv."""
+        """The text of ids; U+FFFD alone if they are not valid UTF-8 or not ids, as in rwkv."""
         try:
             return self.decodeBytes(tokens).decode("utf-8")
         except (UnicodeDecodeError, KeyError):

@@ -82,8 +82,8 @@ def _parse_value(value: object) -> tuple[int, Count]:
         raise ValueError(f"the id is not within 3..{_ffi.WIDE_ID_MAX}")
     if id_ < len(SPECIAL_PIECES):
         raise ValueError(f"id {id_} is that of {SPECIAL_PIECES[id_]}, which has no entry")
-    if not isinstance(count, int | float) or not -COUNT_MAX < count < COUNT_MAX:  # what is no number is not less
-        raise ValueError("the count is no number below 2**64")
+    if not isinstance(count, int | float) or not -COUNT_MAX < count < COUNT_MAX:  # NaN is not less
+        raise ValueError("the count is not a number below 2**64")
     return id_, count
 
 
@@ -137,7 +137,7 @@ def is_bytepiece(vocabulary: Vocabulary) -> bool:
 
 
 def counted(vocabulary: Vocabulary) -> Entries:
-    """The entries that its scores were made of. VocabularyError where they cannot be had back exactly."""
+    """The entries that its scores were made of. VocabularyError where they cannot be recovered exactly."""
     name, total = f"{vocabulary.name} as a BytePiece model", vocabulary.count_total
     if not is_bytepiece(vocabulary):
         raise VocabularyError(f"{name}: only what encodes as BytePiece does can be one, not {vocabulary.kind}")

@@ -227,7 +227,7 @@ def _escaped(piece: bytes, id_: int, name: str) -> bytes:
         return re.sub(" ", _SPACE, piece.decode()).encode()
     except UnicodeDecodeError:
         raise VocabularyError(
-            f"{name}: piece {piece[:64]!r} (id {id_}) is no UTF-8, which SentencePiece's pieces must be"
+            f"{name}: piece {piece[:64]!r} (id {id_}) is not valid UTF-8, which pieces of SentencePiece must be"
         ) from None
 
 

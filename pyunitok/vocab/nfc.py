@@ -1,6 +1,6 @@
 """Unicode's form NFC, which BytePiece puts texts in: mostly a look in C, and Python's unicodedata for the others.
 
-Bytes that are no UTF-8 stay as they are and stand between what is put in form on either side of them.
+Invalid bytes stay as they are; the text before and after each is normalized by itself.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Scratch(_ffi.Scratch):
 
 def split(text: bytes | bytearray | memoryview) -> int:
     """How much of an unfinished text can be put in form and encoded now: up to the last run of newlines that something
-    follows, no byte that continues a character. 0 where there is none: the text is held until there is, or whole.
+    follows that is not a continuation byte. 0 if there is none yet: the caller holds the text until there is.
 
     A newline joins nothing and stays, so NFC of the whole is that of both sides; and BytePiece begins anew there.
     """

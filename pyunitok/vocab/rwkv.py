@@ -3,10 +3,10 @@
 The text file, a token a line, ended by LF or CRLF (the last line's end is optional):
 
     257 '\\t\\t' 2              id, Python literal of a str or bytes, number of bytes
-    10987 b'\\xe0\\xa4' 2       a str stands for its UTF-8 bytes; what is no UTF-8 is bytes
+    10987 b'\\xe0\\xa4' 2       a str stands for its UTF-8 bytes; invalid UTF-8 is bytes
 
 The JSON form is one object, {token: id}. Its keys can only be text, so the bytes 128..255 are not in it: byte
-b has the id b + 1, as in the text file. Longer pieces that are no UTF-8 (358 of the published 65,529) cannot
+b has the id b + 1, as in the text file. Longer pieces that are not valid UTF-8 (358 of the published 65,529) cannot
 be in it either, and are not guessed: a text that meets them gets other ids than from the text file.
 In both, id 0 is `<|endoftext|>`, which is in no file: a token that claims it is refused.
 """
@@ -137,7 +137,7 @@ def _read_numbers(text: _Bytes, places: _Positions, step: int) -> tuple[_Positio
     n_digits = np.zeros_like(places)
     going = np.ones(len(places), np.bool_)
     for i in range(5):
-        digits = text[places + i * step] - np.uint8(ord("0"))  # what is no digit is now above 9: it wraps
+        digits = text[places + i * step] - np.uint8(ord("0"))  # anything but a digit is now above 9: it wraps
         going &= digits <= 9
         longer = values * 10 + digits if step > 0 else values + digits * np.int64(10**i)
         values = np.where(going, longer, values)
@@ -202,7 +202,7 @@ def _unescape(body: str, numeric: str) -> str:
             return chr(int(escape, 8))
         if escape[0] in numeric and len(escape) > 1 and int(escape[1:], 16) <= 0x10FFFF:
             return chr(int(escape[1:], 16))
-        raise ValueError(f"the literal has an escape that is not known here: {_shown(match[0])}")
+        raise ValueError(f"the literal has an escape that is not supported: {_shown(match[0])}")
 
     return _ESCAPE.sub(replace, body)
 
@@ -287,7 +287,7 @@ def _load_pairs(text: str, name: str) -> list[tuple[str, object]]:
 
 def _parse_pair(token: str, value: object) -> tuple[bytes, int]:
     if type(value) is not int:  # bool is an int, too
-        raise ValueError(f"the value of {_shown(token)} is no id; the form read here is {{token: id}}")
+        raise ValueError(f"the value of {_shown(token)} is not an id; the file must have the form {{token: id}}")
     digits = str(value) if abs(value) < 10**18 else "of more than 18 digits"  # str() refuses thousands
     return _encode(token), _check_id(value, digits)
 

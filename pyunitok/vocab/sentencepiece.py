@@ -1,6 +1,6 @@
 """SentencePiece's .model files: the protobuf read, checked by the rules of sentencepiece 0.2.3, and taken apart.
 
-What sentencepiece refuses to load is refused here, by name of file and piece; what it loads is loaded.
+It loads what sentencepiece loads, and refuses what sentencepiece refuses; errors name the file and the piece.
 """
 
 from __future__ import annotations
@@ -108,15 +108,9 @@ def read(data: bytes, name: str) -> SentencePieceModel:
 
 
 def _parse(data: bytes, name: str) -> Any:
-    try:
-        message = sentencepiece_proto.message("ModelProto")
-    except ImportError:
-        raise ModelFormatError(
-            f"{name}: to read a SentencePiece model, run: pip install 'pyunitok[sentencepiece]'"
-        ) from None
     from google.protobuf.message import DecodeError
 
-    proto = message()
+    proto = sentencepiece_proto.message("ModelProto")()
     try:
         proto.ParseFromString(data)
     except DecodeError as error:
@@ -183,7 +177,7 @@ def _check_pieces(pieces: list[bytes], types: _ffi.Bytes, trainer: Any, name: st
             if not trainer.byte_fallback:
                 raise _fail(name, id_, piece, "a byte piece in a model without byte_fallback")
             if piece not in _BYTE_PIECES:
-                raise _fail(name, id_, piece, "it is no byte piece: they are <0x00> to <0xFF>")
+                raise _fail(name, id_, piece, "it is not a byte piece: those are <0x00> to <0xFF>")
             bytes_found.add(piece)
     if unknown_id < 0 and not trainer.byte_fallback:
         raise VocabularyError(f"{name}: no piece is the unknown piece, and there is no byte_fallback")

@@ -54,21 +54,21 @@ class About:
             raise ValueError("no object")
         name, eod_piece = values.get("name"), values.get("eod_piece")
         if not isinstance(name, str) or not isinstance(eod_piece, str | None):
-            raise ValueError("the name or the eod piece is no string")
+            raise ValueError("the name or the eod piece is not a string")
         (name + (eod_piece or "")).encode()  # a lone surrogate could not be saved again
         special, prepare = values.get("special", {}), values.get("prepare")
         if not isinstance(special, dict) or not all(type(id_) is int for id_ in special.values()):
-            raise ValueError("a special id is no number")
+            raise ValueError("a special id is not a number")
         if not isinstance(prepare, dict | None):
-            raise ValueError("prepare is no object")
+            raise ValueError("prepare is not an object")
         count_total = values.get("count_total")
         if count_total is not None and type(count_total) not in (int, float):
-            raise ValueError("the sum of counts is no number")
+            raise ValueError("the sum of counts is not a number")
         rules = values.get("denormalization")
         denormalization = None
         if rules is not None:
             if not isinstance(rules, dict) or type(rules.get("flags")) is not int:
-                raise ValueError("the denormalization is none")
+                raise ValueError("the denormalization is not valid")
             denormalization = (b64decode(rules["charsmap"], validate=True), rules["flags"])
         return cls(name, eod_piece, special, denormalization, prepare, count_total)
 

@@ -14,7 +14,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 def text_of(text: Any) -> bytes:
-    """TypeError for what is no text; RuntimeError where a str holds a lone surrogate."""
+    """TypeError for anything but text; RuntimeError where a str holds a lone surrogate."""
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):
@@ -26,7 +26,7 @@ def text_of(text: Any) -> bytes:
 
 
 def texts_of(texts: Iterable[Any]) -> list[bytes]:
-    """TypeError for what is no text, or a str with a lone surrogate."""
+    """TypeError for anything but text, or a str with a lone surrogate."""
     return [_piece_of(text, "List elements must be str or bytes") for text in texts]
 
 
@@ -77,14 +77,14 @@ def _outside(array: np.ndarray[Any, Any]) -> bool:
 
 
 def check_ids(ids: Offsets, n_pieces: int) -> None:
-    """IndexError where an id is none of the model's."""
+    """IndexError for an id that the model does not have."""
     wrong = np.flatnonzero((ids < 0) | (ids >= n_pieces))
     if len(wrong):
         raise IndexError(f"piece id is out of range: {ids[wrong[0]]} at position {wrong[0]}, of {n_pieces}")
 
 
 def number(value: Any, name: str) -> int:
-    """TypeError where it is no integer."""
+    """TypeError if it is not an integer."""
     try:
         return operator.index(value)
     except TypeError:
@@ -92,7 +92,7 @@ def number(value: Any, name: str) -> int:
 
 
 def float32_of(value: Any, name: str) -> float:
-    """The float32 nearest to it; TypeError where it is no number."""
+    """The float32 nearest to it; TypeError if it is not a number."""
     if isinstance(value, str | bytes) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise TypeError(f"{name} must be float, not {type(value).__name__}")
     return float(np.float32(value))

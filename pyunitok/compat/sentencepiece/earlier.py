@@ -34,7 +34,7 @@ class SentencePieceProcessor(CurrentProcessor):
     # ------------------------------------------------------------------------------------------- vocabularies ---
 
     def set_vocabulary(self, valid_vocab: Iterable[str | bytes]) -> bool:
-        """Encode with these pieces only, single characters, and what is no ordinary piece.
+        """Encode with these pieces only, single characters, and pieces of other types.
 
         Unlike in 0.2.0 byte pieces stay what they are, and an unknown character costs what it would in a model of
         the pieces that are left.

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyunitok import _ffi, utf8
 from pyunitok._ffi import Offsets
-from pyunitok.compat.sentencepiece import decoding
+from pyunitok.compat.sentencepiece import piece_text
 from pyunitok.compat.sentencepiece.alignment import align
 from pyunitok.compat.sentencepiece.text import EncodedText
 from pyunitok.packed import Packed
@@ -22,7 +22,7 @@ from pyunitok.vocab import sentencepiece
 from pyunitok.vocab.vocabulary import BYTE, UNKNOWN, USER_DEFINED
 
 NBEST_MAX = 512
-_NO_PIECE = 0  # the type of an id that is none
+_NO_PIECE = 0  # the type of an id that the model does not have
 
 seeds = random.Random()  # one number from it seeds one sample; SetRandomGeneratorSeed starts it anew
 
@@ -74,7 +74,7 @@ class Engine:
 
     @property
     def pieces(self) -> list[str]:
-        """By id. UnicodeDecodeError where one is no UTF-8."""
+        """By id. UnicodeDecodeError where one is not valid UTF-8."""
         if self._strings is None:
             self._strings = [piece.decode() for piece in self.model.pieces]
         return self._strings
@@ -143,7 +143,7 @@ class Engine:
             return False
         if self.model.kind != "word":
             return normalized[at] & 0xC0 == 0x80
-        return not normalized.startswith(decoding.SPACE, at)  # words begin there, treat_whitespace_as_suffix or not
+        return not normalized.startswith(piece_text.SPACE, at)  # words begin there, treat_whitespace_as_suffix or not
 
     # ---------------------------------------------------------------------------------- n-best and sampling ------
 
@@ -219,7 +219,7 @@ class Engine:
     def decode_ids(self, sequences: Sequence[Offsets]) -> list[bytes]:
         """The texts of ids that are the model's."""
         if not self._is_utf8:
-            return [decoding.decode(self, self.with_pieces(ids)) for ids in sequences]
+            return [piece_text.decode(self, self.with_pieces(ids)) for ids in sequences]
         offsets = np.concatenate(([0], np.cumsum([len(ids) for ids in sequences], dtype=np.int64)))
         data = np.concatenate(sequences) if sequences else np.empty(0, np.int64)
         packed = self.tokenizer.decode_bytes_batch(Packed(data.astype(self.tokenizer.dtype), offsets))
@@ -229,11 +229,11 @@ class Engine:
         """The text of pieces, which need not be the model's."""
         ids = [self.find(piece) for piece in pieces]
         if any(self.is_unknown(id_) for id_ in ids):
-            return decoding.decode(self, list(zip(pieces, ids, strict=True)))
+            return piece_text.decode(self, list(zip(pieces, ids, strict=True)))
         return self.decode_ids([np.array(ids, np.int64)])[0]
 
-    def decode_text(self, pieces: decoding.Pieces) -> EncodedText:
-        return decoding.decode_text(self, pieces)
+    def decode_text(self, pieces: piece_text.Pieces) -> EncodedText:
+        return piece_text.decode_text(self, pieces)
 
     def with_pieces(self, ids: Iterable[Any]) -> list[tuple[bytes, int]]:
         """(piece, id) of ids that are the model's."""
@@ -265,5 +265,5 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _whole(text: bytes) -> bytes:
-    """U+FFFD for every byte that is no UTF-8: what byte pieces spell may be broken."""
+    """U+FFFD for every invalid byte: what byte pieces spell may be broken."""
     return text if text.isascii() or _is_utf8(text) else utf8.replaced(text).encode()

@@ -18,7 +18,7 @@ class ModelError(UnitokError, ValueError, RuntimeError):
 
 
 def read_file(path: Any) -> bytes:
-    """FileError names the file; TypeError where `path` is no path."""
+    """FileError names the file; TypeError if `path` is not a path."""
     try:
         return Path(os.fsdecode(path)).read_bytes()
     except OSError as error:

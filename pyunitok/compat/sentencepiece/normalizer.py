@@ -156,7 +156,7 @@ def data_dir() -> Path | None:
 
 
 def _rules_of(norm_map: Any) -> dict[str, str]:
-    """ValueError for a key that comes twice, and for what is no UTF-8; TypeError for what are no pairs."""
+    """ValueError for a key that comes twice, and for invalid UTF-8; TypeError for anything but pairs."""
     ret: dict[str, str] = {}
     if not arguments.is_sequence(norm_map) or isinstance(norm_map, dict):
         raise TypeError("norm_map must be a list of pairs")

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from pyunitok.compat.sentencepiece import arguments
-from pyunitok.compat.sentencepiece.decode import Binding, decode_any
+from pyunitok.compat.sentencepiece.decode_arguments import Binding, decode_any
 from pyunitok.compat.sentencepiece.engine import Engine, Sampling
 from pyunitok.compat.sentencepiece.errors import FileError, ModelError, read_file
 from pyunitok.compat.sentencepiece.results import (
@@ -269,10 +269,10 @@ class CurrentProcessor(Vocabulary):
     ) -> Any:  # fmt: skip
         """The text of ids or of pieces: one of either, a sequence, or a sequence of sequences; or of an array.
 
-        return_type   str, the default: U+FFFD for bytes that are no UTF-8; bytes; or as in encode
+        return_type   str, the default: U+FFFD for invalid UTF-8; bytes; or as in encode
         return_bytes  whether a mapping has bytes and their offsets
 
-        IndexError for an id that is none of the model's. Pieces that are bytes give bytes.
+        IndexError for an id that the model does not have. Pieces that are bytes give bytes.
         """
         kind = self._resolve(return_type, out_type, str)
         if return_bytes is not None and kind != "offset_mapping":

@@ -35,7 +35,7 @@ class Rewriting:
     emit_unk_piece: bool = False
 
     def ids(self, ids: list[int]) -> list[int]:
-        """ValueError where a symbol to be added is none of the model's."""
+        """ValueError where the model does not have a symbol that is to be added."""
         model = self.engine.model
         for option in self.options:
             if option == "reverse":

@@ -32,7 +32,7 @@ class Vocabulary:
     piece_size = vocab_size = __len__ = get_piece_size
 
     def piece_to_id(self, piece: Any) -> Any:
-        """The id of a piece, or of each of a sequence; of what is no piece that of the unknown one."""
+        """The id of a piece, or of each of a sequence; the unknown id for what is not a piece."""
         if isinstance(piece, str | bytes | bytearray):
             (data,) = arguments.pieces_of([piece], "Sequence elements must be str or bytes")
             return self._engine.find(data) if self._engine else 0

@@ -5,7 +5,7 @@
             text itself      charsmap       normalized      splits
             (added)          patterns       text (added)
 
-preparation.py puts it together; direct.py says for which texts the C side alone does all of it. Everything is made
-from the parts of a tokenizer.json, as JSON (`About.prepare`), by readers that refuse by name what they do not do
+preparation.py puts it together; shortcut.py says for which texts the C side alone does all of it. Everything is made
+from the parts of a tokenizer.json, as JSON (`About.prepare`), by readers that refuse what they do not support
 (fields.py).
 """

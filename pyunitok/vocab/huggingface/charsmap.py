@@ -77,7 +77,7 @@ class Charsmap:
         self.all_keys = _keys(np.frombuffer(blob, "<u4", n_bytes // 4, 4), blob[4 + n_bytes :])
         self.keys = {key: value for key, value in self.all_keys.items() if len(key) <= KEY_BYTES_MAX}
         self.characters = {key.decode(): value for key, value in self.keys.items() if _is_character(key)}
-        self.has_parts = any(not _is_text(key) for key in self.keys)  # keys that are no whole characters: only made up
+        self.has_parts = any(not _is_text(key) for key in self.keys)  # parts of characters; in no real model
         low = members_of(c for c in self.characters if c < "\U00010000")
         high = any(c > "\uffff" for c in self.characters)
         body = low + ("\U00010000-\U0010ffff" if high else "")

@@ -20,7 +20,7 @@ _BYTE = re.compile(r"<0x(?:([0-9a-fA-F]{2})|\+([0-9a-fA-F]))>")  # Rust reads nu
 
 
 def read(fields: Fields | None) -> list[Decoder]:
-    """In their order; VocabularyError names one that is not known here."""
+    """In their order; VocabularyError names one that is not supported."""
     return [_read_one(part) for part in flatten(fields, "decoders")]
 
 
@@ -37,7 +37,7 @@ def _read_one(fields: Fields) -> Decoder:
         return _strip(fields)
     if kind == "Metaspace":
         return _metaspace(pretokenizers.read_metaspace(fields))
-    return fields.refuse(f"the decoder {kind[:40]!r} is not done here", "type")
+    return fields.refuse(f"the decoder {kind[:40]!r} is not supported", "type")
 
 
 def _bytes(tokens: list[str]) -> list[str]:
@@ -99,7 +99,7 @@ def read_template(fields: Fields | None) -> Template:
         elif kind in ("BertProcessing", "RobertaProcessing"):
             one = Template((_pair_id(part, "cls"),), (_pair_id(part, "sep"),))
         else:
-            part.refuse(f"the post-processor {kind[:40]!r} is not done here", "type")
+            part.refuse(f"the post-processor {kind[:40]!r} is not supported", "type")
         template = Template(one.before + template.before, template.after + one.after)
     return template
 

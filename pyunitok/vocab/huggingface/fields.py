@@ -70,7 +70,7 @@ class Fields:
     def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
         value = self.string(key, default)
         if value not in choices:
-            self.refuse(f"{value[:40]!r} is not done here: only {', '.join(choices)}", key)
+            self.refuse(f"{value[:40]!r} is not supported: only {', '.join(choices)}", key)
         return value
 
     def list(self, key: str) -> list[Any]:

@@ -1,7 +1,8 @@
 """Hugging Face's tokenizer.json: models of the kinds Unigram and BPE, with the ids of tokenizers 0.23.3.
 
 What stands around the model (normalizer, pre-tokenizer, added tokens, decoder, post-processor) stays as it is in the
-file, checked by its readers in this folder, and lies in About.prepare. What is not done here is refused by name.
+file, checked by its readers in this folder, and lies in About.prepare. What is not supported is refused; the error
+names the field.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from pyunitok import _ffi
 from pyunitok.errors import ModelFormatError, ModelWarning, VocabularyError
-from pyunitok.vocab.huggingface import added, decoders, direct, normalizers, pretokenizers, unigram
+from pyunitok.vocab.huggingface import added, decoders, normalizers, pretokenizers, shortcut, unigram
 from pyunitok.vocab.huggingface.fields import Fields, optional
 from pyunitok.vocab.huggingface.preparation import FORMAT
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, Vocabulary
@@ -69,7 +70,7 @@ def read(data: bytes, name: str) -> Vocabulary:
     fields = document.child("model")
     kind = fields.string("type", "BPE" if fields.has("merges") else "Unigram")
     if kind not in ("BPE", "Unigram"):
-        fields.refuse(f"the model {kind[:40]!r} is not done here: only Unigram and BPE", "type")
+        fields.refuse(f"the model {kind[:40]!r} is not supported: only Unigram and BPE are", "type")
     model = _read_unigram(fields) if kind == "Unigram" else _read_bpe(fields)
     try:
         return _assemble(document, model, name)
@@ -90,9 +91,9 @@ def _assemble(document: Fields, model: _Model, name: str) -> Vocabulary:
     tokens = added.read(document, table, len(model.pieces), normalized)
     for finder in (False, True):
         added.Finder(tokens, finder, document)
-    plan = direct.plan(document)
+    plan = shortcut.plan(document)
     if model.kind == "bpe" and any(" " in piece for piece in model.pieces):
-        plan = direct.Plan()  # in compact texts a space stands for U+2581
+        plan = shortcut.Plan()  # in compact texts a space stands for U+2581
     if table.get(_SPACE) is None or table[_SPACE] == model.unknown:
         plan.drop_restart()  # unknown characters on both sides of it must not be joined
     known = {token.content: token.id for token in tokens}
@@ -183,13 +184,13 @@ def _read_unigram(fields: Fields) -> _Model:
         pieces.append(piece)
         scores.append(score)
     if not fields.has("unk_id"):
-        fields.refuse("null is not done here: what covers no piece must become something", "unk_id")
+        fields.refuse("null is not supported: unknown characters need an id", "unk_id")
     unknown = fields.integer("unk_id")
     if unknown >= len(pieces):
         fields.refuse(f"{unknown} has no piece: there are {len(pieces)}", "unk_id")
     for key in ("alpha", "nbest_size"):
         if fields.has(key):
-            fields.refuse("it is not done here", key)
+            fields.refuse("it is not supported", key)
     byte_fallback = fields.boolean("byte_fallback", False)
     found = {f"<0x{byte:02X}>" for byte in range(256)} & set(pieces)
     names = ["float64", "merge_unknown"] + (["byte_fallback"] if byte_fallback and len(found) == 256 else [])
@@ -223,15 +224,15 @@ def _text(value: Any, fields: Fields, key: str) -> str:
 def _read_bpe(fields: Fields) -> _Model:
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if fields.has(key) and fields.string(key):
-            fields.refuse("it is not done here", key)
+            fields.refuse("it is not supported", key)
     if fields.has("dropout") and fields.values["dropout"] != 0:
-        fields.refuse("it is not done here; set it to null in the file to go without", "dropout")
+        fields.refuse("it is not supported; set it to null in the file to do without", "dropout")
     vocab = fields.child("vocab")
     ids = []
     for k, piece in enumerate(vocab.values):
         _text(piece, fields, f"vocab[{k}]")
         if not piece:
-            fields.refuse("an empty piece is not done here", f"vocab[{k}]")
+            fields.refuse("an empty piece is not supported", f"vocab[{k}]")
         ids.append(vocab.integer(piece))
     if len(set(ids)) < len(ids):
         fields.refuse("two pieces have the same id", "vocab")

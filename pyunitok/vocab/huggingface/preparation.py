@@ -13,7 +13,7 @@ from pyunitok import _ffi, utf8
 from pyunitok._ffi import Bytes, Ids, Offsets
 from pyunitok.errors import UnitokError, VocabularyError
 from pyunitok.vocab import limits
-from pyunitok.vocab.huggingface import added, decoders, direct, normalizers, pretokenizers
+from pyunitok.vocab.huggingface import added, decoders, normalizers, pretokenizers, shortcut
 from pyunitok.vocab.huggingface.fields import Fields, optional
 from pyunitok.vocab.huggingface.unigram import Unigram
 from pyunitok.vocab.vocabulary import About
@@ -49,14 +49,14 @@ class Preparation:
         self._special = {token.content for token in tokens if token.special}
         self._model = model
         self._is_compact = bool(model.info.is_compact)
-        plan = direct.plan(document)
+        plan = shortcut.plan(document)
         restart = bool(model.info.flags & _ffi.MODEL_FLAGS["restart_at_space"])
         self._is_joined = restart and self._is_compact and not model.info.is_whole
         if (plan.flags & _ffi.MODEL_FLAGS["restart_at_space"]) and not self._is_joined:
             plan.drop_restart()
         self._splits_words = plan.removes_spaces and self._is_joined
         self._set_reference(document, about)
-        self.guard = direct.Guard(plan, tokens, None if self._unknown is None else self._unknown.decode())
+        self.guard = shortcut.Guard(plan, tokens, None if self._unknown is None else self._unknown.decode())
         self.guard.is_possible &= not self._is_reference and (not plan.flags or self._is_compact)
         self._known: KnownCharacters | None = None
         if document.has("missing_unknown"):
@@ -189,7 +189,7 @@ class Preparation:
     # ------------------------------------------------------------------------------------------------ decoding ---
 
     def decode(self, ids: list[int], skip_special: bool) -> str:
-        """The text, with bytes that are no characters as decoders.BROKEN; the ids must have pieces."""
+        """The text; bytes that are not part of a character become decoders.BROKEN. The ids must have pieces."""
         tokens = []
         for id_ in ids:
             token = self._shown.get(id_)

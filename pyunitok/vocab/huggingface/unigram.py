@@ -3,7 +3,7 @@
 The C model never finds its unknown piece in a text. To tokenizers it is a piece like any other where it stands in a
 text ("<unk>"); it is then joined with the unknown characters beside it, and what is joined may happen to be a piece:
 
-    text             x <unk>é y        é is no piece
+    text             x <unk>é y        é is not a piece
     best path        x | <unk> | é | y
     joined           x | <unk>é | y    unknown, or the bytes of <unk>é, or the piece <unk>é if there is one
 
@@ -24,7 +24,7 @@ from pyunitok.vocab.vocabulary import BYTE, NORMAL, UNKNOWN
 # Up to these no joined unknown characters can be a piece: k of them score k (least - 10), a piece at least `least`, and
 # of paths with the same characters the piece's has the better score while (k - 1) least < 10 k.
 SCORE_MAX = 10.0
-_NOWHERE = b"\xff"  # what the unknown piece is called in the second model: no UTF-8 contains it
+_NOWHERE = b"\xff"  # the name of the unknown piece in the second model; no UTF-8 contains it
 
 
 def is_simple(pieces: Sequence[str], scores: Sequence[float], unknown: int, byte_fallback: bool) -> bool:

@@ -5,8 +5,8 @@
     Precompiled, or none   Metaspace                           charsmap; a dummy prefix; every ▁ begins a piece, or none
     the same               WhitespaceSplit, Metaspace          and spaces are removed (T5)
 
-Other normalizers that leave ASCII alone may stand before (XLNet): then only texts of ASCII go there. A text of which
-that is not sure (Guard) takes the way through Python, which can do all.
+Other normalizers that leave ASCII alone may stand before (XLNet): then only ASCII texts take this shortcut. A text for
+which Guard is not sure goes through Python, which does everything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pieces to text, in Python: for pieces that are none of the model's, and for the places of pieces in the text.
+"""Pieces to text, in Python: for pieces that the model does not have, and for the places of pieces in the text.
 
 sentencepiece has two decoders, one for text alone and one that keeps places. They strip the first space of a text by
 rules that differ, so there are two here. Ids go through C wherever text alone is asked for (engine.py).
