@@ -70,7 +70,8 @@ def _build(
     options |= {"add": add, "overwrite": overwrite, "model": load_model(model) if model else None, "ray": ray}
     with IndexMeter() as meter:
         manifest = build_index(tokens, folder, on_progress=meter.show, **options)
-    counts = f"{len(manifest.shards)} shards, {manifest.documents:,} documents, {manifest.tokens:,} tokens"
+    n_shards = len(manifest.shards)
+    counts = f"{n_shards} {'shard' if n_shards == 1 else 'shards'}, {manifest.documents:,} documents, {manifest.tokens:,} tokens"
     click.echo(f"{folder}: {counts}, {meter.summary()}", err=True)
 
 

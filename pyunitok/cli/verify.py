@@ -84,7 +84,7 @@ def _verify_index(folder: str, model: str | None) -> None:
         faults = verify_index(opened, on_bytes=checking.on_bytes)
     for fault in faults:
         click.echo(f"error: {fault}", err=True)
-    counts = f"{len(opened.shards)} shards, {total:,} bytes, {opened.manifest.tokens:,} tokens in order"
+    counts = f"shards: {len(opened.shards)}, {total:,} bytes, {opened.manifest.tokens:,} tokens in order"
     click.echo(f"{folder}: not whole" if faults else f"{folder}: whole; {counts}", err=True)
     if faults:
         raise SystemExit(1)
