@@ -19,6 +19,7 @@ from pyunitok.cli.index import index
 from pyunitok.cli.inspect import inspect
 from pyunitok.cli.merge import merge
 from pyunitok.cli.search import search
+from pyunitok.cli.serve import serve
 from pyunitok.cli.stats import stats
 from pyunitok.cli.tokenize import tokenize
 from pyunitok.cli.train import train
@@ -40,8 +41,8 @@ def cli() -> None:
 
 
 for _command in (
-    tokenize, merge, detokenize, verify, stats, export, index, search, duplicates, train, encode, decode, inspect,
-    convert,
+    tokenize, merge, detokenize, verify, stats, export, index, search, serve, duplicates, train, encode, decode,
+    inspect, convert,
 ):  # fmt: skip
     cli.add_command(_command)
 

@@ -1,0 +1,53 @@
+"""The command serve."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0: any free port.")
+@click.option(
+    "--allow-host", multiple=True, metavar="NAME",
+    help="Another name under which browsers reach this server; requests under other names are refused.",
+)
+@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the token files name.")
+def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model: str | None) -> None:
+    """Search an index in the browser.
+
+    Needs `pip install 'pyunitok[serve]'`. The page is for people you trust: it has no login, and everyone who reaches it
+    can read the whole corpus.
+
+    \b
+    Example:
+      pyunitok serve idx
+      pyunitok serve idx --host 0.0.0.0 --allow-host search.example.org
+    """
+    import socket
+
+    from pyunitok import open_index
+    from pyunitok.cli.arguments import load_model
+
+    try:
+        import uvicorn
+
+        from pyunitok.index.page.app import make_app
+    except ImportError as error:
+        raise click.ClickException(f"{error.name} is not installed: pip install 'pyunitok[serve]'") from error
+    index = open_index(folder, model=load_model(model) if model else None)
+    index.tables  # noqa: B018 - made now, and not by the first search
+    names = {"localhost", "127.0.0.1", "::1", "[::1]", host, *allow_host}
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+        except OSError as error:
+            raise click.ClickException(f"{host}:{port}: {error.strerror}; choose another --port or --host") from error
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(f"{index.n_tokens:,} tokens in {index.n_documents:,} documents: http://{shown}:{listening.getsockname()[1]}/")
+        click.echo("Press Ctrl-C to stop.", err=True)
+        config = uvicorn.Config(make_app(index, names), log_level="warning", access_log=False, server_header=False)
+        uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,212 @@
+"""Answers of the search page: an open index and the parameters of a request → a JSON object, or rows of CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyunitok.errors import LimitError
+from pyunitok.index.concordance import MAX_SORTED, SORTS, as_record, concordance
+from pyunitok.index.opened import Index
+
+MAX_QUERY_BYTES = 10_000
+MAX_QUERIES = 10  # compared at once
+MAX_LIMIT = 1_000
+MAX_CONTEXT = 500  # characters on either side of a hit
+WINDOW_BYTES = 20_000  # of a document, shown at once
+TOKENS_A_STEP = 1 << 20
+
+Parameters = Mapping[str, Sequence[str]]
+Answer = dict[str, Any]
+
+
+class BadRequest(Exception):
+    """A parameter that cannot be answered; the text says which and why."""
+
+
+def text_of(parameters: Parameters, name: str = "q") -> bytes:
+    values = parameters.get(name, [])
+    if len(values) != 1:
+        raise BadRequest(f"{name} is needed once")
+    data = values[0].encode("utf-8", "surrogatepass")
+    if len(data) > MAX_QUERY_BYTES:
+        raise BadRequest(f"{name} has {len(data):,} bytes; at most {MAX_QUERY_BYTES:,} are searched for")
+    return data
+
+
+def number(parameters: Parameters, name: str, default: int, most: int, least: int = 0) -> int:
+    values = parameters.get(name, [])
+    if not values:
+        return default
+    word = values[-1]
+    if len(word) > 18 or not (word.isascii() and word.isdecimal()) or not least <= int(word) <= most:
+        raise BadRequest(f"{name} is a number from {least} to {most}, not {word[:40]!r}")
+    return int(word)
+
+
+def shown(text: bytes) -> str:
+    """Text for a reader: bytes that are not UTF-8 as \\xNN."""
+    return text.decode("utf-8", "backslashreplace")
+
+
+def info(index: Index, _: Parameters) -> Answer:
+    """What is searched."""
+    sources = [record for array in index.arrays if array.manifest for record in array.manifest.inputs]
+    return {
+        "folder": index.folder.name, "tokens": index.n_tokens, "documents": index.n_documents,
+        "shards": len(index.shards), "model": index.tokenizer.name, "normalizes": index.normalizes,
+        "sources": len(sources),
+    }  # fmt: skip
+
+
+def count(index: Index, parameters: Parameters) -> Answer:
+    """How often each of the queries occurs."""
+    queries = parameters.get("q", [])
+    if not 0 < len(queries) <= MAX_QUERIES:
+        raise BadRequest(f"q is needed, at most {MAX_QUERIES} times")
+    rows = []
+    for query in queries:
+        found = index.count(text_of({"q": [query]}))
+        rows.append({"query": query, "count": int(found), "approx": found.approx})
+    return {"counts": rows}
+
+
+def hits(index: Index, parameters: Parameters) -> Answer:
+    """A page of the concordance."""
+    sort = (parameters.get("sort") or ["rank"])[-1]
+    if sort not in SORTS:
+        raise BadRequest(f"sort is one of {', '.join(SORTS)}")
+    limit = number(parameters, "limit", 50, MAX_LIMIT)
+    most = MAX_SORTED if sort in ("R1", "L1", "text") else 1 << 40
+    offset = number(parameters, "offset", 0, most)
+    before, after = (number(parameters, name, 60, MAX_CONTEXT) for name in ("before", "after"))
+    lines, total, approx = concordance(
+        index, text_of(parameters), limit=limit, offset=offset, sort=sort, seed=number(parameters, "seed", 0, 1 << 32),
+        before=before, after=after,
+    )  # fmt: skip
+    reachable = min(total, MAX_SORTED) if sort in ("R1", "L1") else total
+    return {"count": total, "approx": approx, "reachable": reachable, "hits": [as_record(index, line) for line in lines]}
+
+
+def _beside(name: str) -> Callable[[Index, Parameters], Answer]:
+    def answer(index: Index, parameters: Parameters) -> Answer:
+        found = getattr(index, name)(text_of(parameters))
+        first = found.first(number(parameters, "limit", 30, MAX_LIMIT))
+        rows = [
+            {"text": shown(text), "is_text": _is_utf8(text), "count": n, "share": n / max(1, found.total)}
+            for text, n in zip(first.texts, first.counts.tolist(), strict=True)
+        ]
+        return {"count": found.total, "approx": found.approx, "distinct": len(found), "rows": rows}
+
+    return answer
+
+
+def _is_utf8(text: bytes) -> bool:
+    """Whether it can be put into the search box: whole characters, and not the end of a document."""
+    try:
+        return bool(text.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def sources(index: Index, parameters: Parameters) -> Answer:
+    """How often the query occurs in each input."""
+    found = index.by_source(text_of(parameters))
+    found.sort(key=lambda source: -source.hits)
+    rows = [{"source": source.path, "count": source.hits, "documents": source.documents} for source in found]
+    total = sum(source.hits for source in found)
+    return {"count": total, "approx": any(source.approx for source in found),
+            "rows": rows[: number(parameters, "limit", 200, MAX_LIMIT)]}  # fmt: skip
+
+
+def document(index: Index, parameters: Parameters) -> Answer:
+    """A window of a document, around the bytes begin to end, as tokens: {text, id}; a token in which the hit begins or
+    ends is divided there."""
+    if "n" not in parameters:
+        raise BadRequest("n, the document's number, is needed")
+    n = number(parameters, "n", 0, max(0, index.n_documents - 1))
+    begin = number(parameters, "begin", 0, 1 << 50)
+    end = number(parameters, "end", begin, 1 << 50, begin)
+    at = number(parameters, "at", max(0, begin - WINDOW_BYTES // 4), 1 << 50)
+    array, inside = index.locate(n)
+    ids = np.asarray(array[inside])
+    first, start, size = _seek(index, ids, at)
+    parts: list[dict[str, Any]] = []
+    place, k = start, first
+    while k < len(ids) and place - at < WINDOW_BYTES:
+        id_ = int(ids[k])
+        text = index.tables.text_of(id_) or (index.tokenizer.decode_bytes([id_]) if index.tables.sizes[id_] else b"")
+        if k == 0 and index.tables.drops_space[id_]:
+            text = text[1:]
+        parts.append({"id": id_, "begin": place, "bytes": text})
+        place += len(text)
+        k += 1
+    return {
+        "document": n, "size": size, "from": start, "to": place, "begin": begin, "end": end, "source": index.source(n),
+        "metadata": index.metadata(n), "parts": _readable(parts, begin, end),
+    }  # fmt: skip
+
+
+def _seek(index: Index, ids: Any, at: int) -> tuple[int, int, int]:
+    """(token, byte where it begins, bytes of the document): the first token at or after byte `at`, or the last one."""
+    sizes, dropped = index.tables.sizes, int(index.tables.drops_space[ids[0]]) if len(ids) else 0
+    token, place, total = 0, 0, -dropped
+    found = at <= 0
+    for k in range(0, len(ids), TOKENS_A_STEP):
+        ends = total + np.cumsum(sizes[ids[k : k + TOKENS_A_STEP]], dtype=np.int64)
+        if not found and len(ends) and int(ends[-1]) >= at:
+            j = int(np.searchsorted(ends, at))
+            token, place, found = k + j, int(ends[j] - sizes[ids[k + j]]), True
+        total = int(ends[-1])
+    if not found and len(ids):
+        token, place = len(ids) - 1, total - int(sizes[ids[-1]])
+    return token, max(0, place), max(0, total)
+
+
+def _readable(parts: list[dict[str, Any]], begin: int, end: int) -> list[dict[str, Any]]:
+    """Tokens as text, divided at the hit. A character that lies over several tokens goes to the first of them."""
+    ret: list[dict[str, Any]] = []
+    owed = b""  # the first bytes of a character that is not complete
+    for part in parts:
+        cuts = sorted({0, len(part["bytes"]), *(x - part["begin"] for x in (begin, end) if 0 < x - part["begin"] < len(part["bytes"]))})
+        for low, high in zip(cuts, cuts[1:], strict=False):
+            data, place = part["bytes"][low:high], part["begin"] + low
+            is_hit = begin <= place < end
+            text, owed = _complete(owed, data, is_last=part is parts[-1] or is_hit != (begin <= place + len(data) < end))
+            ret.append({"id": part["id"], "text": text, "hit": is_hit, "begins": low == 0})
+    return ret
+
+
+def _complete(owed: bytes, data: bytes, is_last: bool) -> tuple[str, bytes]:
+    """(text of owed + data but for an incomplete character at its end, that character's bytes)."""
+    data = owed + data
+    for n in range(1, 4):
+        if not is_last and len(data) >= n and data[-n] >= 0xC0:
+            needed = 2 if data[-n] < 0xE0 else 3 if data[-n] < 0xF0 else 4
+            if n < needed:
+                return shown(data[:-n]), data[-n:]
+    return shown(data), b""
+
+
+ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
+    "info": info, "count": count, "hits": hits, "next": _beside("next"), "previous": _beside("previous"),
+    "sources": sources, "document": document,
+}  # fmt: skip
+
+
+def rows_of(answer: Answer) -> list[dict[str, Any]]:
+    """The rows of an answer, for CSV: its list of records, or the record itself."""
+    for value in answer.values():
+        if isinstance(value, list):
+            return [dict(row) for row in value]
+    return [answer]
+
+
+def ask(index: Index, name: str, parameters: Parameters) -> Answer:
+    """BadRequest where a parameter is wrong."""
+    try:
+        return ANSWERS[name](index, parameters)
+    except LimitError as error:
+        raise BadRequest(str(error)) from None

@@ -1,0 +1,112 @@
+"""The HTTP side of the search page: a Starlette application with GET requests only.
+
+    /                      the page; its state is in the query string
+    /static/app.js …       its files
+    /api/NAME.json, .csv   the answers of answers.py
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import anyio
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pyunitok.errors import UnitokError
+from pyunitok.index.opened import Index
+from pyunitok.index.page.answers import ANSWERS, BadRequest, ask, rows_of
+
+STATIC = Path(__file__).parent / "static"
+N_SEARCHES = 4  # at once; others wait
+MAX_WAITING = 64
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+    " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    b"content-security-policy": POLICY.encode(), b"x-content-type-options": b"nosniff", b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin", b"cross-origin-resource-policy": b"same-origin",
+}  # fmt: skip
+
+
+def make_app(index: Index, hosts: Iterable[str]) -> Starlette:
+    """The application over an open index. `hosts` are the names that the Host header may have, without port: any other is
+    refused, so that no web page can reach a server on this machine under a name of its own."""
+    searches = anyio.CapacityLimiter(N_SEARCHES)
+
+    async def page(_: Request) -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    def api(name: str, form: str) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            parameters: dict[str, list[str]] = {}
+            for key, value in request.query_params.multi_items():
+                parameters.setdefault(key, []).append(value)
+            if searches.statistics().tasks_waiting >= MAX_WAITING:
+                return JSONResponse({"error": "too many searches at once; try again"}, 503)
+            try:
+                found = await anyio.to_thread.run_sync(ask, index, name, parameters, limiter=searches)
+            except BadRequest as error:
+                return JSONResponse({"error": str(error)}, 400)
+            except UnitokError as error:
+                return JSONResponse({"error": str(error)}, 500)
+            return _json(found) if form == "json" else _csv(name, rows_of(found))
+
+        return answer
+
+    routes = [Route("/", page, methods=["GET"]), Mount("/static", StaticFiles(directory=STATIC))]
+    routes += [
+        Route(f"/api/{name}.{form}", api(name, form), methods=["GET"]) for name in ANSWERS for form in ("json", "csv")
+    ]
+    middleware = [Middleware(_Headers), Middleware(TrustedHostMiddleware, allowed_hosts=sorted(hosts))]
+    return Starlette(routes=routes, middleware=middleware)
+
+
+def _json(answer: dict[str, Any]) -> Response:
+    # Surrogates can stand in metadata of JSON lines; ASCII escapes keep them.
+    return Response(json.dumps(answer, ensure_ascii=True), media_type="application/json")
+
+
+def _csv(name: str, rows: list[dict[str, Any]]) -> Response:
+    out = io.StringIO()
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(out, columns)
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: _cell(value) for key, value in row.items()})
+    headers = {"content-disposition": f'attachment; filename="{name}.csv"'}
+    return Response(out.getvalue().encode("utf-8", "replace"), media_type="text/csv", headers=headers)
+
+
+def _cell(value: Any) -> Any:
+    """Text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    if isinstance(value, dict | list):
+        value = json.dumps(value, ensure_ascii=False)
+    return "'" + value if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+class _Headers:
+    """Security headers on every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *HEADERS.items()]
+            await send(message)
+
+        await self._app(scope, receive, with_headers)

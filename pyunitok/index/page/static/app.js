@@ -1,0 +1,285 @@
+// The search page: the URL is the state, every change of it draws the page anew. Text is always set as text, never as HTML.
+"use strict";
+
+const VIEWS = [["hits", "Hits"], ["next", "Next"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"]];
+const SORTS = [["rank", "as in the index"], ["text", "by place in the text"], ["random", "random"], ["R1", "by what follows"], ["L1", "by what precedes"]];
+const PAGE = 50;
+const at = (id) => document.getElementById(id);
+const number = new Intl.NumberFormat("en-US");
+let running = null; // the AbortController of the requests under way
+
+// An element: make("a", {href: "…", class: "x"}, child, "text", …)
+function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+// ---- the state: what is in the URL ----
+
+function state() {
+  const parameters = new URLSearchParams(location.search);
+  return {
+    queries: parameters.getAll("q"),
+    view: parameters.get("view") || "hits",
+    sort: parameters.get("sort") || "rank",
+    document: parameters.get("document"),
+    begin: parameters.get("begin") || "0",
+    end: parameters.get("end") || "0",
+    at: parameters.get("at"),
+    tokens: parameters.has("tokens"),
+  };
+}
+
+function address(changes) {
+  const s = { ...state(), ...changes };
+  const parameters = new URLSearchParams();
+  for (const query of s.queries) parameters.append("q", query);
+  if (s.view !== "hits") parameters.set("view", s.view);
+  if (s.sort !== "rank") parameters.set("sort", s.sort);
+  if (s.document !== null && s.document !== undefined) {
+    parameters.set("document", s.document);
+    parameters.set("begin", s.begin);
+    parameters.set("end", s.end);
+    if (s.at !== null && s.at !== undefined) parameters.set("at", s.at);
+    if (s.tokens) parameters.set("tokens", "1");
+  }
+  return "/?" + parameters;
+}
+
+const NO_DOCUMENT = { document: null, at: null, tokens: false };
+
+function go(changes) {
+  history.pushState(null, "", address(changes));
+  draw();
+}
+
+// A link that changes the state without loading the page.
+function link(changes, attributes, ...children) {
+  const follow = (event) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    go(changes);
+  };
+  return make("a", { href: address(changes), onclick: follow, ...attributes }, ...children);
+}
+
+// ---- answers ----
+
+function api(name, parameters, form = "json") {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(parameters))
+    for (const item of Array.isArray(value) ? value : [value]) if (item !== null && item !== undefined) query.append(key, item);
+  return `/api/${name}.${form}?${query}`;
+}
+
+async function ask(name, parameters) {
+  const response = await fetch(api(name, parameters), { signal: running.signal });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error);
+  return answer;
+}
+
+const occurrences = (n, approx) => `${approx ? "at least " : ""}${number.format(n)} ${n === 1 ? "occurrence" : "occurrences"}`;
+
+// Newlines and other control characters as signs, so that a hit stays on its line.
+const flat = (text) => text.replace(/\n/g, "⏎").replace(/[\u0000-\u001f\u007f\u2028\u2029]/g, " ");
+
+function downloads(name, parameters) {
+  return make("span", { class: "quiet" }, make("a", { href: api(name, parameters) }, "JSON"), " · ", make("a", { href: api(name, parameters, "csv") }, "CSV"));
+}
+
+// ---- views ----
+
+async function drawHits(place, s) {
+  const parameters = { q: s.queries[0], sort: s.sort, limit: PAGE };
+  const select = make("select", { id: "sort", onchange: (event) => go({ sort: event.target.value }) });
+  for (const [value, name] of SORTS) select.append(make("option", { value, selected: value === s.sort }, name));
+  const list = make("ol", { class: "hits" });
+  const more = make("p", {});
+  place.append(make("div", { class: "tools" }, make("label", { for: "sort" }, "Order "), select, downloads("hits", { ...parameters, limit: 1000 })), list, more);
+  let shown = 0;
+  const load = async () => {
+    const answer = await ask("hits", { ...parameters, offset: shown });
+    for (const hit of answer.hits) list.append(make("li", {}, hitLine(hit)));
+    shown += answer.hits.length;
+    more.replaceChildren();
+    if (shown < answer.reachable && answer.hits.length) {
+      const button = make("button", { type: "button", onclick: () => { button.disabled = true; load().catch(complain); } }, `Show more (${number.format(shown)} of ${number.format(answer.count)})`);
+      more.append(button);
+      new IntersectionObserver((entries, observer) => {
+        if (!entries[0].isIntersecting) return;
+        observer.disconnect();
+        if (!button.disabled) button.click();
+      }, { rootMargin: "400px" }).observe(button);
+    } else if (shown) {
+      more.append(make("span", { class: "quiet" }, shown < answer.count ? `The first ${number.format(shown)} hits in this order.` : "These are all."));
+    }
+  };
+  await load();
+}
+
+function hitLine(hit) {
+  const source = hit.source ? hit.source.split("/").pop() : "";
+  const isRight = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(hit.match + hit.after.slice(0, 5) + hit.before.slice(-5));
+  const changes = { document: hit.document, begin: hit.begin, end: hit.end };
+  return link(changes, { class: isRight ? "rtl" : undefined, dir: isRight ? "rtl" : "ltr", title: hit.source || "" },
+    make("span", { class: "place", dir: "ltr" }, `${hit.document}:${hit.begin}`, source ? ` ${source}` : ""),
+    make("span", { class: "before" }, make("bdi", {}, flat(hit.before))),
+    make("mark", {}, make("bdi", {}, flat(hit.match))),
+    make("span", { class: "after" }, make("bdi", {}, flat(hit.after))));
+}
+
+function drawBeside(name) {
+  return async (place, s) => {
+    const query = s.queries[0];
+    const answer = await ask(name, { q: query });
+    const body = make("tbody");
+    for (const row of answer.rows) {
+      const label = row.text === "" ? (name === "next" ? "(end of the document)" : "(start of the document)") : flat(row.text).replace(/ /g, "␣");
+      const extend = () => go({ queries: [name === "next" ? query + row.text : row.text + query] });
+      const text = row.is_text && row.text !== "" ? make("button", { type: "button", onclick: extend, title: "Search for it", dir: "auto" }, label) : make("span", { class: "quiet", dir: "auto" }, label);
+      body.append(make("tr", {}, make("td", { class: "text" }, text), make("td", { class: "wide" }, bar(row.count, answer.rows[0].count)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number" }, percent(row.share))));
+    }
+    place.append(make("div", { class: "tools" }, make("span", {}, `${number.format(answer.distinct)} different${answer.approx ? ", from a sample" : ""}; choose one to extend the query`), downloads(name, { q: query, limit: 1000 })), table(["", "", "count", "share"], body));
+  };
+}
+
+async function drawSources(place, s) {
+  const answer = await ask("sources", { q: s.queries[0] });
+  const body = make("tbody");
+  for (const row of answer.rows)
+    body.append(make("tr", {}, make("td", { class: "path" }, row.source || "(unknown)"), make("td", { class: "wide" }, bar(row.count, answer.rows[0].count)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number" }, number.format(row.documents))));
+  place.append(make("div", { class: "tools" }, downloads("sources", { q: s.queries[0], limit: 1000 })), table(["source", "", "count", "documents"], body));
+}
+
+async function drawCompare(place, s) {
+  const queries = [...s.queries];
+  const input = make("input", { id: "other", type: "text", dir: "auto", "aria-label": "Another phrase" });
+  const add = (event) => {
+    event.preventDefault();
+    if (input.value) go({ queries: [...queries, input.value] });
+  };
+  const answer = await ask("count", { q: queries });
+  const most = Math.max(1, ...answer.counts.map((row) => row.count));
+  const body = make("tbody");
+  answer.counts.forEach((row, i) => {
+    const without = () => go({ queries: queries.filter((_, k) => k !== i) });
+    body.append(make("tr", {}, make("td", { class: "text" }, link({ queries: [row.query], view: "hits" }, { dir: "auto" }, flat(row.query).replace(/ /g, "␣"))), make("td", { class: "wide" }, bar(row.count, most)), make("td", { class: "number" }, (row.approx ? "≥ " : "") + number.format(row.count)), make("td", { class: "number" }, queries.length > 1 ? make("button", { type: "button", onclick: without, "aria-label": `Leave out ${row.query}` }, "×") : "")));
+  });
+  place.append(make("form", { class: "tools", onsubmit: add }, make("label", { for: "other" }, "Compare with"), input, make("button", { type: "submit" }, "Add"), downloads("count", { q: queries })), table(["phrase", "", "count", ""], body));
+}
+
+async function drawDocument(place, s) {
+  const answer = await ask("document", { n: s.document, begin: s.begin, end: s.end, at: s.at });
+  const text = make("div", { class: s.tokens ? "document chips" : "document", dir: "auto" });
+  let first = null, chip = 0, run = null;
+  for (const part of answer.parts) {
+    if (s.tokens) {
+      chip += part.begins ? 1 : 0;
+      const span = make("span", { class: `c${chip % 5}${part.hit ? " hit" : ""}`, title: `id ${part.id}` }, part.text);
+      text.append(span);
+      if (part.hit) first ||= span;
+    } else if (run && run.hit === part.hit) {
+      run.node.append(part.text);
+    } else {
+      run = { hit: part.hit, node: make(part.hit ? "mark" : "span", {}, part.text) };
+      text.append(run.node);
+      if (part.hit) first ||= run.node;
+    }
+  }
+  const window_ = answer.to - answer.from;
+  const move = (to, name) => link({ at: Math.max(0, to) }, {}, name);
+  place.append(make("div", { class: "tools" },
+    link(NO_DOCUMENT, { id: "back" }, "← back"),
+    make("b", {}, `Document ${number.format(answer.document)}`), make("span", { class: "quiet" }, answer.source || ""),
+    make("span", { class: "quiet" }, `bytes ${number.format(answer.from)}–${number.format(answer.to)} of ${number.format(answer.size)}`),
+    answer.from > 0 ? move(answer.from - 20000, "earlier") : null, answer.to < answer.size && window_ ? move(answer.to, "later") : null,
+    link({ tokens: !s.tokens }, { "aria-pressed": String(s.tokens), role: "button" }, s.tokens ? "hide tokens" : "show tokens"),
+    downloads("document", { n: s.document, begin: s.begin, end: s.end, at: s.at })), text);
+  if (answer.metadata) place.append(make("details", {}, make("summary", {}, "Metadata"), make("pre", { class: "document" }, JSON.stringify(answer.metadata, null, 1))));
+  if (first) first.scrollIntoView({ block: "center" });
+}
+
+function bar(value, most) {
+  return make("progress", { class: "bar", value, max: Math.max(1, most), "aria-hidden": "true" });
+}
+
+const percent = (share) => (share >= 0.0005 ? (100 * share).toFixed(1) + " %" : "");
+
+function table(heads, body) {
+  const row = make("tr");
+  for (const head of heads) row.append(make("th", { class: ["count", "share", "documents"].includes(head) ? "number" : undefined, scope: "col" }, head));
+  return make("table", {}, make("thead", {}, row), body);
+}
+
+// ---- drawing ----
+
+function complain(error) {
+  if (error.name === "AbortError") return;
+  at("problem").textContent = error.message || String(error);
+  at("problem").hidden = false;
+}
+
+const DRAW = { hits: drawHits, next: drawBeside("next"), previous: drawBeside("previous"), sources: drawSources, compare: drawCompare };
+
+async function draw() {
+  if (running) running.abort();
+  running = new AbortController();
+  const mine = running;
+  const s = state(), query = s.queries[0] || "";
+  if (at("q").value !== query) at("q").value = query;
+  document.title = query ? `${flat(query)} – pyunitok search` : "pyunitok search";
+  at("problem").hidden = true;
+  at("welcome").hidden = query !== "" || s.document !== null;
+  at("summary").hidden = query === "" || s.document !== null;
+  const view = make("div");
+  at("view").classList.add("loading");
+  const views = at("views");
+  views.replaceChildren(...VIEWS.map(([name, title]) => link({ view: name, ...NO_DOCUMENT }, { "aria-current": name === s.view ? "page" : undefined }, title)));
+  try {
+    if (query !== "" && s.document === null) {
+      at("count").textContent = "…";
+      const answer = await ask("count", { q: query });
+      const [row] = answer.counts;
+      at("count").replaceChildren(make("b", {}, occurrences(row.count, row.approx)), " of ", make("q", { dir: "auto" }, flat(query)));
+    }
+    if (s.document !== null) { at("view").replaceChildren(view); await drawDocument(view, s); }
+    else if (query !== "") { at("view").replaceChildren(view); await (DRAW[s.view] || drawHits)(view, s); }
+    else at("view").replaceChildren();
+  } catch (error) {
+    if (mine === running) complain(error);
+  } finally {
+    if (mine === running) at("view").classList.remove("loading");
+  }
+}
+
+at("search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const query = at("q").value, s = state();
+  go({ queries: query === "" ? [] : s.view === "compare" ? [query, ...s.queries.slice(1)] : [query], ...NO_DOCUMENT });
+});
+at("home").addEventListener("click", (event) => { event.preventDefault(); go({ queries: [], view: "hits", sort: "rank", ...NO_DOCUMENT }); at("q").focus(); });
+window.addEventListener("popstate", draw);
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.matches("input, select, textarea");
+  if (event.key === "Escape" && state().document !== null) return void go(NO_DOCUMENT);
+  if (event.key === "Escape" && isTyping) return void event.target.blur();
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/") { event.preventDefault(); at("q").select(); at("q").focus(); }
+  else if (/^[1-5]$/.test(event.key) && state().queries.length) go({ view: VIEWS[event.key - 1][0], ...NO_DOCUMENT });
+  else if (event.key === "j" || event.key === "k") {
+    const lines = [...document.querySelectorAll(".hits a")], k = lines.indexOf(document.activeElement);
+    const line = lines[event.key === "j" ? k + 1 : k - 1];
+    if (line) { line.focus(); line.scrollIntoView({ block: "nearest" }); }
+  }
+});
+
+fetch("/api/info.json").then((response) => response.json()).then((answer) => {
+  at("info").textContent = `${answer.folder}: ${number.format(answer.tokens)} tokens, ${number.format(answer.documents)} documents${answer.normalizes ? ", normalized text" : ""}`;
+}).catch(complain);
+draw();
