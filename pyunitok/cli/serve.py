@@ -17,8 +17,7 @@ import click
 def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model: str | None) -> None:
     """Search an index in the browser.
 
-    Needs `pip install 'pyunitok[serve]'`. The page is for people you trust: it has no login, and everyone who reaches it
-    can read the whole corpus.
+    Needs `pip install 'pyunitok[serve]'`. The page has no login: everyone who reaches it can read the whole corpus.
 
     \b
     Example:
@@ -47,7 +46,8 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
         except OSError as error:
             raise click.ClickException(f"{host}:{port}: {error.strerror}; choose another --port or --host") from error
         shown = f"[{host}]" if ":" in host else host
-        click.echo(f"{index.n_tokens:,} tokens in {index.n_documents:,} documents: http://{shown}:{listening.getsockname()[1]}/")
+        address = f"http://{shown}:{listening.getsockname()[1]}/"
+        click.echo(f"{index.n_tokens:,} tokens in {index.n_documents:,} documents: {address}")
         click.echo("Press Ctrl-C to stop.", err=True)
         config = uvicorn.Config(make_app(index, names), log_level="warning", access_log=False, server_header=False)
         uvicorn.Server(config).run(sockets=[listening])

@@ -88,7 +88,7 @@ class Counts:
         return uses, values, n_sources
 
     def pairs(self) -> tuple[Array, Array, Array, Array]:
-        """Pairs that may be joined, in no order: uint32 left and right, int64 weighted uses, int64 sources that repeat it."""
+        """Pairs that may be joined, in no order: uint32 left, uint32 right, int64 weighted uses, int64 sources."""
         pieces, numbers = np.empty((2, 0), np.uint32), np.empty((2, 0), np.int64)
         while True:
             rows = [pointer(row) for row in (*pieces, *numbers)]

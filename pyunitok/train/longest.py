@@ -55,7 +55,8 @@ class Step(NamedTuple):
 
 def train_longest(
     sources: Sequence[Source], n_pieces: int, *, rules: Rules | None = None, required: Iterable[bytes] = (),
-    min_sources: int = 1, long_bytes: int = 12, damping: int = 0, threads: int = 1, on_step: Callable[[Step], None] | None = None,
+    min_sources: int = 1, long_bytes: int = 12, damping: int = 0, threads: int = 1,
+    on_step: Callable[[Step], None] | None = None,
 ) -> list[bytes]:  # fmt: skip
     """The pieces, sorted by bytes, all 256 single bytes among them.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,8 @@ def hits(index: Index, parameters: Parameters) -> Answer:
         before=before, after=after,
     )  # fmt: skip
     reachable = min(total, MAX_SORTED) if sort in ("R1", "L1") else total
-    return {"count": total, "approx": approx, "reachable": reachable, "hits": [as_record(index, line) for line in lines]}
+    records = [as_record(index, line) for line in lines]
+    return {"count": total, "approx": approx, "reachable": reachable, "hits": records}
 
 
 def _beside(name: str) -> Callable[[Index, Parameters], Answer]:
@@ -132,6 +134,7 @@ def document(index: Index, parameters: Parameters) -> Answer:
     at = number(parameters, "at", max(0, begin - WINDOW_BYTES // 4), 1 << 50)
     array, inside = index.locate(n)
     ids = np.asarray(array[inside])
+    ids = ids if index.eod is None else ids[:-1]
     first, start, size = _seek(index, ids, at)
     parts: list[dict[str, Any]] = []
     place, k = start, first
@@ -150,14 +153,14 @@ def document(index: Index, parameters: Parameters) -> Answer:
 
 
 def _seek(index: Index, ids: Any, at: int) -> tuple[int, int, int]:
-    """(token, byte where it begins, bytes of the document): the first token at or after byte `at`, or the last one."""
+    """(token, byte where it begins, bytes of the document): the token that byte `at` is in, or the last one."""
     sizes, dropped = index.tables.sizes, int(index.tables.drops_space[ids[0]]) if len(ids) else 0
     token, place, total = 0, 0, -dropped
     found = at <= 0
     for k in range(0, len(ids), TOKENS_A_STEP):
         ends = total + np.cumsum(sizes[ids[k : k + TOKENS_A_STEP]], dtype=np.int64)
-        if not found and len(ends) and int(ends[-1]) >= at:
-            j = int(np.searchsorted(ends, at))
+        if not found and len(ends) and int(ends[-1]) > at:
+            j = int(np.searchsorted(ends, at, "right"))
             token, place, found = k + j, int(ends[j] - sizes[ids[k + j]]), True
         total = int(ends[-1])
     if not found and len(ids):
@@ -170,11 +173,13 @@ def _readable(parts: list[dict[str, Any]], begin: int, end: int) -> list[dict[st
     ret: list[dict[str, Any]] = []
     owed = b""  # the first bytes of a character that is not complete
     for part in parts:
-        cuts = sorted({0, len(part["bytes"]), *(x - part["begin"] for x in (begin, end) if 0 < x - part["begin"] < len(part["bytes"]))})
-        for low, high in zip(cuts, cuts[1:], strict=False):
+        size = len(part["bytes"])
+        inside = [x - part["begin"] for x in (begin, end) if 0 < x - part["begin"] < size]
+        for low, high in pairwise(sorted({0, size, *inside})):
             data, place = part["bytes"][low:high], part["begin"] + low
             is_hit = begin <= place < end
-            text, owed = _complete(owed, data, is_last=part is parts[-1] or is_hit != (begin <= place + len(data) < end))
+            is_last = part is parts[-1] or is_hit != (begin <= place + len(data) < end)
+            text, owed = _complete(owed, data, is_last)
             ret.append({"id": part["id"], "text": text, "hit": is_hit, "begins": low == 0})
     return ret
 

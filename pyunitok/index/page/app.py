@@ -36,14 +36,18 @@ POLICY = (
     " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 HEADERS = {
-    b"content-security-policy": POLICY.encode(), b"x-content-type-options": b"nosniff", b"referrer-policy": b"no-referrer",
-    b"cross-origin-opener-policy": b"same-origin", b"cross-origin-resource-policy": b"same-origin",
+    b"content-security-policy": POLICY.encode(), b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer", b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
 }  # fmt: skip
 
 
 def make_app(index: Index, hosts: Iterable[str]) -> Starlette:
-    """The application over an open index. `hosts` are the names that the Host header may have, without port: any other is
-    refused, so that no web page can reach a server on this machine under a name of its own."""
+    """The application over an open index.
+
+    hosts  what the Host header may name, without port: anything else is refused, so that no other web page can reach a
+           server on this machine under a name of its own (DNS rebinding)
+    """
     searches = anyio.CapacityLimiter(N_SEARCHES)
 
     async def page(_: Request) -> Response:

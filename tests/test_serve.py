@@ -1,0 +1,297 @@
+"""The search page: its answers, its HTTP side, and the page itself in a browser."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="pip install 'pyunitok[serve]'")
+pytest.importorskip("httpx")
+
+from starlette.testclient import TestClient
+
+from pyunitok import Tokenizer, open_index, tokenize
+from pyunitok.index.build import Limits, build_index
+from pyunitok.index.page import answers
+from pyunitok.index.page.app import make_app
+
+ROOT = Path(__file__).resolve().parents[1]
+CHROMIUM = shutil.which("chromium")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+TEXTS = {
+    "a.txt": b"the cat sat on the mat\nthe the <b>bold</b> cat",
+    "b.txt": "<script>document.title='bad'</script> שלום עולם, 日本語の文章。日本語 \U0001f600 end".encode(),
+    "c.txt": b"bytes \xff\xfe that are no text, the end" + b" the" * 300,
+}
+BYTES = [bytes([byte]) for byte in range(256)]
+PIECES = [*BYTES, b"the", b" the", b" cat", b"<script>", "日本".encode(), b"\xe6\x97", b"<eod>"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """An index of TEXTS, with a toy model."""
+    ret = tmp_path_factory.mktemp("serve")
+    for name, text in TEXTS.items():
+        (ret / name).write_bytes(text)
+    model = Tokenizer.from_pieces(PIECES, eod=len(PIECES) - 1, name="toy")
+    model.save(ret / "toy.utk")
+    tokenize([ret / name for name in TEXTS], ret / "ids.u16", str(ret / "toy.utk"))
+    build_index([ret / "ids.u16"], ret / "idx", limits=Limits(shard_tokens=400))
+    return ret
+
+
+@pytest.fixture(scope="module")
+def client(folder) -> TestClient:
+    app = make_app(open_index(folder / "idx"), {"localhost", "testserver"})
+    return TestClient(app, base_url="http://localhost:8765")
+
+
+def occurrences(query: bytes) -> int:
+    return sum(len(re.findall(b"(?=" + re.escape(query) + b")", text)) for text in TEXTS.values())
+
+
+@pytest.mark.parametrize("query", ["the", "t", " the", "日本語", "<script>", "שלום", "he cat", "absent", "\n"])
+def test_counts(client, query):
+    answer = client.get("/api/count.json", params={"q": query}).json()
+    assert answer == {"counts": [{"query": query, "count": occurrences(query.encode()), "approx": False}]}
+
+
+def test_several_counts(client):
+    answer = client.get("/api/count.json", params={"q": ["the", "cat"]}).json()
+    assert [row["count"] for row in answer["counts"]] == [occurrences(b"the"), occurrences(b"cat")]
+
+
+@pytest.mark.parametrize("sort", ["rank", "text", "random", "R1", "L1"])
+def test_hits_come_in_pages(client, sort):
+    seen = []
+    for offset in range(0, 400, 90):
+        answer = client.get("/api/hits.json", params={"q": "the", "sort": sort, "limit": 90, "offset": offset}).json()
+        assert answer["count"] == occurrences(b"the")
+        seen += [(hit["document"], hit["begin"]) for hit in answer["hits"]]
+    expected = [(k, m.start()) for k, text in enumerate(TEXTS.values()) for m in re.finditer(b"the", text)]
+    assert sorted(seen) == expected
+
+
+def test_a_hit_has_its_context_and_source(client):
+    (hit,) = client.get("/api/hits.json", params={"q": "sat", "before": 4, "after": 3}).json()["hits"]
+    assert (hit["before"], hit["match"], hit["after"]) == ("cat ", "sat", " on")
+    assert hit["source"].endswith("a.txt")
+
+
+def test_beside_and_sources(client):
+    answer = client.get("/api/next.json", params={"q": "日"}).json()
+    assert answer["count"] == 2 and {row["text"] for row in answer["rows"]} == {"本"}
+    answer = client.get("/api/previous.json", params={"q": "cat"}).json()
+    assert [row["count"] for row in answer["rows"]] == [2]
+    answer = client.get("/api/sources.json", params={"q": "the"}).json()
+    assert [Path(row["source"]).name for row in answer["rows"]] == ["c.txt", "a.txt"]
+
+
+@pytest.mark.parametrize("number", range(len(TEXTS)))
+@pytest.mark.parametrize("begin, end", [(0, 0), (0, 3), (5, 9), (11, 30)])
+def test_a_document_is_put_together_again(client, number, begin, end):
+    text = list(TEXTS.values())[number]
+    answer = client.get("/api/document.json", params={"n": number, "begin": begin, "end": end}).json()
+    assert answer["size"] == len(text) == answer["to"]
+    pieces = "".join(part["text"] for part in answer["parts"])
+    hit = "".join(part["text"] for part in answer["parts"] if part["hit"])
+    assert hit == text[begin:end].decode("utf-8", "backslashreplace")
+    if number != 1:  # there a hit may begin inside a character
+        assert pieces == text.decode("utf-8", "backslashreplace")
+
+
+def test_a_window_of_a_document(client, monkeypatch):
+    monkeypatch.setattr(answers, "WINDOW_BYTES", 100)
+    monkeypatch.setattr(answers, "TOKENS_A_STEP", 7)
+    text, shown, at = TEXTS["c.txt"], "", 0
+    while at < len(text):
+        answer = client.get("/api/document.json", params={"n": 2, "at": at}).json()
+        assert answer["from"] == at and answer["size"] == len(text)
+        shown += "".join(part["text"] for part in answer["parts"])
+        assert answer["to"] > at
+        at = answer["to"]
+    assert shown == text.decode("utf-8", "backslashreplace")
+
+
+BAD = [
+    ("count", {}), ("count", {"q": ["x"] * 11}), ("count", {"q": "x" * 10_001}), ("hits", {"q": "a", "limit": "1001"}),
+    ("hits", {"q": "a", "limit": "-1"}), ("hits", {"q": "a", "limit": "x"}), ("hits", {"q": "a", "limit": "9" * 400}),
+    ("hits", {"q": "a", "sort": "up"}), ("hits", {"q": ["a", "b"]}), ("document", {}), ("document", {"n": "3"}),
+    ("hits", {"q": "a", "sort": "R1", "offset": "10001"}), ("document", {"n": "0", "begin": "5", "end": "4"}),
+    ("next", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, parameters", BAD)
+def test_bad_requests(client, name, parameters):
+    response = client.get(f"/api/{name}.json", params=parameters)
+    assert response.status_code == 400 and response.json()["error"]
+
+
+def test_hostile_queries_are_bounded(client):
+    for query in ("a" * 1000, " ", "the" * 3000, "\ud800"):
+        assert client.get("/api/count.json", params={"q": query.encode("utf-8", "replace").decode()}).status_code == 200
+
+
+def test_every_answer_as_csv(client):
+    for name, parameters in [("count", {"q": "the"}), ("hits", {"q": "the"}), ("next", {"q": "the"}), ("info", {}),
+                             ("sources", {"q": "the"}), ("document", {"n": 0})]:  # fmt: skip
+        response = client.get(f"/api/{name}.csv", params=parameters)
+        assert response.headers["content-type"].startswith("text/csv")
+        assert list(csv.DictReader(io.StringIO(response.text)))
+
+
+def test_cells_are_no_formulas(folder):
+    row = client_rows([{"text": "=1+1", "n": -5}])
+    assert row["text"] == "'=1+1" and row["n"] == "-5"
+
+
+def client_rows(rows: list[dict]) -> dict[str, str]:
+    from pyunitok.index.page.app import _csv
+
+    return next(csv.DictReader(io.StringIO(_csv("x", rows).body.decode())))
+
+
+@pytest.mark.parametrize("path", ["/", "/api/info.json", "/static/app.js", "/nothing"])
+def test_headers(client, path):
+    headers = client.get(path).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_other_hosts_are_refused(client):
+    for host in ("evil.example", "localhost.evil.example", ""):
+        assert client.get("/api/info.json", headers={"host": host}).status_code == 400
+    assert client.get("/api/info.json", headers={"host": "localhost:1"}).status_code == 200
+
+
+def test_nothing_can_be_written(client):
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        for path in ("/", "/api/count.json", "/static/app.js"):
+            assert client.request(method, path).status_code == 405
+    assert client.get("/static/../app.py").status_code == 404
+    assert client.get("/static/%2e%2e/app.py").status_code == 404
+
+
+def test_the_page_asks_no_other_host():
+    for path in (ROOT / "pyunitok/index/page/static").iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"https?://|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text), path
+
+
+# ------------------------------------------------------------------------------------------------------- in a browser
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    """A server process, as the command starts it."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "pyunitok", "serve", str(folder / "idx"), "--port", "0"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        line = server.stdout.readline()
+        yield re.search(r"http://\S+", line)[0]
+        server.terminate()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not CHROMIUM:
+        pytest.skip("no chromium here")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=[1280, 390])
+def page(browser, request):
+    context = browser.new_context(viewport={"width": request.param, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    yield page
+    assert not [problem for problem in problems if "status of 400" not in problem]
+    assert page.evaluate("document.documentElement.scrollWidth") <= request.param
+    context.close()
+
+
+@pytest.mark.slow
+def test_searching(page, address):
+    page.goto(address)
+    page.fill("#q", "the")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hits a")
+    assert page.inner_text("#count").startswith(f"{occurrences(b'the')} occurrences")
+    assert page.inner_text(".hits mark") == "the" and "q=the" in page.url
+    page.wait_for_function("document.querySelectorAll('.hits a').length >= 50")
+    page.keyboard.press("Escape")  # out of the box
+    page.keyboard.press("2")
+    page.wait_for_selector("td button")
+    assert "view=next" in page.url
+    page.go_back()
+    page.wait_for_selector(".hits a")
+    page.select_option("#sort", "text")
+    page.wait_for_function("location.search.includes('sort=text')")
+
+
+@pytest.mark.slow
+def test_a_document_by_the_keyboard(page, address):
+    page.goto(address + "?q=sat")
+    page.wait_for_selector(".hits a")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".document mark")
+    assert page.inner_text(".document mark") == "sat" and "bold" in page.inner_text(".document")
+    page.click("text=show tokens")
+    page.wait_for_selector(".chips .hit")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".hits a")
+
+
+@pytest.mark.slow
+def test_text_is_text(page, address):
+    page.goto(address + "?q=%3Cscript%3E")
+    page.wait_for_selector(".hits a")
+    assert page.inner_text(".hits mark") == "<script>" and page.title() == "<script> – pyunitok search"
+    page.click(".hits a")
+    page.wait_for_selector(".document mark")
+    assert "document.title='bad'" in page.inner_text(".document") and "bad" not in page.title()
+
+
+@pytest.mark.slow
+def test_right_to_left(page, address):
+    page.goto(address + "?q=שלום")
+    page.wait_for_selector(".hits a")
+    assert page.get_attribute(".hits a", "dir") == "rtl"
+
+
+@pytest.mark.slow
+def test_comparing(page, address):
+    page.goto(address + "?q=the&view=compare")
+    page.fill("#other", "cat")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelectorAll('tbody tr').length === 2")
+    assert "q=the&q=cat" in page.url
+
+
+@pytest.mark.slow
+def test_errors_are_shown(page, address):
+    page.goto(address + "?document=99&begin=0&end=0")
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "from 0 to 2" in page.inner_text("#problem")
