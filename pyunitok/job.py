@@ -24,7 +24,7 @@ from pyunitok.disk.outfile import check_target
 from pyunitok.disk.remote import is_url, without_file_scheme
 from pyunitok.errors import ModelFormatError, OptionError
 from pyunitok.export import Exported
-from pyunitok.export.direct import Direct, named
+from pyunitok.export.instead import Direct, named
 from pyunitok.run.journal import journal_path
 from pyunitok.run.output import EXTRA, own_files
 from pyunitok.run.parts import files_of_parts, parts_folder

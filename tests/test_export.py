@@ -404,7 +404,7 @@ def test_the_command(tmp_path):
     assert readers.llmc(tmp_path / "a", "c") == [[0, 1, 2], [0, 3]]
     assert struct.unpack_from("<3i", (tmp_path / "a/c_000000.bin").read_bytes()) == (20240520, 1, 3)
     done = command(tmp_path, "export", "ids.u16", "--to", "npy", "-o", "a", "--shards", "2", code=1)
-    assert b"--shards means nothing to npy" in done.stderr
+    assert b"--shards does not apply to npy" in done.stderr
     done = command(tmp_path, "export", "ids.u16", "--to", "llm.c", "-o", "a", "--eot", "70000", code=1)
     assert b"--eot 70000 does not fit uint16" in done.stderr
 

@@ -90,9 +90,9 @@ def test_a_disk_that_does_not_sync(tmp_path, monkeypatch):
     file = OutFile(tmp_path / "file")
     file.write(memoryview(b"x"))
     monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(OutputError, match="cannot be put on the disk: Input/output error"):
+    with pytest.raises(OutputError, match="cannot be synced to disk: Input/output error"):
         file.sync()
-    with pytest.raises(OutputError, match="cannot be put on the disk"):
+    with pytest.raises(OutputError, match="cannot be synced to disk"):
         file.finish()
     file.close()
 

@@ -1,4 +1,4 @@
-"""ChunkHash: XXH64 of every 64 MiB of a stream, which can be checked in parts and gone on with in another process."""
+"""ChunkHash: XXH64 of every 64 MiB of a stream, so that parts can be checked, and another process can continue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HASH_CHUNK_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Hashed:
-    """A beginning of a stream, and what tells it from others.
+    """The length and the hashes of the first part of a stream.
 
     n_bytes   its length
     digests   XXH64 of each whole HASH_CHUNK_BYTES, in hexadecimal
@@ -23,7 +23,7 @@ class Hashed:
     rest: str = ""
 
     def all_digests(self) -> list[str]:
-        """As manifests have them: one a chunk, the last one of what is left."""
+        """As in manifests: one for each chunk, the last of which may be shorter."""
         return [*self.digests, self.rest] if self.rest else list(self.digests)
 
     @classmethod
@@ -34,7 +34,7 @@ class Hashed:
 
     @property
     def rest_at(self) -> int:
-        """Where the rest begins. The state of XXH64 cannot be stored, so whoever goes on reads from here."""
+        """Where the rest begins. The state of XXH64 cannot be stored, so to continue, read from here."""
         return len(self.digests) * HASH_CHUNK_BYTES
 
 

@@ -1,10 +1,10 @@
-"""Writing files that are whole or not there: OutFile, which appends terabytes and hashes them, a lock, small helpers.
+"""Files that appear only when complete: OutFile, which appends terabytes and hashes them; a lock; small helpers.
 
-A file is written as NAME.partial and takes its name when it is complete and on the disk.
+A file is written as NAME.partial and renamed when it is complete and on disk.
 
-Writing through the page cache costs a core a second or more for every 1.5 GB (it finds and fills pages that nobody will
-read soon), which the encoder needs more. So once a file is large, its buffers go to the disk directly (O_DIRECT). What
-stays small is written the usual way and stays in the cache for whoever opens it next.
+Writing through the page cache costs a second or more of a core for every 1.5 GB, to fill pages that nobody will read
+soon; the encoder has better use for it. So the buffers of a large file go directly to the disk (O_DIRECT). A small file
+is written the usual way and stays in the cache for whoever opens it next.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ DIRECT_FROM_BYTES = 64 << 20
 
 
 def partial_name(path: Path) -> Path:
-    """What a file is called until it is complete."""
+    """The name of a file until it is complete."""
     return path.with_name(path.name + ".partial")
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
-    """OutputError where no file may appear under this name: said before the work, not after it."""
+    """OutputError, before any work, if no file can be written under this name."""
     if path.is_dir():
         raise OutputError(f"{path} is a directory; name a file in it")
     if path.exists() and not path.is_file():
-        raise OutputError(f"{path} is no regular file and cannot be replaced")
+        raise OutputError(f"{path} is not a regular file and cannot be replaced")
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists; --overwrite replaces it")
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on the disk, where the system lets one ask for that."""
+    """fsync a folder, so that its names are on disk, where the system can."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
         try:
@@ -68,7 +68,7 @@ def open_own(path: Path, *, create: bool = True) -> int:
 
 
 def write_whole(path: Path, data: bytes | bytearray) -> None:
-    """A small file at once: under its name and on the disk, or not there."""
+    """Write a small file: afterwards it is complete and on disk, or unchanged."""
     partial = partial_name(path)
     try:
         with open(open_own(partial), "wb") as file:
@@ -86,10 +86,10 @@ def lock_path(out: Path) -> Path:
 
 
 class OutputLock:
-    """Whoever holds it is the only process that writes OUT and what belongs to it, from first byte to last rename.
+    """The process that holds it is the only one that writes OUT and its sidecars, from first byte to last rename.
 
-    A file of its own, as those written change their names. flock: a killed process loses it. OutputError where another
-    process has it; where the system has no locks, nothing.
+    A separate file, since the files written change their names; locked by flock, so a killed process loses it.
+    OutputError if another process holds it. Does nothing where the system has no locks.
     """
 
     def __init__(self, out: Path) -> None:
@@ -118,7 +118,7 @@ class OutputLock:
                 os.close(fd)
 
     def release(self) -> None:
-        """Remove the lock's file and let go; a second call does nothing."""
+        """Remove the lock file and release the lock; a second call does nothing."""
         if self._fd >= 0:
             self.path.unlink(missing_ok=True)
             os.close(self._fd)
@@ -137,11 +137,11 @@ class OutFile:
 
     n_bytes  appended so far
 
-    What was there is cut to nothing; or with `state` to the length it says, its last chunk is read and compared, and
-    writing goes on as if it had never stopped.
+    An existing file is emptied. With `state` it is cut to the length given there, its last chunk is compared with the
+    hash, and writing continues where it stopped.
 
-    OutputError where the file cannot be opened or written (a full disk, another process at it), naming file and byte;
-    or where it is not what `state` says.
+    OutputError, naming file and byte, if it cannot be opened or written (a full disk, another writer), or if it is not
+    what `state` says.
 
         flushed: a whole number of buffers ─┐        ┌─ n_bytes
         [ BUFFER_BYTES | BUFFER_BYTES | ... | buffer ]
@@ -168,7 +168,7 @@ class OutFile:
         except BaseException as error:
             self.close()
             if isinstance(error, FileNotFoundError) and state is not None:
-                raise OutputError(f"{path} is gone, and was needed to go on; --overwrite starts again") from error
+                raise OutputError(f"{path} is missing and is needed to resume; --overwrite starts again") from error
             if isinstance(error, OSError):
                 raise OutputError(f"{path}: cannot be opened for writing: {error.strerror}") from error
             raise
@@ -188,9 +188,9 @@ class OutFile:
         return n_taken
 
     def save(self) -> Hashed:
-        """Hand all that was written to the system, and say what the file holds; sync() then puts it on the disk.
+        """Pass everything written so far to the system, and return what the file holds; sync() then puts it on disk.
 
-        The buffer's part is written where it belongs and kept, so that later writes stay aligned.
+        The part in the buffer is written and also kept, so that later writes stay aligned.
         """
         if self._filled:
             os.lseek(self._sync_fd, self.n_bytes - self._filled, os.SEEK_SET)
@@ -198,14 +198,14 @@ class OutFile:
         return self._hash.state()
 
     def sync(self) -> None:
-        """Put on the disk what save() or a full buffer has written; another thread may go on writing meanwhile."""
+        """Put on disk what save() or a full buffer has written; another thread may keep writing."""
         try:
             os.fsync(self._sync_fd)
         except OSError as error:
-            raise OutputError(f"{self.path}: cannot be put on the disk: {error.strerror}") from error
+            raise OutputError(f"{self.path}: cannot be synced to disk: {error.strerror}") from error
 
     def finish(self) -> list[str]:
-        """Write the rest, put everything on the disk, close; the XXH64 of each HASH_CHUNK_BYTES."""
+        """Write the rest, sync, close; returns the XXH64 of each HASH_CHUNK_BYTES."""
         self._set_direct(False)  # the rest is no whole number of blocks
         self._flush()
         self.sync()
@@ -256,7 +256,7 @@ class OutFile:
         size, n_bytes = os.fstat(self._fd).st_size, state.n_bytes
         if size < n_bytes:
             raise OutputError(
-                f"{self.path}: {size} bytes, and {n_bytes} had been written: something has cut it since; "
+                f"{self.path}: {size} bytes, and {n_bytes} had been written: it has been cut since; "
                 "--overwrite starts again"
             )
         os.ftruncate(self._fd, n_bytes)

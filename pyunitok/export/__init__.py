@@ -1,13 +1,13 @@
 """Token files in the formats of other tools.
 
-    options     what one may ask for                    files       linking, reflinking, copying; whole or not at all
+    options     what an export can be told              files       linking, reflinking, copying; all files or none
     documents   bounds; a separator before each         origins     where documents came from
-    direct      tokenize --format
+    instead     tokenize --format
     megatron nanogpt llmc datatrove dolma infini_gram tokengrams npy      one module a format: its bytes, and its writer
 
-Where a tool's file is our token file under another name, it is linked: no time, no space. Each module has
+Where a tool's file is byte-identical to our token file, it is linked, which takes no time and no space. Each module has
 
-    TAKES                            the Options that mean something to it, besides the name
+    TAKES                            the Options that it uses, besides the name
     names(options)                   the files that it will write
     export(array, folder, options)   writes them; returns what the user should know
 """
@@ -44,7 +44,7 @@ __all__ = ["FORMATS", "MAX_SHARD_TOKENS", "Exported", "Options", "default_name",
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export made, and what the user should know about it."""
+    """The files that an export made, and what the user should know about them."""
 
     files: list[Written]
     notes: list[str]
@@ -53,12 +53,12 @@ class Exported:
 def module(to: str) -> Any:
     """The module of a format."""
     if to not in MODULES:
-        raise OutputError(f"no such format: {to}; there are {', '.join(FORMATS)}")
+        raise OutputError(f"unknown format {to}; choose one of {', '.join(FORMATS)}")
     return import_module(f"{__name__}.{MODULES[to]}")
 
 
 def default_name(out: Path) -> str:
-    """What files are called that come from this token file: its name without the ending."""
+    """The base name of files made from this token file: its name without the suffix."""
     return out.stem if re.fullmatch(r"\.[A-Za-z]\w{0,7}", out.suffix) else out.name
 
 
@@ -68,12 +68,12 @@ def export(
 ) -> Exported:  # fmt: skip
     """Write `array` into `folder` in the format `to`, one of FORMATS; all its files appear, or none.
 
-    copy           every file has blocks of its own; else tokens are linked, reflinked or copied, whatever comes first
-    overwrite      files that exist are replaced, else OutputError
-    before_commit  called when all files are complete and on the disk, and have only to be named
+    copy           copy everything; otherwise tokens are linked, else reflinked, else copied
+    overwrite      existing files are replaced; otherwise they are an OutputError
+    before_commit  called when all files are complete and on disk, just before they are renamed
 
-    OutputError too where the format cannot hold these documents; it names the document. Time and memory are
-    proportional to the documents, where the tokens can be linked; else also to the tokens, and memory is a few MiB.
+    OutputError, naming the document, also where the format cannot hold these documents. Time is proportional to the
+    number of documents where the tokens can be linked, else also to the number of tokens; memory is a few MiB.
     """
     writer = module(to)
     options = options or Options(default_name(array.path))

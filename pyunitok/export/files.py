@@ -1,8 +1,8 @@
-"""Folder: the files of one export, which appear whole or not at all; tokens by hard link, by reflink, or copied.
+"""Folder: the files of one export, which appear all or not at all; tokens are hard-linked, reflinked, or copied.
 
-    link      the same file under a second name: no time, no space, no second copy in the page cache
-    reflink   a file of its own that shares its blocks until one is written to (btrfs, XFS, …): no time, no space
-    copy      inside the kernel where it can (copy_file_range), else through a buffer
+    link      a second name of the same file: no time, no space, no second copy in the page cache
+    reflink   a new file that shares the blocks of the old one until either is changed (btrfs, XFS): no time, no space
+    copy      inside the kernel where possible (copy_file_range), else through a buffer
 
 Every file is written or linked as NAME.partial; commit() gives all of them their names, one rename after the other.
 """
@@ -23,7 +23,7 @@ from pyunitok.errors import OutputError
 FICLONE = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
 COPY_BYTES = 1 << 30  # what one copy_file_range is asked for
 BUFFER_BYTES = 4 << 20
-# A kernel, or these two file systems, that cannot; then there is the next way.
+# The kernel or these two file systems cannot do it; the next way is tried.
 CANNOT = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.EINVAL, errno.ENOTTY}
 CANNOT |= {errno.EOPNOTSUPP, errno.EBADF, errno.ETXTBSY}
 
@@ -38,12 +38,12 @@ class Written:
 
 
 class Folder:
-    """Where an export goes: made if it is not there. A context: leaving it without commit() removes what it made.
+    """The folder of an export, created if needed. A context: leaving it without commit() removes what was written.
 
     path       the folder
-    overwrite  files that exist may be replaced
-    copy       never link: every file has blocks of its own
-    keep       files that must not be replaced, whatever the format calls its own: the token file itself
+    overwrite  existing files may be replaced
+    copy       never link
+    keep       files that must never be replaced: the token file itself
     """
 
     def __init__(self, path: Path, *, overwrite: bool = False, copy: bool = False, keep: Iterable[Path] = ()) -> None:
@@ -55,7 +55,7 @@ class Folder:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{path}: cannot be made a folder: {error.strerror}") from error
+            raise OutputError(f"{path}: cannot be created: {error.strerror}") from error
 
     def __enter__(self) -> Folder:
         return self
@@ -65,7 +65,7 @@ class Folder:
             partial_name(written.path).unlink(missing_ok=True)
 
     def reserve(self, *names: str) -> None:
-        """OutputError, before any work, where one of these files may not be written."""
+        """OutputError, before any work, if one of these files must not be written."""
         for name in names:
             path = self.path / name
             if os.path.realpath(path) in self._keep:
@@ -73,14 +73,14 @@ class Folder:
             check_target(path, overwrite=self._overwrite)
 
     def discard(self, paths: Iterable[Path], why: str) -> None:
-        """At the commit, remove files that would be wrong beside the new ones. OutputError unless we may overwrite."""
+        """At the commit, remove files that do not belong to the new ones. OutputError without overwrite."""
         found = sorted(paths)
         if found and not self._overwrite:
             raise OutputError(f"{found[0]} {why}; use an empty folder, or --overwrite to remove it")
         self._stale += found
 
     def share(self, name: str, source: Path) -> None:
-        """`source` under another name: linked, else reflinked, else copied."""
+        """Put `source` there under another name: linked, else reflinked, else copied."""
         self.reserve(name)
         partial = partial_name(self.path / name)
         partial.unlink(missing_ok=True)
@@ -95,7 +95,7 @@ class Folder:
                 self._sync(file)
 
     def copy(self, name: str, source: Path, begin: int, end: int, head: bytes = b"") -> None:
-        """`head`, and then bytes begin..end-1 of `source`."""
+        """Write `head`, then bytes begin..end-1 of `source`."""
         with self.write(name, how="copied") as file:
             file.write(head)
             file.flush()
@@ -103,7 +103,7 @@ class Folder:
 
     @contextlib.contextmanager
     def write(self, name: str, how: str = "written") -> Any:
-        """A new file, to be written in order; on the disk once the context is left."""
+        """A new file to write in order; it is on disk when the context ends."""
         self.reserve(name)
         path = self.path / name
         self._written.append(Written(path, 0, how))
@@ -117,7 +117,7 @@ class Folder:
             self._written[at] = Written(path, file.seek(0, os.SEEK_END), how)
 
     def commit(self) -> list[Written]:
-        """Give all files their names. They are on the disk, so under its name each is whole, whatever happens."""
+        """Rename all files to their names. They are on disk, so a file under its name is always complete."""
         for path in self._stale:
             path.unlink(missing_ok=True)
         for written in self._written:
@@ -130,7 +130,7 @@ class Folder:
 
     @staticmethod
     def _open(partial: Path) -> IO[bytes]:
-        partial.unlink(missing_ok=True)  # it may be a link to something dear
+        partial.unlink(missing_ok=True)  # it may be a link to a file that must not be overwritten
         try:
             return partial.open("wb")
         except OSError as error:
@@ -178,7 +178,7 @@ def _copy(source: Path, begin: int, n_bytes: int, file: IO[bytes]) -> None:
         while done < n_bytes:
             piece = old.read(min(BUFFER_BYTES, n_bytes - done))
             if not piece:
-                raise OutputError(f"{source}: ends at byte {begin + done}: it has become shorter")
+                raise OutputError(f"{source}: ends at byte {begin + done}: it has shrunk")
             file.write(piece)
             done += len(piece)
 

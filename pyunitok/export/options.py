@@ -1,4 +1,4 @@
-"""Options: what one may ask of an export; each format takes some of them."""
+"""Options: what an export can be told; each format uses some of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ MAX_SHARD_TOKENS = (1 << 31) - 1  # an llm.c header counts tokens in an int32
 
 @dataclass(frozen=True)
 class Options:
-    """name          what the files are called, where the format leaves that open
+    """name          the base name of the files, where the format leaves it open
     val_fraction  nanogpt: the last documents with at least this share of the tokens become val.bin
-    shards        infini-gram: parts of about as many tokens
-    shard_tokens  llm.c: a file holds at most so many
+    shards        infini-gram: the number of parts, of about equal size
+    shard_tokens  llm.c: the most tokens in a file
     eot           llm.c: the id before each document, where the token file has no eod
     token_dtype   infini-gram: "uint32" writes every id in four bytes
-    rename_ids    infini-gram: no id from 65,280 on, by a table that is written too
+    rename_ids    infini-gram: replace ids from 65,280 on by unused smaller ones, and write the table too
     """
 
     name: str
@@ -29,16 +29,16 @@ class Options:
     rename_ids: bool = False
 
     def check(self, taken: tuple[str, ...], to: str) -> None:
-        """OutputError for one that is out of range, or that is given and not among `taken`."""
+        """OutputError for an option that is out of range, or that was given although the format does not use it."""
         for field in fields(self):
             given = getattr(self, field.name)
             if field.name != "name" and given != field.default and field.name not in taken:
-                raise OutputError(f"--{field.name.replace('_', '-')} means nothing to {to}")
+                raise OutputError(f"--{field.name.replace('_', '-')} does not apply to {to}")
         if not self.name or "/" in self.name or "\\" in self.name or self.name in (".", ".."):
-            raise OutputError(f"{self.name!r} is no name for files")
+            raise OutputError(f"{self.name!r} is not a valid file name")
         if not 0 <= self.val_fraction < 1:
-            raise OutputError(f"--val-fraction lies within 0 and 1, not {self.val_fraction}")
+            raise OutputError(f"--val-fraction must be at least 0 and below 1, not {self.val_fraction}")
         if self.shards < 1 or not 1 <= self.shard_tokens <= MAX_SHARD_TOKENS:
-            raise OutputError(f"there is at least one shard, of 1 to {MAX_SHARD_TOKENS} tokens")
+            raise OutputError(f"there must be at least one shard, of 1 to {MAX_SHARD_TOKENS} tokens")
         if self.token_dtype not in (None, "uint16", "uint32"):
             raise OutputError(f"ids are uint16 or uint32, not {self.token_dtype}")

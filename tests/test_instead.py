@@ -12,7 +12,7 @@ from test_cli import pyunitok as command
 
 import pyunitok
 from pyunitok.cli import cli
-from pyunitok.export import FORMATS, Options, direct, module
+from pyunitok.export import FORMATS, Options, instead, module
 from pyunitok.tokenizer import Tokenizer
 
 
@@ -63,7 +63,7 @@ def test_another_command_is_refused(folder):
     run(folder, "--format", "nanogpt", "--val-fraction", "0.3", "--overwrite")
     assert readers.nanogpt(folder / "out") == ([120, 300], [121, 300])
     (folder / "out/val.bin").write_bytes(b"")
-    assert "does not have its 4 bytes" in run(folder, "--format", "nanogpt", "--val-fraction", "0.3", code=1)
+    assert "no longer has its 4 bytes" in run(folder, "--format", "nanogpt", "--val-fraction", "0.3", code=1)
 
 
 def test_files_that_exist_are_seen_before_the_work(folder):
@@ -73,7 +73,7 @@ def test_files_that_exist_are_seen_before_the_work(folder):
     assert "a file ids.bin of its own" in command(
         folder, "tokenize", "a.txt", "-o", "out/ids.bin", "-m", "toy", "--format", "megatron", code=1
     ).stderr.decode()
-    assert "means nothing to megatron" in run(folder, "--format", "megatron", "--shards", "2", code=1)
+    assert "does not apply to megatron" in run(folder, "--format", "megatron", "--shards", "2", code=1)
     assert "need --format" in run(folder, "--val-fraction", "0.1", code=2)
 
 
@@ -84,7 +84,7 @@ def killed_at(k, arguments):
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
     calls = 0
     try:
-        for owner, name in [(Path, "replace"), (Path, "unlink"), (direct, "write_whole"), (direct, "sync_folder")]:
+        for owner, name in [(Path, "replace"), (Path, "unlink"), (instead, "write_whole"), (instead, "sync_folder")]:
             whole = getattr(owner, name)
 
             def step(*args, whole=whole, **options):

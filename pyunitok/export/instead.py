@@ -1,10 +1,10 @@
-"""Direct: tokenize into another tool's format. The token file is made as always, exported beside itself, and removed.
+"""Direct: `tokenize --format`, which makes another tool's files instead of OUT. OUT is written, exported, and removed.
 
     tokenizing ──▶ OUT OUT.ends OUT.json ──▶ files of the format ──▶ OUT.json says so ──▶ OUT, OUT.ends removed
 
-OUT.json stays: it says what made the files, and the same command finds there that all is done. Each step may be done
-twice, so that a run which was killed anywhere goes on: files of the format that are there are replaced only where
-OUT.json says that an export was begun.
+OUT.json stays: it records what made the files, and tells the same command that everything is done. Every step can be
+repeated, so a run that was killed at any point can be resumed. Existing files of the format are replaced only if
+OUT.json says that an export had begun.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from pyunitok.tokens.manifest import Manifest, sidecars
 
 @dataclass(frozen=True)
 class Direct:
-    """What `tokenize -o OUT --format TO` is to make: files in OUT's folder, named after OUT.
+    """What `tokenize -o OUT --format TO` makes: files in OUT's folder, named after OUT.
 
-    keep       leave OUT and OUT.ends where they are
-    overwrite  files that exist may be replaced
+    keep       do not remove OUT and OUT.ends
+    overwrite  existing files may be replaced
     """
 
     out: Path
@@ -41,7 +41,7 @@ class Direct:
     overwrite: bool = False
 
     def check(self) -> None:
-        """OutputError, before any work, where the options are wrong or a file may not be written."""
+        """OutputError, before any work, if the options are wrong or a file must not be written."""
         writer = module(self.to)
         self.options.check(writer.TAKES, self.to)
         own = {self.out, *sidecars(self.out)}
@@ -65,9 +65,9 @@ class Direct:
             raise OutputError(f"{self.out.parent}: cannot be made: {error.strerror}") from error
 
     def finished(self, run: Identity) -> Manifest | None:
-        """The manifest where this very command was carried out before; None where there is something to do.
+        """The manifest, if this very command has finished before; None if there is something to do.
 
-        OutputError where another one was, or its files are not what they were.
+        OutputError if another command has, or if its files have changed.
         """
         manifest = self._manifest()
         if self.overwrite or manifest is None or self.out.exists() or not (manifest.exported or {}).get("files"):
@@ -76,18 +76,18 @@ class Direct:
         differences = Identity.of_manifest(manifest).differences(run)
         differences += [] if done["wanted"] == self._wanted() else [f"{done['wanted']} then, {self._wanted()} now"]
         if differences:
-            what = f"{sidecars(self.out)[1]} is of another command ({'; '.join(differences)})"
+            what = f"{sidecars(self.out)[1]} was written by another command ({'; '.join(differences)})"
             raise OutputError(f"{what}; --overwrite starts again")
         for name, n_bytes in done["files"].items():
             path = self.out.parent / name
             if not path.is_file() or path.stat().st_size != n_bytes:
-                raise OutputError(f"{path} does not have its {n_bytes} bytes any more; --overwrite starts again")
+                raise OutputError(f"{path} no longer has its {n_bytes} bytes; --overwrite starts again")
         with self._locked():
             self._remove()
         return manifest
 
     def make(self) -> Exported:
-        """Export OUT, which is whole, and remove it."""
+        """Export OUT, which is complete, and remove it."""
         with self._locked():
             manifest = self._manifest()
             assert manifest is not None
@@ -106,7 +106,7 @@ class Direct:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Nobody else writes OUT meanwhile."""
+        """No other process writes OUT in the meantime."""
         lock = OutputLock(self.out)
         try:
             yield
@@ -121,12 +121,12 @@ class Direct:
         return {"format": self.to, **asdict(self.options)}
 
     def _begun(self) -> bool:
-        """Whether OUT.json speaks of this very export."""
+        """Whether OUT.json mentions this very export."""
         manifest = self._manifest()
         return manifest is not None and (manifest.exported or {}).get("wanted") == self._wanted()
 
     def _writer(self, manifest: Manifest, exported: Exported | None) -> Callable[[], None]:
-        """What writes into OUT.json how far the export is."""
+        """A function that records in OUT.json how far the export is."""
 
         def write() -> None:
             files = {written.path.name: written.n_bytes for written in exported.files} if exported else None
@@ -139,7 +139,7 @@ class Direct:
     def _remove(self) -> None:
         if self.keep:
             return
-        self.out.unlink(missing_ok=True)  # first: without it, nobody takes the rest for a token file
+        self.out.unlink(missing_ok=True)  # first: without it, the rest cannot be mistaken for a token file
         sidecars(self.out)[0].unlink(missing_ok=True)
         sync_folder(self.out.parent)
 
