@@ -440,8 +440,8 @@ typedef struct unitok_json_place {
  * its newline; a newline is nowhere else. Bytes of other strings are not checked to be UTF-8, and surrogates without their
  * other half may be escaped there. NaN, Infinity and -Infinity are values.
  *
- * Goes on at *place until all is read, or max_docs texts are, or a line is wrong. Where place->error says that one is, the
- * next call leaves that line out. Returns 1 once all is read. out has room for n_bytes, offsets for max_docs + 1; neither
+ * Continues at *place until everything is read, or max_docs texts are, or a line is wrong. If place->error is set, the next
+ * call skips the wrong line. Returns 1 once everything is read. out has room for n_bytes, offsets for max_docs + 1; neither
  * overlaps lines. O(n_bytes). */
 int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, const uint8_t *names,
                          const int64_t *name_offsets, int64_t n_names, int64_t max_line_bytes, uint8_t *out,

@@ -79,7 +79,7 @@ static int line_fail_in_string(line *l, const json_string *s)
     return 0;
 }
 
-/* The text is not, or no longer, what is asked for. */
+/* The line has no text, or no longer; the reason counts unless a later member has the text. */
 static void line_note(line *l, int32_t error, int64_t at)
 {
     l->error = error;

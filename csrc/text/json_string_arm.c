@@ -51,7 +51,7 @@ static int check_neon(const uint8_t *text, int64_t n)
         if (vmaxvq_u8(vorrq_u8(x, before)) & 0x80) faults = vorrq_u8(faults, faults_neon(x, before));
         before = x;
     }
-    uint8_t rest[16] = {0}; /* and a byte that no character goes on in, even where n is a multiple of 16 */
+    uint8_t rest[16] = {0}; /* ends in a byte that completes no character, even if n is a multiple of 16 */
     for (int64_t k = 0; k < n - i; k++) rest[k] = text[i + k];
     faults = vorrq_u8(faults, faults_neon(vld1q_u8(rest), before));
     return vmaxvq_u8(faults) == 0;

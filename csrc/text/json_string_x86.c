@@ -104,7 +104,7 @@ AVX2 static int check_avx2(const uint8_t *text, int64_t n)
         if (_mm256_movemask_epi8(_mm256_or_si256(x, before))) faults = _mm256_or_si256(faults, faults_avx2(x, before));
         before = x;
     }
-    uint8_t rest[32] = {0}; /* and a byte that no character goes on in, even where n is a multiple of 32 */
+    uint8_t rest[32] = {0}; /* ends in a byte that completes no character, even if n is a multiple of 32 */
     for (int64_t k = 0; k < n - i; k++) rest[k] = text[i + k];
     faults = _mm256_or_si256(faults, faults_avx2(_mm256_loadu_si256((const __m256i *)(const void *)rest), before));
     return _mm256_testz_si256(faults, faults);

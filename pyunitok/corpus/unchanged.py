@@ -14,7 +14,7 @@ from typing import Any
 
 from pyunitok.errors import InputError
 
-_AGAIN = "; run the command again once nothing writes to it"
+_AGAIN = "; run the command again when nothing writes to it any more"
 
 
 class Unchanged:
