@@ -2,13 +2,13 @@
 
     s3://bucket/key   gs://   hf://datasets/…   https://   memory://   the protocols of PROTOCOLS, and no others
 
-No cache of fsspec's is used: a file is read once, in ranges that are asked for before they are needed:
+fsspec's caches are not used: a file is read once, in ranges that are requested before they are needed:
 
     handed out     │ asked for, arriving                     not yet asked for
     ───────────────┤ range │ range │ range │ range │         ahead by as much as was read in one go, to AHEAD_BYTES
                    position
 
-So a reader that jumps (Parquet's footer, then one column; frames by a table) pays for little that it does not use.
+So a reader that jumps (Parquet's footer, then one column; frames by a table) fetches little that it does not use.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FIRST_DELAY_SECONDS = 0.5  # and twice as long after each further failure
 # brings, or read any local file, and a list of inputs may come from a stranger.
 PROTOCOLS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "remote", "https": "remote",
              "memory": "remote"}  # fmt: skip
-# What asking again does not mend.
+# Retrying does not help with these.
 FINAL_ERRORS = (FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError,
                 NotImplementedError, ImportError, TypeError, UnitokError)  # fmt: skip
 FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}  # of packages not known here

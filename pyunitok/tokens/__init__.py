@@ -1,1 +1,1 @@
-"""The token file: read, described, verified, decoded, counted."""
+"""Token files: read, described, verified, decoded, counted."""

@@ -1,4 +1,4 @@
-"""count_ids(): how often each id stands in a token file, over threads, in constant memory."""
+"""count_ids(): how often each id occurs in a token file, on several threads, in constant memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def count_ids(
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """int64[largest id + 1], or 65,536 for uint16; on_ids is told how many were counted, from any thread.
 
-    Each thread adds its chunks up in an array of its own: 8 bytes for each id up to the largest, and some 20 MiB.
+    Each thread counts in its own array: 8 bytes for each id up to the largest, and some 20 MiB.
     """
     threads = threads or available_cores()
 

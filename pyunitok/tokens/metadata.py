@@ -52,8 +52,8 @@ def errors_path(out: str | os.PathLike[str]) -> Path:
 class MetadataFile:
     """OUT.meta.jsonl.zst while it grows.
 
-    For a checkpoint: flush(), then n_bytes are all there is. To go on, open the file, cut to so many bytes, as an
-    OutFile at its end, and give its path as `begun`.
+    For a checkpoint: flush(), then note n_bytes. To resume, open the file, cut to that many bytes, as an OutFile at its
+    end, and pass its path as `begun`.
     """
 
     def __init__(self, file: OutFile, begun: Path | None = None) -> None:

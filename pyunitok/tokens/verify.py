@@ -1,6 +1,6 @@
-"""verify(): whether a token file is what its manifest says: hashes, ends, ids, eods, counts, metadata. All in parallel.
+"""verify(): checks a token file against its manifest, in parallel: hashes, ends, ids, eods, counts, metadata.
 
-Whether it decodes to its inputs, verify_text.py finds out.
+verify_text.py checks that it decodes to its inputs.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pyunitok.tokens.manifest import Manifest, sidecars
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
 CHUNK_DOCS = 1 << 20
-MAX_FAULTS = 20  # more of them tell nothing new
+MAX_FAULTS = 20  # more would say nothing new
 
 
 @dataclass
 class _Task:
-    """A piece of work: check() yields faults; n_bytes, for progress."""
+    """A unit of work: check() yields faults; n_bytes is for progress."""
 
     n_bytes: int
     check: Callable[[], Iterator[str]]
@@ -90,7 +90,7 @@ def _consistency(array: TokenArray, manifest: Manifest) -> Iterator[str]:
 def _hashes(
     path: Path, data: np.ndarray[Any, Any], digests: Any, check_ids: Callable[[int, int], Iterator[str]] | None
 ) -> Iterator[_Task]:
-    """One task for each HASH_CHUNK_BYTES of a file, which also looks at the ids while they are in the cache."""
+    """One task for each HASH_CHUNK_BYTES of a file; it also checks the ids while they are in the cache."""
     raw = data.view(np.uint8)
     expected = digests if isinstance(digests, list) else []
     n_chunks = -(-len(raw) // HASH_CHUNK_BYTES)
@@ -114,7 +114,7 @@ def _hashes(
 
 
 def _id_check(array: TokenArray, tokenizer: Tokenizer | None) -> Callable[[int, int], Iterator[str]] | None:
-    """What finds the ids of a range that mean nothing to the model."""
+    """A function that finds the ids in a range that the model does not have."""
     if tokenizer is None:
         return None
     known = np.diff(tokenizer.pieces().offsets) > 0
