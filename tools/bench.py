@@ -3,7 +3,8 @@
 longest, trie, single and load measure the library in this process, and so do unigram, bpe and bytepiece
 (bench_models.py) and sample (bench_sample.py); start, tokenize and rss (bench_command.py), stream (bench_stream.py),
 pipelines (bench_pipelines.py), checkpoints (bench_resume.py) and reading (bench_reading.py) the command line from
-outside; suffix (bench_suffix.py) sorts suffixes, search (bench_search.py) searches them in memory. The corpora are not
+outside; suffix (bench_suffix.py) sorts suffixes, search (bench_search.py) searches them in memory; train
+(bench_train.py) trains models. The corpora are not
 part of the repository: without them there is the sample.
 """
 
@@ -27,6 +28,7 @@ import bench_sample
 import bench_search
 import bench_stream
 import bench_suffix
+import bench_train
 import click
 import numpy as np
 from bench_timing import (
@@ -382,7 +384,7 @@ def load(n: int, clock: str, as_json: bool) -> None:
 for _command in (
     bench_models.unigram, bench_models.bpe, bench_models.bytepiece, bench_sample.sample, bench_command.start,
     bench_command.tokenize, bench_command.rss, bench_stream.stream, bench_pipelines.pipelines, bench_reading.reading,
-    bench_resume.checkpoints, bench_search.search, bench_suffix.suffix,
+    bench_resume.checkpoints, bench_search.search, bench_suffix.suffix, bench_train.train,
 ):  # fmt: skip
     cli.add_command(_command)
 

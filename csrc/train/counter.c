@@ -10,21 +10,32 @@
 #define FIRST_BITS 12
 #define ENTRIES_MAX INT64_C(0x7FFFFFFF)
 
-static uint32_t hash_of(const uint8_t *key, int64_t n_bytes)
+/* The last bytes of a key of fewer than 8, as a number: loads that overlap, no loop. */
+INLINE uint64_t load_few(const uint8_t *key, int64_t n_bytes)
+{
+    if (n_bytes >= 4) return load_u32(key) | (uint64_t)load_u32(key + n_bytes - 4) << 32;
+    if (n_bytes == 0) return 0;
+    return key[0] | (uint64_t)key[n_bytes >> 1] << 8 | (uint64_t)key[n_bytes - 1] << 16;
+}
+
+static inline uint32_t hash_of(const uint8_t *key, int64_t n_bytes)
 {
     uint64_t hash = (uint64_t)n_bytes * UINT64_C(0x9E3779B97F4A7C15);
-    for (; n_bytes >= 8; key += 8, n_bytes -= 8) {
-        hash = (hash ^ load_u64(key)) * UINT64_C(0xD6E8FEB86659FD93);
+    for (int64_t i = 0; i + 8 < n_bytes; i += 8) {
+        hash = (hash ^ load_u64(key + i)) * UINT64_C(0xD6E8FEB86659FD93);
         hash ^= hash >> 32;
     }
-    if (n_bytes) {
-        uint64_t rest = 0;
-        memcpy(&rest, key, (size_t)n_bytes);
-        hash = (hash ^ rest) * UINT64_C(0xD6E8FEB86659FD93);
-        hash ^= hash >> 32;
-    }
-    hash *= UINT64_C(0xD6E8FEB86659FD93);
+    hash = (hash ^ (n_bytes >= 8 ? load_u64(key + n_bytes - 8) : load_few(key, n_bytes))) * UINT64_C(0xD6E8FEB86659FD93);
+    hash = (hash ^ hash >> 32) * UINT64_C(0xD6E8FEB86659FD93);
     return (uint32_t)(hash >> 32);
+}
+
+/* Whether two keys of this many bytes are the same; most have fewer than 16. */
+static inline int same_bytes(const uint8_t *a, const uint8_t *b, int64_t n_bytes)
+{
+    if (n_bytes > 16) return memcmp(a, b, (size_t)n_bytes) == 0;
+    if (n_bytes < 8) return load_few(a, n_bytes) == load_few(b, n_bytes);
+    return load_u64(a) == load_u64(b) && load_u64(a + n_bytes - 8) == load_u64(b + n_bytes - 8);
 }
 
 int32_t unitok_counter_new(int32_t is_ordered, unitok_counter **ret, unitok_error *error)
@@ -151,7 +162,7 @@ int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes
         mask = (UINT32_C(1) << counter->bits) - 1;
         for (at = hash; counter->slots[at & mask]; at++) {
             struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
-            if (entry->hash == hash && entry->n_bytes == n_bytes && memcmp(entry->key, key, (size_t)n_bytes) == 0) {
+            if (entry->hash == hash && entry->n_bytes == n_bytes && same_bytes(entry->key, key, n_bytes)) {
                 entry->count += count;
                 return entry - counter->entries;
             }
@@ -178,7 +189,7 @@ int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t 
     uint32_t hash = hash_of(key, n_bytes), mask = (UINT32_C(1) << counter->bits) - 1;
     for (uint32_t at = hash; counter->slots[at & mask]; at++) {
         const struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
-        if (entry->hash == hash && entry->n_bytes == n_bytes && memcmp(entry->key, key, (size_t)n_bytes) == 0)
+        if (entry->hash == hash && entry->n_bytes == n_bytes && same_bytes(entry->key, key, n_bytes))
             return entry - counter->entries;
     }
     return -1;

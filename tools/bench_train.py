@@ -1,0 +1,131 @@
+"""bench.py train: trainers beside sentencepiece and tokenizers: CPU time and peak memory of a process each."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from bench_timing import ROOT, Corpora, Report, fail, json_option, n_option, shared_option, verdict
+
+TEXTS = {"en": "en_prose,en_web", "mixed": None, "zh": "zh,zh_classical", "ja": "ja"}
+TARGETS = {  # times faster, part of the memory
+    ("unigram", "sentencepiece"): (5.0, 0.5), ("bpe", "sentencepiece"): (2.0, 0.5), ("bpe", "tokenizers"): (3.0, 0.5),
+}  # fmt: skip
+OURS = """
+import pyunitok
+pyunitok.train({path!r}, kind={kind!r}, vocab_size={size}, threads={threads}, hard_vocab_limit=False, out={out!r},
+               normalization_rule_name="nmt_nfkc", {more})
+"""
+SENTENCEPIECE = """
+import sentencepiece
+sentencepiece.SentencePieceTrainer.train(input={path!r}, model_prefix={prefix!r}, model_type={kind!r},
+    vocab_size={size}, num_threads={threads}, hard_vocab_limit=False, minloglevel=2,
+    normalization_rule_name="nmt_nfkc", {more})
+"""
+TOKENIZERS = """
+import os
+os.environ["RAYON_NUM_THREADS"] = "{threads}"
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+tokenizer.normalizer = normalizers.NFKC()
+tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+tokenizer.train([{path!r}], trainers.BpeTrainer(vocab_size={size}, special_tokens=["<unk>"], show_progress=False,
+                max_token_length=16))
+tokenizer.save({out!r})
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A training."""
+
+    cpu_seconds: float
+    seconds: float
+    peak_mb: float
+
+
+def child(code: str) -> Measured:
+    """Runs Python code in a process."""
+    wrapped = (
+        "import json, resource, time\nbegan = time.monotonic()\n" + code +
+        "\nused = resource.getrusage(resource.RUSAGE_SELF)\n"
+        "print(json.dumps([used.ru_utime + used.ru_stime, time.monotonic() - began, used.ru_maxrss / 1024]))"
+    )  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", wrapped], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    if done.returncode:
+        raise fail(done.stderr[-2000:])
+    return Measured(*json.loads(done.stdout.strip().splitlines()[-1]))
+
+
+def least(code: str, n: int) -> Measured:
+    """Of n runs the one that took least."""
+    return min((child(code) for _ in range(n)), key=lambda run: run.cpu_seconds)
+
+
+@click.command()
+@shared_option
+@n_option(1)
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(["unigram", "bpe"]), help="Only this.")
+@click.option("--text", "texts", multiple=True, type=click.Choice(list(TEXTS)), help="Only this.")
+@click.option("--megabytes", type=click.IntRange(1), default=20, show_default=True, help="Of text, as far as there is.")
+@click.option("--vocab-size", type=click.IntRange(300), default=32000, show_default=True)
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of every trainer.")
+@json_option
+def train(
+    shared: Path | None, n: int, kinds: tuple[str, ...], texts: tuple[str, ...], megabytes: int, vocab_size: int,
+    threads: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Train 32k models with sentencepiece, tokenizers (BPE), and here, from the same file.
+
+    Faster is by CPU time at one thread, so that neighbours do not count, and by the clock at more. `compat` rows are
+    checked to be byte for byte sentencepiece's model (with one thread).
+    """
+    report = Report(f"train: {vocab_size} pieces, {threads} threads", n)
+    for name in texts or TEXTS:
+        text = Corpora.find(shared, TEXTS[name]).round_robin()[: megabytes * 1_000_000]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "text.txt")
+            path.write_bytes(text[: text.rfind(b"\n") + 1])
+            for kind in kinds or ("unigram", "bpe"):
+                compare(report, name, kind, path, vocab_size, threads, n)
+    report.show(as_json)
+
+
+def compare(report: Report, name: str, kind: str, path: Path, size: int, threads: int, n: int) -> None:
+    prefix, out = path.with_name("m"), path.with_name("m.model")
+    common = {"path": str(path), "kind": kind, "size": size, "threads": threads, "out": str(out), "prefix": str(prefix)}
+    long_lines = "max_sentence_length=1 << 20"
+    peers = {"sentencepiece": least(SENTENCEPIECE.format(**common, more=long_lines), n)}
+    theirs = out.read_bytes()
+    runs = {"compat": least(OURS.format(**common, more=f"compat='sentencepiece', {long_lines}"), n)}
+    if threads == 1 and pieces_of(out.read_bytes()) != pieces_of(theirs):
+        raise fail(f"{name}, {kind}: the compatible model is not sentencepiece's")
+    runs["own"] = least(OURS.format(**common, more=""), n)
+    if kind == "bpe":
+        peers["tokenizers"] = least(TOKENIZERS.format(**common), n)
+    megabytes = path.stat().st_size / 1e6
+    for peer, theirs_ in peers.items():
+        for mode, run in runs.items():
+            faster = theirs_.cpu_seconds / run.cpu_seconds if threads == 1 else theirs_.seconds / run.seconds
+            memory = run.peak_mb / theirs_.peak_mb
+            least_faster, most_memory = TARGETS[kind, peer]
+            report.add(
+                text=name, MB=round(megabytes, 1), kind=kind, mode=mode, peer=peer, cpu_s=run.cpu_seconds,
+                peer_cpu_s=theirs_.cpu_seconds, times_faster=faster, peak_MB=run.peak_mb, peer_MB=theirs_.peak_mb,
+                memory=memory, verdict=verdict(faster >= least_faster and memory <= most_memory),
+            )  # fmt: skip
+
+
+def pieces_of(data: bytes) -> list[tuple[bytes, float]]:
+    from pyunitok.vocab import sentencepiece_proto
+
+    proto = sentencepiece_proto.message("ModelProto").FromString(data)
+    return [(piece.piece, piece.score) for piece in proto.pieces]
