@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -222,15 +221,11 @@ def report(trained: Trained, out: Path) -> None:
 
 def rows(trained: Trained) -> list[tuple[str, str]]:
     """(name, value)."""
-    from pyunitok.tokenizer import Tokenizer
-
-    tokenizer: Tokenizer = trained.tokenizer
-    stats, job = trained.job.stats, trained.job
+    stats, job, proto = trained.job.stats, trained.job, trained.proto
     types = ["", "learned", "unknown", "control", "user-defined", "unused", "byte"]
-    spec = tokenizer._core.model.spec()
-    counts = {name: int((spec["types"] == i).sum()) for i, name in enumerate(types) if i}
+    counts = {name: sum(piece.type == i for piece in proto.pieces) for i, name in enumerate(types) if i}
     pieces = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-    ret = [("pieces", f"{tokenizer.vocab_size:,}: {pieces}")]
+    ret = [("pieces", f"{len(proto.pieces):,}: {pieces}")]
     ret.append(("text", f"{stats.n_bytes:,} bytes, {stats.n_lines:,} lines"))
     if stats.n_too_long:
         ret.append(("too long", f"{stats.n_too_long:,} lines with {stats.n_too_long_bytes:,} bytes were left out"))
@@ -245,7 +240,7 @@ def rows(trained: Trained) -> list[tuple[str, str]]:
         density = trained.n_sample_bytes / trained.n_sample_tokens
         text = f"{density:.3f} bytes a token, {unknown:.3%} unknown, in {trained.n_sample_bytes:,} bytes {held}"
         ret.append(("density", text))
-    names = sorted((spec["data"][a:b].tobytes() for a, b in pairwise(spec["offsets"])), key=len)
+    names = sorted((piece.piece for piece in proto.pieces), key=len)
     longest = [name.decode("utf-8", "replace") for name in names[-5:][::-1]]
     ret.append(("longest", "  ".join(longest)))
     for phase in trained.phases:

@@ -48,6 +48,7 @@ class Trained:
     """What a training gave: the model, and what there is to say of it."""
 
     tokenizer: Tokenizer
+    proto: Any  # a ModelProto
     job: Job
     phases: list[Phase]
     rounds: list[Round]
@@ -139,7 +140,7 @@ def run(
     tokenizer = _save(proto, out)
     clock.end()
     is_held_back = isinstance(source, Corpus) and source.hold
-    return Trained(tokenizer, job, clock.phases(), job.rounds, source.sample, is_held_back)
+    return Trained(tokenizer, proto, job, clock.phases(), job.rounds, source.sample, is_held_back)
 
 
 def _own_options(own: dict[str, Any], compat: str | None, kind: str, specs: Specs, threads: int) -> UnigramOptions:

@@ -1,0 +1,221 @@
+/* test_train.c - counting and trainers: sorted counts, every allocation failing in turn, hostile units
+ *
+ *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_train.c \
+ *       csrc/train/[a-z]*.c csrc/suffix/[a-z]*.c csrc/structures/trie.c csrc/text/[a-z]*.c csrc/ground/cpu.c -lm
+ */
+#define _DEFAULT_SOURCE
+
+#include "test_alloc.h"
+
+#include "check.h"
+#include "random.h"
+
+#include "ground/common.h"
+
+#define N_KEYS 3000
+
+/* ------------------------------------------------------------------------------------------------ Counter ---- */
+
+static int compare(const uint8_t *a, int64_t n_a, const uint8_t *b, int64_t n_b)
+{
+    int order = memcmp(a, b, (size_t)(n_a < n_b ? n_a : n_b));
+    return order ? order : (n_a > n_b) - (n_a < n_b);
+}
+
+/* Keys of few letters, NULs among them, many with long common beginnings. */
+static int64_t make_key(uint8_t *key)
+{
+    int64_t n = (int64_t)(random_u64() % 20), begin = 0;
+    if (random_u64() % 3 == 0) {
+        memset(key, 'a', 30);
+        begin = 30;
+    }
+    for (int64_t i = 0; i < n; i++) key[begin + i] = (uint8_t)(random_u64() % 3);
+    return begin + n;
+}
+
+static void test_counter(void)
+{
+    running = "counter";
+    static uint8_t data[60 * N_KEYS];
+    static int64_t offsets[N_KEYS + 1];
+    unitok_counter *counter;
+    unitok_error error;
+    for (int64_t i = 0; i < N_KEYS; i++) offsets[i + 1] = offsets[i] + make_key(data + offsets[i]);
+    CHECK(unitok_counter_new(0, &counter, &error) == UNITOK_OK);
+    CHECK(unitok_counter_add(counter, data, offsets, NULL, N_KEYS, &error) == UNITOK_OK);
+    CHECK(unitok_counter_sort(counter, &error) == UNITOK_OK);
+    CHECK(unitok_counter_add(counter, data, offsets, NULL, N_KEYS, &error) == UNITOK_OK); /* goes on after a sort */
+    CHECK(unitok_counter_sort(counter, &error) == UNITOK_OK);
+    int64_t n = unitok_counter_count(counter);
+    uint8_t *keys = malloc((size_t)unitok_counter_key_bytes(counter) + 1);
+    int64_t *bounds = malloc((size_t)(n + 1) * sizeof *bounds);
+    uint64_t *counts = malloc((size_t)(n + 1) * sizeof *counts), total = 0;
+    unitok_counter_export(counter, keys, bounds, counts);
+    for (int64_t i = 0; i < n; i++) {
+        total += counts[i];
+        if (i) CHECK(compare(keys + bounds[i - 1], bounds[i] - bounds[i - 1], keys + bounds[i], bounds[i + 1] - bounds[i]) < 0);
+    }
+    CHECK(total == 2 * N_KEYS);
+    unitok_counter_clear(counter);
+    CHECK(unitok_counter_count(counter) == 0);
+    free(keys);
+    free(bounds);
+    free(counts);
+    unitok_counter_free(counter);
+}
+
+/* ------------------------------------------------------------------------------------------------ A training ---- */
+
+static const char TEXT[] =
+    "\xE2\x96\x81the\xE2\x96\x81other\xE2\x96\x81there\xE2\x96\x81the\xE2\x96\x81mother\xE2\x96\x81" "caf\xC3\xA9\xE2\x96\x81the\n"
+    "\xE2\x96\x81mother\xE2\x96\x81the\x1Fre\xE2\x96\x81<s>the\xE2\x96\x81" "caf\xC3\xA9\n\n\xE2\x96\x81there";
+
+/* Lines to pieces by every trainer; each step may fail for want of memory, and then all is given back. */
+static int32_t train(int32_t flags, int is_compatible)
+{
+    unitok_rules *rules = NULL;
+    unitok_counter *counter = NULL, *folded = NULL, *found = NULL;
+    unitok_segmenter *segmenter = NULL;
+    unitok_bpe_trainer *bpe = NULL;
+    unitok_seeds *seeds = NULL;
+    unitok_lexicon *lexicon = NULL;
+    unitok_lattice *lattice = NULL;
+    unitok_error error;
+    uint8_t data[4096], pieces[4096];
+    int64_t offsets[300], bounds[300], text_bounds[2] = {0, sizeof TEXT - 1}, symbol_bounds[2] = {0, 3};
+    uint64_t counts[300], expected[300] = {0};
+    double scores[300], p[300], losses[300], used[300] = {0}, likelihood = 0, score = 0;
+    float exact[300] = {0}, exact_scores[300];
+    uint8_t alive[300];
+    int64_t order[300], tokens = 0, n;
+    int32_t done = 0, status = unitok_rules_new(flags, 16, &rules, &error);
+    if (!status) status = unitok_counter_new(0, &counter, &error);
+    if (!status) status = unitok_counter_new(0, &folded, &error);
+    if (!status) status = unitok_counter_new(0, &found, &error);
+    unitok_segment_spec spec = {
+        .rules = rules, .counter = counter, .max_line_bytes = 1000, .symbols = (const uint8_t *)"<s>",
+        .symbol_offsets = symbol_bounds, .n_symbols = 1,
+        .flags = is_compatible ? UNITOK_SEGMENT_FOLLOWERS : UNITOK_SEGMENT_CUT,
+    };
+    if (!status) status = unitok_segmenter_new(&spec, &segmenter, &error);
+    if (!status) status = unitok_segmenter_add(segmenter, (const uint8_t *)TEXT, text_bounds, 1, &error);
+    if (!status) status = unitok_segmenter_finish(segmenter, &error);
+    if (status) goto end;
+    n = unitok_counter_count(counter);
+    CHECK(n > 3 && n < 300 && unitok_counter_key_bytes(counter) < 4096);
+    unitok_counter_export(counter, data, offsets, counts);
+    status = unitok_units_fold(data, offsets, counts, n, NULL, is_compatible ? UNITOK_FOLD_WHOLE : UNITOK_FOLD_CUT, folded, &error);
+    if (!status) status = unitok_counter_sort(folded, &error);
+    if (status) goto end;
+    n = unitok_counter_count(folded);
+    unitok_counter_export(folded, data, offsets, counts);
+    if (!is_compatible) {
+        status = unitok_bpe_trainer_new(rules, data, offsets, counts, n, &bpe, &error);
+        if (status) goto end;
+        while (!done) {
+            int64_t made = unitok_bpe_trainer_step(bpe, 200, 0, 1, &done);
+            if (made < 0) {
+                status = UNITOK_ERROR_MEMORY;
+                goto end;
+            }
+        }
+    }
+    status = unitok_seeds_new(rules, data, offsets, counts, n, is_compatible, 2, found, &seeds, &error);
+    while (!status && unitok_seeds_progress(seeds) < 1) status = unitok_seeds_step(seeds, 7, &error);
+    if (!status) status = unitok_counter_sort(found, &error);
+    if (status || is_compatible) goto end;
+    int64_t n_pieces = unitok_counter_count(found);
+    CHECK(n_pieces > 3);
+    unitok_counter_export(found, pieces, bounds, expected);
+    memset(expected, 0, sizeof expected);
+    status = unitok_lexicon_new(pieces, bounds, n_pieces, &lexicon, &error);
+    lattice = status ? NULL : unitok_lattice_new();
+    if (!status && !lattice) status = UNITOK_ERROR_MEMORY;
+    for (int64_t i = 0; i < n_pieces; i++) {
+        alive[i] = 1;
+        order[i] = i;
+        scores[i] = exact_scores[i] = -3.0f;
+        p[i] = 0.05;
+    }
+    if (!status) status = unitok_unigram_expect(lexicon, lattice, alive, p, 1e-6, data, offsets, counts, n, 1e6, expected, &likelihood);
+    if (!status) status = unitok_unigram_expect_exact(lexicon, lattice, alive, exact_scores, -13, 0, data, offsets, counts, n, exact);
+    if (!status) unitok_unigram_maximize_f32(exact, order, n_pieces, alive, exact_scores);
+    if (!status) status = unitok_unigram_paths_f64(lexicon, lattice, alive, scores, -13, -1, data, offsets, counts, n, used, &score, &tokens);
+    if (!status) status = unitok_unigram_losses_f64(lexicon, lattice, alive, scores, -13, -1, pieces, bounds, 0, n_pieces, used, 10, losses);
+    if (!status) CHECK(likelihood < 0 && score < 0 && tokens > 3);
+end:
+    unitok_lattice_free(lattice);
+    unitok_lexicon_free(lexicon);
+    unitok_seeds_free(seeds);
+    unitok_bpe_trainer_free(bpe);
+    unitok_segmenter_free(segmenter);
+    unitok_counter_free(found);
+    unitok_counter_free(folded);
+    unitok_counter_free(counter);
+    unitok_rules_free(rules);
+    CHECK(alloc_live_blocks == 0);
+    return status;
+}
+
+static void test_failing_memory(void)
+{
+    for (int32_t flags = 0; flags <= UNITOK_RULES_ALL; flags++) {
+        for (int is_compatible = 0; is_compatible < 2; is_compatible++) {
+            running = "training";
+            round_ = flags;
+            alloc_fail_at = 0;
+            CHECK(train(flags, is_compatible) == UNITOK_OK);
+            if (flags % 9) continue;
+            running = "training without memory";
+            for (int k = 1;; k++) {
+                alloc_fail_at = k;
+                int32_t status = train(flags, is_compatible);
+                if (alloc_fail_at > 0) break; /* there were fewer allocations */
+                CHECK(status == UNITOK_ERROR_MEMORY);
+            }
+            alloc_fail_at = 0;
+        }
+    }
+}
+
+/* Bytes that are no units are refused, not read past. */
+static void test_hostile(void)
+{
+    running = "hostile units";
+    unitok_rules *rules;
+    unitok_counter *counter;
+    unitok_error error;
+    CHECK(unitok_rules_new(0, 16, &rules, &error) == UNITOK_OK && unitok_counter_new(0, &counter, &error) == UNITOK_OK);
+    for (round_ = 0; round_ < 3000; round_++) {
+        int64_t n = 1 + (int64_t)(random_u64() % 12), bounds[2] = {0, n};
+        uint8_t *unit = malloc((size_t)n);
+        uint64_t one = 1, *by_char = calloc(0x110000, sizeof *by_char);
+        unitok_bpe_trainer *bpe = NULL;
+        unitok_seeds *seeds = NULL;
+        for (int64_t i = 0; i < n; i++) unit[i] = (uint8_t)(random_u64() % 4 ? 0x80 + random_u64() % 0x80 : random_u64());
+        if (round_ % 100 == 0) unitok_units_count_chars(unit, bounds, &one, 1, by_char, &error);
+        unitok_units_fold(unit, bounds, &one, 1, NULL, (int32_t)(random_u64() % 3), counter, &error);
+        if (unitok_bpe_trainer_new(rules, unit, bounds, &one, 1, &bpe, &error)) CHECK(error.status == UNITOK_ERROR_ARGUMENT);
+        if (unitok_seeds_new(rules, unit, bounds, &one, 1, 0, 2, counter, &seeds, &error) == UNITOK_OK)
+            while (unitok_seeds_progress(seeds) < 1) CHECK(unitok_seeds_step(seeds, 1000, &error) == UNITOK_OK);
+        unitok_rules_allow(rules, unit, n);
+        unitok_bpe_trainer_free(bpe);
+        unitok_seeds_free(seeds);
+        free(by_char);
+        free(unit);
+    }
+    unitok_counter_free(counter);
+    unitok_rules_free(rules);
+    CHECK(alloc_live_blocks == 0);
+}
+
+int main(void)
+{
+    random_start(88172645463325252u);
+    test_counter();
+    test_failing_memory();
+    test_hostile();
+    printf("ok\n");
+    return 0;
+}
