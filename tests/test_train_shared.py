@@ -1,0 +1,33 @@
+"""Every set of options on a megabyte of eight real corpora: sentencepiece's models, byte for byte. Slow: about an hour."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from conftest import find_shared
+from pyunitok.errors import TrainingError
+from train_options import AUTOMATIC, SETS, reference, trained
+
+CORPORA = ["en_prose", "de", "ja", "zh", "ru", "hi", "code", "multi"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+@pytest.mark.parametrize("name", [*SETS, "automatic"])
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_as_sentencepiece(corpus: str, name: str, kind: str, tmp_path: Path) -> None:
+    packed = find_shared(f"corpora/{corpus}.txt.zst").read_bytes()
+    text = zstandard.ZstdDecompressor().decompressobj().decompress(packed)[:1_000_000]
+    path = tmp_path / "text.txt"
+    path.write_bytes(text[: text.rfind(b"\n") + 1])
+    chosen = AUTOMATIC if name == "automatic" else SETS[name]
+    options = {"model_type": kind, "vocab_size": 6000, "hard_vocab_limit": False, **chosen}
+    expected = reference({**options, "input": [str(path)]})
+    if isinstance(expected, str):
+        with pytest.raises(TrainingError):
+            trained(options, path)
+    else:
+        assert trained(options, path).SerializeToString() == expected.SerializeToString()
