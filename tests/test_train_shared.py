@@ -1,4 +1,4 @@
-"""Every set of options on a megabyte of eight real corpora: sentencepiece's models, byte for byte. Slow: about an hour."""
+"""Every set of options on a megabyte of eight real corpora: sentencepiece's models, byte for byte. About an hour."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import zstandard
-
 from conftest import find_shared
-from pyunitok.errors import TrainingError
 from train_options import AUTOMATIC, SETS, reference, trained
+
+from pyunitok.errors import TrainingError
 
 CORPORA = ["en_prose", "de", "ja", "zh", "ru", "hi", "code", "multi"]
 
