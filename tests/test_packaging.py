@@ -12,7 +12,7 @@ import pytest
 import pyunitok
 
 ROOT = Path(__file__).resolve().parent.parent
-C_FILES = sorted((ROOT / "csrc").glob("*.[ch]"))
+C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
 
 
 def python(program: str) -> str:

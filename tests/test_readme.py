@@ -129,6 +129,7 @@ def examples(tmp_path_factory, rwkv) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for arguments in (["corpus", "-o", "ids.u16", "--metadata"], ["a.zst", "--doc", r"\n\n", "-o", "a.u16"],
+                          ["books", "-o", "more.u16"],
                           *(["corpus", "-o", "ids.u16", "--shard", f"{k}/8"] for k in range(8))):  # fmt: skip
             command(["tokenize", *arguments])
         if "index" in cli.commands:
@@ -152,7 +153,7 @@ def command(arguments: list[str]) -> None:
 
 def remove_outputs(words: list[str], folder: Path) -> None:
     """What a command is about to write may be there as the input of another example."""
-    outputs = [words[k + 1] for k in range(len(words) - 1) if words[k] in ("-o", "--out")]
+    outputs = [words[k + 1] for k in range(len(words) - 1) if words[k] in ("-o", "--out") and "--add" not in words]
     outputs += words[3:4] if words[1:2] == ["convert"] else []
     for name in outputs:
         for path in folder.glob(f"{name.rstrip('/')}*") if name not in ("-", ".") else []:

@@ -71,8 +71,9 @@ def _build(
     with IndexMeter() as meter:
         manifest = build_index(tokens, folder, on_progress=meter.show, **options)
     n_shards = len(manifest.shards)
-    counts = f"{n_shards} {'shard' if n_shards == 1 else 'shards'}, {manifest.documents:,} documents, {manifest.tokens:,} tokens"
-    click.echo(f"{folder}: {counts}, {meter.summary()}", err=True)
+    shards = f"{n_shards} {'shard' if n_shards == 1 else 'shards'}"
+    counts = f"{manifest.documents:,} documents, {manifest.tokens:,} tokens"
+    click.echo(f"{folder}: {shards}, {counts}, {meter.summary()}", err=True)
 
 
 def _write_format(
