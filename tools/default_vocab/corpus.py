@@ -1,0 +1,161 @@
+"""Documents → the weighted sources of training, kind by kind; lines that occur twice are dropped.
+
+A kind has the same weight as any other, whatever its size: the objective is the sum over kinds of tokens a byte.
+Inside a kind, languages (programming or natural) share its weight, and within each the word list has WORD_LIST_SHARE.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import generate
+import zstandard
+
+from pyunitok.packed import Packed
+from pyunitok.train.longest import Source
+
+WORD_LISTS = {"wordfreq", "jieba", "pythainlp"}
+WORD_LIST_SHARE = 0.3
+MAIN = ["en", "en_prose", "de", "fr", "ru", "ja", "ko", "zh", "zh_trad", "ar", "hi", "json", "latex"]
+MARKUP = ["xml", "html", "yaml", "csv"]
+KIND_WEIGHT = {
+    "en_prose": 2.8,
+    "zh_trad": 1.3,
+    "emoji": 0.5,
+    "mail": 0.3,
+    "diff": 0.3,
+    "markup": 0.7,
+    "logs": 0.8,
+    "multi": 1.6,
+    "code": 1.5,
+}
+MAX_KIND_BYTES = 5_000_000
+MAX_LANGUAGE_BYTES = 500_000  # of one of many languages that share a kind
+MIN_LANGUAGE_BYTES = 20_000
+MIN_LINE_BYTES = 24  # shorter lines may repeat
+
+
+class Document(NamedTuple):
+    source: str
+    text: bytes
+
+
+def load(folder: Path, split: str, kind: str) -> list[Document]:
+    path = folder / "text" / split / f"{kind}.jsonl.zst"
+    with path.open("rb") as file:
+        reader = io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(file), encoding="utf-8")
+        return [Document(row["source"], row["text"].encode("utf-8", "replace")) for row in map(json.loads, reader)]
+
+
+def kinds(folder: Path, split: str) -> list[str]:
+    return sorted(path.name.removesuffix(".jsonl.zst") for path in (folder / "text" / split).glob("*.jsonl.zst"))
+
+
+def unique(documents: list[Document]) -> list[Document]:
+    """Without the lines of MIN_LINE_BYTES or more that came before."""
+    seen: set[bytes] = set()
+    ret = []
+    for document in documents:
+        lines = []
+        for line in document.text.splitlines(keepends=True):
+            if len(line) >= MIN_LINE_BYTES:
+                key = hashlib.blake2b(line.strip(), digest_size=8).digest()
+                if key in seen:
+                    continue
+                seen.add(key)
+            lines.append(line)
+        if lines:
+            ret.append(Document(document.source, b"".join(lines)))
+    return ret
+
+
+def take(documents: list[Document], n_bytes: int) -> list[Document]:
+    """At most so many bytes, the sources in turn, so that small ones are there whole."""
+    by_source: dict[str, list[Document]] = defaultdict(list)
+    for document in documents:
+        by_source[document.source].append(document)
+    ret: list[Document] = []
+    size, level = 0, 0
+    while by_source and size < n_bytes:
+        for name in sorted(by_source):
+            if level >= len(by_source[name]):
+                del by_source[name]
+                continue
+            document = by_source[name][level]
+            ret.append(document)
+            size += len(document.text)
+            if size >= n_bytes:
+                break
+        level += 1
+    return ret
+
+
+def weighted(name: str, documents: list[Document], weight: float) -> Iterator[tuple[str, Source]]:
+    """One Source for each source; all of them together weigh `weight` units of 1 MB."""
+    by_source: dict[str, list[bytes]] = defaultdict(list)
+    for document in documents:
+        by_source[document.source].append(document.text)
+    lists = sum(len(t) for s, texts in by_source.items() if s in WORD_LISTS for t in texts)
+    running = sum(len(t) for texts in by_source.values() for t in texts) - lists
+    share = WORD_LIST_SHARE if lists and running else 1.0 if lists else 0.0
+    for source, texts in by_source.items():
+        per_byte = share / lists if source in WORD_LISTS else (1 - share) / running
+        yield f"{name}/{source}", Source(Packed.from_documents(texts), weight * 1e6 * per_byte)
+
+
+def build(folder: Path, boost: dict[str, float] | None = None) -> list[tuple[str, Source]]:
+    """All sources of training by name, kind/source; `boost` multiplies the weights of kinds."""
+    boost = boost or {}
+    ret: list[tuple[str, Source]] = []
+
+    def add(kind: str, language: str, documents: list[Document], share: float) -> None:
+        weight = KIND_WEIGHT.get(kind, 1.0) * boost.get(language, boost.get(kind, 1.0)) * share
+        ret.extend(weighted(language, documents, weight))
+
+    there = kinds(folder, "train")
+    english = [document for document in load(folder, "train", "en") if document.source == "wordfreq"]
+    for kind in MAIN:
+        documents = load(folder, "train", kind) + (english if kind == "en_prose" else [])
+        add(kind, kind, take(unique(documents), MAX_KIND_BYTES), 1.0)
+    for group, names in {
+        "code": [kind for kind in there if kind.startswith("code-")],
+        "markup": MARKUP,
+        "multi": [
+            kind
+            for kind in there
+            if "-" not in kind and kind not in [*MAIN, *MARKUP, "emoji", "kaomoji", "math_formal"]
+        ],
+    }.items():
+        parts = {name: take(unique(load(folder, "train", name)), MAX_LANGUAGE_BYTES) for name in names}
+        sizes = {name: sum(len(document.text) for document in documents) for name, documents in parts.items()}
+        names = [name for name in names if sizes[name] >= MIN_LANGUAGE_BYTES]
+        shares = {name: min(1.0, sizes[name] / MAX_LANGUAGE_BYTES) ** 0.5 for name in names}
+        for name in names:
+            add(group, name, parts[name], shares[name] / sum(shares.values()))
+    r = random.Random(1)
+    emoji = load(folder, "train", "emoji")[0].text.decode().split("\n")
+    faces = load(folder, "train", "kaomoji")[0].text.decode().split("\n")
+    code = [
+        document.text.decode()
+        for kind in ("code-c", "code-python", "code-javascript")
+        for document in load(folder, "train", kind)[:300]
+    ]
+    for kind, texts in {
+        "logs": generate.logs(r, 3_000_000),
+        "mail": generate.emails(r, 500_000),
+        "emoji": [
+            *generate.chats(r, 1_500_000, emoji, faces),
+            "\n".join(emoji),
+            *("\n".join(r.sample(faces, 2000)) for _ in range(5)),
+        ],
+        "diff": generate.diffs(r, code, 1_000_000),
+    }.items():
+        add(kind, kind, [Document("generated", text.encode()) for text in texts], 1.0)
+    return ret

