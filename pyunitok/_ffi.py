@@ -543,8 +543,8 @@ def nfc_is_sure(text: Any) -> bool:
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
     """Cut text[:n_bytes] at `separator` in place: (documents, bytes consumed); see csrc/unitok.h."""
-    if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3:
-        raise ValueError("no separator, or a buffer that is too small")
+    if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3 or offsets.dtype != np.int64:
+        raise ValueError("no separator, a buffer that is too small, or offsets that are not int64")
     consumed = ffi.new("int64_t *")
     n_docs = lib.unitok_split_documents(
         pointer(text, writable=True), n_bytes, separator, len(separator), pointer(offsets, writable=True),

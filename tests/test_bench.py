@@ -133,6 +133,7 @@ def bench_models(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("bench_models")
 
 
+@pytest.mark.slow
 def test_reading() -> None:
     rows = bench("reading", "--gigabytes", "0.001", "--files", "7")["rows"]
     assert len(rows) == 10 and {row["threads"] for row in rows} == {1, 2}

@@ -105,7 +105,7 @@ def test_eod(folder):
         (["tokenize", "long.jsonl", "-o", "x", "-m", "toy", "--max-line", "1K"], 1, "long.jsonl: line 1"),
         (["tokenize", "cut.txt.zst", "-o", "x", "-m", "toy"], 1, "cut.txt.zst: byte"),
         (["detokenize", "a.txt", "-o", "-", "-m", "toy"], 1, "whole number"),
-        (["detokenize", "none", "-o", "-"], 2, "none"),
+        (["detokenize", "none", "-o", "-"], 1, "none: no such token file"),
         (["inspect", "none"], 1, "none"),
         (["decode", "-m", "toy", "299"], 1, "id 299 at position 0"),
         (["decode", "-m", "toy", "word"], 2, "not an id"),
@@ -214,7 +214,7 @@ def test_what_is_no_regular_file_is_not_replaced(folder):
     for command in (["tokenize", "a.txt", "-m", "toy"], ["detokenize", "ids"]):
         if command[0] == "detokenize":
             pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
-        assert b"no regular file" in pyunitok(folder, *command, "-o", "fifo", "--overwrite", code=1).stderr
+        assert b"not a regular file" in pyunitok(folder, *command, "-o", "fifo", "--overwrite", code=1).stderr
     assert (folder / "fifo").is_fifo()
     (folder / "there").mkdir()
     assert b"is a directory" in pyunitok(folder, "tokenize", "a.txt", "-o", "there", "-m", "toy", code=1).stderr

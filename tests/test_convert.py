@@ -97,7 +97,7 @@ def test_bytepiece_as_sentencepiece(tmp_path: Path) -> None:
 
 
 def test_bytepiece_pieces_that_sentencepiece_cannot_hold(tmp_path: Path) -> None:
-    for piece, words in ((b"a\xc3", "no UTF-8"), ("▁".encode(), "the same")):
+    for piece, words in ((b"a\xc3", "not valid UTF-8"), ("▁".encode(), "the same")):
         path = tmp_path / "toy.model"
         path.write_text(json.dumps(BYTES | {key(piece): [259, "", 50]}))
         result = run(path, tmp_path / "out.model", "--to", "sentencepiece")

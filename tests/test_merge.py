@@ -185,6 +185,7 @@ def test_damaged_parts(toy, corpus):
     merge([part, part], corpus / "ids")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 @pytest.mark.parametrize("power", [False, True])
 def test_a_merge_stopped_at_any_call(toy, corpus, power):

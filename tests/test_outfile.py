@@ -78,7 +78,7 @@ def test_other_bytes_are_refused(tmp_path):
     with pytest.raises(OutputError, match=r"19999 bytes, and 20000 had been written.*--overwrite"):
         OutFile(path, state)
     path.unlink()
-    with pytest.raises(OutputError, match=r"is gone.*--overwrite"):
+    with pytest.raises(OutputError, match=r"is missing.*--overwrite"):
         OutFile(path, state)
     assert not path.exists()
 

@@ -108,6 +108,7 @@ def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **
 # ------------------------------------------------------------------------------------------------------ crashes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("power", [False, True])
 def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
@@ -127,6 +128,7 @@ def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
     check_outputs(folder)
 
 
+@pytest.mark.slow
 def test_killed_at_any_time(folder):
     spec = {"command": TOKENIZE, "kills": 200 if EXPENSIVE else 20}
     done = subprocess.run(
