@@ -6,8 +6,9 @@
 
 int64_t *levels_order(const uint64_t *counts, int64_t n)
 {
-    int64_t *order = mem_alloc((size_t)(2 * n + 1) * sizeof *order), *spare = order + n;
+    int64_t *order = mem_alloc((size_t)(2 * n + 1) * sizeof *order);
     if (!order) return NULL;
+    int64_t *spare = order + n;
     uint64_t all = 0;
     for (int64_t i = 0; i < n; i++) {
         order[i] = i;
