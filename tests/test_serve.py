@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 from pyunitok import Tokenizer, open_index, tokenize
 from pyunitok.index.build import Limits, build_index
 from pyunitok.index.page import answers
-from pyunitok.index.page.app import make_app
+from pyunitok.index.page.app import STATIC, make_app
 
 ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = shutil.which("chromium")
@@ -186,7 +186,7 @@ def test_nothing_can_be_written(client):
 
 
 def test_the_page_asks_no_other_host():
-    for path in (ROOT / "pyunitok/index/page/static").iterdir():
+    for path in STATIC.iterdir():
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"https?://|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text), path
 
