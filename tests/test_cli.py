@@ -1,4 +1,4 @@
-"""The command as a user runs it: a process of its own, its output, its exit code."""
+"""The command as a user runs it: its output, its exit code, and with signals and pipes in a process of its own."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import commands
 import numpy as np
 import pytest
 import zstandard
@@ -30,8 +31,7 @@ def folder(tmp_path):
 
 
 def pyunitok(folder: Path, *arguments: str, code: int = 0, stdin: bytes = b"") -> subprocess.CompletedProcess:
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([*COMMAND, *arguments], cwd=folder, input=stdin, capture_output=True, env=environment)
+    done = commands.run(folder, *arguments, stdin=stdin)
     assert done.returncode == code, done.stderr.decode()
     assert b"Traceback" not in done.stderr
     return done

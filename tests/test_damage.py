@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import commands
 import pytest
 import xxhash
 import zstandard
@@ -388,15 +389,11 @@ def test_the_journal_of_another_version(interrupted, toy):
 
 def test_the_command_says_what_is_left_and_how_to_go_on(folder, toy):
     """(Failed runs left .partial files without a word.)"""
-    import subprocess
-    import sys
-
     toy.save("toy")
-    command = [sys.executable, "-m", "pyunitok", "tokenize", "in", "-o", "ids", "-m", "toy", "--on-error", "skip"]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent.parent)}
 
     def said(*options):
-        done = subprocess.run([*command, *options], capture_output=True, env=environment)
+        arguments = ["tokenize", "in", "-o", "ids", "-m", "toy", "--on-error", "skip", *options]
+        done = commands.run(folder, *arguments)
         return done.returncode, done.stderr.decode()
 
     cut("in/3.jsonl.zst")

@@ -8,6 +8,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+import commands
 import numpy as np
 import pytest
 
@@ -17,8 +18,6 @@ from pyunitok.cli.tokenize import tokenize as command
 from pyunitok.job import Job, Options
 from pyunitok.sampling import Sample
 from pyunitok.tokenizer import Tokenizer
-
-ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture
@@ -38,11 +37,17 @@ def folder(tmp_path, monkeypatch, toy):
 
 
 def run(*arguments: str, code: int = 0) -> subprocess.CompletedProcess:
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-m", "pyunitok", *arguments], capture_output=True, env=environment)
+    done = commands.run(Path.cwd(), *arguments)
     assert done.returncode == code, done.stderr.decode()
     assert b"Traceback" not in done.stderr
     return done
+
+
+def test_python_m(folder):
+    command = [sys.executable, "-m", "pyunitok", "encode", "-m", "toy", "the"]
+    environment = os.environ | {"PYTHONPATH": str(Path(pyunitok.__file__).parents[1])}
+    done = subprocess.run(command, capture_output=True, env=environment)
+    assert (done.returncode, done.stdout) == (0, run("encode", "-m", "toy", "the").stdout)
 
 
 def test_the_call_gives_what_the_command_gives(folder):

@@ -11,18 +11,18 @@ import click
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
-@click.option("-o", "--out", required=True, type=click.Path(), help="The file to write: spans, or with --drop tokens.")
+@click.option("-o", "--out", required=True, type=click.Path(), help="The file to write: spans, or tokens with --drop.")
 @click.option(
-    "--min-tokens", type=click.IntRange(1), default=50, show_default=True, help="Report what is at least so long."
+    "--min-tokens", type=click.IntRange(1), default=50, show_default=True, help="Shortest span to report."
 )
-@click.option("--drop", is_flag=True, help="Write a token file without all but the first occurrence.")
+@click.option("--drop", is_flag=True, help="Write a token file that keeps only the first occurrence.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
-@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the token files name.")
+@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the token files name.")
 def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bool, model: str | None) -> None:
     """Find text that occurs more than once in an index, or drop it.
 
-    Writes a JSON line for each repeated span: document, token range and byte range in it, how often its most frequent
-    part occurs, and how many of its tokens have occurred before.
+    Writes a JSON line for each repeated span: its document, token range and byte range, the count of its most frequent
+    part, and how many of its tokens have occurred before.
 
     \b
     Example:

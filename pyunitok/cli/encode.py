@@ -17,8 +17,8 @@ from pyunitok.cli.arguments import load_model, model_option, stdin
 def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
     """Show the ids of TEXT, or of each line of stdin.
 
-    On a terminal, each piece stands under its id; with --pieces it does everywhere. There, spaces show as U+2423, and
-    newlines and other control characters as escapes.
+    On a terminal, or with --pieces, each piece is shown under its id: spaces as U+2423, newlines and other control
+    characters as escapes.
 
     \b
     Example:

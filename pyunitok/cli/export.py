@@ -16,18 +16,18 @@ def export_options(command: Any) -> Any:
     """What export takes, and tokenize with --format."""
     for option in reversed((
         click.option("--name", "base",
-                     help="What files are called, where the format leaves it open; OUT's name by default."),
+                     help="Name of the files, where the format leaves it open; by default OUT's name."),
         click.option("--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0,
-                     help="nanogpt: the share of the tokens, in the last documents, that becomes val.bin."),
-        click.option("--shards", type=click.IntRange(1), default=1, help="infini-gram: parts of about as many tokens."),
+                     help="nanogpt: share of the tokens, from the last documents, that goes to val.bin."),
+        click.option("--shards", type=click.IntRange(1), default=1, help="infini-gram: number of shards."),
         click.option("--shard-tokens", type=click.IntRange(1, (1 << 31) - 1), default=(1 << 31) - 1,
-                     help="llm.c: the most tokens in a file; 2^31 - 1 by default."),
+                     help="llm.c: most tokens in a file; by default 2^31 - 1."),
         click.option("--eot", type=click.IntRange(0), help="llm.c: the id before each document, if OUT has no eod."),
         click.option("--token-dtype", type=click.Choice(["uint16", "uint32"]),
-                     help="infini-gram: uint32 has no false separators; 2 bytes a token more, 34 GB a CPU to index."),
+                     help="infini-gram: uint32 avoids false separators; takes 2 more bytes per token, 34 GB per CPU."),
         click.option("--rename-ids", is_flag=True,
-                     help="infini-gram: no false separators; queries and answers go through renamed.npy."),
-        click.option("--copy", is_flag=True, help="Copy tokens even where a link would do."),
+                     help="infini-gram: avoid false separators; queries and answers are translated with renamed.npy."),
+        click.option("--copy", is_flag=True, help="Copy tokens even if a link is possible."),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -35,7 +35,7 @@ def export_options(command: Any) -> Any:
 
 @click.command()
 @click.argument("tokens", metavar="OUT")
-@click.option("--to", "to", type=click.Choice(FORMATS), required=True, help="The tool that is to read it.")
+@click.option("--to", "to", type=click.Choice(FORMATS), required=True, help="The tool to write for.")
 @click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder to write into.")
 @export_options
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
@@ -44,8 +44,8 @@ def export(
 ) -> None:
     """Write a token file for another tool.
 
-    Tokens are not copied where the tool's file is ours under another name: they are hard-linked, else reflinked, and
-    copied only across file systems. The files appear when all of them are complete.
+    If the tool's token file has the same bytes as OUT, it is made as a hard link, else as a reflink, and copied only
+    across file systems. The files appear once all of them are complete.
 
     \b
     Example:

@@ -18,27 +18,27 @@ from pyunitok.cli.arguments import Size, load_model
     "--order", type=click.Choice(["bytes", "id"]),
     help="Sort by the bytes of the tokens (the default: searches for text are fastest) or by their ids.",
 )  # fmt: skip
-@click.option("--left", is_flag=True, help="Also store the token before each suffix: 2 bytes a token more.")
-@click.option("--max-memory", type=Size(), help="What indexing may use, such as 8G; by default half of the machine's.")
-@click.option("--shard-tokens", type=Size(), help="The most tokens in a shard; by default what two at a time allow.")
-@click.option("--threads", type=click.IntRange(1), help="Shards sorted at the same time; by default one a core.")
-@click.option("--add", is_flag=True, help="Add OUT to the index in DIR; the shards that are there stay as they are.")
+@click.option("--left", is_flag=True, help="Also store the token before each suffix: 2 more bytes per token.")
+@click.option("--max-memory", type=Size(), help="Memory limit, such as 8G; by default half of the machine's memory.")
+@click.option("--shard-tokens", type=Size(), help="Most tokens in a shard; by default, two fit in memory at once.")
+@click.option("--threads", type=click.IntRange(1), help="Shards sorted at the same time; by default one per core.")
+@click.option("--add", is_flag=True, help="Add OUT to the index in DIR; the existing shards are not changed.")
 @click.option("--overwrite", is_flag=True, help="Replace the index in DIR.")
-@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the manifests of OUT name.")
+@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifests of OUT name.")
 @click.option("--ray", metavar="ADDRESS", help="Build the shards on a Ray cluster: auto, local or HOST:PORT.")
 @click.option(
     "--format", "to", type=click.Choice(["infini-gram", "tokengrams"]),
-    help="Write the index of another engine into DIR instead; of one OUT.",
+    help="Write the index of another engine into DIR instead; takes a single OUT.",
 )  # fmt: skip
 def index(
     tokens: tuple[str, ...], folder: str, order: str | None, left: bool, max_memory: int | None,
     shard_tokens: int | None, threads: int | None, add: bool, overwrite: bool, model: str | None, ray: str | None,
     to: str | None,
 ) -> None:  # fmt: skip
-    """Index token files for search: their suffix arrays, in shards of whole documents.
+    """Index token files for search: build suffix arrays in shards of whole documents.
 
-    DIR refers to the token files by their paths and needs them where they are. The same command resumes an interrupted
-    run; finished shards are kept. DIR takes 4 bytes a token, 6 with --left.
+    DIR refers to the token files by their paths, so they must stay where they are. Running the same command again
+    resumes an interrupted run; finished shards are kept. DIR takes 4 bytes per token, 6 with --left.
 
     \b
     Example:

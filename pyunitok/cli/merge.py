@@ -12,14 +12,16 @@ from pyunitok.cli.report import count
 
 @click.command()
 @click.argument("parts", metavar="PART...", nargs=-1, required=True, type=click.Path())
-@click.option("-o", "--out", metavar="OUT", required=True, help="The token file; OUT.ends and OUT.json lie beside it.")
+@click.option(
+    "-o", "--out", metavar="OUT", required=True, help="The token file; OUT.ends and OUT.json are written beside it."
+)
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
-    """Join finished token files, in this order.
+    """Join finished token files in the given order.
 
-    All parts must have the same model, eod and dtype. Of a run with --shard, all shards must be given, in order; the
-    result is what the undivided run would have written. A folder OUT.parts, left by tokenize --ray, stands for the
-    parts in it. The parts' hashes are verified as they are read; the parts stay.
+    All parts must have the same model, eod and dtype. For a run with --shard, give all shards in order; the result is
+    identical to the output of the undivided run. A folder OUT.parts, left by tokenize --ray, stands for the parts in
+    it. The parts' hashes are verified as they are read; the parts are kept.
 
     \b
     Example:

@@ -8,12 +8,12 @@ import click
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0: any free port.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 picks a free port.")
 @click.option(
     "--allow-host", multiple=True, metavar="NAME",
     help="Another name under which browsers reach this server; requests under other names are refused.",
 )
-@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the token files name.")
+@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the token files name.")
 def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model: str | None) -> None:
     """Search an index in the browser.
 

@@ -18,10 +18,10 @@ MAX_INPUTS = 20  # listed on the terminal
 @click.argument("tokens", metavar="OUT")
 @click.option("--top", type=click.IntRange(0), default=20, show_default=True, help="How many frequent pieces to show.")
 @click.option("--json", "json_path", metavar="FILE", help="Write all counts to FILE as JSON; - is stdout.")
-@click.option("--html", "html_path", metavar="FILE", help="Write a page with histograms (the plot extra).")
-@click.option("--png", "png_path", metavar="FILE", help="Write the histograms alone (the plot extra).")
-@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the manifest names.")
-@click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
+@click.option("--html", "html_path", metavar="FILE", help="Write a page with histograms (needs the plot extra).")
+@click.option("--png", "png_path", metavar="FILE", help="Write only the histograms (needs the plot extra).")
+@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifest names.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
 def stats(
     tokens: str, top: int, json_path: str | None, html_path: str | None, png_path: str | None, model: str | None,
     threads: int | None,

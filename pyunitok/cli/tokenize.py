@@ -17,76 +17,76 @@ from pyunitok.cli.report import Listener, check_report, report_formats, report_l
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True)
 @click.option(
     "-o", "--out", metavar="OUT", required=True,
-    help="The token file; OUT.ends and OUT.json lie beside it. A URL is uploaded to when OUT is complete: see --spool.",
+    help="The token file; OUT.ends and OUT.json are written beside it. A URL is uploaded to once OUT is complete.",
 )  # fmt: skip
 @model_option
 @click.option(
     "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto", show_default=True,
-    help="auto goes by the name, else by the first bytes: Parquet's magic number, or a JSON object with the key.",
+    help="auto decides by the name, else by the first bytes: Parquet's magic number, or a JSON object with the key.",
 )  # fmt: skip
 @click.option(
     "--text-key", default="text", show_default=True,
-    help="JSONL, Parquet: the field or column with the text; a.b is b inside a, a\\.b one name.",
+    help="JSONL, Parquet: the field or column with the text. a.b means b inside a; a\\.b is a single name.",
 )  # fmt: skip
 @click.option(
     "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR",
-    help="Text: what a document is. A separator may be written with \\n, \\t, \\0, \\xHH and \\\\.",
+    help="Text: how files are divided into documents. A separator may contain \\n, \\t, \\0, \\xHH and \\\\.",
 )  # fmt: skip
 @click.option("--eod", metavar="ID|none", help="The id after each document; the model's own by default.")
 @click.option(
     "--dtype", type=click.Choice(["uint16", "uint32"]), default="uint16", show_default=True,
-    help="Of the ids in OUT. A model with larger ids is refused.",
+    help="Type of the ids in OUT. A model with larger ids is refused.",
 )  # fmt: skip
 @click.option(
     "--sample", type=SampleOf(), metavar="alpha=A,seed=S",
-    help="Draw one of the ways to cut each document: alpha=0.1,seed=1[,nbest=N][,method=lattice|viterbi|dropout].",
+    help="Sample a segmentation of each document: alpha=0.1,seed=1[,nbest=N][,method=lattice|viterbi|dropout].",
 )  # fmt: skip
-@click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
-@click.option("--block", type=Size(), default="1M", show_default=True, help="Text read at a time, for each thread.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
+@click.option("--block", type=Size(), default="1M", show_default=True, help="Text that each thread reads at a time.")
 @click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: the longest line accepted.")
 @click.option(
-    "--max-memory", type=Size(), default="1G", show_default=True, help="For blocks, frames, and ids not yet written."
+    "--max-memory", type=Size(), default="1G", show_default=True, help="Limit for blocks, frames, and unwritten ids."
 )
 @click.option(
     "--on-error", type=click.Choice(["raise", "skip", "skip-file"]), default="raise", show_default=True,
-    help="A bad JSON line: stop; or skip it, list it in OUT.errors.jsonl, exit with 3. skip-file: also skip a damaged "
-    "file as a whole, where else the run stops.",
+    help="On a bad JSON line, raise stops; skip leaves it out, lists it in OUT.errors.jsonl and exits with 3. On a "
+    "damaged file both stop; skip-file leaves it out as a whole.",
 )  # fmt: skip
 @click.option(
     "--include", metavar="PATTERN", multiple=True,
-    help="Of the files in directories, only those with names like this: --include '*.md'. May be repeated.",
+    help="Read only files in directories whose names match: --include '*.md'. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--exclude", metavar="PATTERN", multiple=True,
-    help="Leave out files with names like this; with a slash, paths that end like this: 'tests/*.txt'.",
+    help="Leave out files whose names match; with a slash, whose paths end so: 'tests/*.txt'. May be repeated.",
 )  # fmt: skip
-@click.option("--metadata", is_flag=True, help="Keep file, line and JSON fields of documents: OUT.meta.jsonl.zst.")
+@click.option("--metadata", is_flag=True, help="Keep each document's file, line and JSON fields in OUT.meta.jsonl.zst.")
 @click.option(
     "--shard", type=ShardOf(), metavar="I/N",
-    help="Only the I-th of N contiguous ranges of the inputs, of about equal sizes; I from 0 to N-1, as Slurm's array "
-    "jobs count with --array=0-7. OUT becomes OUT.I-of-N; `pyunitok merge` joins them.",
+    help="Tokenize only the I-th of N contiguous ranges of about equal size. I counts from 0 to N-1, as in Slurm's "
+    "--array=0-7. OUT becomes OUT.I-of-N; `pyunitok merge` joins the shards.",
 )  # fmt: skip
 @click.option(
     "--ray", metavar="ADDRESS|auto|local",
-    help="Divide the work among the machines of a Ray cluster; --threads is then for each task, 1 by default.",
+    help="Divide the work among the machines of a Ray cluster. --threads is then per task, 1 by default.",
 )  # fmt: skip
-@click.option("--unit", type=Size(), help="With --ray: bytes of input for each task; chosen by default.")
+@click.option("--unit", type=Size(), help="With --ray: bytes of input per task; chosen automatically by default.")
 @click.option("--keep-parts", is_flag=True, help="With --ray: leave the parts in OUT.parts, for `pyunitok merge`.")
 @click.option("--verify", is_flag=True, help="Decode each block and compare it with its text.")
-@click.option("--format", "to", type=click.Choice(FORMATS), help="Make another tool's files, named after OUT.")
+@click.option("--format", "to", type=click.Choice(FORMATS), help="Write the files of another tool, named after OUT.")
 @export_options
-@click.option("--keep-tokens", is_flag=True, help="With --format: leave OUT and OUT.ends too.")
+@click.option("--keep-tokens", is_flag=True, help="With --format: also keep OUT and OUT.ends.")
 @click.option(
     "--verify-resume", is_flag=True,
-    help="Where a run is resumed, check the hashes of all that it has written; else of the last 64M of each file.",
+    help="When resuming, check the hashes of everything written so far; by default, of the last 64M of each file.",
 )  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Start again, and replace OUT if it exists.")
 @click.option(
     "--spool", metavar="FOLDER", type=click.Path(file_okay=False),
-    help="OUT is a URL: where it is made before it is uploaded; in the system's temporary folder by default.",
+    help="If OUT is a URL: the folder for OUT until it is uploaded; by default in the system's temporary folder.",
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Say what would be read and written, and write nothing.")
-@click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input there.")
+@click.option("--dry-run", is_flag=True, help="Show what would be read and written, and write nothing.")
+@click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input to FILE.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, doc: str, eod: str | None, block: int, max_line: int,
     max_memory: int, unit: int | None, to: str | None, dry_run: bool, stats_json: str | None, base: str | None,
@@ -96,17 +96,17 @@ def tokenize(
     """Tokenize files into OUT, a raw array of ids.
 
     IN is a file (text or JSONL, plain or .zst, .gz, .bz2, .xz; or Parquet), a directory, a glob pattern, - for stdin,
-    or a URL of such a thing (s3://, gs://, hf://, https://, …); read in this order, directories by path. Hidden files
-    in directories are passed over, and what is not text is left out and listed. Files of many zstd frames are
-    decompressed by all threads. Memory: --max-memory, plus the model, the longest line, and the window of a zstd frame
-    of more than 64M.
+    or the URL of a file or directory (s3://, gs://, hf://, https://, …). Inputs are read in the given order, the files
+    of a directory sorted by path. In directories, hidden files are ignored, and files that are not text are left out
+    and listed. A file of many zstd frames is decompressed by all threads. Memory use: --max-memory, plus the model, the
+    longest line, and the window of each zstd frame above 64M.
 
-    The same command again resumes an interrupted run; the output is byte-identical.
+    Running the same command again resumes an interrupted run; the output is byte-identical.
 
-    With --ray, all machines of the cluster must see IN and OUT by these paths; the parts lie in OUT.parts until they
-    are joined. The bytes of OUT are the same.
+    With --ray, all machines of the cluster must see IN and OUT under these paths. The parts are kept in OUT.parts until
+    they are joined. OUT is byte-identical to that of a run without Ray.
 
-    With --format, OUT is exported as by `pyunitok export`, into its own folder, and then removed; OUT.json stays.
+    With --format, OUT is exported into its own folder, as `pyunitok export` does, and then removed; OUT.json stays.
 
     \b
     Example:

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 YES_NO = [
-    ("split-by-unicode-script", True, "A piece is of one script."),
-    ("split-by-number", True, "Digits are a script of their own."),
-    ("split-digits", False, "Every digit is a piece of its own."),
-    ("treat-whitespace-as-suffix", False, "Spaces end a word instead of beginning one."),
-    ("allow-whitespace-only-pieces", False, "Several spaces may be a piece."),
-    ("byte-fallback", False, "Unknown characters become their bytes."),
-    ("add-dummy-prefix", True, "A text begins with a space."),
-    ("remove-extra-whitespaces", True, "Several spaces become one."),
-    ("hard-vocab-limit", False, "It is an error if the text gives fewer pieces."),
+    ("split-by-unicode-script", True, "Pieces do not cross scripts."),
+    ("split-by-number", True, "Treat digits as a script of their own."),
+    ("split-digits", False, "Make every digit a piece of its own."),
+    ("treat-whitespace-as-suffix", False, "A space ends a word instead of beginning one."),
+    ("allow-whitespace-only-pieces", False, "Allow pieces of several spaces."),
+    ("byte-fallback", False, "Encode unknown characters as their bytes."),
+    ("add-dummy-prefix", True, "Put a space before each text."),
+    ("remove-extra-whitespaces", True, "Replace several spaces by one."),
+    ("hard-vocab-limit", False, "Fail if the text gives fewer pieces."),
 ]  # fmt: skip
 
 
@@ -43,20 +43,21 @@ def reading_options(function: Command) -> Command:
     """How texts are read: for every kind of model."""
     options = [
         click.argument("inputs", metavar="IN...", nargs=-1, required=True),
-        click.option("-o", "--out", metavar="NAME.model", required=True, help="The model; NAME.vocab lies beside it."),
-        click.option("--vocab-size", type=click.IntRange(1), required=True, help="Pieces, symbols included."),
+        click.option("-o", "--out", metavar="NAME.model", required=True, help="The model, with NAME.vocab beside it."),
+        click.option("--vocab-size", type=click.IntRange(1), required=True, help="Number of pieces, symbols included."),
         click.option(
             "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto",
-            show_default=True, help="As for `pyunitok tokenize`.",
+            show_default=True, help="As in `pyunitok tokenize`.",
         ),
         click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text."),
         click.option(
-            "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR", help="Text: what a document is.",
+            "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR",
+            help="Text: how files are divided into documents.",
         ),
-        click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default."),
+        click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core."),
         click.option(
             "--max-memory", type=Size(), default="2G", show_default=True,
-            help="For counting; beyond, counts go to disk (into TMPDIR), and nothing else changes.",
+            help="Memory for counting; further counts go to disk (in TMPDIR). The result does not change.",
         ),
         click.option("--overwrite", is_flag=True, help="Replace the model if it exists."),
     ]  # fmt: skip
@@ -72,25 +73,25 @@ def sentencepiece_options(function: Command) -> Command:
         function = click.option(f"--{name}/--no-{name}", default=None, help=text)(function)
     options = [
         click.option(
-            "--compat", type=click.Choice(["sentencepiece"]), help="Byte for byte what sentencepiece 0.2.3 trains."
+            "--compat", type=click.Choice(["sentencepiece"]), help="Train exactly the model of sentencepiece 0.2.3."
         ),
-        click.option("--character-coverage", type=float, help="Of all characters. Default: 0.9995."),
-        click.option("--auto-character-coverage", is_flag=True, help="BPE: choose the characters, too."),
-        click.option("--required-chars", help="Characters that are pieces in any case."),
-        click.option("--initial-alphabet", help="The same."),
+        click.option("--character-coverage", type=float, help="Share of the characters to keep. Default: 0.9995."),
+        click.option("--auto-character-coverage", is_flag=True, help="BPE: choose the character coverage, too."),
+        click.option("--required-chars", help="Characters that always become pieces."),
+        click.option("--initial-alphabet", help="Same as --required-chars."),
         click.option("--user-defined-symbols", help="Pieces that are matched before all others: a,b,c."),
         click.option("--control-symbols", help="Pieces that no text contains: a,b,c."),
-        click.option("--max-sentencepiece-length", type=int, help="Characters of a piece. Default: 16."),
-        click.option("--max-sentence-length", type=int, help="Skip longer lines (bytes). Default: none are too long."),
-        click.option("--input-sentence-size", type=int, help="Train on a sample of so many lines."),
-        click.option("--seed", type=int, default=0, help="For the sample."),
+        click.option("--max-sentencepiece-length", type=int, help="Most characters in a piece. Default: 16."),
+        click.option("--max-sentence-length", type=int, help="Skip lines of more bytes. Default: no limit."),
+        click.option("--input-sentence-size", type=int, help="Train on a sample of this many lines."),
+        click.option("--seed", type=int, default=0, help="Seed of the sample."),
         click.option("--normalization-rule-name", help="nmt_nfkc (the default), nfkc, *_cf or identity."),
-        click.option("--normalization-rule-tsv", help="A file of rules instead."),
+        click.option("--normalization-rule-tsv", help="A file of normalization rules instead."),
         click.option("--pretokenization-delimiter", help="No piece crosses this string."),
-        click.option("--min-frequency", type=click.IntRange(1), default=1, help="Leave out rarer words."),
+        click.option("--min-frequency", type=click.IntRange(1), default=1, help="Leave out words with a lower count."),
         click.option(
             "--split-by", type=click.Choice(["space", "none"]), default="space", show_default=True,
-            help="none: pieces may hold several words.",
+            help="none: pieces may contain several words.",
         ),
         click.option(
             "--set", "more", multiple=True, metavar="NAME=VALUE", help="Any other option of spm_train: --set unk_id=3.",
@@ -104,15 +105,15 @@ def sentencepiece_options(function: Command) -> Command:
 @train.command()
 @reading_options
 @sentencepiece_options
-@click.option("--em", type=click.Choice(["expectation", "viterbi"]), help="Over all segmentations, or the best alone.")
-@click.option("--prior", type=click.Choice(["digamma", "mle"]), help="digamma lets rare pieces fade.")
-@click.option("--prune", type=click.Choice(["loss", "probability", "frequency"]), help="By what pieces are dropped.")
-@click.option("--objective", type=click.Choice(["likelihood", "tokens"]), help="tokens: the fewest tokens.")
-@click.option("--em-iterations", type=click.IntRange(1), help="In a round. Default: 2.")
-@click.option("--em-tolerance", type=float, help="End a round's EM when it gains less than this share.")
-@click.option("--max-rounds", type=click.IntRange(1), help="The last one drops all that is too much.")
-@click.option("--shrinking-factor", type=float, help="What a round keeps. Default: 0.75.")
-@click.option("--seed-sentencepiece-size", type=int, help="Candidates to begin with. Default: 1000000.")
+@click.option("--em", type=click.Choice(["expectation", "viterbi"]), help="Count all segmentations or only the best.")
+@click.option("--prior", type=click.Choice(["digamma", "mle"]), help="digamma makes rare pieces rarer.")
+@click.option("--prune", type=click.Choice(["loss", "probability", "frequency"]), help="What decides which pieces go.")
+@click.option("--objective", type=click.Choice(["likelihood", "tokens"]), help="tokens: minimize the number of tokens.")
+@click.option("--em-iterations", type=click.IntRange(1), help="EM iterations per round. Default: 2.")
+@click.option("--em-tolerance", type=float, help="End a round's EM once an iteration gains less than this share.")
+@click.option("--max-rounds", type=click.IntRange(1), help="Most rounds; the last one drops all surplus pieces.")
+@click.option("--shrinking-factor", type=float, help="Share of the pieces that a round keeps. Default: 0.75.")
+@click.option("--seed-sentencepiece-size", type=int, help="Number of initial candidates. Default: 1000000.")
 def unigram(**options: Any) -> None:
     """Train a Unigram model (SentencePiece).
 

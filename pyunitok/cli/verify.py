@@ -15,14 +15,14 @@ from pyunitok.cli.progress import Meter
 @click.argument("tokens", metavar="OUT")
 @click.argument("inputs", metavar="[IN]...", nargs=-1)
 @click.option("--inputs", "named", is_flag=True, help="Compare with the inputs that the manifest names.")
-@click.option("-m", "--model", metavar="MODEL", help="Instead of the model that the manifest names.")
-@click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
+@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifest names.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
 def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None, threads: int | None) -> None:
-    """Check that a token file is intact: hashes, document ends, ids, counts. Or an index: hashes, order, tables.
+    """Check that a token file (hashes, document ends, ids, counts) or an index (hashes, order, tables) is intact.
 
     With IN or --inputs, every document is also decoded and compared with its input, byte by byte. IN are the files that
     were tokenized, in the same order, wherever they are now; their formats are taken from the manifest. --inputs reads
-    them from where they were, if they are files on this machine.
+    them from the paths in the manifest, which must be files on this machine.
 
     \b
     Example:

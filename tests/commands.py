@@ -1,0 +1,68 @@
+"""The command in the test's own process: what a process of its own would print and return, without its start-up.
+
+For all that needs no signal, no shell and no closed or full pipe: starting Python and numpy anew takes half a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+from pyunitok.cli import main
+
+
+def run(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """`pyunitok ARGUMENTS` in this folder."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape") for _ in range(2))
+    code: object = 0
+    handler = signal.getsignal(signal.SIGTERM)
+    with (
+        _piped(stdin) as given, _working_in(folder), warnings.catch_warnings(),
+        mock.patch.multiple(sys, argv=["pyunitok", *arguments], stdin=given, stdout=out, stderr=err),
+    ):  # fmt: skip
+        warnings.simplefilter("default")
+        try:
+            main()
+        except SystemExit as exit_:
+            code = exit_.code
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+        out.flush()
+        err.flush()
+    assert isinstance(code, int), code
+    return subprocess.CompletedProcess(arguments, code, out.buffer.getvalue(), err.buffer.getvalue())  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def _piped(data: bytes) -> Iterator[io.TextIOWrapper]:
+    """A pipe that this is written to by another thread: it may be more than a pipe holds."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with contextlib.suppress(BrokenPipeError), open(writing, "wb") as file:  # noqa: PTH123
+            file.write(data)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with open(reading, encoding="utf-8") as ret:  # noqa: PTH123
+        yield ret
+    writer.join()
+
+
+@contextlib.contextmanager
+def _working_in(folder: Path) -> Iterator[None]:  # contextlib.chdir is not in Python 3.10
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
