@@ -24,6 +24,7 @@ from pyunitok.cli.stats import stats
 from pyunitok.cli.tokenize import tokenize
 from pyunitok.cli.train import train
 from pyunitok.cli.verify import verify
+from pyunitok.cli.vocab import vocab
 
 EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGTERM = 1, 2, 130, 143
 
@@ -41,8 +42,8 @@ def cli() -> None:
 
 
 for _command in (
-    tokenize, merge, detokenize, verify, stats, export, index, search, serve, duplicates, train, encode, decode,
-    inspect, convert,
+    tokenize, merge, detokenize, verify, stats, export, index, search, serve, duplicates, train, vocab, encode,
+    decode, inspect, convert,
 ):  # fmt: skip
     cli.add_command(_command)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyunitok.train.api import Trained
 
 Command = Callable[..., Any]
+BYTE_PHASES = {"count", "words", "uses", "texts"}  # their progress is in bytes of the files
 YES_NO = [
     ("split-by-unicode-script", True, "Pieces do not cross scripts."),
     ("split-by-number", True, "Treat digits as a script of their own."),
@@ -205,7 +206,7 @@ class Bar:
 
         if phase != self._phase:
             self.__exit__()
-            unit, scale = ("B", True) if phase == "count" else ("", False)
+            unit, scale = ("B", True) if phase in BYTE_PHASES else ("", False)
             self._bar = tqdm(
                 desc=phase, total=total or None, unit=unit, unit_scale=scale, leave=False, disable=None, delay=0.5
             )

@@ -16,15 +16,28 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import zstandard
 
 from pyunitok.errors import OutputError
-from pyunitok.train.native import Counter, Segmenter, SegmentStats, Units
+from pyunitok.train.native import Counter, SegmentStats, Units
 
 RUN_BLOCK_BYTES = 1 << 20  # of keys
+
+
+class Cutter(Protocol):
+    """Cuts documents into units and counts them in its counter: native.Segmenter, or words.WordFinder."""
+
+    counter: Counter
+
+    def add(self, data: Any, offsets: Any) -> None: ...
+
+    def stats(self) -> SegmentStats: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
 
 
 class UnitCounter:
@@ -35,9 +48,9 @@ class UnitCounter:
     folder      where runs are written; the system's temporary folder by default
     """
 
-    def __init__(self, make: Callable[[Counter], Segmenter], max_memory: int = 0, folder: Path | None = None) -> None:
+    def __init__(self, make: Callable[[Counter], Cutter], max_memory: int = 0, folder: Path | None = None) -> None:
         self._make, self._max_memory, self._folder = make, max_memory, folder
-        self._segmenters: dict[int, Segmenter] = {}
+        self._segmenters: dict[int, Cutter] = {}
         self._lock = threading.Lock()
         self._runs: Runs | None = None
         self.n_dropped_units = self.n_dropped = self.min_count = 0

@@ -216,10 +216,7 @@ def _unescape_bytes(body: str) -> bytes:
 def write_text(vocabulary: Vocabulary) -> bytes:
     """The text form, LF at each end. Refuses what it cannot hold, and so reads back what it has written."""
     name = f"{vocabulary.name} as an RWKV vocabulary"
-    if vocabulary.eod_id not in (None, EOD_ID):
-        raise VocabularyError(f"{name}: end of document must be id {EOD_ID}, not {vocabulary.eod_id}")
-    if vocabulary.fallback_id is not None:
-        raise VocabularyError(f"{name}: there is no place for a fallback id")
+    _check_specials(vocabulary, name)
     data, offsets = vocabulary.data.tobytes(), vocabulary.offsets.tolist()
     pieces = [data[i:j] for i, j in pairwise(offsets)]
     lines = [f"{i} {_literal(p)} {len(p)}\n" for i, p in zip(vocabulary.ids.tolist(), pieces, strict=True)]
@@ -300,6 +297,29 @@ def _line_of_pair(text: str, index: int) -> int:
     raise AssertionError("there are as many keys as pairs")
 
 
+def write_json(vocabulary: Vocabulary) -> bytes:
+    """The JSON form, a token a line. Refuses what it cannot hold, and so reads back what it has written."""
+    name = f"{vocabulary.name} as RWKV's JSON"
+    _check_specials(vocabulary, name)
+    data, lines = vocabulary.data.tobytes(), []
+    for id_, (begin, end) in zip(vocabulary.ids.tolist(), pairwise(vocabulary.offsets.tolist()), strict=True):
+        piece = data[begin:end]
+        if len(piece) == 1 and piece[0] >= 128:
+            if id_ != piece[0] + 1:
+                raise VocabularyError(f"{name}: byte 0x{piece[0]:02x} must have the id {piece[0] + 1}, not {id_}")
+            continue
+        try:
+            lines.append(f"{json.dumps(piece.decode(), ensure_ascii=False)}: {id_}")
+        except UnicodeDecodeError:
+            raise VocabularyError(
+                f"{name}: token {_shown(piece)} (id {id_}) is not valid UTF-8, which JSON cannot hold; write the text"
+                " form"
+            ) from None
+    ret = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+    read_json(ret, name)
+    return ret
+
+
 # -------------------------------------------------------------------------------------------------- both ----
 
 
@@ -317,6 +337,14 @@ def _build(pieces: list[bytes], ids: _Positions, name: str, line_of: _LineOf) ->
         )
     _check_bytes(unique, name)
     return Vocabulary.pack(pieces, ids, eod_id=EOD_ID, eod_piece=EOD_PIECE, fallback_id=None, name=name)
+
+
+def _check_specials(vocabulary: Vocabulary, name: str) -> None:
+    """For writing."""
+    if vocabulary.eod_id not in (None, EOD_ID):
+        raise VocabularyError(f"{name}: end of document must be id {EOD_ID}, not {vocabulary.eod_id}")
+    if vocabulary.fallback_id is not None:
+        raise VocabularyError(f"{name}: there is no place for a fallback id")
 
 
 def _check_bytes(pieces: set[bytes], name: str) -> None:

@@ -1,0 +1,246 @@
+"""The command vocab: edit, compare and list vocabularies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyunitok.cli.arguments import Size, load_model
+
+if TYPE_CHECKING:
+    from pyunitok.tokens.corpus_counts import FileCount
+
+SHOWN = 5  # pieces of a kind, on the terminal
+
+
+@click.group()
+def vocab() -> None:
+    """Edit, compare and list vocabularies.
+
+    \b
+    Example:
+      pyunitok vocab edit rwkv-world -o mine.txt --add names.txt --add-emoji --remove-unused corpus/
+      pyunitok vocab diff rwkv-world mine.txt
+      pyunitok vocab list rwkv-world --longest 10
+    """
+
+
+json_option = click.option("--json", "json_path", metavar="FILE", help="Write all of it to FILE as JSON; - is stdout.")
+
+
+@vocab.command()
+@click.argument("base", metavar="BASE")
+@click.option("-o", "--out", metavar="OUT", help="NAME.txt (RWKV's text), NAME.json (its JSON) or NAME.utk (native).")
+@click.option("--to", type=click.Choice(["rwkv", "rwkv-json", "native"]), help="The format of OUT, whatever its name.")
+@click.option("--add", "add", multiple=True, metavar="FILE", help="Add the pieces in FILE, one on each line.")
+@click.option("--add-emoji", is_flag=True, help="Add every emoji (package emoji).")
+@click.option("--add-kaomoji", is_flag=True, help="Add kaomoji (package kaomoji-dataset, CC BY 4.0).")
+@click.option("--max-kaomoji", type=click.IntRange(1), help="At most so many. Default: all.")
+@click.option("--add-words", multiple=True, metavar="CORPUS", help="Add words of CORPUS, a file or a folder.")
+@click.option("--script", multiple=True, metavar="NAME", help="Of this script: Latin, Cyrillic, Japanese, …")
+@click.option("--max", "max_words", type=click.IntRange(1), default=1000, show_default=True, help="At most so many.")
+@click.option("--remove", multiple=True, metavar="FILE", help="Remove the pieces in FILE.")
+@click.option("--remove-unused", multiple=True, metavar="CORPUS", help="Remove pieces that CORPUS never uses.")
+@click.option("--max-id", type=click.IntRange(0), default=65535, show_default=True, help="Of new pieces.")
+@click.option("--no-escapes", is_flag=True, help="In the lists, backslashes are backslashes.")
+@click.option("--text", "texts", multiple=True, metavar="FILE", help="Count its tokens before and after.")
+@click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text.")
+@click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
+@click.option(
+    "--max-memory", type=Size(), default="2G", show_default=True, help="For counting words; beyond, counts go to disk."
+)
+@click.option("--dry-run", is_flag=True, help="Write nothing; only report.")
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
+@json_option
+def edit(
+    base: str, out: str | None, to: str | None, add: Sequence[str], add_emoji: bool, add_kaomoji: bool,
+    max_kaomoji: int | None, remove: Sequence[str], no_escapes: bool, dry_run: bool, json_path: str | None,
+    **options: Any,
+) -> None:  # fmt: skip
+    r"""Add and remove pieces of a greedy vocabulary. BASE is RWKV World text or JSON, native, or rwkv-world.
+
+    Pieces that stay keep their ids. New pieces take the ids that are free, in ascending order, then those of removed
+    pieces. Pieces are added in the order of the options here: files, emoji, kaomoji, words. Single bytes and the end
+    of document are never removed.
+
+    A line of a FILE is a piece, spaces included. \n \t \r \0 \\ \x80 \u3042 stand for what they do in Python; a
+    backslash before anything else is itself.
+
+    \b
+    Example:
+      pyunitok vocab edit rwkv-world -o mine.txt --add names.txt --text sample.txt
+      pyunitok vocab edit rwkv-world -o ja.txt --remove-unused ja/ --add-words ja/ --script Japanese --max 5000
+      pyunitok vocab edit rwkv-world --dry-run --add-emoji --add-kaomoji --max-kaomoji 500 --remove-unused corpus/
+    """
+    from pyunitok.cli.train import Bar
+    from pyunitok.train.editing import edit_vocabulary
+    from pyunitok.vocab import lists
+
+    if out is None and not dry_run:
+        raise click.UsageError("name the file to write with -o, or give --dry-run")
+    additions = [lists.from_file(path, escapes=not no_escapes) for path in add]
+    additions += [lists.emoji()] if add_emoji else []
+    additions += [lists.kaomoji(max_kaomoji)] if add_kaomoji else []
+    removals = [lists.from_file(path, escapes=not no_escapes) for path in remove]
+    with Bar() as bar:
+        report = edit_vocabulary(
+            base, None if dry_run else out, to=to, add=additions, remove=removals, progress=bar.show, **options
+        )
+    if _write_json(json_path, report.to_json()):
+        return
+    _show(_edit_rows(report.edited))
+    _show_texts(report.texts)
+    if not dry_run:
+        click.echo(f"{'written':<16} {out}")
+
+
+def _edit_rows(edited: Any) -> list[tuple[str, str]]:
+    """(name, value)."""
+    before, after = edited.n_before, len(edited.vocabulary.ids)
+    rows = [("pieces", f"{before:,} before, {after:,} after; {edited.n_free:,} ids up to {edited.max_id:,} are left")]
+    for origin in dict.fromkeys(origin for _, _, origin in edited.added):
+        added = [(piece, id_) for piece, id_, where in edited.added if where == origin]
+        pieces, ids = zip(*added, strict=True)
+        rows.append(("added", f"{_sample(pieces)}, ids {_ids(ids)}: {origin}"))
+    if edited.removed:
+        rows.append(("removed", _sample([piece for piece, _ in edited.removed])))
+    for name, what in (("existing", "already there"), ("repeated", "listed twice"), ("no_room", "did not fit")):
+        pairs = getattr(edited, name)
+        for origin in dict.fromkeys(origin for _, origin in pairs):
+            rows.append((what, f"{_sample([piece for piece, where in pairs if where == origin])}: {origin}"))
+    for name, what in (("kept", "not removable"), ("wanted", "not removed"), ("not_found", "not found")):
+        if pieces := getattr(edited, name):
+            rows.append((what, _sample(pieces) + " (to be added, too)" * (name == "wanted")))
+    return rows
+
+
+def _sample(pieces: Sequence[bytes]) -> str:
+    from pyunitok.vocab.lists import escape
+
+    shown = "  ".join(map(escape, pieces[:SHOWN]))
+    return f"{len(pieces):,} ({shown}{'  …' if len(pieces) > SHOWN else ''})"
+
+
+def _ids(ids: Sequence[int]) -> str:
+    return str(ids[0]) if len(ids) == 1 else f"{min(ids)} to {max(ids)}"
+
+
+def _show(rows: Sequence[tuple[str, str]]) -> None:
+    from pyunitok.errors import printable
+
+    for name, value in rows:
+        click.echo(f"{name:<16} {printable(value)}")
+
+
+def _show_texts(texts: Sequence[FileCount]) -> None:
+    for text in texts:
+        before, after = text.n_tokens
+        change = f"{after - before:+,}, {(after - before) / before:+.2%}" if before else "empty"
+        _show([("tokens", f"{before:,} before, {after:,} after ({change}): {text.name}")])
+
+
+def _write_json(path: str | None, values: Any) -> bool:
+    """Whether stdout is taken by it."""
+    from pyunitok.disk.outfile import write_whole
+
+    text = json.dumps(values, indent=1, ensure_ascii=False)
+    if path == "-":
+        click.echo(text)
+    elif path:
+        write_whole(Path(path), text.encode() + b"\n")
+    return path == "-"
+
+
+@vocab.command()
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option("--text", "texts", multiple=True, metavar="FILE", help="Count its tokens under both.")
+@click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text.")
+@click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Lines of a kind; 0: all.")
+@json_option
+def diff(
+    a: str, b: str, texts: Sequence[str], text_key: str, threads: int | None, limit: int, json_path: str | None
+) -> None:
+    """Compare two models of any kind: pieces that only one has, and ids that differ.
+
+    \b
+    Example:
+      pyunitok vocab diff rwkv-world mine.txt --text sample.txt
+    """
+    from pyunitok.batch import available_cores
+    from pyunitok.cli.train import Bar
+    from pyunitok.corpus import inputs
+    from pyunitok.corpus.reading import Reading
+    from pyunitok.tokens.corpus_counts import count_files
+    from pyunitok.vocab.diff import diff as compare
+    from pyunitok.vocab.lists import escape
+
+    models = [load_model(a), load_model(b)]
+    found, counts = compare(models[0].pieces(), models[1].pieces()), list[Any]()
+    if texts:
+        sources = inputs.find(texts, text_key=text_key)
+        with Bar() as bar:
+            reading = Reading(sources, text_key=text_key, threads=threads or available_cores())
+            counts = count_files(reading, models, lambda done, total: bar.show("texts", done, total))
+    if _write_json(json_path, {**found.to_json(), "texts": [count.to_json() for count in counts]}):
+        return
+    numbers = f"{len(found.only_a):,} only in A, {len(found.only_b):,} only in B, {len(found.changed):,} with other ids"
+    _show([("pieces", f"{found.n_same:,} the same, {numbers}")])
+    for name, pairs in (("only in A", found.only_a), ("only in B", found.only_b)):
+        _show_limited([(name, f"{id_:>6}  {escape(piece)}") for piece, id_ in pairs], limit)
+    changed = [
+        ("other id", f"{_joined(ids_a)} -> {_joined(ids_b)}  {escape(piece)}") for piece, ids_a, ids_b in found.changed
+    ]
+    _show_limited(changed, limit)
+    _show_texts(counts)
+
+
+def _joined(ids: Sequence[int]) -> str:
+    return ",".join(map(str, ids))
+
+
+def _show_limited(rows: Sequence[tuple[str, str]], limit: int) -> None:
+    _show(rows[:limit] if limit else rows)
+    if limit and len(rows) > limit:
+        click.echo(f"{'':<16} and {len(rows) - limit:,} more; --limit and --json show them")
+
+
+@vocab.command("list")
+@click.argument("model", metavar="MODEL")
+@click.option("--longest", type=click.IntRange(1), metavar="N", help="The N longest, longest first.")
+@click.option("--regex", metavar="PATTERN", help="Only pieces in which this regular expression is found.")
+@click.option("--script", multiple=True, metavar="NAME", help="Only pieces with a character of this script.")
+@click.option("--min-bytes", type=click.IntRange(1), default=1, help="Only pieces of at least so many bytes.")
+@click.option("--not-utf8", is_flag=True, help="Only pieces that are not valid UTF-8.")
+@click.option("--plain", is_flag=True, help="Only the pieces, as --add and --remove read them.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object on each line.")
+def list_(
+    model: str, longest: int | None, regex: str | None, script: Sequence[str], min_bytes: int, not_utf8: bool,
+    plain: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Show the pieces of a model of any kind: id, number of bytes, and the piece.
+
+    \b
+    Example:
+      pyunitok vocab list rwkv-world --longest 10
+      pyunitok vocab list rwkv-world --script Cyrillic --plain > cyrillic.txt
+    """
+    from pyunitok.errors import printable
+    from pyunitok.vocab.listing import select
+    from pyunitok.vocab.lists import escape
+
+    pieces = load_model(model).pieces()
+    found = select(pieces, longest=longest, pattern=regex, script=script, min_bytes=min_bytes, not_utf8=not_utf8)
+    for id_, piece in found:
+        if as_json:
+            text = {"id": id_, "bytes": len(piece), "piece": escape(piece), "text": piece.decode("utf-8", "replace")}
+            click.echo(json.dumps(text, ensure_ascii=False))
+        elif plain:
+            click.echo(escape(piece))
+        else:
+            click.echo(printable(f"{id_:>6} {len(piece):>4}  {escape(piece)}"))

@@ -1,0 +1,85 @@
+"""What a model makes of a corpus without writing anything: tokens of each file, and how often each id is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pyunitok.batch import PackedDocuments, encode_batch
+from pyunitok.corpus.block import Block, whole
+from pyunitok.corpus.reading import Reading
+from pyunitok.corpus.source import total_bytes
+from pyunitok.corpus.workers import Workers
+from pyunitok.packed import Packed
+from pyunitok.tokenizer import Tokenizer
+
+Progress = Callable[[int, int], None]  # compressed bytes read, of how many (0: unknown)
+Uses = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
+class FileCount:
+    """A file, its text in bytes, and the tokens that it takes under one model after the other."""
+
+    name: str
+    n_bytes: int
+    n_tokens: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"file": self.name, "bytes": self.n_bytes, "tokens": list(self.n_tokens)}
+
+
+def count_files(reading: Reading, tokenizers: Sequence[Tokenizer], progress: Progress) -> list[FileCount]:
+    """The tokens of each file under each model; a pass over the files for each."""
+    sizes = np.zeros(len(reading.sources), np.int64)
+    columns = []
+    for tokenizer in tokenizers:
+        counts, sizes = np.zeros_like(sizes), np.zeros_like(sizes)
+
+        def work(block: Block, tokenizer: Tokenizer = tokenizer) -> int:
+            return len(_ids(block, tokenizer))
+
+        with Workers(_divided(reading, tokenizer), work) as workers:
+            for result in workers.results():
+                if result.source < len(sizes):  # the last block stands behind all files
+                    counts[result.source] += result.value
+                    sizes[result.source] += result.text_bytes
+                progress(result.compressed, _total(reading))
+        columns.append(counts.tolist())
+    rows = zip(*columns, strict=True)
+    names = [source.name for source in reading.sources]
+    return [FileCount(name, size, row) for name, size, row in zip(names, sizes.tolist(), rows, strict=True)]
+
+
+def count_uses(reading: Reading, tokenizer: Tokenizer, progress: Progress) -> Uses:
+    """How often each id occurs in the corpus: int64[vocab_size]."""
+    uses = np.zeros(tokenizer.vocab_size, np.int64)
+
+    def work(block: Block) -> tuple[Uses, Uses]:
+        ids, counts = np.unique(_ids(block, tokenizer), return_counts=True)
+        return ids.astype(np.int64), counts
+
+    with Workers(_divided(reading, tokenizer), work) as workers:
+        for result in workers.results():
+            ids, counts = result.value
+            uses[ids] += counts
+            progress(result.compressed, _total(reading))
+    return uses
+
+
+def _divided(reading: Reading, tokenizer: Tokenizer) -> Reading:
+    """Long documents are divided only where the model keeps no state from one part to the next."""
+    core = tokenizer._core
+    return replace(reading, split=core.split if core.kind == "longest" and core.preparation is None else whole)
+
+
+def _ids(block: Block, tokenizer: Tokenizer) -> np.ndarray[Any, Any]:
+    packed = Packed(block.data, block.offsets[: block.n_docs + 1])
+    return encode_batch(tokenizer._core, PackedDocuments(packed), 1).data
+
+
+def _total(reading: Reading) -> int:
+    return total_bytes(reading.sources) or 0

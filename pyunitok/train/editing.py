@@ -1,0 +1,114 @@
+"""edit_vocabulary(): a greedy vocabulary edited by lists, by the words of a corpus, and by what a corpus never uses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok.batch import available_cores
+from pyunitok.corpus import inputs
+from pyunitok.corpus.reading import Reading
+from pyunitok.errors import OptionError
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.tokens.corpus_counts import FileCount, count_files, count_uses
+from pyunitok.train.words import Word, rank_words
+from pyunitok.vocab import edit
+from pyunitok.vocab.lists import PieceList
+
+Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much (0: unknown)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an edit has done.
+
+    edited  the vocabulary, and what became of each piece
+    words   those of add_words, best first
+    texts   the tokens of each text before and after
+    """
+
+    edited: edit.Edited
+    words: list[Word]
+    texts: list[FileCount]
+
+    @property
+    def vocabulary(self) -> Any:
+        return self.edited.vocabulary
+
+    def tokenizer(self) -> Tokenizer:
+        """Of the edited vocabulary."""
+        vocabulary = self.edited.vocabulary
+        return Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about(vocabulary.name))
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.edited.to_json(), "texts": [text.to_json() for text in self.texts]}
+
+
+def edit_vocabulary(
+    base: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, *, add: Sequence[PieceList] = (),
+    remove: Sequence[PieceList] = (), add_words: Sequence[str] = (), script: Sequence[str] = (), max_words: int = 1000,
+    remove_unused: Sequence[str] = (), max_id: int = edit.MAX_ID, to: str | None = None, texts: Sequence[str] = (),
+    overwrite: bool = False, separator: bytes | None = None, text_key: str = "text", threads: int | None = None,
+    max_memory: int = 0, progress: Progress = lambda phase, done, total: None,
+) -> Report:  # fmt: skip
+    """Edit the vocabulary in a file ("rwkv-world": the installed one), and write it as `out` unless that is None.
+
+    add            pieces to add, in this order: see vocab.lists
+    add_words      a corpus (as `tokenize` takes it): after those, its max_words best words of these scripts are added
+    remove         pieces to remove
+    remove_unused  a corpus: the pieces that it never uses are removed
+    max_id         the largest id for new pieces; see vocab.edit for the order in which ids are given out
+    to             the format of out, one of vocab.edit.FORMATS; by default by its name
+    texts          files whose tokens are counted before and after
+    overwrite      replace out if it exists; never the base itself
+    max_memory     for counting words: bytes in memory; beyond, counts go to disk
+
+    The words are ranked under the base vocabulary. Errors: VocabularyError, OptionError, InputError, OutputError.
+    """
+    if bool(add_words) != bool(script):
+        raise OptionError("words are added of a script in a corpus: give both")
+    if out is not None:
+        to = edit.format_of(out, to)
+        edit.check_out(base, out, overwrite=overwrite)
+
+    def reading(paths: Sequence[str]) -> Reading:
+        sources = inputs.find(paths, text_key=text_key)
+        return Reading(sources, separator=separator, text_key=text_key, threads=threads or available_cores())
+
+    def shown(phase: str) -> Callable[[int, int], None]:
+        return lambda done, total: progress(phase, done, total)
+
+    vocabulary, model, about = edit.read(base)
+    before = Tokenizer(model, about)
+    words: list[Word] = []
+    lists, removals = list(add), list(remove)
+    if add_words:
+        words = rank_words(
+            reading(add_words), before, script, max_words, max_memory=max_memory, progress=shown("words")
+        )
+        lists.append(PieceList("words", [word.piece for word in words]))
+    if remove_unused:
+        uses = count_uses(reading(remove_unused), before, shown("uses"))
+        removals.append(PieceList("unused", _unused(before, uses)))
+    report = Report(edit.edit(vocabulary, add=lists, remove=removals, max_id=max_id), words, [])
+    after = report.tokenizer()
+    if texts:
+        report.texts.extend(count_files(reading(texts), [before, after], shown("texts")))
+    if out is not None:
+        assert to is not None
+        edit.save(report.vocabulary, Path(out), to)
+    return report
+
+
+def _unused(tokenizer: Tokenizer, uses: np.ndarray[Any, np.dtype[np.int64]]) -> list[bytes]:
+    """What can be removed: single bytes and special pieces stay, and need no mention."""
+    pieces = tokenizer.pieces()
+    special = (tokenizer.eod_id, tokenizer.fallback_id)
+    sizes = np.diff(pieces.offsets)
+    unused = np.flatnonzero((sizes > 1) & (uses == 0)).tolist()
+    return [pieces[id_].tobytes() for id_ in unused if id_ not in special]

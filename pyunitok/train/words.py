@@ -1,0 +1,90 @@
+"""rank_words(): the words of a script in a corpus, by the tokens that a vocabulary would save if it had them.
+
+    corpus ─▶ words: characters of one script and one space before them ─▶ counts, spilled to disk when memory is short
+           ─▶ tokens(word) under the vocabulary ─▶ saved = times * (tokens - 1) ─▶ the n words that save most
+
+A word ends where the script changes: 日本語のトークン has the words 日本語, の and トークン. What a word saves is
+measured on the word alone; in a text, a piece may reach into it from before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyunitok._ffi import Offsets
+from pyunitok.corpus.reading import Reading
+from pyunitok.packed import Packed
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.train.counting import UnitCounter
+from pyunitok.train.native import Counter, SegmentStats, Units
+from pyunitok.train.sources import Corpus, Progress
+from pyunitok.vocab import scripts
+
+MAX_WORD_BYTES = 96  # longer runs of characters are hardly words
+MIN_COUNT = 2
+CHUNK_WORDS = 1 << 18  # encoded at a time
+
+
+class Word(NamedTuple):
+    piece: bytes
+    times: int
+    saved: int  # tokens, in the corpus
+
+
+class WordFinder:
+    """Counts the words of documents; for UnitCounter, in one thread."""
+
+    def __init__(self, pattern: Any, counter: Counter) -> None:
+        self._pattern, self.counter = pattern, counter
+
+    def add(self, data: np.ndarray[Any, Any], offsets: Offsets) -> None:
+        documents = [data[begin:end].tobytes() for begin, end in pairwise(offsets.tolist())]
+        text = b"\n".join(documents).decode("utf-8", "replace")
+        found = Tally(self._pattern.findall(text, concurrent=True))
+        words = [(word.encode(), count) for word, count in found.items()]
+        words = [(word, count) for word, count in words if len(word) <= MAX_WORD_BYTES]
+        self.counter.add(Units.pack([word for word, _ in words], [count for _, count in words]))
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.counter.memory_bytes
+
+    def stats(self) -> SegmentStats:
+        return SegmentStats()
+
+
+def rank_words(
+    reading: Reading, tokenizer: Tokenizer, script: Sequence[str], n: int, *, max_memory: int = 0,
+    folder: Path | None = None, progress: Progress = lambda done, total: None,
+) -> list[Word]:  # fmt: skip
+    """The n words that save most, best first; equal ones by their bytes. Words that are one token save nothing.
+
+    script      names as in Unicode (Cyrillic, Han, …); "Japanese" is Han, Hiragana and Katakana
+    max_memory  bytes for counting; beyond, counts are spilled to `folder` (0: no limit)
+    """
+    pattern = scripts.words(script)
+    with UnitCounter(lambda counter: WordFinder(pattern, counter), max_memory, folder) as counter:
+        Corpus(reading, hold=False).feed(counter, progress)
+        units = counter.finish()
+    best: list[Word] = []
+    for begin in range(0, len(units), CHUNK_WORDS):
+        best = sorted([*best, *_saving(units, begin, tokenizer)], key=lambda word: (-word.saved, word.piece))[:n]
+    return best
+
+
+def _saving(units: Units, begin: int, tokenizer: Tokenizer) -> list[Word]:
+    """The words of a chunk that would save tokens."""
+    offsets = units.offsets[begin : begin + CHUNK_WORDS + 1]
+    counts = units.counts[begin : begin + CHUNK_WORDS].astype(np.int64)
+    n_tokens = np.diff(tokenizer.encode_batch(Packed(units.data, offsets)).offsets)
+    chosen = np.flatnonzero((n_tokens > 1) & (counts >= MIN_COUNT))
+    saved = counts * (n_tokens - 1)
+    return [
+        Word(units.data[offsets[i] : offsets[i + 1]].tobytes(), int(counts[i]), int(saved[i])) for i in chosen.tolist()
+    ]

@@ -1,0 +1,202 @@
+"""edit(): pieces added to and removed from a greedy vocabulary, while every id that stays keeps its piece.
+
+    base    e: end of document, #: taken, .: free        e # # # # # # . # . . | max_id
+    remove  o: freed                                     e # o # # o # . # . . |
+    add     first the free ids, then the freed ones      e # 4 # # 5 # 1 # 2 3 |
+
+Ids are taken in ascending order within each of the two groups. The first id of the first list is thus the smallest
+free one, and an id changes its meaning only when all ids that never had one are taken.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok import _ffi
+from pyunitok.disk.outfile import check_target, write_whole
+from pyunitok.errors import OptionError, OutputError, VocabularyError
+from pyunitok.vocab import native, open_model, rwkv
+from pyunitok.vocab.convert import pieces_of, rwkv_text, vocabulary_of
+from pyunitok.vocab.lists import PieceList, escape
+from pyunitok.vocab.vocabulary import About, Vocabulary
+
+MAX_ID = 65535  # ids stay uint16
+FORMATS = ("rwkv", "rwkv-json", "native")
+_SUFFIXES = {".txt": "rwkv", ".json": "rwkv-json", ".utk": "native", ".unitok": "native"}
+
+
+@dataclass
+class Edited:
+    """The vocabulary after an edit, and what became of each piece that was listed.
+
+    added      (piece, id, where it was listed)
+    removed    (piece, the id it had)
+    existing   listed to be added, but already in the base
+    repeated   listed to be added more than once
+    no_room    listed to be added, but there was no id left for it
+    kept       listed to be removed, but not removable: single bytes, and what stands for eod or unknown bytes
+    wanted     listed both to be added and to be removed: these stay, too
+    not_found  listed to be removed, but not in the base
+    n_free     ids up to max_id that are left
+    """
+
+    vocabulary: Vocabulary
+    n_before: int
+    max_id: int
+    added: list[tuple[bytes, int, str]] = field(default_factory=list)
+    removed: list[tuple[bytes, int]] = field(default_factory=list)
+    existing: list[tuple[bytes, str]] = field(default_factory=list)
+    repeated: list[tuple[bytes, str]] = field(default_factory=list)
+    no_room: list[tuple[bytes, str]] = field(default_factory=list)
+    kept: list[bytes] = field(default_factory=list)
+    wanted: list[bytes] = field(default_factory=list)
+    not_found: list[bytes] = field(default_factory=list)
+    n_free: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Pieces as lists.escape() writes them."""
+        return {
+            "pieces_before": self.n_before, "pieces": len(self.vocabulary.ids), "max_id": self.max_id,
+            "ids_left": self.n_free,
+            "added": [{"id": id_, "piece": escape(piece), "from": origin} for piece, id_, origin in self.added],
+            "removed": [{"id": id_, "piece": escape(piece)} for piece, id_ in self.removed],
+            **{
+                name: [{"piece": escape(piece), "from": origin} for piece, origin in getattr(self, name)]
+                for name in ("existing", "repeated", "no_room")
+            },
+            **{name: list(map(escape, getattr(self, name))) for name in ("kept", "wanted", "not_found")},
+        }  # fmt: skip
+
+
+def edit(
+    base: Vocabulary, *, add: Sequence[PieceList] = (), remove: Sequence[PieceList] = (), max_id: int = MAX_ID
+) -> Edited:
+    """Remove pieces, then add others, in the order of the lists.
+
+    max_id  the largest id that a new piece may have; pieces of the base may have larger ones
+
+    VocabularyError where the base is not a greedy vocabulary, or a piece is empty.
+    """
+    check_greedy(base)
+    if not 0 <= max_id <= _ffi.WIDE_ID_MAX:
+        raise OptionError(f"max_id must be within 0..{_ffi.WIDE_ID_MAX}, not {max_id}")
+    before = dict(zip(pieces_of(base), base.ids.tolist(), strict=True))
+    special = {id_ for id_ in (base.eod_id, base.fallback_id) if id_ is not None}
+    ret = Edited(base, len(before), max_id)
+    after = dict(before)
+    listed = {piece for pieces in add for piece in pieces.pieces}
+    for piece in dict.fromkeys(chain.from_iterable(pieces.pieces for pieces in remove)):
+        id_ = before.get(piece)
+        if id_ is None:
+            ret.not_found.append(piece)
+        elif len(piece) == 1 or id_ in special:
+            ret.kept.append(piece)
+        elif piece in listed:
+            ret.wanted.append(piece)
+        else:
+            del after[piece]
+            ret.removed.append((piece, id_))
+    room = _room({*before.values(), *special}, [id_ for _, id_ in ret.removed], max_id)
+    _add(ret, add, after, room)
+    ret.n_free = sum(1 for _ in room)
+    ret.vocabulary = _packed(base, after)
+    return ret
+
+
+def _room(taken: set[int], freed: list[int], max_id: int) -> Iterator[int]:
+    """The ids for new pieces, in the order in which they are given out."""
+    yield from (id_ for id_ in range(max_id + 1) if id_ not in taken)
+    yield from sorted(id_ for id_ in freed if id_ <= max_id)
+
+
+def _add(ret: Edited, add: Sequence[PieceList], after: dict[bytes, int], room: Iterator[int]) -> None:
+    in_base, seen = set(after), set()
+    for pieces in add:
+        for piece in pieces.pieces:
+            if not piece:
+                raise VocabularyError(f"{pieces.origin}: a piece is empty")
+            if piece in seen:
+                ret.repeated.append((piece, pieces.origin))
+            elif piece in in_base:
+                ret.existing.append((piece, pieces.origin))
+            elif (id_ := next(room, None)) is None:
+                ret.no_room.append((piece, pieces.origin))
+            else:
+                after[piece] = id_
+                ret.added.append((piece, id_, pieces.origin))
+            seen.add(piece)
+
+
+def _packed(base: Vocabulary, pieces: dict[bytes, int]) -> Vocabulary:
+    ordered = sorted(pieces, key=pieces.__getitem__)
+    return Vocabulary.pack(
+        ordered, np.array([pieces[piece] for piece in ordered], np.int64), eod_id=base.eod_id,
+        eod_piece=base.eod_piece, fallback_id=base.fallback_id, name=base.name,
+    )  # fmt: skip
+
+
+def check_greedy(vocabulary: Vocabulary) -> None:
+    """VocabularyError where it is not one that can be edited."""
+    if vocabulary.kind != "longest" or vocabulary.prepare:
+        raise VocabularyError(
+            f"{vocabulary.name}: only greedy longest-prefix vocabularies (RWKV World text and JSON, native) can be"
+            f" edited, and this is {vocabulary.kind}; the pieces of others have scores or merges that depend on the"
+            " rest"
+        )
+
+
+# ---------------------------------------------------------------------------------------------------- files ----
+
+
+def locate(base: str | os.PathLike[str]) -> Path:
+    """The file of a model; "rwkv-world" is the installed RWKV World vocabulary, unless there is a file of that name."""
+    return rwkv.find_installed() if base == rwkv.NAME and not Path(base).exists() else Path(base)
+
+
+def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, _ffi.Model, About]:
+    """A vocabulary to edit, and its model."""
+    model, about = open_model(locate(base), engine="double-array", cpu=None)
+    vocabulary = vocabulary_of(model, about)
+    check_greedy(vocabulary)
+    return vocabulary, model, about
+
+
+def format_of(out: str | os.PathLike[str], to: str | None = None) -> str:
+    """One of FORMATS: `to`, or what the name of the file says."""
+    if to is None:
+        to = _SUFFIXES.get(Path(out).suffix.lower())
+        if to is None:
+            raise OptionError(
+                f"{os.fspath(out)}: the name says no format: .txt is RWKV's text, .json its JSON, .utk our own;"
+                f" or choose with --to {'|'.join(FORMATS)}"
+            )
+    if to not in FORMATS:
+        raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {to!r}")
+    return to
+
+
+def check_out(base: str | os.PathLike[str], out: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """OutputError, before any work, if the result cannot be written there."""
+    check_target(Path(out), overwrite=overwrite)
+    if Path(out).exists() and locate(base).samefile(out):
+        raise OutputError(f"{os.fspath(out)} is the vocabulary that is being edited; name another file")
+
+
+def written(vocabulary: Vocabulary, to: str) -> bytes | bytearray:
+    """The vocabulary as a file of one of FORMATS. VocabularyError says what the format cannot hold."""
+    if to == "rwkv":
+        return rwkv_text(vocabulary)
+    if to == "rwkv-json":
+        return rwkv.write_json(vocabulary)
+    return native.write(vocabulary.build(engine="double-array", cpu=None), vocabulary.about(vocabulary.name))
+
+
+def save(vocabulary: Vocabulary, out: str | os.PathLike[str], to: str) -> None:
+    write_whole(Path(out), written(replace(vocabulary, name=Path(out).stem), to))

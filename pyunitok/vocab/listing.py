@@ -1,0 +1,47 @@
+"""select(): the pieces of a model that a filter asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from pyunitok.errors import OptionError
+from pyunitok.packed import Packed
+from pyunitok.vocab import scripts
+
+
+def select(
+    pieces: Packed, *, longest: int | None = None, pattern: str | None = None, script: Sequence[str] = (),
+    min_bytes: int = 1, not_utf8: bool = False,
+) -> list[tuple[int, bytes]]:  # fmt: skip
+    """(id, piece) for those of Tokenizer.pieces() that pass all filters, in the order of their ids.
+
+    longest    so many, those with most bytes first
+    pattern    a regular expression that is found in the piece; bytes that are not UTF-8 are U+FFFD there
+    script     a character of one of these scripts is in it, by the names of Unicode
+    min_bytes  it has so many
+    not_utf8   it is not valid UTF-8
+    """
+    try:
+        wanted = [re.compile(pattern)] if pattern is not None else []
+    except re.error as error:
+        raise OptionError(f"{pattern!r} is not a regular expression: {error}") from None
+    wanted += [scripts.characters(script)] if script else []
+    data, found = pieces.data.tobytes(), []
+    for id_, (begin, end) in enumerate(pairwise(pieces.offsets.tolist())):
+        piece = data[begin:end]
+        if len(piece) < max(1, min_bytes) or (not_utf8 and _is_utf8(piece)):
+            continue
+        text = piece.decode("utf-8", "replace") if wanted else ""
+        if all(test.search(text) for test in wanted):
+            found.append((id_, piece))
+    return found if longest is None else sorted(found, key=lambda item: (-len(item[1]), item[0]))[:longest]
+
+
+def _is_utf8(piece: bytes) -> bool:
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,57 @@
+"""Scripts of writing by the names that Unicode gives them, and patterns for the words that are written in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyunitok.errors import OptionError
+
+# What people call a script but Unicode calls several.
+SEVERAL = {"japanese": ("Han", "Hiragana", "Katakana"), "korean": ("Hangul", "Han")}
+_LONG_VOWELS = "\u30fc\uff70"  # Common in Unicode, but parts of words in kana
+_KANA = {"hiragana", "hira", "katakana", "kana"}
+
+
+def expand(names: Sequence[str]) -> list[str]:
+    """The scripts that names stand for, each once. OptionError for an unknown one."""
+    ret = list(dict.fromkeys(script for name in names for script in SEVERAL.get(name.lower(), (name,))))
+    for script in ret:
+        _check(script)
+    return ret
+
+
+def _check(script: str) -> None:
+    regex = _regex()
+    try:
+        if script.replace("_", "").replace(" ", "").isalpha():
+            regex.compile(rf"\p{{Script={script}}}")
+            return
+    except regex.error:
+        pass
+    raise OptionError(
+        f"{script!r} is not a script that Unicode knows; try Latin, Cyrillic, Han, Hiragana, or {', '.join(SEVERAL)}"
+    )
+
+
+def words(names: Sequence[str]) -> Any:
+    """A compiled pattern that finds words: characters of one script, with their marks, and one space before them."""
+    return _regex().compile(" ?(?:" + "|".join(map(_word, expand(names))) + ")")
+
+
+def _word(script: str) -> str:
+    more = _LONG_VOWELS if script.lower() in _KANA else ""
+    return rf"\p{{Script={script}}}[\p{{Script={script}}}\p{{Script=Inherited}}{more}]*+"
+
+
+def characters(names: Sequence[str]) -> Any:
+    """A compiled pattern that finds a character of one of the scripts."""
+    return _regex().compile("[" + "".join(rf"\p{{Script={script}}}" for script in expand(names)) + "]")
+
+
+def _regex() -> Any:
+    try:
+        import regex
+    except ImportError:
+        raise OptionError("the package regex is not installed: pip install 'pyunitok[vocab]'") from None
+    return regex
