@@ -138,27 +138,38 @@ def test_a_killed_run_is_resumed_to_the_same_bytes(
 
 def test_finished_shards_are_not_built_again(tokens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[int] = []
-    real = build_module.build_shard
+    real = build_module.write_shard
 
-    def build_two(work: Any, number: int, on_share: Any = None) -> None:
+    def write_two(work: Any, number: int, on_share: Any) -> Any:
         if len(built) == 2:
             raise OutputError("no space left")
         built.append(number)
-        real(work, number, on_share)
+        return real(work, number, on_share)
 
-    monkeypatch.setattr(build_module, "build_shard", build_two)
+    monkeypatch.setattr(build_module, "write_shard", write_two)
     with pytest.raises(OutputError, match="no space"):
         build_index([tokens], tmp_path / "idx", limits=Limits(shard_tokens=700), threads=1)
     with pytest.raises(OutputError, match="begun for other files or with other options"):
         build_index([tokens], tmp_path / "idx", limits=Limits(shard_tokens=800), threads=1)
     first = list(built)
-    monkeypatch.setattr(build_module, "build_shard", lambda *a: (built.append(a[1]), real(*a)))
+    monkeypatch.setattr(build_module, "write_shard", lambda *a: (built.append(a[1]), real(*a))[1])
     seen: list[Any] = []
     build_index(
         [tokens], tmp_path / "idx", limits=Limits(shard_tokens=700), on_progress=lambda p: seen.append(p.resumed)
     )
     assert seen[0] == 2 and sorted(built) == list(range(len(built))) and built[:2] == first
     check_whole(tmp_path / "idx", "bytes", False)
+
+
+def test_what_a_run_killed_at_its_very_end_left_is_removed(tokens: Path, tmp_path: Path, model: Path) -> None:
+    folder, more = tmp_path / "idx", write_tokens(tmp_path / "more.u16", model, seed=2)
+    build_index([tokens], folder, limits=Limits(shard_tokens=700))
+    for add in (False, True):
+        shutil.copy(folder / "index.json", folder / "plan.json.partial")
+        (folder / "00001.json.partial").write_text("{}")
+        build_index([more if add else tokens], folder, limits=Limits(shard_tokens=700), add=add)
+        assert not list(folder.glob("*.partial"))
+        check_whole(folder, "bytes", False)
 
 
 def test_add_leaves_old_shards_alone(tokens: Path, tmp_path: Path, model: Path) -> None:

@@ -1,6 +1,7 @@
 """build_index(): suffix arrays of token files on disk, shard by shard, on several threads, resumable.
 
-    plan ──▶ plan.json.partial ──▶ each shard: read, sort, write, rename, NNNNN.json.partial ──▶ index.json
+    plan ──▶ plan.json.partial ──▶ each shard: read, sort, write │ sync, rename, NNNNN.json.partial ──▶ index.json
+                                                                 └ while the next shard is sorted
 
 A shard is done when its NNNNN.json.partial is there: it is written last, when the shard's files have their names and
 are on the disk. The same command finds these and does the rest; index.json appears when all shards are done, and only
@@ -15,11 +16,11 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import xxhash
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 PLAN_NAME = "plan.json"
 SUFFIXES = (".sa", ".first", ".top", ".left")
 SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left)")
-OWN_FILE = re.compile(r"(\d{5,}(\.sa|\.first|\.top|\.left|\.json)|plan\.json|rank\.u16|index\.json)(\.partial)?")
+OWN_FILE = re.compile(r"(\d{5,}(\.sa|\.first|\.top|\.left|\.json)|plan\.json|rank\.u16|index\.json)(\.partial){0,2}")
 
 Array = np.ndarray[Any, Any]
 
@@ -86,6 +87,8 @@ def build_index(
     folder.mkdir(parents=True, exist_ok=True)
     lock = OutputLock(folder / INDEX_NAME)
     try:
+        if add or not overwrite:
+            _clean_up(folder)
         existing = _existing(folder, add, overwrite)
         plan, rank = plan_index(paths, folder, order=order, left=left, limits=limits, model=model, existing=existing)
         if not add and (folder / INDEX_NAME).exists():
@@ -183,10 +186,20 @@ def _commit(folder: Path, plan: IndexManifest, rank: Array | None) -> IndexManif
     plan.pyunitok = pyunitok.__version__
     write_whole(folder / INDEX_NAME, plan.to_json())
     sync_folder(folder)
-    partial_name(folder / PLAN_NAME).unlink(missing_ok=True)
-    for number in done:
-        _record_path(folder, number).unlink()
+    _clean_up(folder)
     return plan
+
+
+def _clean_up(folder: Path) -> None:
+    """Remove the working files of an index that is complete. A run that was killed here left some of them."""
+    path = partial_name(folder / PLAN_NAME)
+    if not path.exists() or not (folder / INDEX_NAME).exists():
+        return
+    if _same_plan(IndexManifest.read(folder), IndexManifest.read_file(path)):
+        for record in folder.glob("*.json.partial"):
+            if record != path:
+                record.unlink()
+        path.unlink()
 
 
 def _record_path(folder: Path, number: int) -> Path:
@@ -221,7 +234,9 @@ def _build_shards(
     work, sizes = Work(folder.resolve(), plan), {number: plan.shards[number].tokens for number in waiting}
     if each is None:
         at_once = limits.at_once(max(sizes.values()), threads)
-        on_threads(lambda number, on_share: build_shard(work, number, on_share), sizes, at_once, progress, on_progress)
+        on_threads(
+            lambda number, on_share: write_shard(work, number, on_share).finish, sizes, at_once, progress, on_progress
+        )
         return
     for k, _ in each(build_shard, work, waiting):
         progress.shards += 1
@@ -239,60 +254,100 @@ class Work:
 
 
 def on_threads(
-    function: Callable[[int, Callable[[float], None]], object], sizes: dict[int, int], at_once: int,
+    function: Callable[[int, Callable[[float], None]], Callable[[], None] | None], sizes: dict[int, int], at_once: int,
     progress: Progress, on_progress: Callable[[Progress], None] | None,
 ) -> None:  # fmt: skip
     """function(number, on_share) for each number of `sizes` (its tokens), so many at a time; on_share takes how much of
-    it is done. What one raises stops the others at their next step; so does Ctrl-C."""
-    stop, before, shares = threading.Event(), progress.tokens, dict.fromkeys(sizes, 0.0)
+    it is done. What it returns is called while the thread goes on to its next number: waiting for the disk. What one
+    raises stops the others at their next step; so does Ctrl-C."""
+    stop, resumed, shares, local = threading.Event(), progress.tokens, dict.fromkeys(sizes, 0.0), threading.local()
 
-    def build(number: int) -> None:
+    def build(number: int) -> Future[None]:
         def on_share(share: float) -> None:
             if stop.is_set():
                 raise _StoppedError
             shares[number] = share * sizes[number]
 
         on_share(0.0)
-        function(number, on_share)
-        on_share(1.0)
+        finish = function(number, on_share)
+        shares[number] = sizes[number]
+        before, local.finishing = getattr(local, "finishing", None), finishing.submit(finish or (lambda: None))
+        if before:
+            before.result()  # they must not pile up
+        return cast("Future[None]", local.finishing)
 
-    with ThreadPoolExecutor(at_once, "index") as pool:
-        waiting = {pool.submit(build, number) for number in sizes}
+    with ThreadPoolExecutor(at_once, "sync") as finishing, ThreadPoolExecutor(at_once, "index") as pool:
+        sorting = {pool.submit(build, number) for number in sizes}
+        waiting: set[Future[Any]] = set(sorting)
         try:
             while waiting:
                 done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
                 for future in done:
-                    future.result()
-                progress.shards += len(done)
-                progress.tokens = before + sum(shares.values())
+                    if future in sorting:
+                        waiting.add(future.result())
+                    else:
+                        future.result()
+                        progress.shards += 1
+                progress.tokens = resumed + sum(shares.values())
                 if on_progress:
                     on_progress(progress)
         finally:
             stop.set()
-            for future in waiting:
+            for future in sorting:
                 future.cancel()
 
 
-def build_shard(work: Work, number: int, on_share: Callable[[float], None] = lambda _: None) -> None:
+def build_shard(work: Work, number: int) -> None:
     """Sort one shard and write its files. May be done again, by anyone: the files are the same."""
+    write_shard(work, number).finish()
+
+
+@dataclass
+class Written:
+    """A shard whose files are written, but may not be on the disk yet, nor have their names."""
+
+    folder: Path
+    number: int
+    record: ShardRecord
+    files: list[OutFile]
+
+    def finish(self) -> None:
+        try:
+            for file in self.files:
+                file.sync()
+        finally:
+            self.close()
+        for file in self.files:
+            file.path.replace(file.path.with_suffix(""))  # without .partial
+        sync_folder(self.folder)
+        write_whole(_record_path(self.folder, self.number), json.dumps(asdict(self.record)).encode())
+        sync_folder(self.folder)
+
+    def close(self) -> None:
+        for file in self.files:
+            file.close()
+
+
+def write_shard(work: Work, number: int, on_share: Callable[[float], None] = lambda _: None) -> Written:
+    """Sort one shard and write its files, under partial names."""
     folder, record = work.folder, replace(work.plan.shards[number])
     rank = np.fromfile(folder / RANK_NAME, "<u2") if work.plan.order == "bytes" else None
     path = resolved_path(work.plan.files[record.file].path, folder)
     ranks, first, digests = read_ranks(path, record.begin, record.tokens, rank)
     sa = suffix_array(ranks, on_progress=lambda share: on_share(0.9 * share))
-    hashes = {"ids": digests}
-    hashes[".sa"] = _write(folder, number, ".sa", _chunks(sa))
-    hashes[".first"] = _write(folder, number, ".first", iter([first]))
-    hashes[".top"] = _write(folder, number, ".top", iter([top_of(ranks, sa, None)]))
+    columns = {".sa": _chunks(sa), ".first": iter([first]), ".top": iter([top_of(ranks, sa, None)])}
     if work.plan.left:
-        hashes[".left"] = _write(folder, number, ".left", _left_chunks(ranks, sa, rank))
-    for suffix in hashes.keys() - {"ids"}:
-        target = folder / shard_name(number, suffix)
-        partial_name(target).replace(target)
-    sync_folder(folder)
-    record.hash = hashes
-    write_whole(folder / shard_name(number, ".json.partial"), json.dumps(asdict(record)).encode())
-    sync_folder(folder)
+        columns[".left"] = _left_chunks(ranks, sa, rank)
+    record.hash = {"ids": digests}
+    written = Written(folder, number, record, [])
+    try:
+        for suffix, chunks in columns.items():
+            written.files.append(OutFile(partial_name(folder / shard_name(number, suffix))))
+            record.hash[suffix] = _write(written.files[-1], chunks)
+        return written
+    except BaseException:
+        written.close()
+        raise
 
 
 def read_ranks(path: Path, begin: int, n: int, rank: Array | None) -> tuple[Array, Array, list[str]]:
@@ -327,13 +382,8 @@ def _left_chunks(ranks: Array, sa: Array, rank: Array | None) -> Iterator[Array]
         yield ids[ranks[part.astype(np.int64) - 1]]  # -1: the last token
 
 
-def _write(folder: Path, number: int, suffix: str, chunks: Iterator[Array]) -> list[str]:
-    """A file of a shard, under its partial name; XXH64 of every 64 MiB."""
-    path = partial_name(folder / shard_name(number, suffix))
-    file = OutFile(path)
-    try:
-        for chunk in chunks:
-            file.write(np.ascontiguousarray(chunk).view(np.uint8).data)
-        return file.finish()
-    finally:
-        file.close()
+def _write(file: OutFile, chunks: Iterator[Array]) -> list[str]:
+    """XXH64 of every 64 MiB."""
+    for chunk in chunks:
+        file.write(np.ascontiguousarray(chunk).view(np.uint8).data)
+    return file.save().all_digests()

@@ -45,7 +45,7 @@ def byte_rank(tokenizer: Tokenizer) -> np.ndarray[Any, np.dtype[np.uint16]]:
     """uint16[65536]: the rank of each id by (its bytes, its number). Ids without bytes come first, ids that the model
     does not have last, both by number."""
     known = token_bytes(tokenizer)
-    order = sorted(range(len(known)), key=lambda id_: (known[id_], id_)) + list(range(len(known), N_RANKS))
+    order = sorted(range(len(known)), key=known.__getitem__) + list(range(len(known), N_RANKS))  # stable
     rank = np.empty(N_RANKS, np.uint16)
     rank[np.array(order)] = np.arange(N_RANKS)
     return rank

@@ -1,0 +1,116 @@
+"""Stops indexing on purpose, again and again: by SIGKILL at random moments, and by writes that fail.
+
+    python crash_index.py SPEC        in a folder with ids.u16; prints one JSON object
+
+SPEC is JSON:   kills    so many SIGKILLs at random times, each run going on from the one before
+                limits   the sizes that no file may pass, a run for each and then one without
+                options  of build_index; shard_tokens is its limit
+A process of its own that forks: each run is a child, ready in a moment, with no threads of the test's around it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import crash
+
+from pyunitok.errors import UnitokError
+from pyunitok.index.build import build_index
+from pyunitok.index.plan import Limits
+
+FOLDER = Path("idx")
+FAILED = 3
+
+
+def run(options: dict, max_file: int | None = None) -> int:
+    """The exit code: 0, or FAILED where the error is one that a user is shown, and names a file of the index."""
+    if max_file is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (max_file, resource.RLIM_INFINITY))
+    options = dict(options)
+    limits = Limits(shard_tokens=options.pop("shard_tokens"))
+    try:
+        build_index(["ids.u16"], FOLDER, limits=limits, **options)
+    except UnitokError as error:
+        return FAILED if str(FOLDER) in str(error) and max_file is not None else 1
+    return 0
+
+
+def contents() -> dict[str, bytes]:
+    """All files, but for the date in the manifest."""
+    files = {path.name: path.read_bytes() for path in FOLDER.iterdir()}
+    files["index.json"] = json.dumps(json.loads(files["index.json"]) | {"created": ""}).encode()
+    return files
+
+
+def finished() -> dict[str, tuple[int, int]]:
+    """The shards that are done: which file their suffix array is, and of when."""
+    records = FOLDER.glob("0*.json.partial")
+    arrays = [path.with_name(path.name.replace(".json.partial", ".sa")) for path in records]
+    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in arrays}
+
+
+def kill_at_random(n_kills: int, options: dict, whole: dict[str, bytes], seconds: float) -> dict:
+    """How many runs were killed, began with shards done, made a whole index, and did anything wrong."""
+    result = {"killed": 0, "resumed": 0, "whole": 0, "wrong": 0}
+    while result["killed"] < n_kills:
+        done = finished() if FOLDER.exists() else {}
+        result["resumed"] += bool(done)
+        pid = crash.fork(lambda: run(options))
+        time.sleep(random.uniform(0, seconds))
+        os.kill(pid, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        result["killed"] += code == -signal.SIGKILL
+        if not (FOLDER / "index.json").exists():
+            result["wrong"] += not done.items() <= finished().items()  # built again
+        if code == 0 or result["killed"] == n_kills:
+            code = crash.in_child(lambda: run(options))
+            result["whole"] += 1
+            result["wrong"] += code != 0 or contents() != whole
+            shutil.rmtree(FOLDER)
+    return result
+
+
+def fail_writes(limits: list[int], options: dict, whole: dict[str, bytes]) -> dict:
+    """How many runs failed as they should, and the limits after which anything was wrong."""
+    failed, wrong = 0, []
+    for max_file in limits:
+        code = crash.in_child(lambda max_file=max_file: run(options, max_file))
+        failed += code == FAILED
+        if (
+            code not in (0, FAILED)
+            or (code == FAILED and (FOLDER / "index.json").exists())
+            or crash.in_child(lambda: run(options))
+            or contents() != whole
+        ):
+            wrong.append(max_file)
+        shutil.rmtree(FOLDER)
+    return {"failed": failed, "wrong": wrong}
+
+
+def main() -> None:
+    spec = json.loads(sys.argv[1])
+    options = spec["options"]
+    assert crash.in_child(lambda: run(options)) == 0
+    whole = contents()
+    shutil.rmtree(FOLDER)
+    began = time.monotonic()
+    assert crash.in_child(lambda: run(options)) == 0  # all that is imported late, is read from memory now
+    seconds = time.monotonic() - began
+    assert contents() == whole
+    shutil.rmtree(FOLDER)
+    if "kills" in spec:
+        print(json.dumps(kill_at_random(spec["kills"], options, whole, seconds)))
+    else:
+        print(json.dumps(fail_writes(spec["limits"], options, whole)))
+
+
+if __name__ == "__main__":
+    main()

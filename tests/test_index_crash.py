@@ -1,0 +1,46 @@
+"""Indexing that is killed at any moment, or cannot write, resumes to the bytes of a run that nothing had stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("resource")
+import crash_index
+
+CRASH = Path(crash_index.__file__)
+N_TOKENS, DOCUMENT = 30_000, 100
+OPTIONS = {"order": "id", "left": True, "threads": 2, "shard_tokens": 5000}  # six shards
+
+
+def crashed(folder: Path, spec: dict[str, Any]) -> Any:
+    ids = np.random.default_rng(1).integers(1, 40, N_TOKENS).astype("<u2")
+    ids[DOCUMENT - 1 :: DOCUMENT] = 0
+    ids.tofile(folder / "ids.u16")
+    np.arange(DOCUMENT, N_TOKENS + 1, DOCUMENT, dtype="<u8").tofile(folder / "ids.u16.ends")
+    env = os.environ | {"PYTHONPATH": str(CRASH.parent.parent)}
+    argv = [sys.executable, str(CRASH), json.dumps(spec | {"options": OPTIONS})]
+    done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("kills", [25, pytest.param(250, marks=pytest.mark.slow)])
+def test_killed_at_random_moments(tmp_path: Path, kills: int) -> None:
+    result = crashed(tmp_path, {"kills": kills})
+    assert result["killed"] == kills and result["wrong"] == 0
+    assert result["whole"] > 0 and result["resumed"] > 0
+
+
+def test_writes_that_fail(tmp_path: Path) -> None:
+    """No file may be larger than so many bytes: the plan, a shard's record, its tables, its suffix array."""
+    limits = [0, 1, 100, 500, 1000, 9999, 10_000, 19_999, 20_000, 400_000, 524_295, 524_296]
+    result = crashed(tmp_path, {"limits": limits})
+    assert result == {"failed": 11, "wrong": []}
