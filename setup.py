@@ -1,15 +1,33 @@
 """Builds the C library and picks the wheel's ABI; everything else stands in pyproject.toml."""
 
+import os
 import sys
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 
 # One wheel for CPython 3.10 and later, by its limited API. cffi compiles the extension for it by the same rule: builds
 # that are free-threaded or for debugging do without, and get a wheel of their own.
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED") and not hasattr(sys, "gettotalrefcount")
+
+
+class BuildExtension(build_ext):
+    """Compiles as many C files at a time as there are cores."""
+
+    def build_extension(self, ext):
+        compile_in_turn = self.compiler.compile
+
+        def compile_together(sources, *arguments, **options):
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                made = pool.map(lambda source: compile_in_turn([source], *arguments, **options), sources)
+                return [name for names in made for name in names]
+
+        self.compiler.compile = compile_together
+        super().build_extension(ext)
 
 
 class SourceDistribution(sdist):
@@ -23,7 +41,7 @@ class SourceDistribution(sdist):
 
 
 setup(
-    cmdclass={"sdist": SourceDistribution},
+    cmdclass={"build_ext": BuildExtension, "sdist": SourceDistribution},
     cffi_modules=["tools/build_ffi.py:ffi"],
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if LIMITED_API else {},
 )

@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
@@ -40,6 +42,22 @@ def run(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.Complet
         err.flush()
     assert isinstance(code, int), code
     return subprocess.CompletedProcess(arguments, code, out.buffer.getvalue(), err.buffer.getvalue())  # type: ignore[attr-defined]
+
+
+def run_forked(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Like run, but in a forked child: no thread that still waits for its stdin stays behind."""
+    with tempfile.TemporaryFile() as file:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                pickle.dump(run(folder, *arguments, stdin=stdin), file)
+                file.flush()
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+        file.seek(0)
+        ret: subprocess.CompletedProcess[bytes] = pickle.load(file)
+    return ret
 
 
 @contextlib.contextmanager

@@ -111,9 +111,9 @@ def run(spec: dict, stop_at: int | None, count_file: Path | None = None) -> None
     originals = [((owner, name), getattr(owner, name)) for owner, name in CALLS]
     for owner, name in CALLS:
         setattr(owner, name, counted(owner, name))
-    for module, values in TUNE.items():
-        for name, value in values.items():
-            setattr(importlib.import_module(module), name, value)
+    for target, value in TUNE.items():
+        module, _, name = target.rpartition(".")
+        setattr(importlib.import_module(module), name, value)
     if spec.keys() & {"points", "kills"}:
         with Path("log").open("ab") as log:
             os.dup2(log.fileno(), 1)
@@ -161,9 +161,13 @@ def outputs() -> list[bytes]:
 
 # A corpus of a megabyte has checkpoints, chunks and direct writes enough with these.
 TUNE = {
-    "pyunitok.run.output": {"CHECKPOINT_BYTES": 60_000, "CHECKPOINT_SHARE": 0, "HASH_CHUNK_BYTES": 1 << 17},
-    "pyunitok.disk.hashing": {"HASH_CHUNK_BYTES": 1 << 17},
-    "pyunitok.disk.outfile": {"BUFFER_BYTES": 1 << 15, "DIRECT_FROM_BYTES": 1 << 17},
+    "pyunitok.run.output.CHECKPOINT_BYTES": 60_000,
+    "pyunitok.run.output.CHECKPOINT_SHARE": 0,
+    "pyunitok.run.output.HASH_CHUNK_BYTES": 1 << 17,
+    "pyunitok.disk.hashing.HASH_CHUNK_BYTES": 1 << 17,
+    "pyunitok.corpus.pipe.HASH_CHUNK_BYTES": 1 << 17,
+    "pyunitok.disk.outfile.BUFFER_BYTES": 1 << 15,
+    "pyunitok.disk.outfile.DIRECT_FROM_BYTES": 1 << 17,
 }
 
 

@@ -148,15 +148,16 @@ def test_shares_of_reading() -> None:
 
 def test_stream() -> None:
     for doc in ("line", "file"):
-        report = bench("stream", "--gigabytes", "0.15", "--doc", doc, n=False)
+        report = bench("stream", "--gigabytes", "0.03", "--doc", doc, n=False)
         row = report["rows"][0]
-        assert row["text GB"] == 0.15 and (row["documents"] == 1) == (doc == "file")
+        assert row["text GB"] == 0.03 and (row["documents"] == 1) == (doc == "file")
         assert "verified" in report["notes"][0]
 
 
 MODELS = [SHARED / "data/models" / path for path in ("spm/llama2.model", "hf/kitoken_llama2.json")]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not all(path.exists() for path in MODELS), reason="needs the shared models")
 def test_pipelines() -> None:
     """With the peers that PYUNITOK_PEERS names, if it is set."""

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece_pairs import INPUTS, KINDS, MAYBE, PAIRS, TOYS, WORDS, agree, outcome, reference, toy_proto
 from toys import models as toy_models
-from toys.sentencepieces import shared_paths
+from toys.sentencepieces import shared_params
 
 import pyunitok.compat.sentencepiece as spm
 from pyunitok.compat.sentencepiece import sentencepiece_model_pb2, sentencepiece_pb2
@@ -193,7 +193,7 @@ def test_every_decode_method(method: str) -> None:
         agree(PAIRS["unigram-1"], method, input_)
 
 
-@pytest.mark.parametrize("path", shared_paths(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", shared_params())
 def test_shared_models(path: Path) -> None:
     pair = spm.SentencePieceProcessor(model_file=str(path)), reference.SentencePieceProcessor(model_file=str(path))
     texts = [

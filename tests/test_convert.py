@@ -34,7 +34,7 @@ def round_trip(path: Path, tmp_path: Path, to: str) -> Path:
     return back
 
 
-@pytest.mark.parametrize("path", sentencepieces.shared_paths(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sentencepieces.shared_params())
 def test_sentencepiece_by_way_of_native(path: Path, tmp_path: Path) -> None:
     spm = pytest.importorskip("sentencepiece")
     back = round_trip(path, tmp_path, "sentencepiece")
@@ -71,7 +71,7 @@ def test_a_role_that_no_piece_has_stays_without(tmp_path: Path) -> None:
     assert Tokenizer.from_file(round_trip(path, tmp_path, "sentencepiece")).bos_id is None
 
 
-@pytest.mark.parametrize("name", ["bytepiece_80k", "bytepiece.plus.40k"])
+@pytest.mark.parametrize("name", [pytest.param("bytepiece_80k", marks=pytest.mark.slow), "bytepiece.plus.40k"])
 def test_bytepiece_by_way_of_native(name: str, tmp_path: Path) -> None:
     path = find_shared(f"models/bytepiece/{name}.model")
     back = round_trip(path, tmp_path, "bytepiece")

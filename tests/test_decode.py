@@ -28,7 +28,7 @@ from toys.sentencepieces import (
     WORD,
     charsmap,
     make,
-    shared_paths,
+    shared_params,
 )
 
 from pyunitok import IdError, Packed, Tokenizer
@@ -108,7 +108,7 @@ def test_against_oracle_and_reference(proto: Any, documents: list[list[int]], sp
         assert expect(model, document) == theirs
 
 
-@pytest.mark.parametrize("path", shared_paths(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", shared_params())
 def test_shared_models(path: Path) -> None:
     """Ids of real text, and random ids."""
     spm = pytest.importorskip("sentencepiece")
@@ -209,7 +209,7 @@ def test_a_long_document_decodes_as_a_whole(tmp_path: Path, monkeypatch: pytest.
     assert out.getvalue() == b"a a a a a a a"
 
 
-@pytest.mark.parametrize("path", shared_paths(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", shared_params())
 def test_shared_models_verify(path: Path) -> None:
     """marian_nmt_joint has a denormalizer: 'Uchecked by' stood against 'Checked by'."""
     tokenizer = Tokenizer.from_file(path)

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle.sentencepiece import Normalizer as Oracle
 from oracle.sentencepiece import charsmap_rules
-from toys.sentencepieces import CHAR, REFUSALS, USER_DEFINED, charsmap, make, shared_paths
+from toys.sentencepieces import CHAR, REFUSALS, USER_DEFINED, charsmap, make, shared_params
 
 from pyunitok import _ffi
 from pyunitok.errors import VocabularyError
@@ -175,8 +175,8 @@ SLICES = [0, 3_000_000]
 
 def slices_of(path: Path) -> list[bytes]:
     text = zstandard.ZstdDecompressor().stream_reader(path.read_bytes(), read_across_frames=True).read(6_000_000)
-    whole = [text[at : at + 40_000] for at in SLICES]
-    return [*whole, *b"".join(whole).splitlines(keepends=True)[:1000]]
+    whole = [text[at : at + 20_000] for at in SLICES]
+    return [*whole, *b"".join(whole).splitlines(keepends=True)[:500]]
 
 
 def check_parts(charsmap: bytes, symbols: list[bytes], flags: int, text: bytes, expected: bytes) -> None:
@@ -194,7 +194,7 @@ def shared_case(path: Path) -> tuple[_ffi.Normalizer, sentencepiece.SentencePiec
     return _ffi.Normalizer(model.normalization.charsmap, symbols, model.flags), model, symbols
 
 
-@pytest.mark.parametrize("path", shared_paths(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", shared_params())
 def test_corpora_against_the_reference(path: Path) -> None:
     """Every model on a part of every corpus: lines, and longer texts cut inside characters."""
     spm = pytest.importorskip("sentencepiece")

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from subprocess import PIPE
 
+import commands
 import crash
 import pytest
 import zstandard
@@ -68,17 +69,23 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(ROOT)}
 
 
-def start(folder: Path, *command: str, spec=None, **options) -> subprocess.Popen:
-    """The command as a process of its own, with checkpoints every few ms."""
-    spec = spec or {"command": command or TOKENIZE}
-    pipes = {"stdout": PIPE, "stderr": subprocess.STDOUT} | options
-    return subprocess.Popen([sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), **pipes)
+def run_crash(folder: Path, spec: dict, **options) -> tuple[int, str]:
+    """The exit code and the words of a process of its own: see crash.py."""
+    process = subprocess.run(
+        [sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), stdout=PIPE,
+        stderr=subprocess.STDOUT, timeout=60, **options,
+    )  # fmt: skip
+    return process.returncode, process.stdout.decode()
 
 
-def finish(folder: Path, *command: str, code: int = 0, **options) -> str:
-    process = start(folder, *command, **options)
-    said = process.communicate(timeout=60)[0].decode()
-    assert process.returncode == code, said
+def finish(folder: Path, *command: str, code: int = 0, stdin: bytes = b"") -> str:
+    """What the command says, run to its end, with checkpoints every few ms."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in crash.TUNE.items():
+            patched.setattr(name, value)
+        done = commands.run_forked(folder, *(command or TOKENIZE), stdin=stdin)
+    said = (done.stdout + done.stderr).decode()
+    assert done.returncode == code, said
     assert "Traceback" not in said
     return said
 
@@ -99,9 +106,8 @@ def check_outputs(folder: Path) -> None:
 def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **options_of_start) -> None:
     """Leave what a run leaves that is killed after its third checkpoint; an earlier output stays."""
     spec = {"command": [*command, *options], "checkpoints": 3}
-    process = start(folder, spec=spec, **options_of_start)
-    said = process.communicate(timeout=60)[0].decode()
-    assert process.returncode == -signal.SIGKILL, said
+    code, said = run_crash(folder, spec, **options_of_start)
+    assert code == -signal.SIGKILL, said
     assert (folder / "ids.journal.partial").exists()
 
 
@@ -178,7 +184,8 @@ def test_a_full_disk(folder):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 
-    said = finish(folder, code=1, preexec_fn=limit)
+    code, said = run_crash(folder, {"command": TOKENIZE}, preexec_fn=limit)
+    assert code == 1, said
     assert "ids.partial: byte" in said
     assert "File too large" in said
     assert "the same command resumes" in said
@@ -276,9 +283,8 @@ def test_a_read_error(folder, monkeypatch):
     from pyunitok.errors import InputError
 
     monkeypatch.chdir(folder)
-    for module, values in crash.TUNE.items():
-        for name, value in values.items():
-            monkeypatch.setattr(f"{module}.{name}", value)
+    for name, value in crash.TUNE.items():
+        monkeypatch.setattr(name, value)
     read = stream.RawFile.readinto
 
     def failing(raw, buffer):
@@ -354,13 +360,6 @@ def stdin_command(folder: Path) -> list[str]:
     return command
 
 
-def feed(folder: Path, command: list[str], text: bytes, code: int = 0) -> str:
-    process = start(folder, *command, stdin=PIPE)
-    said = process.communicate(text, timeout=60)[0].decode()
-    assert process.returncode == code, said
-    return said
-
-
 @pytest.mark.parametrize("pack", [bytes, zstandard.compress])
 def test_stdin_is_compared_and_skipped(folder, pack):
     command = stdin_command(folder)
@@ -374,18 +373,18 @@ def test_stdin_is_compared_and_skipped(folder, pack):
     for at in (0, n_known // 2, n_known - 1):
         other = bytearray(text)
         other[at] ^= 1
-        said = feed(folder, command, pack(bytes(other)), code=1)
+        said = finish(folder, *command, stdin=pack(bytes(other)), code=1)
         begin = at // 131_072 * 131_072
         end = min(begin + 131_072, n_known)
         assert f"<stdin>: not the input of the interrupted run: its bytes {begin} to {end} differ" in said
-    assert "it ends at byte 50000 and had " in feed(folder, command, pack(text[:50_000]), code=1)
-    assert "resuming after" in feed(folder, command, pack(text))
+    assert "it ends at byte 50000 and had " in finish(folder, *command, stdin=pack(text[:50_000]), code=1)
+    assert "resuming after" in finish(folder, *command, stdin=pack(text))
     for suffix in ("", ".ends"):
         assert (folder / f"ids{suffix}").read_bytes() == (folder / f"piped{suffix}").read_bytes()
-    assert "already complete" in feed(folder, command, pack(text))
-    assert "its bytes 0 to 131072 differ" in feed(folder, command, pack(b"x" + text[1:]), code=1)
-    assert f"it continues after byte {len(text)}" in feed(folder, command, pack(text + b"x"), code=1)
-    assert f"it ends at byte {len(text) - 1}" in feed(folder, command, pack(text[:-1]), code=1)
+    assert "already complete" in finish(folder, *command, stdin=pack(text))
+    assert "its bytes 0 to 131072 differ" in finish(folder, *command, stdin=pack(b"x" + text[1:]), code=1)
+    assert f"it continues after byte {len(text)}" in finish(folder, *command, stdin=pack(text + b"x"), code=1)
+    assert f"it ends at byte {len(text) - 1}" in finish(folder, *command, stdin=pack(text[:-1]), code=1)
 
 
 # --------------------------------------------------------------------------------------------------- two writers

@@ -23,7 +23,7 @@ from toys.sentencepieces import (
     USER_DEFINED,
     WORD,
     make,
-    shared_paths,
+    shared_params,
 )  # fmt: skip
 
 from pyunitok import Tokenizer
@@ -58,7 +58,7 @@ def agree(model: sentencepiece.SentencePieceModel, reference: Any) -> None:
     assert [t == UNKNOWN for t in model.types] == [reference.is_unknown(i) for i in range(n)]
 
 
-@pytest.mark.parametrize("path", shared_paths(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", shared_params())
 def test_shared_models(path: Path) -> None:
     data = path.read_bytes()
     assert sentencepiece.looks_like_model(data[:4096])

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from conftest import fewer
 from hypothesis import given
 from hypothesis import strategies as st
 from test_cli import pyunitok as command
@@ -33,6 +34,7 @@ def test_counts(ids, threads, chunk, narrow):
     assert sum(seen) == len(ids)
 
 
+@fewer(3)
 @given(st.lists(st.lists(st.integers(0, 9), max_size=9), max_size=9), st.sampled_from([None, 0, 5]))
 def test_numbers(tmp_path_factory, docs, eod):
     array = tokenfiles.write(tmp_path_factory.mktemp("stats") / "ids", docs, eod=eod)

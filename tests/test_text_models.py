@@ -14,7 +14,7 @@ import zstandard
 from conftest import CPUS, SHARED, fewer, find_shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_paths
+from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_params, shared_paths
 from toys.text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
 
 from pyunitok import Packed, Tokenizer, VocabularyError, utf8
@@ -24,7 +24,6 @@ pytest.importorskip("google.protobuf")
 
 EXPENSIVE = settings().max_examples >= 1000
 CORPORA = sorted((SHARED / "data/corpora").glob("*.zst"))
-MODELS = shared_paths()
 
 
 def surfaces(pieces: Any) -> list[str]:
@@ -88,7 +87,7 @@ def slices(path: Path, seed: str) -> list[bytes]:
     return [data[at : at + n] for n in sizes for at in [rng.randrange(max(1, len(data) - n))]]
 
 
-@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", shared_params())
 def test_shared_models(path: Path) -> None:
     want, tok = spm.SentencePieceProcessor(model_file=str(path)), Tokenizer.from_file(path)
     assert tok.vocab_size == want.get_piece_size()
@@ -109,7 +108,7 @@ def test_shared_models(path: Path) -> None:
             same_nbest(tok, want, text[:40], rng.choice([1, 2, 10]))
 
 
-@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", shared_params())
 def test_shared_models_decode_any_ids(path: Path) -> None:
     want, tok = spm.SentencePieceProcessor(model_file=str(path)), Tokenizer.from_file(path)
     rng = random.Random(path.stem)
@@ -123,7 +122,7 @@ def test_shared_models_decode_any_ids(path: Path) -> None:
 @pytest.mark.parametrize("stem", ["t5_base", "xlnet_base_cased", "llama2", "en_uni_4k_bf_identity", "en_word"])
 def test_long_documents(stem: str) -> None:
     """The running sum of scores passes 100,000 and begins anew there, more than once."""
-    path = next((path for path in MODELS if path.stem == stem), None) or find_shared(f"models/spm/{stem}.model")
+    path = next((path for path in shared_paths() if path.stem == stem), None) or find_shared(f"models/spm/{stem}.model")
     want, tok = spm.SentencePieceProcessor(model_file=str(path)), Tokenizer.from_file(path)
     for name in ("en_web", "zh") if EXPENSIVE else ("en_web",):
         text = corpus(find_shared(f"corpora/{name}.txt.zst"))[: 3_000_000 if EXPENSIVE else 400_000]

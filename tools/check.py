@@ -20,6 +20,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -51,6 +52,17 @@ NOT_SANITIZED = [
 ]
 # Together these use every dependency, and most of what the package uses of each.
 QUICK = ["cli", "jsonl", "manifest", "metadata", "parquet", "remote", "sentencepiece_model", "stats", "tokens", "zst"]
+# What shows that an installed wheel works; that no file is missing from it, check_files tests.
+INSTALLED = [
+    "cli", "export", "golden_models", "index_build", "job", "looks", "packaging", "native", "pipeline", "search_cli",
+    "serve", "stats", "text_models", "train", "typing",
+]
+IMPORT_ALL = """
+import importlib, pkgutil, pyunitok
+for module in pkgutil.walk_packages(pyunitok.__path__, "pyunitok."):
+    if module.name not in ("pyunitok.__main__", "pyunitok.datatrove"):  # which runs the command; which needs another engine
+        importlib.import_module(module.name)
+"""
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.so", "*.pyd", "*.egg-info", "build", "dist", "_lib.c")
 
 
@@ -279,8 +291,20 @@ def check_fuzz(options: argparse.Namespace) -> str:
         return ", ".join(together(fuzz, c_files("tests/c/fuzz_*.c"))) or "no fuzz targets"
 
 
+def check_files(sdist: Path, wheel: Path) -> None:
+    """Failed where the unpacked sdist lacks a file of the project, or the wheel one of the package."""
+    tracked = [path.relative_to(ROOT) for path in order.tracked()]
+    missing = [f"the sdist lacks {path}" for path in tracked if path.parts[0][0] != "." and not (sdist / path).exists()]
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    missing += [f"the wheel lacks {path}" for path in tracked if path.parts[0] == "pyunitok" and path.suffix != ".md"
+                and path.as_posix() not in names]  # fmt: skip
+    if missing:
+        raise Failed("\n".join(missing))
+
+
 def check_sdist(_: argparse.Namespace) -> str:
-    """A wheel made from the sdist, installed alone, passes the sdist's tests."""
+    """The sdist has every file; a wheel made from it, installed alone, has every file and passes some tests."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run(sys.executable, "-m", "build", "--sdist", "--outdir", folder)
@@ -294,11 +318,14 @@ def check_sdist(_: argparse.Namespace) -> str:
         (wheel,) = folder.glob("pyunitok-*.whl")
         if "-cp310-abi3-" not in wheel.name:
             raise Failed(f"{wheel.name} is not the abi3 wheel of CPython 3.10 and later")
+        check_files(tree, wheel)
         run(sys.executable, "-m", "venv", folder / "venv")
         python = folder / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
         run(python, "-m", "pip", "install", "-q", f"{wheel}[test]")
         shutil.rmtree(tree / "pyunitok")  # only the installed package is left to import
-        return f"{wheel.name}: {pytest(python, '-n', 'auto', cwd=tree, env=copy_env())}"
+        run(python, "-c", IMPORT_ALL, cwd=tree)
+        tests = [f"tests/test_{noun}.py" for noun in INSTALLED]
+        return f"{wheel.name}: {pytest(python, '-n', 'auto', *tests, cwd=tree, env=copy_env())}"
 
 
 STEPS: dict[str, Callable[[argparse.Namespace], str]] = {

@@ -8,6 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import SHARED
 
 from pyunitok.vocab import sentencepiece_proto
@@ -22,6 +23,19 @@ def shared_paths() -> list[Path]:
     """Every SentencePiece model of the shared data; none where that is absent."""
     folders = [SHARED / "data/models/spm", SHARED / "data/models/spm-trained"]
     return sorted(path for folder in folders for path in folder.glob("*.model"))
+
+
+# Large ones, and small ones that differ from others only in their pieces.
+SLOW = {
+    "chatglm_ice_text", "kerashub_t5_test_vocab", "llmjp_llm-jp-tokenizer-100k.ver3.1", "mistral03", "nerdstash_v2",
+    "pegasus_sp_test", "rinna_google_sp_ja", "sp_test_model", "en_bpe_suffix", "en_char_bf", "en_uni_1k", "ja_char",
+}  # fmt: skip
+
+
+def shared_params() -> list[Any]:
+    """The same for parametrize, with some marked as slow."""
+    marks = {True: [pytest.mark.slow], False: []}
+    return [pytest.param(path, id=path.stem, marks=marks[path.stem in SLOW]) for path in shared_paths()]
 
 
 def make(
