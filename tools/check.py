@@ -57,10 +57,11 @@ INSTALLED = [
     "cli", "export", "golden_models", "index_build", "job", "looks", "packaging", "native", "pipeline", "search_cli",
     "serve", "stats", "text_models", "train", "typing",
 ]
+# Without what runs the command, and what needs datatrove.
 IMPORT_ALL = """
 import importlib, pkgutil, pyunitok
 for module in pkgutil.walk_packages(pyunitok.__path__, "pyunitok."):
-    if module.name not in ("pyunitok.__main__", "pyunitok.datatrove"):  # which runs the command; which needs another engine
+    if module.name not in ("pyunitok.__main__", "pyunitok.datatrove"):
         importlib.import_module(module.name)
 """
 NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.so", "*.pyd", "*.egg-info", "build", "dist", "_lib.c")
