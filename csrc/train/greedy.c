@@ -118,82 +118,51 @@ static uint64_t slot_of(uint64_t key, int bits)
     return key * UINT64_C(0xD6E8FEB86659FD93) >> (64 - bits);
 }
 
-static source_pair *find_source_pair(source_pair *table, int bits, uint64_t key)
+static greedy_pair *find_pair(const greedy_pairs *pairs, uint64_t key)
 {
-    uint64_t mask = (UINT64_C(1) << bits) - 1, at = slot_of(key, bits);
-    while (table[at].key && table[at].key != key) at = (at + 1) & mask;
-    return &table[at];
+    uint64_t mask = (UINT64_C(1) << pairs->bits) - 1, at = slot_of(key, pairs->bits);
+    while (pairs->slots[at].key && pairs->slots[at].key != key) at = (at + 1) & mask;
+    return &pairs->slots[at];
 }
 
-static greedy_pair *find_pair(greedy_pair *table, int bits, uint64_t key)
+static int init_pairs(greedy_pairs *pairs, int bits)
 {
-    uint64_t mask = (UINT64_C(1) << bits) - 1, at = slot_of(key, bits);
-    while (table[at].key && table[at].key != key) at = (at + 1) & mask;
-    return &table[at];
+    *pairs = (greedy_pairs){.slots = mem_zalloc((size_t)1 << bits, sizeof *pairs->slots), .bits = bits};
+    return pairs->slots != NULL;
 }
 
-static int grow_source_pairs(unitok_greedy_counts *c)
+static int grow_pairs(greedy_pairs *pairs)
 {
-    int bits = c->source_bits + 1;
-    source_pair *table = mem_zalloc((size_t)1 << bits, sizeof *table);
-    if (!table) return 0;
-    for (int64_t i = 0; i < INT64_C(1) << c->source_bits; i++)
-        if (c->source_pairs[i].key) *find_source_pair(table, bits, c->source_pairs[i].key) = c->source_pairs[i];
-    mem_free(c->source_pairs);
-    c->source_pairs = table;
-    c->source_bits = bits;
+    greedy_pairs grown;
+    if (!init_pairs(&grown, pairs->bits + 1)) return 0;
+    grown.n = pairs->n;
+    for (int64_t i = 0; i < INT64_C(1) << pairs->bits; i++)
+        if (pairs->slots[i].key) *find_pair(&grown, pairs->slots[i].key) = pairs->slots[i];
+    mem_free(pairs->slots);
+    *pairs = grown;
     return 1;
 }
 
-static int grow_pairs(unitok_greedy_counts *c)
+/* 0 when memory is short. */
+static int add_pair(greedy_pairs *pairs, uint64_t key, int64_t gain, int64_t n_sources)
 {
-    int bits = c->bits + 1;
-    greedy_pair *table = mem_zalloc((size_t)1 << bits, sizeof *table);
-    if (!table) return 0;
-    for (int64_t i = 0; i < INT64_C(1) << c->bits; i++)
-        if (c->pairs[i].key) *find_pair(table, bits, c->pairs[i].key) = c->pairs[i];
-    mem_free(c->pairs);
-    c->pairs = table;
-    c->bits = bits;
-    return 1;
-}
-
-/* At most two thirds full after one more. */
-static int is_crowded(int64_t n, int bits)
-{
-    return 3 * (n + 1) > INT64_C(2) << bits;
-}
-
-static int count_pair(unitok_greedy_counts *c, uint32_t left, uint32_t right)
-{
-    uint64_t key = ((uint64_t)left << 32 | right) + 1;
-    source_pair *pair = find_source_pair(c->source_pairs, c->source_bits, key);
+    greedy_pair *pair = find_pair(pairs, key);
     if (!pair->key) {
-        if (is_crowded(c->n_source_pairs, c->source_bits)) {
-            if (!grow_source_pairs(c)) return 0;
-            pair = find_source_pair(c->source_pairs, c->source_bits, key);
+        if (3 * (pairs->n + 1) > INT64_C(2) << pairs->bits) {
+            if (!grow_pairs(pairs)) return 0;
+            pair = find_pair(pairs, key);
         }
         pair->key = key;
-        c->n_source_pairs++;
-    }
-    pair->count++;
-    return 1;
-}
-
-static int add_pair(unitok_greedy_counts *c, uint64_t key, int64_t gain, int64_t n_sources)
-{
-    greedy_pair *pair = find_pair(c->pairs, c->bits, key);
-    if (!pair->key) {
-        if (is_crowded(c->n_pairs, c->bits)) {
-            if (!grow_pairs(c)) return 0;
-            pair = find_pair(c->pairs, c->bits, key);
-        }
-        pair->key = key;
-        c->n_pairs++;
+        pairs->n++;
     }
     pair->gain += gain;
     pair->n_sources += n_sources;
     return 1;
+}
+
+static uint64_t key_of(uint32_t left, uint32_t right)
+{
+    return ((uint64_t)left << 32 | right) + 1;
 }
 
 /* ---- a pass over the text ---- */
@@ -203,11 +172,9 @@ int32_t unitok_greedy_counts_new(const unitok_greedy *greedy, unitok_greedy_coun
     unitok_greedy_counts *c = mem_zalloc(1, sizeof *c);
     if (!c) return fail_memory(error);
     size_t n = (size_t)greedy->n_pieces;
-    *c = (unitok_greedy_counts){.greedy = greedy, .source_bits = FIRST_BITS, .bits = FIRST_BITS};
+    c->greedy = greedy;
     c->uses = mem_zalloc(5 * n, sizeof *c->uses);
-    c->source_pairs = mem_zalloc((size_t)1 << FIRST_BITS, sizeof *c->source_pairs);
-    c->pairs = mem_zalloc((size_t)1 << FIRST_BITS, sizeof *c->pairs);
-    if (!c->uses || !c->source_pairs || !c->pairs) {
+    if (!c->uses || !init_pairs(&c->source_pairs, FIRST_BITS) || !init_pairs(&c->pairs, FIRST_BITS)) {
         unitok_greedy_counts_free(c);
         return fail_memory(error);
     }
@@ -223,8 +190,8 @@ void unitok_greedy_counts_free(unitok_greedy_counts *c)
 {
     if (!c) return;
     mem_free(c->uses);
-    mem_free(c->source_pairs);
-    mem_free(c->pairs);
+    mem_free(c->source_pairs.slots);
+    mem_free(c->pairs.slots);
     mem_free(c->tokens);
     mem_free(c->ends);
     mem_free(c);
@@ -285,7 +252,8 @@ int32_t unitok_greedy_count(unitok_greedy_counts *c, const uint8_t *data, const 
         for (int64_t k = 0; k < n; k++) {
             c->source_uses[c->tokens[k]]++;
             if (flags & UNITOK_GREEDY_VALUES) c->source_values[c->tokens[k]] += value_of(c, text, n_bytes, k);
-            if (flags & UNITOK_GREEDY_PAIRS && k && !count_pair(c, c->tokens[k - 1], c->tokens[k]))
+            if (flags & UNITOK_GREEDY_PAIRS && k
+                && !add_pair(&c->source_pairs, key_of(c->tokens[k - 1], c->tokens[k]), 1, 0))
                 return fail_memory(error);
         }
     }
@@ -324,14 +292,14 @@ int32_t unitok_greedy_end_source(unitok_greedy_counts *c, int64_t weight, int64_
         c->n_sources[k]++;
         c->source_uses[k] = c->source_values[k] = 0;
     }
-    for (int64_t i = 0; i < INT64_C(1) << c->source_bits; i++) {
-        source_pair pair = c->source_pairs[i];
-        if (pair.count > 1 && is_allowed(c->greedy, pair.key)
-            && !add_pair(c, pair.key, damped((int64_t)pair.count, weight, damping), 1))
+    for (int64_t i = 0; i < INT64_C(1) << c->source_pairs.bits; i++) {
+        greedy_pair pair = c->source_pairs.slots[i];
+        if (pair.gain > 1 && is_allowed(c->greedy, pair.key)
+            && !add_pair(&c->pairs, pair.key, damped(pair.gain, weight, damping), 1))
             return fail_memory(error);
-        c->source_pairs[i] = (source_pair){0, 0};
+        c->source_pairs.slots[i] = (greedy_pair){0, 0, 0};
     }
-    c->n_source_pairs = 0;
+    c->source_pairs.n = 0;
     return UNITOK_OK;
 }
 
@@ -344,9 +312,9 @@ int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_coun
     }
     into->n_tokens += from->n_tokens;
     into->n_bytes += from->n_bytes;
-    for (int64_t i = 0; i < INT64_C(1) << from->bits; i++) {
-        greedy_pair pair = from->pairs[i];
-        if (pair.key && !add_pair(into, pair.key, pair.gain, pair.n_sources)) return fail_memory(error);
+    for (int64_t i = 0; i < INT64_C(1) << from->pairs.bits; i++) {
+        greedy_pair pair = from->pairs.slots[i];
+        if (pair.key && !add_pair(&into->pairs, pair.key, pair.gain, pair.n_sources)) return fail_memory(error);
     }
     return UNITOK_OK;
 }
@@ -369,8 +337,8 @@ int64_t unitok_greedy_pairs(const unitok_greedy_counts *c, uint32_t *lefts, uint
                             int64_t *n_sources, int64_t capacity)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < INT64_C(1) << c->bits; i++) {
-        greedy_pair pair = c->pairs[i];
+    for (int64_t i = 0; i < INT64_C(1) << c->pairs.bits; i++) {
+        greedy_pair pair = c->pairs.slots[i];
         if (!pair.key) continue;
         if (n < capacity) {
             lefts[n] = (uint32_t)((pair.key - 1) >> 32);

@@ -25,24 +25,24 @@ struct unitok_greedy {
 };
 
 /* A pair of neighbours; key = left << 32 | right, plus 1, so that 0 is a free slot. */
-typedef struct source_pair {
-    uint64_t key, count;
-} source_pair;
-
 typedef struct greedy_pair {
     uint64_t key;
     int64_t gain;
     int64_t n_sources;
 } greedy_pair;
 
+/* Pairs by key, open addressing, at most two thirds full. */
+typedef struct greedy_pairs {
+    greedy_pair *slots; /* [0..2^bits-1] */
+    int64_t n;
+    int bits;
+} greedy_pairs;
+
 struct unitok_greedy_counts {
     const unitok_greedy *greedy;
     int64_t *uses, *values, *n_sources;      /* [0..n_pieces-1]: of all sources */
     int64_t *source_uses, *source_values;    /* of the source at hand */
-    source_pair *source_pairs;               /* [0..2^source_bits-1] */
-    greedy_pair *pairs;                      /* [0..2^bits-1] */
-    int64_t n_source_pairs, n_pairs;
-    int source_bits, bits;
+    greedy_pairs pairs, source_pairs;        /* of the source at hand: gain is how often the pair occurs */
     uint32_t *tokens; /* of the document at hand: pieces, and where each ends */
     int64_t *ends;
     int64_t tokens_room;
