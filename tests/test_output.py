@@ -84,6 +84,22 @@ def test_a_checkpoint_that_failed_ends_the_run(tmp_path, monkeypatch):
         assert out.ids.n_bytes == 2
 
 
+def test_a_run_that_fails_during_its_first_checkpoint_can_be_resumed(tmp_path, monkeypatch):
+    """(Its files were removed for want of a journal, which was written a moment later.)"""
+    def fail():
+        with Output(tmp_path / "ids", RUN) as out:
+            out.ids.write(memoryview(b"12"))
+            sync = out.ids.sync
+            monkeypatch.setattr(out.ids, "sync", lambda: (time.sleep(0.1), sync()))
+            out.checkpoint({"bytes": 1})
+            raise OutputError("the disk is full")
+
+    with pytest.raises(OutputError, match="the disk is full"):
+        fail()
+    with Output(tmp_path / "ids", RUN) as out:
+        assert (out.progress, out.ids.n_bytes) == ({"bytes": 1}, 2)
+
+
 def test_a_small_run_writes_no_journal_before_its_commit(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(output.Journal, "write", lambda journal, *_: written.append(journal.manifest))

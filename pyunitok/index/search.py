@@ -295,20 +295,20 @@ class TextSearch:
         size = hit.skip
         while at > first and size < 4 * (before + 1):
             at -= 1
-            left.append(self._decoded(int(shard.ids[at])))
+            left.append(self.decoded(int(shard.ids[at])))
             size += len(left[-1])
         text = b"".join(reversed(left))
         if at == first and tables.drops_space[shard.ids[first]]:
             text = text[1:]
         right, at, size = [], hit.token, -hit.skip
         while at < end and size < n_bytes + 4 * (after + 1):
-            right.append(self._decoded(int(shard.ids[at])))
+            right.append(self.decoded(int(shard.ids[at])))
             size += len(right[-1])
             at += 1
         rest = b"".join(right)[hit.skip :]
         return Context(_last_characters(text, before), rest[:n_bytes], _first_characters(rest[n_bytes:], after))
 
-    def _decoded(self, id_: int) -> bytes:
+    def decoded(self, id_: int) -> bytes:
         """What an id adds to a decoded document."""
         tables = self.tables
         text = tables.text_of(id_)

@@ -189,7 +189,7 @@ class TokenSearch(TextSearch):
     def _distribution(self, counts: Int64s) -> Distribution:
         found = np.flatnonzero(counts)
         ids: U16 = found[np.argsort(-counts[found], kind="stable")].astype(np.uint16)
-        texts = [self._decoded(id_) for id_ in ids.tolist()]
+        texts = [self.decoded(id_) for id_ in ids.tolist()]
         return Distribution(texts, ids, counts[ids], int(counts.sum()))
 
     def _around(self, text: bytes, side: Callable[[int, Int64s, Int64s, int], Int64s]) -> Distribution:
@@ -202,7 +202,7 @@ class TokenSearch(TextSearch):
             mask = places.shards == number
             keys = side(number, places.tokens[mask], places.skips[mask], len(text))
             for (id_, begin, end), count in _counted(keys):
-                item = self._decoded(id_)[begin : end or None] if id_ >= 0 else b""
+                item = self.decoded(id_)[begin : end or None] if id_ >= 0 else b""
                 sums[item] = sums.get(item, 0) + count
         items = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))
         scale = found.total / n if n else 1

@@ -164,6 +164,8 @@ class Output:
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()  # a checkpoint in progress may still write the journal
         if failure is not None and self.files and not journal_path(self.out).exists():
             for file in self.files.values():  # without a journal nobody can resume from them
                 file.path.unlink(missing_ok=True)

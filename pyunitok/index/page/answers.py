@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok import _ffi_search
 from pyunitok.errors import LimitError
 from pyunitok.index.concordance import MAX_SORTED, SORTS, as_record, concordance
 from pyunitok.index.opened import Index
@@ -17,7 +18,7 @@ MAX_QUERIES = 10  # compared at once
 MAX_LIMIT = 1_000
 MAX_CONTEXT = 500  # characters on either side of a hit
 WINDOW_BYTES = 20_000  # of a document, shown at once
-TOKENS_A_STEP = 1 << 20
+TOKENS_A_STEP = 1 << 16  # their bytes are counted in C, and one by one only in the step that is looked for
 
 Parameters = Mapping[str, Sequence[str]]
 Answer = dict[str, Any]
@@ -140,7 +141,7 @@ def document(index: Index, parameters: Parameters) -> Answer:
     place, k = start, first
     while k < len(ids) and place - at < WINDOW_BYTES:
         id_ = int(ids[k])
-        text = index.tables.text_of(id_) or (index.tokenizer.decode_bytes([id_]) if index.tables.sizes[id_] else b"")
+        text = index.decoded(id_)
         if k == 0 and index.tables.drops_space[id_]:
             text = text[1:]
         parts.append({"id": id_, "begin": place, "bytes": text})
@@ -154,18 +155,20 @@ def document(index: Index, parameters: Parameters) -> Answer:
 
 def _seek(index: Index, ids: Any, at: int) -> tuple[int, int, int]:
     """(token, byte where it begins, bytes of the document): the token that byte `at` is in, or the last one."""
-    sizes, dropped = index.tables.sizes, int(index.tables.drops_space[ids[0]]) if len(ids) else 0
-    token, place, total = 0, 0, -dropped
-    found = at <= 0
-    for k in range(0, len(ids), TOKENS_A_STEP):
-        ends = total + np.cumsum(sizes[ids[k : k + TOKENS_A_STEP]], dtype=np.int64)
-        if not found and len(ends) and int(ends[-1]) > at:
-            j = int(np.searchsorted(ends, at, "right"))
-            token, place, found = k + j, int(ends[j] - sizes[ids[k + j]]), True
-        total = int(ends[-1])
-    if not found and len(ids):
-        token, place = len(ids) - 1, total - int(sizes[ids[-1]])
-    return token, max(0, place), max(0, total)
+    if not len(ids):
+        return 0, 0, 0
+    sizes, dropped = index.tables.sizes, int(index.tables.drops_space[ids[0]])
+    begins = np.arange(0, len(ids), TOKENS_A_STEP)
+    ends = np.minimum(begins + TOKENS_A_STEP, len(ids))
+    step_ends = np.cumsum(_ffi_search.sizes_of(ids, sizes, begins, ends)) - dropped
+    n_bytes = max(0, int(step_ends[-1]))
+    if at <= 0:
+        return 0, 0, n_bytes
+    step = min(int(np.searchsorted(step_ends, at, "right")), len(begins) - 1)
+    inside = sizes[ids[begins[step] :][:TOKENS_A_STEP]].astype(np.int64)
+    ends = step_ends[step] - int(inside.sum()) + np.cumsum(inside)
+    k = min(int(np.searchsorted(ends, at, "right")), len(ends) - 1)
+    return int(begins[step]) + k, max(0, int(ends[k] - inside[k])), n_bytes
 
 
 def _readable(parts: list[dict[str, Any]], begin: int, end: int) -> list[dict[str, Any]]:
