@@ -10,8 +10,8 @@
  *   - A function that can fail returns an enum unitok_status and fills *error (which may be NULL) when that is not
  *     UNITOK_OK. What it creates comes back through `ret`, untouched on failure.
  *   - Sizes are in bytes and called n_bytes; counts of anything else name it (n_docs, n_ids).
- *   - Models are immutable after unitok_model_new/load and may be shared by any number of threads. A scratch belongs to
- *     one call at a time. The library keeps no global state, does no I/O and starts no thread.
+ *   - Models are immutable after unitok_model_new/load, but for unitok_model_complete, and may be shared by any number of
+ *     threads. A scratch belongs to one call at a time. The library keeps no global state, does no I/O and starts no thread.
  */
 #pragma once
 
@@ -138,6 +138,7 @@ typedef struct unitok_model_info {
     int32_t cpu;             /* the enum unitok_cpu in use, never AUTO */
     int32_t is_compact;      /* normalized text holds U+2581 as one byte, a space: the form for UNITOK_ENCODE_PREPARED */
     int32_t is_whole;        /* a document cannot be cut: it is encoded as one segment, in O(n_bytes) of memory */
+    int32_t is_complete;     /* can encode; 0: see unitok_model_new_later. memory_bytes and is_whole may still change */
 } unitok_model_info;
 
 /* Builds a model.
@@ -155,6 +156,18 @@ int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, u
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model **ret,
                           unitok_error *error);
 
+/* Like unitok_model_new and unitok_model_load, but the tables that only encoding needs, most of the work, may be left out
+ * until unitok_model_complete. It is done only where that can fail for nothing but memory: every other error comes now.
+ * Until then unitok_scratch_new gives NULL and unitok_split 0; everything else that takes a model alone works. */
+int32_t unitok_model_new_later(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret,
+                               unitok_error *error);
+int32_t unitok_model_load_later(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model **ret,
+                                unitok_error *error);
+
+/* Builds what was left out, if anything. One thread at a time; others may use the model meanwhile, but for
+ * unitok_model_get_info, unitok_scratch_new and unitok_split. After UNITOK_ERROR_MEMORY it can be tried again. */
+int32_t unitok_model_complete(unitok_model *model, unitok_error *error);
+
 /* Writes the native form to out[0..capacity-1], with a checksum field of zero, and returns its size; if capacity is
  * smaller, writes nothing and returns the size needed. */
 int64_t unitok_model_save(const unitok_model *model, uint8_t *out, int64_t capacity);
@@ -168,6 +181,16 @@ void unitok_model_free(unitok_model *model);
 
 /* The bytes of piece `id`, owned by the model; NULL, and *ret_n_bytes is -1, if that id has no piece. */
 const uint8_t *unitok_model_piece(const unitok_model *model, int64_t id, int64_t *ret_n_bytes);
+
+/* The pieces of a SentencePiece model file (a protobuf, ModelProto), as a packed list, with their scores and types (enum
+ * unitok_piece_type), and everything else in the file, as it lies there: a ModelProto without pieces. With
+ * room = n_bytes / UNITOK_PROTO_PIECE_BYTES_MIN:
+ *   pieces[0..n_bytes-1], offsets[0..room], scores[0..room-1], types[0..room-1], rest[0..n_bytes-1], *ret_n_rest_bytes
+ * Returns the number of pieces; -1 if something in the file is not as SentencePiece writes it: a piece that is empty or the
+ * same as another, a field that it does not know, anything malformed. protobuf may still read such a file. -2: memory. */
+#define UNITOK_PROTO_PIECE_BYTES_MIN 5
+int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces, int64_t *offsets, float *scores,
+                          uint8_t *types, uint8_t *rest, int64_t *ret_n_rest_bytes);
 
 /* Like unitok_normalize with the model's own rules, in the verbatim form; a model without rules copies the text. */
 int64_t unitok_model_normalize(const unitok_model *model, const uint8_t *text, int64_t n_bytes, uint8_t *out,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -97,8 +99,31 @@ def cpu_number(cpu: str | None) -> int:
     return -1 if cpu is None else CPUS[cpu]
 
 
+def _info_of(handle: Any) -> Any:
+    info = ffi.new("unitok_model_info *")
+    lib.unitok_model_get_info(handle, info)
+    return info
+
+
+class _Completing:
+    """The lock under which models are completed. A child has its own: a fork may come while another thread holds it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self.lock = threading.Lock()
+
+
+_completing = _Completing()
+
+
 class Model:
     """An immutable C model: shared by threads, freed with its last reference. `keep` is what the C side borrows.
+
+    Tables that only encoding needs are mostly built later, by complete(), which the first Scratch calls.
 
     dtype  of its ids: uint16, or uint32 where the largest does not fit
     """
@@ -106,8 +131,7 @@ class Model:
     __slots__ = ("_keep", "_types", "dtype", "handle", "info")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
-        info = ffi.new("unitok_model_info *")
-        lib.unitok_model_get_info(handle, info)
+        info = _info_of(handle)
         self.info: Any = info
         self.dtype: np.dtype[Any] = np.dtype(np.uint16 if info.id_bytes == 2 else np.uint32)
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
@@ -138,7 +162,7 @@ class Model:
             spec.merges, spec.n_merges = pointer(merges), len(merges) // 3
         spec.eod_id = -1 if eod_id is None else eod_id
         spec.fallback_id = -1 if fallback_id is None else fallback_id
-        check(lib.unitok_model_new(spec, engine_number(engine), cpu_number(cpu), ret, error), error)
+        check(lib.unitok_model_new_later(spec, engine_number(engine), cpu_number(cpu), ret, error), error)
         return cls(ret[0])
 
     @classmethod
@@ -146,8 +170,20 @@ class Model:
         """Open a native image in place; `image` is any buffer (a memory map), kept alive with the model."""
         ret, error = ffi.new("unitok_model **"), ffi.new("unitok_error *")
         buffer = ffi.from_buffer("uint8_t[]", image)
-        check(lib.unitok_model_load(buffer, len(buffer), engine_number(engine), cpu_number(cpu), ret, error), error)
+        number = engine_number(engine)
+        check(lib.unitok_model_load_later(buffer, len(buffer), number, cpu_number(cpu), ret, error), error)
         return cls(ret[0], keep=(buffer, image))
+
+    def complete(self) -> None:
+        """Build what encoding needs, if that is still to be done; info is final then."""
+        if self.info.is_complete:
+            return
+        with _completing.lock:
+            if self.info.is_complete:
+                return
+            error = ffi.new("unitok_error *")
+            check(lib.unitok_model_complete(self.handle, error), error)
+            self.info = _info_of(self.handle)
 
     def save(self) -> bytearray:
         out = bytearray(lib.unitok_model_save(self.handle, ffi.NULL, 0))
@@ -230,6 +266,7 @@ class Model:
         return int(lib.unitok_model_find(self.handle, piece, len(piece)))
 
     def split(self, text: Any) -> int:
+        self.complete()
         buffer = ffi.from_buffer("uint8_t[]", text)
         return int(lib.unitok_split(self.handle, buffer, len(buffer)))
 
@@ -341,6 +378,7 @@ class Scratch:
     __slots__ = ("_ids", "_ids_pointer", "_model", "_model_handle", "handle")
 
     def __init__(self, model: Model) -> None:
+        model.complete()
         handle = lib.unitok_scratch_new(model.handle)
         if handle == ffi.NULL:
             raise MemoryError("not enough memory for an encoder's scratch")

@@ -287,6 +287,7 @@ class Tokenizer(Sampling, Pieces):
     @property
     def memory_bytes(self) -> int:
         """What the model holds; each thread that encodes holds some 4 MiB more, for Unigram 16 MiB."""
+        self._core.model.complete()
         return int(self._core.model.info.memory_bytes)
 
     @cached_property

@@ -5,6 +5,7 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "model/kind.h"
+#include "model/sound.h"
 #include "structures/vocabulary.h"
 #include "text/normalize.h"
 
@@ -157,6 +158,32 @@ static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, i
     info->memory_bytes = (int64_t)sizeof *m + m->image_bytes + (int64_t)sizeof *m->own_cuts + n_ids * 16;
 }
 
+/* Undoes build_encoder, done or not. */
+static void drop_encoder(unitok_model *m)
+{
+    m->kind->free(m);
+    m->unigram = NULL;
+    m->bpe = NULL;
+    mem_free(m->own_cuts);
+    m->own_cuts = NULL;
+    m->cuts = NULL;
+}
+
+int32_t build_encoder(unitok_model *m, unitok_error *error)
+{
+    int32_t status = build_cuts(m) ? m->kind->build(m, error) : fail_memory(error);
+    if (status) {
+        drop_encoder(m);
+        return status;
+    }
+    /* Encoders join half a character, from a symbol or a rule, to the bytes that follow; a cut would separate them. */
+    if (m->normalizer && !m->normalizer->is_utf8) m->whole = 1;
+    m->info.memory_bytes += m->kind->memory_bytes(m);
+    m->info.is_whole = m->whole;
+    m->info.is_complete = 1;
+    return UNITOK_OK;
+}
+
 int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
 {
     int64_t n_ids, max_piece_bytes;
@@ -170,18 +197,12 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     if (!status && !(m->flags & UNITOK_BYTES)) status = unitok_normalizer_new(&m->spec, cpu, &m->normalizer, error);
     if (status) return status;
     m->compact = m->normalizer && m->flags & UNITOK_ESCAPE_WHITESPACES && unitok_normalizer_is_compact(m->normalizer);
-    if (!build_cuts(m)) return fail_memory(error);
     m->scan = cut_scan_for(cpu);
-    status = m->kind->build(m, error);
-    if (status) return status;
-    /* Encoders join half a character, from a symbol or a rule, to the bytes that follow; a cut would separate them. */
-    if (m->normalizer && !m->normalizer->is_utf8) m->whole = 1;
-    m->info.memory_bytes += m->kind->memory_bytes(m);
     if (m->normalizer) m->info.memory_bytes += unitok_normalizer_memory_bytes(m->normalizer);
     m->info.unknown_id = m->unknown_id;
     m->info.is_compact = m->compact;
-    m->info.is_whole = m->whole;
-    return UNITOK_OK;
+    if (m->may_wait && spec_is_sound(&m->spec)) return UNITOK_OK;
+    return build_encoder(m, error);
 }
 
 int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)

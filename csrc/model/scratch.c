@@ -29,7 +29,7 @@ token *scratch_tokens(unitok_scratch *s, int64_t n)
 
 unitok_scratch *unitok_scratch_new(const unitok_model *m)
 {
-    unitok_scratch *s = mem_zalloc(1, sizeof *s);
+    unitok_scratch *s = m->info.is_complete ? mem_zalloc(1, sizeof *s) : NULL;
     if (!s) return NULL;
     s->model = m;
     s->memo_bytes = loop_memo_bytes(m->loop);

@@ -52,7 +52,7 @@ def _read(data: bytes, name: str) -> Vocabulary:
     if bytepiece.looks_like_json(head):
         return bytepiece.read(data, name)
     if sentencepiece.looks_like_model(data):
-        return sentencepiece.read(data, name).vocabulary()
+        return sentencepiece.read(data, name, is_built=True).vocabulary()
     raise ModelFormatError(
         f"{name}: not a model file that this version reads (native, RWKV World text or JSON, SentencePiece,"
         f" BytePiece, tokenizer.json); it begins with {head[:16]!r}"

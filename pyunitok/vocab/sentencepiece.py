@@ -6,14 +6,28 @@ It loads what sentencepiece loads, and refuses what sentencepiece refuses; error
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pyunitok import _ffi
+from pyunitok._ffi_proto import read_proto
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab import sentencepiece_proto
-from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Vocabulary
+from pyunitok.vocab.vocabulary import (
+    BYTE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    PackedPieces,
+    Vocabulary,
+    pack,
+    piece_at,
+    split,
+)
 
 looks_like_model = sentencepiece_proto.looks_like_model
 
@@ -21,6 +35,7 @@ _UNIGRAM, _BPE, _WORD, _CHAR = 1, 2, 3, 4
 _KINDS = {_UNIGRAM: "unigram", _BPE: "bpe", _WORD: "word", _CHAR: "char"}
 PIECE_BYTES_MAX = 7999
 _BYTE_PIECES = {b"<0x%02X>" % byte: byte for byte in range(256)}
+_TEXTS = (NORMAL, USER_DEFINED, UNUSED)  # types of pieces that may stand for a text
 
 Scores = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -38,34 +53,97 @@ class SentencePieceModel:
     """A model as sentencepiece sees it once loaded. The id of a piece is its index."""
 
     name: str  # for messages: the file, mostly
-    proto: Any  # the ModelProto as it was read; SerializeToString() gives its bytes again, unknown fields included
-    pieces: list[bytes]
+    data: bytes  # the file
+    packed: PackedPieces  # the pieces
     scores: Scores  # [n]
     types: _ffi.Bytes  # [n], enum unitok_piece_type; a "\0" piece beside byte_fallback has become UNUSED
-    kind: str  # "unigram", "bpe", "word" or "char"
+    trainer: Any  # the TrainerSpec
     flags: int  # of enum unitok_model_flags, those of `normalization` included
     normalization: Normalization
     denormalization: Normalization | None
     unknown_id: int  # the piece of type UNKNOWN, or -1 (only with byte_fallback)
-    unk_id: int  # these four as sentencepiece's functions of the same names give them: -1 is none
-    bos_id: int
-    eos_id: int
-    pad_id: int
-    unk_surface: bytes  # what the unknown piece decodes to
-    tables: PieceTables
+
+    @property
+    def kind(self) -> str:
+        """"unigram", "bpe", "word" or "char"."""
+        return _KINDS[self.trainer.model_type]
 
     @property
     def byte_fallback(self) -> bool:
-        return bool(self.proto.trainer_spec.byte_fallback)
+        return bool(self.trainer.byte_fallback)
+
+    @property
+    def unk_surface(self) -> bytes:
+        """What the unknown piece decodes to."""
+        surface: bytes = self.trainer.unk_surface
+        return surface
+
+    @cached_property
+    def proto(self) -> Any:
+        """The ModelProto as it was read; SerializeToString() gives its bytes again, unknown fields included."""
+        return _parse(self.data, self.name)
+
+    @cached_property
+    def pieces(self) -> list[bytes]:
+        return split(*self.packed)
+
+    @cached_property
+    def tables(self) -> PieceTables:
+        """How sentencepiece finds a piece."""
+        texts: dict[bytes, int] = {}
+        marks: dict[bytes, int] = texts if self.kind == "bpe" else {}
+        for id_, (piece, type_) in enumerate(zip(self.pieces, self.types.tolist(), strict=True)):
+            if piece != b"\0" or type_ != UNUSED:
+                (texts if type_ in _TEXTS else marks)[piece] = id_
+        return PieceTables({} if marks is texts else marks, texts, self.unknown_id)
+
+    # These four as sentencepiece's functions of the same names give them: -1 is none.
+
+    @cached_property
+    def unk_id(self) -> int:
+        return self._special(self.trainer.unk_piece or b"<unk>", UNKNOWN)
+
+    @cached_property
+    def bos_id(self) -> int:
+        return self._special(self.trainer.bos_piece or b"<s>", CONTROL)
+
+    @cached_property
+    def eos_id(self) -> int:
+        return self._special(self.trainer.eos_piece or b"</s>", CONTROL)
+
+    @cached_property
+    def pad_id(self) -> int:
+        return self._special(self.trainer.pad_piece or b"<pad>", CONTROL)
+
+    def _special(self, piece: bytes, wanted: int) -> int:
+        if "tables" in self.__dict__:
+            id_ = self.tables.find(piece)
+        elif (marked := self._marks.get(piece)) is not None:
+            id_ = marked
+        elif piece in self._bytes:  # perhaps a piece of another type, which comes before the unknown one
+            id_ = self.tables.find(piece)
+        else:
+            id_ = self.unknown_id
+        return id_ if id_ >= 0 and self.types[id_] == wanted else -1
+
+    @cached_property
+    def _bytes(self) -> bytes:
+        return self.packed[0].tobytes()
+
+    @cached_property
+    def _marks(self) -> dict[bytes, int]:
+        """The unknown piece and the control symbols."""
+        ids = np.flatnonzero((self.types == UNKNOWN) | (self.types == CONTROL)).tolist()
+        return {piece_at(self.packed, id_): id_ for id_ in ids}
 
     def vocabulary(self) -> Vocabulary:
         """What C builds the model from. Its end of document is eos, where there is one."""
         has_eos = self.eos_id >= 0
         special = {"unk": self.unk_id, "bos": self.bos_id, "eos": self.eos_id, "pad": self.pad_id}
         rules = self.denormalization
-        return Vocabulary.pack(
-            self.pieces, np.arange(len(self.pieces), dtype=np.int64), eod_id=self.eos_id if has_eos else None,
-            eod_piece=self.pieces[self.eos_id].decode("utf-8", "replace") if has_eos else None, name=self.name,
+        return Vocabulary(
+            *self.packed, np.arange(len(self.types), dtype=np.int64), self.eos_id if has_eos else None,
+            piece_at(self.packed, self.eos_id).decode("utf-8", "replace") if has_eos else None, None, self.name,
             kind=self.kind, flags=self.flags, scores=self.scores.astype(np.float64), types=self.types,
             charsmap=self.normalization.charsmap, unknown_surface=self.unk_surface,
             special={role: id_ for role, id_ in special.items() if id_ >= 0},
@@ -73,8 +151,59 @@ class SentencePieceModel:
         )  # fmt: skip
 
 
-def read(data: bytes, name: str) -> SentencePieceModel:
-    """The model in a file's bytes. ModelFormatError: no such file; VocabularyError: pieces or rules that break."""
+def read(data: bytes, name: str, *, is_built: bool = False) -> SentencePieceModel:
+    """The model in a file's bytes. ModelFormatError: no such file; VocabularyError: pieces or rules that break.
+
+    is_built  the caller builds the model of its vocabulary() next, which checks its normalization too
+    """
+    found = _read_usual(data, name) or _read_any(data, name)
+    proto, packed, scores, types, unknown_id = found
+    trainer = proto.trainer_spec
+    normalization = read_normalization(proto.normalizer_spec, name, check=not is_built)
+    denormalization = None
+    if proto.denormalizer_spec.precompiled_charsmap:
+        denormalization = read_normalization(proto.denormalizer_spec, name)
+    flags = normalization.flags | _ffi.MODEL_FLAGS["merge_unknown"]
+    flags |= _ffi.MODEL_FLAGS["whitespace_as_suffix"] * trainer.treat_whitespace_as_suffix
+    flags |= _ffi.MODEL_FLAGS["byte_fallback"] * trainer.byte_fallback
+    return SentencePieceModel(
+        name=name, data=data, packed=packed, scores=scores, types=types, trainer=trainer, flags=flags,
+        normalization=normalization, denormalization=denormalization, unknown_id=unknown_id,
+    )  # fmt: skip
+
+
+Found = tuple[Any, PackedPieces, Scores, _ffi.Bytes, int]  # a ModelProto, maybe without its pieces; unknown_id at last
+
+
+def _read_usual(data: bytes, name: str) -> Found | None:
+    """A file as SentencePiece writes it, in which nothing is wrong: most of it is read by C. None: another."""
+    from google.protobuf.message import DecodeError
+
+    if (read := read_proto(data)) is None:
+        return None
+    pieces, offsets, scores, types, rest = read
+    try:
+        proto = sentencepiece_proto.message("ModelProto").FromString(rest)
+    except DecodeError:
+        return None
+    trainer = proto.trainer_spec
+    unknown, spelled = np.flatnonzero(types == UNKNOWN), np.flatnonzero(types == BYTE)
+    is_text = (types == NORMAL) | (types == USER_DEFINED) | (types == UNUSED)
+    if (np.diff(offsets) > PIECE_BYTES_MAX).any() or (pieces == 0).any():
+        return None
+    if len(unknown) != 1 and (len(unknown) or not trainer.byte_fallback):
+        return None
+    if {piece_at((pieces, offsets), id_) for id_ in spelled.tolist()} != set(
+        _BYTE_PIECES if trainer.byte_fallback else ()
+    ):
+        return None
+    if trainer.model_type == _UNIGRAM and not (np.isfinite(scores).all() and is_text.any()):
+        return None
+    return proto, (pieces, offsets), scores, types, int(unknown[0]) if len(unknown) else -1
+
+
+def _read_any(data: bytes, name: str) -> Found:
+    """Any file, piece by piece; names the piece that is wrong."""
     proto = _parse(data, name)
     trainer = proto.trainer_spec
     pieces = [piece.piece for piece in proto.pieces]
@@ -83,28 +212,10 @@ def read(data: bytes, name: str) -> SentencePieceModel:
     if trainer.byte_fallback:
         # Converters have written such pieces beside <0x00>; sentencepiece takes them out of use.
         types[[i for i, piece in enumerate(pieces) if piece == b"\0"]] = UNUSED
-    tables = _check_pieces(pieces, types, trainer, name)
+    unknown_id = _check_pieces(pieces, types, trainer, name)
     if trainer.model_type == _UNIGRAM:
         _check_unigram(pieces, scores, types, name)
-    normalization = read_normalization(proto.normalizer_spec, name)
-    denormalization = None
-    if proto.denormalizer_spec.precompiled_charsmap:
-        denormalization = read_normalization(proto.denormalizer_spec, name)
-    flags = normalization.flags | _ffi.MODEL_FLAGS["merge_unknown"]
-    flags |= _ffi.MODEL_FLAGS["whitespace_as_suffix"] * trainer.treat_whitespace_as_suffix
-    flags |= _ffi.MODEL_FLAGS["byte_fallback"] * trainer.byte_fallback
-
-    def special(piece: bytes, usual: bytes, wanted: int) -> int:
-        id_ = tables.find(piece or usual)
-        return id_ if id_ >= 0 and types[id_] == wanted else -1
-
-    return SentencePieceModel(
-        name=name, proto=proto, pieces=pieces, scores=scores, types=types, kind=_KINDS[trainer.model_type], flags=flags,
-        normalization=normalization, denormalization=denormalization, unknown_id=tables.unknown_id,
-        unk_id=special(trainer.unk_piece, b"<unk>", UNKNOWN), bos_id=special(trainer.bos_piece, b"<s>", CONTROL),
-        eos_id=special(trainer.eos_piece, b"</s>", CONTROL), pad_id=special(trainer.pad_piece, b"<pad>", CONTROL),
-        unk_surface=trainer.unk_surface, tables=tables,
-    )  # fmt: skip
+    return proto, pack(pieces), scores, types, unknown_id
 
 
 def _parse(data: bytes, name: str) -> Any:
@@ -118,12 +229,14 @@ def _parse(data: bytes, name: str) -> Any:
     return proto
 
 
-def read_normalization(spec: Any, name: str) -> Normalization:
+def read_normalization(spec: Any, name: str, *, check: bool = True) -> Normalization:
     flags = sum(
         _ffi.MODEL_FLAGS[flag]
         for flag in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
         if getattr(spec, flag)
     )
+    if not check:
+        return Normalization(spec.precompiled_charsmap, flags)
     try:
         _ffi.Normalizer(spec.precompiled_charsmap, [], flags)
     except VocabularyError as error:
@@ -150,7 +263,8 @@ def _fail(name: str, id_: int, piece: bytes, problem: str) -> VocabularyError:
     return VocabularyError(f"{name}: piece {id_} ({piece[:64]!r}): {problem}")
 
 
-def _check_pieces(pieces: list[bytes], types: _ffi.Bytes, trainer: Any, name: str) -> PieceTables:
+def _check_pieces(pieces: list[bytes], types: _ffi.Bytes, trainer: Any, name: str) -> int:
+    """The unknown piece's id, or -1."""
     for id_, piece in enumerate(pieces):
         if len(piece) > PIECE_BYTES_MAX:
             raise _fail(name, id_, piece, f"it has {len(piece)} bytes; at most {PIECE_BYTES_MAX} are allowed")
@@ -165,7 +279,7 @@ def _check_pieces(pieces: list[bytes], types: _ffi.Bytes, trainer: Any, name: st
             continue
         if b"\0" in piece:
             raise _fail(name, id_, piece, "it holds a NUL")
-        table = texts if type_ in (NORMAL, USER_DEFINED, UNUSED) else marks
+        table = texts if type_ in _TEXTS else marks
         if piece in table:
             raise _fail(name, id_, piece, f"piece {table[piece]} is the same")
         table[piece] = id_
@@ -184,7 +298,7 @@ def _check_pieces(pieces: list[bytes], types: _ffi.Bytes, trainer: Any, name: st
     if trainer.byte_fallback and len(bytes_found) < len(_BYTE_PIECES):
         missing = min(_BYTE_PIECES.keys() - bytes_found).decode()
         raise VocabularyError(f"{name}: byte_fallback needs all 256 byte pieces, and {missing} is missing")
-    return PieceTables({} if one_table else marks, texts, unknown_id)
+    return unknown_id
 
 
 def _check_unigram(pieces: list[bytes], scores: Scores, types: _ffi.Bytes, name: str) -> None:

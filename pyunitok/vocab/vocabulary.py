@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,26 @@ from pyunitok import _ffi
 from pyunitok.errors import VocabularyError
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of pieces, as in csrc/unitok.h
+
+
+PackedPieces = tuple[_ffi.Bytes, _ffi.Offsets]  # piece i is data[offsets[i]:offsets[i + 1]]
+
+
+def pack(pieces: Sequence[bytes]) -> PackedPieces:
+    offsets = np.zeros(len(pieces) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)), out=offsets[1:])
+    return np.frombuffer(b"".join(pieces), np.uint8), offsets
+
+
+def split(data: _ffi.Bytes, offsets: _ffi.Offsets) -> list[bytes]:
+    """What pack() packed."""
+    joined, bounds = data.tobytes(), offsets.tolist()
+    return [joined[begin:end] for begin, end in pairwise(bounds)]
+
+
+def piece_at(packed: PackedPieces, index: int) -> bytes:
+    data, offsets = packed
+    return data[offsets[index] : offsets[index + 1]].tobytes()
 
 
 @dataclass(frozen=True)
@@ -112,10 +133,7 @@ class Vocabulary:
         **more: Any,
     ) -> Vocabulary:
         """Packs the pieces, in their order. Checks nothing."""
-        data = np.frombuffer(b"".join(pieces), np.uint8)
-        offsets = np.zeros(len(pieces) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)), out=offsets[1:])
-        return cls(data, offsets, ids, eod_id, eod_piece, fallback_id, name, **more)
+        return cls(*pack(pieces), ids, eod_id, eod_piece, fallback_id, name, **more)
 
     def about(self, name: str) -> About:
         return About(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -42,19 +43,30 @@ class Engine:
         vocabulary = model.vocabulary()
         self.model = model
         self.tokenizer = Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about(model.name))
-        self.find = model.tables.find
         self._types: list[int] = model.types.tolist()
         self.strips_space = bool(
             model.flags & (_ffi.MODEL_FLAGS["add_dummy_prefix"] | _ffi.MODEL_FLAGS["remove_extra_whitespaces"])
         )
         self.removes_spaces = bool(model.flags & _ffi.MODEL_FLAGS["remove_extra_whitespaces"])
-        self._is_utf8 = all(map(_is_utf8, [*model.pieces, model.unk_surface]))
         self._normalizer: _ffi.Normalizer | None = None
         self._strings: list[str] | None = None
 
     @classmethod
     def read(cls, data: bytes, name: str) -> Engine:
-        return cls(sentencepiece.read(data, name))
+        return cls(sentencepiece.read(data, name, is_built=True))
+
+    @cached_property
+    def find(self) -> Callable[[bytes], int]:
+        """The id of a piece; the unknown id where there is none."""
+        return self.model.tables.find
+
+    @cached_property
+    def _is_utf8(self) -> bool:
+        """Whether every piece is valid UTF-8, and what the unknown one decodes to."""
+        data, offsets = self.model.packed
+        starts = data[offsets[:-1]]
+        is_whole = not ((starts & 0xC0) == 0x80).any()  # then no character lies in two pieces
+        return is_whole and _is_utf8(data.tobytes()) and _is_utf8(self.model.unk_surface)
 
     @property
     def n_pieces(self) -> int:
@@ -69,7 +81,7 @@ class Engine:
     @property
     def unknown_piece(self) -> bytes:
         """What the model calls unknown characters; it need not be a piece."""
-        name: bytes = self.model.proto.trainer_spec.unk_piece or b"<unk>"
+        name: bytes = self.model.trainer.unk_piece or b"<unk>"
         return name
 
     @property

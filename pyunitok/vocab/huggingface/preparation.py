@@ -47,6 +47,7 @@ class Preparation:
         self._raw, self._cooked = added.Finder(tokens, False, document), added.Finder(tokens, True, document)
         self._shown = {token.id: token.pattern for token in tokens}
         self._special = {token.content for token in tokens if token.special}
+        model.complete()  # is_whole is known then
         self._model = model
         self._is_compact = bool(model.info.is_compact)
         plan = shortcut.plan(document)

@@ -1,0 +1,32 @@
+"""SentencePiece's model files as the compiled library reads them: a sibling of _ffi.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, Offsets, ffi, lib, pointer
+
+Proto = tuple[Bytes, Offsets, np.ndarray[Any, np.dtype[np.float32]], Bytes, bytes]
+
+
+def read_proto(data: bytes) -> Proto | None:
+    """The pieces of a SentencePiece model file: (packed pieces, offsets, scores, types, everything else in the file).
+
+    None where something in it is unusual or wrong: see unitok_proto_read in csrc/unitok.h.
+    """
+    room = len(data) // lib.UNITOK_PROTO_PIECE_BYTES_MIN
+    pieces, rest, types = np.empty(len(data), np.uint8), np.empty(len(data), np.uint8), np.empty(room, np.uint8)
+    offsets, scores = np.empty(room + 1, np.int64), np.empty(room, np.float32)
+    n_rest = ffi.new("int64_t *")
+    n = lib.unitok_proto_read(
+        data, len(data), pointer(pieces), pointer(offsets), pointer(scores), pointer(types), pointer(rest), n_rest
+    )
+    if n == -2:
+        raise MemoryError("not enough memory for the pieces of a model")
+    if n < 0:
+        return None
+    n_bytes = int(offsets[n])
+    arrays = (pieces[:n_bytes].copy(), offsets[: n + 1].copy(), scores[:n].copy(), types[:n].copy())
+    return (*arrays, rest[: n_rest[0]].tobytes())

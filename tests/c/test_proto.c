@@ -1,0 +1,150 @@
+/* test_proto.c - reading a SentencePiece model file: random files, whole, cut short and changed, against guard pages
+ *
+ * What is read must be what was written, and whatever the bytes are nothing outside of them is touched.
+ */
+#define _DEFAULT_SOURCE
+
+#include "check.h"
+#include "guard.h"
+#include "pieces.h"
+#include "structures/distinct.h"
+#include "test_alloc.h"
+
+#define FILE_MAX 4096
+#define PIECES_ROOM (FILE_MAX / UNITOK_PROTO_PIECE_BYTES_MIN)
+
+typedef struct found {
+    uint8_t pieces[FILE_MAX], types[PIECES_ROOM], rest[FILE_MAX];
+    int64_t offsets[PIECES_ROOM + 1], n_rest;
+    float scores[PIECES_ROOM];
+} found;
+
+static struct guard file_guard;
+static uint8_t file[FILE_MAX];
+static int64_t n_file;
+static found written, got;
+
+static void put(const void *bytes, int64_t n)
+{
+    memcpy(file + n_file, bytes, (size_t)n);
+    n_file += n;
+}
+
+static void put_byte(int byte)
+{
+    file[n_file++] = (uint8_t)byte;
+}
+
+static void put_varint(int64_t value)
+{
+    for (; value >= 128; value >>= 7) put_byte((int)(value & 127) | 128);
+    put_byte((int)value);
+}
+
+static void put_piece(int64_t k, int64_t n_bytes)
+{
+    const uint8_t *piece = written.pieces + written.offsets[k];
+    int has_type = written.types[k] != UNITOK_PIECE_NORMAL || random_below(2), type_first = random_below(2) == 0;
+    int64_t n_length = n_bytes < 128 ? 1 : 2;
+    put_byte(0x0A);
+    put_varint(1 + n_length + n_bytes + 5 + 2 * has_type);
+    if (has_type && type_first) put_byte(0x18), put_byte(written.types[k]);
+    put_byte(0x0A);
+    put_varint(n_bytes);
+    put(piece, n_bytes);
+    put_byte(0x15);
+    put(&written.scores[k], 4);
+    if (has_type && !type_first) put_byte(0x18), put_byte(written.types[k]);
+}
+
+/* A field that is no piece: it goes to the rest. */
+static void put_other(void)
+{
+    int64_t begin = n_file, n_bytes = random_below(200);
+    if (random_below(2)) put_byte(0xC2), put_byte(0x0C); /* number 200 */
+    else put_byte((int)(2 + random_below(4)) << 3 | 2);
+    put_varint(n_bytes);
+    for (int64_t i = 0; i < n_bytes; i++) put_byte((int)random_below(256));
+    memcpy(written.rest + written.n_rest, file + begin, (size_t)(n_file - begin));
+    written.n_rest += n_file - begin;
+}
+
+/* Pieces that begin with their number, so that all differ. Returns how many. */
+static int64_t write_file(void)
+{
+    int64_t n = 0, wanted = random_below(40);
+    n_file = written.n_rest = 0;
+    while (n < wanted && n_file < FILE_MAX - 600) {
+        int64_t n_bytes = 2 + random_below(random_below(8) ? 10 : 300);
+        uint8_t *piece = written.pieces + written.offsets[n];
+        for (int64_t i = 0; i < n_bytes; i++) piece[i] = (uint8_t)random_below(256);
+        piece[0] = (uint8_t)n;
+        piece[1] = 1;
+        written.scores[n] = (float)random_below(1000) / 8 - 100;
+        written.types[n] = (uint8_t)(1 + random_below(6));
+        written.offsets[n + 1] = written.offsets[n] + n_bytes;
+        put_piece(n++, n_bytes);
+        if (random_below(10) == 0) put_other();
+    }
+    return n;
+}
+
+static int64_t read_file(int64_t n_bytes)
+{
+    uint8_t *bytes = guard_copy(&file_guard, file, (size_t)n_bytes);
+    return unitok_proto_read(bytes, n_bytes, got.pieces, got.offsets, got.scores, got.types, got.rest, &got.n_rest);
+}
+
+static void test_files(int64_t n_rounds)
+{
+    running = "files";
+    for (int64_t round = 0; round < n_rounds; round++) {
+        int64_t n = write_file();
+        CHECK(read_file(n_file) == n && got.n_rest == written.n_rest);
+        CHECK(!memcmp(got.offsets, written.offsets, (size_t)(n + 1) * 8));
+        CHECK(!memcmp(got.pieces, written.pieces, (size_t)got.offsets[n]));
+        CHECK(!memcmp(got.scores, written.scores, (size_t)n * 4) && !memcmp(got.types, written.types, (size_t)n));
+        CHECK(!memcmp(got.rest, written.rest, (size_t)got.n_rest));
+        for (int k = 0; k < 20; k++) CHECK(read_file(random_below(n_file + 1)) <= n);
+        for (int k = 0; k < 40 && n_file; k++) {
+            uint8_t *place = &file[random_below(n_file)], was = *place;
+            *place = random_below(2) ? (uint8_t)random_u64() : (uint8_t)(was ^ 1 << random_below(8));
+            CHECK(read_file(n_file) <= n_file / UNITOK_PROTO_PIECE_BYTES_MIN);
+            if (random_below(2)) *place = was;
+        }
+        CHECK(alloc_live_blocks == 0);
+    }
+    alloc_fail_at = 1;
+    CHECK(read_file(0) == -2);
+    alloc_fail_at = 0;
+}
+
+/* Short strings of few letters, of which some are the same. */
+static void test_distinct(int64_t n_rounds)
+{
+    running = "distinct";
+    for (int64_t round = 0; round < n_rounds; round++) {
+        int64_t n = random_below(12), is_twice = 0, *offsets = written.offsets;
+        for (int64_t k = 0; k < n; k++) {
+            offsets[k + 1] = offsets[k] + random_below(round % 2 ? 20 : 5);
+            for (int64_t i = offsets[k]; i < offsets[k + 1]; i++) written.pieces[i] = (uint8_t)('a' + random_below(2));
+            for (int64_t j = 0; j < k; j++)
+                is_twice |= offsets[j + 1] - offsets[j] == offsets[k + 1] - offsets[k] &&
+                            !memcmp(written.pieces + offsets[j], written.pieces + offsets[k],
+                                    (size_t)(offsets[k + 1] - offsets[k]));
+        }
+        uint8_t *data = guard_copy(&file_guard, written.pieces, (size_t)offsets[n]);
+        CHECK(strings_are_distinct(data, offsets, n) == (is_twice ? DISTINCT_MAYBE : DISTINCT_YES));
+    }
+}
+
+int main(void)
+{
+    int64_t rounds = getenv("ROUNDS") ? atoll(getenv("ROUNDS")) : 1;
+    random_start(20261122);
+    file_guard = guard_new(FILE_MAX);
+    test_files(300 * rounds);
+    test_distinct(2000 * rounds);
+    guard_free(&file_guard);
+    return 0;
+}

@@ -1,0 +1,189 @@
+"""Opening a model: SentencePiece files read by C or by protobuf alike, and encoders that are built when first used."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toys.sentencepieces import (
+    BPE,
+    BYTE,
+    CHAR,
+    CONTROL,
+    NORMAL,
+    SPACE,
+    UNIGRAM,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    WORD,
+    make,
+    shared_paths,
+)
+
+from pyunitok import Tokenizer, _ffi
+from pyunitok._ffi_proto import read_proto
+from pyunitok.errors import UnitokError, VocabularyError
+from pyunitok.vocab import sentencepiece
+
+TEXTS = [(SPACE + b"ab", -1.0, NORMAL), (b"a", -2.0, NORMAL), (b"b", -3.0, NORMAL), (SPACE, -4.0, NORMAL)]
+KINDS = {"unigram": UNIGRAM, "bpe": BPE, "word": WORD, "char": CHAR}
+
+names = st.sampled_from([b"<unk>", b"<s>", b"</s>", b"<pad>", b"x", b"y", b"xy", b"", b"\0", b"\xe2\x96", b"<0x41>"])
+types = st.sampled_from([NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE])
+scores = st.floats(width=32)
+
+
+def equal(one: Any, other: Any) -> bool:
+    (proto, packed, *columns), (their_proto, their_packed, *their_columns) = one, other
+    specs = ("trainer_spec", "normalizer_spec", "denormalizer_spec")
+    return all(
+        np.array_equal(a, b, equal_nan=a is columns[0])
+        for a, b in zip((*packed, *columns), (*their_packed, *their_columns), strict=True)
+    ) and all(getattr(proto, spec) == getattr(their_proto, spec) for spec in specs)
+
+
+def check_alike(data: bytes) -> bool:
+    """Where C reads a file, protobuf and the checks piece by piece give the same. Whether C did."""
+    usual = sentencepiece._read_usual(data, "toy")
+    if usual is None:
+        return False
+    assert equal(usual, sentencepiece._read_any(data, "toy"))
+    model = sentencepiece.read(data, "toy")
+    quick = (model.unk_id, model.bos_id, model.eos_id, model.pad_id)
+    slow = sentencepiece.read(data, "toy")
+    assert slow.tables  # from now on they are found there
+    assert quick == (slow.unk_id, slow.bos_id, slow.eos_id, slow.pad_id)
+    return True
+
+
+@given(
+    pieces=st.lists(st.tuples(names, scores, types), max_size=6), usual=st.booleans(),
+    kind=st.sampled_from(list(KINDS.values())), fallback=st.booleans(), data=st.data(),
+)  # fmt: skip
+def test_both_readers_agree(pieces: Any, usual: bool, kind: int, fallback: bool, data: st.DataObject) -> None:
+    proto = make(pieces, usual=usual, model_type=kind, byte_fallback=fallback)
+    if data.draw(st.booleans()):
+        proto.trainer_spec.bos_piece, proto.trainer_spec.unk_piece = data.draw(names), data.draw(names)
+    file = bytearray(proto.SerializeToString())
+    check_alike(bytes(file))
+    for _ in range(data.draw(st.integers(0, 3)) if file else 0):
+        file[data.draw(st.integers(0, len(file) - 1))] = data.draw(st.integers(0, 255))
+    check_alike(bytes(file[: data.draw(st.integers(len(file) // 2, len(file)))]))
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_usual_files_are_read_by_c(kind: int) -> None:
+    assert check_alike(make(TEXTS, model_type=kind).SerializeToString())
+    assert check_alike(make(TEXTS, model_type=kind, byte_fallback=True).SerializeToString())
+    named = make([*TEXTS, (b"<go>", 0.0, CONTROL)], model_type=kind, bos_piece=b"<go>", eos_piece=b"a", unk_piece=b"no")
+    assert check_alike(named.SerializeToString())
+
+
+def test_a_field_that_occurs_twice_and_fields_that_nobody_knows() -> None:
+    twice = b"\x0a\x0a\x0a\x01a\x0a\x01b\x18\x01\x18\x05"
+    found = read_proto(twice + b"\xc2\x0c\x01z")
+    assert found is not None
+    assert (found[0].tobytes(), found[3].tolist(), found[4]) == (b"b", [5], b"\xc2\x0c\x01z")
+    for unusual in (b"\x0a\x05\x0a\x01a\x20\x01", b"\x0a\x05\x0a\x01a\x18\x07", b"\x08\x01", b"\x02\x00", b"\x0a"):
+        assert read_proto(twice + unusual) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", shared_paths(), ids=lambda path: path.stem)
+def test_shared_models_are_read_alike(path: Path) -> None:
+    check_alike(path.read_bytes())
+
+
+# ----------------------------------------------------------------------------------------------------- Later ----
+
+
+def opened(tmp_path: Path, kind: int) -> Tokenizer:
+    path = tmp_path / "toy.model"
+    path.write_bytes(make(TEXTS, model_type=kind).SerializeToString())
+    return Tokenizer.from_file(path)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_names_and_decoding_need_no_encoder(tmp_path: Path, kind: int) -> None:
+    tok = opened(tmp_path, kind)
+    for one in (tok, pickle.loads(pickle.dumps(tok))):
+        model = one._core.model
+        assert not model.info.is_complete
+        found = one.decode([3, 4]), one.id_to_piece(3), one.piece_to_id("b"), one.vocab_size, one.sha256
+        assert found[:4] == ("aba", "\u2581ab", 5, 7)
+        assert not model.info.is_complete
+        ids = one.encode("ab a").tolist()
+        assert model.info.is_complete
+        assert (one.decode([3, 4]), one.id_to_piece(3), one.piece_to_id("b"), one.vocab_size, one.sha256) == found
+        assert ids == tok.encode("ab a").tolist()
+
+
+def test_memory_is_that_of_the_whole_model(tmp_path: Path) -> None:
+    tok = opened(tmp_path, UNIGRAM)
+    n_bytes = tok.memory_bytes
+    tok.encode("a")
+    assert tok.memory_bytes == n_bytes
+
+
+def test_splitting_needs_the_encoder(tmp_path: Path) -> None:
+    tok, again = opened(tmp_path, UNIGRAM), opened(tmp_path, UNIGRAM)
+    again.encode("a")
+    text = b"ab ab ab " * 100
+    assert tok._core.split(text) == again._core.split(text) > 0
+
+
+def test_threads_that_encode_first_at_once(tmp_path: Path) -> None:
+    expected = opened(tmp_path, BPE).encode("ab a b").tolist()
+    for _ in range(20):
+        tok = opened(tmp_path, BPE)
+        barrier, found = threading.Barrier(4), []
+
+        def encode(tok: Tokenizer = tok, barrier: threading.Barrier = barrier, found: list[Any] = found) -> None:
+            barrier.wait()
+            found.append(tok.encode("ab a b").tolist())
+
+        threads = [threading.Thread(target=encode) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [expected] * 4
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_while_another_thread_completes_a_model(tmp_path: Path) -> None:
+    tok = opened(tmp_path, BPE)
+    with _ffi._completing.lock:  # as another thread would hold it
+        child = os.fork()
+        if not child:
+            os._exit(0 if len(tok.encode("ab")) else 1)  # its own lock: it does not wait for ever
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(tok.encode("ab"))
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+def test_what_is_wrong_with_pieces_is_said_at_once(kind: str) -> None:
+    def build(*pieces: bytes, score: float = 0.0) -> Any:
+        n = len(pieces)
+        data, offsets = np.frombuffer(b"".join(pieces), np.uint8), np.cumsum([0, *map(len, pieces)])
+        types = np.array([UNKNOWN] + [NORMAL] * (n - 1), np.uint8)
+        return _ffi.Model.new(
+            data, offsets, np.arange(n), kind=kind, scores=np.full(n, score), types=types, eod_id=None
+        )
+
+    assert not build(b"?", b"a", b"b").info.is_complete
+    with pytest.raises(VocabularyError, match="occurs twice"):
+        build(b"?", b"a", b"b", b"a")
+    if kind == "unigram":
+        with pytest.raises(VocabularyError, match="its score"):
+            build(b"?", b"a", score=float("nan"))
+        with pytest.raises(UnitokError, match="4096"):
+            build(b"?", b"a" * 4097)
