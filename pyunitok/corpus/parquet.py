@@ -21,6 +21,8 @@ import numpy as np
 
 from pyunitok.corpus.block import BadDocument, Block, Split
 from pyunitok.corpus.json_text import key_path
+from pyunitok.corpus.kept import Kept
+from pyunitok.corpus.pages import Column, Pages
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.corpus.unchanged import Unchanged
@@ -33,6 +35,7 @@ FIRST_ROWS = 1  # in the first batch: rows may be huge
 GROWTH = 8  # a later batch has at most so many times the rows of the one before
 SKIPPED_ROWS = 16  # in the first batch, where many rows are passed over before it
 READ_BYTES = 1 << 20
+ROOM_BYTES = 256 << 20
 MAX_BAD = 4096  # nulls that one block lists
 
 
@@ -69,21 +72,22 @@ class ParquetReader:
     start     where to begin, by documents and inside; the beginning of the file by default
     skip      leave nulls out and list them in block.bad; else a null is an InputError with file and row
     metadata  put each document's row number and other columns into block.metadata
+    room      bytes that reading may take: a page, a dictionary, a batch; part of
+    limit     the bytes of --max-memory, for messages
 
     Each row is a document. Rows are counted from 1, like lines. InputError names the file and, if known, the row: for a
-    column that is missing or does not hold text, for a null, and for whatever pyarrow refuses.
-    Memory: a batch, and the pages and dictionaries that it comes from.
+    column that is missing or does not hold text, for a null, for what may take more than `room`, and for whatever
+    pyarrow refuses. Memory: a batch, and the pages and dictionaries that it comes from.
     """
 
     ends_with_separator: bool | None = None
 
     def __init__(
-        self, file: BinaryIO, name: str, text_key: str, split: Split, start: Position = BEGINNING, *,
-        skip: bool = False, metadata: bool = False,
+        self, file: BinaryIO | Kept, name: str, text_key: str, split: Split, start: Position = BEGINNING, *,
+        skip: bool = False, metadata: bool = False, room: int = ROOM_BYTES, limit: int = 2 * ROOM_BYTES,
     ) -> None:  # fmt: skip
         self.name = name
         self.finished = False
-        self._file = file
         self._unchanged = Unchanged(file, name)
         self._split = split
         self._key = text_key
@@ -93,6 +97,8 @@ class ParquetReader:
         self._position = start
         self._inside = start.inside  # bytes of the first document in earlier blocks
         self._batch = _Batch(_nothing(), np.empty(0, np.int64), start.documents, start.documents, [])
+        self._file = file
+        self._pages = Pages(file, name, room, limit, metadata=metadata)
         with self._errors("cannot be read as Parquet"):
             import pyarrow.parquet
 
@@ -100,6 +106,7 @@ class ParquetReader:
                 file, buffer_size=READ_BYTES, pre_buffer=False, page_checksum_verification=True
             )
             schema = self._parquet.schema_arrow
+            self._columns = self._columns_read()
         try:
             _check_column(schema, self._path, self._key)
         except ValueError as error:
@@ -192,12 +199,14 @@ class ParquetReader:
         metadata, begin, n_rows = self._parquet.metadata, 0, SKIPPED_ROWS if first_row else FIRST_ROWS
         for group in range(metadata.num_row_groups):
             end = begin + metadata.row_group(group).num_rows
-            row, fitting = max(begin, first_row), n_rows
+            row = max(begin, first_row)
+            most = self._pages.most_rows(group, self._columns, MAX_ROWS) if row < end else MAX_ROWS
+            fitting = n_rows = min(n_rows, most)
             while row < end:
                 for batch in self._read_group(group, n_rows, row - begin):
                     yield batch
                     row += len(batch)
-                    fitting = min(self._rows_that_fit(batch), GROWTH * n_rows)
+                    fitting = min(self._rows_that_fit(batch), GROWTH * n_rows, most)
                     if fitting * 8 < n_rows or (row < first_row + MAX_ROWS and fitting > 2 * n_rows):
                         break
                 else:
@@ -205,6 +214,14 @@ class ParquetReader:
                         raise InputError(f"{self.name}: row {row}: row group {group} ends with it, not with row {end}")
                 n_rows = fitting
             begin = end
+
+    def _columns_read(self) -> list[Column]:
+        schema, wanted = self._parquet.schema, ".".join(self._path)
+        of = [schema.column(k) for k in range(len(schema.names))]
+        return [
+            Column(k, c.path, c.max_repetition_level, c.max_definition_level) for k, c in enumerate(of)
+            if self._metadata or c.path == wanted or c.path.startswith(f"{wanted}.")
+        ]  # fmt: skip
 
     def _read_group(self, group: int, n_rows: int, n_skipped: int) -> Iterator[Any]:
         """A row group without its first rows, n_rows at a time."""

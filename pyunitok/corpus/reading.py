@@ -89,6 +89,7 @@ class Room:
     n_unfinished     blocks read whose results have not been taken, those being worked on included
     ahead_bytes      for text decompressed ahead, and for the frames it comes from
     max_frame_bytes  of a zstd frame that is decompressed whole, beside others; larger ones are streamed
+    parquet_bytes    for pages and rows of a Parquet file, where there are any
 
     Not counted: a model, the window of a zstd frame that is streamed, and a document or line longer than a block.
     """
@@ -96,6 +97,7 @@ class Room:
     n_unfinished: int
     ahead_bytes: int
     max_frame_bytes: int
+    parquet_bytes: int = 0
 
     @classmethod
     def of(cls, reading: Reading) -> Room:
@@ -115,11 +117,14 @@ class Room:
         n_unfinished = 2 * threads + WAITING_BYTES // block
         n_unfinished = max(threads + 1, min(n_unfinished, (rest - MIN_AHEAD_BYTES) // 2 // result))
         ahead = rest - n_unfinished * result
+        kinds = {source.format == "parquet" for source in reading.sources}
+        parquet = ahead if kinds == {True} else ahead // 2 if True in kinds else 0
+        ahead = max(MIN_AHEAD_BYTES, ahead - parquet)
         # Below the limit one more piece is begun: two frames of this size, compressed and not.
         max_frame = min(ahead // (2 * threads + 4), MAX_FRAME_BYTES)
         if threads == 1:
             max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # nobody else decompresses: stream it
-        return cls(n_unfinished, ahead - 2 * max_frame, max_frame)
+        return cls(n_unfinished, ahead - 2 * max_frame, max_frame, parquet)
 
 
 @dataclass(frozen=True)
@@ -230,7 +235,8 @@ class Inputs:
 
             parquet = ParquetReader(
                 stream.open_seekable(source), source.name, reading.text_key, reading.split, start,
-                skip=reading.skip_bad, metadata=reading.metadata,
+                skip=reading.skip_bad, metadata=reading.metadata, room=self.room.parquet_bytes,
+                limit=reading.max_memory_bytes,
             )  # fmt: skip
             self._stream = self._reader = parquet
             return

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from pyunitok.corpus.ahead import STREAM_BYTES, Ahead, AheadStream, Piece, Producer, spare_buffer
 from pyunitok.corpus.block import ByteStream
+from pyunitok.corpus.kept import Kept
 from pyunitok.corpus.position import Position
 from pyunitok.corpus.source import STDIN, STDIN_NAME, Source
 from pyunitok.corpus.unchanged import Unchanged
@@ -275,7 +276,7 @@ def open_ahead(
         raise
 
 
-def open_seekable(source: Source) -> BinaryIO:
+def open_seekable(source: Source) -> BinaryIO | Kept:
     """The file of a source as stored, for random access."""
     try:
         if not remote.is_url(source.path):
@@ -286,7 +287,7 @@ def open_seekable(source: Source) -> BinaryIO:
     if not file.seekable():
         file.close()
         raise InputError(f"{source.name}: its server cannot send parts of files; download it first")
-    return io.BufferedReader(file, 1 << 16)
+    return Kept(io.BufferedReader(file, 1 << 16))
 
 
 def _open_local(source: Source) -> BinaryIO:

@@ -1,0 +1,47 @@
+"""How many lengths a delta-encoded page of a Parquet file claims: pyarrow decodes all, whatever the page's header says.
+
+    lengths   varint values in a block, varint miniblocks in a block, varint values, varint first;  block, block, …
+    block     varint smallest step, u8 bits[miniblocks], miniblocks of `bits` for each value
+
+    DELTA_LENGTH_BYTE_ARRAY   lengths, texts           DELTA_BYTE_ARRAY   lengths of prefixes, lengths of rests, rests
+"""
+
+from __future__ import annotations
+
+from pyunitok.corpus.compact import Compact
+
+MAX_BLOCK_VALUES = 1 << 20  # writers use 128 to some thousands
+
+
+def check_lengths(data: bytes, at: int, n_values: int, *, with_prefixes: bool) -> None:
+    """ValueError if lengths from data[at] on are more than n_values; IndexError if they end too early."""
+    reader = Compact(data, at)
+    if with_prefixes:
+        _pass_block_by_block(reader, *_head(reader, n_values))
+    _head(reader, n_values)
+
+
+def _head(reader: Compact, most: int) -> tuple[int, int, int]:
+    """Values in a miniblock, miniblocks, values."""
+    in_block, n_mini, n_values = reader.varint(), reader.varint(), reader.varint()
+    reader.varint()
+    if not 0 < n_mini <= in_block <= MAX_BLOCK_VALUES or in_block % n_mini or in_block // n_mini % 32:
+        raise ValueError(f"delta-encoded blocks of {in_block} values in {n_mini} parts")
+    if n_values > most:
+        raise ValueError(f"{n_values} delta-encoded lengths, in a page of {most} values")
+    return in_block // n_mini, n_mini, n_values
+
+
+def _pass_block_by_block(reader: Compact, in_mini: int, n_mini: int, n_values: int) -> None:
+    n_left = n_values - 1  # the first is in the head
+    while n_left > 0:
+        reader.varint()
+        widths = reader.data[reader.at : reader.at + n_mini]
+        reader.at += len(widths)
+        if len(widths) < n_mini:
+            raise IndexError
+        for width in widths:
+            if n_left <= 0:
+                break  # miniblocks without values are not written
+            reader.at += in_mini // 8 * width
+            n_left -= in_mini

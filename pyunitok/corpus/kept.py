@@ -1,0 +1,55 @@
+"""Kept: a file behind a URL, of which a part is held in memory."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, BinaryIO
+
+
+class Kept(io.RawIOBase):
+    """A seekable file. The part that keep() has read is not read again, wherever its reader jumps in it.
+
+    Memory: that part.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file, self._at, self._n_bytes = file, 0, file.seek(0, 2)
+        self._begin, self._kept = 0, b""
+
+    def keep(self, begin: int, end: int) -> None:
+        """Read these bytes, and hold them until the next call."""
+        self._kept = b""
+        self._file.seek(begin)
+        self._begin, self._kept = begin, self._file.read(max(0, end - begin))
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + (0, self._at, self._n_bytes)[whence]
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        """As many bytes as there are: pyarrow takes fewer for the end of the file."""
+        view, inside, n = memoryview(buffer), self._at - self._begin, 0
+        if 0 <= inside < len(self._kept):
+            n = min(len(view), len(self._kept) - inside)
+            view[:n] = memoryview(self._kept)[inside : inside + n]
+        if n < len(view):
+            self._file.seek(self._at + n)
+            rest = self._file.read(len(view) - n)
+            view[n : n + len(rest)] = rest
+            n += len(rest)
+        self._at += n
+        return n
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

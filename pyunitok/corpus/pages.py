@@ -1,0 +1,351 @@
+"""Pages: what reading rows of a Parquet file can take in memory, from the headers of its pages.
+
+    column chunk   │ header │ dictionary │ header │ page │ header │ page │ …
+                     └ sizes, number of values    └ sizes, number of values
+
+The sizes at the file's end are what its writer claims. Those in front of each page are what pyarrow allocates, so they
+hold: 2.5 KB can become a page of 2.5 GB, and a value of a dictionary that is stored once can be that of any row. Read
+by ourselves, because pyarrow aborts the process on some damaged column metadata.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from pyunitok.corpus.compact import LIST, STRUCT, Compact
+from pyunitok.corpus.delta import check_lengths
+from pyunitok.corpus.kept import Kept
+from pyunitok.errors import InputError
+
+FOOTER_SHARE = 32  # pyarrow's objects for the footer take up to some 30 times its size
+KEPT_BYTES = 64 << 20
+HEADER_BYTES = 1 << 10  # read at once; longer ones hold long statistics
+MAX_HEADER_BYTES = 16 << 20  # as in pyarrow
+FIXED_BYTES = 16  # a value of a fixed size, in pyarrow
+VALUE_BYTES = 16  # where a value ends, whether it is null, and how deep
+OBJECT_BYTES = 128  # the same value as a Python object and as JSON, besides its text
+PAGE_BYTES = 256  # what we note of each page, and calculate with
+COPIES = 3  # of a batch: pyarrow's, its growth, and a cast
+COPIES_METADATA = 12  # as objects and as JSON, besides
+_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
+_HEADERS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}  # page type: field with its own header
+_RLE, _DELTA_LENGTH, _DELTA = 3, 6, 7  # encodings
+_CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+_BYTE_ARRAY, _FIXED_LEN = 6, 7  # physical types
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class Column(NamedTuple):
+    """A leaf of the schema. The levels count the lists, and the optional fields, that a value lies in."""
+
+    number: int
+    name: str
+    max_repetition: int
+    max_definition: int
+
+
+@dataclass
+class Chunk:
+    """A column chunk, as the footer describes it."""
+
+    begin: int
+    n_values: int
+    codec: int
+    kind: int  # physical type
+    n_bytes: int
+
+
+@dataclass
+class Leaf:
+    """What a chunk's pages can take.
+
+    largest    bytes of one value of the dictionary, at most; exact once `dictionary` has been looked at
+    page_bytes of the dictionary and of the largest page, compressed and not
+    dictionary (where it begins, compressed bytes, bytes, codec) of a dictionary of values of any length
+    starts     int64[n], the first value of each page
+    counts     int64[n], its values
+    totals     int64[n], bytes of all of them; where it expands, more
+    each       int64[n], bytes of one value
+    expands    u8[n], its values are numbers of the dictionary's
+    """
+
+    name: str
+    is_flat: bool
+    largest: int = 0
+    page_bytes: int = 0
+    dictionary: tuple[int, int, int, int] | None = None
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    counts: array[int] = field(default_factory=lambda: array("q"))
+    totals: array[int] = field(default_factory=lambda: array("q"))
+    each: array[int] = field(default_factory=lambda: array("q"))
+    expands: bytearray = field(default_factory=bytearray)
+
+    def bound(self, n_rows: int, per_value: int) -> int:
+        """Bytes that any n_rows rows in a row can take; of lists, all of them: a row may hold them all."""
+        counts = np.array(self.counts, np.float64)
+        expands = np.array(self.expands, bool)
+        each = np.where(expands, self.largest, self.each).astype(np.float64)
+        in_window = np.minimum(counts, n_rows) if self.is_flat else counts
+        most = in_window * (each + per_value)
+        within = np.array(self.totals, np.float64) + in_window * per_value
+        most = np.where(expands, most, np.minimum(most, within))
+        if not self.is_flat:
+            return int(most.sum())
+        # A window that begins with the last row of page i reaches as many pages as any that begins in it.
+        starts = np.array(self.starts, np.int64)
+        last = starts + np.array(self.counts, np.int64) - 1
+        behind = np.searchsorted(starts, last + n_rows, side="left")
+        sums = np.concatenate(([0.0], np.cumsum(most)))
+        first = np.arange(len(starts))
+        return int((sums[np.maximum(behind, first + 1)] - sums[first]).max(initial=0))
+
+
+class Pages:
+    """Of one Parquet file.
+
+    file       seekable; of a Kept file small row groups are read once, for us and for whoever reads them next
+    name       for messages
+    room       bytes that reading may take
+    metadata   whether rows also become objects and JSON
+    limit      bytes of --max-memory, for messages
+    """
+
+    def __init__(self, file: BinaryIO | Kept, name: str, room: int, limit: int, *, metadata: bool) -> None:
+        """InputError if the footer is too large or damaged."""
+        self._file, self._name, self._room, self._limit = file, name, room, limit
+        self._metadata = metadata
+        self._n_bytes = file.seek(0, 2)
+        footer = self._footer()
+        try:
+            self._groups = _row_groups(Compact(footer))
+        except (IndexError, ValueError) as error:
+            raise InputError(f"{name}: its footer is damaged: {error}") from error
+
+    def most_rows(self, group: int, columns: list[Column], n_rows: int) -> int:
+        """How many rows of these columns of a row group may be read at once, at most n_rows.
+
+        InputError if one row alone, or a page, may take more than there is room for.
+        """
+        kept = self._keep(group, [column.number for column in columns])
+        found = [self._leaf(group, column) for column in columns]
+        pages = kept + sum(leaf.page_bytes for leaf in found)
+        if pages > self._room:
+            worst = max(found, key=lambda leaf: leaf.page_bytes)
+            raise self._too_large(group, f"decompressing a page of {worst.name!r} takes", worst.page_bytes, pages)
+        room, copies = self._room - pages, COPIES_METADATA if self._metadata else COPIES
+        while n_rows > 1 and self._bound(found, n_rows, room // copies) > room // copies:
+            n_rows //= 2
+        most = self._bound(found, n_rows, room)
+        if most > room:
+            raise self._too_large(group, "a single row may hold", most, pages + most)
+        return n_rows
+
+    def _keep(self, group: int, numbers: list[int]) -> int:
+        """Read the columns at once if that is little, and the file is far; how many bytes."""
+        if not isinstance(self._file, Kept) or group >= len(self._groups):
+            return 0
+        chunks = [self._groups[group][k] for k in numbers if k < len(self._groups[group])]
+        begin = min((chunk.begin for chunk in chunks), default=0)
+        end = min(self._n_bytes, max((chunk.begin + chunk.n_bytes for chunk in chunks), default=0))
+        if end - begin > min(KEPT_BYTES, self._room // 4):
+            end = begin
+        self._file.keep(begin, end)
+        return end - begin
+
+    def _bound(self, leaves: list[Leaf], n_rows: int, enough: int) -> int:
+        """Of any n_rows rows. Looks into dictionaries only where it must."""
+        per_value = VALUE_BYTES + (OBJECT_BYTES if self._metadata else 0)
+        most = sum(leaf.bound(n_rows, per_value) for leaf in leaves)
+        for leaf in leaves:
+            if most <= enough:
+                break
+            if leaf.dictionary is not None:
+                most -= leaf.bound(n_rows, per_value)
+                self._look_into(leaf)
+                most += leaf.bound(n_rows, per_value)
+        return most
+
+    def _too_large(self, group: int, what: str, n_bytes: int, needed: int) -> InputError:
+        raised = -(-self._limit * needed // max(1, self._room) >> 20) + 1
+        return InputError(
+            f"{self._name}: row group {group + 1}: {what} {n_bytes} bytes, more than --max-memory allows; raise it to"
+            f" {raised}M if you trust the file"
+        )
+
+    def _read(self, at: int, n_bytes: int) -> bytes:
+        self._file.seek(at)
+        return self._file.read(n_bytes)
+
+    def _footer(self) -> bytes:
+        tail = self._read(max(0, self._n_bytes - 8), 8)
+        n = int.from_bytes(tail[:4], "little")
+        if tail[4:] != b"PAR1" or n > self._n_bytes - 8:
+            return b"\0"  # pyarrow says better what is wrong
+        if n > self._room // FOOTER_SHARE:
+            raise InputError(
+                f"{self._name}: its footer of {n} bytes takes more memory than --max-memory allows; raise it to"
+                f" {(self._limit * n * FOOTER_SHARE // max(1, self._room) >> 20) + 1}M if you trust the file"
+            )
+        return self._read(self._n_bytes - 8 - n, n)
+
+    def _leaf(self, group: int, column: Column) -> Leaf:
+        where = f"{self._name}: row group {group + 1}: column {column.name!r}"
+        try:
+            chunk = self._groups[group][column.number]
+        except IndexError:
+            raise InputError(f"{where}: the footer does not describe it") from None
+        try:
+            return self._walk(chunk, column)
+        except (IndexError, ValueError) as error:
+            raise InputError(f"{where}: a page is damaged: {error}") from error
+
+    def _walk(self, chunk: Chunk, column: Column) -> Leaf:
+        """Go from header to header."""
+        leaf = Leaf(column.name, column.max_repetition == 0)
+        at, n_seen, largest_page, of_dictionary = chunk.begin, 0, 0, 0
+        any_length = chunk.kind in (_BYTE_ARRAY, _FIXED_LEN)
+        while n_seen < chunk.n_values and at < self._n_bytes:
+            header, size = self._header(at)
+            kind, n_bytes, compressed = (Compact.get_integer(header, k) for k in (1, 2, 3))
+            own = Compact.get_struct(header, _HEADERS[kind]) if kind in _HEADERS else {1: 0, 2: 0}
+            n_values, encoding = (Compact.get_integer(own, k) for k in (1, 4 if kind == _DATA_2 else 2))
+            if min(n_bytes, compressed, n_values) < 0:
+                raise ValueError(f"byte {at}: a negative size")
+            if kind == _DICTIONARY:
+                of_dictionary = compressed + 2 * n_bytes + 16 * n_values
+                leaf.largest = n_bytes if any_length else FIXED_BYTES
+                if chunk.kind == _BYTE_ARRAY:
+                    leaf.dictionary = (at + size, compressed, n_bytes, chunk.codec)
+            elif kind in _HEADERS:
+                # All lengths of these encodings are decoded at once.
+                lengths = 8 * n_values if any_length and encoding in (_DELTA_LENGTH, _DELTA) else 0
+                if lengths and compressed + n_bytes <= self._room:
+                    self._check_delta(header, at + size, chunk.codec, column)
+                largest_page = max(largest_page, compressed + n_bytes + lengths)
+                self._add(leaf, n_seen, n_values, n_bytes, encoding, any_length=any_length)
+                n_seen += n_values
+                if len(leaf.starts) * PAGE_BYTES > self._room:
+                    raise ValueError(f"more than {len(leaf.starts)} pages; raise --max-memory if you trust the file")
+            else:
+                largest_page = max(largest_page, compressed + n_bytes)
+            at += size + compressed
+        leaf.page_bytes = of_dictionary + largest_page
+        return leaf
+
+    @staticmethod
+    def _add(leaf: Leaf, start: int, n_values: int, n_bytes: int, encoding: int, *, any_length: bool) -> None:
+        leaf.starts.append(start)
+        leaf.counts.append(n_values)
+        leaf.expands.append(encoding in (2, 8))  # values are numbers of the dictionary's
+        leaf.each.append(n_bytes if any_length else FIXED_BYTES)
+        # With the beginnings of the value before, each value may be as long as the page.
+        leaf.totals.append(n_bytes * n_values if encoding == _DELTA else n_bytes)
+
+    def _check_delta(self, header: dict[int, Any], at: int, codec: int, column: Column) -> None:
+        """ValueError where the lengths of a page are not as many as its values."""
+        kind, n_bytes, compressed = (Compact.get_integer(header, k) for k in (1, 2, 3))
+        own, data = Compact.get_struct(header, _HEADERS[kind]), self._read(at, compressed)
+        if kind == _DATA_2:
+            levels = Compact.get_integer(own, 5) + Compact.get_integer(own, 6)
+            if not 0 <= levels <= min(n_bytes, len(data)):
+                raise ValueError("levels that are longer than their page")
+            data, at = data[levels:], 0
+            if own.get(7, True):
+                data = _decompress(data, n_bytes - levels, codec)
+            encoding = Compact.get_integer(own, 4)
+        else:
+            data, at = _decompress(data, n_bytes, codec), 0
+            for level, how in ((column.max_repetition, 4), (column.max_definition, 3)):
+                if level and Compact.get_integer(own, how) != _RLE:
+                    raise ValueError("levels in an encoding that is no longer used")
+                at += 4 + int.from_bytes(data[at : at + 4], "little") if level else 0
+            encoding = Compact.get_integer(own, 2)
+        if at < len(data):
+            check_lengths(data, at, Compact.get_integer(own, 1), with_prefixes=encoding == _DELTA)
+
+    def _header(self, at: int) -> tuple[dict[int, Any], int]:
+        """A page's header, and its size."""
+        n_bytes = HEADER_BYTES
+        while True:
+            reader = Compact(self._read(at, n_bytes))
+            try:
+                return reader.struct(), reader.at
+            except IndexError:
+                if len(reader.data) < n_bytes or n_bytes >= MAX_HEADER_BYTES:
+                    raise ValueError(f"byte {at}: its header does not end") from None
+            n_bytes *= 8
+
+    def _look_into(self, leaf: Leaf) -> None:
+        """Find the largest value of a dictionary: n × (u32 length, text)."""
+        assert leaf.dictionary is not None
+        (at, compressed, n_bytes, codec), leaf.dictionary = leaf.dictionary, None
+        try:
+            data = _decompress(self._read(at, compressed), n_bytes, codec)
+        except ValueError:
+            return  # as bounded before; pyarrow will say what is wrong
+        at, largest = 0, 0
+        while at + 4 <= len(data):
+            size = int.from_bytes(data[at : at + 4], "little")
+            largest = max(largest, size)
+            at += 4 + size
+        leaf.largest = min(leaf.largest, largest)
+
+
+def _decompress(data: bytes, n_bytes: int, codec: int) -> bytes:
+    """ValueError if that fails."""
+    import pyarrow
+
+    if codec not in _CODECS:
+        raise ValueError(f"pages are compressed by the codec {codec}, which cannot be looked into")
+    name = _CODECS[codec]
+    try:
+        ret: bytes = data if name is None else pyarrow.Codec(name).decompress(data, n_bytes, asbytes=True)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(str(error)) from error
+    return ret
+
+
+def _row_groups(reader: Compact) -> list[list[Chunk]]:
+    """FileMetaData: field 4 is a list of row groups."""
+    groups = list[list[Chunk]]()
+    for number, kind in reader.fields():
+        if (number, kind) != (4, LIST):
+            reader.skip(kind)
+            continue
+        n, inner = reader.items()
+        for _ in range(n):
+            if inner != STRUCT:
+                raise ValueError("row groups that are no structs")
+            groups.append(_chunks(reader))
+    return groups
+
+
+def _chunks(reader: Compact) -> list[Chunk]:
+    """RowGroup: field 1 is a list of column chunks."""
+    chunks = list[Chunk]()
+    for number, kind in reader.fields():
+        if (number, kind) != (1, LIST):
+            reader.skip(kind)
+            continue
+        n, inner = reader.items()
+        for _ in range(n):
+            if inner != STRUCT:
+                raise ValueError("column chunks that are no structs")
+            chunks.append(_chunk(Compact.get_struct(reader.struct(), 3)))
+    return chunks
+
+
+def _chunk(of: dict[int, Any]) -> Chunk:
+    """From ColumnMetaData: 1 type, 4 codec, 5 values, 7 compressed bytes, 9 first page, 11 dictionary."""
+    kind, codec, n_values, n_bytes, begin = (Compact.get_integer(of, k) for k in (1, 4, 5, 7, 9))
+    dictionary = Compact.get_integer(of, 11, 0)
+    if 0 < dictionary < begin:
+        begin = dictionary
+    if min(begin, n_values, n_bytes) < 0:
+        raise ValueError("a negative size or place of a column chunk")
+    return Chunk(begin, n_values, codec, kind, n_bytes)
