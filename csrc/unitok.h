@@ -913,6 +913,82 @@ int32_t unitok_unigram_losses_f64(const unitok_lexicon *lexicon, unitok_lattice 
 int32_t unitok_unigram_parts_f64(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
                                       const double *scores, double unknown_score, const uint8_t *data,
                                       const int64_t *offsets, int64_t begin, int64_t end, int32_t *parts);
+/* --------------------------------------------------------------------------------- Training BytePiece ---- */
+
+/* Texts are cut by a model of byte n-grams, the pieces counted, and a Unigram model made of them:
+ *
+ *     texts ──ngrams──▶ counts ──model──▶ cutter ──▶ pieces and counts ──recount──▶ the pieces that are used ──▶ ...
+ *
+ * All of it is as in bytepiece 0.6.3, to the last bit. See csrc/train/ngrams.h for n-grams as numbers. */
+
+#define UNITOK_NGRAM_MAX_ORDER 7
+
+/* Where adding packed documents stopped: at byte `position` of the data, in document `document`. Begin with 0, 0; all are
+ * added when `document` is their number. */
+typedef struct unitok_cursor {
+    int64_t document;
+    int64_t position;
+} unitok_cursor;
+
+/* Counts byte n-grams of 1..order bytes within the chunks of texts (csrc/train/chunks.h). is_digit[0x110000]: characters
+ * that are chunks of their own; NULL: none; it must outlive the table. One thread at a time. */
+typedef struct unitok_ngrams unitok_ngrams;
+int32_t unitok_ngrams_new(int32_t order, const uint8_t *is_digit, unitok_ngrams **ret, unitok_error *error);
+void unitok_ngrams_free(unitok_ngrams *ngrams);
+/* After UNITOK_ERROR_MEMORY all is as it was. */
+int32_t unitok_ngrams_clear(unitok_ngrams *ngrams, unitok_error *error);
+int64_t unitok_ngrams_count(const unitok_ngrams *ngrams);
+int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams);
+/* Adds the chunks from the cursor on until there are max_bytes or more. After an error, part of them. */
+int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
+                          int64_t max_bytes, unitok_cursor *cursor, unitok_error *error);
+int32_t unitok_ngrams_merge(unitok_ngrams *ngrams, const unitok_ngrams *other, unitok_error *error);
+/* Sorts in place; then nothing more is added until it is cleared. */
+void unitok_ngrams_sort(unitok_ngrams *ngrams);
+/* Copies sorted n-grams begin..end-1, as far as there are; how many. */
+int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, int64_t begin, int64_t end, uint64_t *keys, uint64_t *counts);
+
+/* The n-grams of two bytes or more that were seen min_count times, and all bytes. To make one:
+ *
+ *     twice: scan() all n-grams in order, each once; end_pass()
+ *     finish()
+ *     replace every count in the tables by its logarithm (float64), the log of 0 included
+ *
+ * Between the passes memory_bytes() says what the second one will allocate. Then it is immutable; shared by threads. */
+typedef struct unitok_ngram_model unitok_ngram_model;
+int32_t unitok_ngram_model_new(int32_t order, uint64_t min_count, unitok_ngram_model **ret, unitok_error *error);
+void unitok_ngram_model_free(unitok_ngram_model *model);
+int64_t unitok_ngram_model_memory_bytes(const unitok_ngram_model *model);
+int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys, const uint64_t *counts, int64_t n,
+                                unitok_error *error);
+int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *error);
+/* After the second pass: the count of all bytes, of which those that were not seen are given a count of 1. */
+uint64_t unitok_ngram_model_total(unitok_ngram_model *model);
+/* few[0..65791]: counts of n-grams of one and of two bytes. slots[0..2 n_slots - 1]: longer ones, each a key and a count. */
+void unitok_ngram_model_tables(unitok_ngram_model *model, uint64_t **ret_few, uint64_t **ret_slots, int64_t *ret_n_slots);
+/* The logarithm of the total. */
+void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total);
+
+enum unitok_ngram_flags {
+    UNITOK_NGRAM_ENSURE_UNICODE = 1, /* no piece begins inside a character, */
+    UNITOK_NGRAM_MENDED = 2 /* but where the model knows no other way; without this the rest of the chunk is cut into bytes */
+};
+
+/* Cuts chunks into pieces and counts them in `counter`; the model must outlive it. One thread at a time. */
+typedef struct unitok_ngram_cutter unitok_ngram_cutter;
+int32_t unitok_ngram_cutter_new(const unitok_ngram_model *model, unitok_counter *counter, const uint8_t *is_digit,
+                                int32_t flags, unitok_ngram_cutter **ret, unitok_error *error);
+void unitok_ngram_cutter_free(unitok_ngram_cutter *cutter);
+/* Like unitok_ngrams_add(). */
+int32_t unitok_ngram_cutter_add(unitok_ngram_cutter *cutter, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
+                                int64_t max_bytes, unitok_cursor *cursor, unitok_error *error);
+
+/* Adds to used[i] how often piece i is in the best paths of the units. Like unitok_unigram_paths_f64(), but pieces and units are
+ * any bytes, all 256 bytes are pieces that are alive (else UNITOK_ERROR_ARGUMENT), and all is counted in integers. */
+int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                               const double *scores, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
+                               int64_t n_units, uint64_t *used);
+
 /* --------------------------------------------------------------------------- Training a greedy vocabulary ---- */
 
 /* One round: the text is encoded with the pieces of the round, and counted is what each piece saves and how often two

@@ -110,10 +110,6 @@ def test_seeds() -> None:
     assert all(b"".join(first.tokenize(TEXT, alpha=0.0)).decode() == first.decode(first.encode(TEXT)) for _ in range(9))
 
 
-def test_training_is_said_to_be_missing() -> None:
-    with pytest.raises(NotImplementedError, match=r"bytepiece\.Trainer"):
-        bytepiece.Trainer(order=6, max_vocab_size=10000)
-
 
 def test_convert_to_sentencepiece_is_theirs_byte_for_byte(tmp_path: Path) -> None:
     pytest.importorskip("sentencepiece")

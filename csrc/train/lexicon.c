@@ -61,7 +61,7 @@ void unitok_lattice_free(unitok_lattice *lattice)
     mem_free(lattice);
 }
 
-static int reserve(unitok_lattice *lattice, int64_t n_bytes)
+int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes)
 {
     if (n_bytes < lattice->bytes_room) return 1;
     int64_t room = n_bytes + n_bytes / 2 + 64;
@@ -87,7 +87,7 @@ static NOINLINE int grow_edges(unitok_lattice *lattice)
 int lattice_fill(unitok_lattice *lattice, const unitok_lexicon *lexicon, const uint8_t *alive, const uint8_t *unit,
                  int64_t n_bytes)
 {
-    if (!reserve(lattice, n_bytes)) return 0;
+    if (!lattice_reserve(lattice, n_bytes)) return 0;
     const uint64_t *units = lexicon->units;
     int64_t n = 0;
     for (int64_t at = 0; at < n_bytes; at++) {

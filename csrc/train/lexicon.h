@@ -41,6 +41,9 @@ struct unitok_lattice {
 
 #define CELL_BYTES 24
 
+/* Room for the cells of a unit of n_bytes; 0 when memory is short. */
+int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes);
+
 /* All edges of unit[0..n_bytes), of pieces that are alive, and room for the cells; 0 when memory is short. */
 int lattice_fill(unitok_lattice *lattice, const unitok_lexicon *lexicon, const uint8_t *alive, const uint8_t *unit,
                  int64_t n_bytes);

@@ -11,7 +11,7 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ import numpy as np
 
 from pyunitok import _ffi
 from pyunitok import tokenizer as engine
+from pyunitok.packed import Packed
+from pyunitok.train import bytepiece as trainer
+from pyunitok.train.sources import Batches
 from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import forms
 
@@ -124,12 +127,56 @@ class Tokenizer:
 
 
 class Trainer:
-    """Not here yet: this release encodes. Train with bytepiece itself; the model file is the same."""
+    """bytepiece.Trainer: the same pieces, ids and counts, sooner and in less memory.
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise NotImplementedError(
-            "pyunitok does not train BytePiece models yet: train with bytepiece.Trainer and open its .model file here"
-        )
+    order may be 7 at most; the texts are iterated over once; `workers` are threads. Its fault is here as well: behind a
+    rare character a line falls into single bytes (see pyunitok.train.bytepiece).
+    """
+
+    def __init__(
+        self, order: int = 6, max_vocab_size: int | list[int] = 10000, max_piece_length: float = 36,
+        min_count: int = 2, isolate_digits: bool = False, ensure_unicode: bool = True,
+    ) -> None:  # fmt: skip
+        """Sizes include <pad>, <bos> and <eos>. A list of sizes makes a model of each."""
+        self.order, self.max_piece_length, self.min_count = order, max_piece_length, min_count
+        self.isolate_digits, self.ensure_unicode = isolate_digits, ensure_unicode
+        sizes = max_vocab_size if isinstance(max_vocab_size, list) else [max_vocab_size]
+        self.max_vocab_size = sorted(sizes, reverse=True)
+        self.pieces: list[dict[bytes, int]] = []  # of each size, once trained
+
+    def train(self, texts: Iterable[str], workers: int = 1, batch_size: int = 1000) -> None:
+        """OptionError for sizes below 259 and orders beyond 7, TrainingError if there is no text."""
+        options = trainer.Options(
+            order=self.order, max_vocab_size=tuple(self.max_vocab_size), max_piece_length=self.max_piece_length,
+            min_count=self.min_count, isolate_digits=self.isolate_digits, ensure_unicode=self.ensure_unicode,
+            compat=True,
+        )  # fmt: skip
+        job = trainer.Job(options, threads=max(1, workers))
+        models = job.run(Batches(_batches(texts, max(1, batch_size)), whole=False))
+        self.pieces = [dict(zip(model.items(), model.counts.tolist(), strict=True)) for model in models]
+
+    def dump(self, pieces: Mapping[bytes, int]) -> dict[str, list[Any]]:
+        """What a .model file of these pieces and counts holds."""
+        return format_.to_json(_numbered(pieces))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write `path`; of several sizes, PATH.SIZE each."""
+        from pyunitok.vocab import convert
+
+        several = len(self.pieces) > 1
+        for pieces, size in zip(self.pieces, self.max_vocab_size, strict=False):
+            name = f"{os.fspath(path)}.{size}" if several else path
+            convert.write(name, format_.write(_numbered(pieces)))
+
+
+def _batches(texts: Iterable[str], n: int) -> Iterator[tuple[Any, Any]]:
+    iterator = iter(texts)
+    while batch := list(islice(iterator, n)):
+        for text in batch:
+            if not isinstance(text, str):
+                raise TypeError(f"expected str, not {type(text).__name__}")
+        packed = Packed.from_documents(batch)
+        yield packed.data, packed.offsets
 
 
 def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathLike[str]) -> None:

@@ -27,23 +27,43 @@ from pyunitok.train.native import Counter, SegmentStats, Units
 RUN_BLOCK_BYTES = 1 << 20  # of keys
 
 
-class Cutter(Protocol):
-    """Cuts documents into units and counts them in its counter: native.Segmenter, or words.WordFinder."""
+class Table(Protocol):
+    """What native.Counter does."""
 
-    counter: Counter
+    def __len__(self) -> int: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
+
+    def merge(self, other: Any) -> None: ...
+
+    def sort(self) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def chunks(self) -> Iterator[Units]:
+        """All in order after sort(), in any number of parts."""
+        ...
+
+
+class Cutter(Protocol):
+    """Cuts documents into units and counts them in `counter`: native.Segmenter and its like."""
+
+    @property
+    def counter(self) -> Table: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
 
     def add(self, data: Any, offsets: Any) -> None: ...
 
     def stats(self) -> SegmentStats: ...
 
-    @property
-    def memory_bytes(self) -> int: ...
-
 
 class UnitCounter:
     """Counts what segmenters cut, for any number of threads.
 
-    make        a segmenter for a counter: called once for each thread
+    make        a segmenter for a counter, or one that brings a table of its own: called once for each thread
     max_memory  bytes for the counters, and for the units in the end; 0: no limit
     folder      where runs are written; the system's temporary folder by default
     """
@@ -79,15 +99,16 @@ class UnitCounter:
         """Of a thread: sorting takes as much again, and the final merge has the whole."""
         return self._max_memory // (2 * max(1, len(self._segmenters)))
 
-    def _spill(self, counter: Counter) -> None:
+    def _spill(self, counter: Table) -> None:
         self.peak_bytes = max(self.peak_bytes, counter.memory_bytes)
         counter.sort()
         with self._lock:
             self._runs = self._runs or Runs(self._folder)
             writer = self._runs.new()
         with writer:
-            for block in _blocks(counter.export()):
-                writer.write(block)
+            for chunk in counter.chunks():
+                for block in _blocks(chunk):
+                    writer.write(block)
         counter.clear()
 
     @property
@@ -101,23 +122,31 @@ class UnitCounter:
             total += segmenter.stats()
         return total
 
-    def finish(self) -> Units:
-        """All units, sorted by bytes. Where they are over max_memory, those rarer than .min_count are left out."""
+    def settle(self) -> Callable[[], Iterator[Units]]:
+        """All units, sorted by bytes, in parts, as often as asked for. The segmenters are gone then."""
         counters = sorted((segmenter.counter for segmenter in self._segmenters.values()), key=len, reverse=True)
+        self._segmenters = {}
         if self._runs is None:
-            counter = counters[0] if counters else Counter()
             for other in counters[1:]:
-                counter.merge(other)
+                counters[0].merge(other)
                 other.clear()
-            counter.sort()
-            units = counter.export()
-            counter.clear()
-            return units
+            if not counters:
+                return lambda: iter(())
+            counters[0].sort()
+            return counters[0].chunks
         for counter in counters:
             if len(counter):
                 self._spill(counter)
+        runs = self._runs
+        return lambda: merged(runs)
+
+    def finish(self) -> Units:
+        """All units, sorted by bytes. Where they are over max_memory, those rarer than .min_count are left out."""
+        chunks = self.settle()
+        if self._runs is None:
+            return next(chunks(), None) or Units.pack([], [])
         store = Store(self._max_memory)
-        for chunk in merged(self._runs):
+        for chunk in chunks():
             store.add(chunk)
         self.n_dropped_units, self.n_dropped, self.min_count = store.n_dropped_units, store.n_dropped, store.min_count
         return store.units()
@@ -142,7 +171,7 @@ class Runs:
         try:
             self._folder = tempfile.TemporaryDirectory(prefix="pyunitok-train-", dir=folder)
         except OSError as error:
-            raise _unwritable(error, folder) from error
+            raise unwritable(error, folder) from error
         self.paths: list[Path] = []
 
     def new(self) -> RunWriter:
@@ -166,7 +195,7 @@ class RunWriter:
         try:
             self._file: Any = zstandard.ZstdCompressor(level=1).stream_writer(self._path.open("wb"))
         except OSError as error:
-            raise _unwritable(error, self._path.parent) from error
+            raise unwritable(error, self._path.parent) from error
         return self
 
     def write(self, block: Units) -> None:
@@ -175,7 +204,7 @@ class RunWriter:
         try:
             self._file.write(b"".join(array.tobytes() for array in (head, sizes, block.counts, block.data)))
         except OSError as error:
-            raise _unwritable(error, self._path.parent) from error
+            raise unwritable(error, self._path.parent) from error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -184,13 +213,14 @@ class RunWriter:
             self._file.close()
         except OSError as failure:
             if error is None:
-                raise _unwritable(failure, self._path.parent) from failure
+                raise unwritable(failure, self._path.parent) from failure
 
 
-def _unwritable(error: OSError, folder: Path | None) -> OutputError:
+def unwritable(error: OSError, folder: Path | None, what: str = "counts") -> OutputError:
+    """What to say where a temporary file cannot be written."""
     where = folder or tempfile.gettempdir()
     return OutputError(
-        f"{where}: counts cannot be written: {error.strerror}; raise --max-memory, or set TMPDIR to another folder"
+        f"{where}: {what} cannot be written: {error.strerror}; raise --max-memory, or set TMPDIR to another folder"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -115,6 +115,11 @@ class Counter:
         offsets, counts = np.empty(n + 1, np.int64), np.empty(n, np.uint64)
         lib.unitok_counter_export(self.handle, pointer(data), pointer(offsets), pointer(counts))
         return Units(data, offsets, counts)
+
+    def chunks(self) -> Iterator[Units]:
+        """export() in one part."""
+        if len(self):
+            yield self.export()
 
 
 @dataclass

@@ -6,21 +6,29 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from pyunitok._ffi import Offsets
-from pyunitok.corpus.block import Block
+from pyunitok.corpus.block import Block, Split
 from pyunitok.corpus.reading import Inputs, Reading
+from pyunitok.corpus.source import Source as InputSource
 from pyunitok.corpus.workers import Workers
-from pyunitok.train.counting import UnitCounter
+from pyunitok.disk.remote import is_url
 from pyunitok.train.lines import Batch
+from pyunitok.train.sharing import share_out
 
 HELD_BLOCKS = 16  # every so many blocks a few lines are held back
 HELD_BYTES = 1 << 15
 HELD_SHARE = 32  # at most this part of a block
 Progress = Callable[[int, int], None]  # bytes done, of how many (0: unknown)
+
+
+class Adder(Protocol):
+    """Counts packed documents, in any thread."""
+
+    def add(self, data: Any, offsets: Any) -> None: ...
 
 
 class Source(Protocol):
@@ -33,8 +41,13 @@ class Source(Protocol):
         """All documents in order, in this thread."""
         ...
 
-    def feed(self, counter: UnitCounter, progress: Progress) -> None:
-        """Count all documents."""
+    def feed(self, counter: Adder, progress: Progress, threads: int = 1) -> None:
+        """Count all documents. threads: for what does not bring its own."""
+        ...
+
+    @property
+    def may_reread(self) -> bool:
+        """Whether it can be fed again."""
         ...
 
 
@@ -53,17 +66,27 @@ class Batches:
                 self.sample.append(data[offsets[0] : min(offsets[1], offsets[0] + HELD_BYTES)].tobytes())
             yield data, offsets
 
-    def feed(self, counter: UnitCounter, progress: Progress) -> None:
-        n_bytes = 0
-        for data, offsets in self.batches():
-            counter.add(data, offsets)
-            n_bytes += int(offsets[-1] - offsets[0])
-            progress(n_bytes, 0)
+    may_reread = False
+
+    def feed(self, counter: Adder, progress: Progress, threads: int = 1) -> None:
+        def batches() -> Iterator[Batch]:
+            n_bytes = 0
+            for data, offsets in self.batches():
+                yield data, offsets
+                n_bytes += int(offsets[-1] - offsets[0])
+                progress(n_bytes, 0)
+
+        share_out(batches(), threads, lambda _, batch: counter.add(*batch))
 
 
 def after_newline(text: memoryview) -> int:
     """A Split: a document goes on behind its last newline."""
     return bytes(text).rfind(b"\n") + 1
+
+
+def _may_reread(source: InputSource) -> bool:
+    """Not stdin, nor a pipe, which have no size."""
+    return source.opened is None and (source.size_bytes is not None or is_url(source.path))
 
 
 @dataclass
@@ -74,9 +97,14 @@ class Corpus:
     hold: bool = True
     whole: bool = False
     sample: list[bytes] = field(default_factory=list)
+    split: Split = after_newline
 
     def __post_init__(self) -> None:
-        self.reading = replace(self.reading, split=after_newline)
+        self.reading = replace(self.reading, split=self.split)
+
+    @property
+    def may_reread(self) -> bool:
+        return all(map(_may_reread, self.reading.sources))
 
     def batches(self) -> Iterator[Batch]:
         with closing(Inputs(self.reading)) as corpus:
@@ -86,7 +114,9 @@ class Corpus:
                 self.sample += [held] if held else []
                 yield block.data, offsets
 
-    def feed(self, counter: UnitCounter, progress: Progress) -> None:
+    def feed(self, counter: Adder, progress: Progress, threads: int = 1) -> None:
+        self.sample = []
+
         def work(block: Block) -> bytes:
             offsets, held = self._divide(block)
             counter.add(block.data, offsets)

@@ -24,6 +24,16 @@ def normalize(text: bytes) -> bytes:
     return _escape(forms.normalize("NFC", _unescape(text)))
 
 
+def normalize_packed(data: _ffi.Bytes, offsets: _ffi.Offsets) -> tuple[_ffi.Bytes, _ffi.Offsets]:
+    """Packed texts in NFC; the same arrays where a look at the bytes says that they are."""
+    begin, end = int(offsets[0]), int(offsets[-1])
+    if end > len(data) or _ffi.nfc_is_sure(data[begin:end]):
+        return data, offsets
+    bounds = offsets.tolist()
+    parts = [normalize(data[i:j].tobytes()) for i, j in pairwise(bounds)]
+    return np.frombuffer(b"".join(parts), np.uint8), np.concatenate(([0], np.cumsum([len(part) for part in parts])))
+
+
 def _unescape(text: bytes) -> str:
     return text.decode("utf-8", "surrogateescape")  # U+DC80..U+DCFF for other bytes: starters that join with nothing
 
@@ -93,12 +103,7 @@ class Scratch(_ffi.Scratch):
     def encode_batch(
         self, data: _ffi.Bytes, offsets: _ffi.Offsets, ids: _ffi.Ids, id_offsets: _ffi.Offsets, **options: Any
     ) -> int:
-        begin, end = int(offsets[0]), int(offsets[-1])
-        if end <= len(data) and not _ffi.nfc_is_sure(data[begin:end]):
-            bounds = offsets.tolist()
-            parts = [normalize(data[i:j].tobytes()) for i, j in pairwise(bounds)]
-            offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
-            data = np.frombuffer(b"".join(parts), np.uint8)
+        data, offsets = normalize_packed(data, offsets)
         return super().encode_batch(data, offsets, ids, id_offsets, **options)
 
 

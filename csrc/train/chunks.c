@@ -1,0 +1,56 @@
+/* chunks.c - cutting texts into chunks: see chunks.h */
+
+#include "train/chunks.h"
+
+#include "ground/utf8.h"
+
+/* The bytes before the first newline or the character after the last one that a chunk has room for. */
+static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
+{
+    int64_t most = n_bytes < 4 * CHUNK_MAX_CHARS ? n_bytes : 4 * CHUNK_MAX_CHARS;
+    const uint8_t *newline = memchr(text, '\n', (size_t)most);
+    int64_t n = newline ? newline - text : most;
+    if (n <= CHUNK_MAX_CHARS) return n;
+    int64_t at = 0;
+    for (int n_chars = 0; at < n && n_chars < CHUNK_MAX_CHARS; n_chars++) {
+        int length = utf8_length(text + at, n_bytes - at);
+        at += length ? length : 1;
+    }
+    return at;
+}
+
+/* Likewise, and before the first digit. */
+static int64_t bytes_before_digit(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit)
+{
+    int64_t at = 0;
+    for (int n_chars = 0; at < n_bytes && n_chars < CHUNK_MAX_CHARS && text[at] != '\n'; n_chars++) {
+        int length = utf8_length(text + at, n_bytes - at);
+        if (length && is_digit[utf8_code_point(text + at, length)]) break;
+        at += length ? length : 1;
+    }
+    return at;
+}
+
+int64_t chunk_bytes(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit)
+{
+    int64_t n = is_digit ? bytes_before_digit(text, n_bytes, is_digit) : plain_bytes(text, n_bytes);
+    if (n == 0 && text[0] != '\n') return utf8_length(text, n_bytes); /* a digit */
+    int64_t end = n_bytes - n < CHUNK_MAX_NEWLINES ? n_bytes : n + CHUNK_MAX_NEWLINES;
+    while (n < end && text[n] == '\n') n++;
+    return n;
+}
+
+int64_t next_chunk(const uint8_t *data, const int64_t *offsets, int64_t n_docs, const uint8_t *is_digit,
+                   unitok_cursor *cursor, const uint8_t **ret_text)
+{
+    for (; cursor->document < n_docs; cursor->document++) {
+        int64_t begin = offsets[cursor->document], end = offsets[cursor->document + 1];
+        if (cursor->position < begin) cursor->position = begin;
+        if (cursor->position >= end) continue;
+        *ret_text = data + cursor->position;
+        int64_t n_bytes = chunk_bytes(*ret_text, end - cursor->position, is_digit);
+        cursor->position += n_bytes;
+        return n_bytes;
+    }
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* recount.c - how often each piece of a vocabulary is used when texts are cut anew with it: the Unigram model over bytes */
+
+#include <math.h>
+
+#include "train/lexicon.h"
+
+typedef struct cell {
+    double best;
+    uint32_t from, piece;
+} cell;
+
+/* The best path: of paths of the same score the one with the longest last piece. */
+static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const double *scores, const uint8_t *text,
+                      int64_t n_bytes, cell *cells)
+{
+    const uint64_t *units = lexicon->units;
+    for (int64_t i = 1; i <= n_bytes; i++) cells[i].best = -INFINITY;
+    cells[0].best = 0;
+    for (int64_t at = 0; at < n_bytes; at++) {
+        double sum = cells[at].best;
+        uint32_t base = TRIE_ROOT_BASE;
+        for (int64_t i = at; i < n_bytes;) {
+            uint64_t u = units[base ^ text[i]];
+            if (!unit_has_label(u, text[i])) break;
+            base = unit_base(u);
+            i++;
+            uint32_t value = unit_value(u);
+            if (!value || !alive[value - 1]) continue;
+            double score = sum + scores[value - 1];
+            if (score > cells[i].best) cells[i] = (cell){score, (uint32_t)at, value - 1};
+        }
+    }
+}
+
+int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
+                               const double *scores, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
+                               int64_t n_units, uint64_t *used)
+{
+    for (int64_t i = 0; i < n_units; i++) {
+        int64_t n_bytes = offsets[i + 1] - offsets[i];
+        if (counts[i] == 0) continue;
+        if (!lattice_reserve(lattice, n_bytes)) return UNITOK_ERROR_MEMORY;
+        cell *cells = lattice->cells;
+        best_path(lexicon, alive, scores, data + offsets[i], n_bytes, cells);
+        for (int64_t at = n_bytes; at > 0; at = cells[at].from) {
+            if (cells[at].best == -INFINITY) return UNITOK_ERROR_ARGUMENT; /* a byte without a piece */
+            used[cells[at].piece] += counts[i];
+        }
+    }
+    return UNITOK_OK;
+}

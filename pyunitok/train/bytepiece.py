@@ -1,0 +1,232 @@
+"""BytePiece: texts cut by a model of byte n-grams, their pieces counted, and a Unigram model made of those.
+
+    texts ──1──▶ n-grams ──▶ model ──2──▶ pieces ──▶ the common ones, and what is left of the others
+          (read)                  (read again)          ──▶ only those that are used ──▶ the most frequent ──▶ …
+
+With compat the pieces, ids and counts are those of bytepiece 0.6.3. It differs in one thing: where a character is so
+rare that the model does not know its bytes, bytepiece cuts everything behind it, up to the end of the line, into single
+bytes; here, only that character.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from pyunitok._ffi import Bytes
+from pyunitok.errors import OptionError, TrainingError
+from pyunitok.train.counting import UnitCounter
+from pyunitok.train.native import Counter, Counts, Lattice, Lexicon, SegmentStats, Units
+from pyunitok.train.ngrams import MAX_ORDER, NgramModel, NgramReader, PieceReader, decimal_digits, recount
+from pyunitok.train.rereading import Rereading
+from pyunitok.train.sharing import share_out
+from pyunitok.train.sources import Source
+from pyunitok.vocab import bytepiece as format_
+
+Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
+N_SPECIAL = len(format_.SPECIAL_PIECES)
+MIN_VOCAB_SIZE = N_SPECIAL + 256
+MAX_PIECES = (1 << 23) - 2  # that occur min_count times or more: see unitok_lexicon
+UNITS_AT_ONCE_BYTES = 1 << 18
+
+
+def silent(phase: str, done: int, total: int) -> None:
+    """A Progress that shows nothing."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """bytepiece.Trainer's, by their names there.
+
+    order             of the n-gram model: how many bytes it looks at together, 1..7
+    max_vocab_size    of each model to make, <pad>, <bos> and <eos> included
+    max_piece_length  in bytes
+    min_count         rarer n-grams and pieces are left out
+    isolate_digits    every digit is a piece of its own
+    ensure_unicode    no piece begins inside a character, single bytes excepted
+    compat            as bytepiece 0.6.3 does it
+    """
+
+    order: int = 6
+    max_vocab_size: tuple[int, ...] = (10000,)
+    max_piece_length: float = 36
+    min_count: int = 2
+    isolate_digits: bool = False
+    ensure_unicode: bool = True
+    compat: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.order <= MAX_ORDER:
+            raise OptionError(f"order is {self.order}; it must be within 1..{MAX_ORDER}")
+        if not self.max_vocab_size:
+            raise OptionError("vocab_size must be a number, or some numbers")
+        if min(self.max_vocab_size) < MIN_VOCAB_SIZE:
+            size = min(self.max_vocab_size)
+            raise OptionError(f"vocab_size is {size}; it must be {MIN_VOCAB_SIZE} at least: all bytes are pieces")
+
+
+@dataclass
+class Job:
+    """A training.
+
+    max_memory  bytes for counting; 0: no limit
+    folder      for temporary files
+    stats       of the texts, once they are counted
+    """
+
+    options: Options
+    threads: int = 1
+    max_memory: int = 0
+    folder: Path | None = None
+    progress: Progress = silent
+    stats: SegmentStats = field(default_factory=SegmentStats)
+
+    def run(self, source: Source) -> list[Units]:
+        """For each vocabulary size, the largest first: the pieces, sorted by bytes."""
+        options, is_digit = self.options, decimal_digits() if self.options.isolate_digits else None
+        with Rereading(source, self.threads, self.folder) as texts:
+            models = [self._model(texts, is_digit)]
+            room = max(self.max_memory - models[0].memory_bytes, self.max_memory // 4)
+
+            def reader(counter: Counter) -> PieceReader:
+                return PieceReader(
+                    models[0], is_digit, counter, ensure_unicode=options.ensure_unicode, mended=not options.compat
+                )
+
+            with UnitCounter(reader, room, self.folder) as counter:
+                texts.feed(counter, lambda done, total: self.progress("count pieces", done, total))
+                self.progress("sort pieces", 0, 0)
+                chunks = counter.settle()
+                models.clear()  # its memory is for what follows
+                return self._prune(chunks)
+
+    def _model(self, texts: Rereading, is_digit: Bytes | None) -> NgramModel:
+        options = self.options
+        with UnitCounter(lambda _: NgramReader(options.order, is_digit), self.max_memory, self.folder) as counter:
+            texts.feed(counter, lambda done, total: self.progress("count n-grams", done, total))
+            self.stats = counter.stats()
+            if self.stats.n_bytes == 0:
+                raise TrainingError("there is no text to train on")
+            self.progress("sort n-grams", 0, 0)
+            chunks = counter.settle()
+            model = NgramModel(options.order, options.min_count)
+            for number in (1, 2):
+                for chunk in chunks():
+                    model.scan(chunk)
+                if number == 2:
+                    break
+                model.end_pass()
+                needed = model.memory_bytes
+                if self.max_memory and needed > self.max_memory:
+                    raise TrainingError(
+                        f"the n-grams that occur {options.min_count} times or more need {needed >> 20} MiB; raise"
+                        " --min-count or --max-memory"
+                    )
+            model.end_pass()
+        model.finish()
+        return model
+
+    # -------------------------------------------------------------------------------------------- Pruning ----
+
+    def _prune(self, chunks: Callable[[], Iterator[Units]]) -> list[Units]:
+        """From all pieces, and how often each was cut, to the vocabularies."""
+        options = self.options
+        common = Counter()
+        common.add(Units.pack([bytes([byte]) for byte in range(256)], [0] * 256))
+        for chunk in chunks():
+            common.add(chunk.take(np.flatnonzero(self._is_common(chunk))))
+        common.sort()
+        pieces = common.export()
+        pieces.counts[pieces.counts == 0] = 1  # bytes that were not seen
+        common.clear()
+        if len(pieces) > MAX_PIECES:
+            raise TrainingError(
+                f"{len(pieces):,} pieces occur {options.min_count} times or more, and {MAX_PIECES:,} are possible;"
+                " raise --min-count"
+            )
+        vocabulary = Vocabulary(pieces, self.threads, lambda done, total: self.progress("prune pieces", done, total))
+        rare = vocabulary.recounted(chunk.take(np.flatnonzero(~self._is_common(chunk))) for chunk in chunks())
+        vocabulary.counts += rare
+        vocabulary.drop_unused()
+        ret = []
+        for size in sorted(options.max_vocab_size, reverse=True):
+            vocabulary = vocabulary.limited(size - N_SPECIAL)
+            ret.append(vocabulary.pieces())
+        return ret
+
+    def _is_common(self, pieces: Units) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        n_bytes, options = np.diff(pieces.offsets), self.options
+        common = (n_bytes <= options.max_piece_length) & (pieces.counts >= max(options.min_count, 0))
+        ret: np.ndarray[tuple[int], np.dtype[np.bool_]] = common | (n_bytes == 1)
+        return ret
+
+
+class Vocabulary:
+    """Pieces with their counts, which are the weights of a Unigram model. A piece whose count is 0 is out."""
+
+    def __init__(self, pieces: Units, threads: int, progress: Callable[[int, int], None]) -> None:
+        self._all, self.counts = pieces, pieces.counts.copy()
+        self._threads, self._progress = threads, progress
+        self._lexicon = Lexicon(pieces)
+        self._lattices = [Lattice() for _ in range(threads)]
+
+    def pieces(self) -> Units:
+        """Those that are in."""
+        left = self._all.take(np.flatnonzero(self.counts))
+        return Units(left.data, left.offsets, self.counts[self.counts > 0])
+
+    def recounted(self, texts: Iterator[Units]) -> Counts:
+        """How often each piece is in the best paths of the texts; the counts stay."""
+        alive = (self.counts > 0).view(np.uint8)
+        scores = np.log(np.maximum(self.counts, 1).astype(np.float64)) - np.log(int(self.counts.sum()))
+        used = np.zeros((self._threads, len(alive)), np.uint64)
+        n_done, n_all = [0] * self._threads, 0
+
+        def parts() -> Iterator[tuple[Units, int, int]]:
+            nonlocal n_all
+            for units in texts:
+                n_all += len(units)
+                step = np.arange(0, int(units.offsets[-1]) + UNITS_AT_ONCE_BYTES, UNITS_AT_ONCE_BYTES)
+                bounds = np.unique(np.minimum(np.searchsorted(units.offsets, step), len(units))).tolist()
+                for begin, end in pairwise(bounds):
+                    yield units, begin, end
+
+        def work(thread: int, part: tuple[Units, int, int]) -> None:
+            recount(self._lexicon, self._lattices[thread], alive, scores, *part, used[thread])
+            n_done[thread] += part[2] - part[1]
+            if thread == 0:
+                self._progress(sum(n_done), n_all)
+
+        share_out(parts(), self._threads, work)
+        ret: Counts = used.sum(axis=0, dtype=np.uint64)
+        return ret
+
+    def drop_unused(self) -> None:
+        """Count anew with the pieces as the texts, until every piece is used for itself."""
+        n_before = -1
+        while (n := int(np.count_nonzero(self.counts))) != n_before:
+            n_before = n
+            self.counts = self.recounted(iter([Units(self._all.data, self._all.offsets, self.counts)]))
+
+    def limited(self, n_pieces: int) -> Vocabulary:
+        """All bytes and the most frequent others; of equally frequent ones the longer, then the first by bytes."""
+        pieces = self.pieces()
+        if len(pieces) <= n_pieces:
+            return self
+        n_bytes = np.diff(pieces.offsets)
+        order = np.lexsort((-n_bytes, -pieces.counts.astype(np.int64), n_bytes > 1))  # stable
+        ret = Vocabulary(pieces.take(np.sort(order[:n_pieces])), self._threads, self._progress)
+        ret.counts += ret.recounted(iter([pieces.take(np.sort(order[n_pieces:]))]))
+        ret.drop_unused()
+        return ret
+
+
+def entries(pieces: Units) -> format_.Entries:
+    """With ids: the shortest first, then by bytes."""
+    items, order = pieces.items(), np.argsort(np.diff(pieces.offsets), kind="stable")
+    counts = pieces.counts.tolist()
+    return {items[k]: (i + N_SPECIAL, counts[k]) for i, k in enumerate(order.tolist())}

@@ -1,0 +1,182 @@
+"""The C side of BytePiece's trainer as Python objects: see "Training BytePiece" in csrc/unitok.h."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, Offsets, check, ffi, lib, pointer
+from pyunitok.train.native import Counter, Counts, Doubles, Lattice, Lexicon, SegmentStats, Units
+from pyunitok.vocab import nfc
+
+MAX_ORDER: int = lib.UNITOK_NGRAM_MAX_ORDER
+KEY_BYTES = 8
+CHUNK_NGRAMS = 1 << 18
+STEP_BYTES = 1 << 20  # of a call, after which an interrupt is seen
+
+
+def decimal_digits() -> Bytes:
+    r"""uint8[0x110000]: 1 for what \d matches in this Python."""
+    table = np.zeros(0x110000, np.uint8)
+    every = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    table[[ord(digit) for digit in re.findall(r"\d", every)]] = 1
+    return table
+
+
+class Ngrams:
+    """A table of byte n-grams, for one thread at a time. As Units an n-gram is 8 bytes: csrc/train/ngrams.h."""
+
+    def __init__(self, order: int, is_digit: Bytes | None) -> None:
+        ret, error = ffi.new("unitok_ngrams **"), ffi.new("unitok_error *")
+        check(lib.unitok_ngrams_new(order, _optional(is_digit), ret, error), error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_ngrams_free)
+        self._keep = is_digit
+
+    def __len__(self) -> int:
+        return int(lib.unitok_ngrams_count(self.handle))
+
+    @property
+    def memory_bytes(self) -> int:
+        return int(lib.unitok_ngrams_memory_bytes(self.handle))
+
+    def merge(self, other: Ngrams) -> None:
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_ngrams_merge(self.handle, other.handle, error), error)
+
+    def sort(self) -> None:
+        lib.unitok_ngrams_sort(self.handle)
+
+    def clear(self) -> None:
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_ngrams_clear(self.handle, error), error)
+
+    def chunks(self) -> Iterator[Units]:
+        """Copies of all, after sort()."""
+        for begin in range(0, len(self), CHUNK_NGRAMS):
+            keys, counts = np.empty((2, min(CHUNK_NGRAMS, len(self) - begin)), np.uint64)
+            lib.unitok_ngrams_export(self.handle, begin, begin + len(keys), pointer(keys), pointer(counts))
+            offsets = np.arange(len(keys) + 1, dtype=np.int64) * KEY_BYTES
+            yield Units(keys.astype(">u8").view(np.uint8), offsets, counts)
+
+
+class NgramModel:
+    """The common n-grams and the logarithms of their counts. Immutable once finish() is done; shared by threads.
+
+    Give scan() all n-grams, end the pass, and both again; then finish it.
+    """
+
+    def __init__(self, order: int, min_count: int) -> None:
+        ret, error = ffi.new("unitok_ngram_model **"), ffi.new("unitok_error *")
+        check(lib.unitok_ngram_model_new(order, max(min_count, 0), ret, error), error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_ngram_model_free)
+
+    def scan(self, ngrams: Units) -> None:
+        error = ffi.new("unitok_error *")
+        keys = np.ascontiguousarray(ngrams.data).view(">u8").astype(np.uint64)
+        check(lib.unitok_ngram_model_scan(self.handle, pointer(keys), pointer(ngrams.counts), len(keys), error), error)
+
+    def end_pass(self) -> None:
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_ngram_model_end_pass(self.handle, error), error)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Known after the first pass."""
+        return int(lib.unitok_ngram_model_memory_bytes(self.handle))
+
+    def finish(self) -> None:
+        """Take the logarithms, by numpy: that is how bytepiece's are computed."""
+        lib.unitok_ngram_model_finish(self.handle, float(np.log(int(lib.unitok_ngram_model_total(self.handle)))))
+        few, slots, n_slots = ffi.new("uint64_t **"), ffi.new("uint64_t **"), ffi.new("int64_t *")
+        lib.unitok_ngram_model_tables(self.handle, few, slots, n_slots)
+        _take_logs(np.frombuffer(ffi.buffer(few[0], 8 * (256 + 65536)), np.uint64))
+        _take_logs(np.frombuffer(ffi.buffer(slots[0], 16 * n_slots[0]), np.uint64)[1::2])
+
+
+def _take_logs(counts: Counts) -> None:
+    """In place. By parts that are contiguous: numpy may compute others by another function, with another last bit."""
+    with np.errstate(divide="ignore"):
+        for begin in range(0, len(counts), CHUNK_NGRAMS):
+            part = counts[begin : begin + CHUNK_NGRAMS]
+            part[:] = np.log(part.astype(np.float64)).view(np.uint64)
+
+
+class _Reader:
+    """Puts documents in NFC and gives them to C in steps."""
+
+    def __init__(self) -> None:
+        self._stats = SegmentStats()
+
+    def _step(self, data: Any, offsets: Any, n_docs: int, cursor: Any, error: Any) -> int:
+        raise NotImplementedError
+
+    def add(self, data: Bytes, offsets: Offsets) -> None:
+        """Count the chunks of packed documents."""
+        self._stats.n_bytes += int(offsets[-1] - offsets[0])
+        self._stats.n_lines += len(offsets) - 1
+        data, offsets = nfc.normalize_packed(data, offsets)
+        cursor, error, n_docs = ffi.new("unitok_cursor *"), ffi.new("unitok_error *"), len(offsets) - 1
+        c_data, c_offsets = pointer(data), pointer(offsets)
+        while cursor.document < n_docs:
+            check(self._step(c_data, c_offsets, n_docs, cursor, error), error)
+
+    def stats(self) -> SegmentStats:
+        """n_bytes, and n_lines: documents, or parts of them."""
+        return self._stats
+
+
+class NgramReader(_Reader):
+    """Counts n-grams in `counter`."""
+
+    def __init__(self, order: int, is_digit: Bytes | None) -> None:
+        super().__init__()
+        self.counter = Ngrams(order, is_digit)
+
+    def _step(self, data: Any, offsets: Any, n_docs: int, cursor: Any, error: Any) -> int:
+        return int(lib.unitok_ngrams_add(self.counter.handle, data, offsets, n_docs, STEP_BYTES, cursor, error))
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.counter.memory_bytes
+
+
+class PieceReader(_Reader):
+    """Cuts texts by a model and counts the pieces in `counter`."""
+
+    def __init__(
+        self, model: NgramModel, is_digit: Bytes | None, counter: Counter, *, ensure_unicode: bool, mended: bool
+    ) -> None:
+        super().__init__()
+        self.counter = counter
+        flags = lib.UNITOK_NGRAM_ENSURE_UNICODE * ensure_unicode | lib.UNITOK_NGRAM_MENDED * mended
+        ret, error = ffi.new("unitok_ngram_cutter **"), ffi.new("unitok_error *")
+        digits = _optional(is_digit)
+        check(lib.unitok_ngram_cutter_new(model.handle, self.counter.handle, digits, flags, ret, error), error)
+        self._handle: Any = ffi.gc(ret[0], lib.unitok_ngram_cutter_free)
+        self._keep = model, is_digit
+
+    def _step(self, data: Any, offsets: Any, n_docs: int, cursor: Any, error: Any) -> int:
+        return int(lib.unitok_ngram_cutter_add(self._handle, data, offsets, n_docs, STEP_BYTES, cursor, error))
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.counter.memory_bytes
+
+
+def _optional(array: Bytes | None) -> Any:
+    return ffi.NULL if array is None else pointer(array)
+
+
+def recount(
+    lexicon: Lexicon, lattice: Lattice, alive: Bytes, scores: Doubles, units: Units, begin: int, end: int, used: Counts
+) -> None:
+    """Add to used[i] how often piece i is in the best paths of units begin..end-1; all bytes must be alive."""
+    status = lib.unitok_unigram_recount(
+        lexicon.handle, lattice.handle, pointer(alive), pointer(scores), pointer(units.data),
+        pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin, pointer(used),
+    )  # fmt: skip
+    if status:
+        raise MemoryError("not enough memory for a lattice")

@@ -1,0 +1,54 @@
+"""Work shared out to threads by the main one, which works too."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+PATIENCE_S = 1.0  # for threads that work on after an interrupt
+
+
+def share_out(items: Iterable[T], threads: int, work: Callable[[int, T], None]) -> None:
+    """work(thread, item) for every item, in any order; items are drawn in this thread, which is number 0.
+
+    Raises what a call raised, once the others have ended.
+    """
+    waiting: queue.Queue[T | None] = queue.Queue(2 * threads)
+    errors: list[BaseException] = []
+
+    def run(thread: int) -> None:
+        while (item := waiting.get()) is not None:
+            try:
+                if not errors:
+                    work(thread, item)
+            except BaseException as error:
+                errors.append(error)
+
+    others = [threading.Thread(target=run, args=(k,), daemon=True) for k in range(1, threads)]
+    for thread in others:
+        thread.start()
+    try:
+        for item in items:
+            if errors:
+                break
+            try:
+                if not others:
+                    raise queue.Full
+                waiting.put_nowait(item)
+            except queue.Full:
+                work(0, item)
+    except BaseException as error:
+        errors.append(error)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                waiting.get_nowait()
+    for _ in others:
+        waiting.put(None)
+    for thread in others:
+        thread.join(PATIENCE_S if errors else None)
+    if errors:
+        raise errors[0]

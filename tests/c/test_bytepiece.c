@@ -1,0 +1,228 @@
+/* test_bytepiece.c - BytePiece's trainer: n-grams against the plain way to count them, every allocation failing in turn,
+ * texts that end where memory does, n-grams that are none
+ *
+ *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_bytepiece.c \
+ *       csrc/train/[a-z]*.c csrc/suffix/[a-z]*.c csrc/structures/trie.c csrc/text/[a-z]*.c csrc/ground/cpu.c -lm
+ */
+#define _DEFAULT_SOURCE
+
+#include "test_alloc.h"
+
+#include <math.h>
+
+#include "check.h"
+#include "guard.h"
+#include "random.h"
+
+#include "ground/common.h"
+
+#define N_BYTES 3000
+#define STEP 100
+
+static uint8_t is_digit[0x110000];
+
+/* Few letters, newlines, digits, characters of several bytes, some of them broken. */
+static void make_text(uint8_t *text, int64_t n)
+{
+    static const uint8_t bytes[] = {'a', 'b', 'a', 'b', ' ', '\n', '1', 0xE7, 0x8C, 0xAB, 0xD9, 0xA3, 0, 0xFF};
+    for (int64_t i = 0; i < n; i++) text[i] = bytes[random_u64() % (round_ % 3 ? 5 : sizeof bytes)];
+}
+
+typedef struct trained {
+    uint64_t total;
+    int64_t n_ngrams, n_pieces;
+    uint64_t used_bytes;
+} trained;
+
+static void take_logs(unitok_ngram_model *model)
+{
+    uint64_t *few, *slots;
+    int64_t n_slots;
+    unitok_ngram_model_finish(model, log((double)unitok_ngram_model_total(model)));
+    unitok_ngram_model_tables(model, &few, &slots, &n_slots);
+    for (int64_t i = 0; i < 256 + 65536 + n_slots; i++) {
+        uint64_t *place = i < 256 + 65536 ? &few[i] : &slots[2 * (i - 256 - 65536) + 1];
+        double value = log((double)*place);
+        memcpy(place, &value, sizeof value);
+    }
+}
+
+/* From a text to recounted pieces. */
+static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int flags, const uint8_t *digits, trained *ret)
+{
+    unitok_ngrams *ngrams = NULL, *other = NULL;
+    unitok_ngram_model *model = NULL;
+    unitok_counter *counter = NULL;
+    unitok_ngram_cutter *cutter = NULL;
+    unitok_lexicon *lexicon = NULL;
+    unitok_lattice *lattice = NULL;
+    unitok_error error;
+    unitok_cursor at = {0, 0}, again = {0, 0};
+    uint64_t *keys = NULL, *counts = NULL, *used = NULL;
+    uint8_t *data = NULL, *alive = NULL;
+    int64_t *offsets = NULL, n = 0;
+    double *scores = NULL;
+    int32_t status = unitok_ngrams_new(order, digits, &ngrams, &error);
+    if (!status) status = unitok_ngrams_new(order, digits, &other, &error);
+    for (int k = 0; !status && at.document < 2; k++)
+        status = unitok_ngrams_add(k % 2 ? ngrams : other, text, bounds, 2, STEP, &at, &error);
+    if (!status) status = unitok_ngrams_merge(ngrams, other, &error);
+    if (!status) status = unitok_ngrams_clear(other, &error);
+    if (!status) status = unitok_ngram_model_new(order, 2, &model, &error);
+    if (status) goto end;
+    unitok_ngrams_sort(ngrams);
+    ret->n_ngrams = unitok_ngrams_count(ngrams);
+    keys = malloc((size_t)(ret->n_ngrams + 1) * sizeof *keys);
+    counts = malloc((size_t)(ret->n_ngrams + 1) * sizeof *counts);
+    CHECK(unitok_ngrams_export(ngrams, 0, ret->n_ngrams + 5, keys, counts) == ret->n_ngrams);
+    for (int pass = 0; pass < 2 && !status; pass++) {
+        for (int64_t i = 0; i < ret->n_ngrams && !status; i += 7) /* in parts */
+            status = unitok_ngram_model_scan(model, keys + i, counts + i, ret->n_ngrams - i < 7 ? ret->n_ngrams - i : 7, &error);
+        if (!status) status = unitok_ngram_model_end_pass(model, &error);
+    }
+    if (status) goto end;
+    ret->total = unitok_ngram_model_total(model);
+    take_logs(model);
+    status = unitok_counter_new(0, &counter, &error);
+    if (!status) status = unitok_ngram_cutter_new(model, counter, digits, flags, &cutter, &error);
+    while (!status && again.document < 2) status = unitok_ngram_cutter_add(cutter, text, bounds, 2, STEP, &again, &error);
+    uint8_t bytes[256];
+    int64_t byte_bounds[257];
+    for (int i = 0; i < 257; i++) {
+        bytes[i & 255] = (uint8_t)i;
+        byte_bounds[i] = i;
+    }
+    if (!status) status = unitok_counter_add(counter, bytes, byte_bounds, NULL, 256, &error);
+    if (!status) status = unitok_counter_sort(counter, &error);
+    if (status) goto end;
+    ret->n_pieces = n = unitok_counter_count(counter);
+    data = malloc((size_t)unitok_counter_key_bytes(counter));
+    offsets = malloc((size_t)(n + 1) * sizeof *offsets);
+    used = calloc((size_t)n + 1, sizeof *used);
+    alive = malloc((size_t)n);
+    scores = malloc((size_t)n * sizeof *scores);
+    uint64_t *weights = realloc(counts, (size_t)n * sizeof *counts);
+    counts = weights;
+    unitok_counter_export(counter, data, offsets, counts);
+    for (int64_t i = 0; i < n; i++) {
+        alive[i] = offsets[i + 1] - offsets[i] == 1 || random_u64() % 2;
+        scores[i] = -1.0 - (double)(random_u64() % 8);
+    }
+    status = unitok_lexicon_new(data, offsets, n, &lexicon, &error);
+    lattice = status ? NULL : unitok_lattice_new();
+    if (!status && !lattice) status = UNITOK_ERROR_MEMORY;
+    if (!status) status = unitok_unigram_recount(lexicon, lattice, alive, scores, data, offsets, counts, n, used);
+    ret->used_bytes = 0;
+    for (int64_t i = 0; i < n && !status; i++) {
+        ret->used_bytes += used[i] * (uint64_t)(offsets[i + 1] - offsets[i]);
+        CHECK(alive[i] || !used[i]);
+    }
+end:
+    unitok_lattice_free(lattice);
+    unitok_lexicon_free(lexicon);
+    unitok_ngram_cutter_free(cutter);
+    unitok_counter_free(counter);
+    unitok_ngram_model_free(model);
+    unitok_ngrams_free(other);
+    unitok_ngrams_free(ngrams);
+    free(keys);
+    free(counts);
+    free(used);
+    free(data);
+    free(alive);
+    free(offsets);
+    free(scores);
+    CHECK(alloc_live_blocks == 0);
+    return status;
+}
+
+/* A text that ends at a page that may not be touched: no byte is lost. */
+static void test_texts(void)
+{
+    running = "texts";
+    struct guard guard = guard_new(N_BYTES);
+    static uint8_t made[N_BYTES];
+    for (round_ = 0; round_ < 200; round_++) {
+        int64_t n = 1 + (int64_t)(random_u64() % (round_ % 10 ? 200 : N_BYTES));
+        int64_t bounds[3] = {0, (int64_t)(random_u64() % (uint64_t)(n + 1)), n};
+        make_text(made, n);
+        const uint8_t *text = guard_copy(&guard, made, (size_t)n);
+        int seen[256] = {0}, n_missing = 256;
+        for (int64_t i = 0; i < n; i++) n_missing -= !seen[text[i]]++;
+        trained result;
+        CHECK(train(text, bounds, 1 + round_ % 7, round_ % 4, round_ % 5 ? NULL : is_digit, &result) == UNITOK_OK);
+        CHECK(result.total == (uint64_t)(n + n_missing));
+        CHECK(result.used_bytes == (uint64_t)(n + 256));
+    }
+    guard_free(&guard);
+}
+
+static void test_failing_memory(void)
+{
+    static uint8_t text[N_BYTES];
+    int64_t bounds[3] = {0, 100, N_BYTES};
+    trained result;
+    round_ = 1;
+    make_text(text, N_BYTES);
+    running = "training without memory";
+    for (int k = 1;; k++) {
+        alloc_fail_at = k;
+        int32_t status = train(text, bounds, 6, 3, NULL, &result);
+        if (alloc_fail_at > 0) break; /* there were fewer allocations */
+        CHECK(status == UNITOK_ERROR_MEMORY);
+    }
+    alloc_fail_at = 0;
+}
+
+/* What is no n-gram, and n-grams out of order, are refused. */
+static void test_hostile(void)
+{
+    running = "hostile n-grams";
+    unitok_error error;
+    for (round_ = 0; round_ < 2000; round_++) {
+        unitok_ngram_model *model;
+        uint64_t keys[4], counts[4] = {1, 2, 3, UINT64_MAX};
+        int order = 1 + round_ % 7;
+        CHECK(unitok_ngram_model_new(order, 2, &model, &error) == UNITOK_OK);
+        for (int i = 0; i < 4; i++) {
+            uint64_t length = random_u64() % (round_ % 2 ? 9 : (uint64_t)order + 1);
+            keys[i] = length ? (random_u64() >> (64 - 8 * (length < 8 ? length : 7))) << (64 - 8 * (length < 8 ? length : 7)) : 0;
+            keys[i] |= random_u64() % 8 ? length : random_u64() % 256;
+        }
+        int32_t status = UNITOK_OK;
+        for (int pass = 0; pass < 2 && !status; pass++) {
+            status = unitok_ngram_model_scan(model, keys, counts, 4, &error);
+            if (!status) status = unitok_ngram_model_end_pass(model, &error);
+        }
+        CHECK(status == UNITOK_OK || status == UNITOK_ERROR_ARGUMENT);
+        for (int i = 0; i < 4 && !status; i++) CHECK((i == 0 || keys[i] > keys[i - 1]) && keys[i] % 256 <= (uint64_t)order);
+        if (!status) CHECK(unitok_ngram_model_end_pass(model, &error) == UNITOK_ERROR_ARGUMENT);
+        unitok_ngram_model_free(model);
+    }
+    unitok_ngrams *ngrams;
+    CHECK(unitok_ngrams_new(0, NULL, &ngrams, &error) == UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_ngrams_new(8, NULL, &ngrams, &error) == UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_ngrams_new(3, NULL, &ngrams, &error) == UNITOK_OK);
+    unitok_ngrams_sort(ngrams);
+    int64_t bounds[2] = {0, 1}, wrong[2] = {1, 0};
+    unitok_cursor at = {0, 0};
+    CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", bounds, 1, 1, &at, &error) == UNITOK_ERROR_ARGUMENT); /* sorted */
+    CHECK(unitok_ngrams_clear(ngrams, &error) == UNITOK_OK);
+    CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", wrong, 1, 1, &at, &error) == UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", bounds, 1, 1, &at, &error) == UNITOK_OK);
+    CHECK(unitok_ngrams_count(ngrams) == 1);
+    unitok_ngrams_free(ngrams);
+    CHECK(alloc_live_blocks == 0);
+}
+
+int main(void)
+{
+    random_start(88172645463325252u);
+    memset(is_digit + '0', 1, 10);
+    memset(is_digit + 0x660, 1, 10);
+    test_texts();
+    test_failing_memory();
+    test_hostile();
+    printf("ok\n");
+    return 0;
+}

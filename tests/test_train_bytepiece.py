@@ -1,0 +1,269 @@
+"""BytePiece's trainer: against its slow form in tests/oracle, against bytepiece 0.6.3, and whatever the memory."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from conftest import fewer, find_shared
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import train_bytepiece as oracle
+from test_bytepiece import load_reference
+
+from pyunitok import Tokenizer
+from pyunitok.compat import bytepiece as compat
+from pyunitok.errors import OptionError, OutputError, TrainingError
+from pyunitok.packed import Packed
+from pyunitok.train import bytepiece, ngrams, rereading
+from pyunitok.train.sharing import share_out
+from pyunitok.train.sources import Batches
+
+LETTERS = ["ab", "ab \n", "aé猫\n1٣", "abc123\n ", "猫犬é😀x", "the quick\nbrown"]
+Models = list[dict[bytes, int]]
+
+
+def texts(seed: int) -> list[str]:
+    """Few words, often repeated, and now and then a character that is nowhere else."""
+    draw = random.Random(seed)
+    letters = draw.choice(LETTERS)
+    words = ["".join(draw.choices(letters, k=draw.randint(1, 8))) for _ in range(6)]
+    rare = "\nqß弒9\0e\u0301"
+    return [
+        "".join(draw.choice(words) if draw.random() < 0.9 else draw.choice(rare) for _ in range(draw.randint(1, 60)))
+        for _ in range(draw.randint(1, 5))
+    ]
+
+
+def source(items: Iterable[str | bytes], n_batches: int = 1) -> Batches:
+    packed = [Packed.from_documents(list(items)[k::n_batches]) for k in range(n_batches)]
+    return Batches(((part.data, part.offsets) for part in packed), whole=False)
+
+
+def trained(items: Iterable[str | bytes], *, n_batches: int = 1, **options: Any) -> Models:
+    job = {name: options.pop(name) for name in ("threads", "max_memory", "folder", "progress") if name in options}
+    models = bytepiece.Job(bytepiece.Options(**options), **job).run(source(items, n_batches))
+    return [dict(zip(model.items(), model.counts.tolist(), strict=True)) for model in models]
+
+
+def drawn_options(draw: random.Random) -> dict[str, Any]:
+    return {
+        "order": draw.randint(1, 7), "max_vocab_size": tuple(draw.sample([259, 260, 262, 265, 270, 300], 2)),
+        "max_piece_length": draw.choice([1, 3, 8, 36]), "min_count": draw.choice([1, 2, 3, 5]),
+        "isolate_digits": draw.random() < 0.4, "ensure_unicode": draw.random() < 0.6,
+    }  # fmt: skip
+
+
+@given(st.integers(0, 10**9))
+@fewer(6)
+def test_as_in_the_oracle(seed: int) -> None:
+    items, options = texts(seed), drawn_options(random.Random(seed))
+    for mended in (False, True):
+        expected = oracle.train(items, **options, mended=mended)
+        assert trained(items, **options, compat=not mended) == expected
+
+
+@given(st.integers(0, 10**9))
+@fewer(8)
+def test_as_bytepiece(seed: int) -> None:
+    items, options = texts(seed), drawn_options(random.Random(seed))
+    assert trained(items, **options, compat=True) == reference(items, **options)
+
+
+def reference(items: list[str], **options: Any) -> Models:
+    library = load_reference()
+    options["max_vocab_size"] = list(options["max_vocab_size"])
+    trainer = library.Trainer(**options)
+    trainer.train(items)
+    return list(trainer.pieces)
+
+
+# ----------------------------------------------------------------------------------------------- The dead line ----
+
+LINE = "many words " * 30
+RARE = f"{LINE}\u5f12{LINE}"
+
+
+def test_a_rare_character_ends_the_pieces_of_its_line_with_compat_only() -> None:
+    options: dict[str, Any] = {"max_piece_length": 1000, "max_vocab_size": (400,)}
+    ours, theirs = trained([RARE], **options)[0], trained([RARE], **options, compat=True)[0]
+    assert theirs == oracle.train([RARE], **options)[0] and ours == oracle.train([RARE], **options, mended=True)[0]
+    assert LINE.encode() not in theirs and theirs[b"m"] >= 30
+    assert ours[LINE.encode()] == 2 and ours[b"m"] == ours[b"\xe5"] == ours[b"\xbc"] == ours[b"\x92"] == 1
+
+
+# ---------------------------------------------------------------------------------------- The same whatever ----
+
+
+@given(st.integers(0, 10**9), st.integers(1, 3))
+@fewer(10)
+def test_memory_and_threads_change_nothing(seed: int, threads: int) -> None:
+    items = texts(seed) + texts(seed + 1)
+    expected = trained(items, max_vocab_size=(300,))
+    # Every batch is spilled; what the model needs is not counted here.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ngrams.NgramModel, "memory_bytes", 0)
+        spilled = trained(items, max_vocab_size=(300,), max_memory=1, threads=threads, n_batches=3)
+    assert spilled == expected
+    assert trained(items, max_vocab_size=(300,), threads=threads, n_batches=4) == expected
+
+
+def test_a_large_file_is_read_in_steps_and_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = ["".join(f"line {i * i % 977} of many\n" for i in range(4000))]
+    expected = trained(items)
+    monkeypatch.setattr(ngrams, "STEP_BYTES", 1000)
+    monkeypatch.setattr(ngrams, "CHUNK_NGRAMS", 100)
+    monkeypatch.setattr(bytepiece, "UNITS_AT_ONCE_BYTES", 10)
+    monkeypatch.setattr(rereading, "IN_MEMORY_BYTES", 100)
+    assert trained(items, threads=2) == expected
+
+
+def test_a_model_over_the_limit_is_refused() -> None:
+    with pytest.raises(TrainingError, match=r"need . MiB; raise --min-count or --max-memory"):
+        trained(["some text"] * 10, max_memory=1000)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="counts cannot be written"):
+        trained(["some text"] * 10, max_memory=1000, folder=tmp_path / "none")
+
+
+# ------------------------------------------------------------------------------------------------------ Chunks ----
+
+
+@pytest.mark.parametrize("isolate_digits", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "é" * 10000 + "\n" * 101 + "x", "é" * 10001 + "\n", "a" * 39999 + "猫" * 2, "\n" * 250, "12\n\n3a4٣",
+        "猫" * 25000, "a" * 10000 + "1" + "b" * 10001, "\n1", "1\n" * 3, "a\r\n\x0b\x1c\u2028b",
+    ],
+)  # fmt: skip
+def test_lines_are_cut_as_there(text: str, isolate_digits: bool) -> None:
+    items = [text, "x" + text]
+    assert [c for t in items for c in oracle.chunks(t, isolate_digits)] == [
+        c for t in items for c in compat.normalize(t, 10000, isolate_digits)
+    ]
+    digits = ngrams.decimal_digits() if isolate_digits else None
+    reader = ngrams.NgramReader(7, digits)  # n-grams do not cross chunks
+    packed = Packed.from_documents(items)
+    reader.add(packed.data, packed.offsets)
+    reader.counter.sort()
+    (units,) = reader.counter.chunks()
+    keys = {unit[: unit[7]]: count for unit, count in zip(units.items(), units.counts.tolist(), strict=True)}
+    expected: dict[bytes, int] = {}
+    for item in items:
+        for chunk in oracle.chunks(item, isolate_digits):
+            for i in range(len(chunk)):
+                expected[chunk[i : i + 7]] = expected.get(chunk[i : i + 7], 0) + 1
+    assert keys == expected
+
+
+def test_any_bytes() -> None:
+    items = [bytes(range(256)) * 3, b"\xff\xfe\x80" * 20, b"\0" * 50, b""]
+    model = trained(items)[0]
+    assert all(model[bytes([byte])] >= 1 for byte in range(256))
+
+
+# ------------------------------------------------------------------------------------------------ The interface ----
+
+
+def test_no_text() -> None:
+    for items in ([], [""], [b""]):
+        with pytest.raises(TrainingError, match="no text"):
+            trained(items)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"order": 0}, "order is 0"), ({"order": 8}, r"1\.\.7"), ({"max_vocab_size": (258, 300)}, "259"),
+        ({"max_vocab_size": ()}, "vocab_size"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        bytepiece.Options(**options)
+
+
+@pytest.mark.parametrize("sizes", [300, [300], [300, 280, 270]])
+def test_compat_trainer(tmp_path: Path, sizes: Any) -> None:
+    items = texts(5) + texts(6)
+    theirs, ours = load_reference().Trainer(max_vocab_size=sizes), compat.Trainer(max_vocab_size=sizes)
+    theirs.train(items)
+    ours.train(iter(items), workers=2, batch_size=3)  # once is enough
+    assert ours.pieces == theirs.pieces and ours.dump(ours.pieces[0]) == theirs.dump(theirs.pieces[0])
+    for trainer, name in ((theirs, "theirs"), (ours, "ours")):
+        (tmp_path / name).mkdir()
+        trainer.save(str(tmp_path / name / "m.model"))
+    files = sorted((tmp_path / "theirs").iterdir())
+    assert [path.name for path in files] == sorted(path.name for path in (tmp_path / "ours").iterdir())
+    for path in files:
+        assert path.read_bytes() == (tmp_path / "ours" / path.name).read_bytes()
+        json.loads(path.read_bytes())
+        assert Tokenizer.from_file(tmp_path / "ours" / path.name).vocab_size <= 300
+
+
+def test_compat_trainer_takes_str_only() -> None:
+    with pytest.raises(TypeError, match="expected str, not bytes"):
+        compat.Trainer().train([b"bytes"])  # type: ignore[list-item]
+
+
+# --------------------------------------------------------------------------------------------------- share_out ----
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_share_out(threads: int) -> None:
+    done: list[int] = []
+    share_out(range(100), threads, lambda thread, item: done.append(item * threads))
+    assert sorted(done) == [item * threads for item in range(100)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("where", ["work", "items"])
+def test_share_out_raises_and_ends_its_threads(threads: int, where: str) -> None:
+    def items() -> Iterator[int]:
+        yield from range(50)
+        if where == "items":
+            raise KeyboardInterrupt
+
+    def work(thread: int, item: int) -> None:
+        if item == 20 and where == "work":
+            raise KeyboardInterrupt
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        share_out(items(), threads, work)
+    assert threading.active_count() == before
+
+
+def test_progress() -> None:
+    seen: list[tuple[str, int, int]] = []
+    trained(["some text\n"] * 100, progress=lambda *step: seen.append(step))
+    phases = list(dict.fromkeys(phase for phase, _, _ in seen))
+    assert phases == ["count n-grams", "sort n-grams", "count pieces", "sort pieces", "prune pieces"]
+    assert all(0 <= done <= total or total == 0 for _, done, total in seen)
+
+
+# ------------------------------------------------------------------------------------------------- Real corpora ----
+
+OPTION_SETS: list[dict[str, Any]] = [
+    {"max_vocab_size": (20000, 4000)},
+    {"order": 4, "min_count": 8, "isolate_digits": True, "ensure_unicode": False, "max_piece_length": 12},
+    {"order": 7, "min_count": 3, "max_vocab_size": (1000,)},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus, options", [("en_web", OPTION_SETS[0]), ("ja", OPTION_SETS[0])])
+def test_real_corpora(corpus: str, options: dict[str, Any]) -> None:
+    packed = find_shared(f"corpora/{corpus}.txt.zst").read_bytes()
+    text = zstandard.ZstdDecompressor().decompressobj().decompress(packed)[:1_000_000].decode(errors="ignore")
+    items = text.splitlines(keepends=True)
+    assert trained(items, **options, compat=True, threads=2, n_batches=5) == reference(items, **options)
