@@ -59,7 +59,7 @@ def test_a_sample_is_held_back(tmp_path: Path) -> None:
     trained = run(tmp_path / "a.txt", kind="bpe", vocab_size=300)
     held = b"".join(trained.sample)
     assert 0 < len(held) <= len(TEXT.encode()) // 32 and TEXT.encode().endswith(held)
-    assert trained.job.stats.n_bytes == len(TEXT.encode()) - len(held)
+    assert trained.job is not None and trained.job.stats.n_bytes == len(TEXT.encode()) - len(held)
     assert trained.n_sample_tokens > 0
 
 
@@ -200,9 +200,9 @@ def test_a_word_always_before_a_space_is_found() -> None:
 ])  # fmt: skip
 def test_options(options: dict[str, Any]) -> None:
     trained = run(iter(TEXT.split("\n")), kind="unigram", vocab_size=210, **IDENTITY, **options)
-    assert trained.tokenizer.vocab_size == 210
+    assert trained.job is not None and trained.tokenizer.vocab_size == 210
     if "max_rounds" in options:
-        assert len(trained.rounds) == 1
+        assert len(trained.job.rounds) == 1
     if "split_by" in options:
         assert any("▁" in piece[1:] for piece in pieces(trained.tokenizer))
     assert trained.tokenizer.decode(trained.tokenizer.encode("the cat sat on the mat")) == "the cat sat on the mat"
@@ -222,7 +222,9 @@ def test_the_objective_tokens_takes_fewer_tokens() -> None:
 
 
 def test_rounds_shrink() -> None:
-    rounds = run(iter(TEXT.split("\n")), kind="unigram", vocab_size=210).rounds
+    job = run(iter(TEXT.split("\n")), kind="unigram", vocab_size=210).job
+    assert job is not None
+    rounds = job.rounds
     assert all(isinstance(item, unigram.Round) and item.n_after <= item.n_before for item in rounds)
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyunitok.cli.arguments import Size, parse_separator
+from pyunitok.cli.arguments import AnyType, Size, parse_separator
 
 if TYPE_CHECKING:
-    from pyunitok.train.api import Trained
+    from pyunitok.train.trained import Trained
 
 Command = Callable[..., Any]
-BYTE_PHASES = {"count", "words", "uses", "texts"}  # their progress is in bytes of the files
+BYTE_PHASES = {"count", "read", "words", "uses", "texts"}  # their progress is in bytes of the files
 YES_NO = [
     ("split-by-unicode-script", True, "Pieces do not cross scripts."),
     ("split-by-number", True, "Treat digits as a script of their own."),
@@ -37,6 +37,7 @@ def train() -> None:
     Example:
       pyunitok train unigram corpus.jsonl.zst -o en.model --vocab-size 32000
       pyunitok train bpe books/ -o books.model --vocab-size 16000 --byte-fallback
+      pyunitok train longest corpus.jsonl.zst -o world.txt --vocab-size 65536
     """
 
 
@@ -44,7 +45,7 @@ def reading_options(function: Command) -> Command:
     """How texts are read: for every kind of model."""
     options = [
         click.argument("inputs", metavar="IN...", nargs=-1, required=True),
-        click.option("-o", "--out", metavar="NAME.model", required=True, help="The model, with NAME.vocab beside it."),
+        click.option("-o", "--out", metavar="NAME", required=True, help="The model; NAME.vocab is written beside it."),
         click.option("--vocab-size", type=click.IntRange(1), required=True, help="Number of pieces, symbols included."),
         click.option(
             "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto",
@@ -165,6 +166,57 @@ def char(**options: Any) -> None:
     _train("char", options)
 
 
+class Weight(AnyType):
+    """FILE=W."""
+
+    name = "weight"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        if isinstance(value, tuple):
+            return value
+        path, _, number = value.rpartition("=")
+        try:
+            return (path or self.fail(f"{value!r} is not FILE=W; try books/=2", param, ctx)), float(number)
+        except ValueError:
+            self.fail(f"{number!r} is not a number", param, ctx)
+
+
+@train.command()
+@reading_options
+@click.option("--to", type=click.Choice(["native", "rwkv"]), help="The file's format. Default: rwkv for NAME.txt.")
+@click.option(
+    "--split-by", type=click.Choice(["space", "none"]), default="none", show_default=True,
+    help="space: a piece holds one word at most.",
+)  # fmt: skip
+@click.option("--max-words", type=click.IntRange(1), default=4, show_default=True, help="In one piece.")
+@click.option("--split-digits", is_flag=True, help="Every digit is a piece of its own.")
+@click.option("--max-digits", type=click.IntRange(1), default=3, show_default=True, help="Side by side in a piece.")
+@click.option("--max-piece-bytes", type=click.IntRange(1, 256), default=32, show_default=True)
+@click.option(
+    "--weight", "weights", type=Weight(), multiple=True, metavar="IN=W",
+    help="A token saved in this input counts W times. May be repeated.",
+)  # fmt: skip
+@click.option("--equal-bytes", is_flag=True, help="As if all inputs had the same number of bytes.")
+@click.option(
+    "--damping", type=click.IntRange(0), default=0, show_default=True,
+    help="What an input repeats more often than this counts by its logarithm only. 0: never.",
+)  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="For the sample, where --max-memory needs one.")
+def longest(**options: Any) -> None:
+    """Train a greedy vocabulary, of RWKV World's kind, which takes the longest piece everywhere.
+
+    The pieces are those under which greedy encoding takes the fewest tokens. Ids follow the order of the pieces' bytes
+    from 1 on; 0 ends a document. The text is held in memory: half of --max-memory, of more a sample is taken.
+
+    \b
+    Example:
+      pyunitok train longest corpus.jsonl.zst -o world.txt --vocab-size 65536
+      pyunitok train longest en/ zh/ -o mix.unitok --vocab-size 32000 --equal-bytes --weight zh/=2 --split-digits
+    """
+    options["weights"] = dict(options["weights"])
+    _train("longest", options)
+
+
 def _train(kind: str, options: dict[str, Any]) -> None:
     from pyunitok.disk.outfile import check_target
     from pyunitok.train.api import run
@@ -181,7 +233,7 @@ def _train(kind: str, options: dict[str, Any]) -> None:
     inputs = list(given.pop("inputs"))
     with Bar() as bar:
         trained = run(inputs, kind=kind, progress=bar.show, **given)
-    report(trained, out)
+    report(trained, out, kind)
 
 
 class Bar:
@@ -197,7 +249,7 @@ class Bar:
             self._bar.close()
 
     def show(self, phase: str, done: int, total: int) -> None:
-        """See sentencepiece.Progress."""
+        """See trained.Progress."""
         now = time.monotonic()
         if phase == self._phase and now - self._shown < 0.1:
             return
@@ -214,37 +266,9 @@ class Bar:
         self._bar.update(done - self._bar.n)
 
 
-def report(trained: Trained, out: Path) -> None:
+def report(trained: Trained, out: Path, kind: str) -> None:
     """What a user wants to know, on stdout."""
-    for name, value in rows(trained):
+    for name, value in trained.rows():
         click.echo(f"{name:<14} {value}")
-    click.echo(f"{'written':<14} {out} and {out.with_suffix('.vocab').name}")
-
-
-def rows(trained: Trained) -> list[tuple[str, str]]:
-    """(name, value)."""
-    stats, job, proto = trained.job.stats, trained.job, trained.proto
-    types = ["", "learned", "unknown", "control", "user-defined", "unused", "byte"]
-    counts = {name: sum(piece.type == i for piece in proto.pieces) for i, name in enumerate(types) if i}
-    pieces = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-    ret = [("pieces", f"{len(proto.pieces):,}: {pieces}")]
-    ret.append(("text", f"{stats.n_bytes:,} bytes, {stats.n_lines:,} lines"))
-    if stats.n_too_long:
-        ret.append(("too long", f"{stats.n_too_long:,} lines with {stats.n_too_long_bytes:,} bytes were left out"))
-    if stats.n_reserved:
-        ret.append(("reserved", f"{stats.n_reserved:,} lines hold U+2585 and were left out"))
-    if job.left_out[0]:
-        units, n, least = job.left_out
-        ret.append(("rare", f"{units:,} words seen fewer than {least} times ({n:,} in all) did not fit --max-memory"))
-    if trained.n_sample_tokens:
-        unknown = trained.n_sample_unknown / trained.n_sample_tokens
-        held = "held back" if trained.is_held_back else "of the text itself"
-        density = trained.n_sample_bytes / trained.n_sample_tokens
-        text = f"{density:.3f} bytes a token, {unknown:.3%} unknown, in {trained.n_sample_bytes:,} bytes {held}"
-        ret.append(("density", text))
-    names = sorted((piece.piece for piece in proto.pieces), key=len)
-    longest = [name.decode("utf-8", "replace") for name in names[-5:][::-1]]
-    ret.append(("longest", "  ".join(longest)))
-    for phase in trained.phases:
-        ret.append((phase.name, f"{phase.seconds:.1f} s, {phase.peak_bytes / (1 << 20):,.0f} MiB at most until then"))
-    return ret
+    more = "" if kind == "longest" else f" and {out.with_suffix('.vocab').name}"
+    click.echo(f"{'written':<14} {out}{more}")

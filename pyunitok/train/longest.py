@@ -11,7 +11,8 @@ header or a template does not look like language. Memory: the text, and some 200
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pyunitok._ffi import Offsets
 from pyunitok.packed import Packed
 from pyunitok.train.greedy import PAIRS, VALUES, Counts, Round, Rules
 
@@ -26,9 +28,11 @@ GROWTH = 1.25  # pieces of a round to those of the one before
 OVERSHOOT = 1.08  # pieces before refining to those wanted
 FIRST_SWAP, LAST_SWAP = 0.08, 0.002  # share of the pieces exchanged in the first and in the last round of refining
 SWAP_DECAY = 0.75
+N_REFINING = math.ceil(math.log(LAST_SWAP / FIRST_SWAP, SWAP_DECAY))
 SETTLE_ROUNDS = 12
 REST_ROUNDS = 6  # a piece that was dropped is not joined again for so many rounds
 WEIGHT_UNIT = 256  # of the fixed-point weights in C
+CALL_BYTES = 4 << 20  # counted in one call, which no interrupt ends
 
 
 @dataclass(frozen=True)
@@ -133,16 +137,24 @@ class _Trainer:
         for source in [*self._sources, *[None] * self._threads]:
             waiting.put(source)
 
+        stopped = False
+
         def work(_: int) -> Counts:
             counts = Counts(round_)
             while source := waiting.get():
-                documents = source.documents
-                counts.count(documents.data, documents.offsets, VALUES | PAIRS)
+                for begin, end in _calls(source.documents.offsets):
+                    if stopped:
+                        return counts
+                    counts.count(source.documents.data, source.documents.offsets[begin : end + 1], VALUES | PAIRS)
                 counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), self._damping)
             return counts
 
         with ThreadPoolExecutor(self._threads) as pool:
-            first, *others = pool.map(work, range(self._threads))
+            try:
+                first, *others = pool.map(work, range(self._threads))
+            except BaseException:
+                stopped = True
+                raise
         for other in others:
             first.merge(other)
         self._n_rounds += 1
@@ -188,3 +200,13 @@ class _Trainer:
         found = [piece for piece in gain_of if piece not in pieces and self._dropped.get(piece, -REST_ROUNDS) <= ready]
         found.sort(key=lambda piece: (-gain_of[piece], piece))
         return pieces | set(found[:room])
+
+
+def _calls(offsets: Offsets) -> Iterator[tuple[int, int]]:
+    """Ranges of documents of about CALL_BYTES."""
+    begin, n = 0, len(offsets) - 1
+    while begin < n:
+        end = int(np.searchsorted(offsets, offsets[begin] + CALL_BYTES, "right")) - 1
+        end = min(max(end, begin + 1), n)
+        yield begin, end
+        begin = end

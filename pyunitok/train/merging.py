@@ -6,19 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pyunitok.train import native
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
 from pyunitok.train.native import BpeTrainer, Counts, Rules, Units
+from pyunitok.train.trained import Size
 
+N_SIZES = 64  # on the curve of tokens by vocabulary size
 Progress = Callable[[int, int], None]  # done, of how many
 
 
 def train(
     rules: Rules, units: Units, n_pieces: int, alphabet: Alphabet, *, min_count: int, progress: Progress,
     by_char: Counts | None = None,
-) -> list[Piece]:  # fmt: skip
-    """At most n_pieces, characters included. by_char: choose the characters, too, by the tokens they save.
+) -> tuple[list[Piece], list[Size]]:  # fmt: skip
+    """The pieces, at most n_pieces with the characters, and what the text took on the way to them.
 
+    by_char: choose the characters, too, by the tokens they save.
     min_count: merge no pair that is rarer. 0 is sentencepiece's: pairs that occur no more become pieces as well.
     """
     n_merges = n_pieces if by_char is not None else n_pieces - len(alphabet.required)
@@ -30,7 +34,16 @@ def train(
         pieces = _with_best_characters(merged.items(), merged.counts.tolist(), n_pieces, by_char)
     else:
         pieces = merged.items() + alphabet.pieces()
-    return [(piece, -float(rank)) for rank, piece in enumerate(pieces)]
+    sizes = _sizes(int(native.count_chars(units).sum()), len(alphabet.required), merged.counts)
+    return [(piece, -float(rank)) for rank, piece in enumerate(pieces)], sizes
+
+
+def _sizes(n_chars: int, n_alphabet: int, counts: Counts) -> list[Size]:
+    """A merge saves a token wherever its pair stands. Of pairs that overlap, as in "aaa", all count, so that this is a
+    little too good for texts with long runs."""
+    saved = np.concatenate(([0], np.cumsum(counts.astype(np.int64))))
+    at = np.unique(np.linspace(0, len(counts), N_SIZES + 1).astype(np.int64))
+    return [Size(int(n) + n_alphabet, n_chars - int(saved[n])) for n in at]
 
 
 def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int, by_char: Counts) -> list[bytes]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,8 @@ from pyunitok.train.native import Counter, Rules, Segmenter, SegmentStats, Units
 from pyunitok.train.pretokenize import Pretokenizer, normalized
 from pyunitok.train.sources import Batches, Source
 from pyunitok.train.specs import Specs
+from pyunitok.train.trained import Progress, Size
 from pyunitok.train.unigram import Round, UnigramOptions, UnigramTrainer
-
-Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
-
 
 MAX_LINE_BYTES = (1 << 28) - 1
 
@@ -70,6 +67,7 @@ class Job:
     progress: Progress = silent
     stats: SegmentStats = field(default_factory=SegmentStats)
     rounds: list[Round] = field(default_factory=list)
+    sizes: list[Size] = field(default_factory=list)
     left_out: tuple[int, int, int] = (0, 0, 1)  # see UnitCounter.finish: units, their occurrences, min_count
 
     def run(self, source: Source) -> Any:
@@ -205,18 +203,20 @@ class Job:
         trainer = UnigramTrainer(state, units, self.own, self.progress)
         trainer.train(spec.vocab_size, lambda state: None)
         self.rounds = trainer.state.rounds
+        self.sizes = [Size(item.n_before, item.n_tokens) for item in self.rounds]
         scores = trainer.state.scores.astype(np.float32)
         names = dict(zip(trainer.state.pieces.items(), scores, strict=True))
         return unigram_exact.finalize(names, scores.min(), chosen, n_pieces)
 
     def _bpe(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
         auto = self.specs.trainer.auto_character_coverage
-        return merging.train(
+        pieces, self.sizes = merging.train(
             self.rules(), self._fold(units, chosen, native.FOLD_CUT), n_pieces, chosen,
             min_count=0 if self.compat else 2,
             by_char=native.count_chars(units) if auto else None,
             progress=lambda done, total: self.progress("merge", done, total),
         )  # fmt: skip
+        return pieces
 
     def _char(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
         return self._by_share(chosen.pieces(), np.array(list(chosen.required.values()), np.uint64), n_pieces)

@@ -107,12 +107,16 @@ class Corpus:
         return all(map(_may_reread, self.reading.sources))
 
     def batches(self) -> Iterator[Batch]:
+        return ((block.data, offsets) for block, offsets in self.blocks())
+
+    def blocks(self) -> Iterator[tuple[Block, Offsets]]:
+        """All blocks in order, in this thread, and the offsets of what is not held back in them."""
         with closing(Inputs(self.reading)) as corpus:
             for number, block in enumerate(corpus.blocks()):
                 block.number = number
                 offsets, held = self._divide(block)
                 self.sample += [held] if held else []
-                yield block.data, offsets
+                yield block, offsets
 
     def feed(self, counter: Adder, progress: Progress, threads: int = 1) -> None:
         self.sample = []

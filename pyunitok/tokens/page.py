@@ -1,0 +1,109 @@
+"""A page of HTML that needs nothing besides itself: figures, charts by matplotlib as one SVG, tables."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyunitok.errors import OutputError
+
+Rows = list[tuple[str, str]]
+Table = list[tuple[str, ...]]  # the first row holds the heads
+Plot = Callable[[Any], None]  # draws on matplotlib's Axes
+
+
+def figure(plots: Sequence[Plot], height: float = 10 / 3) -> Any:
+    """A matplotlib Figure of these charts, one below the other. OutputError where matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import FuncFormatter
+    except ImportError:
+        raise OutputError("pictures need matplotlib: pip install 'pyunitok[plot]'") from None
+    ret = Figure(figsize=(9, height * len(plots)), layout="constrained")
+    for axes, plot in zip(ret.subplots(len(plots), squeeze=False).flat, plots, strict=True):
+        plot(axes)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+        axes.set_axisbelow(True)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+    return ret
+
+
+def image(drawn: Any, format_: str) -> bytes:
+    """A Figure as "svg" or "png"."""
+    file = io.BytesIO()
+    drawn.savefig(file, format=format_, dpi=120)
+    return file.getvalue()
+
+
+def _short(value: float) -> str:
+    """1,500,000 as 1.5M."""
+    for unit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= unit:
+            return f"{value / unit:g}{name}"
+    return f"{value:g}"
+
+
+def per_doubling(axes: Any, edges: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> None:
+    """Bars whose area, on the logarithmic axis, is the count: bins of different widths can be compared."""
+    edges = np.maximum(edges - 0.5, 0.5)  # a whole number lies in the middle of its bin
+    widths = np.log2(edges[1:] / edges[:-1])
+    axes.stairs(np.divide(counts, widths, where=widths > 0, out=np.zeros(len(counts))), edges, fill=True)
+    axes.set(xscale="log")
+
+
+def by_rank(axes: Any, counts: np.ndarray[Any, Any], title: str) -> None:
+    """Occurrences of pieces, the most frequent first, on logarithmic axes."""
+    counts = np.sort(counts[counts > 0])[::-1]
+    if len(counts):
+        # A line of a few hundred points says as much as one of 65,536, and keeps the page small.
+        at = np.unique(np.geomspace(1, len(counts), 400).astype(np.int64)) - 1
+        axes.plot(at + 1, counts[at])
+        axes.set(xscale="log", yscale="log")
+    axes.set(title=title, xlabel="rank, the most frequent piece first", ylabel="occurrences")
+
+
+STYLE = """
+:root{color-scheme:light dark;--line:#8884}
+body{font:15px/1.45 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em}
+h1{font-size:1.5em;overflow-wrap:anywhere}h2{font-size:1.15em;margin-top:2em}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1.5em}dt{opacity:.7}dd{margin:0;overflow-wrap:anywhere}
+.wide{overflow-x:auto}table{border-collapse:collapse}
+th,td{padding:.2em .9em .2em 0;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}
+th{font-weight:600;white-space:nowrap}.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+img{width:100%;margin-top:1.2em;background:#fff;border-radius:6px}
+"""
+
+
+def page(title: str, rows: Rows, parts: Sequence[str]) -> str:
+    """The whole page. parts: HTML behind the rows."""
+    name = html.escape(title)
+    shown = "".join(f"<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>" for key, value in rows)
+    head = [
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>{name}</title>",
+        f'<meta name=viewport content="width=device-width"><style>{STYLE}</style>',
+        f"<h1>{name}</h1>",
+        f"<dl>{shown}</dl>",
+    ]
+    return "\n".join([*head, *parts]) + "\n"
+
+
+def picture(svg: bytes, alt: str) -> str:
+    return f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{base64.b64encode(svg).decode()}">'
+
+
+def table(cells: Table, left: Sequence[int]) -> str:
+    """Columns `left` hold text, all others numbers."""
+
+    def row(line: tuple[str, ...], tag: str) -> str:
+        marks = ["" if k in left else " class=n" for k in range(len(line))]
+        return "".join(f"<{tag}{mark}>{html.escape(cell)}</{tag}>" for mark, cell in zip(marks, line, strict=True))
+
+    body = "".join(f"<tr>{row(line, 'td')}</tr>" for line in cells[1:])
+    return f"<div class=wide><table><tr>{row(cells[0], 'th')}</tr>{body}</table></div>"

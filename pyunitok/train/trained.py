@@ -1,0 +1,158 @@
+"""What a training gave: the model, how well it does on text held back, and what each phase took."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyunitok.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from pyunitok.train.sentencepiece import Job
+
+Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
+Rows = list[tuple[str, str]]
+LOOK_SECONDS = 0.05  # between two looks at the memory in use
+N_LONGEST = 5
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of a training. peak_bytes: the process's memory at its highest in it, as seen about 20 times a second,
+    and exactly where it was higher than ever before."""
+
+    name: str
+    seconds: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True)
+class Size:
+    """A vocabulary that training passed through, and the tokens that the whole text took with it."""
+
+    n_pieces: int
+    n_tokens: int
+
+
+@dataclass
+class Trained:
+    """A trained model and what there is to say of it.
+
+    pieces   the learned pieces as text appears in them, without the types below
+    types    how many pieces there are of each type
+    notes    what a user should know of the text: how much there was, what was left out
+    sizes    the vocabularies on the way, where training went through several
+    n_bytes  of the text they were counted on
+    sample   texts held back (or noted, where nothing can be held back) to measure on
+    normalize  what a line is encoded as; None for models of bytes, to which no character is unknown
+    """
+
+    tokenizer: Tokenizer
+    pieces: list[bytes]
+    types: dict[str, int]
+    notes: Rows
+    phases: list[Phase]
+    sizes: list[Size]
+    n_bytes: int
+    sample: list[bytes]
+    is_held_back: bool
+    proto: Any = None  # a ModelProto, where it is one
+    job: Job | None = None
+    normalize: Callable[[bytes], bytes] | None = None
+    n_sample_bytes: int = field(init=False)
+    n_sample_tokens: int = field(init=False)
+    n_sample_chars: int = field(init=False)
+    n_sample_unknown: int = field(init=False)
+    counts: np.ndarray[Any, np.dtype[np.int64]] = field(init=False)  # of ids in the sample
+
+    def __post_init__(self) -> None:
+        ids = self.tokenizer.encode_batch(self.sample).data
+        self.counts = np.bincount(ids, minlength=self.tokenizer.vocab_size)
+        self.n_sample_bytes, self.n_sample_tokens = sum(map(len, self.sample)), len(ids)
+        self.n_sample_chars = self.n_sample_unknown = 0
+        if self.normalize is not None:
+            self.n_sample_chars, self.n_sample_unknown = _unknown(self.normalize, self.sample, self.pieces)
+
+    def rows(self) -> Rows:
+        """(name, value) for the terminal and the report."""
+        types = ", ".join(f"{count:,} {name}" for name, count in self.types.items() if count)
+        ret = [("pieces", f"{sum(self.types.values()):,}: {types}"), *self.notes]
+        if self.n_sample_tokens:
+            unknown = self.n_sample_unknown / max(1, self.n_sample_chars)
+            held = "held back" if self.is_held_back else "of the text itself"
+            density = self.n_sample_bytes / self.n_sample_tokens
+            of = f"{self.n_sample_bytes:,} bytes {held}"
+            ret.append(("density", f"{density:.3f} bytes a token, {unknown:.3%} of characters unknown, in {of}"))
+        longest = sorted(self.pieces, key=lambda piece: (-len(piece), piece))[:N_LONGEST]
+        ret.append(("longest", "  ".join(repr(piece.decode("utf-8", "replace")) for piece in longest)))
+        for phase in self.phases:
+            ret.append((phase.name, f"{phase.seconds:.1f} s, at most {phase.peak_bytes / (1 << 20):,.0f} MiB"))
+        return ret
+
+
+def _unknown(normalize: Callable[[bytes], bytes], sample: Sequence[bytes], pieces: Sequence[bytes]) -> tuple[int, int]:
+    """(characters of the sample as they are encoded, how many of them are in no piece)."""
+    text = b"".join(normalize(line) for item in sample for line in item.split(b"\n")).decode("utf-8", "replace")
+    known = set(b" ".join(pieces).decode("utf-8", "ignore"))
+    characters, counts = np.unique(np.array(list(text), "U1"), return_counts=True)
+    unknown = [character not in known for character in characters.tolist()]
+    return len(text), int(counts[unknown].sum())
+
+
+class Clock:
+    """Notes how long each phase takes and how much memory is in use, and passes progress on."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._name = progress, ""
+        self._began = self._looked = time.monotonic()
+        self._highest = _highest()
+        self._seconds: dict[str, float] = {}
+        self._peaks: dict[str, int] = {}
+
+    def __call__(self, phase: str, done: int, total: int) -> None:
+        name = phase.partition(",")[0]
+        if name != self._name:
+            self.end()
+            self._name = name
+            self._look()
+        elif time.monotonic() - self._looked > LOOK_SECONDS:
+            self._look()
+        self._progress(phase, done, total)
+
+    def _look(self) -> None:
+        self._looked = time.monotonic()
+        self._peaks[self._name] = max(self._peaks.get(self._name, 0), _in_use())
+
+    def end(self) -> None:
+        """The phase ends."""
+        if self._name:
+            self._look()
+            highest = _highest()
+            if highest > self._highest:
+                self._peaks[self._name] = max(self._peaks[self._name], highest)
+            self._highest = highest
+            self._seconds[self._name] = self._seconds.get(self._name, 0) + time.monotonic() - self._began
+        self._began, self._name = time.monotonic(), ""
+
+    def phases(self) -> list[Phase]:
+        return [Phase(name, seconds, self._peaks[name]) for name, seconds in self._seconds.items()]
+
+
+def _highest() -> int:
+    """The most memory that the process ever had."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _in_use() -> int:
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:  # not Linux
+        return _highest()
