@@ -88,10 +88,10 @@ def test_pictures(folder, tmp_path):
     pytest.importorskip("matplotlib")
     empty = stats(tokenfiles.write(tmp_path / "none", []))
     for found in (stats(pyunitok.open(folder / "ids")), empty):
-        stats_page.write(found, tmp_path / "s.html", page=True)
+        stats_page.write(found, tmp_path / "s.html", as_page=True)
         page = (tmp_path / "s.html").read_text()
         assert "data:image/svg+xml;base64," in page and "http" not in page.replace("base64,", "")[:2000]
-        stats_page.write(found, tmp_path / "s.png", page=False)
+        stats_page.write(found, tmp_path / "s.png", as_page=False)
         assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
 
 

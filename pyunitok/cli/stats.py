@@ -51,7 +51,7 @@ def stats(
         found = stats(array, top=top, threads=threads, on_ids=on_ids)
     for path, page in ((html_path, True), (png_path, False)):
         if path:
-            stats_page.write(found, Path(path), page=page)
+            stats_page.write(found, Path(path), as_page=page)
     text = json.dumps(found.to_json(), indent=1)
     if json_path == "-":
         click.echo(text)

@@ -62,6 +62,7 @@ def reading_options(function: Command) -> Command:
             help="Memory for counting; further counts go to disk (in TMPDIR). The result does not change.",
         ),
         click.option("--overwrite", is_flag=True, help="Replace the model if it exists."),
+        click.option("--report", metavar="FILE.html", help="Write the summary with charts as a page of HTML."),
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -219,10 +220,14 @@ def longest(**options: Any) -> None:
 
 def _train(kind: str, options: dict[str, Any]) -> None:
     from pyunitok.disk.outfile import check_target
+    from pyunitok.tokens.page import require_plots
     from pyunitok.train.api import run
 
-    out, overwrite = Path(options["out"]), options.pop("overwrite")
+    out, overwrite, page = Path(options["out"]), options.pop("overwrite"), options.pop("report")
     check_target(out, overwrite=overwrite)
+    if page is not None:
+        check_target(Path(page), overwrite=True)
+        require_plots()
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     for pair in given.pop("more", ()):
         name, equals, value = pair.partition("=")
@@ -234,6 +239,11 @@ def _train(kind: str, options: dict[str, Any]) -> None:
     with Bar() as bar:
         trained = run(inputs, kind=kind, progress=bar.show, **given)
     report(trained, out, kind)
+    if page is not None:
+        from pyunitok.train import report_page
+
+        report_page.write(trained, Path(page), str(out))
+        click.echo(f"{'report':<14} {page}")
 
 
 class Bar:

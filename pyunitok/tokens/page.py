@@ -17,6 +17,11 @@ Table = list[tuple[str, ...]]  # the first row holds the heads
 Plot = Callable[[Any], None]  # draws on matplotlib's Axes
 
 
+def require_plots() -> None:
+    """OutputError where matplotlib is not installed: before any work."""
+    figure([])
+
+
 def figure(plots: Sequence[Plot], height: float = 10 / 3) -> Any:
     """A matplotlib Figure of these charts, one below the other. OutputError where matplotlib is not installed."""
     try:
@@ -24,8 +29,9 @@ def figure(plots: Sequence[Plot], height: float = 10 / 3) -> Any:
         from matplotlib.ticker import FuncFormatter
     except ImportError:
         raise OutputError("pictures need matplotlib: pip install 'pyunitok[plot]'") from None
-    ret = Figure(figsize=(9, height * len(plots)), layout="constrained")
-    for axes, plot in zip(ret.subplots(len(plots), squeeze=False).flat, plots, strict=True):
+    ret = Figure(figsize=(9, height * max(1, len(plots))), layout="constrained")
+    for number, plot in enumerate(plots, 1):
+        axes = ret.add_subplot(len(plots), 1, number)
         plot(axes)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)

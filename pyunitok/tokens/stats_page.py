@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import html
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pyunitok.disk.outfile import check_target, write_whole
-from pyunitok.errors import OutputError
+from pyunitok.tokens import page
+from pyunitok.tokens.page import Rows, Table
 from pyunitok.tokens.stats import Stats, bins
 
 MAX_INPUTS = 500  # that the page lists
-Rows = list[tuple[str, str]]
-Table = list[tuple[str, ...]]  # the first row holds the heads
 
 
 def rows(found: Stats) -> Rows:
@@ -88,112 +84,47 @@ def lines_of(table: Table, left: Sequence[int]) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def write(found: Stats, path: Path, *, page: bool) -> None:
+def write(found: Stats, path: Path, *, as_page: bool) -> None:
     """A page of HTML, or a PNG. OutputError where matplotlib is not installed, or the file cannot be written."""
     check_target(path, overwrite=True)
-    image = io.BytesIO()
-    draw(found).savefig(image, format="svg" if page else "png", dpi=120)
-    write_whole(path, _page(found, image.getvalue()).encode() if page else image.getvalue())
+    drawn = page.image(draw(found), "svg" if as_page else "png")
+    write_whole(path, _page(found, drawn).encode() if as_page else drawn)
 
 
 def draw(found: Stats) -> Any:
     """A matplotlib Figure of three charts."""
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import FuncFormatter
-    except ImportError:
-        raise OutputError("pictures need matplotlib: pip install 'pyunitok[plot]'") from None
-    figure = Figure(figsize=(9, 10), layout="constrained")
-    plots: list[Callable[[Any, Stats], None]] = [_lengths, _ranks, _frequencies]
-    for axes, plot in zip(figure.subplots(3), plots, strict=True):
-        plot(axes, found)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(alpha=0.25)
-        axes.set_axisbelow(True)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
-    return figure
-
-
-def _short(value: float) -> str:
-    """1,500,000 as 1.5M."""
-    for unit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= unit:
-            return f"{value / unit:g}{name}"
-    return f"{value:g}"
-
-
-def _per_doubling(axes: Any, edges: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> None:
-    """Bars whose area, on the logarithmic axis, is the count: bins of different widths can be compared."""
-    edges = np.maximum(edges - 0.5, 0.5)  # a whole number lies in the middle of its bin
-    widths = np.log2(edges[1:] / edges[:-1])
-    axes.stairs(np.divide(counts, widths, where=widths > 0, out=np.zeros(len(counts))), edges, fill=True)
-    axes.set(xscale="log")
+    return page.figure([
+        lambda axes: _lengths(axes, found),
+        lambda axes: page.by_rank(axes, found.counts, "Frequency of pieces by rank"),
+        lambda axes: _frequencies(axes, found),
+    ])  # fmt: skip
 
 
 def _lengths(axes: Any, found: Stats) -> None:
     edges, documents = found.histogram_tokens
     empty = documents[0] if documents else 0
     if len(edges) > 2:
-        _per_doubling(axes, np.array(edges[1:]), np.array(documents[1:]))
+        page.per_doubling(axes, np.array(edges[1:]), np.array(documents[1:]))
     note = f" (without {empty:,} empty)" if empty else ""
     axes.set(title=f"Document lengths{note}", xlabel="tokens in a document", ylabel="documents per doubling of length")
-
-
-def _ranks(axes: Any, found: Stats) -> None:
-    counts = np.sort(found.counts[found.counts > 0])[::-1]
-    if len(counts):
-        # A line of a few hundred points says as much as one of 65,536, and keeps the page small.
-        at = np.unique(np.geomspace(1, len(counts), 400).astype(np.int64)) - 1
-        axes.plot(at + 1, counts[at])
-        axes.set(xscale="log", yscale="log")
-    axes.set(title="Frequency of pieces by rank", xlabel="rank, the most frequent piece first", ylabel="occurrences")
 
 
 def _frequencies(axes: Any, found: Stats) -> None:
     counts = found.counts[found.counts > 0]
     if len(counts):
         edges = bins(int(counts.max()))[1:]
-        _per_doubling(axes, edges, np.histogram(counts, edges)[0])
+        page.per_doubling(axes, edges, np.histogram(counts, edges)[0])
     axes.set(title="How many pieces occur how often", xlabel="occurrences of a piece", ylabel="pieces per doubling")
 
 
-STYLE = """
-:root{color-scheme:light dark;--line:#8884}
-body{font:15px/1.45 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em}
-h1{font-size:1.5em;overflow-wrap:anywhere}h2{font-size:1.15em;margin-top:2em}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1.5em}dt{opacity:.7}dd{margin:0;overflow-wrap:anywhere}
-.wide{overflow-x:auto}table{border-collapse:collapse}
-th,td{padding:.2em .9em .2em 0;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}
-th{font-weight:600;white-space:nowrap}.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-img{width:100%;margin-top:1.2em;background:#fff;border-radius:6px}
-"""
-
-
 def _page(found: Stats, svg: bytes) -> str:
-    name = html.escape(found.path)
-    shown = "".join(f"<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>" for key, value in rows(found)
-                    if not key.endswith("/document"))  # fmt: skip
+    shown = [("model", found.model or "unknown"), *(row for row in rows(found) if not row[0].endswith("/document"))]
     more = len(found.inputs) - MAX_INPUTS
     parts = [
-        f"<!doctype html><html lang=en><meta charset=utf-8><title>Token statistics of {name}</title>",
-        f'<meta name=viewport content="width=device-width"><style>{STYLE}</style>',
-        f"<h1>Token statistics of {name}</h1>",
-        f"<dl><dt>model</dt><dd>{html.escape(found.model or 'unknown')}</dd>{shown}</dl>",
-        "<h2>Document lengths</h2>" + _table(length_table(found), [0]) if found.document_tokens else "",
-        f'<img alt="Charts of document lengths and piece frequencies" src="data:image/svg+xml;base64,'
-        f'{base64.b64encode(svg).decode()}">',
-        "<h2>Most frequent pieces</h2>" + _table(top_table(found), [1]) if found.top else "",
-        "<h2>Inputs</h2>" + _table(input_table(found), [0, 1]) if found.inputs else "",
+        "<h2>Document lengths</h2>" + page.table(length_table(found), [0]) if found.document_tokens else "",
+        page.picture(svg, "Charts of document lengths and piece frequencies"),
+        "<h2>Most frequent pieces</h2>" + page.table(top_table(found), [1]) if found.top else "",
+        "<h2>Inputs</h2>" + page.table(input_table(found), [0, 1]) if found.inputs else "",
         f"<p>and {more:,} more inputs</p>" if more > 0 else "",
     ]
-    return "\n".join(parts) + "\n"
-
-
-def _table(table: Table, left: Sequence[int]) -> str:
-    def row(cells: tuple[str, ...], tag: str) -> str:
-        marks = ["" if k in left else " class=n" for k in range(len(cells))]
-        return "".join(f"<{tag}{mark}>{html.escape(cell)}</{tag}>" for mark, cell in zip(marks, cells, strict=True))
-
-    body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in table[1:])
-    return f"<div class=wide><table><tr>{row(table[0], 'th')}</tr>{body}</table></div>"
+    return page.page(f"Token statistics of {found.path}", shown, parts)

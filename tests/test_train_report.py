@@ -1,0 +1,115 @@
+"""The summary of a training, and its page."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from test_train_sentencepiece import text
+
+from pyunitok.cli.train import train as command
+from pyunitok.errors import OutputError
+from pyunitok.train import report_page, trained
+from pyunitok.train.api import run
+
+LINES = text(11, 900)
+KINDS = ["unigram", "bpe", "char", "word", "longest"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_page(tmp_path: Path, kind: str) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "a.txt").write_text("\n".join(LINES))
+    arguments = [kind, str(tmp_path / "a.txt"), "-o", str(tmp_path / "m"), "--vocab-size", "350"]
+    done = CliRunner().invoke(command, [*arguments, "--report", str(tmp_path / "r.html")], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "r.html").read_text()
+    assert "data:image/svg+xml;base64," in page and "Longest pieces" in page and "bytes a token" in page
+    assert "http" not in page.replace("base64,", "")[:2000]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sizes(kind: str) -> None:
+    """What the text took on the way falls to what the model takes, or somewhat less for Unigram's last round."""
+    options: dict[str, Any] = {} if kind == "longest" else {"normalization_rule_name": "identity"}
+    got = run(iter(LINES), kind=kind, vocab_size=350, **options)
+    if kind in ("char", "word"):
+        assert not got.sizes
+    else:
+        best = report_page.best_sizes(got.sizes)
+        n_tokens = sum(len(got.tokenizer.encode(line)) for line in LINES)
+        assert best[-1].n_tokens == pytest.approx(n_tokens, rel=0.1)
+        assert len(best) > 1 or kind == "unigram"
+
+
+def test_vocabularies_that_a_smaller_one_beats_are_not_drawn() -> None:
+    sizes = [trained.Size(*pair) for pair in ((5, 90), (3, 100), (7, 95), (9, 80), (9, 70), (11, 70))]
+    assert [(s.n_pieces, s.n_tokens) for s in report_page.best_sizes(sizes)] == [(3, 100), (5, 90), (9, 70)]
+
+
+def test_tokens_of_merges_are_those_of_the_model() -> None:
+    """No runs of equal characters here, so that every merge saves as often as its pair occurs."""
+    lines = ["abcd bcda cdab abdc", "abcabd cdba"] * 9
+    got = run(iter(lines), kind="bpe", vocab_size=20, normalization_rule_name="identity")
+    assert sum(len(got.tokenizer.encode(line)) for line in lines) == got.sizes[-1].n_tokens
+
+
+def test_unknown_characters(tmp_path: Path) -> None:
+    """The share is of characters, not of tokens, and byte fallback does not hide it."""
+    known, strange = "abc " * 4000, "\u4e00\u4e8c\u4e09\u56db"
+    (tmp_path / "a.txt").write_text("\n".join([known] * 8 + [strange]))
+    for options in ({}, {"byte_fallback": True}):
+        got = run(tmp_path / "a.txt", kind="bpe", vocab_size=280, **options)  # type: ignore[arg-type]
+        (line,) = [item for item in got.sample[0].decode().split("\n") if item == strange]
+        assert got.n_sample_unknown == len(line)
+        assert got.n_sample_chars > got.n_sample_unknown
+
+
+def test_the_longest_pieces_and_types() -> None:
+    got = run(iter(LINES), kind="bpe", vocab_size=700, user_defined_symbols=["wxyz" * 9], byte_fallback=True)
+    rows = dict(got.rows())
+    assert rows["longest"].startswith(repr("wxyz" * 9))
+    assert "256 byte" in rows["pieces"] and "1 user-defined" in rows["pieces"] and "1 unknown" in rows["pieces"]
+    assert Counter(piece.type for piece in got.proto.pieces)[1] == got.types["learned"]
+
+
+def test_peaks_of_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each phase has its own, also one that comes after a higher one; a new record is exact."""
+    in_use, highest, now = [10], [10], [0.0]
+    monkeypatch.setattr(trained, "_in_use", lambda: in_use[0])
+    monkeypatch.setattr(trained, "_highest", lambda: highest[0])
+    monkeypatch.setattr(trained.time, "monotonic", lambda: now[0])
+    clock = trained.Clock(lambda *_: None)
+
+    def step(phase: str, seconds: float, memory: int, record: int) -> None:
+        clock(phase, 0, 0)
+        now[0] += seconds
+        in_use[0], highest[0] = memory, record
+
+    step("count", 1, 50, 80)
+    step("count", 1, 40, 80)
+    step("merge", 2, 30, 80)
+    step("save", 1, 20, 80)
+    clock.end()
+    assert [(p.name, p.seconds, p.peak_bytes) for p in clock.phases()] == [
+        ("count", 2, 80), ("merge", 2, 40), ("save", 1, 30)
+    ]  # fmt: skip
+
+
+def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said before any work."""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    arguments = ["bpe", "no such file", "-o", str(tmp_path / "m"), "--vocab-size", "350", "--report", "r.html"]
+    with pytest.raises(OutputError, match=r"pyunitok\[plot\]"):
+        CliRunner().invoke(command, arguments, catch_exceptions=False)
+
+
+def test_a_page_of_little(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    got: Any = run(iter(["a"]), kind="longest", vocab_size=257)
+    report_page.write(got, tmp_path / "r.html", "m")
+    assert (tmp_path / "r.html").stat().st_size > 1000
