@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pyunitok import _ffi, utf8
+from pyunitok import _ffi, _ffi_text, utf8
 from pyunitok._ffi import Ids, Offsets
 from pyunitok.errors import IdError
 from pyunitok.packed import Packed
@@ -88,11 +88,11 @@ class Decoding:
         return data if self._denormalizer is None else self._denormalizer.normalize(data)
 
     @cached_property
-    def _denormalizer(self) -> _ffi.Normalizer | None:
+    def _denormalizer(self) -> _ffi_text.Normalizer | None:
         if self.about.denormalization is None:
             return None
         charsmap, flags = self.about.denormalization
-        return _ffi.Normalizer(charsmap, [], flags)
+        return _ffi_text.Normalizer(charsmap, [], flags)
 
     # ---------------------------------------------------------------------------------------------- to verify by ---
 

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import unigram as oracle_unigram
 
-from pyunitok import Tokenizer, _ffi
+from pyunitok import Tokenizer, _ffi, _ffi_text
 from pyunitok.cli import cli
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.packed import Packed
@@ -213,7 +213,7 @@ def test_a_native_file_that_prepares_texts_otherwise_is_refused() -> None:
 
 
 def is_sure(text: str) -> bool:
-    return _ffi.nfc_is_sure(text.encode("utf-8", "surrogatepass"))
+    return _ffi_text.nfc_is_sure(text.encode("utf-8", "surrogatepass"))
 
 
 CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]

@@ -9,7 +9,7 @@ import streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyunitok import _ffi
+from pyunitok import _ffi, _ffi_text
 from pyunitok.corpus.json_rest import RestOfLine
 from pyunitok.corpus.json_text import TextField, key_path
 from pyunitok.corpus.jsonl import JsonlReader
@@ -134,7 +134,7 @@ def test_utf8(seed, kind):
 
 
 def test_arrays_are_checked():
-    lines = _ffi.JsonLines([b"text"], 100)
+    lines = _ffi_text.JsonLines([b"text"], 100)
     data = np.frombuffer(b'{"text":"a"}', np.uint8)
     for out, offsets, at in ((11, 2, 0), (12, 0, 0), (12, 2, 13), (12, 2, -1)):
         place = lines.new_place()
@@ -143,7 +143,7 @@ def test_arrays_are_checked():
             lines.read(data, np.empty(out, np.uint8), np.empty(offsets, np.int64), place)
     for cpu in set(_ffi.CPUS) - set(CPUS):
         with pytest.raises(CpuError):
-            _ffi.JsonLines([b"text"], 100, cpu)
+            _ffi_text.JsonLines([b"text"], 100, cpu)
 
 
 LINES = st.sampled_from(

@@ -17,7 +17,7 @@ from oracle.sentencepiece import Normalizer as Oracle
 from oracle.sentencepiece import charsmap_rules
 from toys.sentencepieces import CHAR, REFUSALS, USER_DEFINED, charsmap, make, shared_params
 
-from pyunitok import _ffi
+from pyunitok import _ffi, _ffi_text
 from pyunitok.errors import VocabularyError
 from pyunitok.vocab import sentencepiece
 
@@ -40,9 +40,9 @@ class Case:
     symbols: list[bytes]
     flags: dict[str, bool]
 
-    def build(self, cpu: str | None = None) -> _ffi.Normalizer:
+    def build(self, cpu: str | None = None) -> _ffi_text.Normalizer:
         flags = sum(_ffi.MODEL_FLAGS[name] for name, is_set in self.flags.items() if is_set)
-        return _ffi.Normalizer(charsmap(self.rules), self.symbols, flags, cpu)
+        return _ffi_text.Normalizer(charsmap(self.rules), self.symbols, flags, cpu)
 
     def oracle(self) -> Oracle:
         return oracle_of(self.rules, self.symbols, self.flags)
@@ -183,15 +183,15 @@ def check_parts(charsmap: bytes, symbols: list[bytes], flags: int, text: bytes, 
     """Part by part in both forms, by every instruction set there is: `expected` is the verbatim form."""
     escape = bool(flags & _ffi.MODEL_FLAGS["escape_whitespaces"])
     for cpu in CPUS:
-        normalizer = _ffi.Normalizer(charsmap, symbols, flags, cpu)
+        normalizer = _ffi_text.Normalizer(charsmap, symbols, flags, cpu)
         assert b"".join(normalizer.normalize_parts([text], compact=True, room=1000)) == compact(expected, escape), cpu
     assert b"".join(normalizer.normalize_parts([text], compact=False)) == expected
 
 
-def shared_case(path: Path) -> tuple[_ffi.Normalizer, sentencepiece.SentencePieceModel, list[bytes]]:
+def shared_case(path: Path) -> tuple[_ffi_text.Normalizer, sentencepiece.SentencePieceModel, list[bytes]]:
     model = sentencepiece.read(path.read_bytes(), str(path))
     symbols = [piece for piece, type_ in zip(model.pieces, model.types, strict=True) if type_ == USER_DEFINED]
-    return _ffi.Normalizer(model.normalization.charsmap, symbols, model.flags), model, symbols
+    return _ffi_text.Normalizer(model.normalization.charsmap, symbols, model.flags), model, symbols
 
 
 @pytest.mark.parametrize("path", shared_params())
@@ -236,7 +236,7 @@ def test_named_rules(name: str) -> None:
     spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")()
     spec.ParseFromString(reference.serialized_normalizer_spec())
     normalization = sentencepiece.read_normalization(spec, name)
-    normalizer = _ffi.Normalizer(normalization.charsmap, [], normalization.flags)
+    normalizer = _ffi_text.Normalizer(normalization.charsmap, [], normalization.flags)
     characters = [chr(c) for c in range(0x20000) if not 0xD800 <= c < 0xE000]
     for between in ("", "\u0301", "\u3099", " ", "\u2581"):
         text = between.join(characters).encode()
@@ -257,7 +257,7 @@ def test_rules_compiled_by_the_reference(case: Case, text: bytes) -> None:
     spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")()
     spec.ParseFromString(reference.serialized_normalizer_spec())
     normalization = sentencepiece.read_normalization(spec, "rules")
-    normalizer = _ffi.Normalizer(normalization.charsmap, [], normalization.flags)
+    normalizer = _ffi_text.Normalizer(normalization.charsmap, [], normalization.flags)
     out, offsets = normalizer.normalize_with_offsets(text)
     assert (out, offsets.tolist()) == reference.normalize(text, with_offsets=True)
 
@@ -323,7 +323,7 @@ def test_circle_is_refused() -> None:
     at = 2 * 256 + ord("a")
     struct.pack_into("<I", blob, 4 + 4 * at, (at ^ 256) << 10 | ord("a"))  # a, aaa, aaaaa, …
     with pytest.raises(VocabularyError, match="cycle"):
-        _ffi.Normalizer(bytes(blob), [], 0)
+        _ffi_text.Normalizer(bytes(blob), [], 0)
 
 
 @given(CASES, TEXTS, st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=3))
@@ -335,7 +335,7 @@ def test_damaged_charsmap(case: Case, text: bytes, changes: list[tuple[int, int]
     reference = load_reference(bytes(blob))
     flags = _ffi.MODEL_FLAGS
     try:
-        normalizer = _ffi.Normalizer(bytes(blob), [], sum(flags[name] for name in NAMES[:3]))
+        normalizer = _ffi_text.Normalizer(bytes(blob), [], sum(flags[name] for name in NAMES[:3]))
     except VocabularyError as error:
         assert "cycle" in str(error) or expects_refusal(reference, text)
         return
@@ -348,10 +348,10 @@ def test_damaged_charsmap(case: Case, text: bytes, changes: list[tuple[int, int]
 @given(st.lists(st.sampled_from(LABELS), min_size=1, max_size=9), TEXTS, st.integers(1, 6))
 def test_shared_nodes(labels: list[int], text: bytes, first_leaf: int) -> None:
     blob = shared(8, labels, first_leaf)
-    out, found = _ffi.Normalizer(blob, [], 7).normalize_with_offsets(text)
+    out, found = _ffi_text.Normalizer(blob, [], 7).normalize_with_offsets(text)
     expected, offsets = load_reference(blob).normalize(text, with_offsets=True)
     assert (out, found.tolist()) == (expected, offsets)
-    assert b"".join(_ffi.Normalizer(blob, [], 7).normalize_parts([text], compact=False, room=1)) == expected
+    assert b"".join(_ffi_text.Normalizer(blob, [], 7).normalize_parts([text], compact=False, room=1)) == expected
 
 
 def test_more_keys_than_can_be_counted() -> None:
@@ -359,7 +359,7 @@ def test_more_keys_than_can_be_counted() -> None:
     for n_blocks in (7, 200):
         text = "hello wé 日本 😀".encode() + bytes(range(256))
         blob = shared(n_blocks, list(range(1, 256)), n_blocks - 3)
-        assert _ffi.Normalizer(blob, [], 7).normalize(text) == load_reference(blob).normalize(text)
+        assert _ffi_text.Normalizer(blob, [], 7).normalize(text) == load_reference(blob).normalize(text)
 
 
 def test_a_circle_without_keys() -> None:
@@ -367,16 +367,16 @@ def test_a_circle_without_keys() -> None:
     blob = bytearray(1029)
     blob[1] = blob[5] = 4
     text = b"ab\0\0\0c  d\0"
-    assert _ffi.Normalizer(bytes(blob), [], 7).normalize(text) == load_reference(bytes(blob)).normalize(text)
+    assert _ffi_text.Normalizer(bytes(blob), [], 7).normalize(text) == load_reference(bytes(blob)).normalize(text)
 
 
 def test_a_key_of_many_bytes_is_refused() -> None:
-    _ffi.Normalizer(shared(4098, [ord("a")], 4096), [], 7)
+    _ffi_text.Normalizer(shared(4098, [ord("a")], 4096), [], 7)
     with pytest.raises(VocabularyError, match="a key longer than 4096 bytes"):
-        _ffi.Normalizer(shared(4099, [ord("a")], 4097), [], 7)
-    _ffi.Normalizer(b"", [b"a" * 4096], 7)
+        _ffi_text.Normalizer(shared(4099, [ord("a")], 4097), [], 7)
+    _ffi_text.Normalizer(b"", [b"a" * 4096], 7)
     with pytest.raises(VocabularyError, match="a user-defined piece is longer than 4096 bytes"):
-        _ffi.Normalizer(b"", [b"b", b"a" * 4097], 7)
+        _ffi_text.Normalizer(b"", [b"b", b"a" * 4097], 7)
 
 
 def expects_refusal(reference: Any, text: bytes) -> bool:

@@ -280,7 +280,6 @@ INLINE int highest_bit(uint64_t v)
 #endif
 }
 
-#define LONG_LENGTHS (UINT64_C(1) << ARRAY_HASH_LONG_BYTES)
 
 /* The lengths that a key beginning the text can have; bit ARRAY_HASH_LONG_BYTES stands for that and more. */
 INLINE uint64_t possible_lengths(const struct array_hash *table, const uint8_t *text, size_t n_bytes)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok import _ffi_text
 
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r\n"  # JSON's white space
@@ -23,7 +23,7 @@ NO_LIMIT = 1 << 62
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Offsets = np.ndarray[Any, np.dtype[np.int64]]
 
-_E = _ffi.JSON_ERRORS
+_E = _ffi_text.JSON_ERRORS
 _MESSAGES = {
     _E["LINE_ENDS"]: "the line ends inside the object; each object must be on one line",
     _E["STRING_ENDS"]: "the line ends inside a string",
@@ -58,7 +58,7 @@ class TextField:
         self._key = text_key
         self._max_line_bytes = max_line_bytes
         names = [name.encode("utf-8", "surrogateescape") for name in self.path]
-        self._lines = _ffi.JsonLines(names, max_line_bytes, cpu)
+        self._lines = _ffi_text.JsonLines(names, max_line_bytes, cpu)
 
     def count(self, data: Bytes, *, at_end: bool) -> Any:
         """Where the last whole line of `data` ends (.at), how many lines there are (.n_lines), and how many of them are

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok import _ffi_text
 from pyunitok.corpus.block import Block, ByteStream, Split
 from pyunitok.corpus.looks import LOOK_BYTES
 from pyunitok.corpus.position import BEGINNING, Position
@@ -159,7 +159,7 @@ class TextReader:
             n_whole, hold = 0, 0
             block.offsets[1] = n_bytes
         else:
-            n_found, n_consumed = _ffi.split_documents(block.data, n_bytes, self._separator, block.offsets)
+            n_found, n_consumed = _ffi_text.split_documents(block.data, n_bytes, self._separator, block.offsets)
             n_whole, hold = n_found - 1, len(self._separator) - 1
             if n_whole:
                 self._inside, self._separated = 0, True

@@ -26,7 +26,7 @@ import numpy as np
 import xxhash
 
 import pyunitok
-from pyunitok._ffi import suffix_rank
+from pyunitok._ffi_suffix import suffix_rank
 from pyunitok.batch import available_cores
 from pyunitok.disk.hashing import ChunkHash
 from pyunitok.disk.outfile import OutFile, OutputLock, partial_name, sync_folder, write_whole
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pyunitok.run.units import Each
 
 PLAN_NAME = "plan.json"
-SUFFIXES = (".sa", ".first", ".top", ".left")
 SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left)")
 OWN_FILE = re.compile(r"(\d{5,}(\.sa|\.first|\.top|\.left|\.json)|plan\.json|rank\.u16|index\.json)(\.partial){0,2}")
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Bytes, Normalizer, Offsets, check, ffi, lib, pointer
+from pyunitok._ffi import Bytes, Offsets, check, ffi, lib, pointer
+from pyunitok._ffi_text import Normalizer
 
 Counts = np.ndarray[Any, np.dtype[np.uint64]]
 CODE_POINTS = 0x110000
@@ -172,10 +173,6 @@ class Segmenter:
             raise ValueError("the offsets reach past the data")
         status = lib.unitok_segmenter_add(self.handle, pointer(data), pointer(offsets), len(offsets) - 1, error)
         check(status, error)
-
-    def add_text(self, text: bytes) -> None:
-        """Count the lines of one text."""
-        self.add(np.frombuffer(text, np.uint8), np.array([0, len(text)], np.int64))
 
     def finish(self) -> None:
         """After the last line; only needed with FOLLOWERS."""

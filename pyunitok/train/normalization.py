@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pyunitok import _ffi
+from pyunitok import _ffi, _ffi_text
 from pyunitok.errors import TrainingError, VocabularyError
 from pyunitok.train.specs import Specs
 from pyunitok.vocab import charsmap
@@ -52,11 +52,11 @@ def _named(name: str, folder: Path | None) -> bytes:
     return path.read_bytes()
 
 
-def normalizer(specs: Specs) -> _ffi.Normalizer:
+def normalizer(specs: Specs) -> _ffi_text.Normalizer:
     """What lines go through. User-defined symbols are normalized, too, as in sentencepiece's trainer."""
     try:
         rules = read_normalization(specs.normalizer, "normalization")
     except VocabularyError as error:
         raise TrainingError(str(error)) from None
     suffix = _ffi.MODEL_FLAGS["whitespace_as_suffix"] * bool(specs.trainer.treat_whitespace_as_suffix)
-    return _ffi.Normalizer(rules.charsmap, [], rules.flags | suffix)
+    return _ffi_text.Normalizer(rules.charsmap, [], rules.flags | suffix)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok import _ffi, _ffi_text
 from pyunitok.vocab import forms
 
 PREPARE = {"nfc": True}  # About.prepare of models whose texts go through here
@@ -19,7 +19,7 @@ PREPARE = {"nfc": True}  # About.prepare of models whose texts go through here
 
 def normalize(text: bytes) -> bytes:
     """The text in NFC, by this Python's Unicode version. O(n), but for what stands after one base character."""
-    if _ffi.nfc_is_sure(text):
+    if _ffi_text.nfc_is_sure(text):
         return text
     return _escape(forms.normalize("NFC", _unescape(text)))
 
@@ -74,7 +74,7 @@ def _begins_anew(character: str) -> bool:
     """Whether it joins nothing before it, and no mark moves over it."""
     if "\udc80" <= character <= "\udcff":
         return True
-    return unicodedata.combining(character) == 0 and _ffi.nfc_is_sure(character.encode("utf-8", "surrogatepass"))
+    return unicodedata.combining(character) == 0 and _ffi_text.nfc_is_sure(character.encode("utf-8", "surrogatepass"))
 
 
 class Scratch(_ffi.Scratch):
@@ -89,7 +89,7 @@ class Scratch(_ffi.Scratch):
         return super().count(normalize(text))
 
     def encode_spans(self, text: bytes) -> _ffi.Offsets:
-        if _ffi.nfc_is_sure(text):
+        if _ffi_text.nfc_is_sure(text):
             return super().encode_spans(text)
         normalized, begins, ends = normalize_with_offsets(text)
         spans = super().encode_spans(normalized)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok import _ffi, _ffi_text
 from pyunitok._ffi_proto import read_proto
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab import sentencepiece_proto
@@ -238,7 +238,7 @@ def read_normalization(spec: Any, name: str, *, check: bool = True) -> Normaliza
     if not check:
         return Normalization(spec.precompiled_charsmap, flags)
     try:
-        _ffi.Normalizer(spec.precompiled_charsmap, [], flags)
+        _ffi_text.Normalizer(spec.precompiled_charsmap, [], flags)
     except VocabularyError as error:
         raise VocabularyError(f"{name}: {error}") from None
     return Normalization(spec.precompiled_charsmap, flags)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi, utf8
+from pyunitok import _ffi, _ffi_text, utf8
 from pyunitok._ffi import Offsets
 from pyunitok.compat.sentencepiece import piece_text
 from pyunitok.compat.sentencepiece.alignment import align
@@ -48,7 +48,7 @@ class Engine:
             model.flags & (_ffi.MODEL_FLAGS["add_dummy_prefix"] | _ffi.MODEL_FLAGS["remove_extra_whitespaces"])
         )
         self.removes_spaces = bool(model.flags & _ffi.MODEL_FLAGS["remove_extra_whitespaces"])
-        self._normalizer: _ffi.Normalizer | None = None
+        self._normalizer: _ffi_text.Normalizer | None = None
         self._strings: list[str] | None = None
 
     @classmethod
@@ -263,7 +263,7 @@ class Engine:
         if self._normalizer is None:
             symbols = [p for p, t in zip(self.model.pieces, self._types, strict=True) if t == USER_DEFINED]
             flags = self.model.flags
-            self._normalizer = _ffi.Normalizer(self.model.normalization.charsmap, symbols, flags)
+            self._normalizer = _ffi_text.Normalizer(self.model.normalization.charsmap, symbols, flags)
         normalized, offsets = self._normalizer.normalize_with_offsets(text)
         return normalized, offsets.tolist()
 

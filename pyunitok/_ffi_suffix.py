@@ -1,0 +1,68 @@
+"""The part of _ffi that sorts suffixes: one class or function for each call of unitok.h's Suffix arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import check, pointer
+from pyunitok._lib import ffi, lib
+
+_SYMBOLS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
+_POSITIONS = (np.dtype(np.uint32), np.dtype(np.uint64))
+SUFFIX_MAX_32: int = lib.UNITOK_SUFFIX_MAX_32
+
+
+class SuffixSorter:
+    """Sorts the suffixes of `text` (uint8, uint16 or uint32) into `sa` (uint32 or uint64), step by step.
+
+    n_symbols  with uint32: all symbols are below it
+    """
+
+    __slots__ = ("_handle", "_keep")
+
+    def __init__(self, text: np.ndarray[Any, Any], sa: np.ndarray[Any, Any], n_symbols: int = 0) -> None:
+        if len(sa) != len(text) or sa.dtype not in _POSITIONS or text.dtype not in _SYMBOLS:
+            raise ValueError(f"cannot sort {text.dtype}[{len(text)}] into {sa.dtype}[{len(sa)}]")
+        ret, error = ffi.new("unitok_suffix **"), ffi.new("unitok_error *")
+        self._keep = (pointer(text), pointer(sa, writable=True))
+        status = lib.unitok_suffix_new(
+            self._keep[0], len(text), text.itemsize, n_symbols, self._keep[1], sa.itemsize, ret, error
+        )
+        check(status, error)
+        self._handle: Any = ffi.gc(ret[0], lib.unitok_suffix_free)
+
+    def step(self, budget: int) -> float:
+        """Look at `budget` suffixes; how much is done, 1 when all is."""
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_suffix_step(self._handle, budget, error), error)
+        return float(lib.unitok_suffix_progress(self._handle))
+
+
+def suffix_rank(text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, counts: np.ndarray[Any, Any]) -> None:
+    """uint16[n], uint16[65536], uint64[65536]: see unitok_suffix_rank in csrc/unitok.h."""
+    by = ffi.NULL if rank is None else pointer(rank)
+    lib.unitok_suffix_rank(pointer(text, writable=True), len(text), by, pointer(counts, writable=True))
+
+
+def suffix_phi(sa: np.ndarray[Any, Any], phi: np.ndarray[Any, Any], begin: int, end: int) -> int:
+    """See unitok_suffix_phi in csrc/unitok.h."""
+    return int(lib.unitok_suffix_phi(pointer(sa), len(sa), sa.itemsize, pointer(phi, writable=True), begin, end))
+
+
+def suffix_plcp(text: np.ndarray[Any, Any], phi: np.ndarray[Any, Any], begin: int, end: int, common: int) -> int:
+    """See unitok_suffix_plcp in csrc/unitok.h."""
+    into = pointer(phi, writable=True)
+    return int(lib.unitok_suffix_plcp(pointer(text), len(text), text.itemsize, into, phi.itemsize, begin, end, common))
+
+
+def suffix_check(
+    text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, sa: np.ndarray[Any, Any],
+    starts: np.ndarray[Any, Any], heads: np.ndarray[Any, Any], begin: int, end: int,
+) -> int:  # fmt: skip
+    """See unitok_suffix_check in csrc/unitok.h."""
+    by = ffi.NULL if rank is None else pointer(rank)
+    tables = (pointer(starts), pointer(heads, writable=True))
+    head = (pointer(text), len(text), text.itemsize, by, len(starts) - 1)
+    return int(lib.unitok_suffix_check(*head, pointer(sa), sa.itemsize, *tables, begin, end))

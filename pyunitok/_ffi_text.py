@@ -1,0 +1,151 @@
+"""The part of _ffi that reads text: normalization, NFC, documents, JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, Offsets, check, cpu_number, cpu_supported, pointer
+from pyunitok._lib import ffi, lib
+from pyunitok.errors import CpuError
+
+
+class Normalizer:
+    """An immutable C normalizer: SentencePiece's normalization. See csrc/unitok.h."""
+
+    __slots__ = ("handle", "is_compact", "step_bytes")
+
+    def __init__(self, charsmap: bytes, symbols: Sequence[bytes], flags: int, cpu: str | None = None) -> None:
+        spec, ret, error = ffi.new("unitok_spec *"), ffi.new("unitok_normalizer **"), ffi.new("unitok_error *")
+        data = ffi.from_buffer("uint8_t[]", b"".join(symbols))
+        offsets = np.zeros(len(symbols) + 1, np.int64)
+        np.cumsum([len(symbol) for symbol in symbols], out=offsets[1:])
+        types = np.full(len(symbols), lib.UNITOK_PIECE_USER_DEFINED, np.uint8)
+        map_ = ffi.from_buffer("uint8_t[]", charsmap)
+        spec.flags, spec.n_pieces, spec.data, spec.offsets = flags, len(symbols), data, pointer(offsets)
+        spec.types, spec.charsmap, spec.n_charsmap_bytes = pointer(types), map_, len(charsmap)
+        check(lib.unitok_normalizer_new(spec, cpu_number(cpu), ret, error), error)
+        self.handle: Any = ffi.gc(
+            ret[0], lib.unitok_normalizer_free, int(lib.unitok_normalizer_memory_bytes(ret[0]))
+        )
+        self.is_compact = bool(lib.unitok_normalizer_is_compact(self.handle))
+        self.step_bytes = int(lib.unitok_normalizer_step_bytes(self.handle))
+
+    def normalize(self, text: bytes, *, compact: bool = False) -> bytes:
+        return self._normalize(text, compact, None)[0]
+
+    def normalize_with_offsets(self, text: bytes, *, compact: bool = False) -> tuple[bytes, Offsets]:
+        """The result, and int64[len(result) + 1]: where in the text each byte comes from; empty where sentencepiece
+        gives none (nothing but spaces that are removed)."""
+        out, offsets = self._normalize(text, compact, np.empty(2 * len(text) + 16, np.int64))
+        assert offsets is not None
+        return out, offsets[:0] if offsets[0] < 0 else offsets[: len(out) + 1].copy()
+
+    def _normalize(self, text: bytes, compact: bool, offsets: Offsets | None) -> tuple[bytes, Offsets | None]:
+        out = np.empty(2 * len(text) + 15, np.uint8)
+        while True:
+            n = lib.unitok_normalize(
+                self.handle, text, len(text), compact, pointer(out),
+                ffi.NULL if offsets is None else pointer(offsets), len(out),
+            )  # fmt: skip
+            if n <= len(out):
+                return out[:n].tobytes(), offsets
+            out, offsets = np.empty(n, np.uint8), None if offsets is None else np.empty(n + 1, np.int64)
+
+    def normalize_parts(
+        self, parts: Iterable[bytes], *, compact: bool = True, room: int = 1 << 16
+    ) -> Iterator[bytes]:
+        """The normalization of a text that comes in parts, in parts, each of at most `room` bytes over step_bytes.
+
+        What cannot be settled yet waits: never more than a part and the longest key or symbol.
+        """
+        state, consumed = ffi.new("unitok_normalize_state *"), ffi.new("int64_t *")
+        state.is_verbatim = not compact
+        out = np.empty(self.step_bytes + room, np.uint8)
+
+        def take(text: bytes, n_bytes: int, last: bool) -> Iterator[bytes]:
+            consumed[0] = 0
+            while consumed[0] < n_bytes or (last and not state.is_ended):
+                n = lib.unitok_normalize_some(
+                    self.handle, state, text, n_bytes, consumed, last, pointer(out), len(out)
+                )
+                yield out[:n].tobytes()
+
+        waiting = b""
+        for part in parts:
+            waiting += part
+            n_bytes = self.split(waiting)
+            yield from take(waiting, n_bytes, False)
+            waiting = waiting[n_bytes:]
+        yield from take(waiting, len(waiting), True)
+
+    def split(self, text: bytes) -> int:
+        return int(lib.unitok_normalize_split(self.handle, text, len(text)))
+
+
+def nfc_is_sure(text: Any) -> bool:
+    """Whether Unicode's form NFC surely leaves these bytes (any buffer) as they are: see csrc/unitok.h."""
+    buffer = text if text.__class__ is bytes else ffi.from_buffer("uint8_t[]", text)
+    return bool(lib.unitok_nfc_is_sure(buffer, len(buffer)))
+
+
+def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
+    """Cut text[:n_bytes] at `separator` in place: (documents, bytes consumed); see csrc/unitok.h."""
+    if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3 or offsets.dtype != np.int64:
+        raise ValueError("no separator, a buffer that is too small, or offsets that are not int64")
+    consumed = ffi.new("int64_t *")
+    n_docs = lib.unitok_split_documents(
+        pointer(text, writable=True), n_bytes, separator, len(separator), pointer(offsets, writable=True),
+        len(offsets) - 1, consumed,
+    )  # fmt: skip
+    return int(n_docs), int(consumed[0])
+
+
+JSON_ERRORS = {
+    name.removeprefix("UNITOK_JSON_"): int(getattr(lib, name)) for name in dir(lib) if name.startswith("UNITOK_JSON_")
+}
+
+
+class JsonLines:
+    """Lines of JSON, and how far they have been read: see unitok_json_place in csrc/unitok.h.
+
+    names            the path to the text
+    max_line_bytes   a longer line is wrong
+    """
+
+    def __init__(self, names: Sequence[bytes], max_line_bytes: int, cpu: str | None = None) -> None:
+        offsets = [0]
+        for name in names:
+            offsets.append(offsets[-1] + len(name))
+        self._names = ffi.new("uint8_t[]", b"".join(names) or b"\0")
+        self._name_offsets = ffi.new("int64_t[]", offsets)
+        self._n_names = len(names)
+        self._max_line_bytes = max_line_bytes
+        if cpu is not None and not cpu_supported(cpu):
+            raise CpuError(f"this build or processor has no {cpu}")
+        self._cpu = cpu_number(cpu)
+
+    def new_place(self) -> Any:
+        return ffi.new("unitok_json_place *")
+
+    def count(self, lines: Any, *, at_end: bool) -> Any:
+        """The place behind the whole lines, as if all of them were right."""
+        place = ffi.new("unitok_json_place *")
+        buffer = ffi.from_buffer("uint8_t[]", lines)
+        lib.unitok_json_count(buffer, len(buffer), self._max_line_bytes, at_end, place)
+        return place
+
+    def read(self, lines: Any, out: Bytes, offsets: Offsets, place: Any) -> bool:
+        """Put the texts of lines into a packed list, from `place` on; True once all have been read."""
+        buffer = ffi.from_buffer("uint8_t[]", lines)
+        max_docs = len(offsets) - 1
+        if len(out) < len(buffer) or not 0 <= place.n_docs <= max_docs or not 0 <= place.at <= len(buffer):
+            raise ValueError("a buffer is too small for these lines")
+        return bool(
+            lib.unitok_json_read(
+                self._cpu, buffer, len(buffer), self._names, self._name_offsets, self._n_names, self._max_line_bytes,
+                pointer(out, writable=True), pointer(offsets, writable=True), max_docs, place,
+            )
+        )  # fmt: skip
