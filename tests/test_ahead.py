@@ -14,7 +14,7 @@ from test_zst import TEXT, ZST, frame, frame_of_blocks, skippable
 from pyunitok.corpus import ahead as ahead_module
 from pyunitok.corpus import stream as stream_module
 from pyunitok.corpus import zst
-from pyunitok.corpus.ahead import MIN_PIECE_COST, Ahead
+from pyunitok.corpus.ahead import MIN_CHUNK_COST, Ahead
 from pyunitok.corpus.inputs import find
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.errors import InputError
@@ -200,13 +200,13 @@ def test_what_waits_stays_inside_the_limit(tmp_path):
     ahead = opened([path] * 3, limit_bytes=60_000)
     ahead.take(0)
     while do_one(ahead):
-        assert ahead.held < 60_000 + 2 * MAX_FRAME + MIN_PIECE_COST
+        assert ahead.held < 60_000 + 2 * MAX_FRAME + MIN_CHUNK_COST
     assert ahead.held >= 60_000
     ahead = opened([path] * 3, limit_bytes=600_000, enough_bytes=20_000)
     stream = ahead.take(0)
     while do_one(ahead):
         pass
-    assert 20_000 <= sum(len(piece.data) for piece in stream.queue) < 20_000 + MAX_FRAME
+    assert 20_000 <= sum(len(chunk.data) for chunk in stream.queue) < 20_000 + MAX_FRAME
 
 
 def test_the_next_files_are_opened_before_they_are_needed(tmp_path):
@@ -218,7 +218,7 @@ def test_the_next_files_are_opened_before_they_are_needed(tmp_path):
     n_open = len(list(open_files.iterdir())) if open_files.exists() else 0
     while do_one(ahead):
         pass
-    if n_open:  # what has been made into pieces is closed
+    if n_open:  # what has been made into chunks is closed
         assert len(list(open_files.iterdir())) <= n_open
     for path in paths:
         path.unlink()
@@ -267,7 +267,7 @@ def test_places(tmp_path_factory, frames, n_bytes, help_out):
     rest = stream_module.open_ahead(source, Position(0, file_at=file_at, file_bytes=file_bytes), again, MAX_FRAME)
     assert file_bytes <= n_bytes
     assert streams.read_all(rest, 100) == text[file_bytes:]
-    if all(kind in ("sized", "bare") for kind, _, _ in frames):  # others may be streamed, several to a piece
+    if all(kind in ("sized", "bare") for kind, _, _ in frames):  # others may be streamed, several to a chunk
         assert n_bytes - file_bytes <= zst.GROUP_BYTES + 2000
 
 

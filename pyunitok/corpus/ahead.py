@@ -3,12 +3,12 @@
     producer (one thread at a time)          helpers (any thread)         reader (holds the reading turn)
     reads the file, finds frames   ──▶ queue: │ done │ under way │ waiting │ ──▶ copies from the first when it is done
 
-A producer turns a file into pieces, in order. A piece has its bytes, or the work that produces them: whole zstd frames,
-which are independent of each other. An idle thread takes the first waiting piece, or lets the producer make the next
+A producer turns a file into chunks, in order. A chunk has its bytes, or the work that produces them: whole zstd frames,
+which are independent of each other. An idle thread takes the first waiting chunk, or lets the producer make the next
 one, or opens the next file. No thread sleeps while there is such work and room for its result. The reader gets the
 bytes of the file in order, whichever thread decompressed them.
 
-Memory: the pieces not yet read hold at most limit_bytes, plus one piece.
+Memory: the chunks not yet read hold at most limit_bytes, plus one chunk.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pyunitok.errors import InputError
 Task = Callable[[], None]
 Bytes = bytes | memoryview
 
-MIN_PIECE_COST = 1 << 14  # the least a piece counts for: its Python objects
+MIN_CHUNK_COST = 1 << 14  # the least a chunk counts for: its Python objects
 STREAM_BYTES = 1 << 20  # decompressed at once where a file is one stream
 ENOUGH_PIECES = 3  # whatever their size
 MAX_SPARE = 8  # buffers of this size kept
 
 
 @dataclass(eq=False)
-class Piece:
+class Chunk:
     """Some bytes of a file's text, or the work that produces them.
 
     cost      bytes of memory that it holds or will hold
@@ -51,14 +51,14 @@ class Piece:
 
 
 class Producer(Protocol):
-    """Turns a file into pieces. Called by one thread at a time."""
+    """Turns a file into chunks. Called by one thread at a time."""
 
-    def produce(self, spare: list[bytearray]) -> Piece | None:
-        """The next piece; None at the end. Raises InputError. It may take buffers of STREAM_BYTES from `spare`."""
+    def produce(self, spare: list[bytearray]) -> Chunk | None:
+        """The next chunk; None at the end. Raises InputError. It may take buffers of STREAM_BYTES from `spare`."""
 
     def stream_into(self, buffer: memoryview) -> int | None:
         """Read the next bytes straight into the buffer, if they come as a stream: how many, 0 at the end. None if they
-        come in pieces. Raises InputError."""
+        come in chunks. Raises InputError."""
 
     def place(self, n_bytes: int) -> tuple[int, int] | None:
         """Where byte n_bytes of the text lies in the file, if that is known without keeping account; see
@@ -74,7 +74,7 @@ class Ahead:
     """What the streams of one run share: the lock, the memory limit, and which stream comes next.
 
     changed       notified whenever something happens that a thread may be waiting for
-    limit_bytes   of pieces made and not yet read; another piece is begun only below this
+    limit_bytes   of chunks made and not yet read; another chunk is begun only below this
     enough_bytes  nothing more is made ahead while this many bytes, in at least ENOUGH_PIECES, are ready without a gap
     n_streams     opened in order by open_stream(number), which returns None for one that only the reader may open
     """
@@ -84,7 +84,7 @@ class Ahead:
         open_stream: Callable[[int], AheadStream | None] = lambda _: None,
     ) -> None:  # fmt: skip
         self.changed = threading.Condition()
-        self.held = 0  # the cost of all pieces not yet read
+        self.held = 0  # the cost of all chunks not yet read
         self.spare: list[bytearray] = []
         self._limit_bytes = limit_bytes
         self._enough_bytes = min(enough_bytes, limit_bytes)
@@ -116,10 +116,10 @@ class Ahead:
         """Whether the reader can continue for a while: enough_bytes, in at least ENOUGH_PIECES, are ready in a row."""
         n_bytes = n_pieces = 0
         for stream in self._streams.values():
-            for piece in stream.queue:
-                if piece.data is None:
+            for chunk in stream.queue:
+                if chunk.data is None:
                     return False
-                n_bytes += len(piece.data)
+                n_bytes += len(chunk.data)
                 n_pieces += 1
                 if n_bytes >= self._enough_bytes and n_pieces >= ENOUGH_PIECES:
                     return True
@@ -172,9 +172,9 @@ class Ahead:
 
 
 class AheadStream:
-    """A ByteStream over the pieces of a producer.
+    """A ByteStream over the chunks of a producer.
 
-    queue  pieces that the reader has not reached
+    queue  chunks that the reader has not reached
     ended  the producer has no more
     """
 
@@ -182,11 +182,11 @@ class AheadStream:
         self.name = name
         self.ended = False
         self._producer = producer
-        self._ahead = ahead or Ahead(1)  # alone: pieces are made as they are read
+        self._ahead = ahead or Ahead(1)  # alone: chunks are made as they are read
         self._producing = False
-        self.queue: deque[Piece] = deque()
-        self._piece: Piece | None = None  # being read
-        self._piece_at = 0
+        self.queue: deque[Chunk] = deque()
+        self._chunk: Chunk | None = None  # being read
+        self._chunk_at = 0
         self._n_bytes = 0  # read so far
         self._frames: deque[tuple[int, int]] = deque()  # where frames read began: in the file, in its text
 
@@ -208,21 +208,21 @@ class AheadStream:
     def readinto(self, buffer: memoryview) -> int:
         n = 0
         while n < len(buffer):
-            piece = self._piece
-            if piece is None or piece.data is None:
+            chunk = self._chunk
+            if chunk is None or chunk.data is None:
                 n_streamed = self._next(buffer[n:])
                 if n_streamed is None:
                     break
                 n += n_streamed
                 self._n_bytes += n_streamed
                 continue
-            more = memoryview(piece.data)[self._piece_at : self._piece_at + len(buffer) - n]
+            more = memoryview(chunk.data)[self._chunk_at : self._chunk_at + len(buffer) - n]
             buffer[n : n + len(more)] = more
             n += len(more)
-            self._piece_at += len(more)
+            self._chunk_at += len(more)
             self._n_bytes += len(more)
-            if self._piece_at == len(piece.data):
-                self._release(piece)
+            if self._chunk_at == len(chunk.data):
+                self._release(chunk)
         return n
 
     def compressed_position(self) -> int:
@@ -231,9 +231,9 @@ class AheadStream:
     def close(self) -> None:
         """Must not be called while another thread produces."""
         with self._ahead.changed:
-            self._ahead.held -= sum(piece.cost for piece in self.queue) + (self._piece.cost if self._piece else 0)
+            self._ahead.held -= sum(chunk.cost for chunk in self.queue) + (self._chunk.cost if self._chunk else 0)
             self.queue.clear()
-            self._piece = None
+            self._chunk = None
             self.ended = True
         self._producer.close()
         self._ahead.drop(self)
@@ -241,21 +241,21 @@ class AheadStream:
     # -------------------------------------------------------------------------- with `changed` held: what to do next
 
     def claim_piece(self) -> Task | None:
-        """The work of the first waiting piece."""
-        for piece in self.queue:
-            if piece.work is not None:
-                return self._claim(piece)
+        """The work of the first waiting chunk."""
+        for chunk in self.queue:
+            if chunk.work is not None:
+                return self._claim(chunk)
         return None
 
     def claim_production(self) -> Task | None:
-        """Make the next piece, unless another thread does or there are no more."""
+        """Make the next chunk, unless another thread does or there are no more."""
         if self._producing or self.ended:
             return None
         self._producing = True
         return self._produce
 
-    def _claim(self, piece: Piece) -> Task:
-        work, piece.work = piece.work, None
+    def _claim(self, chunk: Chunk) -> Task:
+        work, chunk.work = chunk.work, None
         assert work is not None
 
         def task() -> None:
@@ -264,11 +264,11 @@ class AheadStream:
             except BaseException as failure:
                 data, error = b"", failure  # type: ignore[assignment]
             with self._ahead.changed:
-                cost = max(len(data), MIN_PIECE_COST)
-                self._ahead.held += cost - piece.cost
-                piece.cost = cost
-                piece.error = error
-                piece.data = data
+                cost = max(len(data), MIN_CHUNK_COST)
+                self._ahead.held += cost - chunk.cost
+                chunk.cost = cost
+                chunk.error = error
+                chunk.data = data
                 self._ahead.changed.notify_all()
 
         return task
@@ -276,24 +276,24 @@ class AheadStream:
     # ------------------------------------------------------------------------------------------------ without it
 
     def _produce(self) -> None:
-        piece: Piece | None
+        chunk: Chunk | None
         try:
-            piece = self._producer.produce(self._ahead.spare)
-            if piece is None:
+            chunk = self._producer.produce(self._ahead.spare)
+            if chunk is None:
                 self._producer.close()  # not after the reader has read it: many files would stay open
         except BaseException as error:
-            piece = Piece(0, data=b"", error=error)
+            chunk = Chunk(0, data=b"", error=error)
         with self._ahead.changed:
             self._producing = False
-            self.ended |= piece is None or piece.error is not None
-            if piece is not None:
-                piece.cost = max(piece.cost, MIN_PIECE_COST)
-                self._ahead.held += piece.cost
-                self.queue.append(piece)
+            self.ended |= chunk is None or chunk.error is not None
+            if chunk is not None:
+                chunk.cost = max(chunk.cost, MIN_CHUNK_COST)
+                self._ahead.held += chunk.cost
+                self.queue.append(chunk)
             self._ahead.changed.notify_all()
 
     def _next(self, buffer: memoryview) -> int | None:
-        """Make the next piece the current one, and return 0; or read straight into the buffer and return how many
+        """Make the next chunk the current one, and return 0; or read straight into the buffer and return how many
         bytes; None at the end."""
         while True:
             with self._ahead.changed:
@@ -314,7 +314,7 @@ class AheadStream:
                 task()
 
     def _stream_into(self, buffer: memoryview) -> int | None:
-        """With nothing made ahead: read straight into the buffer, or put the next piece into the queue."""
+        """With nothing made ahead: read straight into the buffer, or put the next chunk into the queue."""
         try:
             n = self._producer.stream_into(buffer)
         except BaseException:
@@ -331,22 +331,22 @@ class AheadStream:
             self._ahead.changed.notify_all()
         return n if n else None
 
-    def _begin(self, piece: Piece) -> None:
-        self._piece, self._piece_at = piece, 0
-        if piece.frame_at is not None:
-            self._frames.append((piece.frame_at, self._n_bytes))
-        if not piece.data:
-            self._release(piece)
+    def _begin(self, chunk: Chunk) -> None:
+        self._chunk, self._chunk_at = chunk, 0
+        if chunk.frame_at is not None:
+            self._frames.append((chunk.frame_at, self._n_bytes))
+        if not chunk.data:
+            self._release(chunk)
 
-    def _release(self, piece: Piece) -> None:
+    def _release(self, chunk: Chunk) -> None:
         with self._ahead.changed:
-            self._ahead.held -= piece.cost
+            self._ahead.held -= chunk.cost
             self._ahead.changed.notify_all()
-        self._piece = None
-        if piece.buffer is not None and len(self._ahead.spare) < MAX_SPARE:
-            self._ahead.spare.append(piece.buffer)
-        if piece.error is not None:
-            raise piece.error
+        self._chunk = None
+        if chunk.buffer is not None and len(self._ahead.spare) < MAX_SPARE:
+            self._ahead.spare.append(chunk.buffer)
+        if chunk.error is not None:
+            raise chunk.error
 
 
 def spare_buffer(spare: list[bytearray]) -> bytearray:
@@ -363,7 +363,7 @@ class _Failed:
     def __init__(self, error: BaseException) -> None:
         self._error = error
 
-    def produce(self, spare: list[bytearray]) -> Piece | None:
+    def produce(self, spare: list[bytearray]) -> Chunk | None:
         raise self._error
 
     def stream_into(self, buffer: memoryview) -> int | None:

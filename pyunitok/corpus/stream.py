@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from pyunitok.corpus.ahead import STREAM_BYTES, Ahead, AheadStream, Piece, Producer, spare_buffer
+from pyunitok.corpus.ahead import STREAM_BYTES, Ahead, AheadStream, Chunk, Producer, spare_buffer
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.kept import Kept
 from pyunitok.corpus.position import Position
@@ -176,12 +176,12 @@ class Lookahead:
 
     def peek_line(self, max_bytes: int) -> bytes:
         """The beginning of the stream, up to the end of its first line that is not blank; at most max_bytes."""
-        piece = bytearray(min(1 << 16, max_bytes))
+        chunk = bytearray(min(1 << 16, max_bytes))
         while len(self._ahead) < max_bytes and b"\n" not in self._ahead.lstrip():
-            n = self._stream.readinto(memoryview(piece)[: max_bytes - len(self._ahead)])
+            n = self._stream.readinto(memoryview(chunk)[: max_bytes - len(self._ahead)])
             if n == 0:
                 break
-            self._ahead += piece[:n]
+            self._ahead += chunk[:n]
         return self._ahead
 
     def readinto(self, buffer: memoryview) -> int:
@@ -204,10 +204,10 @@ class Streamed:
         self._stream = stream
         self._any_place = any_place
 
-    def produce(self, spare: list[bytearray]) -> Piece | None:
+    def produce(self, spare: list[bytearray]) -> Chunk | None:
         buffer = spare_buffer(spare)
         n = self._stream.readinto(memoryview(buffer))
-        return Piece(STREAM_BYTES, data=memoryview(buffer)[:n], buffer=buffer) if n else None
+        return Chunk(STREAM_BYTES, data=memoryview(buffer)[:n], buffer=buffer) if n else None
 
     def stream_into(self, buffer: memoryview) -> int | None:
         return self._stream.readinto(buffer)

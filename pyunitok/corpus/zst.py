@@ -1,9 +1,9 @@
-"""ZstdFrames: a .zst file to its true end, whatever its frames, in pieces that are independent of each other.
+"""ZstdFrames: a .zst file to its true end, whatever its frames, in chunks that are independent of each other.
 
 python-zstandard does the decompression, but its reader does not tell the end of a file from a truncated one. A
 FrameScanner follows the bytes on their way to it and does:
 
-    RawFile ──▶ FrameSource (scans, hands out one frame's bytes at a time) ─┬─▶ whole frames, some to a piece
+    RawFile ──▶ FrameSource (scans, hands out one frame's bytes at a time) ─┬─▶ whole frames, some to a chunk
                                                                             └─▶ a frame too large to hold: a stream
 
 The decoder asks for more input only when it has used all that it was given, and zstd consumes a frame's last byte only
@@ -17,7 +17,7 @@ from functools import partial
 
 import zstandard
 
-from pyunitok.corpus.ahead import STREAM_BYTES, Bytes, Piece, spare_buffer
+from pyunitok.corpus.ahead import STREAM_BYTES, Bytes, Chunk, spare_buffer
 from pyunitok.corpus.frame_source import Frame, FrameSource, Group, window_bytes
 from pyunitok.corpus.frames import MAX_WINDOW_BYTES, FrameHeader, FrameScanner
 from pyunitok.corpus.small_frames import KEPT_WINDOW_BYTES
@@ -25,12 +25,12 @@ from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
 from pyunitok.errors import InputError
 
 ONLY_FRAME_BYTES = 1 << 22
-GROUP_BYTES = 1 << 19  # frames go into one piece until they hold so much
+GROUP_BYTES = 1 << 19  # frames go into one chunk until they hold so much
 STEP_BYTES = 1 << 12  # a large frame's blocks are given to the decoder until they hold so much
 
 
 class ZstdFrames:
-    """Makes pieces of one frame or many, skippable ones anywhere, windows up to 2 GiB, checksums and sizes verified.
+    """Makes chunks of one frame or many, skippable ones anywhere, windows up to 2 GiB, checksums and sizes verified.
 
     A frame larger than max_frame_bytes, compressed or decompressed, is read as a stream; so is a file of one long
     frame, which other threads could not help with.
@@ -43,32 +43,32 @@ class ZstdFrames:
         self._max_frame_bytes = max_frame_bytes
         self._source = FrameSource(raw)
         self._large: _LargeFrame | None = None
-        self._large_at: int | None = None  # where that begins, until a piece has said so
-        self._error: InputError | None = None  # behind the frames that have been made into pieces
+        self._large_at: int | None = None  # where that begins, until a chunk has said so
+        self._error: InputError | None = None  # behind the frames that have been made into chunks
         self._contexts: list[zstandard.ZstdDecompressor] = []  # idle; a thread each
 
-    def produce(self, spare: list[bytearray]) -> Piece | None:
+    def produce(self, spare: list[bytearray]) -> Chunk | None:
         """Some whole frames, not yet decompressed; or the next bytes of a large one."""
         while True:
             if self._large is not None:
-                piece = self._produce_large(self._large, spare)
-                if piece is not None:
-                    return piece
+                chunk = self._produce_large(self._large, spare)
+                if chunk is not None:
+                    return chunk
             frames = self._next_frames()
             if frames:
-                return Piece(sum(frame.cost for frame in frames), frames[0].at, work=partial(self._decompress, frames))
+                return Chunk(sum(frame.cost for frame in frames), frames[0].at, work=partial(self._decompress, frames))
             if self._error is not None:
                 raise self._error
             if self._large is None:
                 return None
 
-    def _produce_large(self, large: _LargeFrame, spare: list[bytearray]) -> Piece | None:
+    def _produce_large(self, large: _LargeFrame, spare: list[bytearray]) -> Chunk | None:
         """The next bytes of a large frame; None at its end."""
         buffer = spare_buffer(spare)
         n = self.stream_into(memoryview(buffer))
         if n:
             frame_at, self._large_at = self._large_at, None
-            return Piece(STREAM_BYTES, frame_at, memoryview(buffer)[:n], buffer=buffer)
+            return Chunk(STREAM_BYTES, frame_at, memoryview(buffer)[:n], buffer=buffer)
         spare.append(buffer)
         return None
 

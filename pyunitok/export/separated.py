@@ -35,7 +35,7 @@ class Separated:
         """int64[j - i]; document number len(documents) begins at the end."""
         ret = np.zeros(j - i, np.int64)
         k = int(i == 0 and j > 0)
-        ret[k:] = self._array.ends[i - 1 + k : j - 1]
+        ret[k:] = self._array.ends[i - 1 + k : j - 1].astype(np.int64)
         return ret + self._inserted * np.arange(i, j)
 
     def first_at(self, position: int) -> int:

@@ -163,7 +163,7 @@ def _ends(array: TokenArray, first: int) -> Iterator[str]:
     """Documents first..: their ends in order, and the eod before each."""
     path, eod = sidecars(array.path)[0], array.eod_id
     ends = array.ends[first : first + CHUNK_DOCS].astype(np.int64)
-    before = np.concatenate(([array.ends[first - 1] if first else 0], ends[:-1])).astype(np.int64)
+    before = np.concatenate((array.ends[first - 1 : first].astype(np.int64) if first else [0], ends[:-1]))
     wrong = (ends < before + (eod is not None)) | (ends > len(array.ids)) | (ends < 0)
     for k in np.flatnonzero(wrong)[:MAX_FAULTS].tolist():
         yield f"{path}: document {first + k} spans tokens {before[k]} to {ends[k]} of {len(array.ids)}"
