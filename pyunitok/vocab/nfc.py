@@ -27,7 +27,7 @@ def normalize(text: bytes) -> bytes:
 def normalize_packed(data: _ffi.Bytes, offsets: _ffi.Offsets) -> tuple[_ffi.Bytes, _ffi.Offsets]:
     """Packed texts in NFC; the same arrays where a look at the bytes says that they are."""
     begin, end = int(offsets[0]), int(offsets[-1])
-    if end > len(data) or _ffi.nfc_is_sure(data[begin:end]):
+    if end > len(data) or _ffi_text.nfc_is_sure(data[begin:end]):
         return data, offsets
     bounds = offsets.tolist()
     parts = [normalize(data[i:j].tobytes()) for i, j in pairwise(bounds)]
