@@ -835,7 +835,8 @@ int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *trainer, int64_t beg
 
 /* The strings that a Unigram model starts from: all that repeat in the units and may be pieces of two characters or more,
  * each with how often it occurs, counted in `counter`; the units are copied. See csrc/train/seeds.c.
- *   min_leaf        units that repeat nothing are taken, too, if they occur this often
+ *   min_leaf        units that repeat nothing are taken, too, if they occur this often; those of up to three
+ *                   characters if they occur twice
  *   is_compatible   those of sentencepiece 0.2.3, from units that carry what follows them (UNITOK_SEGMENT_FOLLOWERS)
  * Call step until progress is 1. Memory: 9 bytes a byte of units. */
 typedef struct unitok_seeds unitok_seeds;

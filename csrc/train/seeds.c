@@ -12,7 +12,8 @@
  *     6      "tower" 0xFF ...        1    0 1         "the" and "the?" are closed, and "the" is a seed
  *
  * Common prefixes end at an 0xFF, so the end of a unit is a context of its own. Then also units that repeat nothing, but
- * occur often themselves, are added: they are the leaves of that tree.
+ * occur often themselves, are added: they are the leaves of that tree. Long ones must occur more often, because what a
+ * few texts repeat is learned by heart; a short one, of SHORT_CHARS at most, is a word almost always.
  *
  * IS_COMPATIBLE: the intervals of sentencepiece 0.2.3, which sorts whole sentences with a NUL after each. Units must carry
  * what follows them (UNITOK_SEGMENT_FOLLOWERS); what follows 0xFF goes into the text before it, and closes intervals where
@@ -25,6 +26,8 @@
 #include "train/levels.h"
 #include "train/rules.h"
 #include "train/segment.h"
+
+#define SHORT_CHARS 3 /* with the mark of a space: "\xE2\x96\x81of", or a Chinese word of three */
 
 struct interval {
     uint64_t weight; /* of the suffixes seen so far */
@@ -173,8 +176,12 @@ static int walk(unitok_seeds *s, int32_t end)
 static int add_leaf(unitok_seeds *s, int64_t begin, int64_t end)
 {
     uint64_t weight = levels_count(&s->levels, begin);
-    if (weight < s->min_leaf) return 1;
-    int64_t n_chars = 0, n_bytes = 0;
+    int64_t n_chars = 0, n_bytes = 0, at = begin;
+    if (weight < s->min_leaf) {
+        while (at < end && n_chars <= SHORT_CHARS) at += char_bytes(s->text[at]), n_chars++;
+        if (n_chars > SHORT_CHARS) return 1;
+        n_chars = 0;
+    }
     while (begin + n_bytes < end && n_chars++ < s->rules->max_chars) n_bytes += char_bytes(s->text[begin + n_bytes]);
     for (; n_chars > 1 && n_bytes > 0; n_chars--) {
         if (rules_allow(s->rules, s->text + begin, n_bytes))
