@@ -16,7 +16,7 @@ DEFAULT = b"nmt_nfkc"
 
 
 def complete(specs: Specs, folder: Path | None = None) -> None:
-    """Fill in the compiled rules that the specs ask for. folder: where those with names lie: see find_named."""
+    """Fill in the compiled rules that the specs ask for. folder: where those with names lie: see charsmap.named."""
     spec = specs.normalizer
     if spec.normalization_rule_tsv:
         if spec.precompiled_charsmap:
@@ -43,13 +43,14 @@ def _compile(spec: Any) -> None:
 
 
 def _named(name: str, folder: Path | None) -> bytes:
-    path = charsmap.find_named(name, folder)
-    if path is None or not path.is_file():
+    rules = charsmap.named(name, folder)
+    if rules is None:
+        names = ", ".join((*charsmap.NAMES, "identity"))
+        where = "" if folder is None else f" in {folder}"
         raise TrainingError(
-            f"the normalization rules {name!r} are not here: they come with the package sentencepiece (pip install"
-            " sentencepiece). Or choose normalization_rule_name=identity, or give normalization_rule_tsv"
+            f"there are no normalization rules {name!r}{where}: choose one of {names}, or give normalization_rule_tsv"
         )
-    return path.read_bytes()
+    return rules
 
 
 def normalizer(specs: Specs) -> _ffi_text.Normalizer:

@@ -51,7 +51,7 @@ class Job:
     max_memory    bytes for counting; 0: no limit. Not for a Unigram model in the compatible mode
     folder        where counts are spilled
     seed          for the sample of lines that input_sentence_size asks for
-    rules_folder  where named normalization rules lie; None: with the installed sentencepiece
+    rules_folder  where named normalization rules lie; None: those of this package
     """
 
     specs: Specs

@@ -9,13 +9,16 @@ A child with label c lies at    at ^ offset ^ c
 
 from __future__ import annotations
 
+import lzma
 import struct
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 
+NAMES = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
+SHIPPED = Path(__file__).with_name("charsmaps.xz")
+_SIZES = f"<{len(NAMES)}I"
 KEYS_MAX = 31  # so many keys, and no more, may begin alike: longest match looks at no more
 
 
@@ -100,14 +103,21 @@ def _characters(field: str, where: str) -> str:
         raise RuntimeError(f"{where}: Invalid hex codepoint in {field!r}") from None
 
 
-def find_named(name: str, folder: Path | None = None) -> Path | None:
-    """Compiled rules that have a name ("nmt_nfkc"): NAME.bin in the folder, or else in the installed distribution
-    sentencepiece, which is not imported."""
-    file = f"{name}.bin"
+def named(name: str, folder: Path | None = None) -> bytes | None:
+    """The compiled rules of a name ("nmt_nfkc"), or None: NAME.bin in the folder, or without a folder those of
+    sentencepiece 0.2.3 that come with this package (tools/charsmaps.py)."""
     if folder is not None:
-        return folder / file
-    try:
-        paths = [Path(str(item.locate())) for item in metadata.files("sentencepiece") or [] if item.name == file]
-    except metadata.PackageNotFoundError:
-        paths = []
-    return paths[0] if paths else None
+        path = folder / f"{name}.bin"
+        return path.read_bytes() if path.is_file() else None
+    if name not in NAMES:
+        return None
+    data = lzma.decompress(SHIPPED.read_bytes())
+    sizes = struct.unpack_from(_SIZES, data)
+    begin = struct.calcsize(_SIZES) + sum(sizes[: NAMES.index(name)])
+    return data[begin : begin + sizes[NAMES.index(name)]]
+
+
+def packed(rules: Mapping[str, bytes]) -> bytes:
+    """What named() reads: the sizes of all NAMES, then their rules, in xz."""
+    data = struct.pack(_SIZES, *(len(rules[name]) for name in NAMES)) + b"".join(rules[name] for name in NAMES)
+    return lzma.compress(data, preset=9 | lzma.PRESET_EXTREME)

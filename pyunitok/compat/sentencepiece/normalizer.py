@@ -13,7 +13,7 @@ from pyunitok.compat.sentencepiece.spelling import in_both_spellings
 from pyunitok.compat.sentencepiece.text import normalized_as
 from pyunitok.errors import VocabularyError
 from pyunitok.vocab import sentencepiece_proto
-from pyunitok.vocab.charsmap import compile_rules, decompile, find_named, parse_rules
+from pyunitok.vocab.charsmap import compile_rules, decompile, named, parse_rules
 from pyunitok.vocab.sentencepiece import read_normalization
 
 _data_dir: Path | None = None
@@ -134,14 +134,13 @@ def _named(name: Any) -> Any:
 
 
 def _charsmap_of(name: str) -> bytes:
-    """The compiled rules of that name: see find_named."""
-    path = find_named(name, _data_dir)
-    if path is None:
-        raise FileError(
-            f"{name}.bin: the rules of rule_name={name!r} come with sentencepiece, which is not installed; set_data_dir"
-            " names another folder, and model_file=… takes the rules of a model"
-        )
-    return read_file(path)
+    """The compiled rules of that name: see charsmap.named."""
+    if _data_dir is not None:
+        return read_file(_data_dir / f"{name}.bin")
+    rules = named(name)
+    if rules is None:
+        raise FileError(f"{name}.bin: there are no rules of that name; set_data_dir names a folder with others")
+    return rules
 
 
 def set_data_dir(data_dir: Any) -> None:

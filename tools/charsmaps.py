@@ -1,0 +1,34 @@
+"""Writes pyunitok/vocab/charsmaps.xz: sentencepiece's named normalization rules, from the installed package.
+
+    python tools/charsmaps.py          write it
+    python tools/charsmaps.py --check  exit 1 if it does not hold what the installed sentencepiece has
+
+The rules are those of Unicode 17 (NFKC, case folding) and of machine translation, as sentencepiece 0.2.3 compiles
+them: generated data under the Apache License 2.0. They are kept as they are, and not made from Python's Unicode
+tables, because a trained model holds them byte for byte, and because the tables of each Python version differ.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from pyunitok.vocab import charsmap
+
+
+def installed() -> dict[str, bytes]:
+    """By name, from the distribution sentencepiece."""
+    files = {item.name: Path(str(item.locate())) for item in metadata.files("sentencepiece") or []}
+    return {name: files[f"{name}.bin"].read_bytes() for name in charsmap.NAMES}
+
+
+def main() -> None:
+    rules = installed()
+    if "--check" in sys.argv:
+        sys.exit(any(charsmap.named(name) != data for name, data in rules.items()))
+    charsmap.SHIPPED.write_bytes(charsmap.packed(rules))
+
+
+if __name__ == "__main__":
+    main()
