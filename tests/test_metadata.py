@@ -4,6 +4,7 @@ import json
 import subprocess
 from shutil import which
 
+import numpy as np
 import pytest
 import zstandard
 from click.testing import CliRunner
@@ -15,6 +16,7 @@ import pyunitok
 from pyunitok.cli import cli
 from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import InputError, OutputError
+from pyunitok.export import origins
 from pyunitok.tokens import metadata as metadata_module
 from pyunitok.tokens.metadata import Metadata, MetadataFile, errors_path, metadata_path
 
@@ -142,6 +144,12 @@ def test_a_small_frame_that_holds_much_is_refused(tmp_path, monkeypatch):
     assert got.line(0) == b'{"file": "a"}'
     with pytest.raises(OutputError, match="13 bytes of JSON"):
         got[0]
+    monkeypatch.undo()
+    got = _of_lines(tmp_path / "m", b'{"file": "a", "metadata": {"x": [' + b"[]," * 2_000_000 + b"0]}}")
+    with pytest.raises(OutputError, match=r"document 0: 6,000,\d+ bytes of JSON with some 4,000,\d+ values"):
+        got[0]  # it took 150 MB
+    text = "x" * 10_000_000
+    assert _of_lines(tmp_path / "m", json.dumps({"file": text}).encode())[0] == {"file": text}
     monkeypatch.setattr(metadata_module, "FRAME_BYTES", 1 << 20)
     path = tmp_path / "m"
     got = _of_lines(path, *[b""] * 1000)
@@ -221,3 +229,15 @@ def test_too_little_memory_is_refused(tmp_path, rwkv):
     assert "8 threads with blocks of 67108864 bytes need" in str(done.exception or "") + done.output
     assert not list(tmp_path.glob("ids*"))
     assert CliRunner().invoke(cli, [*command, "--max-memory", "64M"]).exit_code == 0
+
+
+def test_origins_in_parts(toy, tmp_path, monkeypatch):  # noqa: F811
+    """Of a million documents they were all made at once."""
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"id": k, "text": "the"}) + "\n" for k in range(40)))
+    array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", metadata=True)
+    bounds = np.arange(41)
+    whole = [list(origins.csv_rows(array, 0, bounds)), list(origins.json_lines(array, 0, 40))]
+    monkeypatch.setattr(origins, "PART_BYTES", 100)
+    parts = [list(origins.csv_rows(array, 0, bounds)), list(origins.json_lines(array, 0, 40))]
+    assert [b"".join(part) for part in parts] == [b"".join(part) for part in whole]
+    assert all(len(part) > 5 and len(max(part, key=len)) < 300 for part in parts)

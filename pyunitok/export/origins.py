@@ -20,6 +20,8 @@ from pyunitok.tokens.documents import Ints
 from pyunitok.tokens.manifest import InputRecord
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
+PART_BYTES = 1 << 20  # given out at once
+
 
 def kept_metadata(array: TokenArray) -> Metadata | None:
     """OutputError where there is a sidecar, and not of as many documents."""
@@ -59,6 +61,10 @@ def csv_rows(array: TokenArray, first: int, b: Ints) -> Iterator[bytes]:
             of = kept[d]
             own = of.get("metadata") or {}
             rows.writerow([int(b[d - first]), int(b[d - first + 1]), own.get("id", d), of["file"], of.get("line", 1)])
+            if out.tell() > PART_BYTES:
+                yield out.getvalue().encode("utf-8", "surrogateescape")
+                out.seek(0)
+                out.truncate()
         yield out.getvalue().encode("utf-8", "surrogateescape")
         return
     for path, at, d, e in by_input(array, first, first + len(b) - 1):
@@ -71,11 +77,16 @@ def json_lines(array: TokenArray, first: int, stop: int) -> Iterator[bytes]:
     """{"path", "linenum", "metadata"}, as infini-gram's own indexing writes it; linenum counts from 0."""
     kept = kept_metadata(array)
     if kept is not None:
-        lines = [
-            json.dumps({"path": of["file"], "linenum": of.get("line", 1) - 1, "metadata": of.get("metadata") or {}})
-            for of in (kept[d] for d in range(first, stop))
-        ]
-        yield "\n".join([*lines, ""]).encode()
+        waiting = bytearray()
+        for d in range(first, stop):
+            of = kept[d]
+            row = {"path": of["file"], "linenum": of.get("line", 1) - 1, "metadata": of.get("metadata") or {}}
+            waiting += json.dumps(row).encode() + b"\n"
+            if len(waiting) > PART_BYTES:
+                yield bytes(waiting)
+                waiting.clear()
+        if waiting:
+            yield bytes(waiting)
         return
     for path, at, d, e in by_input(array, first, stop):
         name = json.dumps(path).replace("%", "%%")

@@ -26,9 +26,11 @@ from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import OutputError
 
 FRAME_BYTES = 1 << 16  # of lines in one frame: it ends with the line that reaches this
-# A hostile frame of 48 KB can hold 3 GB, and objects made of JSON take up to some 25 times its size.
+# A hostile frame of 48 KB can hold 3 GB, and objects made of JSON take up to some 40 times its size.
 MAX_FRAME_BYTES = 257 << 20  # decompressed: a line of --max-line, and the name of its file
-MAX_PARSED_BYTES = 16 << 20  # of a line, to make objects of it
+MAX_PARSED_BYTES = 96 << 20  # for the objects made of a line
+OBJECT_BYTES = 96  # each value takes at most that, besides its text
+CHARACTER_BYTES = 8  # a byte of JSON as str, with an emoji somewhere, and as value
 LEVEL = 3
 _MAGIC = b"UTMETA1\n"
 _SKIPPABLE = 0x184D2A5D  # frames that zstd passes over
@@ -106,7 +108,13 @@ class MetadataFile:
         end = self._index[k + 1][0] - _WHOLE_HEAD_BYTES if k + 1 < len(self._index) else self._file.n_bytes
         with path.open("rb") as file:
             file.seek(frame_at)
-            lines = zstandard.ZstdDecompressor().decompress(file.read(end - frame_at)).split(b"\n")
+            frame = file.read(end - frame_at)
+        try:
+            if not 0 <= zstandard.frame_content_size(frame) <= MAX_FRAME_BYTES:
+                raise OutputError(f"{path}: byte {frame_at}: a frame of more than {MAX_FRAME_BYTES:,} bytes")
+            lines = zstandard.ZstdDecompressor().decompress(frame).split(b"\n", n_documents - first)
+        except zstandard.ZstdError as error:
+            raise OutputError(f"{path}: byte {frame_at}: {error}") from error
         return frame_at - _WHOLE_HEAD_BYTES, lines[: n_documents - first]
 
     def append_file(self, path: Path) -> None:
@@ -171,8 +179,12 @@ class Metadata(Sequence[dict[str, Any]]):
         if isinstance(i, slice):
             return [self[k] for k in range(*i.indices(len(self)))]
         line = self.line(i)
-        if len(line) > MAX_PARSED_BYTES:
-            raise OutputError(f"{self._path}: document {i}: {len(line):,} bytes of JSON; line() gives them as they are")
+        n_values = 1 + sum(map(line.count, (b",", b"[", b"{")))
+        if CHARACTER_BYTES * len(line) + OBJECT_BYTES * n_values > MAX_PARSED_BYTES:
+            raise OutputError(
+                f"{self._path}: document {i}: {len(line):,} bytes of JSON with some {n_values:,} values; line() gives"
+                " them as they are"
+            )
         try:
             ret = json.loads(line)
         except (ValueError, RecursionError) as error:
