@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from pyunitok.index.verify import verify_index
 from pyunitok.tokenizer import Tokenizer
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "then", "it", "ate", "\n", "caté", "日本"]
+
+SUFFIXES = ("sa", "first", "top", "left")
 
 
 @pytest.fixture(scope="module")
@@ -253,6 +256,16 @@ def test_an_empty_token_file(tmp_path: Path, model: Path) -> None:
 def index(tokens: Path, tmp_path: Path) -> Path:
     build_index([tokens], tmp_path / "idx", left=True, limits=Limits(shard_tokens=900))
     return tmp_path / "idx"
+
+
+def test_prefetch_reads_what_fits(index: Path) -> None:
+    opened = pyunitok.open_index(index)
+    sizes = {suffix: sum(path.stat().st_size for path in index.glob(f"0*.{suffix}")) for suffix in SUFFIXES}
+    tables, everything = sizes["first"] + sizes["top"], sum(sizes.values()) + 2 * opened.n_tokens
+    if hasattr(os, "posix_fadvise"):
+        assert opened.prefetch() == opened.prefetch(everything) == everything
+        assert opened.prefetch(tables) == tables < opened.prefetch(everything - 1) < everything
+    assert opened.prefetch(1) == 0
 
 
 @pytest.mark.parametrize("name", ["00000.sa", "00001.first", "00000.top", "00001.left", "rank.u16"])

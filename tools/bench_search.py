@@ -1,4 +1,4 @@
-"""bench.py search: exactness of counts against the decoded text; latency of counts; token counts beside infini-gram."""
+"""bench.py search: exactness of counts against the decoded text; latency of counts and of the page; infini-gram."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import bench_page
 import click
 import numpy as np
+from bench_command import check_space, temporary_option
 from bench_timing import (
     Corpora,
     Report,
@@ -44,8 +46,9 @@ MODELS = {  # with unknown characters, which no text matches
     "t5": "spm/t5_base.model",
     "bytepiece": "bytepiece/bytepiece.plus.40k.model",
 }
-PARTS = ("exact", "latency", "peer")
+PARTS = ("exact", "latency", "peer", "page")
 MAX_WORK = 1 << 50
+N_PAGE = 50
 N_REGEX = 20  # queries of each model that a regular expression counts, too: a second each
 MEDIAN_TARGET_US, P99_TARGET_MS = 100, 3
 UNKNOWN_SURFACE = " \u2047 ".encode()
@@ -151,6 +154,11 @@ def phrases(text: str, n: int, seed: int = 3) -> list[bytes]:
     return ret
 
 
+def english_of(corpora: Corpora) -> str:
+    names = [name for name in corpora.names if name.startswith("en_") or name == "sample"]
+    return b"".join(map(corpora.read, names)).decode("utf-8", "ignore")
+
+
 def measure_latency(corpus: Corpus, texts: list[bytes], clock: str, what: str, report: Report) -> None:
     """One call after another, Python included, from warm memory."""
     now = time.process_time if clock == "cpu" else time.perf_counter
@@ -250,11 +258,13 @@ def measure_peer(corpus: Corpus, n_queries: int, n: int, clock: str, report: Rep
 @click.option("--model", "models", multiple=True, type=click.Choice(list(MODELS)), help="exact: only these.")
 @click.option("--tokens", type=click.IntRange(1), default=32_000_000, show_default=True, help="latency: how many.")
 @click.option("--peer-tokens", type=click.IntRange(1), default=8_000_000, show_default=True, help="peer: how many.")
+@click.option("--page-megabytes", type=click.IntRange(1), default=1000, show_default=True, help="page: of text.")
+@temporary_option
 @clock_option
 @json_option
 def search(
     shared: Path | None, n: int, parts: tuple[str, ...], megabytes: int, queries: int, models: tuple[str, ...],
-    tokens: int, peer_tokens: int, clock: str, as_json: bool,
+    tokens: int, peer_tokens: int, page_megabytes: int, tmp: str | None, clock: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Search in suffix arrays: whether counts of text are exact, how long they take, and infini-gram beside it.
 
@@ -262,6 +272,8 @@ def search(
     latency  phrases of 1 to 6 words of the English corpora, over RWKV World tokens of all corpora, repeated in other
              orders until there are enough; one core
     peer     sequences of 1 to 7 tokens, one call each and in a batch, over the same tokens
+    page     `pyunitok serve` in chromium: from Enter to the first frame that shows the count, of 50 texts; cold: the
+             server has just started, and the files are not in memory; both cores
     """
     report = Report("search: counts in suffix arrays, in memory, one core", n, clock)
     chosen = parts or PARTS
@@ -276,11 +288,9 @@ def search(
     tokenizer = Tokenizer.from_file(vocabulary())
     with one_core():
         if "latency" in chosen:
-            names = [name for name in corpora.names if name.startswith("en_") or name == "sample"]
-            english = b"".join(map(corpora.read, names))
             corpus = Corpus(tokenizer, documents(text), 0, tokens)
             report.notes.append(f"sorting {len(corpus.ids):,} tokens took {corpus.sort_seconds:.1f} s")
-            texts = phrases(english.decode("utf-8", "ignore"), 6000)
+            texts = phrases(english_of(corpora), 6000)
             for what, has_left in (("--left", True), ("no --left", False)):
                 corpus.open(has_left=has_left)
                 measure_latency(corpus, texts, clock, what, report)
@@ -288,6 +298,12 @@ def search(
         if "peer" in chosen:
             small = Corpus(tokenizer, documents(text), 0, peer_tokens)
             measure_peer(small, 2000, n, clock, report)
+    if "page" in chosen and bench_page.has_browser():
+        with tempfile.TemporaryDirectory(dir=tmp) as name:
+            check_space(Path(name), 3.5e6 * page_megabytes)
+            folder = bench_page.build(corpora, page_megabytes, Path(name))
+            queried = bench_page.queries(english_of(corpora), text.decode("utf-8", "ignore"), N_PAGE)
+            bench_page.measure_page(folder, queried, n, report)
     report.notes.append("verified: counts are those of the decoded text (exact), and infini-gram's (peer)")
     report.show(as_json)
 

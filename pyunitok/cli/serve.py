@@ -25,6 +25,7 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
       pyunitok serve idx --host 0.0.0.0 --allow-host search.example.org
     """
     import socket
+    import threading
 
     from pyunitok import open_index
     from pyunitok.cli.arguments import load_model
@@ -37,6 +38,7 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
         raise click.ClickException(f"{error.name} is not installed: pip install 'pyunitok[serve]'") from error
     index = open_index(folder, model=load_model(model) if model else None)
     index.tables  # noqa: B018 - made now, and not by the first search
+    threading.Thread(target=index.prefetch, daemon=True).start()
     names = {"localhost", "127.0.0.1", "::1", "[::1]", host, *allow_host}
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
