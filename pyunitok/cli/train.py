@@ -62,6 +62,10 @@ def reading_options(function: Command) -> Command:
             help="Memory for counting; further counts go to disk (in TMPDIR). The result does not change.",
         ),
         click.option("--overwrite", is_flag=True, help="Replace the model if it exists."),
+        click.option(
+            "--checkpoint", metavar="DIR",
+            help="Keep what each phase gives: the same command resumes after the last finished one.",
+        ),
         click.option("--report", metavar="FILE.html", help="Write the summary with charts as a page of HTML."),
     ]  # fmt: skip
     for option in reversed(options):

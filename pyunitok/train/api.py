@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from typing import Any
 from pyunitok.batch import available_cores
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
+from pyunitok.corpus.source import Source as File
 from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import OptionError
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.train import greedy_job, modelfile, normalization
+from pyunitok.train import greedy_job, greedy_text, modelfile, normalization
+from pyunitok.train.checkpoint import Checkpoint, description
 from pyunitok.train.greedy_job import GreedyOptions
 from pyunitok.train.lines import Batch
 from pyunitok.train.sentencepiece import Job, silent
@@ -54,6 +57,8 @@ def train(texts: Texts, *, kind: str, vocab_size: int, **options: Any) -> Tokeni
     separator, text_key, input_format    how files are read: see Reading
     em, prior, prune, objective, em_iterations, em_tolerance, max_rounds    see UnigramOptions
     min_frequency, initial_alphabet, split_by, seed    see `pyunitok train unigram --help`
+    checkpoint   a folder for what each phase gives, so that a training that is stopped and started again resumes;
+                 it is removed in the end. Other options or changed inputs are refused
     progress     called with (phase, done, of how many)
     …            any option of spm_train, by its name there; for longest those of GreedyOptions
     """
@@ -63,27 +68,59 @@ def train(texts: Texts, *, kind: str, vocab_size: int, **options: Any) -> Tokeni
 def run(
     texts: Texts, *, kind: str, vocab_size: int, out: str | os.PathLike[str] | None = None,
     threads: int | None = None, max_memory: int = 0, separator: bytes | None = None, text_key: str = "text",
-    input_format: str = "auto", progress: Progress = silent, **options: Any,
+    input_format: str = "auto", progress: Progress = silent,
+    checkpoint: str | os.PathLike[str] | None = None, **options: Any,
 ) -> Trained:  # fmt: skip
     """Like train(), with what the summary of the command says."""
     if kind not in KINDS:
         raise OptionError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     reading = Reading([], separator=separator, text_key=text_key, threads=threads or available_cores())
     paths = _paths(texts)
+    asked = {**options, "separator": separator, "text_key": text_key, "input_format": input_format}
     if kind == "longest":
         if unknown := sorted(options.keys() - GreedyOptions.__dataclass_fields__):
             raise OptionError(f"there is no option {unknown[0]} for greedy vocabularies")
-        return greedy_job.run(
-            paths if isinstance(paths, list) else _batches(paths), vocab_size, GreedyOptions(**options), reading,
-            input_format=input_format, out=out, max_memory=max_memory, progress=progress,
-        )  # fmt: skip
-    job = _job(kind, vocab_size, reading.threads, max_memory=max_memory, **options)
-    source: Source
+        own = GreedyOptions(**options)
+        files = greedy_text.files_of(paths, own.weights, input_format, text_key) if isinstance(paths, list) else None
+        asked["max_memory"] = max_memory  # decides on what sample
+        found = None if files is None else files.sources
+        with _checkpoint(checkpoint, kind, vocab_size, found, asked) as kept:
+            trained = greedy_job.run(
+                files or _batches(paths), vocab_size, own, reading, out=out, max_memory=max_memory, progress=progress,
+                checkpoint=kept,
+            )  # fmt: skip
+            if kept is not None:
+                kept.remove()
+        return trained
+    sources = None
     if isinstance(paths, list):
-        files = inputs.find(paths, input_format=input_format, text_key=text_key)
-        source = Corpus(replace(reading, sources=files), hold=not job.compat)
-    else:
-        source = Batches(_batches(paths), whole=False)
+        sources = inputs.find(paths, input_format=input_format, text_key=text_key)
+    with _checkpoint(checkpoint, kind, vocab_size, sources, asked) as kept:
+        job = _job(kind, vocab_size, reading.threads, max_memory=max_memory, **options)
+        job.checkpoint = kept
+        if kept is not None:
+            job.folder = job.folder or kept.folder
+        source: Source = Batches(_batches(paths), whole=False)
+        if sources is not None:
+            source = Corpus(replace(reading, sources=sources), hold=not job.compat)
+        trained = _run(job, source, out, progress)
+        if kept is not None:
+            kept.remove()
+    return trained
+
+
+def _checkpoint(
+    folder: str | os.PathLike[str] | None, kind: str, vocab_size: int, sources: list[File] | None,
+    asked: dict[str, Any],
+) -> AbstractContextManager[Checkpoint | None]:  # fmt: skip
+    if folder is None:
+        return nullcontext()
+    if sources is None:
+        raise OptionError("a checkpoint is for texts in files, which can be read again")
+    return Checkpoint(folder, description(kind, vocab_size, sources, asked))
+
+
+def _run(job: Job, source: Source, out: str | os.PathLike[str] | None, progress: Progress) -> Trained:
     job.progress = clock = Clock(progress)
     proto = job.run(source)
     tokenizer = _save(proto, out)
@@ -167,8 +204,8 @@ def _save(proto: Any, out: str | os.PathLike[str] | None) -> Tokenizer:
     data: bytes = proto.SerializeToString()
     if out is not None:
         path = Path(out)
-        write_whole(path, data)
         write_whole(path.with_suffix(".vocab"), modelfile.vocabulary_text(proto))
+        write_whole(path, data)  # last: where it is, all is done
         return Tokenizer.from_file(path)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trained.model")

@@ -17,10 +17,12 @@ from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import OptionError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.train import greedy_text, longest
+from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.greedy import MAX_PIECE_BYTES, Rules
-from pyunitok.train.greedy_text import Text
+from pyunitok.train.greedy_text import Files, Text
 from pyunitok.train.lines import Batch
-from pyunitok.train.longest import Step
+from pyunitok.train.longest import State, Step
+from pyunitok.train.native import Units
 from pyunitok.train.sources import Batches, Corpus
 from pyunitok.train.trained import Clock, Progress, Size, Trained
 from pyunitok.vocab import convert
@@ -70,10 +72,10 @@ class GreedyOptions:
 
 
 def run(
-    texts: list[str] | Iterator[Batch], vocab_size: int, options: GreedyOptions, reading: Reading,
-    *, input_format: str, out: str | os.PathLike[str] | None, max_memory: int, progress: Progress,
+    texts: Files | Iterator[Batch], vocab_size: int, options: GreedyOptions, reading: Reading,
+    *, out: str | os.PathLike[str] | None, max_memory: int, progress: Progress, checkpoint: Checkpoint | None = None,
 ) -> Trained:  # fmt: skip
-    """texts: paths, or batches. reading: how files are read; its sources are replaced."""
+    """texts: files and the number of the input of each, or batches. reading: how files are read."""
     rules = options.rules()
     if not 257 + len(options.required) <= vocab_size <= MAX_VOCAB_SIZE:
         raise OptionError(
@@ -82,18 +84,23 @@ def run(
         )
     clock = Clock(progress)
     text = Text(max_memory // 2 or MAX_TEXT_BYTES, options.seed)
-    sample, is_held_back, weights = _read(texts, options, reading, input_format, text, clock)
-    steps: list[Step] = []
+    sample, is_held_back, weights = _read(texts, options, reading, text, clock)
+    state, steps = (None, []) if checkpoint is None else _load(checkpoint)
 
     def on_step(step: Step) -> None:
         steps.append(step)
         total = {"grow": int(vocab_size * longest.OVERSHOOT), "refine": longest.N_REFINING}.get(step.phase, 0)
         clock(f"{step.phase}, {step.n_pieces} pieces", step.n_pieces if step.phase == "grow" else step.number, total)
 
+    def after_round(state: State) -> None:
+        if checkpoint is not None:
+            _store(checkpoint, state, steps)
+
     pieces = longest.train_longest(
         text.sources(weights, equal=options.equal_bytes), vocab_size - 1, rules=rules,
         required=[item.encode() if isinstance(item, str) else item for item in options.required],
         min_sources=options.min_sources, damping=options.damping, threads=reading.threads, on_step=on_step,
+        state=state, after_round=after_round,
     )  # fmt: skip
     clock("save", 0, 0)
     tokenizer = _save(pieces, out, options.to)
@@ -109,22 +116,39 @@ def run(
 
 
 def _read(
-    texts: list[str] | Iterator[Batch], options: GreedyOptions, reading: Reading, input_format: str, text: Text,
-    clock: Clock,
+    texts: Files | Iterator[Batch], options: GreedyOptions, reading: Reading, text: Text, clock: Clock,
 ) -> tuple[list[bytes], bool, list[float]]:  # fmt: skip
     """(the sample, whether it was held back, the weight of each group)."""
-    if isinstance(texts, list):
-        weights = dict(options.weights)
-        files, groups = greedy_text.groups_of(texts, weights, input_format, reading.text_key)
-        corpus = Corpus(replace(reading, sources=files))
-        items = ((groups[block.source], block.data, offsets) for block, offsets in corpus.blocks())
+    if isinstance(texts, Files):
+        corpus = Corpus(replace(reading, sources=texts.sources))
+        items = ((texts.groups[block.source], block.data, offsets) for block, offsets in corpus.blocks())
         greedy_text.collect(text, items, lambda done: clock("read", done, 0))
-        return corpus.sample, True, [weights.get(path, 1.0) for path in texts]
+        return corpus.sample, True, [options.weights.get(path, 1.0) for path in texts.arguments]
     if options.weights:
         raise OptionError("weights are for inputs that are files")
     batches = Batches(texts, whole=False)
     greedy_text.collect(text, ((0, *batch) for batch in batches.batches()), lambda done: clock("read", done, 0))
     return batches.sample, False, [1.0]
+
+
+def _store(checkpoint: Checkpoint, state: State, steps: list[Step]) -> None:
+    pieces = sorted(state.pieces)
+    arrays = {
+        **pack("pieces", Units.pack(pieces, [0] * len(pieces))),
+        **pack("dropped", Units.pack(list(state.dropped), list(state.dropped.values()))),
+    }
+    checkpoint.save("greedy", arrays, [state.phase, state.n_rounds, state.swap, state.n_settled, steps])
+
+
+def _load(checkpoint: Checkpoint) -> tuple[State | None, list[Step]]:
+    saved = checkpoint.load("greedy")
+    if saved is None:
+        return None, []
+    arrays, (phase, n_rounds, swap, n_settled, steps) = saved
+    dropped = unpack("dropped", arrays)
+    rounds = dict(zip(dropped.items(), dropped.counts.tolist(), strict=True))
+    state = State(set(unpack("pieces", arrays).items()), rounds, phase, n_rounds, swap, n_settled)
+    return state, [Step(*step) for step in steps]
 
 
 def _save(pieces: list[bytes], out: str | os.PathLike[str] | None, to: str | None) -> Tokenizer:

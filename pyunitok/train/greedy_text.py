@@ -27,10 +27,17 @@ MAX_RATIO = 1 << 20  # of the weights of two inputs
 Marks = np.ndarray[Any, np.dtype[np.uint64]]
 
 
-def groups_of(
-    arguments: Sequence[str], weights: Mapping[str, float], input_format: str, text_key: str
-) -> tuple[list[File], list[int]]:
-    """(the files that arguments name, the number of the argument of each). OptionError for a weight of no argument."""
+@dataclass(frozen=True)
+class Files:
+    """Inputs as they were named, the files found there, and the number of the input of each."""
+
+    arguments: Sequence[str]
+    sources: list[File]
+    groups: list[int]
+
+
+def files_of(arguments: Sequence[str], weights: Mapping[str, float], input_format: str, text_key: str) -> Files:
+    """OptionError for a weight of no argument."""
     if arguments.count(STDIN) > 1:
         inputs.find(arguments)  # raises
     for name, weight in weights.items():
@@ -39,7 +46,8 @@ def groups_of(
         if not (math.isfinite(weight) and weight > 0):
             raise OptionError(f"the weight of {name} is {weight:g}; it must be above 0")
     found = [inputs.find([argument], input_format=input_format, text_key=text_key) for argument in arguments]
-    return [file for files in found for file in files], [i for i, files in enumerate(found) for _ in files]
+    groups = [i for i, files in enumerate(found) for _ in files]
+    return Files(arguments, [file for files in found for file in files], groups)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -57,10 +57,30 @@ class Step(NamedTuple):
     n_bytes: int
 
 
+@dataclass
+class State:
+    """A training between two rounds.
+
+    pieces     the vocabulary
+    dropped    piece → the round in which it was dropped
+    phase      grow, refine, settle, done
+    swap       the share of pieces that the next round of refining exchanges
+    n_settled  rounds of settling so far
+    """
+
+    pieces: set[bytes]
+    dropped: dict[bytes, int] = field(default_factory=dict)
+    phase: str = "grow"
+    n_rounds: int = 0
+    swap: float = FIRST_SWAP
+    n_settled: int = 0
+
+
 def train_longest(
     sources: Sequence[Source], n_pieces: int, *, rules: Rules | None = None, required: Iterable[bytes] = (),
     min_sources: int = 1, long_bytes: int = 12, damping: int = 0, threads: int = 1,
-    on_step: Callable[[Step], None] | None = None,
+    on_step: Callable[[Step], None] | None = None, state: State | None = None,
+    after_round: Callable[[State], None] | None = None,
 ) -> list[bytes]:  # fmt: skip
     """The pieces, sorted by bytes, all 256 single bytes among them.
 
@@ -69,12 +89,15 @@ def train_longest(
     required     pieces that are in whatever they save
     min_sources  a piece of long_bytes or more must repeat in so many sources
     damping      a count within one source beyond this grows by its logarithm only; 0: never
+    state        where an earlier training of the same sources was after a round: it resumes there
+    after_round  called with the state after each round
 
     The result depends on the sources, their order excepted, and on the options; not on threads. Cost: some 50 passes,
     each about 30 MB/s a core.
     """
     kept = {*required} | {bytes([byte]) for byte in range(256)}
     trainer = _Trainer(sources, rules or Rules(), kept, min_sources, long_bytes, damping, threads, on_step)
+    trainer.state, trainer.after_round = state or State(set(kept)), after_round
     if n_pieces < len(trainer.kept):
         raise ValueError(f"{n_pieces} pieces are fewer than the {len(trainer.kept)} bytes and required pieces")
     return trainer.run(n_pieces)
@@ -90,45 +113,54 @@ class _Trainer:
         self._rules, self.kept, self._damping = rules, kept, damping
         self._min_sources, self._long_bytes = min_sources, long_bytes
         self._threads, self._on_step = threads, on_step
-        self._dropped: dict[bytes, int] = {}  # piece → the round in which it was dropped
-        self._n_rounds = 0
+        self.state = State(set(kept))
+        self.after_round: Callable[[State], None] | None = None
 
     def run(self, n_pieces: int) -> list[bytes]:
-        pieces = set(self.kept)
-        most = int(n_pieces * OVERSHOOT)
-        while len(pieces) < most:
-            counts = self._pass(pieces, "grow")
-            wanted = min(most, max(int(len(pieces) * GROWTH), len(pieces) + 256))
-            grown = self._join(self._drop_useless(pieces, counts), counts, wanted)
-            if len(grown) <= len(pieces):
-                break  # the text has no more pairs that repeat
-            pieces = grown
-        swap = FIRST_SWAP
-        while swap > LAST_SWAP:
-            counts = self._pass(pieces, "refine")
-            pieces = self._drop_useless(pieces, counts)
-            pieces = self._drop(pieces, counts, max(0, len(pieces) - int(n_pieces * (1 - swap))))
-            pieces = self._join(pieces, counts, int(n_pieces * (1 + swap * SWAP_DECAY)))
-            swap *= SWAP_DECAY
-        return sorted(self._settle(pieces, n_pieces))
+        rounds = {"grow": self._grow, "refine": self._refine, "settle": self._settle}
+        while self.state.phase != "done":
+            rounds[self.state.phase](n_pieces)
+            if self.after_round:
+                self.after_round(self.state)
+        return sorted(self.state.pieces)
 
-    def _settle(self, pieces: set[bytes], n_pieces: int) -> set[bytes]:
-        """Exactly n_pieces, or as many as there are."""
-        for _ in range(SETTLE_ROUNDS):
-            excess = len(pieces) - n_pieces
-            if excess == 0:
-                break
-            counts = self._pass(pieces, "settle")
-            if excess > 0:  # half of many: without some, others save more
-                n = excess // 2 if excess > n_pieces // 1000 else excess
-                before, pieces = pieces, self._drop(pieces, counts, n)
-            else:
-                before, pieces = pieces, self._join(pieces, counts, n_pieces)
-            if pieces == before:
-                break
-        if len(pieces) > n_pieces:
-            pieces = self._drop(pieces, self._pass(pieces, "settle"), len(pieces) - n_pieces)
-        return pieces
+    def _grow(self, n_pieces: int) -> None:
+        """Until there are a little too many, or the text has no more pairs that repeat."""
+        state, most = self.state, int(n_pieces * OVERSHOOT)
+        if len(state.pieces) >= most:
+            state.phase = "refine"
+            return
+        counts = self._pass(state.pieces, "grow")
+        wanted = min(most, max(int(len(state.pieces) * GROWTH), len(state.pieces) + 256))
+        grown = self._join(self._drop_useless(state.pieces, counts), counts, wanted)
+        if len(grown) <= len(state.pieces):
+            state.phase = "refine"
+        else:
+            state.pieces = grown
+
+    def _refine(self, n_pieces: int) -> None:
+        state, swap = self.state, self.state.swap
+        counts = self._pass(state.pieces, "refine")
+        pieces = self._drop_useless(state.pieces, counts)
+        pieces = self._drop(pieces, counts, max(0, len(pieces) - int(n_pieces * (1 - swap))))
+        state.pieces = self._join(pieces, counts, int(n_pieces * (1 + swap * SWAP_DECAY)))
+        state.swap *= SWAP_DECAY
+        if state.swap <= LAST_SWAP:
+            state.phase = "settle"
+
+    def _settle(self, n_pieces: int) -> None:
+        """To exactly n_pieces, or as many as there are."""
+        state, excess = self.state, len(self.state.pieces) - n_pieces
+        before = state.pieces
+        if excess > 0:
+            counts = self._pass(state.pieces, "settle")
+            few = excess <= n_pieces // 1000 or state.n_settled >= SETTLE_ROUNDS
+            state.pieces = self._drop(state.pieces, counts, excess if few else excess // 2)  # then others save more
+        elif excess < 0 and state.n_settled < SETTLE_ROUNDS:
+            state.pieces = self._join(state.pieces, self._pass(state.pieces, "settle"), n_pieces)
+        state.n_settled += 1
+        if state.pieces == before:
+            state.phase = "done"
 
     def _pass(self, pieces: set[bytes], phase: str) -> Counts:
         """The text encoded with these pieces, over all threads."""
@@ -157,9 +189,9 @@ class _Trainer:
                 raise
         for other in others:
             first.merge(other)
-        self._n_rounds += 1
+        self.state.n_rounds += 1
         if self._on_step:
-            self._on_step(Step(phase, self._n_rounds, len(pieces), *first.totals))
+            self._on_step(Step(phase, self.state.n_rounds, len(pieces), *first.totals))
         return first
 
     def _drop_useless(self, pieces: set[bytes], counts: Counts) -> set[bytes]:
@@ -176,7 +208,7 @@ class _Trainer:
 
     def _without(self, pieces: set[bytes], dropped: set[bytes]) -> set[bytes]:
         dropped -= self.kept
-        self._dropped |= dict.fromkeys(dropped, self._n_rounds)
+        self.state.dropped |= dict.fromkeys(dropped, self.state.n_rounds)
         return pieces - dropped
 
     def _join(self, pieces: set[bytes], counts: Counts, n_pieces: int) -> set[bytes]:
@@ -196,8 +228,8 @@ class _Trainer:
         for left, right, gain in zip(lefts.tolist(), rights.tolist(), gains.tolist(), strict=True):
             joined = ordered[left] + ordered[right]  # several pairs may spell the same string
             gain_of[joined] = gain_of.get(joined, 0) + gain
-        ready = self._n_rounds - REST_ROUNDS
-        found = [piece for piece in gain_of if piece not in pieces and self._dropped.get(piece, -REST_ROUNDS) <= ready]
+        ready, dropped = self.state.n_rounds - REST_ROUNDS, self.state.dropped
+        found = [piece for piece in gain_of if piece not in pieces and dropped.get(piece, -REST_ROUNDS) <= ready]
         found.sort(key=lambda piece: (-gain_of[piece], piece))
         return pieces | set(found[:room])
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,16 @@ from pyunitok.errors import ModelFormatError, TrainingError
 from pyunitok.train import alphabet as alphabets
 from pyunitok.train import checks, lines, merging, modelfile, native, normalization, seeding, unigram, unigram_exact
 from pyunitok.train.alphabet import Alphabet
+from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.counting import UnitCounter
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import Counter, Rules, Segmenter, SegmentStats, Units
+from pyunitok.train.native import Counter, Floats, Numbers, Rules, Segmenter, SegmentStats, Units
 from pyunitok.train.pretokenize import Pretokenizer, normalized
 from pyunitok.train.sources import Batches, Source
 from pyunitok.train.specs import Specs
 from pyunitok.train.trained import Progress, Size
 from pyunitok.train.unigram import Round, UnigramOptions, UnigramTrainer
+from pyunitok.train.unigram_exact import ExactState
 
 MAX_LINE_BYTES = (1 << 28) - 1
 
@@ -51,6 +53,7 @@ class Job:
     max_memory    bytes for counting; 0: no limit. Not for a Unigram model in the compatible mode
     folder        where counts are spilled
     seed          for the sample of lines that input_sentence_size asks for
+    checkpoint    keeps what each phase gives, and gives what an earlier run has kept
     rules_folder  where named normalization rules lie; None: those of this package
     """
 
@@ -64,6 +67,7 @@ class Job:
     folder: Path | None = None
     seed: int = 0
     rules_folder: Path | None = None
+    checkpoint: Checkpoint | None = None
     progress: Progress = silent
     stats: SegmentStats = field(default_factory=SegmentStats)
     rounds: list[Round] = field(default_factory=list)
@@ -78,7 +82,7 @@ class Job:
         checks.check(specs, has_pretokenizer=self.pretokenizer is not None)
         normalization.complete(specs, self.rules_folder)
         meta = checks.MetaPieces(specs)
-        units = self._count(source, meta)
+        units = self._counted(source, meta)
         chosen = alphabets.choose(native.count_chars(units), specs.trainer)
         if specs.kind in ("unigram", "bpe"):
             alphabets.check_room(chosen, len(meta), specs.trainer)
@@ -102,6 +106,32 @@ class Job:
             "split_by_number": spec.split_by_number, "split_digits": spec.split_digits,
         }  # fmt: skip
         return Rules({name for name, on in flags.items() if on}, spec.max_sentencepiece_length)
+
+    def _counted(self, source: Source, meta: checks.MetaPieces) -> Units:
+        """The units of all lines, from the checkpoint or the source."""
+        if self.checkpoint is None:
+            return self._count(source, meta)
+        if (saved := self.checkpoint.load("counts")) is not None:
+            arrays, (stats, left_out) = saved
+            self.stats, self.left_out = SegmentStats(**stats), tuple(left_out)
+            source.sample += unpack("sample", arrays).items()
+            return unpack("units", arrays)
+        units = self._count(source, meta)
+        sample = Units.pack(source.sample, np.zeros(len(source.sample), np.uint64))
+        arrays = {**pack("units", units), **pack("sample", sample)}
+        self.checkpoint.save("counts", arrays, (vars(self.stats), self.left_out))
+        return units
+
+    def _ranked(self, units: Units, by_char: native.Counts) -> tuple[Units, Floats, Numbers]:
+        """The seeds, from the checkpoint or the units: see seeding.ranked."""
+        if self.checkpoint is not None and (saved := self.checkpoint.load("seeds")) is not None:
+            return unpack("seeds", saved[0]), saved[0]["values"], saved[0]["order"]
+        seeds, values, order = seeding.ranked(
+            self.rules(), units, by_char, self.specs.trainer, compat=self.compat, progress=self.progress
+        )
+        if self.checkpoint is not None:
+            self.checkpoint.save("seeds", {**pack("seeds", seeds), "values": values, "order": order})
+        return seeds, values, order
 
     def _count(self, source: Source, meta: checks.MetaPieces) -> Units:
         """The units of all lines."""
@@ -174,39 +204,54 @@ class Job:
     def _unigram(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
         if not self.compat:
             return self._own_unigram(units, chosen, n_pieces)
-        spec, rules = self.specs.trainer, self.rules()
+        spec = self.specs.trainer
         ordered = not spec.split_by_whitespace
         followed = self._fold(units, chosen, native.FOLD_WHOLE, ordered=ordered)
         units = self._fold(followed, chosen, native.FOLD_STRIP, ordered=ordered)
-        seeds, values, order = seeding.ranked(
-            rules, followed, native.count_chars(units), spec, compat=True, progress=self.progress
-        )
+        seeds, values, order = self._ranked(followed, native.count_chars(units))
         del followed
         scores = np.empty(len(values), np.float32)
         scores[order] = unigram_exact.initial_scores(values[order])
         if not ordered:
             units = units.take(np.argsort(-units.counts.astype(np.int64), kind="stable"))
-        trainer = unigram_exact.ExactTrainer(seeds, scores, order, units, self.progress)
-        trainer.train(spec.vocab_size, spec.shrinking_factor, spec.num_sub_iterations)
+        state = ExactState(seeds, scores, order)
+        if self.checkpoint is not None and (saved := self.checkpoint.load("rounds")) is not None:
+            arrays, sizes = saved
+            state = ExactState(unpack("pieces", arrays), arrays["scores"], arrays["order"], sizes)
+        trainer = unigram_exact.ExactTrainer(state, units, self.progress)
+        trainer.train(spec.vocab_size, spec.shrinking_factor, spec.num_sub_iterations, self._after_exact_round)
         return unigram_exact.finalize(trainer.pieces(), trainer.min_score, chosen, n_pieces)
 
     def _own_unigram(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
         spec = self.specs.trainer
         units = self._fold(units, chosen, native.FOLD_CUT)
-        by_char = native.count_chars(units)
-        pieces, values, _ = seeding.ranked(
-            self.rules(), units, by_char, spec, compat=False, progress=self.progress
-        )
-        doubles = values.astype(np.float64)
-        state = unigram.first_state(pieces, doubles, doubles / seeding.count_chars_of(pieces))
-        del pieces, values, doubles
+        if self.checkpoint is not None and (saved := self.checkpoint.load("rounds")) is not None:
+            arrays, rounds = saved
+            state = unigram.State(
+                unpack("pieces", arrays), arrays["scores"], arrays["seed_counts"], [Round(*item) for item in rounds]
+            )
+        else:
+            pieces, values, _ = self._ranked(units, native.count_chars(units))
+            doubles = values.astype(np.float64)
+            state = unigram.first_state(pieces, doubles, doubles / seeding.count_chars_of(pieces))
+            del pieces, values, doubles
         trainer = UnigramTrainer(state, units, self.own, self.progress)
-        trainer.train(spec.vocab_size, lambda state: None)
+        trainer.train(spec.vocab_size, self._after_round)
         self.rounds = trainer.state.rounds
         self.sizes = [Size(item.n_before, item.n_tokens) for item in self.rounds]
         scores = trainer.state.scores.astype(np.float32)
         names = dict(zip(trainer.state.pieces.items(), scores, strict=True))
         return unigram_exact.finalize(names, scores.min(), chosen, n_pieces)
+
+    def _after_round(self, state: unigram.State) -> None:
+        if self.checkpoint is not None:
+            arrays = {**pack("pieces", state.pieces), "scores": state.scores, "seed_counts": state.seed_counts}
+            self.checkpoint.save("rounds", arrays, [astuple(item) for item in state.rounds])
+
+    def _after_exact_round(self, state: ExactState) -> None:
+        if self.checkpoint is not None:
+            arrays = {**pack("pieces", state.pieces), "scores": state.scores, "order": state.order}
+            self.checkpoint.save("rounds", arrays, state.sizes)
 
     def _bpe(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
         auto = self.specs.trainer.auto_character_coverage

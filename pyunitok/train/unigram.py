@@ -91,7 +91,7 @@ class UnigramTrainer:
     def train(self, vocab_size: int, after_round: Callable[[State], None]) -> None:
         """Until 1.1 * vocab_size pieces are left. after_round is called with what each round leaves."""
         options, wanted = self._options, int(vocab_size * 1.1)
-        while True:
+        while not self._is_done(wanted):
             likelihood = self._maximize()
             before = self.n_pieces
             size = max(wanted, int(options.shrinking_factor * before))
@@ -101,11 +101,15 @@ class UnigramTrainer:
             self._compact()
             self.state.rounds.append(Round(before, self.n_pieces, n_tokens, likelihood))
             after_round(self.state)
-            if self.n_pieces <= wanted or self.n_pieces == before:
-                break
         parts = self._parts()
         self._alive[parts == -1] = 0
         self._compact()
+
+    def _is_done(self, wanted: int) -> bool:
+        if not self.state.rounds:
+            return False
+        last = self.state.rounds[-1]
+        return last.n_after <= wanted or last.n_after == last.n_before
 
     def _compact(self) -> None:
         """Leave out what is not alive."""

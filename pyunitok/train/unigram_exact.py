@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,20 +22,30 @@ UNKNOWN_PENALTY = np.float32(10)
 Progress = Callable[[str, int, int], None]
 
 
-class ExactTrainer:
-    """seeds  pieces sorted by bytes; scores, order: theirs
-    units  in sentencepiece's order
-    """
+@dataclass
+class ExactState:
+    """The model between rounds. pieces: sorted by bytes; scores: theirs; order: the numbers of those alive; sizes: how
+    many were alive at first, and after each step."""
 
-    def __init__(self, seeds: Units, scores: Floats, order: Numbers, units: Units, progress: Progress) -> None:
+    pieces: Units
+    scores: Floats
+    order: Numbers
+    sizes: list[int] = field(default_factory=list)
+
+
+class ExactTrainer:
+    """units: in sentencepiece's order."""
+
+    def __init__(self, state: ExactState, units: Units, progress: Progress) -> None:
         self._units, self._progress, self._lattice = units, progress, Lattice()
-        self._use(seeds, scores, order)
-        self.sizes = [len(order)]
+        self._use(state.pieces, state.scores, state.order)
+        self.sizes = state.sizes or [len(state.order)]
 
     def _use(self, pieces: Units, scores: Floats, order: Numbers) -> None:
         self._lexicon = Lexicon(pieces)
         self._scores, self._order = scores, order
-        self._alive: Bytes = np.ones(len(pieces), np.uint8)
+        self._alive: Bytes = np.zeros(len(pieces), np.uint8)
+        self._alive[order] = 1
 
     def _keep(self, order: Numbers) -> None:
         """Only these pieces stay alive. The trie is built anew where few are left in it."""
@@ -57,17 +68,17 @@ class ExactTrainer:
         unknown = float(self.min_score - UNKNOWN_PENALTY)
         return Scored(self._lattice, self._alive, self._scores, unknown, int(self._order[0]))
 
-    def train(self, vocab_size: int, shrinking_factor: float, n_iterations: int) -> None:
+    def train(
+        self, vocab_size: int, shrinking_factor: float, n_iterations: int, after_round: Callable[[ExactState], None]
+    ) -> None:
         """Shrink the model until it has 1.1 * vocab_size pieces, then drop those that can never be used."""
         wanted = int(vocab_size * 1.1)
-        while True:
+        while len(self.sizes) == 1 or (self.sizes[-1] > wanted and self.sizes[-1] != self.sizes[-2]):
             for _ in range(n_iterations):
                 self._step()
-            before = len(self._order)
             self._prune(wanted, shrinking_factor)
             self.sizes.append(len(self._order))
-            if len(self._order) <= wanted or len(self._order) == before:
-                break
+            after_round(ExactState(self._lexicon.pieces, self._scores, self._order, self.sizes))
         parts = np.zeros(len(self._alive), np.int32)
         self._lexicon.parts(self._model, 0, len(parts), parts)
         self._keep(self._order[parts[self._order] != -1])

@@ -1,0 +1,147 @@
+"""Checkpoints of a training: what each finished phase gave, in a folder, so that a training that was stopped resumes.
+
+    DIR/training.json   what is trained, from which inputs: a training that differs is refused
+    DIR/NAME.npz        a phase's arrays: counts, seeds, rounds, greedy; each replaced as a whole
+    DIR/pyunitok-train-*/   counts that were spilled, of no use once the process is gone
+
+The folder is removed when the model is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok.corpus.source import STDIN, Source
+from pyunitok.disk.outfile import OutputLock, open_own, partial_name, sync_folder, write_whole
+from pyunitok.errors import OptionError, OutputError, TrainingError
+from pyunitok.train.native import Units
+
+VERSION = 1
+PHASES = ("counts", "seeds", "rounds", "greedy")
+_FILES = ("normalization_rule_tsv", "denormalization_rule_tsv", "seed_sentencepieces_file")  # options that name one
+Arrays = dict[str, np.ndarray[Any, Any]]
+Saved = tuple[Arrays, Any]  # and values for JSON
+
+
+class Checkpoint:
+    """A context. TrainingError where the folder holds another training's; OutputError where it cannot be written."""
+
+    def __init__(self, folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
+        self.folder = Path(folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self.folder}: no folder can be made for checkpoints: {error.strerror}") from error
+        self._lock = OutputLock(self.folder / "training.json")
+        try:
+            self._check(dict(what))
+        except BaseException:
+            self._lock.release()
+            raise
+        for left in self.folder.glob("pyunitok-train-*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+    def _check(self, what: dict[str, Any]) -> None:
+        path = self.folder / "training.json"
+        try:
+            before = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            if others := sorted(p.name for p in self.folder.iterdir() if not p.name.startswith("training.json")):
+                raise TrainingError(
+                    f"{self.folder} holds {others[0]}, which is of no checkpoint: name a new folder"
+                ) from None
+            write_whole(path, json.dumps(what, indent=1).encode())
+            return
+        except ValueError:
+            raise TrainingError(f"{path} is damaged: remove {self.folder} to begin anew") from None
+        now = json.loads(json.dumps(what))
+        for name in dict.fromkeys([*before, *now]):
+            if before.get(name) != now.get(name):
+                raise TrainingError(
+                    f"{self.folder} is the checkpoint of another training: {name} was {_shown(before.get(name))} and is"
+                    f" {_shown(now.get(name))}. Go back to that, or name another folder, or remove this one"
+                )
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+    def save(self, name: str, arrays: Arrays, values: Any = None) -> None:
+        """Afterwards the phase is complete and on disk, or as it was before."""
+        path = self.folder / f"{name}.npz"
+        partial = partial_name(path)
+        text = np.frombuffer(json.dumps(values).encode(), np.uint8)
+        try:
+            with os.fdopen(open_own(partial), "wb") as file:
+                file.truncate()
+                np.savez(file, **arrays, json=text)  # type: ignore[arg-type]
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except OSError as error:
+            raise OutputError(f"{path}: the checkpoint cannot be written: {error.strerror or error}") from error
+        sync_folder(self.folder)
+
+    def load(self, name: str) -> Saved | None:
+        """What was saved; None if nothing was."""
+        path = self.folder / f"{name}.npz"
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {key: file[key] for key in file.files}
+                return arrays, json.loads(arrays.pop("json").tobytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise TrainingError(f"{path} is damaged ({error}): remove {self.folder} to begin anew") from None
+
+    def remove(self) -> None:
+        """The training is done."""
+        for name in PHASES:
+            (self.folder / f"{name}.npz").unlink(missing_ok=True)
+        (self.folder / "training.json").unlink(missing_ok=True)
+        self._lock.release()
+        if not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+
+def _shown(value: Any) -> str:
+    text = "not there" if value is None else str(value)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def description(
+    kind: str, vocab_size: int, sources: Iterable[Source], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What makes a training: options by name, inputs by path. OptionError for an input that can be read only once."""
+    ret: dict[str, Any] = {"version of the checkpoint": VERSION, "kind": kind, "vocab_size": vocab_size}
+    for name, value in sorted(options.items()):
+        ret[name] = repr(value)
+        if name in _FILES and Path(os.fsdecode(value)).is_file():
+            ret[f"the content of {name}"] = hashlib.sha256(Path(os.fsdecode(value)).read_bytes()).hexdigest()
+    for source in sources:
+        if source.path == STDIN or (source.size_bytes is None and source.etag is None):
+            raise OptionError(f"{source.path} can be read only once: a checkpoint needs files")
+        changed = f"changed at {source.mtime_ns}" if source.etag is None else f"version {source.etag}"
+        ret[f"the input {source.path}"] = f"{source.size_bytes} bytes, {changed}"
+    return ret
+
+
+def pack(prefix: str, units: Units) -> Arrays:
+    """Units as arrays to save."""
+    return {f"{prefix}_{name}": getattr(units, name) for name in ("data", "offsets", "counts")}
+
+
+def unpack(prefix: str, arrays: Arrays) -> Units:
+    """The Units of pack()."""
+    return Units(*(arrays[f"{prefix}_{name}"] for name in ("data", "offsets", "counts")))
