@@ -82,7 +82,10 @@ def train(kills: int | None = None, **options: Any) -> None:
     pyunitok.train(paths, out="m.model", progress=count_down, threads=1, checkpoint="c", **options)
 
 
-@pytest.mark.parametrize("name", KINDS)
+QUICK = ("unigram", "longest")
+
+
+@pytest.mark.parametrize("name", [k if k in QUICK else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
 def test_killed_and_resumed(folder: Path, name: str) -> None:
     """Each run is killed a little later than the one before; what it finds of those before it only helps."""
     options = KINDS[name]

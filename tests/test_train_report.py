@@ -20,7 +20,7 @@ LINES = text(11, 900)
 KINDS = ["unigram", "bpe", "char", "word", "longest"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["bpe", *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS if k != "bpe")])
 def test_page(tmp_path: Path, kind: str) -> None:
     pytest.importorskip("matplotlib")
     (tmp_path / "a.txt").write_text("\n".join(LINES))

@@ -13,6 +13,7 @@ from typing import Any
 from pyunitok.batch import available_cores
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
+from pyunitok.corpus.source import STDIN
 from pyunitok.corpus.source import Source as File
 from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import OptionError
@@ -76,6 +77,8 @@ def run(
         raise OptionError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     reading = Reading([], separator=separator, text_key=text_key, threads=threads or available_cores())
     paths = _paths(texts)
+    if checkpoint is not None and (not isinstance(paths, list) or STDIN in paths):
+        raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
     asked = {**options, "separator": separator, "text_key": text_key, "input_format": input_format}
     if kind == "longest":
         if unknown := sorted(options.keys() - GreedyOptions.__dataclass_fields__):
@@ -115,8 +118,7 @@ def _checkpoint(
 ) -> AbstractContextManager[Checkpoint | None]:  # fmt: skip
     if folder is None:
         return nullcontext()
-    if sources is None:
-        raise OptionError("a checkpoint is for texts in files, which can be read again")
+    assert sources is not None
     return Checkpoint(folder, description(kind, vocab_size, sources, asked))
 
 

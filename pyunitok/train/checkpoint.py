@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.corpus.source import STDIN, Source
+from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import OutputLock, open_own, partial_name, sync_folder, write_whole
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train.native import Units
@@ -130,7 +130,7 @@ def description(
         if name in _FILES and Path(os.fsdecode(value)).is_file():
             ret[f"the content of {name}"] = hashlib.sha256(Path(os.fsdecode(value)).read_bytes()).hexdigest()
     for source in sources:
-        if source.path == STDIN or (source.size_bytes is None and source.etag is None):
+        if source.size_bytes is None and source.etag is None:
             raise OptionError(f"{source.path} can be read only once: a checkpoint needs files")
         changed = f"changed at {source.mtime_ns}" if source.etag is None else f"version {source.etag}"
         ret[f"the input {source.path}"] = f"{source.size_bytes} bytes, {changed}"
