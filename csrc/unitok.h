@@ -405,6 +405,10 @@ int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const in
                             int32_t drop_last, const uint8_t *separator, int64_t n_separator_bytes, uint8_t *out,
                             int64_t capacity, int64_t *byte_offsets, unitok_error *error);
 
+/* Decodes a few ids to out[0..capacity-1] and returns the size. -1: an id is out of range or has no piece. -2: it does not
+ * fit. -3: a byte piece follows a control symbol, so that bytes which do not belong together would meet. */
+int64_t unitok_decode(const unitok_model *model, const void *ids, int64_t n_ids, uint8_t *out, int64_t capacity);
+
 /* --------------------------------------------------------------------------------------------- Documents ---- */
 
 /* Splits text into documents at a separator and removes the separators, in place. text[0..n_bytes-1] becomes the documents

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+from array import array
 from typing import Any
 
 import numpy as np
@@ -130,12 +131,13 @@ class Model:
     dtype  of its ids: uint16, or uint32 where the largest does not fit
     """
 
-    __slots__ = ("_keep", "_types", "dtype", "handle", "info")
+    __slots__ = ("_id_code", "_keep", "_types", "dtype", "handle", "info")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = _info_of(handle)
         self.info: Any = info
         self.dtype: np.dtype[Any] = np.dtype(np.uint16 if info.id_bytes == 2 else np.uint32)
+        self._id_code = self.dtype.char
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
         self._keep = keep
         self._types: Bytes | None = None  # of every id
@@ -250,9 +252,15 @@ class Model:
 
     def piece_types(self) -> Bytes:
         """uint8[n_ids]: the enum unitok_piece_type of each id, 0 where it has no piece."""
-        if self._types is None:  # one call an id, so only on demand
-            every = range(self.info.n_ids)
-            self._types = np.array([lib.unitok_model_piece_type(self.handle, id_) for id_ in every], np.uint8)
+        if self._types is None:
+            types, spec = np.zeros(self.info.n_ids, np.uint8), lib.unitok_model_spec(self.handle)
+            if spec == ffi.NULL:  # greedy longest prefix has no types
+                types[np.diff(self.pieces()[1]) > 0] = lib.UNITOK_PIECE_NORMAL
+            else:
+                n = int(spec.n_pieces)
+                ids = np.frombuffer(ffi.buffer(spec.ids, 8 * n), np.int64)
+                types[ids] = np.frombuffer(ffi.buffer(spec.types, n), np.uint8)
+            self._types = types
         return self._types
 
     def bounds_of_runs(self, ids: Ids) -> Offsets:
@@ -271,6 +279,19 @@ class Model:
         self.complete()
         buffer = ffi.from_buffer("uint8_t[]", text)
         return int(lib.unitok_split(self.handle, buffer, len(buffer)))
+
+    def decode_few(self, ids: list[int]) -> bytes | None:
+        """What decode_batch makes of one document. None where that must be asked: ids that are too many, that are no
+        integers, that the model does not have, or byte pieces right behind control symbols."""
+        if len(ids) > _FEW_IDS:
+            return None
+        try:
+            items = array(self._id_code, ids)
+        except (TypeError, OverflowError):
+            return None
+        out = _new_undefined("uint8_t[]", _FEW_BYTES)
+        n = _decode(self.handle, _from_buffer(items), len(items), out, _FEW_BYTES)
+        return _buffer(out, n)[:] if n >= 0 else None
 
     def decode_batch(
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
@@ -293,6 +314,11 @@ class Model:
         if int(sizes[-1]) != len(out):
             raise ValueError("the ids changed while they were decoded")
         return out, sizes
+
+
+_decode, _from_buffer, _buffer, _unpack = lib.unitok_decode, ffi.from_buffer, ffi.buffer, ffi.unpack
+_new_undefined = ffi.new_allocator(should_clear_after_alloc=False)
+_FEW_IDS, _FEW_BYTES = 256, 4096  # so many are decoded in one call
 
 
 def room_for(n_bytes: int) -> int:
@@ -402,6 +428,17 @@ class Scratch:
             if n >= 0:
                 return np.array(self._ids[:n])
         return self._encode_large(text)
+
+    def encode_list(self, text: bytes) -> list[int]:
+        """As encode, as a list."""
+        n_bytes = len(text)
+        if n_bytes <= _SMALL_BYTES:
+            n = _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer, len(self._ids))
+            if n >= 0:
+                ids: list[int] = _unpack(self._ids_pointer, n)
+                return ids
+        found: list[int] = self._encode_large(text).tolist()
+        return found
 
     def _encode_large(self, text: bytes) -> Ids:
         room = room_for(len(text))

@@ -14,7 +14,7 @@ from pyunitok._ffi import Ids
 from pyunitok.decoding import Decoding
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab import nfc
-from pyunitok.vocab.vocabulary import About
+from pyunitok.vocab.vocabulary import About, split
 
 if TYPE_CHECKING:
     from pyunitok.vocab.huggingface.preparation import Preparation
@@ -27,12 +27,18 @@ class Core(Decoding):
     about        what Python knows of it
     preparation  what texts go through first, for models of tokenizer.json
     scratches    idle ones; append and pop are atomic
+    shown        {id: its piece as text}, of those asked for
+    known        {piece, as str or bytes: id}, likewise
+    decodes_few  whether C alone makes the text of ids
     """
 
     def __init__(self, model: _ffi.Model, about: About) -> None:
         self.model, self.about = model, about
         self.dtype: np.dtype[Any] = model.dtype
         self.scratches: list[_ffi.Scratch] = []
+        self.shown: dict[int, str] = {}
+        self.known: dict[str | bytes, int] = {}
+        self.decodes_few = about.denormalization is None and (about.prepare is None or about.prepare == nfc.PREPARE)
         self.preparation: Preparation | None = None
         self.is_nfc = about.prepare == nfc.PREPARE
         if about.prepare is not None and not self.is_nfc:
@@ -57,6 +63,26 @@ class Core(Decoding):
     def lossless(self) -> bool:
         """Whether every text comes back exactly: greedy longest prefix, if all 256 bytes are pieces."""
         return self.kind == "longest" and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
+
+    @cached_property
+    def ids_by_piece(self) -> dict[bytes, int]:
+        """Of pieces that are the same the lowest id, as _ffi.Model.find, which looks at all pieces."""
+        pieces = split(*self.model.pieces())
+        return {piece: len(pieces) - 1 - k for k, piece in enumerate(reversed(pieces)) if piece}
+
+    def find(self, piece: bytes) -> int:
+        """The id of exactly this piece, or -1."""
+        return self.model.find(piece) if self.kind == "longest" else self.ids_by_piece.get(piece, -1)
+
+    def encode_list(self, data: bytes) -> list[int]:
+        """The ids of one document."""
+        try:  # scratch() spelled out: this is measured in nanoseconds
+            scratch = self.scratches.pop()
+        except IndexError:
+            scratch = self.new_scratch()
+        ids = scratch.encode_list(data)
+        self.scratches.append(scratch)
+        return ids
 
     def encode(self, data: bytes) -> Ids:
         """dtype[n]: the ids of one document."""

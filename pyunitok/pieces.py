@@ -83,17 +83,31 @@ class Pieces:
 
     def id_to_piece(self, id_: int) -> str:
         """The piece as text; invalid UTF-8 shows as <0xE3>. IdError if the id has no meaning."""
+        shown = self._core.shown.get(id_) if id_.__class__ is int else None
+        if shown is not None:
+            return shown
+        shown = self._shown(id_)
+        if id_.__class__ is int:
+            self._core.shown[id_] = shown
+        return shown
+
+    def _shown(self, id_: int) -> str:
         if id_ == self.eod_id and self._core.model.piece(id_) is None:
             return self._core.about.eod_piece or "<eod>"
         return utf8.shown(self.id_to_bytes(id_))
 
     def piece_to_id(self, piece: str | bytes) -> int | None:
         """The id of exactly this piece, or None. A str may also be what id_to_piece shows: <0xE3>, the eod's name."""
-        id_ = self._core.model.find(as_bytes(piece))
+        is_exact = piece.__class__ is str or piece.__class__ is bytes
+        if is_exact and (known := self._core.known.get(piece)) is not None:
+            return known
+        id_ = self._core.find(as_bytes(piece))
         if id_ < 0 and isinstance(piece, str):
             if piece == self._core.about.eod_piece:
                 return self.eod_id
-            id_ = self._core.model.find(utf8.unshown(piece))
+            id_ = self._core.find(utf8.unshown(piece))
+        if id_ >= 0 and is_exact:
+            self._core.known[piece] = id_
         return None if id_ < 0 else id_
 
     def id_to_token(self, id_: int) -> str | None:

@@ -23,8 +23,9 @@ ROOT = Path(__file__).resolve().parent.parent
 pytestmark = pytest.mark.skipif(find_spec("pyrwkv_tokenizer") is None, reason="needs pyrwkv-tokenizer")
 
 
-def bench(*arguments: str, n: bool = True) -> Any:
-    argv = [sys.executable, ROOT / "tools" / "bench.py", *arguments, "--corpora", "sample", "--json"]
+def bench(*arguments: str, n: bool = True, corpora: bool = True) -> Any:
+    argv = [sys.executable, ROOT / "tools" / "bench.py", *arguments, "--json"]
+    argv += ["--corpora", "sample"] * corpora
     argv += ["-n", "1"] if n else []
     done = subprocess.run(argv, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -60,6 +61,15 @@ def write_toy(path: Path, model_type: int) -> Path:
     pieces = [(piece.encode(), -1.0 - k / 100, sentencepieces.NORMAL) for k, piece in enumerate(frequent)]
     path.write_bytes(sentencepieces.make(pieces, model_type=model_type, byte_fallback=True).SerializeToString())
     return path
+
+
+@pytest.mark.parametrize(("name", "n_rows"), [("single", 6), ("load", 3)])
+def test_sentencepiece_models(name: str, n_rows: int, tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    argv = ["--model", str(write_toy(tmp_path / "toy.model", sentencepieces.BPE))]
+    rows = bench(name, *argv, corpora=False)["rows"]
+    assert [row["model"] for row in rows] == ["toy"] * n_rows
+    assert all(row["shim ratio"] > 0 and row["Tokenizer ratio"] > 0 for row in rows)
 
 
 SMALL = ("--megabytes", "0.02", "--doc-bytes", "500", "--share", "3")

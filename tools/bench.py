@@ -19,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import bench_calls
 import bench_command
 import bench_models
 import bench_pipelines
@@ -288,14 +289,22 @@ def _walk(model: _ffi.Model, packed: Packed) -> tuple[_ffi.Ids, Callable[[], int
 @corpora_option
 @n_option(5)
 @cpu_option
+@bench_calls.models_option
 @clock_option
 @json_option
-def single(shared: Path | None, corpora: str | None, n: int, cpu: str | None, clock: str, as_json: bool) -> None:
+def single(
+    shared: Path | None, corpora: str | None, n: int, cpu: str | None, models: tuple[str, ...], clock: str,
+    as_json: bool,
+) -> None:  # fmt: skip
     """encode() of strings of 100 bytes, one call each, beside pyrwkv-tokenizer's encode.
 
     A loop over 10,000 strings of each corpus, and over one string 10,000 times; ns a call, the loop included.
-    `inner` is the compiled object inside pyrwkv's class: one Python call less.
+    `inner` is the compiled object inside pyrwkv's class: one Python call less. With --model: encode, decode and others
+    beside sentencepiece.
     """
+    if models:
+        bench_calls.calls(models, shared, n, clock, as_json)
+        return
     texts = Corpora.find(shared, corpora)
     tokenizer = Tokenizer.from_file(vocabulary(), cpu=cpu)
     theirs = peer().RWKVTokenizer()
@@ -333,13 +342,18 @@ def single(shared: Path | None, corpora: str | None, n: int, cpu: str | None, cl
 
 @cli.command()
 @n_option(7)
+@bench_calls.models_option
 @clock_option
 @json_option
-def load(n: int, clock: str, as_json: bool) -> None:
+def load(n: int, models: tuple[str, ...], clock: str, as_json: bool) -> None:
     """Opening a model: native and text vocabulary, beside pyrwkv-tokenizer's constructor.
 
-    In fresh processes the module is imported first and not counted, but what opening a model imports is.
+    In fresh processes the module is imported first and not counted, but what opening a model imports is. With --model:
+    opening it, also from a pickle, beside sentencepiece.
     """
+    if models:
+        bench_calls.load(models, n, clock, as_json)
+        return
     theirs, path = peer().RWKVTokenizer, vocabulary()
     report = Report("load: a model ready to encode, one core", n, clock)
     with tempfile.TemporaryDirectory() as folder, one_core():

@@ -120,3 +120,24 @@ int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_
     }
     return UNITOK_OK;
 }
+
+/* Does a byte piece follow a control symbol? What the bytes before and behind that one spell does not belong together. */
+static int has_parted_bytes(const unitok_model *m, const void *ids, int64_t n_ids)
+{
+    int was_control = 0;
+    for (int64_t i = 0; i < n_ids; i++) {
+        uint8_t type = m->types[id_at(m, ids, i)];
+        if (was_control && type == UNITOK_PIECE_BYTE) return 1;
+        was_control = type == UNITOK_PIECE_CONTROL;
+    }
+    return 0;
+}
+
+int64_t unitok_decode(const unitok_model *m, const void *ids, int64_t n_ids, uint8_t *out, int64_t capacity)
+{
+    for (int64_t i = 0; i < n_ids; i++)
+        if (!has_meaning(m, id_at(m, ids, i))) return -1;
+    if (m->flags & UNITOK_BYTE_FALLBACK && m->types && has_parted_bytes(m, ids, n_ids)) return -3;
+    if (decode(m, ids, 0, n_ids, NULL) > capacity) return -2;
+    return decode(m, ids, 0, n_ids, out);
+}

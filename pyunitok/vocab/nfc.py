@@ -85,6 +85,9 @@ class Scratch(_ffi.Scratch):
     def encode(self, text: bytes) -> Any:
         return super().encode(normalize(text))
 
+    def encode_list(self, text: bytes) -> list[int]:
+        return super().encode_list(normalize(text))
+
     def count(self, text: bytes) -> int:
         return super().count(normalize(text))
 

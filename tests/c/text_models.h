@@ -180,6 +180,13 @@ static inline int use_text_model(const unitok_model *m, const uint8_t *text, int
     CHECK(!unitok_decode_batch(m, ids, bounds, 1, 0, NULL, 0, NULL, -1, sizes, NULL));
     uint8_t *back = malloc((size_t)sizes[1] + 1);
     CHECK(!unitok_decode_batch(m, ids, bounds, 1, 0, NULL, 0, back, sizes[1], sizes, NULL));
+    for (int64_t room_left = sizes[1]; room_left >= 0; room_left -= 1 + sizes[1] / 2) {
+        uint8_t *few = malloc((size_t)room_left);
+        int64_t n_few = unitok_decode(m, ids, n, few, room_left);
+        CHECK(n_few == -3 || n_few == (room_left == sizes[1] ? sizes[1] : -2));
+        CHECK(n_few < 0 || !memcmp(few, back, (size_t)n_few));
+        free(few);
+    }
     free(back);
     bounds[1] = n_bytes;
     for (int32_t method = UNITOK_SAMPLE_LATTICE; method <= UNITOK_SAMPLE_DROPOUT; method++) {

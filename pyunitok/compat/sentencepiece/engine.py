@@ -15,7 +15,7 @@ from pyunitok import _ffi, _ffi_text, utf8
 from pyunitok._ffi import Offsets
 from pyunitok.compat.sentencepiece import piece_text
 from pyunitok.compat.sentencepiece.alignment import align
-from pyunitok.compat.sentencepiece.text import EncodedText
+from pyunitok.compat.sentencepiece.text import EncodedText, strings
 from pyunitok.packed import Packed
 from pyunitok.sampling import nbest_spans, sample_spans
 from pyunitok.tokenizer import Tokenizer
@@ -43,13 +43,13 @@ class Engine:
         vocabulary = model.vocabulary()
         self.model = model
         self.tokenizer = Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about(model.name))
-        self._types: list[int] = model.types.tolist()
+        self.types: list[int] = model.types.tolist()
+        self.n_pieces = len(self.types)
         self.strips_space = bool(
             model.flags & (_ffi.MODEL_FLAGS["add_dummy_prefix"] | _ffi.MODEL_FLAGS["remove_extra_whitespaces"])
         )
         self.removes_spaces = bool(model.flags & _ffi.MODEL_FLAGS["remove_extra_whitespaces"])
         self._normalizer: _ffi_text.Normalizer | None = None
-        self._strings: list[str] | None = None
 
     @classmethod
     def read(cls, data: bytes, name: str) -> Engine:
@@ -68,12 +68,8 @@ class Engine:
         is_whole = not ((starts & 0xC0) == 0x80).any()  # then no character lies in two pieces
         return is_whole and _is_utf8(data.tobytes()) and _is_utf8(self.model.unk_surface)
 
-    @property
-    def n_pieces(self) -> int:
-        return len(self._types)
-
     def type_of(self, id_: int) -> int:
-        return self._types[id_] if 0 <= id_ < len(self._types) else _NO_PIECE
+        return self.types[id_] if 0 <= id_ < len(self.types) else _NO_PIECE
 
     def is_unknown(self, id_: int) -> bool:
         return id_ == self.model.unk_id or self.type_of(id_) == UNKNOWN
@@ -84,16 +80,70 @@ class Engine:
         name: bytes = self.model.trainer.unk_piece or b"<unk>"
         return name
 
-    @property
+    @cached_property
     def pieces(self) -> list[str]:
         """By id. UnicodeDecodeError where one is not valid UTF-8."""
-        if self._strings is None:
-            self._strings = [piece.decode() for piece in self.model.pieces]
-        return self._strings
+        return strings(self.model.pieces)
+
+    @cached_property
+    def scores(self) -> list[float]:
+        """By id."""
+        scores: list[float] = self.model.scores.tolist()
+        return scores
+
+    @cached_property
+    def ids_by_text(self) -> dict[str, int]:
+        """What find() gives for pieces that are text, without unknown ones."""
+        if not self._is_utf8:
+            return {}
+        tables = self.model.tables
+        found = {piece.decode(): id_ for table in (tables.texts, tables.marks) for piece, id_ in table.items()}
+        return {piece: id_ for piece, id_ in found.items() if not self.is_unknown(id_)}
+
+    def texts_by_ids(self, ids: list[Any]) -> list[str] | None:
+        """The pieces of ids; None if something is wrong with these."""
+        try:
+            table = self.pieces
+            return [table[id_] for id_ in ids] if not ids or min(ids) >= 0 else None
+        except (TypeError, ValueError, IndexError):
+            return None
+
+    def ids_by_texts(self, pieces: list[Any]) -> list[int] | None:
+        """The ids of pieces; None where one is unknown, or no str."""
+        try:
+            return list(map(self.ids_by_text.__getitem__, pieces))
+        except (KeyError, TypeError):
+            return None
+
+    # ------------------------------------------------------------------------------------ one text, a few ids ----
+
+    def ids_of(self, text: str) -> list[int]:
+        """Of one text. UnicodeEncodeError."""
+        return self.tokenizer._core.encode_list(text.encode())
+
+    def strings_of(self, text: str) -> list[str] | None:
+        """The pieces of one text; None where they take more than a look at the vocabulary."""
+        if not self._is_utf8:
+            return None
+        ids, table = self.ids_of(text), self.pieces
+        return None if self.model.unknown_id in ids else [table[id_] for id_ in ids]
+
+    def text_of(self, items: list[Any]) -> str | None:
+        """What a few ids or pieces decode to; None where there is more to it, errors among it."""
+        core = self.tokenizer._core
+        if not core.decodes_few or not self._is_utf8:
+            return None
+        try:
+            if items[0].__class__ is str:
+                items = list(map(self.ids_by_text.__getitem__, items))
+            data = core.model.decode_few(items)
+            return None if data is None else data.decode()
+        except (KeyError, TypeError, UnicodeDecodeError):
+            return None
 
     def serialize(self) -> bytes:
         """The model as a file has it. What is taken out of use here (see sentencepiece.read) is marked so."""
-        proto, types = self.model.proto, self._types
+        proto, types = self.model.proto, self.types
         if any(piece.type != type_ for piece, type_ in zip(proto.pieces, types, strict=True)):
             proto = type(proto).FromString(proto.SerializeToString())
             for piece, type_ in zip(proto.pieces, types, strict=True):
@@ -234,8 +284,12 @@ class Engine:
             return [piece_text.decode(self, self.with_pieces(ids)) for ids in sequences]
         offsets = np.concatenate(([0], np.cumsum([len(ids) for ids in sequences], dtype=np.int64)))
         data = np.concatenate(sequences) if sequences else np.empty(0, np.int64)
-        packed = self.tokenizer.decode_bytes_batch(Packed(data.astype(self.tokenizer.dtype), offsets))
-        return [_whole(item.tobytes()) for item in packed]
+        ids = data.astype(self.tokenizer.dtype)
+        core = self.tokenizer._core
+        if len(core.model.bounds_of_runs(ids)) > 2:  # somewhere a control symbol parts bytes
+            parts = (ids[begin:end] for begin, end in pairwise(offsets.tolist()))
+            return [core.decode_text(part, "replace", True).encode() for part in parts]
+        return [_whole(item.tobytes()) for item in self.tokenizer.decode_bytes_batch(Packed(ids, offsets))]
 
     def decode_pieces(self, pieces: Sequence[bytes]) -> bytes:
         """The text of pieces, which need not be the model's."""
@@ -261,7 +315,7 @@ class Engine:
 
     def normalize_with_offsets(self, text: bytes) -> tuple[bytes, list[int]]:
         if self._normalizer is None:
-            symbols = [p for p, t in zip(self.model.pieces, self._types, strict=True) if t == USER_DEFINED]
+            symbols = [p for p, t in zip(self.model.pieces, self.types, strict=True) if t == USER_DEFINED]
             flags = self.model.flags
             self._normalizer = _ffi_text.Normalizer(self.model.normalization.charsmap, symbols, flags)
         normalized, offsets = self._normalizer.normalize_with_offsets(text)

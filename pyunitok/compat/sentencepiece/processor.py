@@ -137,6 +137,14 @@ class CurrentProcessor(Vocabulary):
         num_threads      for lists; below 0: as many as are worth it. thread_pool: a ThreadPool instead
         return_bytes     whether a mapping has bytes and their offsets, not str; None: what the text is
         """
+        is_usual = (
+            input.__class__ is str and add_bos is None and add_eos is None and reverse is None
+            and emit_unk_piece is None and enable_sampling is None and nbest_size is None and alpha is None
+            and num_threads is None and thread_pool is None and return_bytes is None
+            and (return_type is None or out_type is None)
+        )  # fmt: skip
+        if is_usual and (usual := self._encode_usual(input, return_type if out_type is None else out_type)) is not None:
+            return usual
         kind = self._resolve(return_type, out_type)
         if return_bytes is not None and kind != "offset_mapping":
             raise ValueError("return_bytes is only supported when return_type='offset_mapping'")
@@ -158,6 +166,22 @@ class CurrentProcessor(Vocabulary):
         found = OfTexts(rewriting.engine, texts, threads, Sampling(nbest, alpha) if enable_sampling else None)
         ret = convert(found, rewriting, kind, as_bytes=bool(return_bytes))
         return ret if is_batch else ret[0]
+
+    def _encode_usual(self, text: str, kind: Any) -> Any:
+        """One text whose tokens are left as they are: measured in nanoseconds. None where encode must see to it."""
+        engine = self._engine
+        if (
+            engine is None or self._encode_options or self._enable_sampling or self._add_bos or self._add_eos
+            or self._reverse or self._emit_unk_piece or self._num_threads.__class__ is not int
+            or self._nbest_size.__class__ is not int or self._alpha.__class__ is not float
+        ):  # fmt: skip
+            return None
+        if kind is None:
+            kind = self._return_type
+        try:
+            return engine.ids_of(text) if kind is int else engine.strings_of(text) if kind is str else None
+        except UnicodeEncodeError:
+            return None
 
     def nbest_encode(
         self, input: Any, add_bos: bool | None = None, add_eos: bool | None = None, reverse: bool | None = None,
@@ -274,6 +298,14 @@ class CurrentProcessor(Vocabulary):
 
         IndexError for an id that the model does not have. Pieces that are bytes give bytes.
         """
+        is_usual = (
+            input.__class__ is list and input and return_type is None and out_type is None and num_threads is None
+            and thread_pool is None and return_bytes is None and not self._decode_options
+        )  # fmt: skip
+        if is_usual and self._engine is not None and self._num_threads.__class__ is int:
+            text = self._engine.text_of(input)
+            if text is not None:
+                return text
         kind = self._resolve(return_type, out_type, str)
         if return_bytes is not None and kind != "offset_mapping":
             raise ValueError("return_bytes is only supported when return_type='offset_mapping'")

@@ -264,6 +264,10 @@ class Scratch(_ffi.Scratch):
     def encode(self, text: bytes) -> Any:
         return self.encode_text(text, special=True)
 
+    def encode_list(self, text: bytes) -> list[int]:
+        ids: list[int] = self.encode(text).tolist()
+        return ids
+
     def encode_text(self, text: bytes, *, special: bool) -> Ids:
         """ids[n]: of one document. special=False: special tokens in the text are text."""
         if special and self._preparation.guard.allows(text):
