@@ -60,7 +60,7 @@ def plain(index: Any, document: int, text: bytes) -> bool:
     nothing; then decoding drops a space further on."""
     array, number = index.locate(document)
     ids = array[number].tolist()[: len(array[number]) - (index.eod is not None)]
-    stream = b"".join(index._decoded(id_) for id_ in ids)
+    stream = b"".join(index.decoded(id_) for id_ in ids)
     return stream[1 if ids and index.tables.drops_space[ids[0]] else 0 :] == text
 
 
