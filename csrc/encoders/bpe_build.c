@@ -1,7 +1,5 @@
 /* bpe_build.c - the tables of a BPE model, from pieces and scores or from a list of merges */
 
-#include <stdlib.h>
-
 #include "ground/alloc.h"
 #include "encoders/bpe_tables.h"
 #include "ground/error.h"
@@ -244,11 +242,6 @@ static int add_splits(builder *b, int64_t k, int64_t merge)
     return 1;
 }
 
-typedef struct ranked_piece {
-    uint32_t order; /* greater is better */
-    uint32_t piece;
-} ranked_piece;
-
 /* As the reference compares scores: by their bits, so that -0 comes before +0 and there is an order for NaN. */
 static uint32_t order_of(double score)
 {
@@ -258,36 +251,49 @@ static uint32_t order_of(double score)
     return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
 }
 
-static int best_first(const void *left, const void *right)
+/* Pieces in the order of their merges: the high half is less where the score is better, the low half is the piece. Of equal
+ * scores the first piece is best. */
+INLINE uint64_t ranked(double score, int64_t piece)
 {
-    const ranked_piece *a = left, *b = right;
-    if (a->order != b->order) return a->order < b->order ? 1 : -1;
-    return (a->piece > b->piece) - (a->piece < b->piece);
+    return (uint64_t)~order_of(score) << 32 | (uint64_t)piece;
+}
+
+/* Sorts by the high halves, from the lowest byte up; keys of equal ones keep their order. Room is for n more. */
+static void sort_ranked(uint64_t *keys, uint64_t *room, int64_t n)
+{
+    for (int shift = 32; shift < 64; shift += 8) {
+        int64_t begins[257] = {0};
+        uint64_t *from = keys;
+        for (int64_t k = 0; k < n; k++) begins[(keys[k] >> shift & 255) + 1]++;
+        for (int byte = 0; byte < 256; byte++) begins[byte + 1] += begins[byte];
+        for (int64_t k = 0; k < n; k++) room[begins[keys[k] >> shift & 255]++] = keys[k];
+        keys = room;
+        room = from;
+    }
 }
 
 static int add_all_splits(builder *b)
 {
     const unitok_spec *spec = b->spec;
     bpe *m = b->m;
-    ranked_piece *ranked = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *ranked);
+    uint64_t *keys = mem_alloc((size_t)(2 * spec->n_pieces + 1) * sizeof *keys);
     int64_t n = 0;
-    int ok = ranked != NULL;
+    int ok = keys != NULL, is_sorted = 1; /* as trainers write them */
     for (int64_t k = 0; ok && k < spec->n_pieces; k++) {
         if (!b->numbers[k] || !is_mergeable(spec, k)) continue;
-        ranked[n].order = order_of(spec->scores ? spec->scores[k] : 0);
-        ranked[n++].piece = (uint32_t)k;
+        keys[n++] = ranked(spec->scores ? spec->scores[k] : 0, k);
+        if (n > 1 && keys[n - 2] > keys[n - 1]) is_sorted = 0;
     }
-    int is_sorted = 1; /* as trainers write them */
-    for (int64_t k = 1; k < n && is_sorted; k++) is_sorted = best_first(&ranked[k - 1], &ranked[k]) < 0;
-    if (!is_sorted) qsort(ranked, (size_t)n, sizeof *ranked, best_first);
+    if (!is_sorted) sort_ranked(keys, keys + n, n);
     ok = ok && begin_merges(m, n);
     for (int64_t k = 0; ok && k < n; k++) {
-        m->made[k].symbol = b->numbers[ranked[k].piece];
-        if (k && ranked[k].order == ranked[k - 1].order) m->made[k].rank = m->made[k - 1].rank;
+        uint32_t piece = (uint32_t)keys[k];
+        m->made[k].symbol = b->numbers[piece];
+        if (k && keys[k] >> 32 == keys[k - 1] >> 32) m->made[k].rank = m->made[k - 1].rank;
         if (m->made[k].rank != k && m->made[k].rank < m->tied_from) m->tied_from = m->made[k].rank;
-        ok = add_splits(b, ranked[k].piece, k);
+        ok = add_splits(b, piece, k);
     }
-    mem_free(ranked);
+    mem_free(keys);
     return ok;
 }
 

@@ -20,12 +20,15 @@
 
 #define PART_BYTES 4096 /* of text in one call of unigram_advance: its cells stay in the first cache */
 #define CHAR_BYTES_MAX 4
+#define CHAR_BYTES_ONE 0x1111111111111111u /* of unigram.char_bytes */
+#define CHAR_BYTES_UTF8 0x4322111111111111u
 #define UNIGRAM_ARCS_MAX ((UNIGRAM_SEGMENT_BYTES + 1) * UNIGRAM_SEGMENT_BYTES / 2 + UNIGRAM_SEGMENT_BYTES)
 
 #define VALUE_UNKNOWN 0x1000000u /* above the trie's 23 bits */
 #define VALUE_MARK 0x80000000u
 
-/* See unigram_dp.h. */
+/* See unigram_dp.h. Of a model whose largest score is no more than this, it serves for every segment's. */
+#define LARGEST_SCORE_USUAL 256.0
 #define RESTART_ABOVE 100000.0f
 #define RESERVE (1.0 / 524288)
 
@@ -226,15 +229,25 @@ static int allocate(unigram *m)
                                                                           : m->scores32 && m->id_scores32);
 }
 
+/* Can a character be unknown? Not where characters are bytes, and all of them pieces. */
+static int has_unknown(const unigram *m)
+{
+    int has_all = m->char_bytes == CHAR_BYTES_ONE;
+    for (int byte = 0; byte < 256; byte++) has_all &= m->singles[byte] != 0;
+    return !has_all;
+}
+
 /* Fills all tables but the trie's from entries[0..n_pieces-1], sorted. */
 static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
 {
     m->unknown_is_low = 1;
+    m->largest_score = has_unknown(m) ? fabs(m->unknown_score) : 0;
     if (m->is_float64) m->scores64[0] = -INFINITY; /* value 0 is not a piece, and never wins */
     else m->scores32[0] = -INFINITY;
     for (int64_t i = 0; i < m->n_pieces; i++) {
         double score = matching_score(spec, entries[i].piece);
         if (score < m->unknown_score) m->unknown_is_low = 0;
+        if (fabs(score) > m->largest_score) m->largest_score = fabs(score);
         if (m->is_float64) m->scores64[i + 1] = score;
         else m->scores32[i + 1] = (float)score;
         m->ids[i + 1] = (int32_t)spec->ids[entries[i].piece];
@@ -320,7 +333,7 @@ int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
     m->n_ids = highest_id(spec) + 1;
     m->is_float64 = (spec->flags & UNITOK_FLOAT64) != 0;
     m->unknown_score = unknown_score(spec);
-    m->char_bytes = spec->flags & UNITOK_BYTES ? 0x1111111111111111u : 0x4322111111111111u;
+    m->char_bytes = spec->flags & UNITOK_BYTES ? CHAR_BYTES_ONE : CHAR_BYTES_UTF8;
     status = allocate(m) ? lay_out(m, entries, packed, offsets, error) : fail_memory(error);
     if (status == UNITOK_OK) fill(m, spec, entries);
 done:

@@ -51,6 +51,7 @@ typedef struct unigram {
     /* How far an id in a remembered path can move the sum, rounding included: the largest |score| a limit allows, and 2^-7,
      * twice half the space between floats below 2^17 (doubles below 2^33: far less). A larger sum serves no entry. */
     double largest_step;
+    double largest_score; /* the largest |score| of a piece that can match, and of an unknown character */
     double unknown_score; /* a float unless is_float64 */
     uint64_t char_bytes;  /* the bytes of a character, 4 bits for each upper half of a lead byte */
     int64_t n_pieces;     /* that can match */

@@ -248,28 +248,29 @@ typedef struct NAME(lattice) {
     double size; /* B: the largest |sum| and the largest |score| */
 } NAME(lattice);
 
-INLINE void NAME(arc_add)(NAME(lattice) * l, int64_t start, int64_t end, double score, uint32_t value)
+INLINE void NAME(arc_add)(NAME(lattice) * l, int64_t start, int64_t end, double score, uint32_t value, int keeps)
 {
     double sum = l->sums[start] + score, best = l->sums[end], less = sum > best ? best : sum;
-    l->arcs[l->n_arcs++] = (NAME(arc)){score, value, (uint8_t)start, (uint8_t)end};
+    if (keeps) l->arcs[l->n_arcs++] = (NAME(arc)){score, value, (uint8_t)start, (uint8_t)end};
     l->values[end] ^= (l->values[end] ^ value) & (0 - (uint32_t)(sum > best));
     l->sums[end] = sum > best ? sum : best;
     l->seconds[end] = less > l->seconds[end] ? less : l->seconds[end];
 }
 
 /* As start() does it; returns the bytes of the first character. */
-INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes, NAME(lattice) * l)
+INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes, NAME(lattice) * l,
+                               int keeps)
 {
     const SUM *scores = m->SCORES;
     int64_t n_left = n_bytes - at, n_char = first_char_bytes(m, text + at, n_left);
     uint32_t value = m->trie.singles[text[at]];
     int has_single = value && n_char == 1;
-    if (value) NAME(arc_add)(l, at, at + 1, (double)scores[value], value);
+    if (value) NAME(arc_add)(l, at, at + 1, (double)scores[value], value, keeps);
     if (n_left > 1) {
         uint64_t head = m->trie.heads[text[at] | text[at + 1] << 8];
         uint32_t base = head_base(head);
         if (head_length(head) == 2) {
-            NAME(arc_add)(l, at, at + 2, (double)scores[head_value(head)], head_value(head));
+            NAME(arc_add)(l, at, at + 2, (double)scores[head_value(head)], head_value(head), keeps);
             has_single |= n_char == 2;
         }
         for (int64_t i = at + 2; i < n_bytes; i++) {
@@ -278,11 +279,11 @@ INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at
             base = unit_base(unit);
             value = unit_value(unit);
             if (!value) continue;
-            NAME(arc_add)(l, at, i + 1, (double)scores[value], value);
+            NAME(arc_add)(l, at, i + 1, (double)scores[value], value, keeps);
             has_single |= i + 1 - at == n_char;
         }
     }
-    if (!has_single) NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char);
+    if (!has_single) NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char, keeps);
     return n_char;
 }
 
@@ -294,10 +295,11 @@ INLINE void NAME(fetch_starts)(const unigram *m, const uint8_t *text, int64_t n_
     for (int64_t i = 0; i + 2 < n_bytes; i++) trie_fetch_unit(&m->trie, text + i);
 }
 
-static void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(lattice) * l)
+/* Without `keeps` there are no arcs, and B is taken from the largest score of the model: mostly the lead alone, or
+ * a limit that is somewhat lower, is enough. */
+INLINE void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(lattice) * l, int keeps)
 {
-    double largest_sum = 0, largest_score = 0;
-    NAME(fetch_starts)(m, text, n_bytes);
+    double largest_sum = 0, largest_score = keeps ? 0 : m->largest_score;
     l->n_arcs = 0;
     l->sums[0] = 0;
     for (int64_t i = 1; i <= n_bytes; i++) {
@@ -305,12 +307,17 @@ static void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n
         l->values[i] = 0;
     }
     for (int64_t at = 0; at < n_bytes;) {
-        at += NAME(arcs_from)(m, text, at, n_bytes, l);
+        at += NAME(arcs_from)(m, text, at, n_bytes, l, keeps);
         if (fabs(l->sums[at]) > largest_sum) largest_sum = fabs(l->sums[at]);
     }
     for (int64_t k = 0; k < l->n_arcs; k++)
         if (fabs(l->arcs[k].score) > largest_score) largest_score = fabs(l->arcs[k].score);
     l->size = largest_sum + largest_score;
+}
+
+static NOINLINE void NAME(lattice_keep)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(lattice) * l)
+{
+    NAME(lattice_build)(m, text, n_bytes, l, 1);
 }
 
 /* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P. Values tell P's
@@ -344,12 +351,11 @@ static uint32_t NAME(limit_at)(const NAME(lattice) * l, double level)
     return bound > 0 ? (uint32_t)bound / UNIGRAM_LIMIT_STEP : 0;
 }
 
-/* The limit of P, tokens[0..n-1], which leads by `gap`: that of the largest of the levels for which (1) holds. */
-static uint32_t NAME(limit_of)(const NAME(lattice) * l, const token *tokens, int64_t n, int64_t n_bytes, double gap)
+/* The limit of P, tokens[0..n-1], in a lattice with its arcs: that of the largest of the levels for which (1) holds. */
+static NOINLINE uint32_t NAME(limit_of)(const NAME(lattice) * l, const token *tokens, int64_t n, int64_t n_bytes)
 {
     static const double levels[] = LEVELS;
     int8_t places[UNIGRAM_SEGMENT_BYTES + 1];
-    if (LIKELY(gap > 2 * (double)n_bytes * levels[0] * ERROR_UNIT)) return NAME(limit_at)(l, levels[0]);
     memset(places, -1, sizeof places);
     places[0] = 0;
     for (int64_t k = 0; k < n; k++) places[tokens[k].end] = (int8_t)(k + 1);
@@ -360,16 +366,24 @@ static uint32_t NAME(limit_of)(const NAME(lattice) * l, const token *tokens, int
 
 static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens, uint32_t *ret_limit)
 {
+    static const double levels[] = LEVELS;
     NAME(lattice) l;
     double gap = INFINITY;
     int64_t n = 0;
-    NAME(lattice_build)(m, text, n_bytes, &l);
+    NAME(fetch_starts)(m, text, n_bytes);
+    NAME(lattice_build)(m, text, n_bytes, &l, 0);
     for (int64_t end = n_bytes; end > 0; end -= value_bytes(m, l.values[end])) {
         tokens[n_bytes - ++n] = (token){value_id(m, l.values[end]), (uint32_t)end};
         double lead = l.sums[end] - l.seconds[end];
         gap = lead < gap ? lead : gap;
     }
     memmove(tokens, tokens + n_bytes - n, (size_t)n * sizeof *tokens);
-    *ret_limit = NAME(limit_of)(&l, tokens, n, n_bytes, gap);
+    if (LIKELY(gap > 2 * (double)n_bytes * levels[0] * ERROR_UNIT && m->largest_score <= LARGEST_SCORE_USUAL)) {
+        *ret_limit = NAME(limit_at)(&l, levels[0]);
+        return n;
+    }
+    NAME(lattice_keep)(m, text, n_bytes, &l);
+    if (gap > 2 * (double)n_bytes * levels[0] * ERROR_UNIT) *ret_limit = NAME(limit_at)(&l, levels[0]);
+    else *ret_limit = NAME(limit_of)(&l, tokens, n, n_bytes);
     return n;
 }

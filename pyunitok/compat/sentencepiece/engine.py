@@ -15,7 +15,7 @@ from pyunitok import _ffi, _ffi_text, utf8
 from pyunitok._ffi import Offsets
 from pyunitok.compat.sentencepiece import piece_text
 from pyunitok.compat.sentencepiece.alignment import align
-from pyunitok.compat.sentencepiece.text import EncodedText, strings
+from pyunitok.compat.sentencepiece.text import EncodedText
 from pyunitok.packed import Packed
 from pyunitok.sampling import nbest_spans, sample_spans
 from pyunitok.tokenizer import Tokenizer
@@ -83,7 +83,13 @@ class Engine:
     @cached_property
     def pieces(self) -> list[str]:
         """By id. UnicodeDecodeError where one is not valid UTF-8."""
-        return strings(self.model.pieces)
+        if not self._is_utf8:
+            return [piece.decode() for piece in self.model.pieces]
+        data, offsets = self.model.packed
+        n_begun = np.cumsum((data & 0xC0) != 0x80)  # characters
+        bounds = n_begun[offsets[1:] - 1].tolist() if len(data) else []
+        text = data.tobytes().decode()
+        return [text[begin:end] for begin, end in pairwise([0, *bounds])]
 
     @cached_property
     def scores(self) -> list[float]:
@@ -96,9 +102,15 @@ class Engine:
         """What find() gives for pieces that are text, without unknown ones."""
         if not self._is_utf8:
             return {}
-        tables = self.model.tables
-        found = {piece.decode(): id_ for table in (tables.texts, tables.marks) for piece, id_ in table.items()}
-        return {piece: id_ for piece, id_ in found.items() if not self.is_unknown(id_)}
+        found = dict(zip(self.pieces, range(self.n_pieces), strict=True))
+        if len(found) < self.n_pieces or "\0" in found:  # two that are the same, or out of use: seldom
+            tables = self.model.tables
+            found = {piece.decode(): id_ for table in (tables.texts, tables.marks) for piece, id_ in table.items()}
+        unknown = {self.model.unk_id, *np.flatnonzero(self.model.types == UNKNOWN).tolist()} - {-1}
+        for id_ in unknown:
+            if found.get(self.pieces[id_]) == id_:
+                del found[self.pieces[id_]]
+        return found
 
     def texts_by_ids(self, ids: list[Any]) -> list[str] | None:
         """The pieces of ids; None if something is wrong with these."""
