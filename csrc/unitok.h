@@ -759,6 +759,10 @@ int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error);
 /* Copies all keys and counts out: data[0..key_bytes-1], offsets[0..count], counts[0..count-1]; sorted if they were sorted
  * last, else in the order in which they were first seen. */
 void unitok_counter_export(const unitok_counter *counter, uint8_t *data, int64_t *offsets, uint64_t *counts);
+/* The same for entries begin..end-1 of those there are; part_bytes() is the size of their keys. */
+int64_t unitok_counter_part_bytes(const unitok_counter *counter, int64_t begin, int64_t end);
+void unitok_counter_export_part(const unitok_counter *counter, int64_t begin, int64_t end, uint8_t *data, int64_t *offsets,
+                                uint64_t *counts);
 
 enum unitok_segment_flags {
     UNITOK_SEGMENT_CUT = 1,       /* cut wherever the rules let no piece cross; else only at spaces, if the rules split there */

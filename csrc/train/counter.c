@@ -220,13 +220,26 @@ int32_t unitok_counter_merge(unitok_counter *counter, const unitok_counter *othe
 
 void unitok_counter_export(const unitok_counter *counter, uint8_t *data, int64_t *offsets, uint64_t *counts)
 {
+    unitok_counter_export_part(counter, 0, counter->n, data, offsets, counts);
+}
+
+int64_t unitok_counter_part_bytes(const unitok_counter *counter, int64_t begin, int64_t end)
+{
+    int64_t n_bytes = 0;
+    for (int64_t i = begin; i < end; i++) n_bytes += counter->entries[i].n_bytes;
+    return n_bytes;
+}
+
+void unitok_counter_export_part(const unitok_counter *counter, int64_t begin, int64_t end, uint8_t *data, int64_t *offsets,
+                                uint64_t *counts)
+{
     int64_t at = 0;
-    for (int64_t i = 0; i < counter->n; i++) {
+    for (int64_t i = begin; i < end; i++) {
         const struct counter_entry *entry = &counter->entries[i];
-        offsets[i] = at;
-        counts[i] = entry->count;
+        offsets[i - begin] = at;
+        counts[i - begin] = entry->count;
         if (entry->n_bytes) memcpy(data + at, entry->key, entry->n_bytes);
         at += entry->n_bytes;
     }
-    offsets[counter->n] = at;
+    offsets[end - begin] = at;
 }

@@ -62,12 +62,23 @@ static int open_slots(unitok_ngram_model *model)
     return model->slots != NULL;
 }
 
+/* Puts the waiting n-grams into their slots, which have been fetched meanwhile. */
+static void put_waiting(unitok_ngram_model *model)
+{
+    for (int i = 0; i < model->n_waiting; i++) {
+        int64_t slot = model_slot(model, model->waiting[i].key);
+        while (model->slots[slot].key)
+            if (++slot == model->n_slots) slot = 0;
+        model->slots[slot] = model->waiting[i];
+    }
+    model->n_waiting = 0;
+}
+
 static void put(unitok_ngram_model *model, uint64_t key, uint64_t count)
 {
-    int64_t slot = model_slot(model, key);
-    while (model->slots[slot].key)
-        if (++slot == model->n_slots) slot = 0;
-    model->slots[slot] = (ngram_entry){key, count};
+    if (model->n_waiting == NGRAMS_WAITING) put_waiting(model);
+    PREFETCH(&model->slots[model_slot(model, key)]);
+    model->waiting[model->n_waiting++] = (ngram_entry){key, count};
 }
 
 /* The first n bytes of the last n-gram were seen so often in all. */
@@ -125,6 +136,7 @@ int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *err
     if (model->n_passes > 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a third pass");
     if (model->n_passes == 1 && !model->slots && !open_slots(model)) return fail_memory(error);
     close_path(model, 0);
+    put_waiting(model);
     model->last = 0;
     if (model->n_passes++ == 0) memset(model->few, 0, N_FEW * sizeof *model->few);
     return UNITOK_OK;

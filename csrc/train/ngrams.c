@@ -41,7 +41,8 @@ int64_t unitok_ngrams_count(const unitok_ngrams *ngrams)
 
 int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams)
 {
-    return (int64_t)(sizeof *ngrams + (sizeof *ngrams->entries << ngrams->bits));
+    int64_t n = ngrams->is_sorted ? ngrams->n + 1 : INT64_C(1) << ngrams->bits;
+    return (int64_t)sizeof *ngrams + n * (int64_t)sizeof *ngrams->entries;
 }
 
 INLINE void add(ngram_entry *entries, int bits, uint64_t key, uint64_t count, int64_t *n)
@@ -198,6 +199,8 @@ void unitok_ngrams_sort(unitok_ngrams *ngrams)
         if (ngrams->entries[i].key) ngrams->entries[n++] = ngrams->entries[i];
     sort_entries(ngrams->entries, n, 56);
     ngrams->is_sorted = 1;
+    ngram_entry *less = mem_realloc(ngrams->entries, (size_t)(n + 1) * sizeof *less);
+    if (less) ngrams->entries = less;
 }
 
 int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, int64_t begin, int64_t end, uint64_t *keys, uint64_t *counts)

@@ -19,8 +19,10 @@ typedef struct ngram_entry {
     uint64_t count; /* or the bits of its logarithm, float64 */
 } ngram_entry;
 
+#define NGRAMS_WAITING 32 /* for their slots to be fetched */
+
 struct unitok_ngrams {
-    ngram_entry *entries; /* [2^bits], open addressing; after a sort [0..n-1] */
+    ngram_entry *entries; /* [2^bits], open addressing; after a sort [0..n-1], and no more */
     int64_t n;
     int bits;
     int is_sorted;
@@ -40,6 +42,8 @@ struct unitok_ngram_model {
     /* Of a pass: */
     uint64_t last;      /* key */
     uint64_t counts[8]; /* of its first 1, 2, ... bytes so far */
+    ngram_entry waiting[NGRAMS_WAITING];
+    int n_waiting;
 };
 
 #define FEW_PAIRS 256

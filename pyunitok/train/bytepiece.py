@@ -149,14 +149,17 @@ class Job:
                 " raise --min-count"
             )
         vocabulary = Vocabulary(pieces, self.threads, lambda done, total: self.progress("prune pieces", done, total))
-        rare = vocabulary.recounted(chunk.take(np.flatnonzero(~self._is_common(chunk))) for chunk in chunks())
-        vocabulary.counts += rare
+        vocabulary.counts += vocabulary.recounted(self._rare(chunk) for chunk in chunks())
         vocabulary.drop_unused()
         ret = []
         for size in sorted(options.max_vocab_size, reverse=True):
             vocabulary = vocabulary.limited(size - N_SPECIAL)
             ret.append(vocabulary.pieces())
         return ret
+
+    def _rare(self, pieces: Units) -> Units:
+        """With counts of 0 for the common ones."""
+        return Units(pieces.data, pieces.offsets, np.where(self._is_common(pieces), 0, pieces.counts).astype(np.uint64))
 
     def _is_common(self, pieces: Units) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         n_bytes, options = np.diff(pieces.offsets), self.options

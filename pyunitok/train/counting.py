@@ -41,8 +41,12 @@ class Table(Protocol):
 
     def clear(self) -> None: ...
 
+    def export(self) -> Units:
+        """All, in order after sort()."""
+        ...
+
     def chunks(self) -> Iterator[Units]:
-        """All in order after sort(), in any number of parts."""
+        """The same in parts."""
         ...
 
 
@@ -124,32 +128,38 @@ class UnitCounter:
 
     def settle(self) -> Callable[[], Iterator[Units]]:
         """All units, sorted by bytes, in parts, as often as asked for. The segmenters are gone then."""
-        counters = sorted((segmenter.counter for segmenter in self._segmenters.values()), key=len, reverse=True)
-        self._segmenters = {}
         if self._runs is None:
-            for other in counters[1:]:
-                counters[0].merge(other)
-                other.clear()
-            if not counters:
-                return lambda: iter(())
-            counters[0].sort()
-            return counters[0].chunks
-        for counter in counters:
-            if len(counter):
-                self._spill(counter)
-        runs = self._runs
-        return lambda: merged(runs)
+            return self._together().chunks
+        return self._all_spilled
 
     def finish(self) -> Units:
         """All units, sorted by bytes. Where they are over max_memory, those rarer than .min_count are left out."""
-        chunks = self.settle()
         if self._runs is None:
-            return next(chunks(), None) or Units.pack([], [])
+            return self._together().export()
         store = Store(self._max_memory)
-        for chunk in chunks():
+        for chunk in self._all_spilled():
             store.add(chunk)
         self.n_dropped_units, self.n_dropped, self.min_count = store.n_dropped_units, store.n_dropped, store.min_count
         return store.units()
+
+    def _together(self) -> Table:
+        """Where nothing was spilled: all counters as one, sorted."""
+        counters = sorted((segmenter.counter for segmenter in self._segmenters.values()), key=len, reverse=True)
+        self._segmenters = {}
+        together: Table = counters[0] if counters else Counter()
+        for other in counters[1:]:
+            together.merge(other)
+            other.clear()
+        together.sort()
+        return together
+
+    def _all_spilled(self) -> Iterator[Units]:
+        assert self._runs is not None
+        for segmenter in self._segmenters.values():
+            if len(segmenter.counter):
+                self._spill(segmenter.counter)
+        self._segmenters = {}
+        yield from merged(self._runs)
 
 
 def _blocks(units: Units) -> Iterator[Units]:

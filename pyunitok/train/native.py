@@ -14,6 +14,7 @@ from pyunitok._ffi_text import Normalizer
 
 Counts = np.ndarray[Any, np.dtype[np.uint64]]
 CODE_POINTS = 0x110000
+CHUNK_UNITS = 1 << 16
 
 RULE_FLAGS: dict[str, int] = {
     name: getattr(lib, f"UNITOK_RULE_{name.upper()}")
@@ -111,16 +112,18 @@ class Counter:
 
     def export(self) -> Units:
         """A copy of all: sorted by bytes after sort(), else in the order of first sight."""
-        n = len(self)
-        data = np.empty(int(lib.unitok_counter_key_bytes(self.handle)), np.uint8)
-        offsets, counts = np.empty(n + 1, np.int64), np.empty(n, np.uint64)
-        lib.unitok_counter_export(self.handle, pointer(data), pointer(offsets), pointer(counts))
-        return Units(data, offsets, counts)
+        return self._part(0, len(self))
 
     def chunks(self) -> Iterator[Units]:
-        """export() in one part."""
-        if len(self):
-            yield self.export()
+        """The same in parts."""
+        for begin in range(0, len(self), CHUNK_UNITS):
+            yield self._part(begin, min(begin + CHUNK_UNITS, len(self)))
+
+    def _part(self, begin: int, end: int) -> Units:
+        data = np.empty(int(lib.unitok_counter_part_bytes(self.handle, begin, end)), np.uint8)
+        offsets, counts = np.empty(end - begin + 1, np.int64), np.empty(end - begin, np.uint64)
+        lib.unitok_counter_export_part(self.handle, begin, end, pointer(data), pointer(offsets), pointer(counts))
+        return Units(data, offsets, counts)
 
 
 @dataclass

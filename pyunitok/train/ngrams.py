@@ -53,13 +53,20 @@ class Ngrams:
         error = ffi.new("unitok_error *")
         check(lib.unitok_ngrams_clear(self.handle, error), error)
 
+    def export(self) -> Units:
+        """A copy of all, after sort()."""
+        return self._part(0, len(self))
+
     def chunks(self) -> Iterator[Units]:
-        """Copies of all, after sort()."""
+        """The same in parts."""
         for begin in range(0, len(self), CHUNK_NGRAMS):
-            keys, counts = np.empty((2, min(CHUNK_NGRAMS, len(self) - begin)), np.uint64)
-            lib.unitok_ngrams_export(self.handle, begin, begin + len(keys), pointer(keys), pointer(counts))
-            offsets = np.arange(len(keys) + 1, dtype=np.int64) * KEY_BYTES
-            yield Units(keys.astype(">u8").view(np.uint8), offsets, counts)
+            yield self._part(begin, min(begin + CHUNK_NGRAMS, len(self)))
+
+    def _part(self, begin: int, end: int) -> Units:
+        keys, counts = np.empty((2, end - begin), np.uint64)
+        lib.unitok_ngrams_export(self.handle, begin, end, pointer(keys), pointer(counts))
+        offsets = np.arange(len(keys) + 1, dtype=np.int64) * KEY_BYTES
+        return Units(keys.astype(">u8").view(np.uint8), offsets, counts)
 
 
 class NgramModel:
