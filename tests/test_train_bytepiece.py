@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
+from click.testing import CliRunner
 from conftest import fewer, find_shared
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import train_bytepiece as oracle
 from test_bytepiece import load_reference
 
+import pyunitok
 from pyunitok import Tokenizer
+from pyunitok.cli.train import train as command
 from pyunitok.compat import bytepiece as compat
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.packed import Packed
 from pyunitok.train import bytepiece, ngrams, rereading
+from pyunitok.train.api import run
 from pyunitok.train.sharing import share_out
 from pyunitok.train.sources import Batches
 
@@ -215,6 +221,76 @@ def test_compat_trainer_takes_str_only() -> None:
         compat.Trainer().train([b"bytes"])  # type: ignore[list-item]
 
 
+# ------------------------------------------------------------------------------------------------- Texts to files ----
+
+TEXT = "".join(f"the {k * k % 91} words of line {k % 7}\n" + "\n" * (k % 5 == 0) for k in range(600))
+
+
+def saved(path: Path) -> bytes:
+    trainer = compat.Trainer(max_vocab_size=300)
+    trainer.train([TEXT])
+    trainer.save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_files_iterators_and_pipes(tmp_path: Path, threads: int) -> None:
+    expected = saved(tmp_path / "expected.model")
+    text, lines, pipe, out = (tmp_path / name for name in ("a.txt", "a.jsonl", "pipe", "m.model"))
+    text.write_text(TEXT)
+    lines.write_text(json.dumps({"body": TEXT}) + "\n")
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(TEXT,))
+    writer.start()
+    options: dict[str, Any] = {"kind": "bytepiece", "vocab_size": 300, "compat": "bytepiece", "threads": threads}
+    for texts_ in (text, [lines], iter([TEXT]), (TEXT.encode() for _ in range(1)), [pipe]):
+        tokenizer = pyunitok.train(texts_, out=out, text_key="body", **options)
+        assert out.read_bytes() == expected
+        assert tokenizer == Tokenizer.from_file(out)
+    writer.join()
+
+
+def test_a_sample_is_held_back_in_both_readings(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    result = run(tmp_path / "a.txt", kind="bytepiece", vocab_size=300)
+    held = b"".join(result.sample)
+    assert 0 < len(held) <= len(TEXT) // 32 and TEXT.encode().endswith(held)
+    expected = trained([TEXT.encode()[: -len(held)]], max_vocab_size=(300,))[0]
+    assert Counter(result.pieces) == Counter(piece for piece in expected if len(piece) > 1)
+    assert result.n_bytes == len(TEXT) - len(held)
+
+
+def test_command(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    arguments = ["bytepiece", str(tmp_path / "a.txt"), "-o", str(tmp_path / "m.model"), "--vocab-size", "300"]
+    arguments += ["--compat", "bytepiece"]
+    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert result.exit_code == 0 and "256 byte" in result.output and "count n-grams" in result.output
+    assert (tmp_path / "m.model").read_bytes() == saved(tmp_path / "expected.model")
+    with pytest.raises(OutputError, match="--overwrite"):
+        CliRunner().invoke(command, arguments, catch_exceptions=False)
+    result = CliRunner().invoke(command, [*arguments, "--also-size", "270"], catch_exceptions=False)
+    assert result.output.endswith("m.model.300 and m.model.270\n")
+    assert Tokenizer.from_file(tmp_path / "m.model.270").vocab_size == 270
+    (tmp_path / "m.model.300").unlink()
+    with pytest.raises(OutputError, match=r"m\.model\.270 exists"):
+        CliRunner().invoke(command, [*arguments, "--also-size", "270"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [({"em": "viterbi"}, "no option em"), ({"compat": "sentencepiece"}, "compat"), ({"vocab_size": 100}, "259")],
+)  # fmt: skip
+def test_options_of_other_kinds(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        pyunitok.train(iter([TEXT]), **{"kind": "bytepiece", "vocab_size": 300, **options})
+
+
+def test_several_sizes_are_for_bytepiece_alone() -> None:
+    with pytest.raises(OptionError, match="several are for bytepiece"):
+        pyunitok.train(iter([TEXT]), kind="bpe", vocab_size=[300, 400])
+
+
 # --------------------------------------------------------------------------------------------------- share_out ----
 
 
@@ -253,17 +329,23 @@ def test_progress() -> None:
 
 # ------------------------------------------------------------------------------------------------- Real corpora ----
 
+EVERYTHING = bool(os.environ.get("PYUNITOK_ALL_CORPORA"))
 OPTION_SETS: list[dict[str, Any]] = [
     {"max_vocab_size": (20000, 4000)},
-    {"order": 4, "min_count": 8, "isolate_digits": True, "ensure_unicode": False, "max_piece_length": 12},
-    {"order": 7, "min_count": 3, "max_vocab_size": (1000,)},
+    {"order": 4, "min_count": 8, "isolate_digits": True, "max_piece_length": 12, "max_vocab_size": (2000,)},
+    {"order": 7, "min_count": 3, "ensure_unicode": False, "max_vocab_size": (1000, 600)},
 ]
+CASES = [
+    (corpus, k) for i, corpus in enumerate(["en_web", "ja", "zh_classical", "code", "hi", "multi"])
+    for k in range(len(OPTION_SETS)) if EVERYTHING or (i == k < 2)
+]  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("corpus, options", [("en_web", OPTION_SETS[0]), ("ja", OPTION_SETS[0])])
-def test_real_corpora(corpus: str, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("corpus, k", CASES)
+def test_real_corpora(corpus: str, k: int) -> None:
+    """200 KB of two corpora; with PYUNITOK_ALL_CORPORA=1 a megabyte of six, which takes some minutes."""
     packed = find_shared(f"corpora/{corpus}.txt.zst").read_bytes()
-    text = zstandard.ZstdDecompressor().decompressobj().decompress(packed)[:1_000_000].decode(errors="ignore")
-    items = text.splitlines(keepends=True)
-    assert trained(items, **options, compat=True, threads=2, n_batches=5) == reference(items, **options)
+    text = zstandard.ZstdDecompressor().decompressobj().decompress(packed)[: 1_000_000 if EVERYTHING else 200_000]
+    items = text.decode(errors="ignore").splitlines(keepends=True)
+    assert trained(items, **OPTION_SETS[k], compat=True, threads=2, n_batches=5) == reference(items, **OPTION_SETS[k])

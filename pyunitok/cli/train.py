@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pyunitok.train.trained import Trained
 
 Command = Callable[..., Any]
-BYTE_PHASES = {"count", "read", "words", "uses", "texts"}  # their progress is in bytes of the files
+BYTE_PHASES = {  # their progress is in bytes of the files
+    "count", "count n-grams", "count pieces", "read", "words", "uses", "texts",
+}  # fmt: skip
 YES_NO = [
     ("split-by-unicode-script", True, "Pieces do not cross scripts."),
     ("split-by-number", True, "Treat digits as a script of their own."),
@@ -38,6 +40,7 @@ def train() -> None:
       pyunitok train unigram corpus.jsonl.zst -o en.model --vocab-size 32000
       pyunitok train bpe books/ -o books.model --vocab-size 16000 --byte-fallback
       pyunitok train longest corpus.jsonl.zst -o world.txt --vocab-size 65536
+      pyunitok train bytepiece corpus.jsonl.zst -o zh.model --vocab-size 32000
     """
 
 
@@ -222,13 +225,47 @@ def longest(**options: Any) -> None:
     _train("longest", options)
 
 
+@train.command()
+@reading_options
+@click.option("--compat", type=click.Choice(["bytepiece"]), help="Train exactly the model of bytepiece 0.6.3.")
+@click.option(
+    "--also-size", "also", type=click.IntRange(1), multiple=True, metavar="N",
+    help="Make a model of this size, too. May be repeated; the models are then NAME.N.",
+)  # fmt: skip
+@click.option("--order", type=click.IntRange(1, 7), default=6, show_default=True, help="Bytes of the longest n-grams.")
+@click.option("--max-piece-length", type=click.IntRange(1), default=36, show_default=True, help="In bytes.")
+@click.option(
+    "--min-count", type=click.IntRange(1), default=2, show_default=True,
+    help="Leave out rarer n-grams and pieces. 32 or more for large corpora.",
+)  # fmt: skip
+@click.option("--isolate-digits", is_flag=True, help="Make every digit a piece of its own.")
+@click.option(
+    "--ensure-unicode/--no-ensure-unicode", default=True, show_default=True, help="No piece begins inside a character."
+)
+def bytepiece(also: tuple[int, ...], **options: Any) -> None:
+    """Train a BytePiece model: pieces of bytes, found by a model of byte n-grams.
+
+    The texts are read twice; stdin and pipes are kept in a temporary file for that.
+
+    \b
+    Example:
+      pyunitok train bytepiece corpus.jsonl.zst -o zh.model --vocab-size 32000
+      pyunitok train bytepiece wiki/ -o wiki.model --vocab-size 80000 --also-size 40000 --min-count 32
+    """
+    if also:
+        options["vocab_size"] = [options["vocab_size"], *also]
+    _train("bytepiece", options)
+
+
 def _train(kind: str, options: dict[str, Any]) -> None:
     from pyunitok.disk.outfile import check_target
     from pyunitok.tokens.page import require_plots
     from pyunitok.train.api import run
 
     out, overwrite, page = Path(options["out"]), options.pop("overwrite"), options.pop("report")
-    check_target(out, overwrite=overwrite)
+    files = outputs(kind, out, options["vocab_size"])
+    for file in files:
+        check_target(file, overwrite=overwrite)
     if page is not None:
         check_target(Path(page), overwrite=True)
         require_plots()
@@ -242,7 +279,7 @@ def _train(kind: str, options: dict[str, Any]) -> None:
     inputs = list(given.pop("inputs"))
     with Bar() as bar:
         trained = run(inputs, kind=kind, progress=bar.show, **given)
-    report(trained, out, kind)
+    report(trained, files)
     if page is not None:
         from pyunitok.train import report_page
 
@@ -280,9 +317,17 @@ class Bar:
         self._bar.update(done - self._bar.n)
 
 
-def report(trained: Trained, out: Path, kind: str) -> None:
+def outputs(kind: str, out: Path, vocab_size: int | list[int]) -> list[Path]:
+    """The models that are written, and what is written beside them."""
+    from pyunitok.train import bytepiece_job
+
+    if kind == "bytepiece":
+        return bytepiece_job.paths_of(out, bytepiece_job.sizes_of(vocab_size))
+    return [out] if kind == "longest" else [out, out.with_suffix(".vocab")]
+
+
+def report(trained: Trained, files: list[Path]) -> None:
     """What a user wants to know, on stdout."""
     for name, value in trained.rows():
         click.echo(f"{name:<14} {value}")
-    more = "" if kind == "longest" else f" and {out.with_suffix('.vocab').name}"
-    click.echo(f"{'written':<14} {out}{more}")
+    click.echo(f"{'written':<14} {' and '.join([str(files[0]), *(file.name for file in files[1:])])}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import OptionError
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.train import greedy_job, greedy_text, modelfile, normalization
+from pyunitok.train import bytepiece_job, greedy_job, greedy_text, modelfile, normalization
 from pyunitok.train.checkpoint import Checkpoint, description
 from pyunitok.train.greedy_job import GreedyOptions
 from pyunitok.train.lines import Batch
@@ -31,7 +31,7 @@ from pyunitok.train.unigram import UnigramOptions
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 
 TEXTS_AT_ONCE = 256
-KINDS = (*MODEL_TYPES, "longest")
+KINDS = (*MODEL_TYPES, "longest", "bytepiece")
 TYPES = {
     NORMAL: "learned", UNKNOWN: "unknown", CONTROL: "control", USER_DEFINED: "user-defined", UNUSED: "unused",
     BYTE: "byte",
@@ -44,15 +44,17 @@ _CHOICES = {
 }  # fmt: skip
 
 
-def train(texts: Texts, *, kind: str, vocab_size: int, **options: Any) -> Tokenizer:
+def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options: Any) -> Tokenizer:
     """Train a model and return it; out= also saves it.
 
     texts        a path, a list of paths (files, folders, patterns, URLs: as `pyunitok tokenize` takes them), or any
                  other iterable of str or bytes, which is read once
-    kind         "unigram", "bpe", "char", "word" or "longest"
+    kind         "unigram", "bpe", "char", "word", "longest" or "bytepiece"
+    vocab_size   bytepiece: also several; OUT.SIZE is written of each, and the largest is returned
     out          NAME.model, a SentencePiece model; NAME.vocab is written beside it. longest: a native model, or RWKV's
-                 text where the name ends in .txt
-    compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte
+                 text where the name ends in .txt. bytepiece: its own format
+    compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte;
+                 "bytepiece": that of bytepiece 0.6.3
     threads      cores to use; all of them by default
     max_memory   bytes for counting; beyond, counts are spilled to disk. longest: twice the text that is trained on
     separator, text_key, input_format    how files are read: see Reading
@@ -61,13 +63,14 @@ def train(texts: Texts, *, kind: str, vocab_size: int, **options: Any) -> Tokeni
     checkpoint   a folder for what each phase gives, so that a training that is stopped and started again resumes;
                  it is removed in the end. Other options or changed inputs are refused
     progress     called with (phase, done, of how many)
-    …            any option of spm_train, by its name there; for longest those of GreedyOptions
+    …            any option of spm_train, by its name there; for longest those of GreedyOptions, for bytepiece those of
+                 pyunitok.train.bytepiece.Options
     """
     return run(texts, kind=kind, vocab_size=vocab_size, **options).tokenizer
 
 
 def run(
-    texts: Texts, *, kind: str, vocab_size: int, out: str | os.PathLike[str] | None = None,
+    texts: Texts, *, kind: str, vocab_size: int | Sequence[int], out: str | os.PathLike[str] | None = None,
     threads: int | None = None, max_memory: int = 0, separator: bytes | None = None, text_key: str = "text",
     input_format: str = "auto", progress: Progress = silent,
     checkpoint: str | os.PathLike[str] | None = None, **options: Any,
@@ -77,6 +80,15 @@ def run(
         raise OptionError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     reading = Reading([], separator=separator, text_key=text_key, threads=threads or available_cores())
     paths = _paths(texts)
+    if kind == "bytepiece":
+        if checkpoint is not None:
+            raise OptionError("there are no checkpoints for bytepiece models")
+        return bytepiece_job.run(
+            paths if isinstance(paths, list) else _batches(paths), vocab_size, reading, input_format=input_format,
+            out=out, max_memory=max_memory, progress=progress, **options,
+        )  # fmt: skip
+    if not isinstance(vocab_size, int):
+        raise OptionError(f"vocab_size must be a number, not {vocab_size!r}; several are for bytepiece models")
     if checkpoint is not None and (not isinstance(paths, list) or STDIN in paths):
         raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
     asked = {**options, "separator": separator, "text_key": text_key, "input_format": input_format}

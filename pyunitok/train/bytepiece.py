@@ -76,6 +76,7 @@ class Job:
     max_memory  bytes for counting; 0: no limit
     folder      for temporary files
     stats       of the texts, once they are counted
+    sizes       (pieces, tokens of all texts) for each vocabulary on the way
     """
 
     options: Options
@@ -84,6 +85,7 @@ class Job:
     folder: Path | None = None
     progress: Progress = silent
     stats: SegmentStats = field(default_factory=SegmentStats)
+    sizes: list[tuple[int, int]] = field(default_factory=list)
 
     def run(self, source: Source) -> list[Units]:
         """For each vocabulary size, the largest first: the pieces, sorted by bytes."""
@@ -151,11 +153,18 @@ class Job:
         vocabulary = Vocabulary(pieces, self.threads, lambda done, total: self.progress("prune pieces", done, total))
         vocabulary.counts += vocabulary.recounted(self._rare(chunk) for chunk in chunks())
         vocabulary.drop_unused()
+        self._note(vocabulary)
         ret = []
         for size in sorted(options.max_vocab_size, reverse=True):
             vocabulary = vocabulary.limited(size - N_SPECIAL)
+            self._note(vocabulary)
             ret.append(vocabulary.pieces())
         return ret
+
+    def _note(self, vocabulary: Vocabulary) -> None:
+        size = int(np.count_nonzero(vocabulary.counts)) + N_SPECIAL, int(vocabulary.counts.sum())
+        if size not in self.sizes:
+            self.sizes.append(size)
 
     def _rare(self, pieces: Units) -> Units:
         """With counts of 0 for the common ones."""

@@ -52,9 +52,9 @@ class Rereading:
     def _feed_again(self, counter: Adder, kept: _Kept, progress: Progress) -> None:
         def work(thread: int, block: bytes) -> None:
             counter.add(*_unpack(block))
-            done[thread] += 1
+            done[thread] += len(block)
             if thread == 0:
-                progress(sum(done), kept.n_blocks)
+                progress(sum(done), kept.n_bytes)
 
         done = [0] * self._threads
         share_out(kept.blocks(), self._threads, work)
@@ -82,7 +82,7 @@ class _Kept:
         self._lock = threading.Lock()
         where = None if folder is None else str(folder)
         self._file = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES, dir=where)  # noqa: SIM115 (close() closes it)
-        self.n_blocks = 0
+        self.n_bytes = 0
 
     def close(self) -> None:
         self._file.close()
@@ -94,7 +94,7 @@ class _Kept:
         try:
             with self._lock:
                 self._file.write(struct.pack("<q", len(frame)) + frame)
-                self.n_blocks += 1
+                self.n_bytes += len(frame)
         except OSError as error:
             raise unwritable(error, self._folder, "the texts") from error
 

@@ -1,0 +1,81 @@
+"""Training BytePiece from texts to files: where texts come from, a model for each size, what there is to say of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyunitok.corpus import inputs
+from pyunitok.corpus.reading import Reading
+from pyunitok.disk.outfile import write_whole
+from pyunitok.errors import OptionError
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.train import bytepiece
+from pyunitok.train.lines import Batch
+from pyunitok.train.sources import Batches, Corpus, Source
+from pyunitok.train.trained import Clock, Progress, Size, Trained
+from pyunitok.vocab import bytepiece as format_
+from pyunitok.vocab import nfc
+
+OPTIONS = set(bytepiece.Options.__dataclass_fields__) - {"max_vocab_size", "compat"}
+
+
+def run(
+    texts: list[str] | Iterator[Batch], vocab_size: int | Sequence[int], reading: Reading, *, input_format: str,
+    out: str | os.PathLike[str] | None, max_memory: int, progress: Progress, compat: str | None = None,
+    folder: Path | None = None, **given: Any,
+) -> Trained:  # fmt: skip
+    """texts: paths, or batches. reading: how files are read; its sources are replaced. given: see bytepiece.Options."""
+    if compat not in (None, "bytepiece"):
+        raise OptionError(f"compat must be None or 'bytepiece', not {compat!r}")
+    if unknown := sorted(given.keys() - OPTIONS):
+        raise OptionError(f"there is no option {unknown[0]} for BytePiece models")
+    sizes = sizes_of(vocab_size)
+    options = bytepiece.Options(max_vocab_size=sizes, compat=compat is not None, **given)
+    paths = [] if out is None else paths_of(out, sizes)
+    clock = Clock(progress)
+    job = bytepiece.Job(options, threads=reading.threads, max_memory=max_memory, folder=folder, progress=clock)
+    source: Source
+    if isinstance(texts, list):
+        files = inputs.find(texts, input_format=input_format, text_key=reading.text_key)
+        source = Corpus(replace(reading, sources=files), hold=not options.compat, split=nfc.split)
+    else:
+        source = Batches(texts, whole=False)
+    models = job.run(source)
+    clock("save", 0, 0)
+    tokenizer = _save([format_.write(bytepiece.entries(model)) for model in models], paths)
+    clock.end()
+    pieces = [piece for piece in models[0].items() if len(piece) > 1]
+    types = {"learned": len(pieces), "byte": 256, "control": bytepiece.N_SPECIAL}
+    on_the_way = [Size(n_pieces, n_tokens) for n_pieces, n_tokens in job.sizes]
+    notes = [("text", f"{job.stats.n_bytes:,} bytes")]
+    is_held_back = isinstance(source, Corpus) and source.hold
+    return Trained(
+        tokenizer, pieces, types, notes, clock.phases(), on_the_way, job.stats.n_bytes, source.sample, is_held_back
+    )
+
+
+def sizes_of(vocab_size: int | Sequence[int]) -> tuple[int, ...]:
+    """Each once, the largest first."""
+    return (vocab_size,) if isinstance(vocab_size, int) else tuple(sorted(set(vocab_size), reverse=True))
+
+
+def paths_of(out: str | os.PathLike[str], sizes: Sequence[int]) -> list[Path]:
+    """A file for each size: OUT, or OUT.SIZE where there are several, as bytepiece names them."""
+    return [Path(out)] if len(sizes) == 1 else [Path(f"{os.fspath(out)}.{size}") for size in sizes]
+
+
+def _save(files: list[bytes], paths: list[Path]) -> Tokenizer:
+    """The tokenizer of the first."""
+    for path, data in zip(paths, files, strict=False):
+        write_whole(path, data)
+    if paths:
+        return Tokenizer.from_file(paths[0])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trained.model")
+        path.write_bytes(files[0])
+        return Tokenizer.from_file(path)
