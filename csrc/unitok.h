@@ -978,6 +978,10 @@ void unitok_ngram_model_tables(unitok_ngram_model *model, uint64_t **ret_few, ui
 /* The logarithm of the total. */
 void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total);
 
+/* A finished model from the tables of another, with logarithms; they are copied. */
+int32_t unitok_ngram_model_load(int32_t order, const uint64_t *few, const uint64_t *slots, int64_t n_slots, double log_total,
+                                unitok_ngram_model **ret, unitok_error *error);
+
 enum unitok_ngram_flags {
     UNITOK_NGRAM_ENSURE_UNICODE = 1, /* no piece begins inside a character, */
     UNITOK_NGRAM_MENDED = 2 /* but where the model knows no other way; without this the rest of the chunk is cut into bytes */

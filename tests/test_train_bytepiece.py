@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import zstandard
 from click.testing import CliRunner
@@ -258,6 +259,44 @@ def test_a_sample_is_held_back_in_both_readings(tmp_path: Path) -> None:
     expected = trained([TEXT.encode()[: -len(held)]], max_vocab_size=(300,))[0]
     assert Counter(result.pieces) == Counter(piece for piece in expected if len(piece) > 1)
     assert result.n_bytes == len(TEXT) - len(held)
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_training_that_was_stopped_does_nothing_again(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    options: dict[str, Any] = {"kind": "bytepiece", "vocab_size": [300, 280], "out": tmp_path / "m.model"}
+    fresh = run(tmp_path / "a.txt", **options)
+    expected = (tmp_path / "m.model.280").read_bytes()
+    seen: list[str] = []
+
+    def resumed(stop_at: str) -> Any:
+        seen.clear()
+
+        def progress(phase: str, done: int, total: int) -> None:
+            seen.append(phase)
+            if phase == stop_at:
+                raise Stop
+
+        return run(tmp_path / "a.txt", checkpoint=tmp_path / "kept", progress=progress, **options)
+
+    for stop_at in ("count pieces", "save"):
+        with pytest.raises(Stop):
+            resumed(stop_at)
+    assert "count n-grams" not in seen and "count pieces" in seen
+    result = resumed("never")
+    assert set(seen) == {"prune pieces", "save"}
+    assert (tmp_path / "m.model.280").read_bytes() == expected and not (tmp_path / "kept").exists()
+    assert result.sample == fresh.sample and result.notes == fresh.notes and result.sizes == fresh.sizes
+
+
+def test_tables_of_no_model_are_refused() -> None:
+    few = np.zeros(256 + 65536, np.uint64)
+    for tables in ((few, np.ones(2, np.uint64)), (few, np.zeros(0, np.uint64)), (few[1:], np.zeros(2, np.uint64))):
+        with pytest.raises(ValueError, match="not the n-grams of a model"):
+            ngrams.NgramModel.load(6, *tables, total=1)
 
 
 def test_command(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""bench.py train: trainers beside sentencepiece and tokenizers: CPU time and peak memory of a process each."""
+"""bench.py train: trainers beside sentencepiece, tokenizers and bytepiece: CPU time and memory of a process each."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from bench_timing import ROOT, Corpora, Report, fail, json_option, n_option, sha
 TEXTS = {"en": "en_prose,en_web", "mixed": None, "zh": "zh,zh_classical", "ja": "ja"}
 TARGETS = {  # times faster, part of the memory
     ("unigram", "sentencepiece"): (5.0, 0.5), ("bpe", "sentencepiece"): (2.0, 0.5), ("bpe", "tokenizers"): (3.0, 0.5),
+    ("bytepiece", "bytepiece"): (30.0, 0.25),
 }  # fmt: skip
 OURS = """
 import pyunitok
@@ -38,6 +39,19 @@ tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
 tokenizer.train([{path!r}], trainers.BpeTrainer(vocab_size={size}, special_tokens=["<unk>"], show_progress=False,
                 max_token_length=16))
 tokenizer.save({out!r})
+"""
+OURS_BYTEPIECE = """
+import pyunitok
+pyunitok.train({path!r}, kind="bytepiece", vocab_size={size}, threads={threads}, out={out!r}, compat={compat!r})
+"""
+BYTEPIECE = """
+import re
+import bytepiece
+with open({path!r}, encoding="utf-8", newline="") as file:
+    documents = re.findall(r"(?:[^\\n]*\\n+){{1,100}}|[^\\n]+", file.read())
+trainer = bytepiece.Trainer(max_vocab_size={size})
+trainer.train(documents)
+trainer.save({out!r})
 """
 
 
@@ -73,7 +87,7 @@ def least(code: str, n: int) -> Measured:
 @click.command()
 @shared_option
 @n_option(1)
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(["unigram", "bpe"]), help="Only this.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(["unigram", "bpe", "bytepiece"]), help="Only this.")
 @click.option("--text", "texts", multiple=True, type=click.Choice(list(TEXTS)), help="Only this.")
 @click.option("--megabytes", type=click.IntRange(1), default=20, show_default=True, help="Of text, as far as there is.")
 @click.option("--vocab-size", type=click.IntRange(300), default=32000, show_default=True)
@@ -87,6 +101,9 @@ def train(
 
     Faster is by CPU time at one thread, so that neighbours do not count, and by the clock at more. `compat` rows are
     checked to be byte for byte sentencepiece's model (with one thread).
+
+    bytepiece runs only where --kind names it, since it takes half a minute for 2 MB; always with one worker, and its
+    model is checked to be ours at any number of threads.
     """
     report = Report(f"train: {vocab_size} pieces, {threads} threads", n)
     for name in texts or TEXTS:
@@ -95,7 +112,8 @@ def train(
             path = Path(folder, "text.txt")
             path.write_bytes(text[: text.rfind(b"\n") + 1])
             for kind in kinds or ("unigram", "bpe"):
-                compare(report, name, kind, path, vocab_size, threads, n)
+                comparison = compare_bytepiece if kind == "bytepiece" else compare
+                comparison(report, name, kind, path, vocab_size, threads, n)
     report.show(as_json)
 
 
@@ -111,6 +129,25 @@ def compare(report: Report, name: str, kind: str, path: Path, size: int, threads
     runs["own"] = least(OURS.format(**common, more=""), n)
     if kind == "bpe":
         peers["tokenizers"] = least(TOKENIZERS.format(**common), n)
+    add_rows(report, name, kind, path, threads, peers, runs)
+
+
+def compare_bytepiece(report: Report, name: str, kind: str, path: Path, size: int, threads: int, n: int) -> None:
+    out = path.with_name("m.model")
+    common = {"path": str(path), "size": size, "threads": threads, "out": str(out)}
+    peers = {"bytepiece": least(BYTEPIECE.format(**common), n)}
+    theirs, runs = out.read_bytes(), {"compat": least(OURS_BYTEPIECE.format(**common, compat="bytepiece"), n)}
+    if out.read_bytes() != theirs:
+        raise fail(f"{name}: the compatible model is not bytepiece's")
+    runs["own"] = least(OURS_BYTEPIECE.format(**common, compat=None), n)
+    add_rows(report, name, kind, path, threads, peers, runs)
+
+
+def add_rows(
+    report: Report, name: str, kind: str, path: Path, threads: int, peers: dict[str, Measured],
+    runs: dict[str, Measured],
+) -> None:  # fmt: skip
+    """A row for every run beside every peer."""
     megabytes = path.stat().st_size / 1e6
     for peer, theirs_ in peers.items():
         for mode, run in runs.items():

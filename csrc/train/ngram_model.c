@@ -163,3 +163,27 @@ void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total)
 {
     model->log_total = log_total;
 }
+
+int32_t unitok_ngram_model_load(int32_t order, const uint64_t *few, const uint64_t *slots, int64_t n_slots, double log_total,
+                                unitok_ngram_model **ret, unitok_error *error)
+{
+    int64_t n_empty = 0; /* without one a search would not end */
+    for (int64_t i = 0; i < n_slots; i++) n_empty += slots[2 * i] == 0;
+    if (n_slots > SLOTS_MAX || n_empty <= 0) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "not the n-grams of a model");
+    int32_t status = unitok_ngram_model_new(order, 0, ret, error);
+    if (status) return status;
+    unitok_ngram_model *model = *ret;
+    model->slots = mem_alloc((size_t)n_slots * sizeof *model->slots);
+    if (!model->slots) {
+        unitok_ngram_model_free(model);
+        *ret = NULL;
+        return fail_memory(error);
+    }
+    memcpy(model->few, few, N_FEW * sizeof *few);
+    memcpy(model->slots, slots, (size_t)n_slots * sizeof *model->slots);
+    model->n_slots = n_slots;
+    model->n_long = n_slots - n_empty;
+    model->log_total = log_total;
+    model->n_passes = 2;
+    return UNITOK_OK;
+}

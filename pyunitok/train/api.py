@@ -80,18 +80,21 @@ def run(
         raise OptionError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     reading = Reading([], separator=separator, text_key=text_key, threads=threads or available_cores())
     paths = _paths(texts)
-    if kind == "bytepiece":
-        if checkpoint is not None:
-            raise OptionError("there are no checkpoints for bytepiece models")
-        return bytepiece_job.run(
-            paths if isinstance(paths, list) else _batches(paths), vocab_size, reading, input_format=input_format,
-            out=out, max_memory=max_memory, progress=progress, **options,
-        )  # fmt: skip
-    if not isinstance(vocab_size, int):
-        raise OptionError(f"vocab_size must be a number, not {vocab_size!r}; several are for bytepiece models")
     if checkpoint is not None and (not isinstance(paths, list) or STDIN in paths):
         raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
     asked = {**options, "separator": separator, "text_key": text_key, "input_format": input_format}
+    if kind == "bytepiece":
+        texts_in = inputs.find(paths, input_format=input_format, text_key=text_key) if isinstance(paths, list) else None
+        with _checkpoint(checkpoint, kind, vocab_size, texts_in, asked) as kept:
+            trained = bytepiece_job.run(
+                texts_in or _batches(paths), vocab_size, reading, out=out, max_memory=max_memory, progress=progress,
+                checkpoint=kept, **options,
+            )  # fmt: skip
+            if kept is not None:
+                kept.remove()
+        return trained
+    if not isinstance(vocab_size, int):
+        raise OptionError(f"vocab_size must be a number, not {vocab_size!r}; several are for bytepiece models")
     if kind == "longest":
         if unknown := sorted(options.keys() - GreedyOptions.__dataclass_fields__):
             raise OptionError(f"there is no option {unknown[0]} for greedy vocabularies")
@@ -125,7 +128,7 @@ def run(
 
 
 def _checkpoint(
-    folder: str | os.PathLike[str] | None, kind: str, vocab_size: int, sources: list[File] | None,
+    folder: str | os.PathLike[str] | None, kind: str, vocab_size: int | Sequence[int], sources: list[File] | None,
     asked: dict[str, Any],
 ) -> AbstractContextManager[Checkpoint | None]:  # fmt: skip
     if folder is None:

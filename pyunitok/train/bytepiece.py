@@ -19,6 +19,7 @@ import numpy as np
 
 from pyunitok._ffi import Bytes
 from pyunitok.errors import OptionError, TrainingError
+from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.counting import UnitCounter
 from pyunitok.train.native import Counter, Counts, Lattice, Lexicon, SegmentStats, Units
 from pyunitok.train.ngrams import MAX_ORDER, NgramModel, NgramReader, PieceReader, decimal_digits, recount
@@ -75,6 +76,7 @@ class Job:
 
     max_memory  bytes for counting; 0: no limit
     folder      for temporary files
+    checkpoint  keeps the n-grams and the pieces, and gives what an earlier run has kept
     stats       of the texts, once they are counted
     sizes       (pieces, tokens of all texts) for each vocabulary on the way
     """
@@ -84,11 +86,25 @@ class Job:
     max_memory: int = 0
     folder: Path | None = None
     progress: Progress = silent
+    checkpoint: Checkpoint | None = None
     stats: SegmentStats = field(default_factory=SegmentStats)
     sizes: list[tuple[int, int]] = field(default_factory=list)
 
     def run(self, source: Source) -> list[Units]:
         """For each vocabulary size, the largest first: the pieces, sorted by bytes."""
+        saved = None if self.checkpoint is None else self.checkpoint.load("counts")
+        if saved is not None:
+            self.stats = SegmentStats(**saved[1])
+            source.sample += unpack("sample", saved[0]).items()
+            return self._prune(unpack("pieces", saved[0]))
+        pieces = self._pieces(source)
+        if self.checkpoint is not None:
+            sample = Units.pack(source.sample, [0] * len(source.sample))
+            self.checkpoint.save("counts", {**pack("pieces", pieces), **pack("sample", sample)}, vars(self.stats))
+        return self._prune(pieces)
+
+    def _pieces(self, source: Source) -> Units:
+        """The common pieces, by bytes, and how often each is cut when the rare ones are cut into these."""
         options, is_digit = self.options, decimal_digits() if self.options.isolate_digits else None
         with Rereading(source, self.threads, self.folder) as texts:
             models = [self._model(texts, is_digit)]
@@ -104,9 +120,20 @@ class Job:
                 self.progress("sort pieces", 0, 0)
                 chunks = counter.settle()
                 models.clear()  # its memory is for what follows
-                return self._prune(chunks)
+                return self._common(chunks)
 
     def _model(self, texts: Rereading, is_digit: Bytes | None) -> NgramModel:
+        if self.checkpoint is None:
+            return self._counted_model(texts, is_digit)
+        if (saved := self.checkpoint.load("ngrams")) is not None:
+            stats, total = saved[1]
+            self.stats = SegmentStats(**stats)
+            return NgramModel.load(self.options.order, saved[0]["few"], saved[0]["slots"], total)
+        model = self._counted_model(texts, is_digit)
+        self.checkpoint.save("ngrams", model.arrays(), (vars(self.stats), model.total))
+        return model
+
+    def _counted_model(self, texts: Rereading, is_digit: Bytes | None) -> NgramModel:
         options = self.options
         with UnitCounter(lambda _: NgramReader(options.order, is_digit), self.max_memory, self.folder) as counter:
             texts.feed(counter, lambda done, total: self.progress("count n-grams", done, total))
@@ -134,8 +161,7 @@ class Job:
 
     # -------------------------------------------------------------------------------------------- Pruning ----
 
-    def _prune(self, chunks: Callable[[], Iterator[Units]]) -> list[Units]:
-        """From all pieces, and how often each was cut, to the vocabularies."""
+    def _common(self, chunks: Callable[[], Iterator[Units]]) -> Units:
         options = self.options
         common = Counter()
         common.add(Units.pack([bytes([byte]) for byte in range(256)], [0] * 256))
@@ -150,12 +176,20 @@ class Job:
                 f"{len(pieces):,} pieces occur {options.min_count} times or more, and {MAX_PIECES:,} are possible;"
                 " raise --min-count"
             )
-        vocabulary = Vocabulary(pieces, self.threads, lambda done, total: self.progress("prune pieces", done, total))
-        vocabulary.counts += vocabulary.recounted(self._rare(chunk) for chunk in chunks())
+        counts = pieces.counts
+        counts += self._vocabulary(pieces).recounted(self._rare(chunk) for chunk in chunks())
+        return pieces
+
+    def _vocabulary(self, pieces: Units) -> Vocabulary:
+        return Vocabulary(pieces, self.threads, lambda done, total: self.progress("prune pieces", done, total))
+
+    def _prune(self, pieces: Units) -> list[Units]:
+        """From the common pieces to the vocabularies."""
+        vocabulary = self._vocabulary(pieces)
         vocabulary.drop_unused()
         self._note(vocabulary)
         ret = []
-        for size in sorted(options.max_vocab_size, reverse=True):
+        for size in sorted(self.options.max_vocab_size, reverse=True):
             vocabulary = vocabulary.limited(size - N_SPECIAL)
             self._note(vocabulary)
             ret.append(vocabulary.pieces())
@@ -210,10 +244,8 @@ class Vocabulary:
         def work(thread: int, part: tuple[Units, int, int]) -> None:
             recount(self._lexicon, self._lattices[thread], alive, scores, *part, used[thread])
             n_done[thread] += part[2] - part[1]
-            if thread == 0:
-                self._progress(sum(n_done), n_all)
 
-        share_out(parts(), self._threads, work)
+        share_out(parts(), self._threads, work, lambda: self._progress(sum(n_done), n_all))
         ret: Counts = used.sum(axis=0, dtype=np.uint64)
         return ret
 

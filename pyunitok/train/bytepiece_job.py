@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
+from pyunitok.corpus.source import Source as File
 from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import OptionError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.train import bytepiece
+from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.lines import Batch
 from pyunitok.train.sources import Batches, Corpus, Source
 from pyunitok.train.trained import Clock, Progress, Size, Trained
@@ -25,11 +26,11 @@ OPTIONS = set(bytepiece.Options.__dataclass_fields__) - {"max_vocab_size", "comp
 
 
 def run(
-    texts: list[str] | Iterator[Batch], vocab_size: int | Sequence[int], reading: Reading, *, input_format: str,
-    out: str | os.PathLike[str] | None, max_memory: int, progress: Progress, compat: str | None = None,
-    folder: Path | None = None, **given: Any,
+    texts: list[File] | Iterator[Batch], vocab_size: int | Sequence[int], reading: Reading, *,
+    out: str | os.PathLike[str] | None, max_memory: int, progress: Progress, checkpoint: Checkpoint | None = None,
+    compat: str | None = None, folder: Path | None = None, **given: Any,
 ) -> Trained:  # fmt: skip
-    """texts: paths, or batches. reading: how files are read; its sources are replaced. given: see bytepiece.Options."""
+    """texts: files, or batches. reading: how files are read; its sources are replaced. given: see bytepiece.Options."""
     if compat not in (None, "bytepiece"):
         raise OptionError(f"compat must be None or 'bytepiece', not {compat!r}")
     if unknown := sorted(given.keys() - OPTIONS):
@@ -38,11 +39,12 @@ def run(
     options = bytepiece.Options(max_vocab_size=sizes, compat=compat is not None, **given)
     paths = [] if out is None else paths_of(out, sizes)
     clock = Clock(progress)
-    job = bytepiece.Job(options, threads=reading.threads, max_memory=max_memory, folder=folder, progress=clock)
+    if checkpoint is not None:
+        folder = folder or checkpoint.folder
+    job = bytepiece.Job(options, reading.threads, max_memory, folder, clock, checkpoint)
     source: Source
     if isinstance(texts, list):
-        files = inputs.find(texts, input_format=input_format, text_key=reading.text_key)
-        source = Corpus(replace(reading, sources=files), hold=not options.compat, split=nfc.split)
+        source = Corpus(replace(reading, sources=texts), hold=not options.compat, split=nfc.split)
     else:
         source = Batches(texts, whole=False)
     models = job.run(source)

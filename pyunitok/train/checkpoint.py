@@ -1,7 +1,7 @@
 """Checkpoints of a training: what each finished phase gave, in a folder, so that a training that was stopped resumes.
 
     DIR/training.json   what is trained, from which inputs: a training that differs is refused
-    DIR/NAME.npz        a phase's arrays: counts, seeds, rounds, greedy; each replaced as a whole
+    DIR/NAME.npz        a phase's arrays: counts, seeds, rounds, greedy, ngrams; each replaced as a whole
     DIR/pyunitok-train-*/   counts that were spilled, of no use once the process is gone
 
 The folder is removed when the model is written.
@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train.native import Units
 
 VERSION = 1
-PHASES = ("counts", "seeds", "rounds", "greedy")
+PHASES = ("counts", "seeds", "rounds", "greedy", "ngrams")
 _FILES = ("normalization_rule_tsv", "denormalization_rule_tsv", "seed_sentencepieces_file")  # options that name one
 Arrays = dict[str, np.ndarray[Any, Any]]
 Saved = tuple[Arrays, Any]  # and values for JSON
@@ -121,7 +121,7 @@ def _shown(value: Any) -> str:
 
 
 def description(
-    kind: str, vocab_size: int, sources: Iterable[Source], options: Mapping[str, Any]
+    kind: str, vocab_size: int | Sequence[int], sources: Iterable[Source], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What makes a training: options by name, inputs by path. OptionError for an input that can be read only once."""
     ret: dict[str, Any] = {"version of the checkpoint": VERSION, "kind": kind, "vocab_size": vocab_size}

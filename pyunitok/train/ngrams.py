@@ -14,6 +14,7 @@ from pyunitok.vocab import nfc
 
 MAX_ORDER: int = lib.UNITOK_NGRAM_MAX_ORDER
 KEY_BYTES = 8
+N_FEW = 256 + 65536  # n-grams of one and of two bytes
 CHUNK_NGRAMS = 1 << 18
 STEP_BYTES = 1 << 20  # of a call, after which an interrupt is seen
 
@@ -79,6 +80,7 @@ class NgramModel:
         ret, error = ffi.new("unitok_ngram_model **"), ffi.new("unitok_error *")
         check(lib.unitok_ngram_model_new(order, max(min_count, 0), ret, error), error)
         self.handle: Any = ffi.gc(ret[0], lib.unitok_ngram_model_free)
+        self.total = 0
 
     def scan(self, ngrams: Units) -> None:
         error = ffi.new("unitok_error *")
@@ -96,11 +98,34 @@ class NgramModel:
 
     def finish(self) -> None:
         """Take the logarithms, by numpy: that is how bytepiece's are computed."""
-        lib.unitok_ngram_model_finish(self.handle, float(np.log(int(lib.unitok_ngram_model_total(self.handle)))))
+        self.total = int(lib.unitok_ngram_model_total(self.handle))
+        lib.unitok_ngram_model_finish(self.handle, float(np.log(self.total)))
+        arrays = self.arrays()
+        _take_logs(arrays["few"])
+        _take_logs(arrays["slots"][1::2])
+
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        """What load() takes; views of its memory."""
         few, slots, n_slots = ffi.new("uint64_t **"), ffi.new("uint64_t **"), ffi.new("int64_t *")
         lib.unitok_ngram_model_tables(self.handle, few, slots, n_slots)
-        _take_logs(np.frombuffer(ffi.buffer(few[0], 8 * (256 + 65536)), np.uint64))
-        _take_logs(np.frombuffer(ffi.buffer(slots[0], 16 * n_slots[0]), np.uint64)[1::2])
+        return {
+            "few": np.frombuffer(ffi.buffer(few[0], 8 * N_FEW), np.uint64),
+            "slots": np.frombuffer(ffi.buffer(slots[0], 16 * n_slots[0]), np.uint64),
+        }
+
+    @classmethod
+    def load(cls, order: int, few: Counts, slots: Counts, total: int) -> NgramModel:
+        """A finished model of the arrays of another. ValueError for what is none."""
+        ret, error = ffi.new("unitok_ngram_model **"), ffi.new("unitok_error *")
+        if len(few) != N_FEW:
+            raise ValueError("not the n-grams of a model")
+        log_total, n_slots = float(np.log(total)), len(slots) // 2
+        check(
+            lib.unitok_ngram_model_load(order, pointer(few), pointer(slots), n_slots, log_total, ret, error), error
+        )
+        model = cls.__new__(cls)
+        model.handle, model.total = ffi.gc(ret[0], lib.unitok_ngram_model_free), total
+        return model
 
 
 def _take_logs(counts: Counts) -> None:

@@ -53,11 +53,9 @@ class Rereading:
         def work(thread: int, block: bytes) -> None:
             counter.add(*_unpack(block))
             done[thread] += len(block)
-            if thread == 0:
-                progress(sum(done), kept.n_bytes)
 
         done = [0] * self._threads
-        share_out(kept.blocks(), self._threads, work)
+        share_out(kept.blocks(), self._threads, work, lambda: progress(sum(done), kept.n_bytes))
 
 
 class _Keeping:

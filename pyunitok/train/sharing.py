@@ -12,10 +12,12 @@ T = TypeVar("T")
 PATIENCE_S = 1.0  # for threads that work on after an interrupt
 
 
-def share_out(items: Iterable[T], threads: int, work: Callable[[int, T], None]) -> None:
+def share_out(
+    items: Iterable[T], threads: int, work: Callable[[int, T], None], tick: Callable[[], None] = lambda: None
+) -> None:
     """work(thread, item) for every item, in any order; items are drawn in this thread, which is number 0.
 
-    Raises what a call raised, once the others have ended.
+    tick is called in this thread, now and then. Raises what a call raised, once the others have ended.
     """
     waiting: queue.Queue[T | None] = queue.Queue(2 * threads)
     errors: list[BaseException] = []
@@ -41,6 +43,7 @@ def share_out(items: Iterable[T], threads: int, work: Callable[[int, T], None]) 
                 waiting.put_nowait(item)
             except queue.Full:
                 work(0, item)
+            tick()
     except BaseException as error:
         errors.append(error)
         with contextlib.suppress(queue.Empty):
