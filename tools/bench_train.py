@@ -53,6 +53,14 @@ trainer = bytepiece.Trainer(max_vocab_size={size})
 trainer.train(documents)
 trainer.save({out!r})
 """
+# ru_maxrss would also be that of the process which starts this one: its memory is this one's until Python runs.
+MEASURED = """
+import json, re, resource
+used = resource.getrusage(resource.RUSAGE_SELF)
+with open("/proc/self/status") as file:
+    peak_kib = int(re.search(r"VmHWM:\\s+([0-9]+)", file.read())[1])
+print(json.dumps([used.ru_utime + used.ru_stime, time.monotonic() - began, peak_kib / 1024]))
+"""
 
 
 @dataclass(frozen=True)
@@ -66,11 +74,7 @@ class Measured:
 
 def child(code: str) -> Measured:
     """Runs Python code in a process."""
-    wrapped = (
-        "import json, resource, time\nbegan = time.monotonic()\n" + code +
-        "\nused = resource.getrusage(resource.RUSAGE_SELF)\n"
-        "print(json.dumps([used.ru_utime + used.ru_stime, time.monotonic() - began, used.ru_maxrss / 1024]))"
-    )  # fmt: skip
+    wrapped = "import time\nbegan = time.monotonic()\n" + code + MEASURED
     done = subprocess.run(
         [sys.executable, "-c", wrapped], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
