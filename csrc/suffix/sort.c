@@ -6,7 +6,9 @@
 #define POSITION uint32_t
 #define REDUCE(x) reduce_##x##_32
 #define LEVEL(x) level_##x##_32
+#define TIGHT(x) tight_##x##_32
 #include "suffix/sort_reduce.h"
+#include "suffix/sort_tight.h"
 #include "suffix/sort_names.h"
 #define SYMBOL uint8_t
 #define SUFFIX(x) suffix_##x##_8_32
@@ -26,11 +28,14 @@
 #undef POSITION
 #undef REDUCE
 #undef LEVEL
+#undef TIGHT
 
 #define POSITION uint64_t
 #define REDUCE(x) reduce_##x##_64
 #define LEVEL(x) level_##x##_64
+#define TIGHT(x) tight_##x##_64
 #include "suffix/sort_reduce.h"
+#include "suffix/sort_tight.h"
 #include "suffix/sort_names.h"
 #define SYMBOL uint8_t
 #define SUFFIX(x) suffix_##x##_8_64
@@ -130,7 +135,7 @@ void unitok_suffix_free(unitok_suffix *s)
     if (!s) return;
     for (int k = 0; k < MAX_LEVELS; k++) free_reduction(&s->levels[k].names);
     free_reduction(&s->names);
-    mem_free(s->level_allocated);
+    mem_free(s->tight_runs);
     mem_free(s->buckets);
     mem_free(s->counts);
     mem_free(s);

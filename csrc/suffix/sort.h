@@ -26,10 +26,13 @@ enum suffix_kind { L_THEN_L, L_THEN_S, LMS, S_THEN_S };
 enum reduce_pass {
     REDUCE_CLEAR,   /* room for names */
     REDUCE_NAME,    /* to their positions */
+    REDUCE_LOOK,    /* how many need no sorting */
     REDUCE_COMPACT, /* in text order, without those that need no sorting */
     REDUCE_RENAME,  /* dense numbers for the names that are left */
     REDUCE_REPLACE, /* ... put in their place */
     REDUCE_RECURSE, /* the caller sorts the suffixes of the array of names, and finds the LMS positions again */
+    REDUCE_MARK,    /* which LMS positions were left out */
+    REDUCE_POSITIONS, /* the caller brings all LMS positions */
     REDUCE_ORDER,   /* LMS positions in the order found */
     REDUCE_MERGE,   /* ... together with those left out */
     REDUCE_SORTED
@@ -40,19 +43,24 @@ typedef struct reduction {
     int32_t pass;
     int32_t bit;      /* carried from entry to entry */
     int64_t at, to;   /* how far the pass is: reads, writes */
-    int64_t k;        /* how many LMS suffixes the pass has met, in text order */
+    int64_t k;        /* how far it is elsewhere */
     int64_t m, n;     /* LMS suffixes, symbols of the text */
     int64_t capacity; /* sa[0..capacity-1] may be used */
     int64_t n_names;
     int64_t n_kept;        /* LMS suffixes that are sorted by recursion */
-    uint64_t *is_kept;     /* bit k: LMS suffix k, in text order, is one of them */
-    uint64_t *is_left_out; /* bit k: place k among the sorted LMS suffixes belongs to one that is not */
+    int64_t group;         /* of those, how many are before the group of the entry at hand */
+    int32_t is_tight;      /* the level below has no room for buckets: see sort_tight.h */
+    uint64_t *is_left_out; /* bit k: place k among the sorted LMS suffixes belongs to one that is not kept; NULL: all are */
+    uint64_t *is_marked;   /* in the suffix array; bit k: the LMS suffix at 2k or 2k + 1 is not kept */
 } reduction;
 
 enum level_pass {
     LEVEL_TYPES,      /* mark S suffixes in the text */
+    TIGHT_COUNT,      /* names become ends of buckets where suffixes are S */
+    TIGHT_ENDS,
     LEVEL_PLACE,      /* LMS positions into their buckets */
     LEVEL_LEFT,       /* sort LMS substrings */
+    TIGHT_CLEAR,
     LEVEL_RIGHT,
     LEVEL_GATHER,     /* the LMS positions, sorted */
     LEVEL_COMPARE,    /* mark the different LMS substrings */
@@ -60,6 +68,7 @@ enum level_pass {
     LEVEL_POSITIONS,  /* LMS positions in text order */
     LEVEL_SPREAD,     /* sorted LMS positions into their buckets */
     LEVEL_FINAL_LEFT, /* induce all suffixes */
+    TIGHT_FINAL_CLEAR,
     LEVEL_FINAL_RIGHT
 };
 
@@ -69,6 +78,7 @@ typedef struct sort_level {
     int32_t type;       /* of the suffix at `at` */
     int32_t is_counted; /* the buckets are what the pass needs */
     int32_t has_starts; /* the starts of all buckets are kept behind them */
+    int32_t is_tight;   /* there are no buckets: see sort_tight.h */
     int64_t text;       /* where the names begin, in the suffix array of level 0 */
     int64_t n, k;
     int64_t capacity;   /* the level may use sa[0..capacity-1] */
@@ -102,7 +112,7 @@ struct unitok_suffix {
     reduction names;
 
     int32_t depth;         /* levels in use */
-    void *level_allocated; /* buckets of the current level, where the suffix array has no room for them */
+    void *tight_runs;      /* of the current level, where the suffix array has no room for buckets: see sort_tight.h */
     sort_level levels[MAX_LEVELS];
 };
 
@@ -114,8 +124,7 @@ INLINE int bit_is_set(const uint64_t *bits, int64_t k)
 static inline void free_reduction(reduction *x)
 {
     mem_free(x->is_left_out);
-    mem_free(x->is_kept);
-    x->is_left_out = x->is_kept = NULL;
+    x->is_left_out = NULL;
 }
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -127,6 +136,11 @@ static inline void free_reduction(reduction *x)
 /* How many elements ahead a random access is asked for. Each of them misses the cache, some 80 ns, and takes 2 to 4 ns
  * of work. */
 #define AHEAD 48
+
+/* Unique names are left out if they are at least one in so many. The bitmaps of all levels are then smaller together than
+ * 2 % of a text of two bytes a symbol and its suffix array: a level of n symbols has n / 16 bytes of them, and hands on
+ * 15 / 32 n symbols at most: n / 16 * 32 / 17 = 0.118 n bytes of 6 n. */
+#define LEFT_OUT_SHARE 16
 
 /* LMS positions are first gathered from so many symbols, without a branch, and then used. */
 #define BLOCK 1024

@@ -3,7 +3,7 @@
  *   parameter   example
  *   POSITION    uint32_t           a position, a name; the top bit is a flag
  *   LEVEL(x)    level_##x##_32    names of functions
- *   REDUCE(x)   see sort_reduce.h, which is included first
+ *   REDUCE(x), TIGHT(x)   see sort_reduce.h and sort_tight.h, which are included first
  *
  *     sa   [ suffix array: n | buckets: k | their starts: k | ... ]    [ text: n ]
  *                                                       capacity ^      ^ level->text
@@ -14,31 +14,17 @@
 
 /* ----------------------------------------------------------------------------------------------------- buckets ---- */
 
-/* Where the buckets lie: behind the suffix array where they fit, else in memory of their own. */
-static POSITION *LEVEL(buckets)(struct unitok_suffix *s, const sort_level *level)
+/* The buckets lie behind the suffix array. Where they do not fit, the level is tight and has none. */
+INLINE POSITION *LEVEL(buckets)(struct unitok_suffix *s, const sort_level *level)
 {
-    if (level->capacity - level->n >= level->k) return (POSITION *)s->sa + level->n;
-    return s->level_allocated;
-}
-
-static int32_t LEVEL(start_count)(struct unitok_suffix *s, sort_level *level)
-{
-    if (level->capacity - level->n < level->k) {
-        mem_free(s->level_allocated);
-        s->level_allocated = mem_alloc((size_t)level->k * sizeof(POSITION));
-        if (!s->level_allocated) return UNITOK_ERROR_MEMORY;
-    }
-    memset(LEVEL(buckets)(s, level), 0, (size_t)level->k * sizeof(POSITION));
-    return UNITOK_OK;
+    return (POSITION *)s->sa + level->n;
 }
 
 /* Fills the buckets with their starts, or with `ends` their ends; sets is_counted when that is done. */
-static int32_t LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int ends)
+static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int ends)
 {
-    if (level->counted == 0 && !level->has_starts) {
-        int32_t status = LEVEL(start_count)(s, level);
-        if (status != UNITOK_OK) return status;
-    }
+    if (level->counted == 0 && !level->has_starts)
+        memset(LEVEL(buckets)(s, level), 0, (size_t)level->k * sizeof(POSITION));
     POSITION *text = (POSITION *)s->sa + level->text, *buckets = LEVEL(buckets)(s, level), *starts = buckets + level->k;
     int64_t n = level->n, k = level->k, i = level->has_starts ? n : level->counted;
     int64_t stop = n - i > *budget ? i + *budget : n;
@@ -48,7 +34,7 @@ static int32_t LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t 
         buckets[text[i] & MASK]++;
     }
     level->counted = i;
-    if (i < n) return UNITOK_OK;
+    if (i < n) return;
     if (level->has_starts) {
         memcpy(buckets, starts + ends, (size_t)(k - ends) * sizeof(POSITION));
         if (ends) buckets[k - 1] = (POSITION)n;
@@ -63,35 +49,9 @@ static int32_t LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t 
         }
     }
     level->is_counted = 1;
-    return UNITOK_OK;
-}
-
-/* Goes on to `pass`; its buckets are still to be counted. */
-INLINE void LEVEL(go)(sort_level *level, int32_t pass, int64_t at)
-{
-    level->pass = pass;
-    level->at = at;
-    level->to = level->counted = 0;
-    level->is_counted = 0;
 }
 
 /* ------------------------------------------------------------------------------------------------------- types ---- */
-
-INLINE int LEVEL(is_lms)(const POSITION *text, int64_t i)
-{
-    return i > 0 && text[i] & FLAG && !(text[i - 1] & FLAG);
-}
-
-/* The LMS positions of text[stop..from], found right to left, without a branch for each. */
-INLINE int64_t LEVEL(gather_lms)(const POSITION *text, int64_t from, int64_t stop, int64_t *found)
-{
-    int64_t n_found = 0;
-    for (int64_t i = from; i > stop; i--) {
-        found[n_found] = i;
-        n_found += (int64_t)FLAG_OF(text[i] & ~text[i - 1]);
-    }
-    return n_found;
-}
 
 static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
@@ -108,8 +68,8 @@ static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     level->m = m;
     level->type = (int32_t)type;
     if (i > 0) return;
-    memset(s->sa, 0xFF, (size_t)level->n * sizeof(POSITION));
-    LEVEL(go)(level, LEVEL_PLACE, level->n - 1);
+    memset(s->sa, level->is_tight ? 0 : 0xFF, (size_t)level->n * sizeof(POSITION));
+    LEVEL(go)(level, level->is_tight ? TIGHT_COUNT : LEVEL_PLACE, level->is_tight ? 0 : level->n - 1);
 }
 
 static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
@@ -155,7 +115,7 @@ static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *bud
         sa[buckets[text[i]]++] = i | (i > 0 ? text[i - 1] & FLAG : 0);
     }
     level->at = r;
-    if (r == n) LEVEL(go)(level, level->pass + 1, n);
+    if (r == n) LEVEL(go)(level, level->pass == LEVEL_LEFT ? LEVEL_RIGHT : LEVEL_FINAL_RIGHT, n);
 }
 
 static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int keep)
@@ -231,6 +191,7 @@ static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduc
     level->n = names->n_kept;
     level->k = names->n_names;
     level->capacity = names->capacity - names->m;
+    level->is_tight = names->is_tight;
     level->at = level->n - 1;
     s->depth++;
 }
@@ -241,7 +202,6 @@ static int32_t LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, i
     if (status == UNITOK_OK && level->names.pass == REDUCE_RECURSE) {
         LEVEL(go)(level, LEVEL_POSITIONS, level->n - 1); /* when the next level is done */
         level->has_starts = 0;
-        REDUCE(start_positions)(&level->names);
         LEVEL(start)(s, level + 1, &level->names);
     }
     return status;
@@ -251,6 +211,11 @@ static void LEVEL(positions)(struct unitok_suffix *s, sort_level *level, int64_t
 {
     POSITION *sa = s->sa;
     int64_t found[BLOCK + 1];
+    if (level->names.pass == REDUCE_RECURSE) REDUCE(start_positions)(sa, &level->names);
+    if (level->names.pass == REDUCE_MARK) {
+        REDUCE(mark)(sa, &level->names, budget);
+        return;
+    }
     while (level->at > 0 && *budget > 0) {
         int64_t stop = level->at > BLOCK ? level->at - BLOCK : 0;
         int64_t n_found = LEVEL(gather_lms)(sa + level->text, level->at, stop, found);
@@ -258,7 +223,9 @@ static void LEVEL(positions)(struct unitok_suffix *s, sort_level *level, int64_t
         *budget -= level->at - stop;
         level->at = stop;
     }
-    if (level->at == 0) LEVEL(go)(level, LEVEL_REDUCE, 0);
+    if (level->at > 0) return;
+    level->names.pass = REDUCE_ORDER;
+    LEVEL(go)(level, LEVEL_REDUCE, 0);
 }
 
 static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
@@ -288,8 +255,13 @@ static int32_t LEVEL(run)(struct unitok_suffix *s, sort_level *level, int64_t *b
         free_reduction(&level->names);
         LEVEL(go)(level, LEVEL_SPREAD, level->m);
     }
-    if (needs_buckets[level->pass] && !level->is_counted)
-        return LEVEL(count)(s, level, budget, needs_buckets[level->pass] == 2);
+    if (level->is_tight) {
+        int32_t status = UNITOK_OK;
+        if (TIGHT(run)(s, level, budget, &status)) return status;
+    } else if (needs_buckets[level->pass] && !level->is_counted) {
+        LEVEL(count)(s, level, budget, needs_buckets[level->pass] == 2);
+        return UNITOK_OK;
+    }
     switch (level->pass) {
     case LEVEL_TYPES: LEVEL(types)(s, level, budget); break;
     case LEVEL_PLACE: LEVEL(place)(s, level, budget); break;

@@ -11,9 +11,10 @@
  *     sorted LMS positions    7  2  5 | 9 | 0  4 |         (groups end at |)
  *     names in text order     4* 0 4 0 0 3*                0 is the name of 2, 5, 7; ...     (* unique)
  *
- *     sa  [ positions: m | names, at position / 2: n/2 | ... ]                                        CLEAR NAME
+ *     sa  [ positions: m | names, at position / 2: n/2 | ... ]                                        CLEAR NAME LOOK
  *         [ positions: m | names of those kept | ...         [ left out: m - kept | names: kept ]     COMPACT RENAME
  *         [ suffix array of the names: kept | free ...       [ left out: m - kept | names: kept ]     REPLACE, the level
+ *         [ suffix array of the names: kept | marks: n/64 .. [ left out: m - kept | positions ]       MARK POSITIONS
  *         [ its entries as positions: kept  | ...            [ left out: m - kept | positions ]       ORDER
  *         [ all LMS positions, sorted: m | ...                                                        MERGE
  *                                                                                      capacity ^
@@ -59,61 +60,96 @@ static int32_t REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
         x->pass = REDUCE_SORTED;
         return UNITOK_OK;
     }
-    x->is_kept = mem_zalloc((size_t)(x->m / 64 + 1), sizeof *x->is_kept);
-    x->is_left_out = mem_zalloc((size_t)(x->m / 64 + 1), sizeof *x->is_left_out);
-    if (!x->is_kept || !x->is_left_out) return UNITOK_ERROR_MEMORY;
-    x->pass = REDUCE_COMPACT;
-    x->at = x->to = x->k = 0;
+    x->pass = REDUCE_LOOK;
+    x->at = x->k = 0;
     x->bit = 0; /* whether the last name is unique */
+    return UNITOK_OK;
+}
+
+/* The marks of text[0..n-1], in elements of the suffix array; one more for where a word may begin. */
+INLINE int64_t REDUCE(marks_room)(int64_t n)
+{
+    return (n / 128 + 1) * (int64_t)(sizeof(uint64_t) / sizeof(POSITION)) + 1;
+}
+
+/* Counts the unique names that follow a unique one, and decides whether to leave them out. */
+static int32_t REDUCE(look)(POSITION *sa, reduction *x, int64_t *budget)
+{
+    const POSITION *names = sa + x->m;
+    int64_t end = x->n / 2, r = x->at, stop = end - r > *budget ? r + *budget : end, n_out = x->k;
+    POSITION was_unique = (POSITION)x->bit;
+    *budget -= stop - r;
+    for (; r < stop; r++) {
+        POSITION name = names[r], is_unique = FLAG_OF(name);
+        n_out += (int64_t)((name != EMPTY) & is_unique & was_unique);
+        was_unique = name != EMPTY ? is_unique : was_unique;
+    }
+    x->at = r;
+    x->k = n_out;
+    x->bit = (int32_t)was_unique;
+    if (r < end) return UNITOK_OK;
+    if (n_out < x->m / LEFT_OUT_SHARE + 1 || x->capacity - 2 * x->m + n_out < REDUCE(marks_room)(x->n)) n_out = 0;
+    x->n_kept = x->m - n_out;
+    x->is_tight = x->capacity - x->m - x->n_kept < x->n_names - n_out;
+    if (n_out > 0) {
+        x->is_left_out = mem_zalloc((size_t)(x->m / 64 + 1), sizeof *x->is_left_out);
+        if (!x->is_left_out) return UNITOK_ERROR_MEMORY;
+    }
+    x->pass = REDUCE_COMPACT;
+    x->at = x->to = x->bit = 0;
     return UNITOK_OK;
 }
 
 static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *names = sa + x->m;
-    int64_t end = x->n / 2, r = x->at, stop = end - r > *budget ? r + *budget : end, to = x->to, k = x->k;
-    uint64_t was_unique = (uint64_t)x->bit, *is_kept = x->is_kept, *is_left_out = x->is_left_out;
+    int64_t end = x->n / 2, r = x->at, stop = end - r > *budget ? r + *budget : end, to = x->to;
+    uint64_t none = 0, leaves_out = x->is_left_out != NULL, was_unique = (uint64_t)x->bit;
+    uint64_t *is_left_out = leaves_out ? x->is_left_out : &none;
     *budget -= stop - r;
     for (; r < stop; r++) {
         POSITION name = names[r];
         uint64_t is_there = name != EMPTY, is_unique = is_there & (uint64_t)FLAG_OF(name);
-        uint64_t is_out = is_unique & was_unique, is_in = is_there & ~is_out, place = is_out ? name & MASK : 0;
+        uint64_t is_out = is_unique & was_unique & leaves_out, is_in = is_there & ~is_out;
+        uint64_t place = is_out ? name & MASK : 0;
         names[to] = name;
         to += (int64_t)is_in;
-        is_kept[k >> 6] |= is_in << (k & 63);
         is_left_out[place >> 6] |= is_out << (place & 63);
-        k += (int64_t)is_there;
         was_unique = is_there ? is_unique : was_unique;
     }
     x->at = r;
     x->to = to;
-    x->k = k;
     x->bit = (int32_t)was_unique;
     if (r < end) return;
-    x->n_kept = to;
     memmove(sa + x->capacity - to, names, (size_t)to * sizeof(POSITION));
     x->pass = REDUCE_RENAME;
-    x->at = x->n_names = 0;
+    x->at = x->n_names = x->k = x->group = 0;
     x->to = x->capacity - x->m;
 }
 
-/* Moves away the positions left out, and puts at the place of every other group its dense number. */
+/* Moves away the positions left out, and puts at the place of every other group its dense number; or, for a tight level,
+ * where its bucket will begin. */
 static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = x->m - r > *budget ? r + *budget : x->m, to = x->to, n_names = x->n_names;
+    int64_t k = x->k, group = x->group;
     *budget -= stop - r;
     for (; r < stop; r++) {
         POSITION entry = sa[r];
-        if (bit_is_set(x->is_left_out, r)) {
+        if (x->is_left_out && bit_is_set(x->is_left_out, r)) {
             sa[to++] = entry & MASK;
         } else {
-            sa[r] = (POSITION)n_names;
+            sa[r] = (POSITION)(x->is_tight ? group : n_names);
             n_names += (int64_t)FLAG_OF(entry);
+            k++;
+            if (entry & FLAG) group = k;
         }
     }
     x->at = r;
     x->to = to;
     x->n_names = n_names;
+    x->k = k;
+    x->group = group;
     if (r < x->m) return;
     x->pass = REDUCE_REPLACE;
     x->at = x->capacity - x->n_kept;
@@ -131,24 +167,48 @@ static void REDUCE(replace)(POSITION *sa, reduction *x, int64_t *budget)
     if (r == x->capacity) x->pass = REDUCE_RECURSE;
 }
 
-/* The names are sorted. Before `order`, LMS positions as they are found in the text, from right to left: found[0..n-1]. */
-static void REDUCE(start_positions)(reduction *x)
+/* The names are sorted. Before `order` the caller calls `mark` while that is the pass, and then add_positions. */
+static void REDUCE(start_positions)(POSITION *sa, reduction *x)
 {
-    x->pass = REDUCE_ORDER;
+    x->pass = x->is_left_out ? REDUCE_MARK : REDUCE_POSITIONS;
     x->at = 0;
     x->to = x->capacity;
-    x->k = x->m;
+    x->is_marked = NULL;
+    if (!x->is_left_out) return;
+    POSITION *marks = sa + x->n_kept;
+    marks += (uintptr_t)marks % sizeof(uint64_t) / sizeof(POSITION);
+    x->is_marked = (uint64_t *)(void *)marks;
+    memset(marks, 0, (size_t)(x->n / 128 + 1) * sizeof(uint64_t));
 }
+
+static void REDUCE(mark)(const POSITION *sa, reduction *x, int64_t *budget)
+{
+    const POSITION *left_out = sa + x->capacity - x->m;
+    int64_t end = x->m - x->n_kept, r = x->at, stop = end - r > *budget ? r + *budget : end;
+    *budget -= stop - r;
+    for (; r < stop; r++) {
+        int64_t k = (int64_t)left_out[r] >> 1;
+        x->is_marked[k >> 6] |= (uint64_t)1 << (k & 63);
+    }
+    x->at = r;
+    if (r < end) return;
+    x->pass = REDUCE_POSITIONS;
+    x->at = 0;
+}
+
+/* LMS positions as they are found in the text, from right to left: found[0..n-1]. */
 
 static void REDUCE(add_positions)(POSITION *sa, reduction *x, const int64_t *found, int64_t n)
 {
-    int64_t to = x->to, k = x->k;
-    for (int64_t j = 0; j < n; j++) { /* the first LMS suffix is kept, so "to - 1" stays where positions belong */
-        sa[to - 1] = (POSITION)found[j];
-        to -= bit_is_set(x->is_kept, --k);
-    }
+    int64_t to = x->to;
+    if (!x->is_marked)
+        for (int64_t j = 0; j < n; j++) sa[--to] = (POSITION)found[j];
+    else
+        for (int64_t j = 0; j < n; j++) { /* the first LMS suffix is kept, so "to - 1" stays where positions belong */
+            sa[to - 1] = (POSITION)found[j];
+            to -= !bit_is_set(x->is_marked, found[j] >> 1);
+        }
     x->to = to;
-    x->k = k;
 }
 
 static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)
@@ -202,6 +262,7 @@ static int32_t REDUCE(reduce)(POSITION *sa, reduction *x, int64_t *budget)
     switch (x->pass) {
     case REDUCE_CLEAR: REDUCE(clear)(sa, x, budget); break;
     case REDUCE_NAME: return REDUCE(name)(sa, x, budget);
+    case REDUCE_LOOK: return REDUCE(look)(sa, x, budget);
     case REDUCE_COMPACT: REDUCE(compact)(sa, x, budget); break;
     case REDUCE_RENAME: REDUCE(rename)(sa, x, budget); break;
     case REDUCE_REPLACE: REDUCE(replace)(sa, x, budget); break;

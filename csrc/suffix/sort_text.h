@@ -264,9 +264,9 @@ static int32_t SUFFIX(levels)(struct unitok_suffix *s, int64_t *budget)
 {
     int32_t status = LEVEL(sort_levels)(s, budget);
     if (status != UNITOK_OK || s->depth > 0) return status;
-    mem_free(s->level_allocated);
-    s->level_allocated = NULL;
-    REDUCE(start_positions)(&s->names);
+    mem_free(s->tight_runs);
+    s->tight_runs = NULL;
+    REDUCE(start_positions)(s->sa, &s->names);
     s->pass = PASS_POSITIONS;
     s->at = s->n - 1;
     s->type = 0;
@@ -276,6 +276,10 @@ static int32_t SUFFIX(levels)(struct unitok_suffix *s, int64_t *budget)
 static void SUFFIX(positions)(struct unitok_suffix *s, int64_t *budget)
 {
     int64_t found[BLOCK + 1];
+    if (s->names.pass == REDUCE_MARK) {
+        REDUCE(mark)(s->sa, &s->names, budget);
+        return;
+    }
     while (s->at > 0 && *budget > 0) {
         int64_t stop = s->at > BLOCK ? s->at - BLOCK : 0;
         int64_t n_found = SUFFIX(gather)(s->text, s->at, stop, &s->type, found);
@@ -283,7 +287,9 @@ static void SUFFIX(positions)(struct unitok_suffix *s, int64_t *budget)
         *budget -= s->at - stop;
         s->at = stop;
     }
-    if (s->at == 0) s->pass = PASS_MERGE;
+    if (s->at > 0) return;
+    s->pass = PASS_MERGE;
+    s->names.pass = REDUCE_ORDER;
 }
 
 /* ------------------------------------------------------------------------------------------- C. all suffixes ---- */

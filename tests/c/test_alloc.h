@@ -4,6 +4,7 @@
  *     alloc_fail_at = k      exactly the k-th allocation from now fails (1 is the next); 0: none
  *     alloc_fail_every = n   each allocation fails with probability 1 / n; 0: none
  *     alloc_live_blocks, alloc_live_bytes   what is held; both 0 when nothing leaks
+ *     alloc_peak_bytes       the most that was held at once
  */
 #pragma once
 
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t alloc_fail_at, alloc_fail_every, alloc_live_blocks, alloc_live_bytes, alloc_calls, alloc_failures;
+static int64_t alloc_fail_at, alloc_fail_every, alloc_live_blocks, alloc_live_bytes, alloc_peak_bytes, alloc_calls, alloc_failures;
 static uint64_t alloc_random = 88172645463325252u;
 
 void *unitok_test_malloc(size_t n_bytes);
@@ -45,6 +46,7 @@ static void *alloc_open(unsigned char *block, size_t n_bytes)
     memcpy(block, &n_bytes, sizeof n_bytes);
     alloc_live_blocks++;
     alloc_live_bytes += (int64_t)n_bytes;
+    if (alloc_live_bytes > alloc_peak_bytes) alloc_peak_bytes = alloc_live_bytes;
     return block + 16;
 }
 

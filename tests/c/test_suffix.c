@@ -150,6 +150,44 @@ static void test_random_texts(int n_rounds)
     }
 }
 
+/* Texts in which nearly every other suffix is LMS, so that names fill the suffix array: of pairs, of which all occur twice
+ * (shape 0, 1), many are one and the same (2), every other one is smaller again (3), and some occur once (4). */
+static void make_dense_text(uint32_t *symbols, int64_t n, uint32_t k, int shape)
+{
+    for (int64_t i = 0; i < n; i++) {
+        symbols[i] = random_below(k) + (uint32_t)(i % 2) * 2 * k;
+        if (shape == 2 && i > n / 8 && i < n / 3) symbols[i] = (uint32_t)(i % 2) * 2 * k;
+        if (shape == 3 && i % 4 == 2) symbols[i] += k;
+        if (shape != 4 && i >= n / 4 * 2) symbols[i] = symbols[i - n / 4 * 2];
+        if (shape == 4 && i >= n / 4 * 2 && i < n / 4 * 3) symbols[i] = symbols[i - n / 4 * 2];
+    }
+}
+
+/* Beyond the tables of symbols: 2 % of a text of 2 bytes a symbol and its suffix array. */
+static void test_memory_is_bounded(int64_t n, int n_rounds)
+{
+    running = "memory";
+    static const uint32_t alphabets[] = {1, 2, 40, 5000};
+    uint32_t *symbols = malloc((size_t)n * 4), *sa = malloc((size_t)n * 4);
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        uint32_t k = alphabets[round_ / 5 % 4], n_symbols = 3 * k;
+        int64_t length = n - round_ % 7;
+        make_dense_text(symbols, length, k, round_ % 5);
+        alloc_peak_bytes = 0;
+        CHECK(sort(symbols, length, 4, n_symbols, sa, 4, 1 << 20) == UNITOK_OK);
+        CHECK(alloc_peak_bytes - n_symbols * 32 <= length * 12 / 100 + 8000);
+        uint64_t *starts = calloc((size_t)n_symbols + 1, 8), *heads = calloc((size_t)n_symbols, 8);
+        for (int64_t i = 0; i < length; i++) starts[symbols[i] + 1]++;
+        for (uint32_t c = 0; c < n_symbols; c++) starts[c + 1] += starts[c];
+        memcpy(heads, starts, (size_t)n_symbols * 8);
+        CHECK(unitok_suffix_check(symbols, length, 4, NULL, n_symbols, sa, 4, starts, heads, 0, length) == -1);
+        free(starts);
+        free(heads);
+    }
+    free(symbols);
+    free(sa);
+}
+
 static void test_memory_that_runs_out(void)
 {
     running = "memory that runs out";
@@ -195,6 +233,7 @@ int main(void)
     sa_guard = guard_new(MAX_N * 8);
     test_every_short_text();
     test_random_texts(600);
+    test_memory_is_bounded(300000, 20);
     test_memory_that_runs_out();
     test_arguments();
     guard_free(&text_guard);
