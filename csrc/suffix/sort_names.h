@@ -89,13 +89,6 @@ static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 
 /* --------------------------------------------------------------------------------------------------- induction ---- */
 
-/* What lies before the suffix that an entry of the array speaks of: its place in the text, or 0 if that says nothing. */
-INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
-{
-    POSITION i = (entry & MASK) - 1;
-    return i < (POSITION)n ? i : 0;
-}
-
 /* Entries that something was induced from become 0 unless they are to be kept: then only LMS positions are left. */
 static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int keep)
 {

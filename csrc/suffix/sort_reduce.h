@@ -133,13 +133,15 @@ static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = x->m - r > *budget ? r + *budget : x->m, to = x->to, n_names = x->n_names;
     int64_t k = x->k, group = x->group;
+    const uint64_t *is_left_out = x->is_left_out;
+    int32_t is_tight = x->is_tight;
     *budget -= stop - r;
     for (; r < stop; r++) {
         POSITION entry = sa[r];
-        if (x->is_left_out && bit_is_set(x->is_left_out, r)) {
+        if (is_left_out && bit_is_set(is_left_out, r)) {
             sa[to++] = entry & MASK;
         } else {
-            sa[r] = (POSITION)(x->is_tight ? group : n_names);
+            sa[r] = (POSITION)(is_tight ? group : n_names);
             n_names += (int64_t)FLAG_OF(entry);
             k++;
             if (entry & FLAG) group = k;
@@ -184,11 +186,12 @@ static void REDUCE(start_positions)(POSITION *sa, reduction *x)
 static void REDUCE(mark)(const POSITION *sa, reduction *x, int64_t *budget)
 {
     const POSITION *left_out = sa + x->capacity - x->m;
+    uint64_t *is_marked = x->is_marked;
     int64_t end = x->m - x->n_kept, r = x->at, stop = end - r > *budget ? r + *budget : end;
     *budget -= stop - r;
     for (; r < stop; r++) {
         int64_t k = (int64_t)left_out[r] >> 1;
-        x->is_marked[k >> 6] |= (uint64_t)1 << (k & 63);
+        is_marked[k >> 6] |= (uint64_t)1 << (k & 63);
     }
     x->at = r;
     if (r < end) return;
@@ -201,12 +204,13 @@ static void REDUCE(mark)(const POSITION *sa, reduction *x, int64_t *budget)
 static void REDUCE(add_positions)(POSITION *sa, reduction *x, const int64_t *found, int64_t n)
 {
     int64_t to = x->to;
-    if (!x->is_marked)
+    const uint64_t *is_marked = x->is_marked;
+    if (!is_marked)
         for (int64_t j = 0; j < n; j++) sa[--to] = (POSITION)found[j];
     else
         for (int64_t j = 0; j < n; j++) { /* the first LMS suffix is kept, so "to - 1" stays where positions belong */
             sa[to - 1] = (POSITION)found[j];
-            to -= !bit_is_set(x->is_marked, found[j] >> 1);
+            to -= !bit_is_set(is_marked, found[j] >> 1);
         }
     x->to = to;
 }
@@ -234,9 +238,10 @@ static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)
 static void REDUCE(merge)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = x->m - r > *budget ? r + *budget : x->m, out = x->to, kept = x->k;
+    const uint64_t *is_left_out = x->is_left_out;
     *budget -= stop - r;
     for (; r < stop; r++) {
-        int is_out = bit_is_set(x->is_left_out, r);
+        int is_out = bit_is_set(is_left_out, r);
         sa[r] = sa[is_out ? out : kept];
         out += is_out;
         kept += !is_out;

@@ -47,6 +47,13 @@ INLINE int64_t LEVEL(gather_lms)(const POSITION *text, int64_t from, int64_t sto
     return n_found;
 }
 
+/* What lies before the suffix that an entry of the array speaks of: its place in the text, or 0 if that says nothing. */
+INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
+{
+    POSITION i = (entry & MASK) - 1;
+    return i < (POSITION)n ? i : 0;
+}
+
 INLINE int TIGHT(is_there)(const POSITION *text, POSITION entry, POSITION name)
 {
     return entry != EMPTY && text[entry & MASK] == name;
@@ -128,6 +135,7 @@ static void TIGHT(place_lms)(struct unitok_suffix *s, sort_level *level, int64_t
     while (level->at > 0 && *budget > 0) {
         int64_t stop = level->at > BLOCK ? level->at - BLOCK : 0;
         int64_t n_found = LEVEL(gather_lms)(text, level->at, stop, found);
+        for (int64_t k = 0; k < n_found; k++) PREFETCH_WRITE(sa + (text[found[k]] & MASK));
         for (int64_t k = 0; k < n_found; k++)
             TIGHT(put)(level, sa, text, s->tight_runs, found[k], (POSITION)found[k], 0);
         *budget -= level->at - stop;
@@ -144,6 +152,8 @@ static void TIGHT(left)(struct unitok_suffix *s, sort_level *level, int64_t *bud
         TIGHT(put)(level, sa, text, s->tight_runs, last, (POSITION)last | (last > 0 ? text[last - 1] & FLAG : 0), 0);
     *budget -= stop - r;
     for (; r < stop; r++) {
+        PREFETCH(text + LEVEL(before)(sa[r + 2 * AHEAD < n ? r + 2 * AHEAD : r], n));
+        PREFETCH_WRITE(sa + (text[LEVEL(before)(sa[r + AHEAD < n ? r + AHEAD : r], n)] & MASK));
         POSITION entry = sa[r], i = entry - 1;
         if (entry == 0 || entry & FLAG) continue;
         TIGHT(put)(level, sa, text, s->tight_runs, (int64_t)i, i | (i > 0 ? text[i - 1] & FLAG : 0), 0);
@@ -166,9 +176,11 @@ static void TIGHT(clear)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 static void TIGHT(right)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
-    int64_t r = level->at, stop = r > *budget ? r - *budget : 0;
+    int64_t n = level->n, r = level->at, stop = r > *budget ? r - *budget : 0;
     *budget -= r - stop;
     while (r > stop) {
+        PREFETCH(text + LEVEL(before)(sa[r > 2 * AHEAD ? r - 2 * AHEAD : 0], n));
+        PREFETCH_WRITE(sa + (text[LEVEL(before)(sa[r > AHEAD ? r - AHEAD : 0], n)] & MASK));
         POSITION entry = sa[--r], i = (entry & MASK) - 1;
         sa[r] = entry & MASK;
         if (!(entry & FLAG)) continue;
@@ -203,6 +215,8 @@ static void TIGHT(spread)(struct unitok_suffix *s, sort_level *level, int64_t *b
     if (level->at == level->m) memset(sa + level->m, 0xFF, (size_t)(level->n - level->m) * sizeof(POSITION));
     for (; level->at > 0 && *budget > 0; --*budget) {
         int64_t r = --level->at;
+        if (r > 2 * AHEAD) PREFETCH(text + (sa[r - 2 * AHEAD] & MASK));
+        if (r > AHEAD) PREFETCH_WRITE(sa + (text[sa[r - AHEAD] & MASK] & MASK));
         POSITION i = sa[r] & MASK;
         sa[r] = EMPTY;
         TIGHT(put)(level, sa, text, s->tight_runs, (int64_t)i, i, r);
