@@ -211,10 +211,11 @@ class Model:
         """The text as it is encoded, with U+2581 for spaces."""
         room = len(text) + len(text) // 2 + 64
         while True:
-            out = np.empty(room, np.uint8)
-            n = lib.unitok_model_normalize(self.handle, text, len(text), pointer(out), ffi.NULL, room)
+            out = _new_undefined("uint8_t[]", room)
+            n = lib.unitok_model_normalize(self.handle, text, len(text), out, ffi.NULL, room)
             if n <= room:
-                return out[:n].tobytes()
+                normalized: bytes = _buffer(out, n)[:]
+                return normalized
             room = n
 
     def spec(self) -> dict[str, Any]:
@@ -471,6 +472,15 @@ class Scratch:
             if n != _NO_ROOM:
                 raise _failed(n, text)
             room *= 2
+
+    def places(self, text: bytes, tokens: list[int]) -> list[tuple[int, int]]:
+        """Where these tokens of a text, ascending, begin and end in the normalized text."""
+        room = room_for(len(text))
+        spans = _new_undefined("unitok_span[]", room)
+        if lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), spans, room) >= 0:
+            return [(spans[k - 1].piece_end if k else 0, spans[k].piece_end) for k in tokens]
+        ends = self.encode_spans(text)[:, 3].tolist()
+        return [(ends[k - 1] if k else 0, ends[k]) for k in tokens]
 
     def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
         """Encode each text where it lies, one call a text, into `ids`; int64[n + 1]: their offsets there.

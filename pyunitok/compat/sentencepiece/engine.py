@@ -134,11 +134,24 @@ class Engine:
         return self.tokenizer._core.encode_list(text.encode())
 
     def strings_of(self, text: str) -> list[str] | None:
-        """The pieces of one text; None where they take more than a look at the vocabulary."""
+        """The pieces of one text; None where not all pieces are text. UnicodeEncodeError."""
         if not self._is_utf8:
             return None
         ids, table = self.ids_of(text), self.pieces
-        return None if self.model.unknown_id in ids else [table[id_] for id_ in ids]
+        ret = [table[id_] for id_ in ids]
+        if self.model.unknown_id in ids:
+            for k, piece in self._unknown_pieces(text.encode(), ids):
+                ret[k] = piece.decode()
+        return ret
+
+    def _unknown_pieces(self, text: bytes, ids: list[int]) -> list[tuple[int, bytes]]:
+        """Which of a text's ids are unknown pieces, and what these stand for."""
+        unknown, core = self.model.unknown_id, self.tokenizer._core
+        tokens = [k for k, id_ in enumerate(ids) if id_ == unknown]
+        with core.scratch() as scratch:
+            places = scratch.places(text, tokens)
+        normalized = core.model.normalize(text)
+        return [(k, normalized[begin:end]) for k, (begin, end) in zip(tokens, places, strict=True)]
 
     def text_of(self, items: list[Any]) -> str | None:
         """What a few ids or pieces decode to; None where there is more to it, errors among it."""
@@ -193,11 +206,8 @@ class Engine:
         table = self.model.pieces
         ret = [table[id_] for id_ in ids]
         if self.model.unknown_id in ids:
-            with self.tokenizer._core.scratch() as scratch:
-                spans = scratch.encode_spans(text)
-            normalized = self.tokenizer._core.model.normalize(text)
-            for k in np.flatnonzero(spans[:, 0] == self.model.unknown_id).tolist():
-                ret[k] = normalized[spans[k - 1, 3] if k else 0 : spans[k, 3]]
+            for k, piece in self._unknown_pieces(text, ids):
+                ret[k] = piece
         return ret
 
     def _place(self, text: bytes, spans: Offsets, score: float | None = None) -> EncodedText:
