@@ -25,6 +25,7 @@ def test_as_sentencepiece_has_them(name: str) -> None:
     assert charsmap.named(name) == files[f"{name}.bin"].read_bytes()
 
 
+@pytest.mark.slow
 def test_as_unicode_has_them() -> None:
     """Where a character has a rule, and this Python's Unicode knows it, the rule is NFKC."""
     rules = charsmap.decompile(charsmap.named("nfkc") or b"")

@@ -96,6 +96,15 @@ def test_bpe_as_oracle(words: list[tuple[str, int]]) -> None:
         assert list(zip(found.items(), found.counts.tolist(), strict=True)) == [(p.encode(), n) for p, n in expected]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_with_nul(kind: str) -> None:
+    """A NUL is an unknown character, which no piece holds; it was one once, and the model could not be opened."""
+    corpus = [*["ab\0cd ab abcd\0 cab", "abc cab"] * 20, "\0\0 x"]
+    options = {"model_type": kind, "vocab_size": 30, "hard_vocab_limit": False}
+    expected = reference(options, sentence_iterator=iter(corpus))
+    assert trained(options, corpus).SerializeToString() == expected.SerializeToString()
+
+
 def test_counts_are_64_bits_wide() -> None:
     many = 1 << 33
     units = native.Units.pack([b"ab", b"cd"], [many + 1, many])

@@ -86,7 +86,7 @@ def sentencepiece_options(function: Command) -> Command:
             "--compat", type=click.Choice(["sentencepiece"]), help="Train exactly the model of sentencepiece 0.2.3."
         ),
         click.option("--character-coverage", type=float, help="Share of the characters to keep. Default: 0.9995."),
-        click.option("--auto-character-coverage", is_flag=True, help="BPE: choose the character coverage, too."),
+        click.option("--auto-character-coverage", is_flag=True, help="Choose the characters: BPE, or --prune sparse."),
         click.option("--required-chars", help="Characters that always become pieces."),
         click.option("--initial-alphabet", help="Same as --required-chars."),
         click.option("--user-defined-symbols", help="Pieces that are matched before all others: a,b,c."),
@@ -117,7 +117,10 @@ def sentencepiece_options(function: Command) -> Command:
 @sentencepiece_options
 @click.option("--em", type=click.Choice(["expectation", "viterbi"]), help="Count all segmentations or only the best.")
 @click.option("--prior", type=click.Choice(["digamma", "mle"]), help="digamma makes rare pieces rarer.")
-@click.option("--prune", type=click.Choice(["loss", "probability", "frequency"]), help="What decides which pieces go.")
+@click.option(
+    "--prune", type=click.Choice(["loss", "probability", "frequency", "sparse"]),
+    help="What decides which pieces go. sparse: sentencepiece's sparse pruning, the quickest.",
+)  # fmt: skip
 @click.option("--objective", type=click.Choice(["likelihood", "tokens"]), help="tokens: minimize the number of tokens.")
 @click.option("--em-iterations", type=click.IntRange(1), help="EM iterations per round. Default: 2.")
 @click.option("--em-tolerance", type=float, help="End a round's EM once an iteration gains less than this share.")

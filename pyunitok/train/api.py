@@ -39,8 +39,8 @@ TYPES = {
 Texts = str | os.PathLike[str] | Iterable[str | bytes | os.PathLike[str]]
 _OWN = set(UnigramOptions.__dataclass_fields__) - {"threads", "shrinking_factor"}
 _CHOICES = {
-    "em": ("expectation", "viterbi"), "prior": ("digamma", "mle"), "prune": ("loss", "probability", "frequency"),
-    "objective": ("likelihood", "tokens"),
+    "em": ("expectation", "viterbi"), "prior": ("digamma", "mle"),
+    "prune": ("loss", "probability", "frequency", "sparse"), "objective": ("likelihood", "tokens"),
 }  # fmt: skip
 
 

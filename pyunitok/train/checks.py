@@ -44,7 +44,7 @@ def check(specs: Specs, *, has_pretokenizer: bool = False, auto_coverage_in_unig
         if not cuts_text:
             raise TrainingError("auto_character_coverage is for unigram and bpe models only")
         if kind == "unigram" and not auto_coverage_in_unigram:
-            raise TrainingError("auto_character_coverage in a unigram model needs sparse pruning, which is not offered")
+            raise TrainingError("auto_character_coverage in a unigram model needs prune=sparse, and no compat")
         if not spec.byte_fallback:
             raise TrainingError("auto_character_coverage needs byte_fallback")
         if spec.required_chars:

@@ -79,7 +79,8 @@ class Job:
         specs = self.specs
         if not self.compat:
             _relax(specs.trainer)
-        checks.check(specs, has_pretokenizer=self.pretokenizer is not None)
+        sparse = not self.compat and self.own.prune == "sparse"
+        checks.check(specs, has_pretokenizer=self.pretokenizer is not None, auto_coverage_in_unigram=sparse)
         normalization.complete(specs, self.rules_folder)
         meta = checks.MetaPieces(specs)
         units = self._counted(source, meta)
@@ -226,10 +227,11 @@ class Job:
         spec = self.specs.trainer
         units = self._fold(units, chosen, native.FOLD_CUT)
         if self.checkpoint is not None and (saved := self.checkpoint.load("rounds")) is not None:
-            arrays, rounds = saved
+            arrays, (rounds, threshold) = saved
             state = unigram.State(
-                unpack("pieces", arrays), arrays["scores"], arrays["seed_counts"], [Round(*item) for item in rounds]
-            )
+                unpack("pieces", arrays), arrays["scores"], arrays["seed_counts"],
+                [Round(*item) for item in rounds], threshold,
+            )  # fmt: skip
         else:
             pieces, values, _ = self._ranked(units, native.count_chars(units))
             doubles = values.astype(np.float64)
@@ -246,7 +248,7 @@ class Job:
     def _after_round(self, state: unigram.State) -> None:
         if self.checkpoint is not None:
             arrays = {**pack("pieces", state.pieces), "scores": state.scores, "seed_counts": state.seed_counts}
-            self.checkpoint.save("rounds", arrays, [astuple(item) for item in state.rounds])
+            self.checkpoint.save("rounds", arrays, ([astuple(item) for item in state.rounds], state.threshold))
 
     def _after_exact_round(self, state: ExactState) -> None:
         if self.checkpoint is not None:

@@ -23,6 +23,7 @@ CHUNK_BYTES = 1 << 16  # of units, for one call
 CHUNK_PIECES = 1 << 13
 UNKNOWN_PENALTY = 10.0
 MIN_EXPECTED = 0.5
+MAX_SPARSE_ROUNDS, SPARSE_SLACK, MIN_SPARSE_COUNT = 50, 1.05, 1e-4  # as sentencepiece
 Progress = Callable[[str, int, int], None]
 
 
@@ -32,7 +33,8 @@ class UnigramOptions:
 
     em          expectation: over all ways to segment a unit; viterbi: the best one alone ("hard EM")
     prior       digamma: takes half an occurrence from every piece, so that rare ones fade; mle: plain shares
-    prune       loss: what the objective loses without the piece; probability; frequency: its count as a seed
+    prune       loss: what the objective loses without the piece; probability; frequency: its count as a seed; sparse:
+                take the same from every expected count until few pieces are above it (sentencepiece's sparse pruning)
     objective   likelihood, or tokens: the fewest tokens
     em_tolerance  EM of a round ends early once the likelihood gains less than this part of itself; 0: never
     max_rounds  the last round drops all that is too much; 0: no limit
@@ -67,6 +69,7 @@ class State:
     scores: Doubles
     seed_counts: Doubles
     rounds: list[Round] = field(default_factory=list)
+    threshold: float = 0.0  # what sparse pruning takes from every count
 
 
 class UnigramTrainer:
@@ -91,6 +94,9 @@ class UnigramTrainer:
     def train(self, vocab_size: int, after_round: Callable[[State], None]) -> None:
         """Until 1.1 * vocab_size pieces are left. after_round is called with what each round leaves."""
         options, wanted = self._options, int(vocab_size * 1.1)
+        if options.prune == "sparse":
+            self._train_sparsely(wanted, after_round)
+            return
         while not self._is_done(wanted):
             likelihood = self._maximize()
             before = self.n_pieces
@@ -105,6 +111,35 @@ class UnigramTrainer:
         self._alive[parts == -1] = 0
         self._compact()
 
+    def _train_sparsely(self, wanted: int, after_round: Callable[[State], None]) -> None:
+        """Every expected count loses the threshold, which grows until few enough pieces have more. Then the rest gets
+        back what it lost."""
+        state = self.state
+        while self.n_pieces > wanted and len(state.rounds) < MAX_SPARSE_ROUNDS:
+            expected, likelihood = self._expected()
+            before = self.n_pieces
+            if before > SPARSE_SLACK * wanted:
+                active = max(wanted, int(self._options.shrinking_factor * before))
+                state.threshold = max(state.threshold, float(np.sort(expected)[len(expected) - active]))
+            self._alive[expected < state.threshold] = 0
+            self._fit(expected - state.threshold)
+            self._compact()
+            state = self.state
+            state.rounds.append(Round(before, self.n_pieces, int(expected.sum()), likelihood))
+            after_round(state)
+        self._fit(self._expected()[0])
+
+    def _fit(self, counts: Doubles) -> None:
+        counts = np.maximum(counts, MIN_SPARSE_COUNT)
+        scores: Doubles = np.log(counts) - np.log(counts[self._alive == 1].sum())
+        self.state.scores = scores
+
+    def _expected(self) -> tuple[Doubles, float]:
+        if self._options.em == "viterbi":
+            used, likelihood, _ = self._best_paths()
+            return used, likelihood
+        return self._expect()
+
     def _is_done(self, wanted: int) -> bool:
         if not self.state.rounds:
             return False
@@ -114,7 +149,8 @@ class UnigramTrainer:
     def _compact(self) -> None:
         """Leave out what is not alive."""
         state, left = self.state, np.flatnonzero(self._alive)
-        self.state = State(state.pieces.take(left), state.scores[left], state.seed_counts[left], state.rounds)
+        pieces, scores, counts = state.pieces.take(left), state.scores[left], state.seed_counts[left]
+        self.state = State(pieces, scores, counts, state.rounds, state.threshold)
         self._use()
 
     def _model(self, thread: int) -> Scored:
@@ -156,10 +192,7 @@ class UnigramTrainer:
         """EM; the log-likelihood before its last step."""
         options, before = self._options, 0.0
         for step in range(options.em_iterations):
-            if options.em == "viterbi":
-                expected, likelihood, _ = self._best_paths()
-            else:
-                expected, likelihood = self._expect()
+            expected, likelihood = self._expected()
             maximize(expected, MIN_EXPECTED, options.prior, self._alive, self.state.scores)
             if step and abs(likelihood - before) < options.em_tolerance * abs(likelihood):
                 break
