@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 import os
@@ -19,14 +20,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle.huggingface_unigram import Unigram
 from toys import huggingface as toy
+from toys import sentencepieces
 
 from pyunitok import Packed, Tokenizer, _ffi
 from pyunitok.errors import IdError, ModelFormatError, ModelWarning, UnitokError, VocabularyError
-from pyunitok.vocab.huggingface import characters, charsmap, normalizers, patterns, pretokenizers
+from pyunitok.vocab.huggingface import characters, charsmap, normalizers, patterns, pretokenizers, shortcut
 from pyunitok.vocab.huggingface import file as huggingface
 from pyunitok.vocab.huggingface import unicode_tables as tables
 from pyunitok.vocab.huggingface import unigram as fast
 from pyunitok.vocab.huggingface.fields import Fields
+from pyunitok.vocab.huggingface.preparation import Plain
 
 reference = pytest.importorskip("tokenizers")
 os.environ.setdefault("RUST_BACKTRACE", "0")  # where tokenizers panics, a line is enough
@@ -513,6 +516,39 @@ def test_pieces_are_those_of_tokenizers() -> None:
             found = answer(theirs(document).encode, text)
             if found is not None:
                 assert load(document).encode_as_pieces(text) == found.tokens, text
+
+
+@pytest.mark.filterwarnings("ignore::pyunitok.errors.ModelWarning")
+@pytest.mark.parametrize("scheme", ["always", "never", "first"])
+@pytest.mark.parametrize("words", [False, True])
+def test_only_what_is_around_an_odd_place_goes_through_python(
+    scheme: str, words: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a long text did for one <unk> in it."""
+    monkeypatch.setattr(shortcut, "SEGMENT", 2)
+    space = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": True}
+    parts = [{"type": "WhitespaceSplit"}] * words + [space]
+    rng = random.Random(1)
+    rules = {"e\u0301": "é", "Ａ": "a", "\u3000": " ", "ﬁ": "fi", "¨": " x", "\u200b": "", "c": "▁"}
+    blob = sentencepieces.charsmap({key.encode(): value.encode() for key, value in rules.items()})
+    normalizer = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(blob).decode()}
+    some = ["a", "b", "ab", " ", " ", " ", "é", "e\u0301", "日", "я", "<unk>", "[X]", "¨", "\u200b", "\u3000", "c"]
+    n_plain = 0
+    for normalizers_ in (None, normalizer, {"type": "Replace", "pattern": {"String": "ab"}, "content": "b"},
+                         {"type": "Sequence", "normalizers": [{"type": "NFKD"}, normalizer]}):  # fmt: skip
+        for tokens in ([], [added("[X]", 7, special=True, lstrip=True)], [added("<unk>", 0, special=True)],
+                       [added("b", 2, normalized=True, single_word=True)], [added("b", 2, rstrip=True)],
+                       [added("a b", 7)]):  # fmt: skip
+            document = model(pre_tokenizer={"type": "Sequence", "pretokenizers": parts}, normalizer=normalizers_,
+                             added_tokens=tokens)  # fmt: skip
+            ours, other = load(document), theirs(document)
+            for _ in range(30):
+                text = "".join(rng.choice(some) for _ in range(rng.randrange(40)))
+                if rng.random() < 0.2:
+                    text = text.replace("<unk>", "") + " ab"
+                assert ours.encode(text).tolist() == other.encode(text, add_special_tokens=False).ids, (document, text)
+                n_plain += sum(isinstance(part, Plain) for part in ours._core.preparation.parts(text.encode(), True))
+    assert n_plain > 100 or (words and scheme != "always")
 
 
 def test_limits() -> None:

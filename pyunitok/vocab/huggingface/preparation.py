@@ -27,7 +27,13 @@ class Literal(NamedTuple):
     text: bytes
 
 
-Part = bytes | int | Literal  # a piece, an added token, or a piece for the second model
+class Plain(NamedTuple):
+    """A part of a text that the C side prepares by itself: see shortcut.py."""
+
+    text: bytes
+
+
+Part = bytes | int | Literal | Plain  # a piece, an added token, a piece for the second model, text
 
 
 class Preparation:
@@ -115,12 +121,27 @@ class Preparation:
     def parts(self, data: bytes, special: bool) -> list[Part]:
         """What a text becomes. Invalid UTF-8 becomes U+FFFD, one a byte."""
         ret: list[Part] = []
-        for text, first, id_ in self._walk(data, special):
-            if id_ is None:
-                self._add(ret, text, first)
-            else:
+        whole = utf8.replaced(data)
+        for begin, end, id_ in self._raw.split(whole, special):
+            if id_ is not None:
                 ret.append(id_)
+                continue
+            if self._wants_first and begin:
+                self._add_all(ret, whole[begin:end], 0, special)
+                continue
+            for text, is_plain in self.guard.parts(whole[begin:end], divide=not self._wants_first):
+                if is_plain:
+                    ret.append(Plain(text.encode()))
+                else:
+                    self._add_all(ret, text, 1 if begin == 0 else 0, special)
         return ret
+
+    def _add_all(self, parts: list[Part], text: str, first: int, special: bool) -> None:
+        for piece, n_first, id_ in self._walk_part(text, first, special):
+            if id_ is None:
+                self._add(parts, piece, n_first)
+            else:
+                parts.append(id_)
 
     def _walk(self, data: bytes, special: bool) -> Iterator[tuple[str, int, int | None]]:
         """(text, how many of its characters are first, None): normalized text; (text, 0, id): an added token."""
@@ -128,10 +149,14 @@ class Preparation:
         for begin, end, id_ in self._raw.split(whole, special):
             if id_ is not None:
                 yield whole[begin:end], 0, id_
-                continue
-            text, first = self._normalize_first(whole[begin:end], 1 if begin == 0 else 0)
-            for start, stop, token in self._cooked.split(text, special):
-                yield text[start:stop], min(max(first - start, 0), stop - start), token
+            else:
+                yield from self._walk_part(whole[begin:end], 1 if begin == 0 else 0, special)
+
+    def _walk_part(self, part: str, first: int, special: bool) -> Iterator[tuple[str, int, int | None]]:
+        """The same of a part without added tokens in the text itself."""
+        text, first = self._normalize_first(part, first)
+        for start, stop, token in self._cooked.split(text, special):
+            yield text[start:stop], min(max(first - start, 0), stop - start), token
 
     def tokens(self, scratch: _ffi.Scratch, data: bytes) -> list[str]:
         """A text's pieces as tokenizers shows them: added tokens and what Unigram does not know as they stand in the
@@ -280,27 +305,37 @@ class Scratch(_ffi.Scratch):
         ids, bounds = self.encode_texts(texts)
         if len(texts) == len(parts):
             return ids
+        plain = self.encode_texts([part.text for part in parts if isinstance(part, Plain)], prepared=False)
+        prepared = _one_by_one(ids, bounds)
+        unprepared = _one_by_one(*plain)
         arrays: list[Any] = []
-        at = 0
         for part in parts:
             if isinstance(part, bytes):
-                arrays.append(ids[bounds[at] : bounds[at + 1]])
-                at += 1
+                arrays.append(next(prepared))
+            elif isinstance(part, Plain):
+                arrays.append(next(unprepared))
             else:
                 found = [part] if isinstance(part, int) else self._preparation.second.encode(self.second, part.text)
                 arrays.append(np.array(found, ids.dtype))
         ret: Ids = np.concatenate(arrays)
         return ret
 
-    def encode_texts(self, texts: list[bytes]) -> tuple[Ids, Offsets]:
-        """The ids of prepared texts, and where those of each begin and end."""
+    def encode_texts(self, texts: list[bytes], *, prepared: bool = True) -> tuple[Ids, Offsets]:
+        """The ids of texts, prepared or not, and where those of each begin and end."""
         data = np.frombuffer(b"".join(texts), np.uint8)
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
-        ids: Ids = np.empty(3 * len(data) + _ffi.ENCODE_SLACK, self._model.dtype)
         bounds = np.zeros(len(texts) + 1, np.int64)
-        n_ids = super().encode_batch(data, offsets, ids, bounds, prepared=True)
-        return ids[:n_ids].copy(), bounds
+        room = 3 * len(data) + _ffi.ENCODE_SLACK + (0 if prepared else len(texts))
+        while True:
+            ids: Ids = np.empty(room, self._model.dtype)
+            try:
+                n_ids = super().encode_batch(data, offsets, ids, bounds, prepared=prepared)
+                return ids[:n_ids].copy(), bounds
+            except _ffi.RoomError:  # a charsmap can make more of a text
+                if prepared:
+                    raise
+                room *= 2
 
     def count(self, text: bytes) -> int:
         return len(self.encode(text))
@@ -350,3 +385,7 @@ class Scratch(_ffi.Scratch):
             done = self._put(eod, ids, done)
             id_offsets[k + 1] = done
         return done
+
+
+def _one_by_one(ids: Ids, bounds: Offsets) -> Iterator[Ids]:
+    return (ids[begin:end] for begin, end in pairwise(bounds.tolist()))

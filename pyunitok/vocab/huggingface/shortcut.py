@@ -6,12 +6,17 @@
     the same               WhitespaceSplit, Metaspace          and spaces are removed (T5)
 
 Other normalizers that leave ASCII alone may stand before (XLNet): then only ASCII texts take this shortcut. A text for
-which Guard is not sure goes through Python, which does everything.
+which Guard is not sure goes through Python, which does everything; only the part of it around the odd place does, where
+it can be cut between words:
+
+    … plain words │ words with <unk> in them │ plain words …        each part begins as a text would: with a ▁
+          C                 Python                 C
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +31,8 @@ from pyunitok.vocab.huggingface.fields import Fields, flatten, optional
 from pyunitok.vocab.huggingface.normalizers import FORMS
 from pyunitok.vocab.huggingface.pretokenizers import SPACE, Metaspace, read_metaspace
 from pyunitok.vocab.huggingface.strings import Strings
+
+SEGMENT = 256  # characters of a text that are looked at together, where not all of it is plain
 
 _BEGIN = r"(?<!\n)^"  # of a text: another way to write Prepend
 
@@ -124,11 +131,27 @@ class Guard:
         self._characters: re.Pattern[str] | None = None
         self._ascii: re.Pattern[bytes] | None = None
         self._firsts: frozenset[int] | None = None
+        # What a space may stand between where the text is cut: not an added token, to which the space would belong.
+        edges = members_of({edge for token in tokens for edge in (token.pattern[0], token.pattern[-1])})
+        self._word = f"[^\\s{SPACE}{edges}]" if not plan.is_ascii else f"(?![{edges or ' '}])[0-9A-Za-z]"
+        self._gap = 1 if plan.flags & MODEL_FLAGS["add_dummy_prefix"] else 0  # which stands for the space, or not
+        self._look_at_firsts(plan, {text[0] for text in found if text})
+        self._cut = re.compile(f"{self._word} (?={self._word})") if self._is_divisible(plan, tokens, found) else None
+
+    def _look_at_firsts(self, plan: Plan, wanted: set[str]) -> None:
         if plan.charsmap is None and not plan.removes_spaces:
             if self._no_space_first:
                 self._firsts = frozenset(range(256)) - frozenset(b" \xe2")
             return
-        self._look_at(plan.charsmap, plan.removes_spaces, {text[0] for text in found if text})
+        self._look_at(plan.charsmap, plan.removes_spaces, wanted)
+
+    @staticmethod
+    def _is_divisible(plan: Plan, tokens: list[AddedToken], found: list[str]) -> bool:
+        """Whether the parts before and after the space between two words have nothing to do with each other."""
+        if plan.strings and any(token.normalized for token in tokens):
+            return False  # what replaces them may begin a token
+        has_space = any(" " in text for text in [*found, *plan.strings])
+        return bool(plan.flags & MODEL_FLAGS["restart_at_space"]) and not has_space
 
     def _look_at(self, charsmap: Charsmap | None, removes_spaces: bool, wanted: set[str]) -> None:
         """Which characters need a closer look: those that join others to clusters or keys, that become a space of
@@ -141,8 +164,12 @@ class Guard:
             bad |= seconds_of(charsmap.all_keys)
         newline = self._newline(charsmap, removes_spaces)
         body = members_of(c for c in bad if c < "\U00010000")
+        ranges = members(bmp(tables.EXTEND + " " + tables.PREPEND)) + "\U00010000-\U0010ffff" if charsmap else ""
+        if not self._is_ascii:
+            firsts = {key.decode("utf-8", "ignore")[:1] for key in charsmap.all_keys} - {""} if charsmap else ()
+            self._word = f"{self._word[:-1]}{body}{ranges}{members_of(firsts)}]"
         if charsmap:  # characters above U+FFFF take the other way: see characters.bmp
-            body += members(bmp(tables.EXTEND + " " + tables.PREPEND)) + "\U00010000-\U0010ffff"
+            body += ranges
         self._characters = re.compile(f"[{body}]" + ("" if newline else "|\r\n"))
         low = "".join(f"\\x{ord(c):02x}" for c in bad if c.isascii())
         self._ascii = re.compile(f"[{low}]".encode() + (b"" if newline else b"|\r\n"))
@@ -164,6 +191,34 @@ class Guard:
         if self._firsts is not None and data and data[0] not in self._firsts:
             return False
         return self._allows_characters(data)
+
+    def parts(self, text: str, *, divide: bool) -> Iterator[tuple[str, bool]]:
+        """(part of a text, whether C does it by itself). Each part is encoded like a text of its own.
+
+        divide  False: the whole, as one part
+        """
+        data = text.encode()
+        if self._cut is None or not divide or len(text) < 2 * SEGMENT or self.allows(data):
+            yield text, self.allows(data)
+            return
+        begin, was_plain = 0, False  # of the run of segments of one kind
+        at = 0
+        while at < len(text):
+            cut = self._cut.search(text, at + SEGMENT)
+            end = len(text) if cut is None else cut.start() + 1
+            is_plain = self._is_plain(text[at:end], is_first=at == 0)
+            if is_plain != was_plain:
+                if begin < at:
+                    yield text[begin : at - self._gap], was_plain
+                begin, was_plain = at, is_plain
+            at = end + (self._gap if cut is not None else 0)
+        yield text[begin:], was_plain
+
+    def _is_plain(self, text: str, *, is_first: bool) -> bool:
+        data = text.encode()
+        if is_first or not self.is_possible:
+            return self.allows(data)
+        return not self._strings.any_in(data) and self._allows_characters(data)
 
     def _allows_characters(self, data: bytes) -> bool:
         if self._is_ascii or self._characters is not None:
