@@ -122,6 +122,9 @@ def test_many_strings_and_long_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(many.find("<" * 100_000 + "<49999>")) == [(100_000, 100_007)]
     long = Strings(["a" * 50_000 + "b", "c"])
     assert list(long.find("a" * 100_000 + "c")) == [(100_000, 100_001)]
+    both = Strings(["a", "a" * 50_000 + "b"])  # at each place, the longer one may still come
+    assert list(both.find("a" * 100_000)) == [(k, k + 1) for k in range(100_000)]
+    assert list(both.find("a" * 50_001 + "b")) == [(0, 1), (1, 50_002)]
     monkeypatch.setattr(limits, "added_token_characters", 9)
     with pytest.raises(VocabularyError, match="10 characters in all; at most 9 are allowed"):
         Strings(["a" * 10])

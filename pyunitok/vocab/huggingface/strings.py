@@ -1,19 +1,21 @@
 """Finding any of some strings in a text: of those that begin leftmost, the longest.
 
 A few short strings are found by a regular expression. It tries them one by one wherever a text may begin one: too
-slow for thousands of them. Those are found by an automaton of Aho and Corasick, which reads a text once:
+slow for thousands of them, or for long ones. Those are found by an automaton of Aho and Corasick, which reads a text
+once, from its end, and so knows for each place the longest string that begins there:
 
-    strings abcd, bc, c     0 ─a─▶ 1 ─b─▶ 2 ─c─▶ 3 ─d─▶ 4*      * a string ends here
-                            0 ─b─▶ 5 ─c─▶ 6*
-                            0 ─c─▶ 7*
+    strings abcd, bc, c     0 ─d─▶ 1 ─c─▶ 2 ─b─▶ 3 ─a─▶ 4*      * a string begins here
+                            0 ─c─▶ 5* ─b─▶ 6*
 
-Where a node has no edge for a character, its failure link leads to the node of its longest suffix: from 3 (abc) to 6
-(bc). At 3, the string bc has been found; but abcd, which would begin further left, is still possible.
+Where a node has no edge for a character, its failure link leads to the node of its longest suffix: from 3 (dcb) to 6
+(cb), where the string bc has been found. Read from the beginning, what follows a string would be read again: it may be
+the beginning of a longer one.
 """
 
 from __future__ import annotations
 
 import re
+from array import array
 from collections import deque
 from collections.abc import Iterator
 
@@ -64,21 +66,21 @@ def _alternatives(texts: list[str]) -> re.Pattern[str]:
 
 
 class _Automaton:
-    """Node 0 is the root.
+    """Node 0 is the root. Strings are in it backwards.
 
-    edges   of a node: {character: node}
-    depths  characters on the way to it; failures: the node of its longest suffix that is one
-    found   characters of the longest string that ends here; 0: none does
+    edges     of a node: {character: node}
+    failures  the node of its longest suffix that is one
+    found     characters of the longest string that ends here; 0: none does
     """
 
     def __init__(self, texts: list[str]) -> None:
         self._edges: list[dict[str, int]] = [{}]
-        self._depths, self._found = [0], [0]
+        self._found = [0]
         for text in texts:
-            self._insert(text)
+            self._insert(text[::-1])
         self._failures = [0] * len(self._edges)
         self._link()
-        self._firsts = re.compile(f"[{re.escape(''.join(self._edges[0]))}]")
+        self._lasts = re.compile(f"[{re.escape(''.join(self._edges[0]))}]")
 
     def _insert(self, text: str) -> None:
         at = 0
@@ -87,7 +89,6 @@ class _Automaton:
             if node is None:
                 node = self._edges[at][character] = len(self._edges)
                 self._edges.append({})
-                self._depths.append(self._depths[at] + 1)
                 self._found.append(0)
             at = node
         self._found[at] = len(text)
@@ -106,26 +107,32 @@ class _Automaton:
                 waiting.append(node)
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
+        """From the longest string that begins at each place, if any does: those are found from the end."""
         at = 0
-        while (match := self._firsts.search(text, at)) is not None:
-            found = self._leftmost(text, match.start())
-            if found is None:
-                return
-            yield found
-            at = found[1]
+        begins, sizes = self._all(text)
+        for begin, size in zip(reversed(begins), reversed(sizes), strict=True):
+            if begin >= at:
+                at = begin + size
+                yield begin, at
 
-    def _leftmost(self, text: str, at: int) -> tuple[int, int] | None:
-        """The first one from `at` on."""
-        best: tuple[int, int] | None = None
-        node = 0
-        for end in range(at + 1, len(text) + 1):
-            character = text[end - 1]
-            while node and character not in self._edges[node]:
-                node = self._failures[node]
-            node = self._edges[node].get(character, 0)
-            if best is not None and end - self._depths[node] > best[0]:
-                return best  # whatever comes begins further right
-            begin = end - self._found[node]
-            if begin < end and (best is None or begin <= best[0]):
-                best = begin, end
-        return best
+    def _all(self, text: str) -> tuple[array[int], array[int]]:
+        """Where strings begin, from right to left, and the length of the longest there."""
+        begins, sizes = array("q"), array("q")
+        edges, failures, found = self._edges, self._failures, self._found
+        backwards = text[::-1]
+        node, at, n = 0, 0, len(text)
+        while at < n:
+            if node == 0:
+                match = self._lasts.search(backwards, at)
+                if match is None:
+                    break
+                at = match.start()
+            character = backwards[at]
+            while node and character not in edges[node]:
+                node = failures[node]
+            node = edges[node].get(character, 0)
+            at += 1
+            if found[node]:
+                begins.append(n - at)
+                sizes.append(found[node])
+        return begins, sizes
