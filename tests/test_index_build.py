@@ -401,6 +401,33 @@ def test_infini_gram_opens_what_is_written(tokens: Path, tmp_path: Path, shards:
         assert engine.count(input_ids=query)["count"] == expected
 
 
+def test_clauses_near_each_other_are_counted_as_by_infini_gram(tmp_path: Path, model: Path) -> None:
+    """Two clauses, in one document: of several documents it misses some, and it measures a third clause otherwise."""
+    engine_module = pytest.importorskip("infini_gram.engine")
+    random = np.random.default_rng(1)
+    (tmp_path / "one.jsonl").write_text(json.dumps({"text": "".join(random.choice(list("abcdefghijk"), 2500))}) + "\n")
+    run("tokenize", str(tmp_path / "one.jsonl"), "-o", str(tmp_path / "one.u16"), "-m", str(model))
+    run("index", str(tmp_path / "one.u16"), "-o", str(tmp_path / "ig"), "--format", "infini-gram")
+    build_index([tmp_path / "one.u16"], tmp_path / "idx")
+    index = pyunitok.open_index(tmp_path / "idx")
+    engine = engine_module.InfiniGramEngine(
+        str(tmp_path / "ig"), eos_token_id=index.eod, vocab_size=65535, version=4, token_dtype="u16"
+    )
+    document = index.arrays[0][0][:-1].tolist()
+    found = 0
+    for _ in range(300):
+        terms = [document[at : at + int(random.integers(1, 4))] for at in random.integers(len(document) - 4, size=6)]
+        clauses = [terms[: int(random.integers(1, 3))], terms[3 : int(random.integers(4, 6))]]
+        totals = sorted(sum(map(int, index.count_tokens_batch(clause))) for clause in clauses)
+        if totals[0] == totals[1]:  # of the rare clause; here each may take another one for it
+            continue
+        within = int(random.choice([1, 2, 5, 20, 100, 10_000]))
+        theirs = engine.count_cnf(cnf=clauses, max_diff_tokens=within, max_clause_freq=10_000)
+        assert index.count(all_of=clauses, within=within) == theirs["count"], (clauses, within)
+        found += theirs["count"]
+    assert found > 1000
+
+
 def test_tokengrams_index_is_as_its_reader_wants_it(tokens: Path, tmp_path: Path) -> None:
     run("index", str(tokens), "-o", str(tmp_path / "tg"), "--format", "tokengrams")
     ids, sa = np.fromfile(tmp_path / "tg" / "ids.bin", "<u2"), np.fromfile(tmp_path / "tg" / "ids.idx", "<u8")

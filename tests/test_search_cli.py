@@ -60,6 +60,18 @@ def test_wide_characters_take_two_columns(run: Any) -> None:
     assert concordance._columns("é\u0301") == 1
 
 
+@pytest.mark.parametrize("question", ["", "--documents", "--by-source", "--next", "--previous"])
+def test_csv_has_its_header_without_rows(run: Any, question: str) -> None:
+    full, empty = (run(text, *question.split(), "--csv").stdout.splitlines() for text in ("cat", "zebra"))
+    assert empty == full[:1]
+
+
+def test_csv_of_documents_with_and_without_metadata(run: Any, index: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(type(index), "metadata", lambda _, document: {"n": document} if document else None)
+    rows = list(csv.DictReader(io.StringIO(run("cat", "--sort", "text", "--csv").stdout)))
+    assert [(row["document"], row["metadata"]) for row in rows] == [("0", ""), ("1", '{"n": 1}')]
+
+
 def test_hits_as_json_and_csv(run: Any) -> None:
     found = answer(run, "cat", "--sort", "text")
     assert (found["count"], found["approx"]) == (2, False)

@@ -144,6 +144,12 @@ def test_hostile_queries_are_bounded(client):
         assert client.get("/api/count.json", params={"q": query.encode("utf-8", "replace").decode()}).status_code == 200
 
 
+@pytest.mark.parametrize("name", ["hits", "next", "previous", "sources"])
+def test_csv_has_its_header_without_rows(client, name):
+    full, empty = (client.get(f"/api/{name}.csv", params={"q": q}).text.splitlines() for q in ("sat", "absent"))
+    assert empty == full[:1]
+
+
 def test_every_answer_as_csv(client):
     for name, parameters in [("count", {"q": "the"}), ("hits", {"q": "the"}), ("next", {"q": "the"}), ("info", {}),
                              ("sources", {"q": "the"}), ("document", {"n": 0})]:  # fmt: skip
@@ -247,6 +253,14 @@ def test_searching(page, address):
     page.wait_for_selector(".hits a")
     page.select_option("#sort", "text")
     page.wait_for_url("**sort=text**")
+
+
+@pytest.mark.slow
+def test_a_text_that_does_not_occur(page, address):
+    page.goto(address + "?q=absent")
+    page.wait_for_selector("#view:not(.loading)")
+    assert page.inner_text("#count").startswith("0 occurrences")
+    assert "does not occur" in page.inner_text("#view")
 
 
 @pytest.mark.slow

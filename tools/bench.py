@@ -3,8 +3,8 @@
 longest, trie, single and load measure the library in this process, and so do unigram, bpe and bytepiece
 (bench_models.py) and sample (bench_sample.py); start, tokenize and rss (bench_command.py), stream (bench_stream.py),
 pipelines (bench_pipelines.py), checkpoints (bench_resume.py) and reading (bench_reading.py) the command line from
-outside; suffix (bench_suffix.py) sorts suffixes, search (bench_search.py) searches them in memory; train
-(bench_train.py) trains models. The corpora are not
+outside; suffix (bench_suffix.py) sorts suffixes, search (bench_search.py) searches them in memory and
+in the browser (bench_page.py); train (bench_train.py) trains models. The corpora are not
 part of the repository: without them there is the sample.
 """
 

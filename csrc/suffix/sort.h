@@ -26,7 +26,7 @@ enum suffix_kind { L_THEN_L, L_THEN_S, LMS, S_THEN_S };
 enum reduce_pass {
     REDUCE_CLEAR,   /* room for names */
     REDUCE_NAME,    /* to their positions */
-    REDUCE_LOOK,    /* how many need no sorting */
+    REDUCE_LOOK,    /* how many need no sorting, where memory is short */
     REDUCE_COMPACT, /* in text order, without those that need no sorting */
     REDUCE_RENAME,  /* dense numbers for the names that are left */
     REDUCE_REPLACE, /* ... put in their place */
@@ -49,6 +49,7 @@ typedef struct reduction {
     int64_t n_names;
     int64_t n_kept;        /* LMS suffixes that are sorted by recursion */
     int64_t group;         /* of those, how many are before the group of the entry at hand */
+    int64_t room;          /* bytes that is_left_out may have */
     int32_t is_tight;      /* the level below has no room for buckets: see sort_tight.h */
     uint64_t *is_left_out; /* bit k: place k among the sorted LMS suffixes belongs to one that is not kept; NULL: all are */
     uint64_t *is_marked;   /* in the suffix array; bit k: the LMS suffix at 2k or 2k + 1 is not kept */
@@ -82,6 +83,7 @@ typedef struct sort_level {
     int64_t text;       /* where the names begin, in the suffix array of level 0 */
     int64_t n, k;
     int64_t capacity;   /* the level may use sa[0..capacity-1] */
+    int64_t room;       /* bytes for the bitmap */
     int64_t m;          /* LMS suffixes */
     int64_t at, to;     /* how far the pass is: reads, writes */
     int64_t counted;    /* how far counting the buckets is */
@@ -137,10 +139,9 @@ static inline void free_reduction(reduction *x)
  * of work. */
 #define AHEAD 48
 
-/* Unique names are left out if they are at least one in so many. The bitmaps of all levels are then smaller together than
- * 2 % of a text of two bytes a symbol and its suffix array: a level of n symbols has n / 16 bytes of them, and hands on
- * 15 / 32 n symbols at most: n / 16 * 32 / 17 = 0.118 n bytes of 6 n. */
-#define LEFT_OUT_SHARE 16
+/* The bitmaps of all levels together have at most n / 8.5 bytes: 2 % of a text of two bytes a symbol and its suffix array, but
+ * for what sort_tight.h needs. Levels that would have more keep all names. The first has n / 16 bytes at most. */
+#define BITMAPS_ROOM(n) ((n) * 2 / 17 + 64)
 
 /* LMS positions are first gathered from so many symbols, without a branch, and then used. */
 #define BLOCK 1024

@@ -173,7 +173,7 @@ static void LEVEL(compare)(struct unitok_suffix *s, sort_level *level, int64_t *
     level->at = r;
     if (r < level->m) return;
     if (level->m > 0) sa[level->m - 1] |= FLAG;
-    REDUCE(start)(&level->names, level->m, level->n, level->capacity);
+    REDUCE(start)(&level->names, level->m, level->n, level->capacity, level->room);
     LEVEL(go)(level, LEVEL_REDUCE, 0);
 }
 
@@ -185,6 +185,7 @@ static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduc
     level->k = names->n_names;
     level->capacity = names->capacity - names->m;
     level->is_tight = names->is_tight;
+    level->room = names->room;
     level->at = level->n - 1;
     s->depth++;
 }

@@ -37,6 +37,23 @@ static void REDUCE(clear)(POSITION *sa, reduction *x, int64_t *budget)
     x->bit = 1; /* whether the entry before ends a group */
 }
 
+/* The marks of text[0..n-1], in elements of the suffix array; one more for where a word may begin. */
+INLINE int64_t REDUCE(marks_room)(int64_t n)
+{
+    return (n / 128 + 1) * (int64_t)(sizeof(uint64_t) / sizeof(POSITION)) + 1;
+}
+
+/* n_bytes: of is_left_out, 0 if all names are kept. */
+static int32_t REDUCE(start_compact)(reduction *x, int64_t n_bytes)
+{
+    x->room -= n_bytes;
+    x->pass = REDUCE_COMPACT;
+    x->at = x->to = x->bit = 0; /* bit: whether the last name is unique */
+    if (!n_bytes) return UNITOK_OK;
+    x->is_left_out = mem_zalloc(1, (size_t)n_bytes);
+    return x->is_left_out ? UNITOK_OK : UNITOK_ERROR_MEMORY;
+}
+
 /* The name of a group is, for now, the place of its first entry; that of a unique one has the flag. */
 static int32_t REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
 {
@@ -60,20 +77,17 @@ static int32_t REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
         x->pass = REDUCE_SORTED;
         return UNITOK_OK;
     }
+    int64_t n_bytes = (x->m / 64 + 1) * (int64_t)sizeof *x->is_left_out;
+    if (n_bytes > x->room) return REDUCE(start_compact)(x, 0);
+    if (x->capacity - 2 * x->m >= REDUCE(marks_room)(x->n)) return REDUCE(start_compact)(x, n_bytes);
     x->pass = REDUCE_LOOK;
     x->at = x->k = 0;
     x->bit = 0; /* whether the last name is unique */
     return UNITOK_OK;
 }
 
-/* The marks of text[0..n-1], in elements of the suffix array; one more for where a word may begin. */
-INLINE int64_t REDUCE(marks_room)(int64_t n)
-{
-    return (n / 128 + 1) * (int64_t)(sizeof(uint64_t) / sizeof(POSITION)) + 1;
-}
-
-/* Counts the unique names that follow a unique one, and decides whether to leave them out. */
-static int32_t REDUCE(look)(POSITION *sa, reduction *x, int64_t *budget)
+/* Counts the unique names that follow a unique one: leaving them out must make room for the marks. */
+static int32_t REDUCE(look)(const POSITION *sa, reduction *x, int64_t *budget)
 {
     const POSITION *names = sa + x->m;
     int64_t end = x->n / 2, r = x->at, stop = end - r > *budget ? r + *budget : end, n_out = x->k;
@@ -88,16 +102,8 @@ static int32_t REDUCE(look)(POSITION *sa, reduction *x, int64_t *budget)
     x->k = n_out;
     x->bit = (int32_t)was_unique;
     if (r < end) return UNITOK_OK;
-    if (n_out < x->m / LEFT_OUT_SHARE + 1 || x->capacity - 2 * x->m + n_out < REDUCE(marks_room)(x->n)) n_out = 0;
-    x->n_kept = x->m - n_out;
-    x->is_tight = x->capacity - x->m - x->n_kept < x->n_names - n_out;
-    if (n_out > 0) {
-        x->is_left_out = mem_zalloc((size_t)(x->m / 64 + 1), sizeof *x->is_left_out);
-        if (!x->is_left_out) return UNITOK_ERROR_MEMORY;
-    }
-    x->pass = REDUCE_COMPACT;
-    x->at = x->to = x->bit = 0;
-    return UNITOK_OK;
+    int has_room = x->capacity - 2 * x->m + n_out >= REDUCE(marks_room)(x->n);
+    return REDUCE(start_compact)(x, has_room ? (x->m / 64 + 1) * (int64_t)sizeof *x->is_left_out : 0);
 }
 
 static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
@@ -121,6 +127,8 @@ static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
     x->to = to;
     x->bit = (int32_t)was_unique;
     if (r < end) return;
+    x->n_kept = to;
+    x->is_tight = x->capacity - x->m - to < x->n_names - (x->m - to);
     memmove(sa + x->capacity - to, names, (size_t)to * sizeof(POSITION));
     x->pass = REDUCE_RENAME;
     x->at = x->n_names = x->k = x->group = 0;
@@ -143,8 +151,10 @@ static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
         } else {
             sa[r] = (POSITION)(is_tight ? group : n_names);
             n_names += (int64_t)FLAG_OF(entry);
-            k++;
-            if (entry & FLAG) group = k;
+            if (is_tight) {
+                k++;
+                group = entry & FLAG ? k : group;
+            }
         }
     }
     x->at = r;
@@ -191,6 +201,7 @@ static void REDUCE(mark)(const POSITION *sa, reduction *x, int64_t *budget)
     *budget -= stop - r;
     for (; r < stop; r++) {
         int64_t k = (int64_t)left_out[r] >> 1;
+        if (r + AHEAD < end) PREFETCH_WRITE(is_marked + (left_out[r + AHEAD] >> 7));
         is_marked[k >> 6] |= (uint64_t)1 << (k & 63);
     }
     x->at = r;
@@ -252,13 +263,14 @@ static void REDUCE(merge)(POSITION *sa, reduction *x, int64_t *budget)
     if (r == x->m) x->pass = REDUCE_SORTED;
 }
 
-/* Begins with m entries as described above, of a text of n symbols. */
-static void REDUCE(start)(reduction *x, int64_t m, int64_t n, int64_t capacity)
+/* Begins with m entries as described above, of a text of n symbols; room: bytes for a bitmap. */
+static void REDUCE(start)(reduction *x, int64_t m, int64_t n, int64_t capacity, int64_t room)
 {
     memset(x, 0, sizeof *x);
     x->m = x->at = m;
     x->n = n;
     x->capacity = capacity;
+    x->room = room;
     x->pass = m > 1 ? REDUCE_CLEAR : REDUCE_SORTED;
 }
 

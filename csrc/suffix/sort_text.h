@@ -238,7 +238,7 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
         if (!SUFFIX(next_run)(s)) break;
     }
     s->pass = PASS_REDUCE;
-    REDUCE(start)(&s->names, s->m, s->n, s->n);
+    REDUCE(start)(&s->names, s->m, s->n, s->n, BITMAPS_ROOM(s->n));
 }
 
 /* ---------------------------------------------------------------------------------------------------- B. names ---- */

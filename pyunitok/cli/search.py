@@ -229,13 +229,24 @@ def _rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
     return tables[0] if tables else [answer]
 
 
+# Of tables without rows.
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "hits": ("document", "begin", "end", "source", "before", "match", "after"),
+    "documents": ("document", "count", "source"), "sources": ("source", "count", "documents"),
+    "next": ("text", "count", "share"), "previous": ("text", "count", "share"), "ngrams": ("text", "count", "ids"),
+    "overlap": ("line", "windows", "found", "covered", "most_frequent", "document"),
+    "spans": ("begin", "end", "tokens", "count", "document", "source", "text"),
+}  # fmt: skip
+
+
 def _write_csv(answer: dict[str, Any]) -> None:
     rows = _rows(answer)
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    if rows:
-        out.writerow(rows[0])
+    # Rows can differ: not all documents have metadata.
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    out = csv.DictWriter(sys.stdout, columns or _COLUMNS[list(answer)[-1]], lineterminator="\n")
+    out.writeheader()
     for row in rows:
-        out.writerow([json.dumps(v) if isinstance(v, list | dict) else v for v in row.values()])
+        out.writerow({key: json.dumps(v) if isinstance(v, list | dict) else v for key, v in row.items()})
 
 
 def _amount(answer: dict[str, Any]) -> str:

@@ -203,6 +203,13 @@ ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
     "sources": sources, "document": document,
 }  # fmt: skip
 
+# Of tables without rows, for CSV.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "hits": ("document", "begin", "end", "source", "before", "match", "after"),
+    "next": ("text", "is_text", "count", "share"), "previous": ("text", "is_text", "count", "share"),
+    "sources": ("source", "count", "documents"),
+}  # fmt: skip
+
 
 def rows_of(answer: Answer) -> list[dict[str, Any]]:
     """The rows of an answer, for CSV: its list of records, or the record itself."""

@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pyunitok.errors import UnitokError
 from pyunitok.index.opened import Index
-from pyunitok.index.page.answers import ANSWERS, BadRequest, ask, rows_of
+from pyunitok.index.page.answers import ANSWERS, COLUMNS, BadRequest, ask, rows_of
 
 STATIC = Path(__file__).parent / "static"
 N_SEARCHES = 4  # at once; others wait
@@ -86,7 +86,7 @@ def _json(answer: dict[str, Any]) -> Response:
 def _csv(name: str, rows: list[dict[str, Any]]) -> Response:
     out = io.StringIO()
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    writer = csv.DictWriter(out, columns)
+    writer = csv.DictWriter(out, columns or COLUMNS.get(name, ()))
     writer.writeheader()
     for row in rows:
         writer.writerow({key: _cell(value) for key, value in row.items()})

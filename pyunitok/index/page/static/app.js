@@ -118,6 +118,8 @@ async function drawHits(place, s) {
       }, { rootMargin: "400px" }).observe(button);
     } else if (shown) {
       more.append(make("span", { class: "quiet" }, shown < answer.count ? `The first ${number.format(shown)} hits in this order.` : "These are all."));
+    } else if (!answer.count) {
+      more.append(make("span", { class: "quiet" }, "This text does not occur. Capitals and spaces count as written."));
     }
   };
   await load();
