@@ -1,4 +1,4 @@
-"""Native model files of every kind, in version 1 of the format: every later release opens them and gives the same ids.
+"""Native model files of every kind and version of the format: every later release opens them and gives the same ids.
 
 `PYTHONPATH=.:tests python tests/test_golden_models.py` adds files that are missing; it never changes one that exists.
 """
@@ -21,7 +21,7 @@ from pyunitok.vocab import native
 FOLDER = Path(__file__).parent / "golden" / "models"
 NAMES = [
     "longest", "longest-fallback", "unigram", "unigram-bytes", "bpe", "bpe-unused", "bpe-merges", "char", "word",
-    "unigram-float64", "unigram-bytepiece",
+    "unigram-float64", "unigram-bytepiece", "longest-2", "longest-2-wide",
 ]  # fmt: skip
 TEXTS = [
     b"", b"hello world, hello", "  the cat\u2581sat   on é日本 日本".encode(), b"\xff\xe6\x97 broken \x80 \x00bytes",
@@ -98,6 +98,10 @@ def made(name: str) -> Tokenizer:
     words = [b"hello", b" the", b" cat", "日本".encode(), b"aaaa", b"\xe6\x97"]
     if name == "longest":
         return Tokenizer.from_pieces([*single, *words], eod=300, name="golden")
+    if name == "longest-2":
+        return Tokenizer.from_pieces([*single, *words], eod=300, name="golden")
+    if name == "longest-2-wide":  # lengths of two bytes
+        return Tokenizer.from_pieces([*words, b"a" * 300], fallback=70_000, name="golden")
     if name == "longest-fallback":
         return Tokenizer.from_pieces(words, fallback=70_000, name="golden")
     if name == "unigram-float64":
@@ -124,7 +128,7 @@ def main() -> None:
         if path.exists():
             continue
         tok, out = made(name), io.BytesIO()
-        out.write(native.write(tok.model, tok.about))
+        out.write(native.write(tok._core.model, tok._core.about))
         path.write_bytes(zstandard.ZstdCompressor(level=19).compress(out.getvalue()))
         facts[name] = facts_of(tok)
         print(f"{path.name}: {path.stat().st_size} bytes")

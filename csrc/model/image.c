@@ -4,16 +4,24 @@
  * 8-byte aligned:
  *
  *      0  magic[8]            89 'U' 'T' 'K' 0D 0A 1A 0A
- *      8  u32 version = 1     12  u32 kind = 1 (greedy longest prefix)
+ *      8  u32 version = 2     12  u32 kind = 1 (greedy longest prefix)
  *     16  u64 checksum        XXH64 of every byte from 24 to the end of the file (0 as unitok_model_save writes it)
  *     24  u64 image_bytes     what may follow the image is not the library's business
  *     32  u32 n_ids           36  u32 n_pieces       40  u32 eod_id, or FFFFFFFF     44  u32 fallback_id, or FFFFFFFF
  *     48  u32 max_piece_bytes 52  u32 n_units        56  u64 piece_bytes
  *     64  u64[n_units]        the double array (trie.h)
+ *         cut_table           cut.h
+ *         u8 or u16[n_ids]    the length of piece `id`, 0 for an id without one (padded to 8); u16 where max_piece_bytes > 255
+ *         u8[piece_bytes]     the pieces by id (padded to 8)
+ *
+ * Opening builds the heads and the single bytes of the double array, and where each piece begins: 0.3 ms and 0.8 MB. In
+ * version 1, which is read but not written, they lie in the file, and there are no lengths:
+ *
+ *         u64[n_units]        the double array
  *         u64[65536]          its heads
  *         u32[256]            its single bytes
- *         cut_table           cut.h
- *         u32[n_ids + 1]      where piece `id` begins in the next section (padded to 8); an id without a piece is empty
+ *         cut_table
+ *         u32[n_ids + 1]      where piece `id` begins in the next section (padded to 8)
  *         u8[piece_bytes]     the pieces by id (padded to 8)
  */
 
@@ -23,15 +31,22 @@
 #include "ground/error.h"
 #include "structures/vocabulary.h"
 
+static int length_bytes(const image_header *h)
+{
+    return h->max_piece_bytes > UINT8_MAX ? 2 : 1;
+}
+
 image_layout image_lay_out(const image_header *h)
 {
     image_layout at;
+    int first = h->version == 1;
     at.units = sizeof(image_header);
     at.heads = at.units + (uint64_t)h->n_units * 8;
-    at.singles = at.heads + (uint64_t)TRIE_HEADS * 8;
-    at.cuts = at.singles + 256 * 4;
-    at.piece_offsets = at.cuts + sizeof(cut_table);
-    at.pieces = at.piece_offsets + (((uint64_t)h->n_ids + 1) * 4 + 7) / 8 * 8;
+    at.singles = at.heads + (first ? (uint64_t)TRIE_HEADS * 8 : 0);
+    at.cuts = at.singles + (first ? 256 * 4 : 0);
+    at.sizes = at.cuts + sizeof(cut_table);
+    uint64_t size_bytes = first ? ((uint64_t)h->n_ids + 1) * 4 : (uint64_t)h->n_ids * (uint64_t)length_bytes(h);
+    at.pieces = at.sizes + (size_bytes + 7) / 8 * 8;
     at.end = at.pieces + (h->piece_bytes + 7) / 8 * 8;
     return at;
 }
@@ -44,7 +59,7 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
     if (n_bytes < (int64_t)sizeof *h) return "the file is too short for a native model";
     if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is not a native model";
     *position = 8;
-    if (h->version != NATIVE_VERSION) return "this release does not read this version of the native format";
+    if (h->version < 1 || h->version > LONGEST_VERSION) return "this release does not read this version of the native format";
     *position = 12;
     if (h->kind != UNITOK_KIND_LONGEST) return "this release does not know this kind of model";
     *position = 32;
@@ -66,7 +81,7 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
 {
     uint32_t longest_piece = 0, n_pieces = 0;
     for (uint32_t id = 0; id < h->n_ids; id++) {
-        *position = (const uint8_t *)(m->piece_offsets + id) - m->image;
+        *position = (int64_t)id * (h->version == 1 ? 4 : length_bytes(h)); /* in its section */
         if (m->piece_offsets[id + 1] < m->piece_offsets[id]) return "the offsets of the pieces decrease";
         uint32_t n = m->piece_offsets[id + 1] - m->piece_offsets[id];
         n_pieces += n > 0;
@@ -78,10 +93,48 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
     return NULL;
 }
 
-static int32_t check_trie(const unitok_model *m, const image_header *h, unitok_error *error)
+/* Where the pieces begin, from their lengths: image_header says that the sum fits. */
+static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_t *lengths, unitok_error *error)
+{
+    uint32_t *offsets = mem_alloc(((size_t)h->n_ids + 1) * sizeof *offsets);
+    if (!offsets) return fail_memory(error);
+    uint64_t end = 0;
+    int wide = length_bytes(h) == 2;
+    for (uint32_t id = 0; id < h->n_ids; id++) {
+        offsets[id] = (uint32_t)end;
+        end += wide ? load_u16(lengths + 2 * (size_t)id) : lengths[id];
+    }
+    offsets[h->n_ids] = (uint32_t)end;
+    m->piece_offsets = m->own_piece_offsets = offsets;
+    return end <= UINT32_MAX ? UNITOK_OK
+                             : fail(error, UNITOK_ERROR_FORMAT, -1, lengths - m->image, "the pieces do not fill their section");
+}
+
+/* The tables that answer the first two bytes; the units have been checked. */
+static int32_t open_heads(unitok_model *m, const image_header *h, unitok_error *error)
+{
+    size_t n_bytes = TRIE_HEADS * sizeof(uint64_t);
+    m->own_heads = mem_alloc(n_bytes + 256 * sizeof(uint32_t));
+    if (!m->own_heads) return fail_memory(error);
+    uint32_t *singles = (uint32_t *)((uint8_t *)m->own_heads + n_bytes);
+    trie_build_heads(m->longest.trie.units, h->fallback_id == NO_ID ? 0 : h->fallback_id + 1, m->own_heads, singles);
+    m->longest.trie.heads = m->own_heads;
+    m->longest.trie.singles = singles;
+    for (int byte = 0; byte < 256; byte++)
+        if (singles[byte] == 0) return fail(error, UNITOK_ERROR_FORMAT, -1, 44, "a byte has no id");
+    return UNITOK_OK;
+}
+
+static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *error)
 {
     const void *at = m->image;
-    const char *wrong = trie_check(&m->longest.trie, h->n_ids, &at);
+    const char *wrong = trie_check_units(&m->longest.trie, h->n_ids, &at);
+    if (!wrong && h->version > 1) {
+        int32_t status = open_heads(m, h, error);
+        if (status) return status;
+    } else if (!wrong) {
+        wrong = trie_check_heads(&m->longest.trie, h->n_ids, &at);
+    }
     if (!wrong) {
         uint32_t *owners = mem_zalloc(h->n_units, sizeof *owners), *depths = mem_zalloc(h->n_units, sizeof *depths);
         int ok = owners && depths;
@@ -120,6 +173,7 @@ static void fill_info(unitok_model *m, const image_header *h, int32_t engine, in
     info->engine = engine;
     info->cpu = cpu;
     info->memory_bytes = (int64_t)sizeof *m + (int64_t)h->image_bytes;
+    if (h->version > 1) info->memory_bytes += TRIE_HEADS * 8 + 256 * 4 + ((int64_t)h->n_ids + 1) * 4;
     info->trie_bytes = (int64_t)h->n_units * 8 + TRIE_HEADS * 8;
 }
 
@@ -136,20 +190,26 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     m->image_bytes = (int64_t)h->image_bytes;
     m->longest.trie.units = (const uint64_t *)(bytes + at.units);
     m->longest.trie.n_units = h->n_units;
-    m->longest.trie.heads = (const uint64_t *)(bytes + at.heads);
-    m->longest.trie.singles = (const uint32_t *)(bytes + at.singles);
     m->longest.max_piece_bytes = h->max_piece_bytes ? h->max_piece_bytes : 1;
     m->cuts = (const cut_table *)(bytes + at.cuts);
     m->scan = cut_scan_for(cpu);
-    m->piece_offsets = (const uint32_t *)(bytes + at.piece_offsets);
     m->pieces = bytes + at.pieces;
     fill_info(m, h, engine, cpu);
 
+    int32_t status = UNITOK_OK;
+    if (h->version == 1) {
+        m->longest.trie.heads = (const uint64_t *)(bytes + at.heads);
+        m->longest.trie.singles = (const uint32_t *)(bytes + at.singles);
+        m->piece_offsets = (const uint32_t *)(bytes + at.sizes);
+    } else {
+        status = open_lengths(m, h, bytes + at.sizes, error);
+    }
+    if (status) return status;
     wrong = check_pieces(m, h, &position);
-    if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, position, wrong);
-    int32_t status = check_trie(m, h, error);
+    if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, (int64_t)at.sizes + position, wrong);
+    status = check_trie(m, h, error);
     if (!status) status = long_pieces_new(m->pieces, m->piece_offsets, m->info.n_ids, &m->longest.longs, error);
-    if (status == UNITOK_ERROR_FORMAT && error && error->position < 0) error->position = (int64_t)at.piece_offsets;
+    if (status == UNITOK_ERROR_FORMAT && error && error->position < 0) error->position = (int64_t)at.sizes;
     if (!status && engine == UNITOK_ENGINE_HAT) {
         status = open_hat(m, error);
         m->info.trie_bytes = status ? 0 : unitok_hat_memory_bytes(m->hat);
@@ -165,7 +225,7 @@ static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piec
 {
     memset(h, 0, sizeof *h);
     memcpy(h->magic, image_magic, sizeof image_magic);
-    h->version = NATIVE_VERSION;
+    h->version = LONGEST_VERSION;
     h->kind = UNITOK_KIND_LONGEST;
     h->n_ids = (uint32_t)n_ids;
     h->n_pieces = (uint32_t)spec->n_pieces;
@@ -173,6 +233,25 @@ static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piec
     h->fallback_id = spec->fallback_id < 0 ? NO_ID : (uint32_t)spec->fallback_id;
     h->max_piece_bytes = (uint32_t)max_piece_bytes;
     h->piece_bytes = spec->n_pieces ? (uint64_t)(spec->offsets[spec->n_pieces] - spec->offsets[0]) : 0;
+}
+
+/* The pieces by id, and their lengths. */
+static int32_t put_pieces(const unitok_spec *spec, const image_header *h, int64_t n_ids, uint8_t *lengths, uint8_t *pieces,
+                          unitok_error *error)
+{
+    uint32_t *offsets = mem_zalloc((size_t)n_ids + 1, sizeof *offsets);
+    int32_t status = offsets ? vocabulary_by_id(spec, n_ids, offsets, pieces, error) : fail_memory(error);
+    for (int64_t id = 0; id < n_ids && !status; id++) {
+        uint32_t n = offsets[id + 1] - offsets[id];
+        if (length_bytes(h) == 1) {
+            lengths[id] = (uint8_t)n;
+        } else {
+            lengths[2 * id] = (uint8_t)n;
+            lengths[2 * id + 1] = (uint8_t)(n >> 8);
+        }
+    }
+    mem_free(offsets);
+    return status;
 }
 
 int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error)
@@ -200,15 +279,14 @@ int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes
     }
     memcpy(image, &h, sizeof h);
     memcpy(image + at.units, parts.units, (size_t)parts.n_units * 8);
-    uint32_t *singles = (uint32_t *)(image + at.singles);
-    trie_build_heads(parts.units, (uint32_t)(spec->fallback_id + 1), (uint64_t *)(image + at.heads), singles);
-    for (int byte = 0; byte < 256 && !status; byte++)
-        if (singles[byte] == 0)
+    for (uint32_t byte = 0; byte < 256 && !status && spec->fallback_id < 0; byte++) {
+        uint64_t unit = parts.units[TRIE_ROOT_BASE ^ byte];
+        if (!unit_has_label(unit, (uint8_t)byte) || !unit_value(unit))
             status = fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "this byte has no piece, and there is no fallback id");
+    }
     if (!status && !cut_build(spec->data, spec->offsets, spec->n_pieces, 0, (cut_table *)(image + at.cuts)))
         status = fail_memory(error);
-    if (!status)
-        status = vocabulary_by_id(spec, n_ids, (uint32_t *)(image + at.piece_offsets), image + at.pieces, error);
+    if (!status) status = put_pieces(spec, &h, n_ids, image + at.sizes, image + at.pieces, error);
 done:
     if (status) {
         mem_free(image);

@@ -3,7 +3,8 @@
 
 #include "model/model.h"
 
-#define NATIVE_VERSION 1
+#define NATIVE_VERSION 1  /* of the other kinds */
+#define LONGEST_VERSION 2 /* of greedy longest prefix */
 #define NO_ID 0xFFFFFFFFu
 
 static const uint8_t image_magic[8] = {0x89, 'U', 'T', 'K', 0x0D, 0x0A, 0x1A, 0x0A};
@@ -17,9 +18,9 @@ typedef struct image_header {
     uint64_t piece_bytes;
 } image_header;
 
-/* Where the sections begin, and where the image ends. */
+/* Where the sections begin, and where the image ends; sections that a version lacks are empty. */
 typedef struct image_layout {
-    uint64_t units, heads, singles, cuts, piece_offsets, pieces, end;
+    uint64_t units, heads, singles, cuts, sizes, pieces, end;
 } image_layout;
 
 /* Greedy longest prefix: lays out the image of these pieces (mem_free), and opens one where it lies. */

@@ -19,6 +19,7 @@ static int64_t memory_bytes(const unitok_model *m)
 static void free_tables(unitok_model *m)
 {
     unitok_hat_free(m->hat);
+    mem_free(m->own_heads);
     long_pieces_free(m->longest.longs);
 }
 

@@ -221,7 +221,7 @@ void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *
     }
 }
 
-const char *trie_check(const trie *t, uint32_t max_value, const void **ret_at)
+const char *trie_check_units(const trie *t, uint32_t max_value, const void **ret_at)
 {
     /* A base leads to units in its own block only, so base < n_units is enough. */
     for (int64_t i = 0; i < t->n_units; i++) {
@@ -229,6 +229,11 @@ const char *trie_check(const trie *t, uint32_t max_value, const void **ret_at)
         if (unit_base(t->units[i]) >= t->n_units) return "a unit of the double array points outside it";
         if (unit_value(t->units[i]) > max_value) return "a unit of the double array holds an id that is out of range";
     }
+    return NULL;
+}
+
+const char *trie_check_heads(const trie *t, uint32_t max_value, const void **ret_at)
+{
     for (int64_t i = 0; i < TRIE_HEADS; i++) {
         uint64_t head = t->heads[i];
         *ret_at = &t->heads[i];
