@@ -39,8 +39,8 @@ from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.inspect import is_token_file
 from pyunitok.tokens.manifest import MAX_SHARDS, Manifest, sidecars
 from pyunitok.tokens.metadata import ERRORS_SUFFIX
+from pyunitok.vocab import known
 
-DEFAULT_MODEL = "rwkv-world"
 StrPath = str | os.PathLike[str]
 Model = StrPath | Tokenizer | None
 
@@ -312,13 +312,14 @@ class Job:
 
 
 def open_model(model: Model) -> Tokenizer:
-    """A tokenizer as it is, or of a model file; None and "rwkv-world" are the default vocabulary."""
+    """A tokenizer as it is, or of a model file or a name; None is the default vocabulary."""
     if isinstance(model, Tokenizer):
         return model
-    if model is None or model == DEFAULT_MODEL:
+    if model is None:
         return Tokenizer.default()
-    if not Path(model).is_file():
-        raise ModelFormatError(f"there is no model file {os.fspath(model)!r}; name a file, or {DEFAULT_MODEL}")
+    if model not in known.NAMES and not Path(model).is_file():
+        names = " or ".join(known.NAMES)
+        raise ModelFormatError(f"there is no model file {os.fspath(model)!r}; name a file, or {names}")
     return Tokenizer.from_file(model)
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import operator
+from bisect import bisect_left, bisect_right
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from pyunitok import utf8
 from pyunitok.core import Core
+from pyunitok.errors import VocabularyError
 from pyunitok.packed import Packed, as_bytes
 
 
@@ -125,6 +129,28 @@ class Pieces:
         if self.eod_id is not None:
             ret.setdefault(self.id_to_piece(self.eod_id), self.eod_id)
         return ret
+
+    def prefix_range(self, prefix: str | bytes) -> range:
+        """The ids of the pieces of two bytes or more that begin with these bytes: one range, since the ids of these
+        are in the order of the bytes. VocabularyError for a vocabulary of which that is not true."""
+        data = as_bytes(prefix)
+        first, ordered = self._ordered
+
+        def head(piece: bytes) -> bytes:
+            return piece[: len(data)]
+
+        return range(first + bisect_left(ordered, data, key=head), first + bisect_right(ordered, data, key=head))
+
+    @cached_property
+    def _ordered(self) -> tuple[int, list[bytes]]:
+        """The first id after which all pieces have two bytes or more, and these pieces."""
+        packed = self.pieces()
+        short = np.flatnonzero(np.diff(packed.offsets) < 2)
+        first = int(short[-1]) + 1 if len(short) else 0
+        ordered = [packed[id_].tobytes() for id_ in range(first, len(packed))]
+        if any(a >= b for a, b in pairwise(ordered)):
+            raise VocabularyError("the ids of this vocabulary are not in the order of its pieces' bytes")
+        return first, ordered
 
     def __contains__(self, piece: object) -> bool:
         """Whether it is a piece, str or bytes."""

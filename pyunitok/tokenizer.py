@@ -7,6 +7,7 @@ import json
 import operator
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +23,7 @@ from pyunitok.errors import VocabularyError
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.pieces import Pieces
 from pyunitok.sampling import Sampling
-from pyunitok.vocab import native, open_model, rwkv
+from pyunitok.vocab import known, native, open_model
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
 Engine = Literal["double-array", "hat"]
@@ -56,7 +57,8 @@ class Tokenizer(Sampling, Pieces):
         cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None
     ) -> Tokenizer:
         """Open a model file, recognised by its content: native, RWKV World text or JSON, SentencePiece,
-        BytePiece, Hugging Face's tokenizer.json. "rwkv-world" is default(), unless there is a file of that name.
+        BytePiece, Hugging Face's tokenizer.json. "unitok-v1" (default()) and "rwkv-world" (the vocabulary of the
+        distribution pyrwkv-tokenizer) are names of vocabularies, unless there is a file of that name.
 
         engine  "double-array" (the default) or, for greedy longest prefix, "hat"; the same ids
         cpu     None for the best that this processor has, or "portable", "sse2", "avx2", "avx512", "neon"; the same ids
@@ -64,17 +66,17 @@ class Tokenizer(Sampling, Pieces):
         Raises FileNotFoundError, VocabularyError or ModelFormatError (naming file and line or byte), CpuError.
         A native file is mapped into memory, not read: replace it by a new file, never overwrite it in place.
         """
-        if path == rwkv.NAME and not Path(path).exists():
-            return cls.default(engine=engine, cpu=cpu)
-        model, about = open_model(Path(path), engine=engine, cpu=cpu)
-        return cls(model, about, path=os.fspath(path))
+        found = known.find(path)
+        model, about = open_model(found or Path(path), engine=engine, cpu=cpu)
+        if found:
+            about = replace(about, name=os.fspath(path))
+        return cls(model, about, path=None if found == known.FILE else os.fspath(found or path))
 
     @classmethod
     def default(cls, *, engine: Engine = "double-array", cpu: str | None = None) -> Tokenizer:
-        """The RWKV World vocabulary of the installed distribution pyrwkv-tokenizer (`pip install 'pyunitok[rwkv]'`)."""
-        tokenizer = cls.from_file(rwkv.find_installed(), engine=engine, cpu=cpu)
-        tokenizer.name = rwkv.NAME
-        return tokenizer
+        """The vocabulary unitok-v1, which is part of this package. Its ids never change."""
+        model, about = open_model(known.FILE, engine=engine, cpu=cpu)
+        return cls(model, about)
 
     @classmethod
     def from_pieces(

@@ -148,7 +148,7 @@ def test_hostile_changes_to_version_1() -> None:
     ends = [HEADER_BYTES + 8 * int.from_bytes(good[52:56], "little"), len(good)]
     for _ in range(100):
         bad = bytearray(good)
-        at = rng.choice([rng.randrange(HEADER_BYTES), rng.randrange(ends[0]), rng.randrange(ends[1] - 2000, ends[1] - 8)])
+        at = rng.choice([rng.randrange(HEADER_BYTES), rng.randrange(ends[0]), ends[1] - rng.randrange(8, 2000)])
         bad[at : at + 4] = rng.choice([b"\0" * 4, b"\xff" * 4, rng.randbytes(4)])
         hostile(bad)
 

@@ -1,8 +1,11 @@
-"""Tokenizer: what makes one and what is refused, ids and pieces both ways, decoding of anything, default()."""
+"""Tokenizer: what makes one and what is refused, ids and pieces both ways, decoding of anything, named vocabularies."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import pickle
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -18,6 +21,8 @@ from oracle import longest as oracle
 from toys.vocabularies import Case, vocabularies
 
 from pyunitok import CpuError, IdError, Packed, Tokenizer, VocabularyError, _ffi
+from pyunitok.cli import arguments
+from pyunitok.vocab import known
 from pyunitok.vocab import rwkv as rwkv_module
 
 BYTES = [bytes([b]) for b in range(256)]
@@ -368,31 +373,70 @@ def test_encode_batch_names_the_document(tok: Tokenizer) -> None:
 # --------------------------------------------------------------------------------------------------- default ---
 
 
-def test_default_without_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> Any:
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "files", missing)
-    with pytest.raises(VocabularyError, match=r"pip install 'pyunitok\[rwkv\]'"):
-        Tokenizer.default()
-
-
-@pytest.mark.parametrize("files", [None, []])
-def test_default_without_the_file(monkeypatch: pytest.MonkeyPatch, files: Any) -> None:
-    monkeypatch.setattr(metadata, "files", lambda name: files)
-    with pytest.raises(VocabularyError, match=r"pip install 'pyunitok\[rwkv\]'"):
-        Tokenizer.default()
+def test_default() -> None:
+    """What later releases may never change: the pieces and their ids."""
+    tok = Tokenizer.default(engine="hat")
+    assert (tok.name, tok.path, tok.engine, tok.vocab_size, tok.eod_id) == ("unitok-v1", None, "hat", 65_280, 0)
+    assert tok == Tokenizer.default() == Tokenizer.from_file("unitok-v1") == pickle.loads(pickle.dumps(tok))
+    golden = json.loads((Path(__file__).parent / "golden/unitok-v1.json").read_text(encoding="utf-8"))
+    assert hashlib.sha256(known.FILE.read_bytes()).hexdigest() == golden["file_sha256"]
+    assert tok.sha256 == golden["sha256"] and tok.encode(golden["text"]).tolist() == golden["ids"]
 
 
-def test_default(rwkv: Tokenizer) -> None:
+def test_default_pieces() -> None:
+    """In the order of their bytes after the single bytes; whole characters, or a part of one; at most three digits."""
+    tok = Tokenizer.default()
+    pieces = [tok.id_to_bytes(id_) for id_ in range(tok.vocab_size)]
+    assert pieces[0] == b"<|endoftext|>" and pieces[1:257] == [bytes([byte]) for byte in range(256)]
+    assert pieces[257:] == sorted(set(pieces[257:]))
+    assert not any(re.search(rb"\d{4}", piece) for piece in pieces)
+    assert {b" " * n for n in [*range(1, 33), 64, 128]} <= set(pieces)
+    for piece in pieces[257:]:
+        lead = piece[0]
+        size = 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+        if lead & 0xC0 == 0x80 or len(piece) < size:  # the beginning or the rest of one character
+            assert len(piece) < 4 and all(byte & 0xC0 == 0x80 for byte in piece[1:]), piece
+        else:
+            piece.decode()
+
+
+def test_prefix_range() -> None:
+    tok = Tokenizer.default()
+    pieces = [tok.id_to_bytes(id_) for id_ in range(tok.vocab_size)]
+    for prefix in ("", "t", "the", " the ", "\u00e9", "猫", b"\xe3", b"\xff", "\x00\x00", pieces[-1], "no such piece"):
+        data = prefix.encode() if isinstance(prefix, str) else prefix
+        expected = [id_ for id_ in range(257, len(pieces)) if pieces[id_].startswith(data)]
+        assert list(tok.prefix_range(prefix)) == expected
+    with pytest.raises(VocabularyError, match="order"):
+        Tokenizer.from_pieces([*BYTES, "b2", "a2"]).prefix_range("a")
+
+
+def test_rwkv_world_by_name(rwkv: Tokenizer) -> None:
     try:
-        rwkv_module.find_installed()
+        path = rwkv_module.find_installed()
     except VocabularyError as error:
         pytest.skip(str(error))
     was_imported = "pyrwkv_tokenizer" in sys.modules  # by another test
-    tok = Tokenizer.default(engine="hat")
-    assert (tok.name, tok.engine, tok.sha256) == ("rwkv-world", "hat", rwkv.sha256)
+    tok = Tokenizer.from_file("rwkv-world", engine="hat")
+    assert (tok.name, tok.path, tok.engine, tok.sha256) == ("rwkv-world", str(path), "hat", rwkv.sha256)
     assert ("pyrwkv_tokenizer" in sys.modules) == was_imported  # found, not imported
+
+
+@pytest.mark.parametrize("files", ["no distribution", None, []])
+def test_rwkv_world_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, files: Any) -> None:
+    def listed(name: str) -> Any:
+        if files == "no distribution":
+            raise metadata.PackageNotFoundError(name)
+        return files
+
+    monkeypatch.setattr(metadata, "files", listed)
+    with pytest.raises(VocabularyError, match=r"pip install 'pyunitok\[rwkv\]'"):
+        Tokenizer.from_file("rwkv-world")
+
+
+def test_names_of_the_command() -> None:
+    """It repeats them: reading them where they are would import numpy before `--help`."""
+    assert arguments.NAMES == known.NAMES
 
 
 def test_import_is_lazy() -> None:

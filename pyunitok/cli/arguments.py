@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # click before 8.4 cannot be subscripted
 else:
     IntType = ShardType = AnyType = click.ParamType
 
-DEFAULT_MODEL = "rwkv-world"
+NAMES = ("unitok-v1", "rwkv-world")  # as vocab/known.py has them; the first is the default
 
 
 class Size(IntType):
@@ -77,7 +77,8 @@ class SampleOf(AnyType):
 
 
 model_option = click.option(
-    "-m", "--model", metavar="MODEL", help=f"A model file, or {DEFAULT_MODEL} (the default): the RWKV World vocabulary."
+    "-m", "--model", metavar="MODEL",
+    help="A model file, or one of the vocabularies unitok-v1 (the default) and rwkv-world.",
 )
 
 
@@ -92,10 +93,10 @@ def load_model(model: str | None) -> Any:
     """The Tokenizer that -m names."""
     from pyunitok import Tokenizer
 
-    if model in (None, DEFAULT_MODEL):
+    if model is None:
         return Tokenizer.default()
-    if not model or not Path(model).is_file():
-        raise click.ClickException(f"there is no model file {model!r}; -m takes a file, or {DEFAULT_MODEL}")
+    if not model or (model not in NAMES and not Path(model).is_file()):
+        raise click.ClickException(f"there is no model file {model!r}; -m takes a file, {' or '.join(NAMES)}")
     return Tokenizer.from_file(model)
 
 

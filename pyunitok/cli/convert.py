@@ -13,7 +13,7 @@ FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv")
 @click.option("--to", type=click.Choice(FORMATS), default="native", show_default=True, help="The format of OUT.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def convert(source: str, target: str, to: str, overwrite: bool) -> None:
-    """Write the model IN as OUT, in another format. IN is a model file or rwkv-world.
+    """Write the model IN as OUT, in another format. IN is a model file, unitok-v1 or rwkv-world.
 
     If the format cannot hold the vocabulary, the command fails and says why. If something small is lost, it says what.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pyunitok.cli.arguments import DEFAULT_MODEL, load_model
+from pyunitok.cli.arguments import NAMES, load_model
 
 
 @click.command()
@@ -14,12 +14,12 @@ def inspect(path: str) -> None:
 
     \b
     Example:
-      pyunitok inspect rwkv-world
+      pyunitok inspect unitok-v1
       pyunitok inspect ids.u16
     """
     from pyunitok.tokens import inspect as about
 
-    rows = about.model_rows(load_model(path)) if path == DEFAULT_MODEL else about.rows(path)
+    rows = about.model_rows(load_model(path)) if path in NAMES else about.rows(path)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}}  {value}")

@@ -133,7 +133,7 @@ class RWKVTokenizer:
     """pyrwkv_tokenizer's RWKVTokenizer: a WorldTokenizer of the published vocabulary, or of another file."""
 
     def __init__(self, name: str = "WorldTokenizer", vocab_filepath: str | os.PathLike[str] | None = None) -> None:
-        """ValueError for another name; without a file, as Tokenizer.default."""
+        """ValueError for another name; without a file, VocabularyError if the distribution is missing."""
         if name != "WorldTokenizer":
             raise ValueError(f"The {name} is not supported.")
         if vocab_filepath is None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import Manifest
+from pyunitok.vocab import known
 
 
 def find_model(manifest: Manifest, name: str) -> Tokenizer:
@@ -16,13 +17,15 @@ def find_model(manifest: Manifest, name: str) -> Tokenizer:
         tokenizer = Tokenizer.from_file(path)
         check_model(manifest, tokenizer, name)
         return tokenizer
-    try:  # the file is gone, but the installed vocabulary may be the same
-        tokenizer = Tokenizer.default()
-        check_model(manifest, tokenizer, name)
-    except (ModelFormatError, VocabularyError):
-        gone = path or manifest.model.get("name")
-        raise ModelFormatError(f"{name}: its model {gone} is not there; name it (-m, model=)") from None
-    return tokenizer
+    for label in known.NAMES:  # one of these, or its file is gone and one of these is the same
+        try:
+            tokenizer = Tokenizer.default() if label == known.DEFAULT else Tokenizer.from_file(label)
+            check_model(manifest, tokenizer, name)
+            return tokenizer
+        except (ModelFormatError, VocabularyError):
+            pass
+    gone = path or manifest.model.get("name")
+    raise ModelFormatError(f"{name}: its model {gone} is not there; name it (-m, model=)")
 
 
 def check_model(manifest: Manifest, tokenizer: Tokenizer, name: str) -> None:

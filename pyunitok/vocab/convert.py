@@ -21,7 +21,7 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import OutputError, VocabularyError
-from pyunitok.vocab import bytepiece, native, open_model, rwkv, sentencepiece_proto
+from pyunitok.vocab import bytepiece, known, native, open_model, rwkv, sentencepiece_proto
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, About, Vocabulary
 
 FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv")
@@ -47,20 +47,20 @@ def convert(
 ) -> list[str]:
     """Write the model file `source` as `target`, in one of FORMATS; returns what the target loses, in sentences.
 
-    source     a model file, or "rwkv-world" for the installed RWKV World vocabulary
+    source     a model file, or "unitok-v1" or "rwkv-world"
     overwrite  replace a file that exists; never the source itself
 
     VocabularyError where the format cannot hold the vocabulary; OutputError. The target appears only when complete.
     """
     if to not in FORMATS:
         raise ValueError(f"to must be one of {', '.join(FORMATS)}, not {to!r}")
-    path = rwkv.find_installed() if source == rwkv.NAME and not Path(source).exists() else Path(source)
+    path = known.locate(source)
     check_target(Path(target), overwrite=overwrite)
     if Path(target).exists() and path.samefile(target):
         raise OutputError(f"{os.fspath(target)} is the model that is being converted; name another file")
     model, about = open_model(path, engine="double-array", cpu=None)
     if to == "native":
-        native.save(target, model, replace(about, name=rwkv.NAME) if source == rwkv.NAME else about)
+        native.save(target, model, replace(about, name=os.fspath(source)) if source in known.NAMES else about)
         return []
     if to == "sentencepiece" and sentencepiece_proto.looks_like_model(data := path.read_bytes()):
         write(target, data)

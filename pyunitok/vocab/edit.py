@@ -22,7 +22,7 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import OptionError, OutputError, VocabularyError
-from pyunitok.vocab import native, open_model, rwkv
+from pyunitok.vocab import known, native, open_model, rwkv
 from pyunitok.vocab.convert import pieces_of, rwkv_text, vocabulary_of
 from pyunitok.vocab.lists import PieceList, escape
 from pyunitok.vocab.vocabulary import About, Vocabulary
@@ -156,8 +156,8 @@ def check_greedy(vocabulary: Vocabulary) -> None:
 
 
 def locate(base: str | os.PathLike[str]) -> Path:
-    """The file of a model; "rwkv-world" is the installed RWKV World vocabulary, unless there is a file of that name."""
-    return rwkv.find_installed() if base == rwkv.NAME and not Path(base).exists() else Path(base)
+    """The file of a model, or of the vocabulary of that name."""
+    return known.locate(base)
 
 
 def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, _ffi.Model, About]:

@@ -29,7 +29,6 @@ from pyunitok.vocab.vocabulary import Vocabulary
 EOD_ID = 0
 EOD_PIECE = "<|endoftext|>"
 ID_MAX = 65535
-NAME = "rwkv-world"  # how users name the published vocabulary
 DISTRIBUTION = "pyrwkv-tokenizer"
 FILE_NAME = "rwkv_vocab_v20230424.txt"
 
@@ -51,7 +50,7 @@ def looks_like_json(head: bytes) -> bool:
 
 def find_installed() -> Path:
     """The published vocabulary in the installed distribution that carries it, which is not imported."""
-    from importlib import metadata  # takes 15 ms, and only the default model needs it
+    from importlib import metadata  # takes 15 ms, and only this vocabulary needs it
 
     advice = "for the RWKV World vocabulary, run: pip install 'pyunitok[rwkv]'"
     try:

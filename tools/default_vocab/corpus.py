@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,22 +25,37 @@ from pyunitok.train.longest import Source
 WORD_LISTS = {"wordfreq", "jieba", "pythainlp"}
 WORD_LIST_SHARE = 0.3
 MAIN = ["en", "en_prose", "de", "fr", "ru", "ja", "ko", "zh", "zh_trad", "ar", "hi", "json", "latex"]
-MARKUP = ["xml", "html", "yaml", "csv"]
+MARKUP = ["xml", "html", "yaml"]
 KIND_WEIGHT = {
-    "en_prose": 2.8,
+    "en_prose": 3.4,
     "zh_trad": 1.3,
     "emoji": 0.5,
     "mail": 0.3,
+    "csv": 0.2,
     "diff": 0.3,
     "markup": 0.7,
     "logs": 0.8,
-    "multi": 1.6,
+    "multi": 1.9,
     "code": 1.5,
 }
+LANGUAGE_WEIGHT = {
+    "es": 7.0, "pt": 7.0, "hu": 4.0, "uk": 3.5, "it": 2.5, "vi": 2.0, "fi": 2.0, "no": 2.0, "sr": 1.5, "nl": 1.5,
+    "gl": 1.3, "et": 1.2, "ca": 1.2,
+}  # fmt: skip
 MAX_KIND_BYTES = 5_000_000
 MAX_LANGUAGE_BYTES = 500_000  # of one of many languages that share a kind
 MIN_LANGUAGE_BYTES = 20_000
 MIN_LINE_BYTES = 24  # shorter lines may repeat
+MIN_PROSE_LINE_BYTES = 3  # in natural languages, whose short lines are headings and menus
+# Lines that are no sample of language: licences, credits, the headers of help pages.
+BOILERPLATE = re.compile(
+    rb"copyright|all rights reserved|general public|free software|redistribut|warrant(?:y|ies)|merchantab"
+    rb"|fitness for a|without even the|licensed under|spdx-license|permission is hereby|apache license|mozilla public"
+    rb"|@author|written by|maintained by|this page is: /|page_path|officename|%product|com\.sun\.star|com\.microsoft\."
+    rb"|[\w.+-]+@[\w-]+\.[a-z]",
+    re.IGNORECASE,
+)
+ADDRESS = re.compile(rb"\s*<?[\w.+-]+@[\w.-]+>?\s*")
 
 
 class Document(NamedTuple):
@@ -58,14 +74,17 @@ def kinds(folder: Path, split: str) -> list[str]:
     return sorted(path.name.removesuffix(".jsonl.zst") for path in (folder / "text" / split).glob("*.jsonl.zst"))
 
 
-def unique(documents: list[Document]) -> list[Document]:
-    """Without the lines of MIN_LINE_BYTES or more that came before."""
-    seen: set[bytes] = set()
+def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MIN_LINE_BYTES) -> list[Document]:
+    """Without boilerplate, and without the lines of min_line_bytes or more that came before; `seen` remembers them."""
     ret = []
     for document in documents:
-        lines = []
+        lines: list[bytes] = []
         for line in document.text.splitlines(keepends=True):
-            if len(line) >= MIN_LINE_BYTES:
+            if BOILERPLATE.search(line):
+                if ADDRESS.fullmatch(line) and lines:
+                    lines.pop()  # a name: credits are pairs of lines
+                continue
+            if len(line) >= min_line_bytes:
                 key = hashlib.blake2b(line.strip(), digest_size=8).digest()
                 if key in seen:
                     continue
@@ -119,11 +138,19 @@ def build(folder: Path, boost: dict[str, float] | None = None) -> list[tuple[str
         weight = KIND_WEIGHT.get(kind, 1.0) * boost.get(language, boost.get(kind, 1.0)) * share
         ret.extend(weighted(language, documents, weight))
 
+    prose: set[bytes] = set()  # lines of all natural languages: what they share is English, code or names
+
+    def read(kind: str) -> list[Document]:
+        documents = load(folder, "train", kind)
+        if kind.startswith("code-") or kind in [*MARKUP, "json", "latex"]:
+            return unique(documents, set())
+        return unique(documents, prose, MIN_PROSE_LINE_BYTES)
+
     there = kinds(folder, "train")
     english = [document for document in load(folder, "train", "en") if document.source == "wordfreq"]
     for kind in MAIN:
-        documents = load(folder, "train", kind) + (english if kind == "en_prose" else [])
-        add(kind, kind, take(unique(documents), MAX_KIND_BYTES), 1.0)
+        documents = read(kind) + (english if kind == "en_prose" else [])
+        add(kind, kind, take(documents, MAX_KIND_BYTES), 1.0)
     for group, names in {
         "code": [kind for kind in there if kind.startswith("code-")],
         "markup": MARKUP,
@@ -133,10 +160,12 @@ def build(folder: Path, boost: dict[str, float] | None = None) -> list[tuple[str
             if "-" not in kind and kind not in [*MAIN, *MARKUP, "emoji", "kaomoji", "math_formal"]
         ],
     }.items():
-        parts = {name: take(unique(load(folder, "train", name)), MAX_LANGUAGE_BYTES) for name in names}
+        parts = {name: take(read(name), MAX_LANGUAGE_BYTES) for name in names}
         sizes = {name: sum(len(document.text) for document in documents) for name, documents in parts.items()}
         names = [name for name in names if sizes[name] >= MIN_LANGUAGE_BYTES]
-        shares = {name: min(1.0, sizes[name] / MAX_LANGUAGE_BYTES) ** 0.5 for name in names}
+        shares = {
+            name: LANGUAGE_WEIGHT.get(name, 1.0) * min(1.0, sizes[name] / MAX_LANGUAGE_BYTES) ** 0.5 for name in names
+        }
         for name in names:
             add(group, name, parts[name], shares[name] / sum(shares.values()))
     r = random.Random(1)
@@ -150,6 +179,7 @@ def build(folder: Path, boost: dict[str, float] | None = None) -> list[tuple[str
     for kind, texts in {
         "logs": generate.logs(r, 3_000_000),
         "mail": generate.emails(r, 500_000),
+        "csv": generate.tables(r, 500_000),
         "emoji": [
             *generate.chats(r, 1_500_000, emoji, faces),
             "\n".join(emoji),

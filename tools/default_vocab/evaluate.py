@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--without", type=Path)
     options = parser.parse_args()
-    models = [Tokenizer.default() if name == "rwkv-world" else Tokenizer.from_file(name) for name in options.models]
+    models = [Tokenizer.from_file(name) for name in options.models]
     seen = training_lines(options.without) if options.without else set()
     rates: list[list[float]] = []
     print("| kind | left out | " + " | ".join(Path(name).stem for name in options.models) + " | ratio |")

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, SIM905 - a line of log, a line of code
-"""Text that no package has, generated: log files, chat, e-mail, diffs, kaomoji in sentences. The same each time.
+"""Text that no package has, generated: log files, chat, e-mail, tables, diffs, kaomoji in sentences. The same each time.
 
 Formats are those that programs print; names, numbers, paths and sentences are drawn at random.
 """
@@ -144,6 +144,26 @@ def emails(r: Draw, n_bytes: int) -> Iterator[str]:
         lines = [f"Hi {to.title()},", "", *(f"{r.choice(['', '> ', '> > '])}{phrase(r, 5, 12).capitalize()}." for _ in range(r.randint(4, 20))),
                  "", r.choice(["Best regards,", "Thanks,", "Cheers,", "Kind regards,"]), sender.title()]  # fmt: skip
         text = head + "\n".join(lines) + "\n"
+        size += len(text)
+        yield text
+
+
+CELLS: Sequence[Callable[[Draw], str]] = (
+    lambda r: str(r.randint(0, 10 ** r.randint(1, 7))), lambda r: f"{r.uniform(-180, 180):.{r.randint(1, 6)}f}",
+    lambda r: f"{r.random():.4g}", date, lambda r: f"{date(r)} {clock(r)}", lambda r: r.choice(WORDS), phrase,
+    lambda r: f'"{phrase(r)}, {phrase(r)}"', lambda r: r.choice(["", "NA", "0", "1", "true", "false"]),
+    lambda r: f"{r.choice(USERS)}@example.com", lambda r: f"{r.randint(0, 999)},{r.randint(0, 999):03}".join('""'),
+)  # fmt: skip
+
+
+def tables(r: Draw, n_bytes: int) -> Iterator[str]:
+    """Tables with a head, their cells between commas, semicolons or tabs."""
+    size = 0
+    while size < n_bytes:
+        columns, joint = r.choices(CELLS, k=r.randint(3, 12)), r.choice([",", ",", ",", ";", "\t"])
+        lines = [joint.join("_".join(r.choices(WORDS, k=r.randint(1, 2))) for _ in columns)]
+        lines += [joint.join(cell(r) for cell in columns) for _ in range(r.randint(20, 200))]
+        text = "\n".join(lines) + "\n"
         size += len(text)
         yield text
 

@@ -9,17 +9,21 @@ import re
 
 WHOLE = {"emoji", "kaomoji"}  # kinds of which every item counts
 N_WORDS = 150_000  # drawn from one list
-SPACELESS = {"zh", "ja", "th"}
 
 
-def wordfreq(data: bytes) -> str | None:
+def wordfreq(data: bytes, joint: str = " ") -> str | None:
     """wordfreq's list: words in bins of one centibel of frequency; words are drawn by their frequency, 12 to a line."""
     import msgpack
 
     bins = msgpack.unpackb(gzip.decompress(data), raw=False)[1:]
     words = [word for bin_ in bins for word in bin_]
     weights = [10 ** (-cb / 100) for cb, bin_ in enumerate(bins) for _ in bin_]
-    return _draw(words, weights)
+    return _draw(words, weights, joint)
+
+
+def wordfreq_joined(data: bytes) -> str | None:
+    """The same for a language that writes no spaces."""
+    return wordfreq(data, "")
 
 
 def _draw(words: list[str], weights: list[float], joint: str = " ") -> str:
@@ -29,7 +33,7 @@ def _draw(words: list[str], weights: list[float], joint: str = " ") -> str:
     while i < len(drawn):
         n = rng.randint(6, 16)
         line = joint.join(drawn[i : i + n])
-        lines.append(line[:1].upper() + line[1:] + rng.choice(".....,,!?;:"))
+        lines.append(line[:1].upper() + line[1:] + ("." if joint else "。"))
         i += n
     return "\n".join(lines)
 
@@ -53,9 +57,9 @@ def emoji(data: bytes) -> str | None:
 
 
 def kaomoji(data: bytes) -> str | None:
-    """The faces alone, each once."""
-    lines = gzip.decompress(data).decode("utf-8").splitlines()
-    return "\n".join(sorted({json.loads(line)["text"] for line in lines}))
+    """The faces alone, each once, without those that come only from dictionaries of unknown licence."""
+    rows = [json.loads(line) for line in gzip.decompress(data).decode("utf-8").splitlines()]
+    return "\n".join(sorted({row["text"] for row in rows if {"fontvibe", "kaomoji_proj"} & {*row["sources"]}}))
 
 
 def strings(data: bytes) -> str | None:
@@ -74,6 +78,7 @@ def _valid(text: str) -> bool:
 
 READERS = {
     "wordfreq": wordfreq,
+    "wordfreq_joined": wordfreq_joined,
     "jieba": jieba,
     "opencc": opencc,
     "emoji": emoji,

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import corpus
+from characters import characters
 
 from pyunitok import Tokenizer
 from pyunitok.train.greedy import Rules
@@ -19,30 +20,17 @@ NAME = "unitok-v1"
 EOD = b"<|endoftext|>"
 N_IDS = 65_280  # ids from 0xFF00 on would be taken for separators by infini-gram's scan
 RULES = Rules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3)
-DAMPING = 300
-MIN_SOURCES = 3  # for a piece of 12 bytes or more
+DAMPING = 200
+MIN_SOURCES = 3  # for a piece of LONG_BYTES or more
+LONG_BYTES = 7
 
 
 def required() -> list[bytes]:
-    """Runs that indentation and rules are made of, whatever the training text has of them."""
+    """What the vocabulary has whatever the training text has of it: runs of indentation and rules, and characters."""
     runs = [b" " * n for n in [*range(2, 33), 36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 112, 128]]
     runs += [b"\t" * n for n in range(2, 17)]
     runs += [bytes([byte]) * n for byte in b"-=*_#~.+/<>" for n in (2, 3, 4, 8, 16, 32, 64)]
-    return runs + characters()
-
-
-def characters() -> list[bytes]:
-    """The characters of the first level of the Chinese and Japanese character sets, and what begins all others."""
-    ret = {bytes((lead, second)) for lead in range(0xE3, 0xEE) for second in range(0x80, 0xC0)}
-    rows = {"gb2312": (0xB0, 0xD8), "big5": (0xA4, 0xC7), "euc_jp": (0xB0, 0xD0)}
-    for codec, (first, last) in rows.items():
-        for lead in range(first, last):
-            for second in range(0x40, 0xFF):
-                try:
-                    ret.add(bytes((lead, second)).decode(codec).encode())
-                except UnicodeDecodeError:
-                    continue
-    return sorted(piece for piece in ret if piece[0] >= 0xE3)
+    return sorted({*runs, *characters()})
 
 
 def main() -> None:
@@ -67,6 +55,7 @@ def main() -> None:
         rules=RULES,
         required=required(),
         min_sources=MIN_SOURCES,
+        long_bytes=LONG_BYTES,
         damping=DAMPING,
         threads=options.threads,
         on_step=show,
