@@ -6,6 +6,7 @@ python tools/default_vocab/train.py FOLDER OUT.utk [--threads N] [--boost KIND=F
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from pathlib import Path
 
@@ -23,6 +24,8 @@ RULES = Rules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3)
 DAMPING = 200
 MIN_SOURCES = 3  # for a piece of LONG_BYTES or more
 LONG_BYTES = 7
+UNWANTED = re.compile(rb"later version|License, |fuck|bitch")
+SPARE = "囧喵咕噜嘎嗷咔嚓哒嘞嗨嘿哟喽呗"
 
 
 def required() -> list[bytes]:
@@ -31,6 +34,13 @@ def required() -> list[bytes]:
     runs += [b"\t" * n for n in range(2, 17)]
     runs += [bytes([byte]) * n for byte in b"-=*_#~.+/<>" for n in (2, 3, 4, 8, 16, 32, 64)]
     return sorted({*runs, *characters()})
+
+
+def wanted(pieces: list[bytes]) -> list[bytes]:
+    """As many pieces, with characters of SPARE instead of the UNWANTED."""
+    kept = [piece for piece in pieces if not UNWANTED.search(piece)]
+    spare = [letter.encode() for letter in SPARE if letter.encode() not in kept]
+    return kept + spare[: len(pieces) - len(kept)]
 
 
 def main() -> None:
@@ -60,7 +70,7 @@ def main() -> None:
         threads=options.threads,
         on_step=show,
     )
-    ids = {EOD: 0} | {piece: k for k, piece in enumerate(numbered(pieces), 1)}
+    ids = {EOD: 0} | {piece: k for k, piece in enumerate(numbered(wanted(pieces)), 1)}
     Tokenizer.from_pieces(ids, eod=0, name=NAME).save(options.out)
 
 
