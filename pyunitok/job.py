@@ -306,6 +306,7 @@ class Job:
         return corpus_inputs.find(
             given, input_format=options.input_format, text_key=options.text_key,
             include=options.include, exclude=options.exclude, left_out=self.left_out,
+            allow_damaged=options.on_error == "skip-file",
             own=map(str, [*own, *(mine.finished if is_ours else [])]),
             refuse=map(str, [] if is_ours else mine.finished),
         )  # fmt: skip

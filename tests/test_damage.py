@@ -404,3 +404,14 @@ def test_the_command_says_what_is_left_and_how_to_go_on(folder, toy):
     ]  # fmt: skip
     code, text = said("--on-error", "skip-file", "--overwrite")
     assert code == 3 and "18 bad lines and 1 damaged file left out; ids.errors.jsonl lists them" in text
+
+
+def test_a_damaged_beginning_is_left_out_too(toy, tmp_path, monkeypatch):
+    """Where a name does not tell the format, the beginning is read to find it: that stopped the run."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_bytes(b"the")
+    Path("b.zst").write_bytes(zstandard.ZstdCompressor().compress(b"the of " * 1000)[:-9])
+    with pytest.raises(InputError, match=r"b\.zst: byte .*: the file ends inside"):
+        pyunitok.tokenize(["a.txt", "b.zst"], "ids", toy)
+    manifest = pyunitok.tokenize(["a.txt", "b.zst"], "ids", toy, on_error="skip-file")
+    assert [bool(record.error) for record in manifest.inputs] == [False, True]

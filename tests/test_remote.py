@@ -166,6 +166,26 @@ def test_colons_that_chain_nothing():
 PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
 
 
+def test_compressed_under_another_name(store):
+    """Local files were decompressed by content, and these refused."""
+    store.pipe("d/a.txt", gzip.compress(b"one"))
+    store.pipe("d/b.jsonl", PACK[".zst"](b'{"text":"a"}\n'))
+    store.pipe("d/c.txt", b"plain")
+    store.pipe("d/d.txt", b"\x89PNG\r\n\x1a\n\0\0\0")
+    store.pipe("d/e", gzip.compress(b"two"))
+    store.pipe("d/f.txt", b"")
+    left_out = []
+    sources = find(["unreliable://d/"], left_out=left_out)
+    assert [(source.path[-5:], source.compression, source.format) for source in sources] == [
+        ("a.txt", "gz", "text"), ("jsonl", "zst", "jsonl"), ("c.txt", "none", "text"), ("//d/e", "gz", "text"),
+        ("f.txt", "none", "text"),
+    ]  # fmt: skip
+    assert [(item.path, item.reason) for item in left_out] == [("unreliable:///d/d.txt", "a PNG image, not text")]
+    assert streams.read_all(stream_module.open(sources[0]), 10) == b"one"
+    with pytest.raises(InputError, match=r"d\.txt: a PNG image, not text"):
+        find(["unreliable://d/d.txt"])
+
+
 @pytest.mark.parametrize("suffix", PACK)
 def test_streams(store, suffix):
     content = b'{"text":"a"}\n' * 50_000

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_params, shared_paths
 from toys.text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
 
-from pyunitok import Packed, Tokenizer, VocabularyError, utf8
+from pyunitok import Packed, Tokenizer, VocabularyError, _ffi, utf8
+from pyunitok.errors import UnitokError
 
 spm = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")
@@ -271,3 +272,21 @@ def test_splitting_costs_no_square() -> None:
     assert 0 <= tok._core.split(text) <= len(text)
     assert tok.unk_id == 0 and tok.id_to_piece(0) == "<unk>" and proto.pieces[0].type == UNKNOWN
     assert encode_in_parts(tok, random.Random(1), b"baaa " * 2000, 300) == reference(proto).encode(b"baaa " * 2000)
+
+
+def test_texts_beyond_the_limit() -> None:
+    """They said that memory is short. The text is zeros that nobody has written, so it takes no memory."""
+    text = bytes((1 << 29) + 1)
+    unigram = tokenizer(make([(b"a", -1.0, NORMAL), (b"b", -2.0, NORMAL)]))
+    core = unigram._core
+    bpe = tokenizer(make([(b"a", -1.0, NORMAL), (b"aa", -2.0, NORMAL)], model_type=KINDS["bpe"]))
+    sampling = _ffi.sampling("lattice", 0.5, 1)
+    with core.scratch() as scratch:
+        for call in (
+            lambda: scratch.nbest(text, 2),
+            lambda: scratch.entropy(text, 0.5),
+            lambda: scratch.sample_paths(text, 1, sampling, distinct=False, include_best=False),
+            lambda: bpe.encode_as_pieces(text),
+        ):
+            with pytest.raises(UnitokError, match=r"536,870,913 bytes is too long|longer than 2\^29 bytes"):
+                call()

@@ -19,6 +19,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from pyunitok.corpus.block import ByteStream
@@ -38,6 +39,7 @@ TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv",
 BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
+FAR_THREADS = 16  # ask for the first bytes of files behind URLs
 START_BYTES = 1 << 12  # looked at of every file, of which there may be many
 MANIFEST_BYTES = 1 << 20
 LINE_BYTES = 1 << 20  # of a file's beginning, to tell its format by the first line
@@ -53,6 +55,7 @@ def find(
     own: Iterable[str] = (),
     refuse: Iterable[str] = (),
     left_out: list[LeftOut] | None = None,
+    allow_damaged: bool = False,
 ) -> list[Source]:
     """The files that `arguments` name.
 
@@ -64,6 +67,7 @@ def find(
     refuse        paths that must not be among the files: the command is about to overwrite them
     left_out      gets what directories and patterns hold and is not read: all that is not recognisably text, token
                   files, links that lead nowhere
+    allow_damaged a file whose beginning cannot be decompressed is taken as text: reading it will fail
 
     A pattern is matched with the file's name or, if it has a slash, with the end of its path.
 
@@ -71,7 +75,7 @@ def find(
     """
     never, refused = _Excluded(own), _Excluded(refuse)
     left_out = [] if left_out is None else left_out
-    chooser = _Chooser(input_format, text_key, include, exclude, left_out)
+    chooser = _Chooser(input_format, text_key, include, exclude, left_out, allow_damaged)
     sources: list[Source] = []
     for argument in map(remote.without_file_scheme, arguments):
         if argument == STDIN:
@@ -139,16 +143,27 @@ class _Chooser:
     """
 
     def __init__(
-        self, input_format: str, text_key: str, include: Iterable[str], exclude: Iterable[str], left_out: list[LeftOut]
-    ) -> None:
+        self, input_format: str, text_key: str, include: Iterable[str], exclude: Iterable[str],
+        left_out: list[LeftOut], allow_damaged: bool,
+    ) -> None:  # fmt: skip
         self._format, self._key = input_format, text_key
         self._include, self._exclude = list(include), list(exclude)
-        self._left_out = left_out
+        self._left_out, self._allow_damaged = left_out, allow_damaged
+        self._starts = dict[str, Future[bytes]]()  # of files behind URLs
 
     def choose(self, found: list[Found]) -> list[Source]:
         """The sources among the files that one argument names."""
         tokens = _token_files(found)
+        with ThreadPoolExecutor(FAR_THREADS) as threads:
+            unclear = [item.path for item in found if self._is_unclear(item)]
+            self._starts = {path: threads.submit(_far_start, path) for path in unclear}
         return [source for item in found if (source := self._choose(item, tokens)) is not None]
+
+    @staticmethod
+    def _is_unclear(item: Found) -> bool:
+        """A file behind a URL whose name says neither that it is compressed nor that it is Parquet."""
+        suffix = os.path.splitext(remote.without_query(item.path).lower())[1]  # noqa: PTH122
+        return item.far is not None and suffix not in {*COMPRESSIONS, *PARQUET_SUFFIXES, *BINARY_SUFFIXES}
 
     def _choose(self, item: Found, tokens: dict[str, str]) -> Source | None:
         if item.path != STDIN and _matches(item.path, self._exclude):
@@ -177,7 +192,12 @@ class _Chooser:
         if suffix in BINARY_SUFFIXES and not is_forced:
             raise _NotText(f"a {suffix} file")
         stream: ByteStream | None = None
-        if found.is_pipe or not found.far:
+        if path in self._starts:
+            start = self._starts[path].result()
+            compression = _compression(start, compression)
+            may_be_text = input_format != "parquet" and start[:4] not in PARQUET_MAGICS
+            self._refuse(why_not_text(start) if may_be_text and compression == "none" and not is_forced else None)
+        elif found.is_pipe or not found.far:
             # A pipe's name tells little (/dev/fd/63), and what has been read of it cannot be read again.
             raw = RawFile(path)
             start = raw.peek(10 if found.is_pipe else START_BYTES)
@@ -190,11 +210,14 @@ class _Chooser:
             else:
                 raw.close()
                 may_be_text = input_format != "parquet" and suffix not in PARQUET_SUFFIXES and not is_parquet
-                why = why_not_text(start) if may_be_text and compression == "none" and not is_forced else None
-                if why is not None:
-                    raise _NotText(why)
+                self._refuse(why_not_text(start) if may_be_text and compression == "none" and not is_forced else None)
         if input_format == "auto":
-            format_, reason, stream = _decide(found, suffix, compression, self._key, stream)
+            try:
+                format_, reason, stream = _decide(found, suffix, compression, self._key, stream)
+            except InputError:
+                if not self._allow_damaged or found.is_pipe:
+                    raise
+                format_, reason = "text", "its beginning cannot be read"
         else:
             format_, reason = input_format, "as told"
         if format_ == "parquet" and (compression != "none" or stream):
@@ -203,6 +226,19 @@ class _Chooser:
         return Source(
             path, format_, compression, found.size_bytes, found.mtime_ns, etag, reason, stream, is_forced=is_forced
         )
+
+    @staticmethod
+    def _refuse(why: str | None) -> None:
+        if why is not None:
+            raise _NotText(why)
+
+
+def _far_start(url: str) -> bytes:
+    raw = RawFile(url)
+    try:
+        return raw.peek(START_BYTES)
+    finally:
+        raw.close()
 
 
 class _NotText(Exception):
