@@ -132,8 +132,17 @@ def test_a_large_file_is_read_in_steps_and_in_blocks(monkeypatch: pytest.MonkeyP
 
 
 def test_a_model_over_the_limit_is_refused() -> None:
-    with pytest.raises(TrainingError, match=r"need . MiB; raise --min-count or --max-memory"):
+    with pytest.raises(TrainingError, match=r"need . MiB; raise --max-memory or --min-count$"):
         trained(["some text"] * 10, max_memory=1000)
+    draw = random.Random(1)
+    items = ["".join(draw.choices("abcdefgh", k=40000)) for _ in range(2)]
+    limit = 700_000  # of which the n-grams of two bytes take 526,336
+    with pytest.raises(TrainingError, match=r"times or more need . MiB; raise .* \(\d+ is enough\)") as caught:
+        trained(items, max_memory=limit)
+    enough = int(str(caught.value).rpartition("(")[2].split()[0])
+    assert enough in (4, 8, 16, 32) and trained(items, max_memory=limit, min_count=enough)
+    with pytest.raises(TrainingError):
+        trained(items, max_memory=limit, min_count=enough // 2)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

@@ -142,22 +142,34 @@ class Job:
                 raise TrainingError("there is no text to train on")
             self.progress("sort n-grams", 0, 0)
             chunks = counter.settle()
-            model = NgramModel(options.order, options.min_count)
-            for number in (1, 2):
-                for chunk in chunks():
-                    model.scan(chunk)
-                if number == 2:
-                    break
-                model.end_pass()
-                needed = model.memory_bytes
-                if self.max_memory and needed > self.max_memory:
-                    raise TrainingError(
-                        f"the n-grams that occur {options.min_count} times or more need {needed >> 20} MiB; raise"
-                        " --min-count or --max-memory"
-                    )
+            model = self._scanned(chunks, options.min_count)
+            if self.max_memory and model.memory_bytes > self.max_memory:
+                raise self._too_large(chunks, model.memory_bytes)
+            for chunk in chunks():
+                model.scan(chunk)
             model.end_pass()
         model.finish()
         return model
+
+    def _scanned(self, chunks: Callable[[], Iterator[Units]], min_count: int) -> NgramModel:
+        """After the first pass: its size is known."""
+        model = NgramModel(self.options.order, min_count)
+        for chunk in chunks():
+            model.scan(chunk)
+        model.end_pass()
+        return model
+
+    def _too_large(self, chunks: Callable[[], Iterator[Units]], n_bytes: int) -> TrainingError:
+        """Says which min_count would fit, so that the texts need not be counted again to find it."""
+        count, needed, before = max(self.options.min_count, 1), n_bytes, 0
+        while needed > self.max_memory and needed != before:
+            before, count = needed, 2 * count
+            needed = self._scanned(chunks, count).memory_bytes
+        enough = f" ({count} is enough)" if needed <= self.max_memory else ""
+        return TrainingError(
+            f"the n-grams that occur {self.options.min_count} times or more need {n_bytes >> 20} MiB; raise"
+            f" --max-memory or --min-count{enough}"
+        )
 
     # -------------------------------------------------------------------------------------------- Pruning ----
 
