@@ -16,6 +16,12 @@
  *   2. take the unit's count from the pairs (before, l) and (r, after), unless such a pair is (l, r) itself
  *   3. write s; add the count to (before, s) and (s, after), and note these positions
  * Afterwards the new pairs get their positions and enter the heap.
+ *
+ * Most pairs are too rare to be ever merged, and their counts only fall. So a pair that is born with a count below
+ * `floor`, which is guessed from the size of the text, is forgotten at once. If the best pair of all falls below it, the
+ * guess was too high: the floor is lowered, and all pairs are counted anew in the units as they are by then.
+ * sentencepiece also merges pairs that have come to occur no more, in their turn; if it comes to these, merging begins
+ * again from the characters with no floor.
  */
 
 #include "ground/alloc.h"
@@ -27,6 +33,8 @@
 
 #define TAIL UINT32_C(0x80000000)
 #define SLOTS_MAX INT64_C(0x7FFFFFF0)
+#define FLOOR_SHARE 128 /* the floor is this part of the count that pairs have if all are equally frequent */
+#define FLOOR_FALL 4
 
 typedef struct symbol {
     uint64_t begin; /* of its bytes in `bytes` */
@@ -50,9 +58,11 @@ struct unitok_bpe_trainer {
     uint32_t *slots;
     int64_t n_slots;
     levels levels;
+    int is_counted; /* the pairs are there */
+    uint64_t floor; /* pairs that occurred less often when they were born are not kept */
 
-    symbol *symbols;
-    int64_t n_symbols, symbols_room;
+    symbol *symbols; /* first the characters */
+    int64_t n_symbols, n_characters, symbols_room;
     uint8_t *bytes;
     int64_t n_bytes, bytes_room;
     uint8_t *piece; /* two symbols joined, to be looked at */
@@ -62,6 +72,8 @@ struct unitok_bpe_trainer {
     position_store positions;
     event *events; /* of one merge */
     int64_t n_events, events_room;
+    uint32_t *remap; /* of the pairs born in it: their numbers once the rare ones are gone */
+    int64_t remap_room;
     heap_entry *heap;
     int64_t n_heap, heap_room;
 
@@ -207,18 +219,22 @@ static int add_event(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint3
     return 1;
 }
 
-/* Gives all pairs that have events their positions, in the order of the events, and puts them on the heap. */
-static int settle_events(unitok_bpe_trainer *t)
+/* Forgets the pairs from `born` on that are too rare; gives the others their positions, in the order of the events, and puts
+ * them on the heap. */
+static int settle_events(unitok_bpe_trainer *t, uint32_t born)
 {
-    for (int64_t i = 0; i < t->n_events; i++) {
-        pair *p = &t->pairs.pairs[t->events[i].pair];
-        if (p->positions) continue;
+    if (!grow(&t->remap, t->pairs.n - born, &t->remap_room, sizeof *t->remap)) return 0;
+    pair_table_drop(&t->pairs, born, t->floor, t->remap);
+    for (uint32_t i = born; i < t->pairs.n; i++) {
+        pair *p = &t->pairs.pairs[i];
         p->positions = position_store_take(&t->positions, p->n_positions);
-        if (!p->positions || !push(t, t->events[i].pair)) return 0;
+        if (!p->positions || !push(t, i)) return 0;
         p->n_positions = 0; /* counts up again below */
     }
     for (int64_t i = 0; i < t->n_events; i++) {
-        pair *p = &t->pairs.pairs[t->events[i].pair];
+        uint32_t index = t->remap[t->events[i].pair - born];
+        if (index == NO_PAIR) continue;
+        pair *p = &t->pairs.pairs[index];
         p->positions[p->n_positions++] = t->events[i].slot;
     }
     t->n_events = 0;
@@ -245,6 +261,7 @@ static int merge(unitok_bpe_trainer *t, uint32_t best, uint32_t made)
     uint32_t n_left = t->symbols[left].n_chars, n_all = t->symbols[made].n_chars;
     const uint32_t *positions = t->pairs.pairs[best].positions;
     int64_t n = t->pairs.pairs[best].n_positions;
+    uint32_t born = t->pairs.n;
     for (int64_t i = 0; i < n; i++) {
         uint32_t slot = positions[i], before_slot;
         if (i + 8 < n) PREFETCH(&t->slots[positions[i + 8]]);
@@ -260,7 +277,7 @@ static int merge(unitok_bpe_trainer *t, uint32_t best, uint32_t made)
         if (after && !add_event(t, made, after - 1, slot, count)) return 0;
     }
     t->pairs.pairs[best].is_dead = 1;
-    return settle_events(t);
+    return settle_events(t, born);
 }
 
 /* ------------------------------------------------------------------------------------------------- Set-up ---- */
@@ -282,32 +299,96 @@ static int lay_out(unitok_bpe_trainer *t, const uint8_t *unit, int64_t n_bytes, 
     return 1;
 }
 
+/* The symbol + 1 at a slot, and the slot after it; 0 between units. */
+INLINE uint32_t symbol_at(const unitok_bpe_trainer *t, int64_t slot, int64_t *ret_next)
+{
+    uint32_t value = t->slots[slot];
+    *ret_next = slot + (value ? t->symbols[value - 1].n_chars : 1);
+    return value;
+}
+
+/* Finds all pairs in the units as they are, with their counts and positions, in place of what was known of them. */
 static int count_pairs(unitok_bpe_trainer *t)
 {
-    for (int64_t slot = 1; slot + 1 < t->n_slots; slot++) {
-        uint32_t left = t->slots[slot], right = t->slots[slot + 1];
+    int64_t next;
+    pair_table_clear(&t->pairs);
+    position_store_free(&t->positions);
+    t->n_heap = 0;
+    for (int64_t slot = 1; slot + 1 < t->n_slots; slot = next) {
+        uint32_t left = symbol_at(t, slot, &next), right = t->slots[next];
         if (!left || !right) continue;
         uint32_t index = pair_of(t, left - 1, right - 1);
         if (index == NO_PAIR) return 0;
         pair *p = &t->pairs.pairs[index];
-        if (p->is_dead) continue;
         p->count += levels_count(&t->levels, slot);
         p->n_positions++;
     }
+    pair_table_drop(&t->pairs, 0, t->floor, NULL);
+    if (!pair_table_trim(&t->pairs)) return 0;
     for (uint32_t i = 0; i < t->pairs.n; i++) {
         pair *p = &t->pairs.pairs[i];
-        if (p->is_dead) continue;
         p->positions = position_store_take(&t->positions, p->n_positions);
         if (!p->positions || !push(t, i)) return 0;
         p->n_positions = 0;
     }
-    for (int64_t slot = 1; slot + 1 < t->n_slots; slot++) {
-        uint32_t left = t->slots[slot], right = t->slots[slot + 1];
-        if (!left || !right) continue;
-        pair *p = &t->pairs.pairs[pair_table_find(&t->pairs, left - 1, right - 1)];
-        if (!p->is_dead) p->positions[p->n_positions++] = (uint32_t)slot;
+    for (int64_t slot = 1; slot + 1 < t->n_slots; slot = next) {
+        uint32_t left = symbol_at(t, slot, &next), right = t->slots[next];
+        uint32_t index = left && right ? pair_table_find(&t->pairs, left - 1, right - 1) : NO_PAIR;
+        if (index == NO_PAIR) continue;
+        pair *p = &t->pairs.pairs[index];
+        p->positions[p->n_positions++] = (uint32_t)slot;
     }
+    t->is_counted = 1;
     return 1;
+}
+
+/* The first guess at the floor. */
+static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count)
+{
+    double weight = 0;
+    int64_t begin = 0;
+    for (int64_t k = 0; k < t->levels.n; k++) {
+        weight += (double)t->levels.count[k] * (double)(t->levels.end[k] - begin);
+        begin = t->levels.end[k];
+    }
+    double share = weight / ((double)n_pieces * FLOOR_SHARE);
+    uint64_t guess = share < 0x1p62 ? (uint64_t)share : UINT64_C(1) << 62;
+    if (guess < min_count) return min_count;
+    return guess > 1 ? guess : 0;
+}
+
+/* Makes every symbol its characters again, and forgets all merges. */
+static void undo_merges(unitok_bpe_trainer *t, const uint32_t *ids)
+{
+    int64_t next;
+    int n;
+    for (int64_t slot = 1; slot < t->n_slots; slot = next) {
+        uint32_t value = symbol_at(t, slot, &next);
+        if (!value || t->symbols[value - 1].n_chars == 1) continue;
+        const uint8_t *bytes = t->bytes + t->symbols[value - 1].begin;
+        for (int64_t at = slot; at < next; at++, bytes += n) t->slots[at] = ids[char_at(bytes, &n)];
+    }
+    t->n_symbols = t->n_characters;
+    t->n_bytes = (int64_t)(t->n_symbols ? t->symbols[t->n_symbols - 1].begin + t->symbols[t->n_symbols - 1].n_bytes : 0);
+    piece_set_clear(&t->made);
+    t->n_merged = 0;
+}
+
+/* Goes on with rarer pairs; 0 when memory is short. */
+static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
+{
+    t->floor /= FLOOR_FALL;
+    if (t->floor < min_count) t->floor = min_count;
+    if (t->floor <= 1 && min_count == 0) {
+        uint32_t *ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *ids);
+        int n;
+        if (!ids) return 0;
+        for (int64_t i = 0; i < t->n_characters; i++) ids[char_at(t->bytes + t->symbols[i].begin, &n)] = (uint32_t)i + 1;
+        t->floor = 0;
+        undo_merges(t, ids);
+        mem_free(ids);
+    }
+    return count_pairs(t);
 }
 
 static int set_up(unitok_bpe_trainer *t, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
@@ -326,7 +407,8 @@ static int set_up(unitok_bpe_trainer *t, const uint8_t *data, const int64_t *off
     }
     mem_free(ids);
     mem_free(order);
-    return ok && count_pairs(t);
+    t->n_characters = t->n_symbols;
+    return ok;
 }
 
 int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets,
@@ -362,6 +444,7 @@ void unitok_bpe_trainer_free(unitok_bpe_trainer *t)
     mem_free(t->bytes);
     mem_free(t->piece);
     mem_free(t->events);
+    mem_free(t->remap);
     mem_free(t->heap);
     mem_free(t->merged);
     mem_free(t->merged_counts);
@@ -374,7 +457,8 @@ void unitok_bpe_trainer_free(unitok_bpe_trainer *t)
 int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *t)
 {
     return t->n_slots * 4 + t->symbols_room * (int64_t)sizeof *t->symbols + t->bytes_room +
-           t->events_room * (int64_t)sizeof *t->events + t->heap_room * (int64_t)sizeof *t->heap +
+           t->events_room * (int64_t)sizeof *t->events + t->remap_room * (int64_t)sizeof *t->remap +
+           t->heap_room * (int64_t)sizeof *t->heap +
            pair_table_memory(&t->pairs) + t->positions.memory_bytes;
 }
 
@@ -403,8 +487,16 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
                                 int32_t *ret_is_done)
 {
     *ret_is_done = 0;
+    if (!t->is_counted) {
+        t->floor = guess_floor(t, n_pieces, min_count);
+        if (!count_pairs(t)) return -1;
+    }
     while (t->n_merged < n_pieces && max_work > 0) {
-        uint32_t best = next_best(t, min_count);
+        uint32_t best = next_best(t, t->floor > min_count ? t->floor : min_count);
+        if (best == NO_PAIR && t->floor > min_count) {
+            if (!lower_floor(t, min_count)) return -1;
+            continue;
+        }
         if (best == NO_PAIR) {
             *ret_is_done = 1;
             break;

@@ -54,6 +54,57 @@ uint32_t pair_table_add(pair_table *table, uint32_t left, uint32_t right)
     return table->n++;
 }
 
+/* What was added last was entered last, so it lies behind nothing that others are found by. */
+static void leave(pair_table *table, uint32_t index)
+{
+    uint32_t mask = (UINT32_C(1) << table->bits) - 1;
+    uint32_t at = pair_hash(table->pairs[index].left, table->pairs[index].right);
+    while (table->slots[at & mask] != index + 1) at++;
+    table->slots[at & mask] = 0;
+}
+
+void pair_table_drop(pair_table *table, uint32_t begin, uint64_t least, uint32_t *remap)
+{
+    uint32_t end = table->n;
+    for (uint32_t i = end; i > begin; i--) leave(table, i - 1);
+    table->n = begin;
+    for (uint32_t i = begin; i < end; i++) {
+        const pair *p = &table->pairs[i];
+        int is_kept = !p->is_dead && p->count >= least;
+        if (remap) remap[i - begin] = is_kept ? table->n : NO_PAIR;
+        if (!is_kept) continue;
+        table->pairs[table->n] = *p;
+        enter(table, table->n++);
+    }
+}
+
+void pair_table_clear(pair_table *table)
+{
+    table->n = 0;
+    memset(table->slots, 0, sizeof *table->slots << table->bits);
+}
+
+int pair_table_trim(pair_table *table)
+{
+    uint32_t room = table->n + table->n / 4 + 1024;
+    if (room >= table->room) return 1;
+    int bits = 12;
+    while (UINT64_C(2) << bits < 3 * ((uint64_t)room + 1)) bits++;
+    uint32_t *slots = mem_zalloc((size_t)1 << bits, sizeof *slots);
+    pair *pairs = slots ? mem_realloc(table->pairs, (size_t)room * sizeof *pairs) : NULL;
+    if (!pairs) {
+        mem_free(slots);
+        return 0;
+    }
+    mem_free(table->slots);
+    table->slots = slots;
+    table->pairs = pairs;
+    table->room = room;
+    table->bits = bits;
+    for (uint32_t i = 0; i < table->n; i++) enter(table, i);
+    return 1;
+}
+
 /* -------------------------------------------------------------------------------------------- Positions ---- */
 
 #define BLOCK_POSITIONS ((size_t)1 << 16)
@@ -82,6 +133,7 @@ void position_store_free(position_store *store)
         mem_free(store->blocks);
         store->blocks = next;
     }
+    *store = (position_store){0};
 }
 
 /* ----------------------------------------------------------------------------------------------- Pieces ---- */
@@ -96,6 +148,12 @@ int piece_set_init(piece_set *set)
 void piece_set_free(piece_set *set)
 {
     mem_free(set->places);
+}
+
+void piece_set_clear(piece_set *set)
+{
+    memset(set->places, 0, sizeof *set->places << set->bits);
+    set->n = 0;
 }
 
 static uint32_t hash_piece(const uint8_t *piece, int64_t n_bytes)

@@ -44,6 +44,11 @@ void pair_table_free(pair_table *table);
 int64_t pair_table_memory(const pair_table *table);
 /* Adds a pair that is not there; NO_PAIR when memory is short. */
 uint32_t pair_table_add(pair_table *table, uint32_t left, uint32_t right);
+/* Drops pairs from `begin` on that are dead or occur less than `least` times; begin..n-1 are the last that were added.
+ * remap[i - begin], if not NULL: what became of pair i, or NO_PAIR. */
+void pair_table_drop(pair_table *table, uint32_t begin, uint64_t least, uint32_t *remap);
+void pair_table_clear(pair_table *table);
+int pair_table_trim(pair_table *table); /* gives back what it does not need; 0 when memory is short */
 
 /* Positions in blocks that are never given back: a trainer makes at most three per character. */
 typedef struct position_block {
@@ -58,7 +63,7 @@ typedef struct position_store {
 } position_store;
 
 uint32_t *position_store_take(position_store *store, uint32_t n); /* NULL when memory is short */
-void position_store_free(position_store *store);
+void position_store_free(position_store *store); /* it is empty then, and can be used again */
 
 /* Pieces by their bytes, which lie in an array of the caller's: begin and length of each. */
 typedef struct piece_set {
@@ -72,5 +77,6 @@ typedef struct piece_set {
 
 int piece_set_init(piece_set *set);
 void piece_set_free(piece_set *set);
+void piece_set_clear(piece_set *set);
 int piece_set_has(const piece_set *set, const uint8_t *bytes, const uint8_t *piece, int64_t n_bytes);
 int piece_set_add(piece_set *set, const uint8_t *bytes, uint64_t begin, int64_t n_bytes); /* 0 when memory is short */

@@ -17,24 +17,27 @@ Progress = Callable[[int, int], None]  # done, of how many
 
 
 def train(
-    rules: Rules, units: Units, n_pieces: int, alphabet: Alphabet, *, min_count: int, progress: Progress,
+    rules: Rules, counted: list[Units], n_pieces: int, alphabet: Alphabet, *, min_count: int, progress: Progress,
     by_char: Counts | None = None,
 ) -> tuple[list[Piece], list[Size]]:  # fmt: skip
     """The pieces, at most n_pieces with the characters, and what the text took on the way to them.
 
+    counted: the units alone; it is emptied, for the trainer has its own copy.
     by_char: choose the characters, too, by the tokens they save.
     min_count: merge no pair that is rarer. 0 is sentencepiece's: pairs that occur no more become pieces as well.
     """
     n_merges = n_pieces if by_char is not None else n_pieces - len(alphabet.required)
-    trainer = BpeTrainer(rules, units)
+    n_chars = int(native.count_chars(counted[0]).sum())
+    trainer = BpeTrainer(rules, counted.pop())
     while trainer.step(n_merges, min_count=min_count):
         progress(trainer.n_pieces, n_merges)
     merged = trainer.pieces()
+    del trainer  # its memory, before the pieces become objects
     if by_char is not None:
         pieces = _with_best_characters(merged.items(), merged.counts.tolist(), n_pieces, by_char)
     else:
         pieces = merged.items() + alphabet.pieces()
-    sizes = _sizes(int(native.count_chars(units).sum()), len(alphabet.required), merged.counts)
+    sizes = _sizes(n_chars, len(alphabet.required), merged.counts)
     return [(piece, -float(rank)) for rank, piece in enumerate(pieces)], sizes
 
 

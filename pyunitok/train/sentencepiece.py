@@ -89,7 +89,9 @@ class Job:
             alphabets.check_room(chosen, len(meta), specs.trainer)
         n_pieces = specs.trainer.vocab_size - len(meta)
         trainers = {"unigram": self._unigram, "bpe": self._bpe, "char": self._char, "word": self._word}
-        pieces = trainers[specs.kind](units, chosen, n_pieces)
+        counted = [units]
+        del units
+        pieces = trainers[specs.kind](counted, chosen, n_pieces)
         if specs.trainer.use_all_vocab:
             specs.trainer.vocab_size = len(pieces) + len(meta)
         self.progress("save", 0, 0)
@@ -194,21 +196,23 @@ class Job:
 
     # ------------------------------------------------------------------------------------------------ Trainers ----
 
-    def _fold(self, units: Units, chosen: Alphabet, how: int, *, ordered: bool = False) -> Units:
-        """Sorted by bytes, unless ordered."""
+    # `counted` is a list of the units alone: who takes them out of it can let go of their memory.
+
+    def _fold(self, counted: list[Units], chosen: Alphabet, how: int, *, ordered: bool = False) -> Units:
+        """Sorted by bytes, unless ordered. Empties the list."""
         counter = Counter(ordered=ordered)
-        native.fold(units, chosen.keep, how, counter)
+        native.fold(counted.pop(), chosen.keep, how, counter)
         if not ordered:
             counter.sort()
         return counter.export()
 
-    def _unigram(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
+    def _unigram(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         if not self.compat:
-            return self._own_unigram(units, chosen, n_pieces)
+            return self._own_unigram(counted, chosen, n_pieces)
         spec = self.specs.trainer
         ordered = not spec.split_by_whitespace
-        followed = self._fold(units, chosen, native.FOLD_WHOLE, ordered=ordered)
-        units = self._fold(followed, chosen, native.FOLD_STRIP, ordered=ordered)
+        followed = self._fold(counted, chosen, native.FOLD_WHOLE, ordered=ordered)
+        units = self._fold([followed], chosen, native.FOLD_STRIP, ordered=ordered)
         seeds, values, order = self._ranked(followed, native.count_chars(units))
         del followed
         scores = np.empty(len(values), np.float32)
@@ -223,9 +227,9 @@ class Job:
         trainer.train(spec.vocab_size, spec.shrinking_factor, spec.num_sub_iterations, self._after_exact_round)
         return unigram_exact.finalize(trainer.pieces(), trainer.min_score, chosen, n_pieces)
 
-    def _own_unigram(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
+    def _own_unigram(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         spec = self.specs.trainer
-        units = self._fold(units, chosen, native.FOLD_CUT)
+        units = self._fold(counted, chosen, native.FOLD_CUT)
         if self.checkpoint is not None and (saved := self.checkpoint.load("rounds")) is not None:
             arrays, (rounds, threshold) = saved
             state = unigram.State(
@@ -255,21 +259,21 @@ class Job:
             arrays = {**pack("pieces", state.pieces), "scores": state.scores, "order": state.order}
             self.checkpoint.save("rounds", arrays, state.sizes)
 
-    def _bpe(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
+    def _bpe(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         auto = self.specs.trainer.auto_character_coverage
+        by_char = native.count_chars(counted[0]) if auto else None
         pieces, self.sizes = merging.train(
-            self.rules(), self._fold(units, chosen, native.FOLD_CUT), n_pieces, chosen,
-            min_count=0 if self.compat else 2,
-            by_char=native.count_chars(units) if auto else None,
+            self.rules(), [self._fold(counted, chosen, native.FOLD_CUT)], n_pieces, chosen,
+            min_count=0 if self.compat else 2, by_char=by_char,
             progress=lambda done, total: self.progress("merge", done, total),
         )  # fmt: skip
         return pieces
 
-    def _char(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
+    def _char(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         return self._by_share(chosen.pieces(), np.array(list(chosen.required.values()), np.uint64), n_pieces)
 
-    def _word(self, units: Units, chosen: Alphabet, n_pieces: int) -> list[Piece]:
-        folded = self._fold(units, chosen, native.FOLD_WHOLE)  # sorted by bytes
+    def _word(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
+        folded = self._fold(counted, chosen, native.FOLD_WHOLE)  # sorted by bytes
         folded = folded.take(np.argsort(-folded.counts.astype(np.int64), kind="stable"))
         return self._by_share(folded.items(), folded.counts, n_pieces)
 

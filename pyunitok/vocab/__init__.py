@@ -44,13 +44,16 @@ def _read(data: bytes, name: str) -> Vocabulary:
         return rwkv.read_text(data, name)
     if rwkv.looks_like_json(head):
         return rwkv.read_json(data, name)
-    from pyunitok.vocab import bytepiece, sentencepiece
-    from pyunitok.vocab.huggingface import file as huggingface
+    if head.lstrip().startswith(b"{"):
+        from pyunitok.vocab import bytepiece
+        from pyunitok.vocab.huggingface import file as huggingface
 
-    if huggingface.looks_like_json(head):
-        return huggingface.read(data, name)
-    if bytepiece.looks_like_json(head):
-        return bytepiece.read(data, name)
+        if huggingface.looks_like_json(head):
+            return huggingface.read(data, name)
+        if bytepiece.looks_like_json(head):
+            return bytepiece.read(data, name)
+    from pyunitok.vocab import sentencepiece
+
     if sentencepiece.looks_like_model(data):
         return sentencepiece.read(data, name, is_built=True).vocabulary()
     raise ModelFormatError(

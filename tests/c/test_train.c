@@ -84,7 +84,7 @@ static int32_t train(int32_t flags, int is_compatible)
     unitok_error error;
     uint8_t data[4096], pieces[4096];
     int64_t offsets[300], bounds[300], text_bounds[2] = {0, sizeof TEXT - 1}, symbol_bounds[2] = {0, 3};
-    uint64_t counts[300], expected[300] = {0};
+    uint64_t counts[300], heavy[300], expected[300] = {0};
     double scores[300], p[300], losses[300], used[300] = {0}, likelihood = 0, score = 0;
     float exact[300] = {0}, exact_scores[300];
     uint8_t alive[300];
@@ -111,7 +111,8 @@ static int32_t train(int32_t flags, int is_compatible)
     n = unitok_counter_count(folded);
     unitok_counter_export(folded, data, offsets, counts);
     if (!is_compatible) {
-        status = unitok_bpe_trainer_new(rules, data, offsets, counts, n, &bpe, &error);
+        for (int64_t i = 0; i < n; i++) heavy[i] = i % 3 ? counts[i] : counts[i] << 20; /* pairs of the others are rare */
+        status = unitok_bpe_trainer_new(rules, data, offsets, heavy, n, &bpe, &error);
         if (status) goto end;
         while (!done) {
             int64_t made = unitok_bpe_trainer_step(bpe, 200, 0, 1, &done);
