@@ -111,13 +111,22 @@ int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lat
 
 /* ------------------------------------------------------------------------------------- As sentencepiece ---- */
 
-/* log(exp(a) + exp(b)), by the same steps: float32 sums, float64 functions; the larger alone if 50 apart. */
-INLINE float log_sum(float a, float b)
+/* log(exp(a) + exp(b)), by the same steps: float32 sums, float64 functions; the larger alone if 50 apart. A polynomial gives
+ * the functions nearly; where that leaves open which float32 is nearest, they are called. */
+INLINE float log_sum(const struct log_terms *logs, float a, float b)
 {
-    float low = a < b ? a : b, high = a < b ? b : a;
+    float low = a < b ? a : b, high = a < b ? b : a, d = high - low;
     if (high > low + 50) return high;
-    /* The second term is below a quarter of the first one's last place: it would be rounded away. */
-    if (high - low > 19 && (high > 1 || high < -1)) return high;
+    /* The second term is below half of the first one's last place: it would be rounded away. */
+    if (d > 15 && (d > 19 ? high > 1 || high < -1 : high < -8)) return high;
+    if (LIKELY(d < LOG_SPAN)) {
+        int step = (int)(d * LOG_STEPS);
+        const double *c = logs[step].of;
+        double t = d - (step + 0.5) / LOG_STEPS, square = t * t;
+        double sum = high + ((c[0] + c[1] * t) + square * (c[2] + c[3] * t + c[4] * square));
+        float nearest = (float)(sum - LOG_ERROR);
+        if (LIKELY(nearest == (float)(sum + LOG_ERROR))) return nearest;
+    }
     return (float)(high + log1p(exp((double)(low - high))));
 }
 
@@ -130,6 +139,7 @@ static void expect_exact(unitok_lattice *lattice, const float *scores, float unk
                          int64_t n_bytes, float count, float *expected)
 {
     exact_cell *cells = lattice->cells;
+    const struct log_terms *logs = lattice->logs;
     for (int64_t i = 0; i <= n_bytes; i++) cells[i].has_alpha = 0;
     cells[0] = (exact_cell){0, 0, 1};
     for (int64_t at = 0; at < n_bytes; at++) {
@@ -137,7 +147,7 @@ static void expect_exact(unitok_lattice *lattice, const float *scores, float unk
             edge e = lattice->edges[k];
             float term = (e.piece == EDGE_UNKNOWN ? unknown_score : scores[e.piece]) + cells[at].alpha;
             exact_cell *end = &cells[e.end];
-            end->alpha = end->has_alpha ? log_sum(end->alpha, term) : term;
+            end->alpha = end->has_alpha ? log_sum(logs, end->alpha, term) : term;
             end->has_alpha = 1;
         }
     }
@@ -148,7 +158,7 @@ static void expect_exact(unitok_lattice *lattice, const float *scores, float unk
         for (uint32_t k = lattice->first[at]; k < lattice->first[at + 1]; k++) {
             edge e = lattice->edges[k];
             float term = (e.piece == EDGE_UNKNOWN ? unknown_score : scores[e.piece]) + cells[e.end].beta;
-            beta = k > lattice->first[at] ? log_sum(beta, term) : term;
+            beta = k > lattice->first[at] ? log_sum(logs, beta, term) : term;
         }
         cells[at].beta = beta;
     }
@@ -161,6 +171,8 @@ static void expect_exact(unitok_lattice *lattice, const float *scores, float unk
             score = score + cells[e.end].beta;
             score = score - whole;
             float *sum = &expected[is_unknown ? unknown_piece : (int64_t)e.piece];
+            /* exp(-12) and exp(-20) times the count, if that is below half of the sum's last place, change nothing. */
+            if (score < -12 && count * (score < -20 ? 2.1e-9f : 6.2e-6f) < *sum * 2.9e-8f) continue;
             *sum = (float)(*sum + count * exp((double)score));
         }
     }

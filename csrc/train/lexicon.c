@@ -2,6 +2,8 @@
 
 #include "train/lexicon.h"
 
+#include <math.h>
+
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/packed.h"
@@ -47,9 +49,20 @@ int64_t unitok_lexicon_memory_bytes(const unitok_lexicon *lexicon)
     return lexicon->n_units * (int64_t)sizeof *lexicon->units;
 }
 
+static void fill_logs(struct log_terms *logs)
+{
+    for (int i = 0; i < LOG_SPAN * LOG_STEPS; i++) {
+        double d = (i + 0.5) / LOG_STEPS, s = 1 / (1 + exp(d)), u = s * (1 - s);
+        double terms[5] = {log1p(exp(-d)), -s, u / 2, -u * (1 - 2 * s) / 6, u * (1 - 6 * u) / 24};
+        memcpy(logs[i].of, terms, sizeof terms);
+    }
+}
+
 unitok_lattice *unitok_lattice_new(void)
 {
-    return mem_zalloc(1, sizeof(unitok_lattice));
+    unitok_lattice *lattice = mem_zalloc(1, sizeof *lattice);
+    if (lattice) fill_logs(lattice->logs);
+    return lattice;
 }
 
 void unitok_lattice_free(unitok_lattice *lattice)

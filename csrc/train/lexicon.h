@@ -30,8 +30,19 @@ struct unitok_lexicon {
     int64_t max_piece_bytes;
 };
 
+/* log1p(exp(-d)) for d from 0 to LOG_SPAN: in each step of 1 / LOG_STEPS a polynomial around its middle. What is left out is
+ * less than LOG_ERROR: the fifth derivative is at most 1/4. */
+#define LOG_STEPS 32
+#define LOG_SPAN 20
+#define LOG_ERROR 4e-12
+
+struct log_terms {
+    double of[5]; /* coefficients of 1, t, t^2, ... */
+};
+
 /* Memory for the lattice of one unit; grows as needed. */
 struct unitok_lattice {
+    struct log_terms logs[LOG_SPAN * LOG_STEPS];
     edge *edges;
     int64_t n_edges, edges_room;
     uint32_t *first; /* [0..n_bytes] */
