@@ -78,6 +78,12 @@ int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const i
                          unitok_seeds **ret, unitok_error *error)
 {
     const char *problem = check_units(data, offsets, n_units);
+    for (int64_t i = 0; i < n_units && !problem; i++) { /* what follows a unit goes into the text, too */
+        const uint8_t *unit = data + offsets[i];
+        int64_t n_all = offsets[i + 1] - offsets[i], n_unit = unit_bytes(unit, n_all);
+        if (n_unit < n_all && !utf8_is_valid(unit + n_unit + 1, n_all - n_unit - 1))
+            problem = "what follows a unit is invalid UTF-8";
+    }
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
     int64_t n = offsets[n_units] - offsets[0] + n_units;
     if (n >= UNITOK_SUFFIX_MAX_32)
