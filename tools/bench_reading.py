@@ -114,7 +114,7 @@ def _report_shares(kinds: dict[str, Path], out: Path, threads: int, n: int, as_j
     from pyunitok import Tokenizer
 
     report = Report("reading: shares of the processor time", n)
-    tokenizer = Tokenizer.default()
+    tokenizer = Tokenizer.from_file("rwkv-world")
     hashes, plain = set[str](), dict[int, float]()
     for kind, path in kinds.items():
         for k in (1, threads):
