@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from toys import sentencepieces
 
 from pyunitok import Tokenizer, _ffi
 from pyunitok.cli import cli
-from pyunitok.errors import OutputError, VocabularyError
+from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
 from pyunitok.vocab import bytepiece, sentencepiece
 from pyunitok.vocab.convert import FORMATS, convert
 
@@ -161,13 +162,22 @@ def test_a_file_that_exists_is_replaced_only_if_asked_for(tmp_path: Path) -> Non
     assert source.read_bytes() == before
 
 
+def test_a_source_that_is_no_file(tmp_path: Path) -> None:
+    """It said '[Errno 2]', and waited for whoever writes to a pipe."""
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("missing", "pipe", "."):
+        done = run(tmp_path / name, tmp_path / "out")
+        assert isinstance(done.exception, ModelFormatError) and "there is no model file" in str(done.exception)
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_installed_vocabulary_by_its_name(tmp_path: Path) -> None:
     pytest.importorskip("pyrwkv_tokenizer")
     assert run("rwkv-world", tmp_path / "a.unitok").exit_code == 0
     converted = Tokenizer.from_file(tmp_path / "a.unitok")
     assert converted == Tokenizer.from_file("rwkv-world") and converted.name == "rwkv-world"
     result = run("missing.model", tmp_path / "b.unitok")
-    assert isinstance(result.exception, FileNotFoundError)
+    assert isinstance(result.exception, ModelFormatError)
 
 
 def test_counts_that_cannot_be_had_back_are_refused() -> None:

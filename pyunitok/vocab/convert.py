@@ -20,7 +20,7 @@ import numpy as np
 
 from pyunitok import _ffi
 from pyunitok.disk.outfile import check_target, write_whole
-from pyunitok.errors import OutputError, VocabularyError
+from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
 from pyunitok.vocab import bytepiece, known, native, open_model, rwkv, sentencepiece_proto
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, About, Vocabulary
 
@@ -50,11 +50,14 @@ def convert(
     source     a model file, or "unitok-v1" or "rwkv-world"
     overwrite  replace a file that exists; never the source itself
 
-    VocabularyError where the format cannot hold the vocabulary; OutputError. The target appears only when complete.
+    ModelFormatError where there is no such file; VocabularyError where the format cannot hold the vocabulary;
+    OutputError. The target appears only when complete.
     """
     if to not in FORMATS:
         raise ValueError(f"to must be one of {', '.join(FORMATS)}, not {to!r}")
     path = known.locate(source)
+    if not path.is_file():
+        raise ModelFormatError(f"there is no model file {os.fspath(source)!r}; name a file, unitok-v1 or rwkv-world")
     check_target(Path(target), overwrite=overwrite)
     if Path(target).exists() and path.samefile(target):
         raise OutputError(f"{os.fspath(target)} is the model that is being converted; name another file")
