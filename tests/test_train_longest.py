@@ -163,3 +163,26 @@ def test_any_text_can_be_trained_on(texts, n_pieces):
     assert 256 <= len(pieces) <= n_pieces
     n_before = sum(len(oracle.encode(BYTES, text)) for text in texts)
     assert sum(len(oracle.encode(pieces, text)) for text in texts) <= n_before
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_progress_and_interrupts(threads):
+    """Each round reports its bytes up to the last; what the report raises ends the training at once."""
+    seen: dict[str, int] = {}
+    total = sum(len(source.documents.data) for source in SOURCES)
+
+    def progress(phase: str, done: int, of: int) -> None:
+        assert seen.get(phase, 0) < done <= of == total
+        seen[phase] = done
+
+    train_longest(SOURCES, 270, progress=progress, threads=threads)
+    if threads == 1:  # with more, the thread that reports may find no text left
+        assert {phase.partition(",")[0] for phase in seen} >= {"grow", "refine"}
+        assert all(done == total for phase, done in seen.items() if phase.startswith("refine"))
+
+    def interrupt(phase: str, done: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    if threads == 1:
+        with pytest.raises(KeyboardInterrupt):
+            train_longest(SOURCES, 270, progress=interrupt, threads=threads)

@@ -4,7 +4,8 @@ longest, trie, single and load measure the library in this process, and so do un
 (bench_models.py) and sample (bench_sample.py); start, tokenize and rss (bench_command.py), stream (bench_stream.py),
 pipelines (bench_pipelines.py), checkpoints (bench_resume.py) and reading (bench_reading.py) the command line from
 outside; suffix (bench_suffix.py) sorts suffixes, search (bench_search.py) searches them in memory and
-in the browser (bench_page.py); train (bench_train.py) trains models. The corpora are not
+in the browser (bench_page.py); train (bench_train.py) trains models, and density (bench_density.py) looks at what
+they make of unseen text. The corpora are not
 part of the repository: without them there is the sample.
 """
 
@@ -21,6 +22,7 @@ from typing import Any
 
 import bench_calls
 import bench_command
+import bench_density
 import bench_models
 import bench_pipelines
 import bench_reading
@@ -398,7 +400,7 @@ def load(n: int, models: tuple[str, ...], clock: str, as_json: bool) -> None:
 for _command in (
     bench_models.unigram, bench_models.bpe, bench_models.bytepiece, bench_sample.sample, bench_command.start,
     bench_command.tokenize, bench_command.rss, bench_stream.stream, bench_pipelines.pipelines, bench_reading.reading,
-    bench_resume.checkpoints, bench_search.search, bench_suffix.suffix, bench_train.train,
+    bench_resume.checkpoints, bench_search.search, bench_suffix.suffix, bench_train.train, bench_density.density,
 ):  # fmt: skip
     cli.add_command(_command)
 

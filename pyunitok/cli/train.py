@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 BYTE_PHASES = {  # their progress is in bytes of the files
-    "count", "count n-grams", "count pieces", "read", "words", "uses", "texts",
+    "count", "count n-grams", "count pieces", "read", "grow", "refine", "settle", "words", "uses", "texts",
 }  # fmt: skip
 YES_NO = [
     ("split-by-unicode-script", True, "Pieces do not cross scripts."),
@@ -312,7 +312,7 @@ class Bar:
 
         if phase != self._phase:
             self.__exit__()
-            unit, scale = ("B", True) if phase in BYTE_PHASES else ("", False)
+            unit, scale = ("B", True) if phase.partition(",")[0] in BYTE_PHASES else ("", False)
             self._bar = tqdm(
                 desc=phase, total=total or None, unit=unit, unit_scale=scale, leave=False, disable=None, delay=0.5
             )

@@ -87,11 +87,6 @@ def run(
     sample, is_held_back, weights = _read(texts, options, reading, text, clock)
     state, steps = (None, []) if checkpoint is None else _load(checkpoint)
 
-    def on_step(step: Step) -> None:
-        steps.append(step)
-        total = {"grow": int(vocab_size * longest.OVERSHOOT), "refine": longest.N_REFINING}.get(step.phase, 0)
-        clock(f"{step.phase}, {step.n_pieces} pieces", step.n_pieces if step.phase == "grow" else step.number, total)
-
     def after_round(state: State) -> None:
         if checkpoint is not None:
             _store(checkpoint, state, steps)
@@ -99,8 +94,8 @@ def run(
     pieces = longest.train_longest(
         text.sources(weights, equal=options.equal_bytes), vocab_size - 1, rules=rules,
         required=[item.encode() if isinstance(item, str) else item for item in options.required],
-        min_sources=options.min_sources, damping=options.damping, threads=reading.threads, on_step=on_step,
-        state=state, after_round=after_round,
+        min_sources=options.min_sources, damping=options.damping, threads=reading.threads, on_step=steps.append,
+        state=state, after_round=after_round, progress=clock,
     )  # fmt: skip
     clock("save", 0, 0)
     tokenizer = _save(pieces, out, options.to)

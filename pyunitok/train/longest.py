@@ -11,7 +11,6 @@ header or a template does not look like language. Memory: the text, and some 200
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -28,7 +27,6 @@ GROWTH = 1.25  # pieces of a round to those of the one before
 OVERSHOOT = 1.08  # pieces before refining to those wanted
 FIRST_SWAP, LAST_SWAP = 0.08, 0.002  # share of the pieces exchanged in the first and in the last round of refining
 SWAP_DECAY = 0.75
-N_REFINING = math.ceil(math.log(LAST_SWAP / FIRST_SWAP, SWAP_DECAY))
 SETTLE_ROUNDS = 12
 REST_ROUNDS = 6  # a piece that was dropped is not joined again for so many rounds
 WEIGHT_UNIT = 256  # of the fixed-point weights in C
@@ -80,7 +78,7 @@ def train_longest(
     sources: Sequence[Source], n_pieces: int, *, rules: Rules | None = None, required: Iterable[bytes] = (),
     min_sources: int = 1, long_bytes: int = 12, damping: int = 0, threads: int = 1,
     on_step: Callable[[Step], None] | None = None, state: State | None = None,
-    after_round: Callable[[State], None] | None = None,
+    after_round: Callable[[State], None] | None = None, progress: Callable[[str, int, int], None] | None = None,
 ) -> list[bytes]:  # fmt: skip
     """The pieces, sorted by bytes, all 256 single bytes among them.
 
@@ -91,6 +89,7 @@ def train_longest(
     damping      a count within one source beyond this grows by its logarithm only; 0: never
     state        where an earlier training of the same sources was after a round: it resumes there
     after_round  called with the state after each round
+    progress     called within a round: which one, bytes done, of how many
 
     The result depends on the sources, their order excepted, and on the options; not on threads. Cost: some 50 passes,
     each about 30 MB/s a core.
@@ -98,6 +97,7 @@ def train_longest(
     kept = {*required} | {bytes([byte]) for byte in range(256)}
     trainer = _Trainer(sources, rules or Rules(), kept, min_sources, long_bytes, damping, threads, on_step)
     trainer.state, trainer.after_round = state or State(set(kept)), after_round
+    trainer.progress = progress
     if n_pieces < len(trainer.kept):
         raise ValueError(f"{n_pieces} pieces are fewer than the {len(trainer.kept)} bytes and required pieces")
     return trainer.run(n_pieces)
@@ -115,6 +115,7 @@ class _Trainer:
         self._threads, self._on_step = threads, on_step
         self.state = State(set(kept))
         self.after_round: Callable[[State], None] | None = None
+        self.progress: Callable[[str, int, int], None] | None = None
 
     def run(self, n_pieces: int) -> list[bytes]:
         rounds = {"grow": self._grow, "refine": self._refine, "settle": self._settle}
@@ -164,26 +165,32 @@ class _Trainer:
 
     def _pass(self, pieces: set[bytes], phase: str) -> Counts:
         """The text encoded with these pieces, over all threads."""
-        round_ = Round(list(pieces), self._rules)
+        round_, threads = Round(list(pieces), self._rules), self._threads
         waiting: SimpleQueue[Source | None] = SimpleQueue()
-        for source in [*self._sources, *[None] * self._threads]:
+        for source in [*self._sources, *[None] * threads]:
             waiting.put(source)
-
+        total, done = sum(len(source.documents.data) for source in self._sources), [0] * threads
         stopped = False
 
-        def work(_: int) -> Counts:
+        def work(thread: int) -> Counts:
             counts = Counts(round_)
             while source := waiting.get():
-                for begin, end in _calls(source.documents.offsets):
+                offsets = source.documents.offsets
+                for begin, end in _calls(offsets):
                     if stopped:
                         return counts
-                    counts.count(source.documents.data, source.documents.offsets[begin : end + 1], VALUES | PAIRS)
+                    counts.count(source.documents.data, offsets[begin : end + 1], VALUES | PAIRS)
+                    done[thread] += int(offsets[end] - offsets[begin])
+                    if thread == 0 and self.progress:
+                        self.progress(f"{phase}, {len(pieces)} pieces", sum(done), total)
                 counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), self._damping)
             return counts
 
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(max(1, threads - 1)) as pool:
+            running = [pool.submit(work, thread) for thread in range(1, threads)]
             try:
-                first, *others = pool.map(work, range(self._threads))
+                first = work(0)
+                others = [other.result() for other in running]
             except BaseException:
                 stopped = True
                 raise
