@@ -182,7 +182,7 @@ class _Trainer:
                     counts.count(source.documents.data, offsets[begin : end + 1], VALUES | PAIRS)
                     done[thread] += int(offsets[end] - offsets[begin])
                     if thread == 0 and self.progress:
-                        self.progress(f"{phase}, {len(pieces)} pieces", sum(done), total)
+                        self.progress(f"{phase}, round {self.state.n_rounds}, {len(pieces)} pieces", sum(done), total)
                 counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), self._damping)
             return counts
 
