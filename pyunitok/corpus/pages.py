@@ -10,6 +10,7 @@ by ourselves, because pyarrow aborts the process on some damaged column metadata
 
 from __future__ import annotations
 
+import struct
 from array import array
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple
@@ -37,7 +38,7 @@ _RLE, _DELTA_LENGTH, _DELTA = 3, 6, 7  # encodings
 _CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 _BYTE_ARRAY, _FIXED_LEN = 6, 7  # physical types
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
+_unpack_size = struct.Struct("<I").unpack_from
 
 
 class Column(NamedTuple):
@@ -288,10 +289,11 @@ class Pages:
             data = _decompress(self._read(at, compressed), n_bytes, codec)
         except ValueError:
             return  # as bounded before; pyarrow will say what is wrong
-        at, largest = 0, 0
-        while at + 4 <= len(data):
-            size = int.from_bytes(data[at : at + 4], "little")
-            largest = max(largest, size)
+        at, largest, end = 0, 0, len(data) - 4
+        while at <= end:
+            (size,) = _unpack_size(data, at)
+            if size > largest:
+                largest = size
             at += 4 + size
         leaf.largest = min(leaf.largest, largest)
 
