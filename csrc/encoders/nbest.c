@@ -1,4 +1,4 @@
-/* nbest.c - the n best paths through a lattice, and n random ones that differ, by the same search */
+/* nbest.c - the n best paths through a lattice, and n distinct random ones, by the same search */
 #include "encoders/nbest.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 #define FAILED (-1) /* memory is short */
 
-/* Makes room for n items at *items, of which *room says how many there are; 0 when memory is short. */
+/* Makes room for n items at *items, whose capacity is *room; 0 when memory is short. */
 static int reserve(void *items, int64_t *room, int64_t n, size_t item_bytes)
 {
     void *moved;
@@ -55,7 +55,7 @@ static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int6
     return add_node(s, 0, n_bytes, n_bytes, 0);
 }
 
-/* Sorts the nodes, but for the last, by their ends; a counting sort keeps their order otherwise. */
+/* Sorts all nodes but the last by their ends: a counting sort, which is stable. */
 static int sort_nodes(nbest *s, int64_t n_bytes)
 {
     int64_t n = s->n_nodes - 1;
@@ -69,8 +69,8 @@ static int sort_nodes(nbest *s, int64_t n_bytes)
     return 1;
 }
 
-/* The best path to every node. Each asks all nodes that end where it begins, and the first of equal sums stays:
- * rounding can make sums equal that were not, so asking for the best of a position only would give other paths. */
+/* The best path to every node. Each node compares all nodes that end where it begins, and the first of equal sums wins.
+ * Comparing with only the best of each position would give other paths, because rounding can make sums equal. */
 static void find_best(nbest *s, const lattice_model *m)
 {
     for (int64_t k = 1; k < s->n_nodes; k++) {
@@ -98,7 +98,7 @@ static double log_add(double x, double y)
     return low == -INFINITY ? high : high + log1p(exp(low - high));
 }
 
-/* For every position the logarithm of the summed weights of the paths to it. */
+/* For every position, the logarithm of the sum of the weights of all paths to it. */
 static int sum_paths(nbest *s, double alpha, int64_t n_bytes)
 {
     if (!RESERVE(s, log_sums, sums_room, n_bytes + 1)) return 0;
@@ -114,7 +114,7 @@ static int sum_paths(nbest *s, double alpha, int64_t n_bytes)
 
 /* ------------------------------------------------------------------------------------------------- Agenda ---- */
 
-/* The heap is libstdc++'s, step by step, so that of equal priorities the same one comes first. */
+/* The same steps as the heap of libstdc++, so that equal priorities come out in the same order. */
 
 INLINE int is_less(const nbest *s, int32_t a, int32_t b)
 {
@@ -163,7 +163,7 @@ static int32_t add_hypothesis(nbest *s, int32_t node, int32_t next, double score
     return (int32_t)s->n_hypotheses++;
 }
 
-/* Moves a hypothesis and those it prolongs to s->kept, unless they are there; returns the new name of it, or FAILED. */
+/* Moves a hypothesis and those it extends to s->kept, unless they are there; returns its new index, or FAILED. */
 static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
 {
     int32_t first = FAILED, before = FAILED;
@@ -218,8 +218,8 @@ static double gumbel(noise *random)
     return -log(-log(rng_open(&random->stream)));
 }
 
-/* Puts into s->priorities those of the hypotheses that prolong `top` by ending[first..last): each draws the best of its
- * perturbed paths, given that the best of all of them is top's (Kool and others, appendix B.3, for the stable form). */
+/* Sets s->priorities for the hypotheses that extend `top` by ending[first..last): each draws the best of its perturbed
+ * paths, given that the best of all of them is top's (the stable form: Kool and others, appendix B.3). */
 static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first, int32_t last, noise *random)
 {
     double best = -INFINITY, log_sum = s->log_sums[s->nodes[top->node].begin];
@@ -237,7 +237,7 @@ static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first,
     return 1;
 }
 
-/* Pushes all that prolong hypothesis h; returns how many, or FAILED. */
+/* Pushes all extensions of hypothesis h; returns how many, or FAILED. */
 static int64_t prolong(nbest *s, const lattice_model *m, int32_t h, noise *random)
 {
     nbest_hypothesis top = s->hypotheses[h];
@@ -258,7 +258,7 @@ static int64_t prolong(nbest *s, const lattice_model *m, int32_t h, noise *rando
     return last - first;
 }
 
-/* Adds the path of a hypothesis that begins with the start of the text. */
+/* Adds the path of a hypothesis that reaches the start of the text. */
 static int add_path(const nbest *s, const lattice_model *m, nbest_hypothesis top, lattice_paths *ret)
 {
     const nbest_hypothesis *all = s->hypotheses;
@@ -273,7 +273,7 @@ static int add_path(const nbest *s, const lattice_model *m, nbest_hypothesis top
     return 1;
 }
 
-/* Adds the path of Viterbi. */
+/* Adds the Viterbi path. */
 static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
 {
     const nbest_node *end = &s->nodes[s->n_nodes - 1];
@@ -368,7 +368,7 @@ static void remove_path(lattice_paths *paths, int64_t k)
     paths->n_paths--;
 }
 
-/* Takes the path out that is the same as path 0; if none is, the last of n, unless there are fewer. */
+/* Removes the path that equals path 0; if there is none, the last of n, unless there are fewer. */
 static void take_out_double(lattice_paths *paths, int64_t n)
 {
     for (int64_t k = 1; k < paths->n_paths; k++)
@@ -379,8 +379,8 @@ static void take_out_double(lattice_paths *paths, int64_t n)
     if (paths->n_paths == n) paths->n_paths--;
 }
 
-/* log(1 - exp(-exp(x))): the logarithm of the probability that noise lifts x = log p - threshold above 0. A series
- * where y is too small for the difference. */
+/* log(1 - exp(-exp(x))): the log probability that noise lifts x = log p - threshold above 0. A series where y is too
+ * small for the difference. */
 static double log_inclusion(double x)
 {
     double y = exp(x);

@@ -7,45 +7,45 @@
 #include "ground/error.h"
 #include "ground/rng.h"
 
-/* What `sum` means, and what an edge does to it. */
+/* What `sum` means, and how an edge changes it. */
 enum {
     LINEAR,  /* the weight of all paths to here */
     LOG,     /* its logarithm */
     VITERBI, /* the score of the path held */
-    ENTROPY  /* as LOG, and the entropy of these paths beside it */
+    ENTROPY  /* like LOG, with the entropy of these paths beside it */
 };
 
 /* Why a pass over a window stopped. */
 enum { GO_ON, AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
 
-/* Tokens are given out at the first cut after this many bytes, so that cells stay in the nearest cache: 16 KiB. */
+/* Tokens are written out at the first cut after this many bytes, so that the cells (16 KiB) stay in the L1 cache. */
 #define WINDOW_BYTES 1024
 
-/* Edges leave a position whose sum lies in 2^-400..2^400, or is scaled to 1, with all that is pending. With weights
- * from 2^-500 on, each brings 2^-900 or more: nothing is lost. A weight of less than 2^-1074 is 0 as a double; what
- * such an edge would have brought, less than 2^-674, is nothing beside a sum of 2^-400, but would be missed if pending
- * sums were scaled: so with a weight below 2^-500 in the model nothing is scaled. */
+/* When edges leave a position, its sum lies in 2^-400..2^400, or is scaled to 1 together with all pending sums. With
+ * weights of 2^-500 or more, each edge adds 2^-900 or more: nothing is lost. A weight below 2^-1074 is 0 as a double; the
+ * amount lost, below 2^-674, is negligible beside a sum of 2^-400, but not once pending sums are scaled up: so if the
+ * model has a weight below 2^-500, nothing is scaled. */
 #define SUM_EXPONENT_MAX 400
 #define SCALABLE_EXPONENT_MAX 600
 #define PENDING_EXPONENT_MIN (-900)
 #define WEIGHT_MIN 0x1p-500
 
-/* Where a byte model lacks a byte its score is -1e200, and alpha may be as large. Sums of 1e290 do not overflow. */
+/* A byte that a byte model lacks has the score -1e200, and alpha may be as large. Sums of 1e290 do not overflow. */
 #define LOG_WEIGHT_MAX 1e290
 
 /* A part of the text that begins at a cut. Positions count from there. */
 typedef struct window {
     const uint8_t *text;
     int64_t n_bytes;
-    int64_t at;       /* the position that comes next */
-    int64_t frontier; /* no edge so far ends behind it */
-    int64_t cut;      /* the last cut met */
+    int64_t at;       /* the next position */
+    int64_t frontier; /* the furthest end of an edge so far */
+    int64_t cut;      /* the last cut found */
     int64_t stop_at;  /* stop at the first cut from here on */
     int64_t begin;    /* of the window, in the document */
     uint64_t key;
 } window;
 
-/* What the edges of one position share; a copy of all that the loops read, so that it stays in registers. */
+/* What the edges of one position share: a copy of everything that the loops read, so that it stays in registers. */
 typedef struct source {
     trie trie;
     const uint8_t *text;
@@ -55,7 +55,7 @@ typedef struct source {
     double alpha, sum, entropy;
     uint64_t stream;
     int64_t at, frontier;
-    int n_leads; /* bytes below are characters alone */
+    int n_leads; /* a byte below is a whole character */
 } source;
 
 /* ------------------------------------------------------------------------------------------------ An edge ---- */
@@ -78,7 +78,7 @@ INLINE void take_linear(source *from, sampler_cell *to, uint64_t back, double we
     double x = from->sum * weight, sum = to->sum + x;
     uint64_t held = to->u.back;
     to->sum = sum;
-    /* u < x / sum, with u in units of 2^-53. Equality lets an edge in that comes first with no weight at all. */
+    /* u < x / sum, with u in units of 2^-53. Equality accepts a first edge of weight 0. */
     to->u.back = (double)rng_bits53(&from->stream) * sum <= x * 0x1p53 ? back : held;
 }
 
@@ -89,7 +89,7 @@ INLINE void take_log(source *from, sampler_cell *to, uint64_t back, double score
     if (rng_unit(&from->stream) <= exp(x - to->sum)) to->u.back = back;
 }
 
-/* u < 1 / (1 + exp(-x)); mostly without the exp. 1 / (1 + exp(-3)) is 0.953, and exp(-40) less than a step of u. */
+/* u < 1 / (1 + exp(-x)), mostly without the exp: 1 / (1 + exp(-3)) is 0.953, and exp(-40) is below the resolution of u. */
 INLINE int is_below_sigmoid(double u, double x)
 {
     if (x > 3 && (u < 0.95 || x > 40)) return 1;
@@ -137,8 +137,8 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
 /* -------------------------------------------------------------------------------------------- A position ---- */
 
 /* Takes the edges of a model without ragged pieces. Returns where the first character ends; *ret_last is the furthest
- * end. Begins as trie_longest: a piece of one byte, one of two, then byte by byte. In a longer character no piece ends
- * early, so its first bytes are walked without asking. */
+ * end. Begins like trie_longest: a piece of one byte, one of two, then byte by byte. No piece ends inside a longer
+ * character, so its first bytes are walked without checking for one. */
 INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
 {
     const uint64_t *units = from->trie.units;
@@ -173,7 +173,7 @@ INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
     return char_end;
 }
 
-/* The same for any model, by the definition. */
+/* The same for any model, straight from the definition. */
 INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last, const lattice_model *model,
                                lattice_edge *edges)
 {
@@ -202,7 +202,7 @@ INLINE int is_within(double x, int64_t exponent_min, int64_t exponent_max)
     return (uint64_t)(exponent_of(x) - exponent_min) <= (uint64_t)(exponent_max - exponent_min);
 }
 
-/* 1 or x, without a branch: cuts come as words do, and no processor foresees them. */
+/* 1 or x, without a branch: cuts follow word lengths, which no processor predicts. */
 INLINE double one_if(int condition, double x)
 {
     uint64_t bits;
@@ -212,8 +212,8 @@ INLINE double one_if(int condition, double x)
     return x;
 }
 
-/* Scales the sum of `at` to 1..2 if it is out of range, and with it the pending ones, cells[at + 1..frontier]. Returns
- * that sum, which is for the caller to enter; 0 if this cannot be done without loss. */
+/* If the sum of `at` is out of range, scales it to 1..2 together with the pending ones, cells[at + 1..frontier]. Returns
+ * the sum, which the caller stores; 0 if scaling would lose weight. */
 static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t frontier)
 {
     sampler_cell *cells = s->cells;
@@ -237,14 +237,14 @@ static NOINLINE int reason_to_stop(const window *w, int64_t at, int64_t frontier
     return at >= n_starts ? NO_ROOM : GO_ON;
 }
 
-/* Goes on from w->at; copied for each mode, and for ragged models. */
+/* Continues from w->at. Compiled once for each mode, and once for ragged models. */
 INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
 {
     source from = {.trie = s->model->trie, .text = w->text, .n_bytes = w->n_bytes, .cells = s->cells, .alpha = s->alpha,
                    .weights = mode == LINEAR ? s->weights : s->model->scores,
                    .n_leads = s->model->is_bytes ? 256 : 0xC0};
     int64_t at = w->at, frontier = w->frontier, cut = w->cut, last;
-    int64_t n_starts = s->n_cells - s->model->max_edge_bytes; /* from these on an edge could leave the cells */
+    int64_t n_starts = s->n_cells - s->model->max_edge_bytes; /* from here on an edge could end beyond the cells */
     int64_t look_at = n_starts < w->stop_at ? n_starts : w->stop_at;
     uint64_t origin = rng_origin(w->key, (uint64_t)w->begin);
     int reason = AT_END;
@@ -293,7 +293,7 @@ static NOINLINE int run_entropy(const sampler *s, window *w)
     return run_mode(s, w, ENTROPY, 0);
 }
 
-/* Ragged models are rare: one copy for all modes but the decision. */
+/* Ragged models are rare: one copy serves all modes. */
 static NOINLINE int run_ragged(const sampler *s, window *w, int mode)
 {
     return run_mode(s, w, mode, 1);
@@ -326,9 +326,9 @@ static void clear_cells(sampler *s, int64_t first, int64_t frontier)
     for (int64_t e = first; e <= frontier; e++) s->cells[e].sum = 0;
 }
 
-/* Runs to the end of the text or a cut where the window stops, with room made as needed; what could not be done with
- * weights is done with logarithms: then the window ends where that began, or at the first cut behind it, and *io_mode
- * is the mode of the next window. 0 when memory is short. */
+/* Runs to the end of the text or to the cut where the window stops, making room as needed. If weights run out of range,
+ * the window ends at its last cut and the next one uses logarithms, up to its first cut: *io_mode is the mode of the next
+ * window. Returns 0 when memory is short. */
 static int run_window(sampler *s, window *w, int *io_mode)
 {
     int reason, mode = *io_mode;
@@ -339,7 +339,7 @@ static int run_window(sampler *s, window *w, int *io_mode)
         clear_cells(s, 0, w->frontier);
         return 0;
     }
-    if (mode != LINEAR) clear_cells(s, 0, w->at - 1); /* those inside characters, which nothing reads */
+    if (mode != LINEAR) clear_cells(s, 0, w->at - 1); /* cells inside characters, which nothing reads */
     if (mode == LOG) *io_mode = LINEAR;
     if (reason == OUT_OF_RANGE) {
         clear_cells(s, w->cut, w->frontier);
@@ -349,7 +349,7 @@ static int run_window(sampler *s, window *w, int *io_mode)
     return 1;
 }
 
-/* The path held at cells[end], as tokens that end at `base` and more: tokens[0..result-1], with room for `end`. */
+/* The path held at cells[end], as tokens whose ends are offset by `base`: tokens[0..result-1], with room for `end`. */
 static int64_t trace(const sampler *s, int64_t end, int64_t base, token *tokens)
 {
     int64_t n = 0;

@@ -5,9 +5,9 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* When a container is full. Lookups want few levels, so large containers; but the keys of one container bound what an
- * adversary's colliding hashes cost, and bursting copies them. Bytes count as well as keys, so that long keys that
- * share a prefix do not pile up. The values are the flat bottom of what was measured. */
+/* When a container is full. Large containers mean few levels and fast look-ups; but the number of keys in a container
+ * bounds the cost of an adversary's colliding hashes, and bursting copies them all. Bytes are limited as well as keys, so
+ * that long keys with a common prefix do not pile up. Both values are from the flat minimum of measurements. */
 #define CONTAINER_KEYS_MAX 1024
 #define CONTAINER_BYTES_MAX 65536
 
@@ -42,7 +42,7 @@ int32_t unitok_hat_new(unitok_hat **ret, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* Branches wait in a list threaded through themselves: freeing needs no memory and no recursion. */
+/* Branches still to be freed form a linked list through their own fields: freeing needs no memory and no recursion. */
 void unitok_hat_free(unitok_hat *hat)
 {
     struct branch *waiting = hat ? hat->root : NULL;
@@ -80,7 +80,7 @@ static void set_children(struct branch *parent, int low, int high, struct node *
     for (int i = low; i <= high; i++) parent->children[i] = child;
 }
 
-/* Hands a new container, or NULL, to the trie. */
+/* Puts a new container, or NULL, into the trie. */
 static void set_container(unitok_hat *hat, struct branch *parent, int low, int high, struct array_hash *container)
 {
     set_children(parent, low, high, NULL);
@@ -93,20 +93,20 @@ static void set_container(unitok_hat *hat, struct branch *parent, int low, int h
 
 /* ------------------------------------------------------------------------------------------- Going down ------ */
 
-/* Whether all of the branch's prefix lies at the start of the text. A prefix is mostly the one byte that led here. */
+/* Whether the text begins with the branch's prefix. Most prefixes are just the one byte that led here. */
 INLINE int prefix_matches(const struct branch *branch, const uint8_t *text, size_t n_bytes)
 {
     size_t n = branch->n_prefix_bytes;
     return n <= n_bytes && (n <= 1 || memcmp(branch->prefix + 1, text + 1, n - 1) == 0);
 }
 
-/* The branch that holds the longest part of the key, all of it matching; NULL if the key leaves a branch's prefix, or
- * has no length that a key can have. *at = how many bytes branches hold. */
+/* The lowest branch on the way of the key; NULL if the key differs from a branch's prefix, or is longer than keys can be.
+ * *at = how many bytes of the key the branches hold. */
 static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, size_t *at)
 {
     struct branch *branch = hat->root;
     size_t used = 0;
-    if (n_bytes > UNITOK_HAT_KEY_MAX_BYTES) return NULL; /* a negative length, too, as size_t */
+    if (n_bytes > UNITOK_HAT_KEY_MAX_BYTES) return NULL; /* also a negative length, converted to size_t */
     for (;;) {
         struct node *child;
         if (!prefix_matches(branch, key + used, n_bytes - used)) return NULL;
@@ -119,9 +119,9 @@ static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, siz
     }
 }
 
-/* In a large trie a key costs two misses of the cache, for its slot and for the slot's array. Over a group of keys
- * they can overlap: all slots are called for first, then all arrays, and the keys are looked up when both are near.
- * Worth a third more keys per second in a trie of 130 MB; costs 2 ns a key in one that the cache holds. */
+/* In a large trie a key costs two cache misses: one for its slot, one for the slot's array. Within a group of keys they
+ * can overlap: prefetch all slots, then all arrays, and look the keys up when both have arrived. Gains a third in keys per
+ * second in a trie of 130 MB; costs 2 ns per key in one that fits in the cache. */
 #define GROUP_KEYS 16
 
 /* Called before each key i of a batch; acts on the first of each group. */
@@ -154,7 +154,7 @@ static int is_full(const struct array_hash *container)
     return container->n_keys >= CONTAINER_KEYS_MAX || container->n_entry_bytes >= CONTAINER_BYTES_MAX;
 }
 
-/* Counting sort by first byte: the items of byte b come to sorted[starts[b]..starts[b + 1]). */
+/* Counting sort by first byte: the items of byte b go to sorted[starts[b]..starts[b + 1]). */
 static void sort_by_byte(const struct array_item *items, size_t n_items, struct array_item *sorted, size_t *starts)
 {
     size_t next[256];
@@ -177,9 +177,9 @@ static int range_end(const struct array_item *sorted, const size_t *starts, int 
     return high;
 }
 
-/* Fills children[low..high] of the parent, which lead nowhere that is still needed, with containers of the items, and
- * NULL where none begins. All or nothing: returns 0, the parent as it was, when memory is short. `sorted` is scratch
- * of n_items. */
+/* Fills children[low..high] of the parent, whose old values are no longer needed, with containers of the items, and NULL
+ * where no key begins. All or nothing: when memory is short it returns 0 and the parent is unchanged. `sorted` is
+ * scratch of n_items. */
 static int distribute(unitok_hat *hat, struct branch *parent, int low, int high, struct array_item *items,
                       size_t n_items, struct array_item *sorted)
 {
@@ -204,7 +204,7 @@ static int distribute(unitok_hat *hat, struct branch *parent, int low, int high,
     return 1;
 }
 
-/* Makes a branch of items that all share their first byte: its prefix is all that they share. */
+/* Makes a branch of items that share their first byte; its prefix is their longest common prefix. */
 static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_t n_items, struct array_item *buffer)
 {
     struct branch *branch;
@@ -232,8 +232,8 @@ static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_
     return branch;
 }
 
-/* Puts containers of fewer keys, or a branch, in the place of a full container. Returns 0, nothing changed, when
- * memory is short. The items point into the old container, which goes last. */
+/* Replaces a full container by containers of fewer keys, or by a branch. When memory is short it returns 0 and nothing
+ * has changed. The items point into the old container, which is therefore freed last. */
 static int burst(unitok_hat *hat, struct branch *parent, struct array_hash *full)
 {
     size_t n_keys = full->n_keys;
@@ -263,11 +263,11 @@ static int burst(unitok_hat *hat, struct branch *parent, struct array_hash *full
 
 /* ---------------------------------------------------------------------------------------------- Inserting ---- */
 
-/* Splits a branch's prefix after its first `common` bytes: a new branch above has those, the old one the others.
+/* Splits a branch's prefix after its first `common` bytes: a new branch above gets these, the old one keeps the rest.
  *
  *     parent -> "abcd"            parent -> "ab" -> "cd"       common = 2
  *
- * Returns the upper one, or NULL, nothing changed, when memory is short. */
+ * Returns the upper branch. When memory is short it returns NULL and nothing has changed. */
 static struct branch *split_prefix(unitok_hat *hat, struct branch *parent, struct branch *branch, size_t common)
 {
     struct branch *above = branch_new(branch->prefix, common);
@@ -287,7 +287,7 @@ static struct branch *split_prefix(unitok_hat *hat, struct branch *parent, struc
     return above;
 }
 
-/* A container of this one key, over all the bytes around it that lead nowhere. */
+/* Adds a container with this one key, for its byte and all neighbouring bytes that have no child. */
 static int add_container(unitok_hat *hat, struct branch *parent, const uint8_t *key, size_t n_bytes, int64_t value)
 {
     struct array_hash *container = array_hash_build(NULL, 0);
@@ -310,7 +310,7 @@ static int32_t change_value(int64_t *stored, int64_t value, int32_t mode)
     return UNITOK_OK;
 }
 
-/* Goes down to the branch whose child will hold the rest of the key, splitting the prefix where the key leaves it.
+/* Descends to the branch whose child will hold the rest of the key; splits a prefix where the key differs from it.
  * NULL when memory is short. *at = how many bytes of the key the branches hold. */
 static struct branch *descend(unitok_hat *hat, const uint8_t *key, size_t n_bytes, size_t *at)
 {
@@ -337,7 +337,7 @@ static int32_t insert_at_branch(unitok_hat *hat, struct branch *branch, int64_t 
     return UNITOK_OK;
 }
 
-/* Adds to a container that does not have the key and is not full. */
+/* Adds the key to a container that does not have it and is not full. */
 static int add_to_container(unitok_hat *hat, struct branch *parent, struct array_hash *container, const uint8_t *key,
                             size_t n_bytes, uint64_t hash, int64_t value)
 {
@@ -349,11 +349,11 @@ static int add_to_container(unitok_hat *hat, struct branch *parent, struct array
     return done;
 }
 
-/* 1. Go down to a branch. The key ends there: its value is the branch's.
- * 2. No child: a container of its own.
- * 3. A container that has the key: change the value.
- * 4. A full container: burst it and go down again; each burst separates keys, so this ends.
- * 5. A container with room: add. */
+/* 1. Descend to a branch. If the key ends there, set the branch's value.
+ * 2. If there is no child, add a container for the key.
+ * 3. If the container has the key, change its value.
+ * 4. If the container is full, burst it and descend again. Each burst separates keys, so this ends.
+ * 5. Otherwise add the key to the container. */
 static int32_t insert_key(unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t value, int32_t mode)
 {
     for (;;) {

@@ -1,25 +1,25 @@
-/* hat.h - the HAT-trie from inside: its branches, for the files that insert, look up and walk
+/* hat.h - internals of the HAT-trie: its branches, for the files that insert, look up and walk
  *
  *   root          branch, prefix "", value of the key ""
  *    |            children[256], one for each next byte:
  *    |
  *    +- 00..1F -> container              hybrid: several bytes share one array hash; their keys keep the byte
- *    +- 20     -> branch " the"          all keys below begin with " the"; value of the key " the"
+ *    +- 20     -> branch " the"          all keys below begin with " the"; has the value of the key " the"
  *    |             +- 20..6D -> container { " cat", " dog", "m" }
  *    |             +- 6E     -> container { "n", "nce" }              pure: one byte of its own
  *    |             +- 6F..FF -> NULL
  *    +- 21..FF -> container
  *
  * Rules that hold between calls
- *   - What a child keeps of a key begins with the byte that leads to it. So a branch's prefix, but the root's, is not
- *     empty and begins with that byte; and containers never hold an empty key.
- *   - A container stands in children[low..high] of its parent, all of them and no others. Erasing may empty it.
- *   - A branch's prefix is part of every key below it; only the branch's own value may end there.
+ *   - The part of a key that a child stores begins with the byte that leads to the child. So the prefix of every branch
+ *     except the root is not empty and begins with that byte, and containers never hold an empty key.
+ *   - A container is children[low..high] of its parent: all of these and no others. Erasing may empty it.
+ *   - Every key below a branch contains its prefix and is longer; the key that ends there is the branch's own value.
  *
- * A container that is full when a key comes is burst: first into containers for ranges of bytes; one whose keys share
- * their first byte into a branch, with all that the keys share as its prefix. So a burst always separates keys, and
- * keys with a prefix of 1 MiB in common store it once. The number of levels is bounded by a key's length, so nothing
- * here recurses.
+ * A container that is full when a key is added is burst: into two containers for ranges of first bytes; or, if all its
+ * keys share their first byte, into a branch whose prefix is their longest common prefix. So a burst always separates
+ * keys, and keys with a common prefix of 1 MiB store it once. The number of levels is bounded by the length of a key, so
+ * nothing here recurses.
  */
 #pragma once
 

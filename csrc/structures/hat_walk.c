@@ -1,8 +1,8 @@
 /* hat_walk.c - the keys of a HAT-trie in byte order, in batches; containers are sorted as the walk reaches them
  *
- *   path      "the"  " the quick"          the bytes that the branches of the stack hold, one after the other
- *   stack     root -> branch -> branch     each with the child to look at next, and how much of the path is its own
- *   items     the keys of the container the walk stands in, sorted; each key continues the path of the top branch
+ *   path      "the"  " the quick"          the prefixes of the branches on the stack, one after the other
+ *   stack     root -> branch -> branch     each with the child to visit next, and where its prefix ends in the path
+ *   items     the keys of the current container, sorted; each key continues the path of the top branch
  *
  * Nothing moves until a key has been given out: a key that does not fit, or memory that runs short, leaves the walk
  * where it was, to go on from there. The trie itself is only read.
@@ -13,13 +13,13 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-#define BEFORE_VALUE (-1) /* the branch's own key comes before its children */
+#define BEFORE_VALUE (-1) /* the branch's own key comes first, then its children */
 #define NO_MORE 256
 
 struct frame {
     const struct branch *branch;
-    size_t n_path_bytes; /* of the path, up to and with this branch's prefix */
-    int next;            /* the child to look at next, 0..255; or BEFORE_VALUE, NO_MORE */
+    size_t n_path_bytes; /* of the path, this branch's prefix included */
+    int next;            /* the child to visit next, 0..255; or BEFORE_VALUE, NO_MORE */
 };
 
 struct unitok_hat_walk {
@@ -27,7 +27,7 @@ struct unitok_hat_walk {
     size_t n_frames, stack_capacity;
     uint8_t *path;
     size_t path_capacity;
-    struct array_item *items; /* room for twice items_capacity: sorting needs as much again */
+    struct array_item *items; /* room for 2 * items_capacity: sorting needs the second half */
     size_t next_item, n_items, items_capacity;
 };
 
@@ -73,7 +73,7 @@ static int push(unitok_hat_walk *walk, const struct branch *branch)
     return 1;
 }
 
-/* Takes in the keys of a container that begin with prefix[0..n_bytes-1], in order. */
+/* Loads the keys of a container that begin with prefix[0..n_bytes-1], in order. */
 static int enter_container(unitok_hat_walk *walk, const struct array_hash *container, const uint8_t *prefix,
                            size_t n_bytes)
 {
@@ -91,7 +91,7 @@ static int enter_container(unitok_hat_walk *walk, const struct array_hash *conta
     return 1;
 }
 
-/* Nothing above the top branch is to be visited, but what the path holds of it stays. */
+/* Visits only the top branch and what is below it; the path keeps the prefixes above. */
 static void begin_at_top(unitok_hat_walk *walk, int next)
 {
     walk->stack[0] = walk->stack[walk->n_frames - 1];
@@ -99,7 +99,7 @@ static void begin_at_top(unitok_hat_walk *walk, int next)
     walk->n_frames = 1;
 }
 
-/* Goes down to where all keys with the prefix are; without a stack if there are none. 0 when memory is short. */
+/* Descends to the subtree of all keys with the prefix; leaves the stack empty if there are none. 0 when memory is short. */
 static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_t *prefix, size_t n_bytes)
 {
     for (;;) {
@@ -149,7 +149,7 @@ void unitok_hat_walk_free(unitok_hat_walk *walk)
     mem_free(walk);
 }
 
-/* Moves on to where the next key stands. 1: there is one; 0: the end; -2: memory is short, call again. */
+/* Advances to the next key. 1: there is one; 0: the end; -2: memory is short, call again. */
 static int find_next(unitok_hat_walk *walk)
 {
     while (walk->next_item == walk->n_items && walk->n_frames) {
@@ -176,7 +176,7 @@ static int find_next(unitok_hat_walk *walk)
     return walk->next_item < walk->n_items;
 }
 
-/* The key that find_next stands at: path, then rest. Returns its value. */
+/* The key that find_next has reached: path, then rest. Returns its value. */
 static int64_t current_key(const unitok_hat_walk *walk, size_t *n_path_bytes, const uint8_t **rest, size_t *n_rest)
 {
     const struct frame *top = &walk->stack[walk->n_frames - 1];

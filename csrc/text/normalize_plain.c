@@ -1,4 +1,4 @@
-/* normalize_plain.c - the fast half of normalization: its tables, and the portable version */
+/* normalize_plain.c - the fast path of normalization: its tables, and the portable version */
 
 #include "text/normalize_plain_run.h"
 
@@ -12,12 +12,12 @@ INLINE uint64_t mask_8(uint64_t word, int shift)
     return ((word & HIGH_BITS) >> 7) * 0x0102040810204080 >> 56 << shift;
 }
 
-/* Adds what eight bytes are. */
+/* Adds the masks of eight bytes. */
 INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *m, high_masks *h)
 {
     const uint8_t *kinds = t->kinds;
     uint64_t word = load_u64(p);
-    if (!t->has_spaces && !(word & HIGH_BITS)) { /* then hardly a word asks for a look; else most have a space */
+    if (!t->has_spaces && !(word & HIGH_BITS)) { /* hardly any such word needs a look; with spaces most do */
         if (!(kinds[p[0]] | kinds[p[1]] | kinds[p[2]] | kinds[p[3]] | kinds[p[4]] | kinds[p[5]] | kinds[p[6]] |
               kinds[p[7]])) {
             return;
@@ -72,8 +72,8 @@ static int are_calm(const unitok_normalizer *n, int first, int count)
     return !(classes & ~CLASS_MORE);
 }
 
-/* Spaces after spaces are removed by themselves if they are ASCII and nothing longer begins or ends with them. All
- * others must be looked up. */
+/* Repeated spaces are removed here if they are ASCII and no longer item begins or ends with them. All others must be
+ * looked up. */
 static void find_spaces(unitok_normalizer *n)
 {
     for (int c = 0; c < 0x10000; c++) {

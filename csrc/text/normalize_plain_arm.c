@@ -1,4 +1,4 @@
-/* normalize_plain_arm.c - the fast half of normalization for NEON */
+/* normalize_plain_arm.c - the fast path of normalization for NEON */
 
 #include "ground/cpu.h"
 

@@ -1,13 +1,13 @@
-/* normalize_plain_run.h - text that needs no look-up: found and copied 64 bytes at a time; included for each CPU
+/* normalize_plain_run.h - finds and copies text that needs no look-up, 64 bytes at a time; included for each CPU
  *
- * A block is looked at as masks, a bit a byte; here 16 bytes of one, in which "é" has two:
+ * A block is turned into masks with one bit per byte; here a part of one, in which "é" has two bytes:
  *
  *     text     t h e _ _ c a f é . \n \n I f _ “ . .
- *     spaces         1 1           1  1      1           what gives a space, where spaces after spaces are removed
- *     look                         1  1        1         classes[] decides: it may be plain, or begin no character
+ *     spaces         1 1           1  1      1           becomes a space, where repeated spaces are removed
+ *     look                         1  1        1         classes[] decides: it may be plain, or not begin a character
  *
- * What is not looked at is 0 in plain_tables, and as many continuations as characters ask for. Most that is looked at
- * turns out to be plain; a look too many changes nothing but time.
+ * All other bytes are 0 in plain_tables, with the right number of continuation bytes after each lead. Most bytes with a
+ * look bit turn out to be plain; a needless look costs time and changes nothing.
  */
 #pragma once
 
@@ -16,16 +16,16 @@
 
 typedef struct masks {
     uint64_t look, spaces;
-    int n_cut; /* bytes at the end that begin a character and do not end it */
+    int n_cut; /* bytes at the end of the block that begin a character but do not complete it */
 } masks;
 
-/* Bytes from 0x80 on. */
+/* Bytes >= 0x80. */
 typedef struct high_masks {
     uint64_t high, continued;
-    uint64_t lead_3, lead_4; /* the first of so many bytes, or more */
+    uint64_t lead_3, lead_4; /* the first of 3 bytes or more; of 4 */
 } high_masks;
 
-/* A look at what lacks a continuation in the block, and at continuations that nothing asks for. */
+/* Marks leads whose continuation bytes are not all in the block, and continuation bytes without a lead. */
 INLINE void look_at_continued(masks *m, const high_masks *h)
 {
     uint64_t lead = h->high & ~h->continued, c = h->continued;
@@ -38,7 +38,7 @@ typedef struct run {
     const unitok_normalizer *n;
     const uint8_t *text;
     int64_t n_bytes;
-    int64_t at; /* where the block begins, with a character; at the end of the run, where that is */
+    int64_t at; /* where the block begins, at a character; after the run, where the run ended */
     uint8_t *to, *to_end;
     int is_after_space; /* before `at` */
     int is_item;        /* `at` is an item that must be looked up */
@@ -47,7 +47,7 @@ typedef struct run {
 
 /* --------------------------------------------------------------------------------------- What is looked at ---- */
 
-/* The class of the character that text[0..n_bytes-1] begins with. */
+/* The class of the first character of text[0..n_bytes-1]. */
 INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
 {
     int length = utf8_length(text, n_bytes);
@@ -56,11 +56,11 @@ INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_b
     return length < 4 ? n->classes[code_point] : n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
-/* Is this a character of three bytes, and 0 or MORE? Of those whose first byte cannot tell it, as in Japanese and Hindi, most
- * are. */
+/* Is this a character of three bytes of class 0 or MORE? Where the first byte does not decide, as in Japanese and Hindi,
+ * most are. */
 INLINE int is_calm_3(const unitok_normalizer *n, const uint8_t *c)
 {
-    if ((c[0] & 0xF0) != 0xE0 || c[0] == 0xED) return 0; /* the block has no more bytes, perhaps */
+    if ((c[0] & 0xF0) != 0xE0 || c[0] == 0xED) return 0; /* before c[1] and c[2], which may lie beyond the block */
     uint32_t bits = (uint32_t)c[0] << 16 | (uint32_t)c[1] << 8 | c[2];
     if ((bits & 0xC0C0) != 0x8080 || bits < 0xE0A080) return 0;
     return !(n->classes[(bits >> 4 & 0xF000) | (bits >> 2 & 0xFC0) | (bits & 0x3F)] & ~CLASS_MORE);
@@ -80,8 +80,8 @@ INLINE int ends_with_more(const unitok_normalizer *n, const uint8_t *text, int64
     return class_has(class_of(n, text + last, at - last), CLASS_MORE);
 }
 
-/* text[0..at-1] needs no look-up, and here stands a character of this class. Returns where what must be looked up
- * begins: here, or with the character before; -1 if nothing does. */
+/* text[0..at-1] needs no look-up, and the character at `at` has this class. Returns where the item that must be looked up
+ * begins: here or at the character before; -1 if there is none. */
 INLINE int64_t find_item(const run *r, int64_t at, int class)
 {
     const uint8_t *text = r->text;
@@ -93,7 +93,7 @@ INLINE int64_t find_item(const run *r, int64_t at, int class)
 
 /* ------------------------------------------------------------------------------------------------- The run ---- */
 
-/* memcpy for few bytes, 1 or more, by sizes that are known: the call would be half of a short text's time. */
+/* memcpy of 1 to 128 bytes in moves of constant size: a call would take half of a short text's time. */
 INLINE void copy_few(uint8_t *to, const uint8_t *from, int64_t n_bytes)
 {
     uint8_t *to_end = to + n_bytes;
@@ -106,7 +106,7 @@ INLINE void copy_few(uint8_t *to, const uint8_t *from, int64_t n_bytes)
     else to[0] = from[0], to[n_bytes / 2] = from[n_bytes / 2], to_end[-1] = end[-1];
 }
 
-/* What is left of the text, if so many bytes of it cannot be read: with zeros behind it. */
+/* The block at r->at; if fewer than n_bytes of text are left, a copy of the rest, padded with zeros. */
 INLINE const uint8_t *readable_block(run *r, int64_t n_bytes)
 {
     const uint8_t *block = r->text + r->at;
@@ -129,14 +129,14 @@ INLINE uint64_t bits_from(int k)
     return k < 64 ? ~0ULL << k : 0;
 }
 
-/* Takes a block, or what is left of the text, of which this is `m`. */
+/* Takes a block, or the rest of the text, with the masks m. */
 INLINE void take_block(run *r, const uint8_t *block, masks m)
 {
     int64_t n_left = r->n_bytes - r->at;
     int n_block = n_left < PLAIN_BLOCK_BYTES ? (int)n_left : PLAIN_BLOCK_BYTES - m.n_cut;
     uint64_t again = m.spaces & (m.spaces << 1 | (uint64_t)r->is_after_space);
     uint64_t left = (m.look | again) & ~bits_from(n_block);
-    uint8_t *to = r->to; /* where byte k goes: those before are done, 64 bytes from k on are copied */
+    uint8_t *to = r->to; /* where byte k goes: bytes before k are done, 64 bytes from k on are copied */
     int k = 0;
     memcpy(to, block, PLAIN_BLOCK_BYTES);
     while (left) {
@@ -185,7 +185,7 @@ INLINE void begin_run(run *r, const unitok_normalizer *n, const uint8_t *text, i
     r->is_item = 0;
 }
 
-INLINE int goes_on(const run *r)
+INLINE int continues(const run *r)
 {
     return !r->is_item && r->at < r->n_bytes && r->to_end - r->to >= PLAIN_ROOM_BYTES;
 }
@@ -202,11 +202,11 @@ INLINE plain_run end_run(run *r, int is_after_space, const uint8_t *out)
     return (plain_run){r->at, r->to - out, is_after_space};
 }
 
-/* The whole, in the function of each CPU: LOOK makes the masks of a block. */
+/* The body of each CPU's function: LOOK makes the masks of a block. */
 #define RUN_PLAIN(LOOK)                                                                                                \
     run r;                                                                                                             \
     begin_run(&r, n, text, n_bytes, is_after_space, out, room);                                                        \
-    while (goes_on(&r)) {                                                                                              \
+    while (continues(&r)) {                                                                                            \
         const uint8_t *block = readable_block(&r, PLAIN_BLOCK_BYTES);                                                 \
         take_block(&r, block, LOOK(&n->plain, block));                                                                 \
     }                                                                                                                  \

@@ -1,4 +1,4 @@
-/* normalize_plain_x86.c - the fast half of normalization for AVX2 (AVX-512 would gain nothing where blocks are looked into) */
+/* normalize_plain_x86.c - the fast path of normalization for AVX2 (AVX-512 gains nothing when blocks need look-ups) */
 
 #include "ground/cpu.h"
 
@@ -30,7 +30,7 @@ AVX2 INLINE masks look_at_block_avx2(const plain_tables *t, const uint8_t *block
         __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(block + k));
         __m256i half = _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(7));
         __m256i bit = _mm256_shuffle_epi8(bits, half), high_bit = _mm256_set1_epi8(-128);
-        /* a byte from 0x80 on chooses 0 */
+        /* a byte >= 0x80 selects 0 */
         __m256i look = _mm256_or_si256(_mm256_shuffle_epi8(ascii_look, x),
                                        _mm256_shuffle_epi8(high_look, _mm256_xor_si256(x, high_bit)));
         calm |= mask_32(_mm256_cmpeq_epi8(_mm256_and_si256(look, bit), zero), k);
