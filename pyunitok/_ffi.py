@@ -154,7 +154,7 @@ class Model:
         if len(offsets) != len(ids) + 1 or int(offsets[-1]) > len(data):
             raise ValueError("the pieces' offsets do not fit their ids or their bytes")
         if any(array is not None and len(array) != len(ids) for array in (scores, types)):
-            raise ValueError("there are not as many scores or types as pieces")
+            raise ValueError("the numbers of scores, types and pieces differ")
         spec.kind, spec.flags, spec.n_pieces = KINDS[kind], flags, len(ids)
         map_, surface = ffi.from_buffer("uint8_t[]", charsmap), ffi.from_buffer("uint8_t[]", unknown_surface)
         spec.data, spec.offsets, spec.ids = pointer(data), pointer(offsets), pointer(ids)

@@ -153,13 +153,13 @@ class Options:
         if out == "-":
             raise OptionError("OUT is three files and cannot be stdout; name a file")
         if self.spool and not is_url(out):
-            raise OptionError("--spool is for an OUT that is a URL")
+            raise OptionError("--spool needs an OUT that is a URL")
         if (self.unit_bytes or self.keep_parts) and not self.ray:
             raise OptionError("--unit and --keep-parts need --ray")
         if self.shard and not 0 <= self.shard[0] < self.shard[1] <= MAX_SHARDS:
             raise OptionError(f"a shard is I/N with I from 0 to N - 1, and N at most {MAX_SHARDS:,}")
         if self.ray and self.shard:
-            raise OptionError("--ray divides the run by itself: without --shard")
+            raise OptionError("--ray divides the run itself, without --shard")
         if self.ray and self.on_error == "skip-file":
             raise OptionError("--on-error skip-file is for one machine: on a cluster a file may be divided")
         if self.ray and is_url(out):
@@ -171,7 +171,7 @@ class Options:
         default = named(Path("x"), None)
         given = named(Path("x"), self.format_options.get("name"), **_without_name(self.format_options))
         if not self.format and (given != default or self.copy or self.keep_tokens):
-            raise OptionError("options of exports need --format")
+            raise OptionError("export options need --format")
 
 
 ON_ERROR = ("raise", "skip", "skip-file")
@@ -337,7 +337,7 @@ def _files_of_shards(out: str, count: int) -> list[Path] | list[str]:
 def _eod_id(eod: int | str | None, tokenizer: Tokenizer) -> int | None:
     if eod == "model":
         if tokenizer.eod_id is None:
-            raise OptionError("this model has no eod id; name one (--eod ID) or say --eod none")
+            raise OptionError("this model has no eod id; choose one (--eod ID) or give --eod none")
         return int(tokenizer.eod_id)
     if eod is not None and (isinstance(eod, bool) or not isinstance(eod, int)):
         raise OptionError(f'eod is an id, None or "model", not {eod!r}')

@@ -159,7 +159,7 @@ def test_parts_that_do_not_fit(toy, corpus):
         other = make(options.pop("toy", toy), corpus, "other", **options, overwrite=True)
         with pytest.raises(OutputError, match=rf"other does not fit .*part: {message}"):
             merge([part, other], ids)
-    with pytest.raises(OutputError, match="is to be read and to be overwritten"):
+    with pytest.raises(OutputError, match="is both an input and the output"):
         merge([part, part], part, overwrite=True)
     with pytest.raises(OutputError, match="not a finished token file"):
         merge([part, corpus / "none"], ids)

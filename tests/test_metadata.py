@@ -118,8 +118,8 @@ def _of_lines(path, *lines):
         (b"[1]", "not a JSON object"),
         (b"5", "not a JSON object"),
         (b'{"file": "a", "metadata": [1]}', "not a JSON object"),
-        (b'{"metadata": {}}', "of which file and line"),
-        (b'{"file": "a", "line": "1"}', "of which file and line"),
+        (b'{"metadata": {}}', "which file and line"),
+        (b'{"file": "a", "line": "1"}', "which file and line"),
         (b'{"file": ', "invalid JSON"),
         (b"[" * 100_000, "invalid JSON"),
         (b"\xff", "invalid JSON"),
@@ -154,7 +154,7 @@ def test_a_small_frame_that_holds_much_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "m"
     got = _of_lines(path, *[b""] * 1000)
     monkeypatch.setattr(metadata_module, "FRAME_BYTES", 100)  # as if a hostile frame were of more lines than fit
-    with pytest.raises(OutputError, match="not the lines that the index says"):
+    with pytest.raises(OutputError, match="its lines are not those of the index"):
         Metadata(path).line(0)
 
 

@@ -191,7 +191,7 @@ def test_what_the_command_refuses(invoke, rwkv_path):
     common = ["in", "-m", str(rwkv_path)]
     for options, message in [
         (["-o", "ids", "--unit", "1K"], "--unit and --keep-parts need --ray"),
-        (["-o", "ids", "--ray", "auto", "--shard", "0/2"], "--ray divides the run by itself: without --shard"),
+        (["-o", "ids", "--ray", "auto", "--shard", "0/2"], "--ray divides the run itself, without --shard"),
         (["-o", "memory://a/ids", "--ray", "auto"], "--ray needs an OUT on a file system that all machines see"),
         (["-o", "ids", "--ray", "auto", "--keep-parts", "--format", "npy"], "--format needs OUT, and --keep-parts"),
         (["-o", "ids", "--ray", "127.0.0.1:1"], "no Ray cluster answers at 127.0.0.1:1"),

@@ -111,7 +111,7 @@ def test_nothing_there(store, url):
 def test_own_outputs(store):
     fill(store, "d/a.txt", "d/out")
     assert paths("unreliable://d", own=["unreliable://d/out", "/d/a.txt"]) == ["d/a.txt"]
-    with pytest.raises(InputError, match="to be read and to be overwritten"):
+    with pytest.raises(InputError, match="both an input and the output"):
         paths("unreliable://d", refuse=["unreliable:///d/out"])
 
 

@@ -85,7 +85,7 @@ def test_damage(folder, name, at, value, faults):
     for fault in faults:
         assert any(fault in sentence for sentence in found), found
     done = command(folder, "verify", "ids", code=1)
-    assert faults[0].encode() in done.stderr and b"ids: not whole" in done.stderr
+    assert faults[0].encode() in done.stderr and b"ids: damaged" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_inputs_elsewhere(folder):
     with pytest.raises(InputError, match="2 inputs given; the manifest has 3"):
         compare(array, moved[:2])
     done = command(folder, "verify", "ids", "moved")
-    assert b"ids: whole" in done.stderr and b"bytes of text compared" in done.stderr
+    assert b"ids: intact" in done.stderr and b"bytes of text compared" in done.stderr
     (folder / "moved/a.txt").write_bytes(b"the cat|and the fox||the end")
     assert b"the text goes on with b'fox'" in command(folder, "verify", "ids", "moved", code=1).stderr
     assert b"error" in command(folder, "verify", "ids", "--inputs", code=1).stderr
@@ -281,11 +281,11 @@ def test_inputs_elsewhere(folder):
 
 def test_stdin_cannot_be_read_again(folder):
     command(folder, "tokenize", "-", "-o", "piped", "-m", "toy", stdin=b"the cat")
-    assert b"ids: whole" in command(folder, "verify", "ids").stderr
-    assert b"name the inputs" in command(folder, "verify", "piped", "--inputs", code=1).stderr
+    assert b"ids: intact" in command(folder, "verify", "ids").stderr
+    assert b"give the inputs" in command(folder, "verify", "piped", "--inputs", code=1).stderr
     (folder / "same").write_bytes(b"the cat")
-    assert b"piped: whole" in command(folder, "verify", "piped", "same").stderr
-    assert b"piped: whole" in command(folder, "verify", "piped", "-", stdin=b"the cat").stderr
+    assert b"piped: intact" in command(folder, "verify", "piped", "same").stderr
+    assert b"piped: intact" in command(folder, "verify", "piped", "-", stdin=b"the cat").stderr
 
 
 @pytest.mark.parametrize(
@@ -316,15 +316,15 @@ def test_a_model_that_a_hostile_manifest_names(folder, path):
     os.mkfifo(folder / "fifo")
     array = pyunitok.open(folder / "ids")
     array.manifest.model["path"] = str(folder / path)
-    with pytest.raises(ModelFormatError, match="is not there; name it"):
+    with pytest.raises(ModelFormatError, match="is not there; give it"):
         _ = array.tokenizer
 
 
 def test_without_its_model(folder):
     (folder / "toy").unlink()
     done = command(folder, "verify", "ids")
-    assert b"ids are not checked" in done.stderr and b"ids: whole" in done.stderr
-    assert b"is not there; name it" in command(folder, "verify", "ids", "--inputs", code=1).stderr
+    assert b"ids are not checked" in done.stderr and b"ids: intact" in done.stderr
+    assert b"is not there; give it" in command(folder, "verify", "ids", "--inputs", code=1).stderr
 
 
 # ------------------------------------------------------------------------------------------------ while tokenizing

@@ -107,7 +107,7 @@ def parse_separator(doc: str) -> bytes | None:
     if doc in ("file", "line"):
         return None if doc == "file" else b"\n"
     if not doc:
-        raise click.UsageError("--doc takes file, line or a separator, not nothing")
+        raise click.UsageError("--doc takes file, line or a separator, which must not be empty")
     named = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
     parts = re.split(r"\\(x[0-9a-fA-F]{2}|[ntr0\\])", doc)
     return b"".join(

@@ -50,12 +50,12 @@ def index(
     limits = Limits(max_memory, shard_tokens)
     if to:
         if order or left or add or ray:
-            raise click.UsageError("--format takes neither --order, --left, --add nor --ray")
+            raise click.UsageError("--format cannot be combined with --order, --left, --add or --ray")
         _write_format(to, tokens, Path(folder), limits, threads, overwrite, model)
         return
     if add and (order or left or overwrite):
         raise click.UsageError(
-            "--add keeps the order and the columns of the index: without --order, --left, --overwrite"
+            "--add keeps the order and columns of the index: it excludes --order, --left, --overwrite"
         )
     _build(tokens, folder, order, left, limits, threads, add, overwrite, model, ray)
 

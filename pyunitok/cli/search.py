@@ -67,8 +67,8 @@ def search(folder: str, text: str | None, as_json: bool, as_csv: bool, model: st
     options["next"] = options.pop("next_")
     asked = [name for name in QUESTIONS if options[name] not in (False, None, ())]
     if len(asked) > 1 or (as_json and as_csv):
-        raise click.UsageError(f"--{asked[1].replace('_', '-')} does not go with --{asked[0].replace('_', '-')}"
-                               if len(asked) > 1 else "--csv does not go with --json")  # fmt: skip
+        raise click.UsageError(f"--{asked[1].replace('_', '-')} cannot be combined with --{asked[0].replace('_', '-')}"
+                               if len(asked) > 1 else "--csv cannot be combined with --json")  # fmt: skip
     question = asked[0] if asked else "hits"
     if (text is None) != (question in ("all_of", "ngrams", "overlap", "spans")):
         raise click.UsageError("TEXT is missing" if text is None else f"--{question.replace('_', '-')} takes no TEXT")

@@ -68,7 +68,7 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
         checked += f"; {checking.progress.bytes:,} bytes of text compared, {checking.rate:,.0f} MB/s"
     for fault in faults:
         click.echo(f"error: {fault}", err=True)
-    click.echo(f"{tokens}: {'not whole' if faults else 'whole'}; {checked}", err=True)
+    click.echo(f"{tokens}: {'damaged' if faults else 'intact'}; {checked}", err=True)
     if faults:
         raise SystemExit(1)
 
@@ -85,7 +85,7 @@ def _verify_index(folder: str, model: str | None) -> None:
     for fault in faults:
         click.echo(f"error: {fault}", err=True)
     counts = f"shards: {len(opened.shards)}, {total:,} bytes, {opened.manifest.tokens:,} tokens in order"
-    click.echo(f"{folder}: not whole" if faults else f"{folder}: whole; {counts}", err=True)
+    click.echo(f"{folder}: damaged" if faults else f"{folder}: intact; {counts}", err=True)
     if faults:
         raise SystemExit(1)
 

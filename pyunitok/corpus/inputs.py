@@ -87,7 +87,7 @@ def find(
         found = expand(argument, left_out)
         for item in found:
             if refused.holds(item):
-                raise InputError(f"{item.path} is to be read and to be overwritten; name another output")
+                raise InputError(f"{item.path} is both an input and the output; name another output")
         kept = [item for item in found if not never.holds(item)]
         chosen = chooser.choose(kept)
         if not chosen:

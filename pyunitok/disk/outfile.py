@@ -227,7 +227,7 @@ class OutFile:
             n_wanted = min(BUFFER_BYTES, n_bytes - hashed.n_bytes)
             piece = os.pread(self._sync_fd, n_wanted, hashed.n_bytes)
             if not piece:
-                raise OutputError(f"{self.path}: ends at byte {hashed.n_bytes}: something has cut it")
+                raise OutputError(f"{self.path}: ends at byte {hashed.n_bytes}: it has been truncated")
             hashed.update(memoryview(piece))
         return hashed.state()
 
@@ -256,7 +256,7 @@ class OutFile:
         size, n_bytes = os.fstat(self._fd).st_size, state.n_bytes
         if size < n_bytes:
             raise OutputError(
-                f"{self.path}: {size} bytes, and {n_bytes} had been written: it has been cut since; "
+                f"{self.path}: {size} bytes, but {n_bytes} had been written: it has been truncated; "
                 "--overwrite starts again"
             )
         os.ftruncate(self._fd, n_bytes)
@@ -272,7 +272,7 @@ class OutFile:
             at += len(piece)
         if self._hash.state() != state:
             raise OutputError(
-                f"{self.path}: bytes {state.rest_at} to {n_bytes} are not those that were written (another XXH64); "
+                f"{self.path}: bytes {state.rest_at} to {n_bytes} are not those that were written (XXH64 differs); "
                 "--overwrite starts again"
             )
         os.lseek(self._fd, buffer_at, os.SEEK_SET)

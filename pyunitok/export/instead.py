@@ -48,7 +48,7 @@ class Direct:
         for path in self.files():
             if path in own:
                 raise OutputError(
-                    f"{self.to} has a file {path.name} of its own: give OUT another name, say without suffix"
+                    f"{self.to} has a file {path.name} of its own: give OUT another name, such as one without a suffix"
                 )
             if not self._begun():
                 check_target(path, overwrite=self.overwrite)

@@ -37,5 +37,7 @@ def first_of_val(array: TokenArray, fraction: float) -> int:
     d = int(np.searchsorted(array.ends, np.uint64((1 - fraction) * len(array.ids)), "right"))
     d = min(max(d, 1), len(array) - 1)
     if d < 1:
-        raise OutputError(f"{array.path} has {len(array)} documents; --val-fraction needs two, as it divides none")
+        raise OutputError(
+            f"{array.path} has {len(array)} documents; --val-fraction needs at least two, because it divides none"
+        )
     return d

@@ -30,7 +30,7 @@ def kept_metadata(array: TokenArray) -> Metadata | None:
         return None
     kept = Metadata(path)
     if len(kept) != len(array):
-        raise OutputError(f"{path} is of {len(kept)} documents, {array.path} has {len(array)}")
+        raise OutputError(f"{path} describes {len(kept)} documents, but {array.path} has {len(array)}")
     return kept
 
 

@@ -163,7 +163,7 @@ def _begin(
             )
     for found in folder.iterdir():
         if existing is None and SHARD_FILE.fullmatch(found.name):
-            raise OutputError(f"{found} is in the way; --overwrite removes what belongs to an index")
+            raise OutputError(f"{found} exists; --overwrite removes the files of an index")
         if found.match("*.json.partial"):
             found.unlink()  # of an earlier --add, which is started again
     if rank is not None and existing is None:

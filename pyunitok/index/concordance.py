@@ -44,7 +44,7 @@ def concordance(
            those before them)
     """
     if sort not in SORTS:
-        raise LimitError(f"sort is one of {', '.join(SORTS)}, not {sort!r}")
+        raise LimitError(f"sort must be one of {', '.join(SORTS)}, not {sort!r}")
     find = index.find if isinstance(query, str | bytes) else index.find_tokens
     is_sorted = sort in ("R1", "L1")
     page = (MAX_SORTED, 0, "rank") if is_sorted else (limit, offset, sort, seed)

@@ -167,7 +167,7 @@ def _marks(
     index: Index, min_tokens: int, scratch: Path | None, on_progress: OnProgress | None
 ) -> Iterator[_Marks]:
     if min_tokens < 1:
-        raise LimitError(f"min_tokens is at least 1, not {min_tokens}")
+        raise LimitError(f"min_tokens must be at least 1, not {min_tokens}")
     with tempfile.TemporaryDirectory(prefix=".pyunitok-duplicates-", dir=scratch) as name:
         folder = Path(name)
         _spill(index, min_tokens, folder, on_progress or (lambda _: None))

@@ -117,7 +117,7 @@ class IndexManifest:
     def _check(self) -> None:
         """ValueError where a field that others rely on is not what it should be."""
         if self.order not in ORDERS:
-            raise ValueError(f"order {self.order!r} is none of {', '.join(ORDERS)}")
+            raise ValueError(f"order {self.order!r} is not one of {', '.join(ORDERS)}")
         if not isinstance(self.model, dict) or not (self.eod is None or _is_count(self.eod)):
             raise ValueError("the model or the eod is malformed")
         for file in self.files:

@@ -72,7 +72,7 @@ class Overlaps(TokenSearch):
         """Which windows of n tokens of each text occur in the corpus, and how often (contamination of a test set). Some
         µs a window and shard."""
         if n < 1:
-            raise LimitError(f"a window has at least one token, not {n}")
+            raise LimitError(f"a window must have at least one token, not {n}")
         encoded = self.tokenizer.encode_batch([as_bytes(text) for text in texts])
         ids, bounds = encoded.data.astype(np.uint16), encoded.offsets
         n_windows = np.maximum(np.diff(bounds) - n + 1, 0)

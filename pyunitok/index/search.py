@@ -278,9 +278,9 @@ class TextSearch:
 
     def _check_page(self, limit: int, offset: int, order: str) -> None:
         if limit < 0 or offset < 0:
-            raise LimitError(f"limit and offset are not negative, unlike {limit} and {offset}")
+            raise LimitError(f"limit and offset must be at least 0, not {limit} and {offset}")
         if order not in ("rank", "text", "random"):
-            raise LimitError(f"order is 'rank', 'text' or 'random', not {order!r}")
+            raise LimitError(f"order must be 'rank', 'text' or 'random', not {order!r}")
 
     # ------------------------------------------------------------------------------------------------- around hits ---
 

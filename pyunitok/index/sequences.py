@@ -302,7 +302,7 @@ class TokenSearch(TextSearch):
         """All sequences of n tokens within documents that occur at least min_count times. One scan of the suffix
         arrays, tens of millions of suffixes a second; the result is held in memory."""
         if n < 1 or min_count < 1:
-            raise LimitError(f"n and min_count are at least 1, unlike {n} and {min_count}")
+            raise LimitError(f"n and min_count must be at least 1, not {n} and {min_count}")
         least = -(-min_count // max(1, len(self.c)))  # one shard has at least its share
         parts = [np.empty((0, n), np.uint16)]
         for number, shard in enumerate(self.shards):

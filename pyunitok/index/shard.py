@@ -145,7 +145,7 @@ def _open_file(folder: Path, manifest: IndexManifest, k: int, model: Any) -> Tok
         array = open_tokens(path, model=model, dtype="uint16")
     except FileNotFoundError:
         raise OutputError(
-            f"{folder}: its token file {path} is gone; an index needs the files that it was made of"
+            f"{folder}: its token file {path} is gone; an index needs the token files that it was built from"
         ) from None
     if len(array.ids) != record.tokens or len(array) != record.documents or digest_of(array) != record.digest:
         raise OutputError(f"{folder}: {path} has changed since it was indexed; build the index again")
@@ -160,7 +160,7 @@ def _open_rank(folder: Path, manifest: IndexManifest) -> U16 | None:
     path = folder / RANK_NAME
     rank = np.array(_map(path, np.dtype("<u2"), N_RANKS))
     if xxhash.xxh64_hexdigest(rank.tobytes()) != manifest.rank_hash:
-        raise OutputError(f"{path}: not the ranks that the index was sorted by (another XXH64)")
+        raise OutputError(f"{path}: not the ranks that the index was sorted by (their XXH64 differs)")
     if not np.array_equal(np.bincount(rank, minlength=N_RANKS), np.ones(N_RANKS)):
         raise OutputError(f"{path}: a rank occurs twice")
     return rank
@@ -202,7 +202,7 @@ def _check_range(folder: Path, number: int, record: ShardRecord, array: TokenArr
     end = int(array.ends[last - 1]) if last else 0
     if (begin, end) != (record.begin, record.begin + record.tokens):
         raise OutputError(
-            f"{folder}: shard {number} is of tokens {record.begin} to {record.begin + record.tokens}, but its "
+            f"{folder}: shard {number} covers tokens {record.begin} to {record.begin + record.tokens}, but its "
             f"documents span {begin} to {end} in {array.path}"
         )
 
@@ -213,5 +213,5 @@ def _map(path: Path, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
     except FileNotFoundError:
         raise OutputError(f"{path} is missing from the index") from None
     if size != count * dtype.itemsize:
-        raise OutputError(f"{path} has {size} bytes, not {count * dtype.itemsize}: truncated, or of another index")
+        raise OutputError(f"{path} has {size} bytes, not {count * dtype.itemsize}: truncated, or from another index")
     return np.memmap(path, dtype, "r") if size else np.empty(0, dtype)

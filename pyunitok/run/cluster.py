@@ -120,7 +120,7 @@ class Cluster:
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except ray.exceptions.RayError as error:
-            raise UnitokError(f"a unit was lost {RETRIES + 1} times, the last time so: {error}") from error
+            raise UnitokError(f"a unit was lost {RETRIES + 1} times, the last time with: {error}") from error
 
 
 _shared: dict[str, Any] = {}  # what this worker process holds: the last run's function and what its items share

@@ -96,7 +96,7 @@ def append(output: Output, parts: Sequence[Part], on_progress: Callable[[Progres
 def _open(path: Path, out: Path) -> Part:
     """OutputError if it is not a finished token file, or is OUT itself."""
     if path.exists() and out.exists() and path.samefile(out):
-        raise OutputError(f"{path} is to be read and to be overwritten; name another output")
+        raise OutputError(f"{path} is both an input and the output; name another output")
     if journal_path(path).exists():
         raise OutputError(f"{path} is not finished; run the command that was writing it again, and it resumes")
     described = sidecars(path)[1]

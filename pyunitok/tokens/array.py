@@ -60,7 +60,7 @@ class TokenArray(Documents):
         """The model that made the file: the one that the manifest names, checked by its hash."""
         if self._tokenizer is None:
             if self.manifest is None:
-                raise ModelFormatError(f"{self.path} has no manifest: name its model (-m, model=)")
+                raise ModelFormatError(f"{self.path} has no manifest: give its model (-m, model=)")
             self._tokenizer = find_model(self.manifest, str(self.path))
         return self._tokenizer
 
@@ -139,7 +139,7 @@ class TokenArray(Documents):
             raise OutputError(f"{self.path} has no metadata ({path.name}): tokenize --metadata keeps it")
         ret = Metadata(path)
         if len(ret) != len(self):
-            raise OutputError(f"{path} is of {len(ret)} documents, {self.path} has {len(self)}")
+            raise OutputError(f"{path} describes {len(ret)} documents, but {self.path} has {len(self)}")
         return ret
 
     def _one(self, document: int) -> Ids:

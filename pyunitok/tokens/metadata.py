@@ -192,7 +192,7 @@ class Metadata(Sequence[dict[str, Any]]):
         if not isinstance(ret, dict) or not isinstance(ret.get("metadata", {}), dict | None):
             raise OutputError(f"{self._path}: document {i}: not a JSON object, or its metadata is not one")
         if not isinstance(ret.get("file"), str) or not isinstance(ret.get("line", 1), int):
-            raise OutputError(f"{self._path}: document {i}: does not say of which file and line it is")
+            raise OutputError(f"{self._path}: document {i}: does not say which file and line it comes from")
         return ret
 
     def line(self, i: int) -> bytes:
@@ -231,7 +231,7 @@ class Metadata(Sequence[dict[str, Any]]):
         n_lines = self._firsts[frame + 1] - self._firsts[frame]
         # Only the last line may pass FRAME_BYTES, so splitting makes no more than that many lines.
         if data.count(b"\n") != n_lines or data.rfind(b"\n", 0, -1) >= FRAME_BYTES or not data.endswith(b"\n"):
-            raise OutputError(f"{where}: not the lines that the index says")
+            raise OutputError(f"{where}: its lines are not those of the index")
         return data.split(b"\n")[:-1]
 
 
@@ -245,7 +245,7 @@ def _read_index(data: np.ndarray[Any, np.dtype[np.uint8]]) -> tuple[list[int], l
     n, magic = struct.unpack("<Q8s", data[-_FOOTER_BYTES:].tobytes())
     at = len(data) - _FOOTER_BYTES - 16 * n
     if magic != _MAGIC or n == 0 or at < 8:
-        raise ValueError("its end holds no index")
+        raise ValueError("it has no index at its end")
     index = np.frombuffer(data[at : at + 16 * n].tobytes(), "<u8").reshape(-1, 2).astype(np.int64)
     offsets, firsts = index[:, 0].tolist(), index[:, 1].tolist()
     if firsts[0] != 0 or offsets[0] < 0 or offsets[-1] != at - 8 or (np.diff(index, axis=0) <= 0).any():

@@ -48,7 +48,7 @@ def verify(
     """
     manifest = array.manifest
     if manifest is None:
-        raise OutputError(f"{array.path} has no manifest, which says what it should be")
+        raise OutputError(f"{array.path} has no manifest to check it against")
     faults = list(_consistency(array, manifest))
     tasks = [*_hashes(array.path, array.ids, manifest.hash.get("tokens"), _id_check(array, tokenizer))]
     tasks += _hashes(sidecars(array.path)[0], array.ends, manifest.hash.get("ends"), None)
@@ -150,7 +150,7 @@ def _metadata(array: TokenArray) -> Iterator[str]:
     try:
         kept = Metadata(path)
         if len(kept) != len(array):
-            yield f"{path} is of {len(kept)} documents, {array.path} has {len(array)}"
+            yield f"{path} describes {len(kept)} documents, but {array.path} has {len(array)}"
         first = 0
         for _, n_lines in kept.frames():
             kept.line(first)  # decompresses the frame, which checks it

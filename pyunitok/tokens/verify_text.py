@@ -69,7 +69,7 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
 def _local_size(path: str) -> int:
     """Of an input that a manifest names, in bytes."""
     if path == STDIN:
-        raise InputError("an input was stdin, which cannot be read again: name the inputs")
+        raise InputError("an input was stdin, which cannot be read again: give the inputs")
     if is_url(path):
         raise InputError(f"the manifest names {path}: URLs are read only where the command line gives them")
     try:
@@ -77,7 +77,7 @@ def _local_size(path: str) -> int:
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read again: {getattr(error, 'strerror', None) or error}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{path}: not a regular file, and cannot be read again: name the inputs")
+        raise InputError(f"{path}: not a regular file, and cannot be read again: give the inputs")
     return status.st_size
 
 

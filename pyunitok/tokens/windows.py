@@ -31,7 +31,7 @@ class Windows:
 
     def __init__(self, docs: Documents, n: int, stride: int) -> None:
         if n < 1 or stride < 1:
-            raise ValueError(f"a window and a stride have at least one token, not {n} and {stride}")
+            raise ValueError(f"a window and a stride must have at least one token, not {n} and {stride}")
         self.n, self.stride = operator.index(n), operator.index(stride)
         self._docs = docs
 

@@ -70,7 +70,7 @@ class Specs:
             spec.normalization_rule_tsv = _bytes(value)
             spec.add_dummy_prefix = spec.remove_extra_whitespaces = spec.escape_whitespaces = False
         elif name in RETIRED:
-            warnings.warn(f"{name} has no effect since sentencepiece 0.2.3, nor here", stacklevel=5)
+            warnings.warn(f"{name} has no effect since sentencepiece 0.2.3, and none here", stacklevel=5)
         elif name in _TYPES["TrainerSpec"]:
             _set_field(self.trainer, name, _TYPES["TrainerSpec"][name], value)
         elif name in _TYPES["NormalizerSpec"]:

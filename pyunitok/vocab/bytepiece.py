@@ -95,7 +95,7 @@ def vocabulary_of(entries: Entries, name: str, flags: int = FLAGS) -> Vocabulary
         entry = entries.get(bytes([byte]))
         if entry is None or entry[1] <= 0:
             what = "has no piece" if entry is None else f"has the count {entry[1]}"
-            raise VocabularyError(f"{name}: byte 0x{byte:02x} {what}: there would be texts that nothing covers")
+            raise VocabularyError(f"{name}: byte 0x{byte:02x} {what}: some texts could not be encoded")
     counts = [count for _, count in entries.values()]
     total = sum(counts)
     if not 0 < total < COUNT_MAX:
@@ -140,9 +140,9 @@ def counted(vocabulary: Vocabulary) -> Entries:
     """The entries that its scores were made of. VocabularyError where they cannot be recovered exactly."""
     name, total = f"{vocabulary.name} as a BytePiece model", vocabulary.count_total
     if not is_bytepiece(vocabulary):
-        raise VocabularyError(f"{name}: only what encodes as BytePiece does can be one, not {vocabulary.kind}")
+        raise VocabularyError(f"{name}: only models that encode like BytePiece can become one, not {vocabulary.kind}")
     if total is None or vocabulary.scores is None or vocabulary.types is None:
-        raise VocabularyError(f"{name}: the counts that its scores were made of are not known")
+        raise VocabularyError(f"{name}: the counts behind its scores are not known")
     n_special = len(SPECIAL_PIECES)
     scores, unused = vocabulary.scores[n_special:], vocabulary.types[n_special:] == UNUSED
     numbers = np.where(unused, 0, np.rint(np.exp(scores + np.log(total))))

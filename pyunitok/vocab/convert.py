@@ -155,10 +155,10 @@ def sentencepiece_of(vocabulary: Vocabulary) -> Any:
 
 def _check_sentencepiece(vocabulary: Vocabulary, name: str) -> None:
     if vocabulary.kind not in _MODEL_TYPES:
-        raise VocabularyError(f"{name}: it has no greedy longest prefix")
+        raise VocabularyError(f"{name}: it cannot encode by greedy longest prefix")
     for flag in _ffi.MODEL_FLAGS:
         if flag not in _SENTENCEPIECE_FLAGS and _has(vocabulary.flags, flag):
-            raise VocabularyError(f"{name}: it has nothing like {flag}")
+            raise VocabularyError(f"{name}: it has no equivalent of {flag}")
     if not _has(vocabulary.flags, "merge_unknown"):
         raise VocabularyError(f"{name}: it always makes one id of adjacent unknown characters")
     if vocabulary.prepare:

@@ -56,7 +56,7 @@ def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Mo
         raise ModelFormatError(f"{name}: too short for a native model")
     stored = int.from_bytes(view[_ffi.CHECKSUM_AT : _ffi.CHECKSUM_AT + 8], "little")
     if xxhash.xxh64_intdigest(view[_ffi.CHECKED_FROM :]) != stored:
-        raise ModelFormatError(f"{name}: the checksum does not fit: the file is damaged or cut short; save it anew")
+        raise ModelFormatError(f"{name}: the checksum does not match: the file is damaged or truncated; save it again")
     image_bytes = int.from_bytes(view[_IMAGE_BYTES_AT : _IMAGE_BYTES_AT + 8], "little")
     try:
         return _ffi.Model.load(data, engine=engine, cpu=cpu), _read_about(bytes(view[image_bytes:]))

@@ -79,7 +79,7 @@ def hits(index: Index, parameters: Parameters) -> Answer:
     """A page of the concordance."""
     sort = (parameters.get("sort") or ["rank"])[-1]
     if sort not in SORTS:
-        raise BadRequest(f"sort is one of {', '.join(SORTS)}")
+        raise BadRequest(f"sort must be one of {', '.join(SORTS)}")
     limit = number(parameters, "limit", 50, MAX_LIMIT)
     most = MAX_SORTED if sort in ("R1", "L1", "text") else 1 << 40
     offset = number(parameters, "offset", 0, most)

@@ -39,7 +39,7 @@ def read(fields: Fields | None) -> list[Normalizer]:
     kinds = [part.string("type") for part in parts]
     for k, part in enumerate(parts):
         if kinds[k] == "Replace" and patterns.read(part).can_be_empty and set(kinds[k:]) > {"Replace"}:
-            part.refuse("what can match nothing is supported only before other Replace normalizers", "pattern")
+            part.refuse("a pattern that matches nothing is supported only before other Replace normalizers", "pattern")
     return [_read_one(part) for part in parts]
 
 

@@ -266,7 +266,7 @@ _SPACE = pretokenizers.SPACE.encode()
 
 
 def _no_sampling() -> UnitokError:
-    return UnitokError("models of Hugging Face have neither samples nor n best here: take the SentencePiece model")
+    return UnitokError("models of tokenizer.json support neither sampling nor n-best here: use the SentencePiece model")
 
 
 class Scratch(_ffi.Scratch):
@@ -341,7 +341,7 @@ class Scratch(_ffi.Scratch):
         return len(self.encode(text))
 
     def encode_spans(self, text: bytes) -> Offsets:
-        raise UnitokError("models of Hugging Face give no offsets here: only ids and pieces")
+        raise UnitokError("models of tokenizer.json give ids and pieces here, but no offsets")
 
     def nbest(self, text: bytes, n: int) -> list[_ffi.Path]:
         raise _no_sampling()
