@@ -92,15 +92,15 @@ enum unitok_model_flags {
     UNITOK_RESTART_AFTER_NEWLINE = 256, /* the text is split after every run of newlines (BytePiece) */
     UNITOK_BYTES = 512,                 /* positions are bytes, not characters; nothing is normalized (BytePiece) */
     UNITOK_BYTE_PIECES_MATCH = 1024,    /* the text "<0x41>" is the byte piece of that name (Hugging Face) */
-    /* BPE with an explicit list of merges (Hugging Face): all pieces but CONTROL match, BYTE_FALLBACK does not need all 256
-     * byte pieces, and without an unknown piece unknown characters are dropped. MERGE_UNKNOWN is its fuse_unk. */
+    /* BPE with an explicit list of merges (Hugging Face): all pieces but CONTROL match, BYTE_FALLBACK does not need all
+     * 256 byte pieces, and without an unknown piece unknown characters are dropped. MERGE_UNKNOWN is its fuse_unk. */
     UNITOK_LISTED_MERGES = 2048,
     UNITOK_IGNORE_MERGES = 4096         /* with LISTED_MERGES: a text that is itself a piece becomes that piece */
 };
 #define UNITOK_FLAGS_ALL 8191
 
-/* Everything a model is built from. Piece k is data[offsets[k]..offsets[k + 1]), with ids[k], scores[k] and types[k]. Which
- * flags a kind supports, and in which combinations: csrc/model/spec.c. */
+/* Everything a model is built from. Piece k is data[offsets[k]..offsets[k + 1]), with ids[k], scores[k] and types[k].
+ * Which flags a kind supports, and in which combinations: csrc/model/spec.c. */
 typedef struct unitok_spec {
     int32_t kind;  /* an enum unitok_kind */
     int32_t flags; /* of enum unitok_model_flags */
@@ -144,21 +144,21 @@ typedef struct unitok_model_info {
 /* Builds a model.
  *   spec         no piece is empty, ids (0..UNITOK_WIDE_ID_MAX) are distinct, and so are the pieces that match texts
  *   engine, cpu  enum unitok_engine (only LONGEST has a choice), enum unitok_cpu
- * UNITOK_ERROR_VOCABULARY names the piece that breaks a rule; for LONGEST also where a byte has no piece and fallback_id is
- * -1. UNITOK_ERROR_ARGUMENT: flags or sizes that no model can have. Keeps no reference to `spec`. O(bytes of pieces): about
- * 30 ms for 65,529 pieces. */
+ * UNITOK_ERROR_VOCABULARY names the piece that breaks a rule; for LONGEST also where a byte has no piece and
+ * fallback_id is -1. UNITOK_ERROR_ARGUMENT: flags or sizes that no model can have. Keeps no reference to `spec`.
+ * O(bytes of pieces): about 30 ms for 65,529 pieces. */
 int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret, unitok_error *error);
 
-/* Opens a native model in memory, 8-byte aligned. bytes[0..n_bytes-1] must not change during the life of the model, which
- * reads its tables in place. Every index in the file is checked: hostile bytes give UNITOK_ERROR_FORMAT or
+/* Opens a native model in memory, 8-byte aligned. bytes[0..n_bytes-1] must not change during the life of the model,
+ * which reads its tables in place. Every index in the file is checked: hostile bytes give UNITOK_ERROR_FORMAT or
  * UNITOK_ERROR_VOCABULARY, never an access outside `bytes`. Bytes after the image are ignored. The caller compares the
  * checksum: see UNITOK_NATIVE_CHECKSUM_AT. */
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model **ret,
                           unitok_error *error);
 
-/* Like unitok_model_new and unitok_model_load, but the tables that only encoding needs, most of the work, may be left out
- * until unitok_model_complete. It is done only where that can fail for nothing but memory: every other error comes now.
- * Until then unitok_scratch_new gives NULL and unitok_split 0; everything else that takes a model alone works. */
+/* Like unitok_model_new and unitok_model_load, but the tables that only encoding needs, most of the work, may be left
+ * out until unitok_model_complete. It is done only where that can fail for nothing but memory: every other error comes
+ * now. Until then unitok_scratch_new gives NULL and unitok_split 0; everything else that takes a model alone works. */
 int32_t unitok_model_new_later(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret,
                                unitok_error *error);
 int32_t unitok_model_load_later(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model **ret,
@@ -172,7 +172,8 @@ int32_t unitok_model_complete(unitok_model *model, unitok_error *error);
  * smaller, writes nothing and returns the size needed. */
 int64_t unitok_model_save(const unitok_model *model, uint8_t *out, int64_t capacity);
 
-/* Where a native file keeps its XXH64 (seed 0, little-endian u64), and the first byte that it covers (up to the end). */
+/* Where a native file keeps its XXH64 (seed 0, little-endian u64), and the first byte that it covers (up to the
+ * end). */
 #define UNITOK_NATIVE_CHECKSUM_AT 16
 #define UNITOK_NATIVE_CHECKED_FROM 24
 
@@ -182,12 +183,13 @@ void unitok_model_free(unitok_model *model);
 /* The bytes of piece `id`, owned by the model; NULL, and *ret_n_bytes is -1, if that id has no piece. */
 const uint8_t *unitok_model_piece(const unitok_model *model, int64_t id, int64_t *ret_n_bytes);
 
-/* The pieces of a SentencePiece model file (a protobuf, ModelProto), as a packed list, with their scores and types (enum
- * unitok_piece_type), and everything else in the file, as it lies there: a ModelProto without pieces. With
+/* The pieces of a SentencePiece model file (a protobuf, ModelProto), as a packed list, with their scores and types
+ * (enum unitok_piece_type), and everything else in the file, as it lies there: a ModelProto without pieces. With
  * room = n_bytes / UNITOK_PROTO_PIECE_BYTES_MIN:
  *   pieces[0..n_bytes-1], offsets[0..room], scores[0..room-1], types[0..room-1], rest[0..n_bytes-1], *ret_n_rest_bytes
- * Returns the number of pieces; -1 if something in the file is not as SentencePiece writes it: a piece that is empty or the
- * same as another, a field that it does not know, anything malformed. protobuf may still read such a file. -2: memory. */
+ * Returns the number of pieces; -1 if something in the file is not as SentencePiece writes it: a piece that is empty or
+ * the same as another, a field that it does not know, anything malformed. protobuf may still read such a file. -2:
+ * memory. */
 #define UNITOK_PROTO_PIECE_BYTES_MIN 5
 int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces, int64_t *offsets, float *scores,
                           uint8_t *types, uint8_t *rest, int64_t *ret_n_rest_bytes);
@@ -202,7 +204,8 @@ const unitok_spec *unitok_model_spec(const unitok_model *model);
 /* The enum unitok_piece_type of an id; 0 if it has no piece. */
 int32_t unitok_model_piece_type(const unitok_model *model, int64_t id);
 
-/* All pieces by id, owned by the model: piece `id` is data[offsets[id]..offsets[id + 1]), id < n_ids; empty if it has none. */
+/* All pieces by id, owned by the model: piece `id` is data[offsets[id]..offsets[id + 1]), id < n_ids; empty if it has
+ * none. */
 void unitok_model_pieces(const unitok_model *model, const uint8_t **ret_data, const uint32_t **ret_offsets);
 
 /* The id of exactly these bytes, or -1. LONGEST: one walk; the other kinds: O(n_ids). */
@@ -210,10 +213,10 @@ int64_t unitok_model_find(const unitok_model *model, const uint8_t *piece, int64
 
 /* --------------------------------------------------------------------------------------------- Normalize ---- */
 
-/* SentencePiece's normalization, exactly as in sentencepiece 0.2.3: at every position the longest user-defined symbol is
- * kept as it is; else the longest key of the charsmap is replaced; else one character is copied, or U+FFFD written for a
- * byte that does not begin a valid character. Then the whitespace rules of enum unitok_model_flags apply. The result has
- * one of two forms:
+/* SentencePiece's normalization, exactly as in sentencepiece 0.2.3: at every position the longest user-defined symbol
+ * is kept as it is; else the longest key of the charsmap is replaced; else one character is copied, or U+FFFD written
+ * for a byte that does not begin a valid character. Then the whitespace rules of enum unitok_model_flags apply. The
+ * result has one of two forms:
  *   verbatim   byte for byte what sentencepiece gives
  *   compact    with UNITOK_ESCAPE_WHITESPACES, every U+2581, also one that was in the text, is one byte, a space. Without
  *              that flag the same as verbatim. Only available if all replacements and symbols are valid UTF-8.
@@ -221,8 +224,8 @@ int64_t unitok_model_find(const unitok_model *model, const uint8_t *piece, int64
 typedef struct unitok_normalizer unitok_normalizer;
 
 /* Builds one from the flags, charsmap and USER_DEFINED pieces of `spec`, and keeps no reference to it. `cpu` is an enum
- * unitok_cpu. UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe. O(bytes): about 2 ms
- * for a charsmap of 240 KB. */
+ * unitok_cpu. UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe. O(bytes): about 2
+ * ms for a charsmap of 240 KB. */
 int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_normalizer **ret, unitok_error *error);
 void unitok_normalizer_free(unitok_normalizer *normalizer);
 int64_t unitok_normalizer_memory_bytes(const unitok_normalizer *normalizer);
@@ -248,23 +251,23 @@ typedef struct unitok_normalize_state {
 } unitok_normalize_state;
 
 /* Normalizes text[*io_consumed..n_bytes-1] into out[0..result-1], advances *io_consumed, and returns when the text is
- * used up or less than unitok_normalizer_step_bytes of room is left. n_bytes must be the end of the text (with `last` 1:
- * call until state->is_ended) or a point returned by unitok_normalize_split. Nothing after it is read, and the text before
- * *io_consumed is no longer needed. The form is compact if available, unless is_verbatim. Faster than unitok_normalize,
- * but without offsets. */
+ * used up or less than unitok_normalizer_step_bytes of room is left. n_bytes must be the end of the text (with `last`
+ * 1: call until state->is_ended) or a point returned by unitok_normalize_split. Nothing after it is read, and the text
+ * before *io_consumed is no longer needed. The form is compact if available, unless is_verbatim. Faster than
+ * unitok_normalize, but without offsets. */
 int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state, const uint8_t *text,
                               int64_t n_bytes, int64_t *io_consumed, int32_t last, uint8_t *out, int64_t capacity);
 
 /* The room that unitok_normalize_some needs to make progress. */
 int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
 
-/* How much of an unfinished text can be normalized now: no key, symbol or character crosses the result k, whatever follows
- * text[n_bytes-1], so normalizing text[0..k) and then the rest, with the same state, normalizes the whole. text[0] must be
- * the start of the text or such a point. 0 only if n_bytes is less than the longest key or symbol. */
+/* How much of an unfinished text can be normalized now: no key, symbol or character crosses the result k, whatever
+ * follows text[n_bytes-1], so normalizing text[0..k) and then the rest, with the same state, normalizes the whole.
+ * text[0] must be the start of the text or such a point. 0 only if n_bytes is less than the longest key or symbol. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes);
 
-/* 1 if the text is certainly in Unicode's form NFC, in every Unicode version from 13 on; 0 if normalizing might change it,
- * or if it is not valid UTF-8. Exact except for rare characters: see nfc.c. O(n_bytes). */
+/* 1 if the text is certainly in Unicode's form NFC, in every Unicode version from 13 on; 0 if normalizing might change
+ * it, or if it is not valid UTF-8. Exact except for rare characters: see nfc.c. O(n_bytes). */
 int32_t unitok_nfc_is_sure(const uint8_t *text, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Encode ---- */
@@ -278,8 +281,8 @@ int64_t unitok_scratch_memory_bytes(const unitok_scratch *scratch);
 /* Empties the memo: for measurements. */
 void unitok_scratch_clear(unitok_scratch *scratch);
 
-/* What the next part of a document continues from: the running sum of scores, the spaces held back. All zero at the start
- * of a document. */
+/* What the next part of a document continues from: the running sum of scores, the spaces held back. All zero at the
+ * start of a document. */
 typedef struct unitok_state {
     double sum;
     int64_t position; /* in the normalized text: samples depend on it */
@@ -291,8 +294,8 @@ typedef struct unitok_state {
 /* A state as bytes, for a file: out[0..UNITOK_STATE_BYTES - 1], the same on every machine. */
 #define UNITOK_STATE_BYTES 27
 void unitok_state_save(const unitok_state *state, uint8_t *out);
-/* Reads what this release or an earlier one saved. UNITOK_ERROR_FORMAT, and *ret unchanged, if the bytes are not a valid
- * state; a state that was read is safe to encode with. */
+/* Reads what this release or an earlier one saved. UNITOK_ERROR_FORMAT, and *ret unchanged, if the bytes are not a
+ * valid state; a state that was read is safe to encode with. */
 int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret, unitok_error *error);
 
 enum unitok_encode_flags {
@@ -303,8 +306,9 @@ enum unitok_encode_flags {
                                    * must be UTF-8. Needs room for 3 ids per byte if the model is compact. */
 };
 
-/* The room that an array needs beyond the ids themselves. For LONGEST and BytePiece, n_bytes + UNITOK_ENCODE_SLACK is enough
- * for n_bytes of text; other models may need more, where normalization lengthens the text or characters become bytes. */
+/* The room that an array needs beyond the ids themselves. For LONGEST and BytePiece, n_bytes + UNITOK_ENCODE_SLACK is
+ * enough for n_bytes of text; other models may need more, where normalization lengthens the text or characters become
+ * bytes. */
 #define UNITOK_ENCODE_SLACK 16
 
 /* Encodes one document into ids, uint16_t or uint32_t by info.id_bytes. Returns how many there are, or
@@ -342,8 +346,8 @@ typedef struct unitok_sampling {
     const int64_t *documents; /* NULL, or the number of each document instead */
 } unitok_sampling;
 
-/* Like unitok_encode_batch, but samples each document. UNITOK_ERROR_ARGUMENT if the model does not have this method. NBEST
- * and DROPOUT need whole documents. O(n_bytes * pieces that match at a position); NBEST see nbest.h. */
+/* Like unitok_encode_batch, but samples each document. UNITOK_ERROR_ARGUMENT if the model does not have this method.
+ * NBEST and DROPOUT need whole documents. O(n_bytes * pieces that match at a position); NBEST see nbest.h. */
 int32_t unitok_sample_batch(const unitok_model *model, unitok_scratch *scratch, const unitok_sampling *sampling,
                             const uint8_t *data, const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
                             unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error);
@@ -355,8 +359,8 @@ typedef struct unitok_span {
     int64_t piece_end;  /* in the normalized text (unitok_normalize); a piece begins where the previous one ends */
 } unitok_span;
 
-/* Encodes one document and returns the place of every token: spans[0..result-1]; -1, -2 and -3 as unitok_encode. Slower,
- * without memo, and with O(n_bytes) of memory. */
+/* Encodes one document and returns the place of every token: spans[0..result-1]; -1, -2 and -3 as unitok_encode.
+ * Slower, without memo, and with O(n_bytes) of memory. */
 int64_t unitok_encode_spans(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                             unitok_span *spans, int64_t capacity);
 
@@ -367,8 +371,8 @@ int64_t unitok_paths_count(const unitok_paths *paths);
 /* Path k, 0 <= k < count: its spans, owned by the list, its score, and as the result the number of spans. */
 int64_t unitok_paths_get(const unitok_paths *paths, int64_t k, const unitok_span **ret_spans, double *ret_score);
 
-/* The n best paths of a Unigram model, 1 <= n <= 1024, best first; fewer if there are fewer. The same as sentencepiece's,
- * including ties and scores (for n = 1 the score is 0). UNITOK_ERROR_ARGUMENT for other kinds. */
+/* The n best paths of a Unigram model, 1 <= n <= 1024, best first; fewer if there are fewer. The same as
+ * sentencepiece's, including ties and scores (for n = 1 the score is 0). UNITOK_ERROR_ARGUMENT for other kinds. */
 int32_t unitok_nbest(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes, int64_t n,
                      unitok_paths **ret, unitok_error *error);
 
@@ -377,8 +381,8 @@ enum unitok_sample_flags {
     UNITOK_SAMPLE_INCLUDE_BEST = 2 /* the first is the best path, with score 0; only with DISTINCT */
 };
 
-/* n samples of p ~ exp(alpha * score) from a Unigram model. With replacement, a score is the logarithm of p; without, that of
- * the probability of being among those drawn (sampler.h, nbest.h). Ignores the method of `sampling`. */
+/* n samples of p ~ exp(alpha * score) from a Unigram model. With replacement, a score is the logarithm of p; without,
+ * that of the probability of being among those drawn (sampler.h, nbest.h). Ignores the method of `sampling`. */
 int32_t unitok_sample_paths(const unitok_model *model, unitok_scratch *scratch, const unitok_sampling *sampling,
                             const uint8_t *text, int64_t n_bytes, int64_t n, int32_t flags, unitok_paths **ret,
                             unitok_error *error);
@@ -387,9 +391,9 @@ int32_t unitok_sample_paths(const unitok_model *model, unitok_scratch *scratch, 
 int32_t unitok_entropy(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
                        double alpha, double *ret, unitok_error *error);
 
-/* How much of an unfinished document can be encoded now: with the result k, encoding text[0..k) and then, with the state it
- * leaves, the rest gives the ids of the whole document, whatever follows. text[0] must be the start of the document or such
- * a point. 0: nothing yet. For LONGEST, k > 0 if n_bytes >= 2 * max_piece_bytes. */
+/* How much of an unfinished document can be encoded now: with the result k, encoding text[0..k) and then, with the
+ * state it leaves, the rest gives the ids of the whole document, whatever follows. text[0] must be the start of the
+ * document or such a point. 0: nothing yet. For LONGEST, k > 0 if n_bytes >= 2 * max_piece_bytes. */
 int64_t unitok_split(const unitok_model *model, const uint8_t *text, int64_t n_bytes);
 
 /* ------------------------------------------------------------------------------------------------ Decode ---- */
@@ -398,9 +402,9 @@ int64_t unitok_split(const unitok_model *model, const uint8_t *text, int64_t n_b
  *   drop_last      1: skip the last id of each document, whatever it is: its eod
  *   separator      n_separator_bytes bytes to write after each document
  *   out, capacity  if capacity is too small (0 to ask), nothing is written to out, and byte_offsets holds the sizes
- * byte_offsets[n_docs] is the size needed. An eod id without a piece decodes to nothing, a fallback id to U+FFFD. Models that
- * normalize decode as SentencePiece does (U+2581 to a space, byte pieces to their bytes), without its denormalizer.
- * UNITOK_ERROR_ID names the first id that is out of range or has no piece. */
+ * byte_offsets[n_docs] is the size needed. An eod id without a piece decodes to nothing, a fallback id to U+FFFD.
+ * Models that normalize decode as SentencePiece does (U+2581 to a space, byte pieces to their bytes), without its
+ * denormalizer. UNITOK_ERROR_ID names the first id that is out of range or has no piece. */
 int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const int64_t *id_offsets, int64_t n_docs,
                             int32_t drop_last, const uint8_t *separator, int64_t n_separator_bytes, uint8_t *out,
                             int64_t capacity, int64_t *byte_offsets, unitok_error *error);
@@ -411,10 +415,10 @@ int64_t unitok_decode(const unitok_model *model, const void *ids, int64_t n_ids,
 
 /* --------------------------------------------------------------------------------------------- Documents ---- */
 
-/* Splits text into documents at a separator and removes the separators, in place. text[0..n_bytes-1] becomes the documents
- * laid end to end; offsets[0..result] are their bounds (offsets[0] = 0), and offsets has room for max_docs + 1. The last
- * document is what follows the last separator found, and may be empty. After max_docs - 1 separators the search stops:
- * *ret_n_consumed is how much of the input was read (n_bytes unless it stopped); the rest is not moved.
+/* Splits text into documents at a separator and removes the separators, in place. text[0..n_bytes-1] becomes the
+ * documents laid end to end; offsets[0..result] are their bounds (offsets[0] = 0), and offsets has room for max_docs +
+ * 1. The last document is what follows the last separator found, and may be empty. After max_docs - 1 separators the
+ * search stops: *ret_n_consumed is how much of the input was read (n_bytes unless it stopped); the rest is not moved.
  * Returns the number of documents, at least 1; max_docs >= 2, n_separator_bytes >= 1. O(n_bytes) for any separator. */
 int64_t unitok_split_documents(uint8_t *text, int64_t n_bytes, const uint8_t *separator, int64_t n_separator_bytes,
                                int64_t *offsets, int64_t max_docs, int64_t *ret_n_consumed);
@@ -462,20 +466,20 @@ typedef struct unitok_json_place {
 } unitok_json_place;
 
 /* Reads one string of each line of lines[0..n_bytes-1] as UTF-8 into a packed list: the member of the name
- * names[name_offsets[n_names-1]..] in the object of the name before, and so on outwards, n_names >= 1, to the object that
- * is the line. Of several members of one name the last counts. Lines of white space have no text; the last line may lack
- * its newline; a newline is nowhere else. Bytes of other strings are not checked to be UTF-8, and surrogates without their
- * other half may be escaped there. NaN, Infinity and -Infinity are values.
+ * names[name_offsets[n_names-1]..] in the object of the name before, and so on outwards, n_names >= 1, to the object
+ * that is the line. Of several members of one name the last counts. Lines of white space have no text; the last line
+ * may lack its newline; a newline is nowhere else. Bytes of other strings are not checked to be UTF-8, and surrogates
+ * without their other half may be escaped there. NaN, Infinity and -Infinity are values.
  *
- * Continues at *place until everything is read, or max_docs texts are, or a line is wrong. If place->error is set, the next
- * call skips the wrong line. Returns 1 once everything is read. out has room for n_bytes, offsets for max_docs + 1; neither
- * overlaps lines. O(n_bytes). */
+ * Continues at *place until everything is read, or max_docs texts are, or a line is wrong. If place->error is set, the
+ * next call skips the wrong line. Returns 1 once everything is read. out has room for n_bytes, offsets for max_docs +
+ * 1; neither overlaps lines. O(n_bytes). */
 int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, const uint8_t *names,
                          const int64_t *name_offsets, int64_t n_names, int64_t max_line_bytes, uint8_t *out,
                          int64_t *offsets, int64_t max_docs, unitok_json_place *place);
 
-/* Counts lines: ret->n_docs of them have a text or are wrong, the others are blank; ret->at is where the last one ends. What
- * follows the last newline is a line if at_end, else it is left out. O(n_bytes). */
+/* Counts lines: ret->n_docs of them have a text or are wrong, the others are blank; ret->at is where the last one ends.
+ * What follows the last newline is a line if at_end, else it is left out. O(n_bytes). */
 void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes, int32_t at_end,
                        unitok_json_place *ret);
 
@@ -493,7 +497,7 @@ typedef struct unitok_suffix unitok_suffix;
 #define UNITOK_SUFFIX_MAX_32 2147483647
 
 /* Begins to sort text[0..n-1] into sa[0..n-1]. Both stay the caller's and must outlive the sorter; the text must not
- * change. sa need not be initialised, and is no suffix array before all steps are done.
+ * change. sa need not be initialised, and is not a suffix array before all steps are done.
  *   symbol_bytes    1, 2 or 4
  *   n_symbols       symbol_bytes 4: all symbols are below this, at most 2^31; otherwise not read
  *   position_bytes  4 (n <= UNITOK_SUFFIX_MAX_32) or 8
@@ -525,8 +529,8 @@ int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, voi
 int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, void *phi, int32_t position_bytes,
                            int64_t begin, int64_t end, int64_t common);
 
-/* Whether sa[0..n-1] is the suffix array of text[0..n-1], in ranges as above, in order: -1, or the first r where it turns
- * out not to be. Any sa is safe.
+/* Whether sa[0..n-1] is the suffix array of text[0..n-1], in ranges as above, in order: -1, or the first r where it
+ * turns out not to be. Any sa is safe.
  *   rank    NULL, or uint16[65536] with symbol_bytes 2: suffixes compare by rank[symbol]
  *   starts  [0..n_symbols]: starts[c] suffixes begin with a symbol (a rank) below c; not decreasing, at most n
  *   heads   [0..n_symbols-1]: a copy of starts at first; the calls keep it
@@ -537,9 +541,9 @@ int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, c
 
 /* ------------------------------------------------------------------------------------------------ Search ---- */
 
-/* A shard of an index: tokens, their suffix array, and the small tables that go with it. The caller keeps all arrays alive;
- * nothing is ever written. Searches may run in any number of threads. What lies in the arrays may be hostile once
- * unitok_search_check has passed: answers are then wrong, but nothing outside the arrays is read. */
+/* A shard of an index: tokens, their suffix array, and the small tables that go with it. The caller keeps all arrays
+ * alive; nothing is ever written. Searches may run in any number of threads. The contents of the arrays may be hostile
+ * once unitok_search_check has passed: answers are then wrong, but nothing outside the arrays is read. */
 typedef struct unitok_search_shard {
     int64_t n;             /* tokens, less than 2^32 */
     const uint16_t *ids;   /* [0..n-1] */
@@ -557,30 +561,33 @@ typedef struct unitok_search_shard {
     const uint64_t *inside; /* of unitok_search_inside; NULL: slower for texts of one or two bytes */
 } unitok_search_shard;
 
-/* UNITOK_ERROR_ARGUMENT where a size is out of range or `first` is no list of bucket starts. Call it before anything else. */
+/* UNITOK_ERROR_ARGUMENT where a size is out of range or `first` is not a list of bucket starts. Call it before anything
+ * else. */
 int32_t unitok_search_check(const unitok_search_shard *shard, unitok_error *error);
 
-/* The suffixes that begin with ids[begins[q]..ends[q]), for each of n_queries: [lo[q], hi[q]) in `sa`; their number is how
- * often the sequence occurs. An empty sequence: all. Sequences may overlap in ids. O(log n) cache misses each. */
+/* The suffixes that begin with ids[begins[q]..ends[q]), for each of n_queries: [lo[q], hi[q]) in `sa`; their number is
+ * how often the sequence occurs. An empty sequence: all. Sequences may overlap in ids. O(log n) cache misses each. */
 void unitok_search_tokens(const unitok_search_shard *shard, const uint16_t *ids, const int64_t *begins,
                           const int64_t *ends, int64_t n_queries, int64_t *lo, int64_t *hi);
 
-/* The distinct tokens behind the first `depth` tokens of the suffixes [lo, hi), which share these, in the order of their
- * ranks, and how often each follows. Returns how many there are; writes the first `capacity`. O(distinct * log n). */
+/* The distinct tokens behind the first `depth` tokens of the suffixes [lo, hi), which share these, in the order of
+ * their ranks, and how often each follows. Returns how many there are; writes the first `capacity`. O(distinct * log
+ * n). */
 int64_t unitok_search_next(const unitok_search_shard *shard, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids,
                            int64_t *counts, int64_t capacity);
 
-/* Adds to counts[0..65535] how often each token stands before the suffixes [lo, hi). O(hi - lo), sequential with `left`. */
+/* Adds to counts[0..65535] how often each token stands before the suffixes [lo, hi). O(hi - lo), sequential with
+ * `left`. */
 void unitok_search_previous(const unitok_search_shard *shard, int64_t lo, int64_t hi, int64_t *counts);
 
-/* lengths[i] = max(lengths[i], the longest part of the shard's tokens that ids[i..n-1] begins with, up to max_tokens), for
- * each i of 0..n-1. */
+/* lengths[i] = max(lengths[i], the longest part of the shard's tokens that ids[i..n-1] begins with, up to max_tokens),
+ * for each i of 0..n-1. */
 void unitok_search_longest(const unitok_search_shard *shard, const uint16_t *ids, int64_t n, int64_t max_tokens,
                            int64_t *lengths);
 
 /* The sequences of n_tokens tokens that occur at least min_count times, in the order of the suffix array: where one
- * occurrence begins, and how many there are. Reads about n_suffixes suffixes from *io_rank on and moves that on; done when
- * it is n. Returns how many it wrote, at most `capacity` (at least 1). */
+ * occurrence begins, and how many there are. Reads about n_suffixes suffixes from *io_rank on and moves that on; done
+ * when it is n. Returns how many it wrote, at most `capacity` (at least 1). */
 int64_t unitok_search_ngrams(const unitok_search_shard *shard, int64_t n_tokens, int64_t min_count, int64_t n_suffixes,
                              int64_t *io_rank, uint32_t *positions, int64_t *counts, int64_t capacity);
 
@@ -588,14 +595,15 @@ int64_t unitok_search_ngrams(const unitok_search_shard *shard, int64_t n_tokens,
 void unitok_search_sizes(const uint16_t *ids, const uint32_t *sizes, const int64_t *begins, const int64_t *ends,
                          int64_t n, int64_t *ret);
 
-/* The bytes that each id stands for, sorted: what it takes to search for text. Immutable, shared by shards and threads. */
+/* The bytes that each id stands for, sorted: what it takes to search for text. Immutable, shared by shards and
+ * threads. */
 typedef struct unitok_search_pieces unitok_search_pieces;
 
 /* Builds one.
  *   data, offsets[0..n_ids]  the bytes of ids 0..n_ids-1, n_ids <= 65536; an id without bytes matches nothing
  *   drops_space[0..n_ids-1]  1: decoding drops the first byte, a space, of this id at the start of a document
  *   rank[0..65535]           as in the shards. Fastest where it rises by one from piece to piece in byte order
- *   order                    the suffix array of the pieces as symbols byte + 1, each with a 0 behind it: as many entries as
+ *   order                    the suffix array of the pieces as symbols byte + 1, each followed by a 0: as many entries as
  *                            there are bytes and ids
  * Nothing passed in is kept. Memory: some 6 bytes a byte of pieces and 0.5 MB. */
 int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space, int64_t n_ids,
@@ -611,23 +619,24 @@ void unitok_search_inside(const unitok_search_pieces *pieces, const unitok_searc
 
 #define UNITOK_SEARCH_TEXT_MAX 1073741824
 
-/* Counts texts data[offsets[k]..offsets[k + 1]), k < n, in the documents of a shard, whatever tokens they lie in: inside of
- * one, across several, from and to the middle of one; overlapping occurrences too, and none across documents. counts[k] is
- * exact unless is_approx[k] is set: then the work came to max_work (about a nanosecond a unit) and it is a lower bound. The
- * empty text counts as 0. Typically O(tokens of the text * log n) cache misses. UNITOK_ERROR_MEMORY. */
+/* Counts texts data[offsets[k]..offsets[k + 1]), k < n, in the documents of a shard, whatever tokens they lie in:
+ * inside of one, across several, from and to the middle of one; overlapping occurrences too, and none across documents.
+ * counts[k] is exact unless is_approx[k] is set: then the work came to max_work (about a nanosecond a unit) and it is a
+ * lower bound. The empty text counts as 0. Typically O(tokens of the text * log n) cache misses.
+ * UNITOK_ERROR_MEMORY. */
 int32_t unitok_search_count(const unitok_search_pieces *pieces, const unitok_search_shard *shard, const uint8_t *data,
                             const int64_t *offsets, int64_t n, int64_t max_work, int64_t *counts, uint8_t *is_approx,
                             unitok_error *error);
 
-/* Occurrences of a text: for each r of lo..hi-1 one that begins `back` tokens before the suffix sa[r], `skip` bytes into that
- * token. */
+/* Occurrences of a text: for each r of lo..hi-1 one that begins `back` tokens before the suffix sa[r], `skip` bytes
+ * into that token. */
 typedef struct unitok_search_run {
     int64_t lo, hi;
     int32_t back, skip;
 } unitok_search_run;
 
-/* Like unitok_search_count, but says where: (*ret)[0..*ret_n-1], for unitok_search_runs_free. Stops when there are max_hits
- * or more. Each occurrence is in one run; equal calls give equal runs. */
+/* Like unitok_search_count, but says where: (*ret)[0..*ret_n-1], for unitok_search_runs_free. Stops when there are
+ * max_hits or more. Each occurrence is in one run; equal calls give equal runs. */
 int32_t unitok_search_find(const unitok_search_pieces *pieces, const unitok_search_shard *shard, const uint8_t *text,
                            int64_t n_bytes, int64_t max_hits, int64_t max_work, unitok_search_run **ret, int64_t *ret_n,
                            uint8_t *is_approx, unitok_error *error);
@@ -641,8 +650,8 @@ void unitok_search_ends(const unitok_search_pieces *pieces, const unitok_search_
 /* Finds every sequence of n_tokens tokens that occurs more than once within documents, in all shards together. */
 typedef struct unitok_repeats unitok_repeats;
 
-/* Suffixes lo..hi-1 of a shard begin with the same n_tokens tokens, and `count` times these occur in all; the first time, by
- * the order of shards and of their tokens, at first_position of first_shard. */
+/* Suffixes lo..hi-1 of a shard begin with the same n_tokens tokens, and `count` times these occur in all; the first
+ * time, by the order of shards and of their tokens, at first_position of first_shard. */
 typedef struct unitok_repeat {
     int64_t lo, hi, count;
     int32_t shard, first_shard;
@@ -665,8 +674,8 @@ void unitok_repeats_mark(const unitok_search_shard *shard, int32_t number, int64
 /* ---------------------------------------------------------------------------------------------- HAT-trie ---- */
 
 /* A growable ordered map from byte strings to int64: a burst trie over array hashes (Askitis and Sinha, "HAT-trie: a
- * cache-conscious trie-based data structure for strings", 2007). Keys may be empty and may contain any byte; they have at
- * most UNITOK_HAT_KEY_MAX_BYTES. Not safe for concurrent writers. */
+ * cache-conscious trie-based data structure for strings", 2007). Keys may be empty and may contain any byte; they have
+ * at most UNITOK_HAT_KEY_MAX_BYTES. Not safe for concurrent writers. */
 typedef struct unitok_hat unitok_hat;
 typedef struct unitok_hat_walk unitok_hat_walk;
 
@@ -684,8 +693,8 @@ int64_t unitok_hat_count(const unitok_hat *hat);
 /* All memory that the trie holds. */
 int64_t unitok_hat_memory_bytes(const unitok_hat *hat);
 
-/* Inserts keys data, offsets[0..n_keys] with values[0..n_keys-1]. After UNITOK_ERROR_MEMORY the keys before `item` have been
- * inserted, the others have not, and the trie is still valid. Amortised O(key bytes). */
+/* Inserts keys data, offsets[0..n_keys] with values[0..n_keys-1]. After UNITOK_ERROR_MEMORY the keys before `item` have
+ * been inserted, the others have not, and the trie is still valid. Amortised O(key bytes). */
 int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *offsets, const int64_t *values,
                           int64_t n_keys, int32_t mode, unitok_error *error);
 
@@ -696,19 +705,21 @@ int64_t unitok_hat_find(const unitok_hat *hat, const uint8_t *data, const int64_
 /* Removes the keys; returns how many were found. The trie may keep their memory. */
 int64_t unitok_hat_erase(unitok_hat *hat, const uint8_t *data, const int64_t *offsets, int64_t n_keys);
 
-/* The longest key that text[0..n_bytes-1] begins with: its length and *ret_value; -1 if there is none. The empty key counts. */
+/* The longest key that text[0..n_bytes-1] begins with: its length and *ret_value; -1 if there is none. The empty key
+ * counts. */
 int64_t unitok_hat_longest_prefix(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes, int64_t *ret_value);
 
-/* All keys that the text begins with, shortest first: lengths[k], values[k] for the first `capacity`. Returns how many there
- * are. */
+/* All keys that the text begins with, shortest first: lengths[k], values[k] for the first `capacity`. Returns how many
+ * there are. */
 int64_t unitok_hat_prefixes(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes, int64_t *lengths,
                             int64_t *values, int64_t capacity);
 
-/* Iterates over the keys that begin with prefix[0..n_prefix_bytes-1] in byte order. The trie must not change meanwhile. */
+/* Iterates over the keys that begin with prefix[0..n_prefix_bytes-1] in byte order. The trie must not change
+ * meanwhile. */
 int32_t unitok_hat_walk_new(const unitok_hat *hat, const uint8_t *prefix, int64_t n_prefix_bytes,
                             unitok_hat_walk **ret, unitok_error *error);
-/* The next keys, whole, as a packed list: data[0..capacity-1], offsets[0..result], values[0..result-1]; at most max_keys,
- * which is at least 1. Returns 0 at the end; -1 if the next key alone does not fit (call again with
+/* The next keys, whole, as a packed list: data[0..capacity-1], offsets[0..result], values[0..result-1]; at most
+ * max_keys, which is at least 1. Returns 0 at the end; -1 if the next key alone does not fit (call again with
  * UNITOK_HAT_KEY_MAX_BYTES of room); -2 if memory is short. After -1 and -2 the walk has not moved. */
 int64_t unitok_hat_walk_next(unitok_hat_walk *walk, uint8_t *data, int64_t capacity, int64_t *offsets, int64_t *values,
                              int64_t max_keys);
@@ -716,7 +727,8 @@ void unitok_hat_walk_free(unitok_hat_walk *walk);
 
 /* ---------------------------------------------------------------------------------------------- Training ---- */
 
-/* A trainer works on units: stretches of text that no piece crosses, each with how often it occurs. From lines to pieces:
+/* A trainer works on units: stretches of text that no piece crosses, each with how often it occurs. From lines to
+ * pieces:
  *
  *     lines ──segmenter──▶ counter ──export──▶ units ──fold (rare characters)──▶ units ──▶ seeds, EM, merges ──▶ pieces
  *
@@ -740,7 +752,8 @@ void unitok_rules_free(unitok_rules *rules);
 /* Whether these bytes may be a piece; 0 if they are invalid UTF-8. */
 int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);
 
-/* Counts byte strings of at most UNITOK_KEY_MAX_BYTES; an ordered one is a list that merges nothing. One thread at a time. */
+/* Counts byte strings of at most UNITOK_KEY_MAX_BYTES; an ordered one is a list that merges nothing. One thread at a
+ * time. */
 typedef struct unitok_counter unitok_counter;
 #define UNITOK_KEY_MAX_BYTES 2147483647
 int32_t unitok_counter_new(int32_t is_ordered, unitok_counter **ret, unitok_error *error);
@@ -756,8 +769,8 @@ int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const i
 int32_t unitok_counter_merge(unitok_counter *counter, const unitok_counter *other, unitok_error *error);
 /* Sorts the keys by their bytes. Takes 40 bytes a key beside the counter. */
 int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error);
-/* Copies all keys and counts out: data[0..key_bytes-1], offsets[0..count], counts[0..count-1]; sorted if they were sorted
- * last, else in the order in which they were first seen. */
+/* Copies all keys and counts out: data[0..key_bytes-1], offsets[0..count], counts[0..count-1]; sorted if they were
+ * sorted last, else in the order in which they were first seen. */
 void unitok_counter_export(const unitok_counter *counter, uint8_t *data, int64_t *offsets, uint64_t *counts);
 /* The same for entries begin..end-1 of those there are; part_bytes() is the size of their keys. */
 int64_t unitok_counter_part_bytes(const unitok_counter *counter, int64_t begin, int64_t end);
@@ -795,12 +808,13 @@ typedef struct unitok_segment_stats {
     int64_t memory_bytes; /* the segmenter's own */
 } unitok_segment_stats;
 
-/* Cuts lines into units and counts them. It keeps pointers to the normalizer, the rules and the counter, which must outlive
- * it, and copies the rest. One thread at a time. */
+/* Cuts lines into units and counts them. It keeps pointers to the normalizer, the rules and the counter, which must
+ * outlive it, and copies the rest. One thread at a time. */
 typedef struct unitok_segmenter unitok_segmenter;
 int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter **ret, unitok_error *error);
 void unitok_segmenter_free(unitok_segmenter *segmenter);
-/* Counts the lines of a packed list of documents. UNITOK_ERROR_FORMAT: `item` and `position` say where a line is wrong. */
+/* Counts the lines of a packed list of documents. UNITOK_ERROR_FORMAT: `item` and `position` say where a line is
+ * wrong. */
 int32_t unitok_segmenter_add(unitok_segmenter *segmenter, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
                              unitok_error *error);
 /* FOLLOWERS: after the last line, counts the units that waited for the next line. */
@@ -817,32 +831,33 @@ enum unitok_fold {
     UNITOK_FOLD_STRIP = 2  /* units end at an 0xFF */
 };
 
-/* Replaces every character c with keep[c] == 0 by U+2585 and counts the units anew in `counter`: keep[0..0x10FFFF], or NULL
- * to keep all. Units of count 0 are left out. */
+/* Replaces every character c with keep[c] == 0 by U+2585 and recounts the units in `counter`: keep[0..0x10FFFF], or
+ * NULL to keep all. Units of count 0 are left out. */
 int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
                           const uint8_t *keep, int32_t fold, unitok_counter *counter, unitok_error *error);
 
 /* shares[i] = log(counts[i]) - log(sum), in float32 throughout. */
 void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *shares);
 
-/* Byte-pair encoding over characters, as sentencepiece 0.2.3 trains it: the pair that occurs most often is merged, of several
- * the one with fewer characters, then with the smaller bytes. Units must be valid UTF-8 and are copied. */
+/* Byte-pair encoding over characters, as sentencepiece 0.2.3 trains it: the pair that occurs most often is merged, of
+ * several the one with fewer characters, then with the smaller bytes. Units must be valid UTF-8 and are copied. */
 typedef struct unitok_bpe_trainer unitok_bpe_trainer;
 int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets,
                                const uint64_t *counts, int64_t n_units, unitok_bpe_trainer **ret, unitok_error *error);
 void unitok_bpe_trainer_free(unitok_bpe_trainer *trainer);
 int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *trainer);
-/* Merges on until there are n_pieces, or max_work positions were looked at, or no pair occurs min_count times. Returns the
- * number of pieces so far; *ret_is_done is 1 if no more can come. -1 when memory is short: the trainer is of no use then. */
+/* Merges on until there are n_pieces, or max_work positions were looked at, or no pair occurs min_count times. Returns
+ * the number of pieces so far; *ret_is_done is 1 if no more can come. -1 when memory is short: the trainer is of no use
+ * then. */
 int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *trainer, int64_t n_pieces, uint64_t min_count, int64_t max_work,
                                 int32_t *ret_is_done);
-/* Pieces begin..end-1 in the order of their merges: offsets[0..end-begin], counts[0..end-begin-1]. Returns the bytes needed;
- * copies nothing if that is over capacity. */
+/* Pieces begin..end-1 in the order of their merges: offsets[0..end-begin], counts[0..end-begin-1]. Returns the bytes
+ * needed; copies nothing if that is over capacity. */
 int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *trainer, int64_t begin, int64_t end, uint8_t *data,
                                   int64_t capacity, int64_t *offsets, uint64_t *counts);
 
-/* The strings that a Unigram model starts from: all that repeat in the units and may be pieces of two characters or more,
- * each with how often it occurs, counted in `counter`; the units are copied. See csrc/train/seeds.c.
+/* The strings that a Unigram model starts from: all that repeat in the units and may be pieces of two characters or
+ * more, each with how often it occurs, counted in `counter`; the units are copied. See csrc/train/seeds.c.
  *   min_leaf        units that repeat nothing are taken, too, if they occur this often; those of up to three
  *                   characters if they occur twice
  *   is_compatible   those of sentencepiece 0.2.3, from units that carry what follows them (UNITOK_SEGMENT_FOLLOWERS)
@@ -856,8 +871,8 @@ double unitok_seeds_progress(const unitok_seeds *seeds);
 int64_t unitok_seeds_memory_bytes(const unitok_seeds *seeds);
 void unitok_seeds_free(unitok_seeds *seeds);
 
-/* The pieces of a Unigram model in training, sorted by bytes, none empty, none twice: at most 2^23 - 2. Piece i of the list has
- * number i in all arrays below. Immutable; shared by threads. */
+/* The pieces of a Unigram model in training, sorted by bytes, none empty, none twice: at most 2^23 - 2. Piece i of the
+ * list has number i in all arrays below. Immutable; shared by threads. */
 typedef struct unitok_lexicon unitok_lexicon;
 int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, unitok_lexicon **ret,
                            unitok_error *error);
@@ -869,24 +884,25 @@ typedef struct unitok_lattice unitok_lattice;
 unitok_lattice *unitok_lattice_new(void);
 void unitok_lattice_free(unitok_lattice *lattice);
 
-/* The functions below take arrays by piece: alive[i] is 1 for pieces of the model, scores[i] their logarithms, p[i] their
- * probabilities (0 for others). A character that no piece covers alone is unknown and has a score of its own. Units and
- * pieces must be valid UTF-8. They return an enum unitok_status: OK, or MEMORY, after which the sums are of no use. */
+/* The functions below take arrays by piece: alive[i] is 1 for pieces of the model, scores[i] their logarithms, p[i]
+ * their probabilities (0 for others). A character that no piece covers alone is unknown and has a score of its own.
+ * Units and pieces must be valid UTF-8. They return an enum unitok_status: OK, or MEMORY, after which the sums are of
+ * no use. */
 
-/* Adds to expected[i], in multiples of 1 / unit, how often piece i is expected in the units over all ways to make them up.
- * The sums do not depend on the order of calls. *ret_log_likelihood is added to. */
+/* Adds to expected[i], in multiples of 1 / unit, how often piece i is expected in the units over all ways to make them
+ * up. The sums do not depend on the order of calls. *ret_log_likelihood is added to. */
 int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive, const double *p,
                               double p_unknown, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
                               int64_t n_units, double unit, uint64_t *expected, double *ret_log_likelihood);
 
-/* The same in float32 logarithms, as sentencepiece 0.2.3 does it with one thread, to the last bit. unknown_piece: which piece
- * unknown characters are counted for, or -1. */
+/* The same in float32 logarithms, as sentencepiece 0.2.3 does it with one thread, to the last bit. unknown_piece: which
+ * piece unknown characters are counted for, or -1. */
 int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
                                     const float *scores, float unknown_score, int64_t unknown_piece, const uint8_t *data,
                                     const int64_t *offsets, const uint64_t *counts, int64_t n_units, float *expected);
 
-/* New scores from expected counts; pieces below min_count (0.5) are no longer alive. The sum goes in `order`, which has the
- * numbers of the n pieces that are alive. */
+/* New scores from expected counts; pieces below min_count (0.5) are no longer alive. The sum goes in `order`, which has
+ * the numbers of the n pieces that are alive. */
 void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, int64_t n, uint8_t *alive, float *scores);
 enum unitok_prior {
     UNITOK_PRIOR_DIGAMMA = 0, /* exp(digamma(count)): takes about a half from every count, so that rare pieces fade */
@@ -896,10 +912,10 @@ void unitok_unigram_maximize_f64(const double *expected, int64_t n, double min_c
                                  double *scores);
 
 /* paths: adds to used[i] how often piece i is in the best paths of the units; *ret_score and *ret_tokens are added to.
- * losses: of pieces begin..end-1 of the list (data, offsets), what the likelihood loses without the piece, given used[] and
- * its sum: -infinity if it is not used or is worth less than its parts, +infinity if nothing can take its place.
- * parts: of how many pieces the best path through piece i without itself is made: 0 if there is none, -1 if it is worth more
- * than the piece. */
+ * losses: of pieces begin..end-1 of the list (data, offsets), what the likelihood loses without the piece, given used[]
+ * and its sum: -infinity if it is not used or is worth less than its parts, +infinity if nothing can take its place.
+ * parts: of how many pieces the best path through piece i without itself is made: 0 if there is none, -1 if it is worth
+ * more than the piece. */
 int32_t unitok_unigram_paths_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
                                 const float *scores, float unknown_score, int64_t unknown_piece, const uint8_t *data,
                                 const int64_t *offsets, const uint64_t *counts, int64_t n_units, float *used,
@@ -932,15 +948,15 @@ int32_t unitok_unigram_parts_f64(const unitok_lexicon *lexicon, unitok_lattice *
 
 #define UNITOK_NGRAM_MAX_ORDER 7
 
-/* Where adding packed documents stopped: at byte `position` of the data, in document `document`. Begin with 0, 0; all are
- * added when `document` is their number. */
+/* Where adding packed documents stopped: at byte `position` of the data, in document `document`. Begin with 0, 0; all
+ * are added when `document` is their number. */
 typedef struct unitok_cursor {
     int64_t document;
     int64_t position;
 } unitok_cursor;
 
-/* Counts byte n-grams of 1..order bytes within the chunks of texts (csrc/train/chunks.h). is_digit[0x110000]: characters
- * that are chunks of their own; NULL: none; it must outlive the table. One thread at a time. */
+/* Counts byte n-grams of 1..order bytes within the chunks of texts (csrc/train/chunks.h). is_digit[0x110000]:
+ * characters that are chunks of their own; NULL: none; it must outlive the table. One thread at a time. */
 typedef struct unitok_ngrams unitok_ngrams;
 int32_t unitok_ngrams_new(int32_t order, const uint8_t *is_digit, unitok_ngrams **ret, unitok_error *error);
 void unitok_ngrams_free(unitok_ngrams *ngrams);
@@ -973,7 +989,8 @@ int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys,
 int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *error);
 /* After the second pass: the count of all bytes, of which those that were not seen are given a count of 1. */
 uint64_t unitok_ngram_model_total(unitok_ngram_model *model);
-/* few[0..65791]: counts of n-grams of one and of two bytes. slots[0..2 n_slots - 1]: longer ones, each a key and a count. */
+/* few[0..65791]: counts of n-grams of one and of two bytes. slots[0..2 n_slots - 1]: longer ones, each a key and a
+ * count. */
 void unitok_ngram_model_tables(unitok_ngram_model *model, uint64_t **ret_few, uint64_t **ret_slots, int64_t *ret_n_slots);
 /* The logarithm of the total. */
 void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total);
@@ -996,8 +1013,9 @@ void unitok_ngram_cutter_free(unitok_ngram_cutter *cutter);
 int32_t unitok_ngram_cutter_add(unitok_ngram_cutter *cutter, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
                                 int64_t max_bytes, unitok_cursor *cursor, unitok_error *error);
 
-/* Adds to used[i] how often piece i is in the best paths of the units. Like unitok_unigram_paths_f64(), but pieces and units are
- * any bytes, all 256 bytes are pieces that are alive (else UNITOK_ERROR_ARGUMENT), and all is counted in integers. */
+/* Adds to used[i] how often piece i is in the best paths of the units. Like unitok_unigram_paths_f64(), but pieces and
+ * units are any bytes, all 256 bytes are pieces that are alive (else UNITOK_ERROR_ARGUMENT), and all is counted in
+ * integers. */
 int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
                                const double *scores, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
                                int64_t n_units, uint64_t *used);
@@ -1053,7 +1071,7 @@ void unitok_greedy_pieces(const unitok_greedy_counts *counts, const int64_t **re
                           const int64_t **ret_n_sources);
 void unitok_greedy_totals(const unitok_greedy_counts *counts, int64_t *ret_n_tokens, int64_t *ret_n_bytes);
 
-/* Pairs that may be joined, in no order: both pieces, weighted uses, sources that repeat it. Returns how many there are, and
- * writes at most `capacity`. */
+/* Pairs that may be joined, in no order: both pieces, weighted uses, sources that repeat it. Returns how many there
+ * are, and writes at most `capacity`. */
 int64_t unitok_greedy_pairs(const unitok_greedy_counts *counts, uint32_t *lefts, uint32_t *rights, int64_t *gains,
                             int64_t *n_sources, int64_t capacity);

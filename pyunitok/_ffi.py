@@ -242,7 +242,7 @@ class Model:
         return bool(lib.unitok_model_piece_type(self.handle, id_) == lib.UNITOK_PIECE_BYTE)
 
     def is_text(self, id_: int) -> bool:
-        """Whether the id has a piece that is no control symbol."""
+        """Whether the id has a piece that is not a control symbol."""
         return int(lib.unitok_model_piece_type(self.handle, id_)) not in (0, lib.UNITOK_PIECE_CONTROL)
 
     def scores(self) -> tuple[Offsets, Scores]:

@@ -18,9 +18,9 @@ from pyunitok._ffi import Ids, Offsets
 from pyunitok.core import Core
 from pyunitok.packed import Packed, as_bytes
 
-GROUP_BYTES = 1 << 20  # documents are packed and encoded about so many bytes at a time: what fits a core's cache
+GROUP_BYTES = 1 << 20  # documents are packed and encoded in groups of this size: what fits a core's cache
 WHOLE_BYTES = 4096  # documents of this size on average are encoded where they lie: packing them would cost a tenth
-THREAD_BYTES = 1 << 20  # a thread is worth starting for so much text
+THREAD_BYTES = 1 << 20  # a thread is worth starting for this much text
 
 
 def available_cores() -> int:

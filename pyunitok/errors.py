@@ -52,7 +52,7 @@ class InputError(UnitokError, ValueError):
 
 
 class OutputError(UnitokError, ValueError):
-    """A token file cannot be written, or what lies there is no whole token file."""
+    """A token file cannot be written, or what is there is not a complete token file."""
 
 
 class MissingFileError(OutputError, FileNotFoundError):
@@ -80,4 +80,4 @@ class InputWarning(UserWarning):
 
 
 class ModelWarning(UserWarning):
-    """A model file was loaded, but not all that it asks for is done; the message names file and field."""
+    """A model file was loaded, but a setting in it has no effect; the message names file and field."""

@@ -65,7 +65,7 @@ def tokenize(
     model             a model file, a Tokenizer, or None for the RWKV World vocabulary
     input_format      "text", "jsonl", "parquet", or "auto": by the names and the first bytes
     text_key          JSON lines, Parquet: the field or column with the text; "a.b" is b inside a
-    separator         text: what stands between documents; None: each file is one
+    separator         text: what separates documents; None: each file is one
     eod               the id after each document; None: no id; "model": the model's own
     dtype             of the ids in the file: "uint16" or "uint32"
     sample            draw one of the ways to cut each document, see sampling.Sample
@@ -199,7 +199,7 @@ class Job:
     """A call of tokenize(), decided and checked; run() then does it. Nothing is written before.
 
     plan      what is to be done, with the inputs that were found
-    left_out  what lies in directories and is not read
+    left_out  files in directories that are not read
     spool     where OUT is made, if it belongs behind a URL
     """
 

@@ -28,7 +28,7 @@ def tokenize(
     """pyunitok.tokenize() on a Ray cluster; the bytes are the same.
 
     inputs   files, directories, patterns or URLs; all machines must see them
-    out      a path on a file system that all machines see; the parts lie in OUT.parts until they are joined
+    out      a path on a file system that all machines see; the parts are in OUT.parts until they are joined
     address  of the cluster; "auto": the one this machine belongs to; "local": start one here
     options  of pyunitok.tokenize(): unit_bytes and keep_parts are for clusters, threads are of each task, 1 by default
 

@@ -177,7 +177,7 @@ class Tokenizer(Sampling, Pieces):
         """The ids of many documents: item i is dtype[...], what encode(docs[i]) gives.
 
         docs     str, bytes, or a Packed of uint8
-        threads  at most so many; None: one for every MiB of text, up to the cores available
+        threads  at most this many; None: one per MiB of text, up to the available cores
 
         Raises UnicodeEncodeError as encode, and TypeError for anything but text; both name the document.
         """

@@ -278,7 +278,7 @@ def test_dry_run(folder):
     assert sorted(path.name for path in folder.iterdir()) == before
     assert re.search(r" 19  text, none  a.txt  \(its name ends in .txt\)\n", said)
     assert "would read 2 inputs of " in said
-    assert "would write ids, ids.ends, ids.json, beginning: anew\n" in said
+    assert "would write ids, ids.ends, ids.json, beginning: from the start\n" in said
     done = pyunitok(folder, *command).stderr.decode()
     about = re.findall(r"([\d,]+) (?:bytes of text|tokens)", said)
     counted = re.findall(r"([\d,]+) (?:bytes of text|tokens)", done)

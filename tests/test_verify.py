@@ -155,7 +155,7 @@ def test_what_differs_is_named(folder):
     array, text = pyunitok.open(folder / "ids"), folder / "in/a.txt"
     text.write_bytes(b"the cat|and tha dog||the end")
     assert compare(array) == (
-        f"{text}: document 1 (document 1 of {folder}/ids): byte 6: the text goes on with b'a dog', "
+        f"{text}: document 1 (document 1 of {folder}/ids): byte 6: the text continues with b'a dog', "
         "token 9 (id 257) with b'e dog'"
     )
     text.write_bytes(b"the cat|and the|dog||the end")
@@ -274,7 +274,7 @@ def test_inputs_elsewhere(folder):
     done = command(folder, "verify", "ids", "moved")
     assert b"ids: intact" in done.stderr and b"bytes of text compared" in done.stderr
     (folder / "moved/a.txt").write_bytes(b"the cat|and the fox||the end")
-    assert b"the text goes on with b'fox'" in command(folder, "verify", "ids", "moved", code=1).stderr
+    assert b"the text continues with b'fox'" in command(folder, "verify", "ids", "moved", code=1).stderr
     assert b"error" in command(folder, "verify", "ids", "--inputs", code=1).stderr
     command(folder, "verify", "ids", "--inputs", "moved", code=2)
 
@@ -365,7 +365,7 @@ def test_an_encoder_that_errs_is_caught(tmp_path, toy, monkeypatch, block_bytes,
     with pytest.raises(OutputError) as raised:
         run(toy, [tmp_path / name], tmp_path / "ids", verify=True, **options)
     message = str(raised.value)
-    assert f"{name}: document {document}: byte {byte}: the text goes on with b'Q" in message
+    assert f"{name}: document {document}: byte {byte}: the text continues with b'Q" in message
     assert "its tokens decode to b'#" in message
     assert not (tmp_path / "ids").exists()
     run(toy, [tmp_path / name], tmp_path / "ids", **options)

@@ -4,8 +4,8 @@
 #include "encoders/bpe_tables.h"
 #include "ground/rng.h"
 
-/* Up to this many symbols, one bit of a word each, the best pair is found by a scan of all: twice as fast as the heap at 64
- * symbols, three times at 32. */
+/* Up to this many symbols, one bit of a word each, the best pair is found by a scan of all: twice as fast as the heap
+ * at 64 symbols, three times at 32. */
 #define SHORT_SYMBOLS 64
 
 /* Which merges first: the least. */
@@ -187,8 +187,8 @@ INLINE uint64_t least_key(const short_text *t, int n)
     return lesser(lesser(a, b), lesser(c, d));
 }
 
-/* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. *ret_last, if not NULL, becomes
- * the pair that merged last. */
+/* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. *ret_last, if not NULL,
+ * becomes the pair that merged last. */
 INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout, uint64_t *stream,
                             uint64_t *ret_last)
 {
@@ -232,9 +232,9 @@ INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t 
 /* ------------------------------------------------------------------------------------- Many symbols ---------- */
 
 /* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. A key is outdated if its pair no longer has that
- * rank: symbols only grow, so a pair that has gone never returns, and among equal keys it does not matter which one merges.
- * There are at most 2 n keys at a time: a merge removes one and adds two. The keys that Hugging Face's dropout skips are
- * kept at the other end of the heap's memory. */
+ * rank: symbols only grow, so a pair that has gone never returns, and among equal keys it does not matter which one
+ * merges. There are at most 2 n keys at a time: a merge removes one and adds two. The keys that Hugging Face's dropout
+ * skips are kept at the other end of the heap's memory. */
 typedef struct long_text {
     uint64_t *heap;     /* [0..2 n): the keys, the least first; children of k are 4 k + 1 .. 4 k + 4 */
     uint32_t *symbols, *starts; /* [0..n) */

@@ -129,8 +129,8 @@ static int add_pair(builder *b, uint32_t left, uint32_t right, int64_t merge)
     return 1;
 }
 
-/* A table of n pairs: of all that were found, or of those whose is_wanted[place] is `wanted`, by their place in `all`. Of
- * equal ones the last counts. 0 when memory is short. */
+/* A table of n pairs: of all that were found, or of those whose is_wanted[place] is `wanted`, by their place in `all`.
+ * Of equal ones the last counts. 0 when memory is short. */
 static int fill_pairs(const builder *b, bpe_pairs *pairs, int64_t n, const bpe_pairs *all, const uint8_t *is_wanted,
                       int wanted)
 {
@@ -195,7 +195,7 @@ static int begin_merges(bpe *m, int64_t n)
     return m->made != NULL;
 }
 
-/* Who may stand beside what a merge makes: first by symbol, then for every merge. */
+/* Which symbols can merge with the result of a merge: first by symbol, then for every merge. */
 static int note_neighbours(bpe *m)
 {
     uint32_t *lefts = mem_zalloc((size_t)2 * m->n_symbols, sizeof *lefts), *rights;
@@ -353,8 +353,8 @@ static void drop_unused(bpe *m)
     m->is_unused = NULL;
 }
 
-/* Enters the pieces with is_whole[k] into m->wholes and its filter. Without them, where they are too crowded whatever the
- * factor: they only save time. 0 when memory is short. */
+/* Enters the pieces with is_whole[k] into m->wholes and its filter. Without them, where they are too crowded whatever
+ * the factor: they only save time. 0 when memory is short. */
 static int fill_wholes(bpe *m, const unitok_spec *spec, const uint8_t *is_whole)
 {
     m->whole_bits = 4;
@@ -388,8 +388,8 @@ static int fill_wholes(bpe *m, const unitok_spec *spec, const uint8_t *is_whole)
     return 1;
 }
 
-/* Encodes every piece. Those that encode to themselves go to m->wholes; *ret_all says whether all did. The ids of a segment
- * depend on its bytes alone, unless m has unused pieces.
+/* Encodes every piece. Those that encode to themselves go to m->wholes; *ret_all says whether all did. The ids of a
+ * segment depend on its bytes alone, unless m has unused pieces.
  * met[at] = 1 for the slots of pairs that merged last. */
 static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_all)
 {
@@ -446,7 +446,8 @@ static int32_t finish(builder *b, int32_t status, bpe **ret, int *ret_all)
 
 /* ------------------------------------------------------------------------------- From a list of merges -------- */
 
-/* Of each id the piece + 1, 0 where there is none; NULL when memory is short. *ret_twice: a piece whose id another has. */
+/* Of each id the piece + 1, 0 where there is none; NULL when memory is short. *ret_twice: a piece whose id another
+ * has. */
 static uint32_t *pieces_by_id(const unitok_spec *spec, int64_t *ret_twice)
 {
     uint32_t *pieces = mem_zalloc(UNITOK_WIDE_ID_MAX + 1, sizeof *pieces);

@@ -22,7 +22,7 @@
 #define BPE_FREE UINT64_MAX
 #define BPE_PAIR_BITS_MAX 28 /* of a table of pairs */
 
-/* What a merge makes, and who may stand beside that: most neighbours may not, and need not be looked up. */
+/* The result of a merge, and which symbols can merge with it: most neighbours cannot, and need no look-up. */
 typedef struct bpe_made {
     uint32_t symbol;
     uint32_t rank;   /* the first merge that is as good */

@@ -164,8 +164,8 @@ void long_window_free(long_window *w)
     memset(w, 0, sizeof *w);
 }
 
-/* Fills the window from `at` on. What begins in it may reach max_piece_bytes - 1 further, which is read too: so a window
- * is twice as large as that, and every byte is read at most one and a half times. 0 when memory is short. */
+/* Fills the window from `at` on. What begins in it may reach max_piece_bytes - 1 further, which is read too: so a
+ * window is twice as large as that, and every byte is read at most one and a half times. 0 when memory is short. */
 static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes, int64_t at)
 {
     int64_t room = 2 * p->max_piece_bytes > WINDOW_BYTES ? 2 * p->max_piece_bytes : WINDOW_BYTES;

@@ -1,10 +1,10 @@
 /* long_pieces.h - where the pieces of more than LONG_PIECE_BYTES match, in time linear in the text
  *
- * Greedy looks for the longest piece by walking down the trie, and continues from the end of the last piece it met. Where a
- * piece of a million bytes nearly matches everywhere (aaa...ab, in a text of a only), every walk takes a million steps. So
- * walks end after LONG_PIECE_BYTES, and longer pieces, which real vocabularies do not have, are found by an Aho-Corasick
- * automaton ("Efficient string matching", 1975) of the reversed pieces. It reads the text from the end, so that at every
- * position it knows the longest of these pieces that begins there:
+ * Greedy looks for the longest piece by walking down the trie, and continues from the end of the last piece it met.
+ * Where a piece of a million bytes nearly matches everywhere (aaa...ab, in a text of a only), every walk takes a
+ * million steps. So walks end after LONG_PIECE_BYTES, and longer pieces, which real vocabularies do not have, are found
+ * by an Aho-Corasick automaton ("Efficient string matching", 1975) of the reversed pieces. It reads the text from the
+ * end, so that at every position it knows the longest of these pieces that begins there:
  *
  *     text      ... x  a  a  a  b  y ...
  *     read            <--------------      at x's right neighbour the state is "baaa", reversed: the piece "aaab"
@@ -26,8 +26,8 @@ typedef struct long_pieces {
     int64_t max_piece_bytes;
 } long_pieces;
 
-/* The values of the pieces that begin at text[begin..end - 1], for a text read window by window. Zeroed memory is a fresh
- * one. */
+/* The values of the pieces that begin at text[begin..end - 1], for a text read window by window. Zeroed memory is a
+ * fresh one. */
 typedef struct long_window {
     uint32_t *values; /* [0..end - begin) */
     int64_t begin, end, room;

@@ -36,8 +36,9 @@ INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text,
     return longest_next(m, text + at, n_left, ret_n_bytes);
 }
 
-/* How much of text[0..n_bytes-1] is settled where no cut comes: up to the last token boundary that more text cannot move. A
- * token is settled when no piece that begins with it can reach past the bytes at hand. 0 when memory is short. */
+/* How much of text[0..n_bytes-1] is settled where no cut comes: up to the last token boundary that more text cannot
+ * move. A token is settled when no piece that begins with it can reach past the bytes at hand. 0 when memory is
+ * short. */
 INLINE int64_t longest_settled(const longest *m, const uint8_t *text, int64_t n_bytes)
 {
     long_window w = {0};

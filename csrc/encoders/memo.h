@@ -1,16 +1,17 @@
 /* memo.h - segments already encoded: the keys under which two tables of fixed size hold their ids
  *
- * Texts repeat themselves: about 97 % of English segments have occurred shortly before. A segment of up to 15 bytes is its own
- * key: the bytes, zero-padded, and their number in byte 15; up to 31 bytes likewise in the second table. The whole key
- * is compared, so a hit is exact. Direct-mapped, the last segment wins: sets of two ways were measured and lost.
+ * Texts repeat themselves: about 97 % of English segments have occurred shortly before. A segment of up to 15 bytes is
+ * its own key: the bytes, zero-padded, and their number in byte 15; up to 31 bytes likewise in the second table. The
+ * whole key is compared, so a hit is exact. Direct-mapped, the last segment wins: sets of two ways were measured and
+ * lost.
  *
  *     short entry    | 15 bytes of segment .......... n | 7 ids .................................. word |
  *     long entry     | 31 bytes of segment ........................................ n |
  *                    | 15 ids ........................................................ word |
  *
  * The ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids, the others belong to the loop
- * (segments.h, which declares the entries). An empty entry has n = 0, which no segment has. Ids are copied whole, 7 or 15
- * and the word, and the output moves on by the count: hence UNITOK_ENCODE_SLACK.
+ * (segments.h, which declares the entries). An empty entry has n = 0, which no segment has. Ids are copied whole, 7 or
+ * 15 and the word, and the output moves on by the count: hence UNITOK_ENCODE_SLACK.
  */
 #pragma once
 
@@ -52,8 +53,8 @@ static const uint64_t memo_tags[16][2] = {
 #undef T
 };
 
-/* The key of a segment of n_bytes <= MEMO_SHORT_BYTES; reads 16 bytes. In a register of SSE2, which every x86-64 has: 3 to
- * 5 % of the whole encoder. */
+/* The key of a segment of n_bytes <= MEMO_SHORT_BYTES; reads 16 bytes. In a register of SSE2, which every x86-64 has: 3
+ * to 5 % of the whole encoder. */
 #if defined(UNITOK_X86)
 typedef __m128i memo_short_key;
 

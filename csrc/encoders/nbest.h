@@ -9,11 +9,11 @@
  *               van Hoof, Welling, "Stochastic beams and where to find them", 2019): the first n are n samples
  *               without replacement
  *
- * "Best" is sentencepiece 0.2.3's NBestEncode down to the last bit and tie: float32 sums (float64 for a float64 model) in
- * its order, the heap of libstdc++, and its limits: at MAX_AGENDA hypotheses in the heap, or after MAX_HYPOTHESES more in
- * memory, only the best few are kept; after MAX_SHRINKS of these, or at MAX_TOTAL hypotheses, the answer is the Viterbi
- * path alone. For n = 1 sentencepiece's unigram model runs Viterbi over bytes, not over this lattice: use the encoder
- * to get the same ids.
+ * "Best" is sentencepiece 0.2.3's NBestEncode down to the last bit and tie: float32 sums (float64 for a float64 model)
+ * in its order, the heap of libstdc++, and its limits: at MAX_AGENDA hypotheses in the heap, or after MAX_HYPOTHESES
+ * more in memory, only the best few are kept; after MAX_SHRINKS of these, or at MAX_TOTAL hypotheses, the answer is the
+ * Viterbi path alone. For n = 1 sentencepiece's unigram model runs Viterbi over bytes, not over this lattice: use the
+ * encoder to get the same ids.
  */
 #pragma once
 
@@ -64,8 +64,8 @@ int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_
 int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key);
 
 /* n distinct random paths, drawn one after the other with p(path) ~ exp(alpha * score) from those left; fewer if there
- * are fewer. scores[k] is the log probability that path k is drawn at all, given the threshold set by the first path not
- * drawn (SentencePiece 0.1.9x's SampleEncodeAndScore(wor=true)); 0 if all paths were drawn. With include_best the first
- * path is the best one, with score 0, and the others are drawn as above. Returns 0 when memory is short. */
+ * are fewer. scores[k] is the log probability that path k is drawn at all, given the threshold set by the first path
+ * not drawn (SentencePiece 0.1.9x's SampleEncodeAndScore(wor=true)); 0 if all paths were drawn. With include_best the
+ * first path is the best one, with score 0, and the others are drawn as above. Returns 0 when memory is short. */
 int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
                         double alpha, int include_best, uint64_t key, lattice_paths *ret);

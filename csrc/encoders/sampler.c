@@ -22,9 +22,9 @@ enum { GO_ON, AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
 #define WINDOW_BYTES 1024
 
 /* When edges leave a position, its sum lies in 2^-400..2^400, or is scaled to 1 together with all pending sums. With
- * weights of 2^-500 or more, each edge adds 2^-900 or more: nothing is lost. A weight below 2^-1074 is 0 as a double; the
- * amount lost, below 2^-674, is negligible beside a sum of 2^-400, but not once pending sums are scaled up: so if the
- * model has a weight below 2^-500, nothing is scaled. */
+ * weights of 2^-500 or more, each edge adds 2^-900 or more: nothing is lost. A weight below 2^-1074 is 0 as a double;
+ * the amount lost, below 2^-674, is negligible beside a sum of 2^-400, but not once pending sums are scaled up: so if
+ * the model has a weight below 2^-500, nothing is scaled. */
 #define SUM_EXPONENT_MAX 400
 #define SCALABLE_EXPONENT_MAX 600
 #define PENDING_EXPONENT_MIN (-900)
@@ -89,7 +89,8 @@ INLINE void take_log(source *from, sampler_cell *to, uint64_t back, double score
     if (rng_unit(&from->stream) <= exp(x - to->sum)) to->u.back = back;
 }
 
-/* u < 1 / (1 + exp(-x)), mostly without the exp: 1 / (1 + exp(-3)) is 0.953, and exp(-40) is below the resolution of u. */
+/* u < 1 / (1 + exp(-x)), mostly without the exp: 1 / (1 + exp(-3)) is 0.953, and exp(-40) is below the resolution of
+ * u. */
 INLINE int is_below_sigmoid(double u, double x)
 {
     if (x > 3 && (u < 0.95 || x > 40)) return 1;
@@ -212,8 +213,8 @@ INLINE double one_if(int condition, double x)
     return x;
 }
 
-/* If the sum of `at` is out of range, scales it to 1..2 together with the pending ones, cells[at + 1..frontier]. Returns
- * the sum, which the caller stores; 0 if scaling would lose weight. */
+/* If the sum of `at` is out of range, scales it to 1..2 together with the pending ones, cells[at + 1..frontier].
+ * Returns the sum, which the caller stores; 0 if scaling would lose weight. */
 static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t frontier)
 {
     sampler_cell *cells = s->cells;
@@ -327,8 +328,8 @@ static void clear_cells(sampler *s, int64_t first, int64_t frontier)
 }
 
 /* Runs to the end of the text or to the cut where the window stops, making room as needed. If weights run out of range,
- * the window ends at its last cut and the next one uses logarithms, up to its first cut: *io_mode is the mode of the next
- * window. Returns 0 when memory is short. */
+ * the window ends at its last cut and the next one uses logarithms, up to its first cut: *io_mode is the mode of the
+ * next window. Returns 0 when memory is short. */
 static int run_window(sampler *s, window *w, int *io_mode)
 {
     int reason, mode = *io_mode;

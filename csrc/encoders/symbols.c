@@ -33,7 +33,8 @@ static uint64_t key_of(const uint8_t *character, int64_t n_bytes)
     return key;
 }
 
-/* A lead byte that the text ends after is a character of one byte, but not one of singles: those are looked up first. */
+/* A lead byte that the text ends after is a character of one byte, but not one of singles: those are looked up
+ * first. */
 static int is_single(const uint8_t *character, int64_t n_bytes)
 {
     return n_bytes == 1 && character[0] < 0xC0;

@@ -37,8 +37,8 @@ void symbols_free(symbols *t);
 /* The symbol of a character of 1 to 4 bytes, SYMBOL_NONE if it was not added. */
 uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_bytes);
 
-/* Adds a character that is not there; 0 when memory is short. After the last, symbols_settle sees to it that look-ups are
- * fast, whatever the characters are; 0 likewise. */
+/* Adds a character that is not there; 0 when memory is short. After the last, symbols_settle sees to it that look-ups
+ * are fast, whatever the characters are; 0 likewise. */
 int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol);
 int symbols_settle(symbols *t);
 

@@ -3,7 +3,8 @@
 
 #include "ground/space.h"
 
-/* id: a piece's id, or TOKEN_UNKNOWN for a character that no piece covers. end: in bytes from the start of the segment. */
+/* id: a piece's id, or TOKEN_UNKNOWN for a character that no piece covers. end: in bytes from the start of the
+ * segment. */
 typedef struct token {
     int32_t id;
     uint32_t end;

@@ -48,8 +48,9 @@ typedef struct unigram {
      * together what the character does: the first byte all of it, the others 0. */
     float *id_scores32;
     double *id_scores64;
-    /* How far an id in a remembered path can move the sum, rounding included: the largest |score| a limit allows, and 2^-7,
-     * twice half the space between floats below 2^17 (doubles below 2^33: far less). A larger sum serves no entry. */
+    /* How far an id in a remembered path can move the sum, rounding included: the largest |score| a limit allows, and
+     * 2^-7, twice half the space between floats below 2^17 (doubles below 2^33: far less). A larger sum serves no
+     * entry. */
     double largest_step;
     double largest_score; /* the largest |score| of a piece that can match, and of an unknown character */
     double unknown_score; /* a float unless is_float64 */
@@ -63,9 +64,9 @@ typedef struct unigram {
     uint32_t *singles;
 } unigram;
 
-/* Keeps what can match: NORMAL and USER_DEFINED pieces, BYTE with UNITOK_BYTE_PIECES_MATCH; those with a space only where spaces are not escaped.
- * The spec has passed vocabulary_check. Refuses with UNITOK_ERROR_VOCABULARY a piece that occurs twice or is too long,
- * and a score that is not a number in -1e30..1e30. Keeps no reference to `spec`. */
+/* Keeps what can match: NORMAL and USER_DEFINED pieces, BYTE with UNITOK_BYTE_PIECES_MATCH; those with a space only
+ * where spaces are not escaped. The spec has passed vocabulary_check. Refuses with UNITOK_ERROR_VOCABULARY a piece that
+ * occurs twice or is too long, and a score that is not a number in -1e30..1e30. Keeps no reference to `spec`. */
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error);
 void unigram_free(unigram *m);
 int64_t unigram_memory_bytes(const unigram *m);
@@ -107,8 +108,8 @@ typedef struct unigram_path {
 void unigram_begin(unigram_path *path, double sum);
 
 /* Takes some of text[0..n_bytes-1], which lies where the last call stopped, and returns how much, or -1 when memory
- * is short. Call it with the rest, and with more text appended, until all is taken; `is_last` says that the text ends after
- * n_bytes > 0, and is needed to take the last max_piece_bytes. After each call path->tokens holds what
+ * is short. Call it with the rest, and with more text appended, until all is taken; `is_last` says that the text ends
+ * after n_bytes > 0, and is needed to take the last max_piece_bytes. After each call path->tokens holds what
  * was settled. When the end has been taken, all tokens have been given out, path->sum is the sum, and path is as
  * unigram_begin(path, path->sum) leaves it. O(n_bytes) over all calls that take something. */
 int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_last);

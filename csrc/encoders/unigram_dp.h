@@ -34,8 +34,8 @@
  * rounding, since rounded addition is monotone. The sums are computed in double here: each is off by at most
  * 2^(e-53) at worst, which the reserve in h covers (float64: h is taken eight times).
  *
- * Mostly (1) needs no look at the arcs: with n pieces at most, X(start) + score + h is at most the candidate's exact sum
- * + n h, so (1) holds wherever P's own piece leads the second best by more than 2 n h.
+ * Mostly (1) needs no look at the arcs: with n pieces at most, X(start) + score + h is at most the candidate's exact
+ * sum + n h, so (1) holds wherever P's own piece leads the second best by more than 2 n h.
  *
  * The restart happens at the first position whose sum passes 100,000 in size, be it on P or not; |S| + B <= 100,000
  * rules it out in the whole segment. Where it may happen the limit is passed and the reference's own arithmetic is
@@ -287,7 +287,7 @@ INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at
     return n_char;
 }
 
-/* Asks for what the walks from all starts read first, so that they need not wait for one after the other: a segment that was
+/* Prefetches what the walks from all starts read first, so that their cache misses overlap: a segment that was
  * not met lately is rare, and so are its pieces. BytePiece, Chinese: +20 %. */
 INLINE void NAME(fetch_starts)(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {

@@ -1,8 +1,8 @@
 /* rng.h - random numbers that depend only on their purpose: a keyed hash of a counter
  *
- * A sample must not depend on threads, blocks or batches, so no generator state is kept. A document has a key, made from
- * (seed, input ordinal, document number); every number drawn in it is a function of the key and of a counter, the position
- * in the normalized text at which the decision is made:
+ * A sample must not depend on threads, blocks or batches, so no generator state is kept. A document has a key, made
+ * from (seed, input ordinal, document number); every number drawn in it is a function of the key and of a counter, the
+ * position in the normalized text at which the decision is made:
  *
  *     key      of a document: mixed from (seed, input ordinal, document number), one after the other
  *     stream   of a counter: SplitMix64's state there, key + (counter + 1) * gamma, half mixed

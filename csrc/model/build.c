@@ -24,8 +24,8 @@ static int can_match(uint8_t type, int32_t flags)
     return type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED || type == UNITOK_PIECE_UNUSED;
 }
 
-/* Writes a piece at out and returns its size. Where spaces are escaped no text has one, so a piece with a space in it must
- * not turn into another's twin: it gets a NUL there, which no piece has, and *ret_impossible is 1. */
+/* Writes a piece at out and returns its size. Where spaces are escaped no text has one, so a piece with a space in it
+ * must not turn into another's twin: it gets a NUL there, which no piece has, and *ret_impossible is 1. */
 static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64_t n_bytes, uint8_t *out,
                               int *ret_impossible)
 {

@@ -3,14 +3,14 @@
 
 #include "model/model.h"
 
-/* Builds everything that m->spec asks for; unitok_model_free frees it, also after a failure. With m->may_wait, all but the
- * encoder, where building that cannot fail but for memory. */
+/* Builds everything that m->spec asks for; unitok_model_free frees it, also after a failure. With m->may_wait, all but
+ * the encoder, where building that cannot fail but for memory. */
 int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error);
 
 /* The rest, then: what no model needs that only names and decodes ids. After a failure it can be tried again. */
 int32_t build_encoder(unitok_model *m, unitok_error *error);
 
-/* Frees what is not of a kind. */
+/* Frees everything that is not specific to a kind. */
 void build_free(unitok_model *m);
 
 /* The id of exactly these bytes, or -1: compares every piece. */

@@ -8,7 +8,8 @@
 #include "model/kind.h"
 
 /* Hugging Face's BPE. Its encoder does byte fallback itself. It fuses unknown characters within a segment, and
- * merge_unknown those on both sides of a cut, unless texts can reach the unknown piece by merges, which is not fused. */
+ * merge_unknown those on both sides of a cut, unless texts can reach the unknown piece by merges, which is not
+ * fused. */
 static int32_t build_merges(unitok_model *m, const unitok_spec *spec, unitok_error *error)
 {
     int32_t flags = 0;
@@ -64,8 +65,8 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return bpe_segment(m->bpe, &s->bpe, text, n_bytes, tokens);
 }
 
-/* Merges of different segments draw independently. Where segments begin must not depend on anything but the document: so
- * the exact cuts count, not those that a scan finds. */
+/* Merges of different segments draw independently. Where segments begin must not depend on anything but the document:
+ * so the exact cuts count, not those that a scan finds. */
 static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
                     const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens)
 {

@@ -18,7 +18,7 @@ typedef struct encode_job {
     unitok_state *state; /* NULL: the document is whole */
     const uint8_t *text;
     int64_t n_bytes;
-    int64_t n_readable; /* text can be read so far; what comes after n_bytes does not matter */
+    int64_t n_readable; /* text is readable up to here; bytes after n_bytes do not matter */
     int last;           /* the document ends with this part */
     int32_t flags;      /* of enum unitok_encode_flags */
     void *ids;          /* uint16_t or uint32_t */

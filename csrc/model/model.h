@@ -39,7 +39,7 @@ struct unitok_model {
     longest longest; /* LONGEST: into the image */
     uint64_t *own_heads; /* the trie's heads and single bytes, where they are not in the image */
     unitok_hat *hat;
-    /* The other kinds: built from the spec, whose arrays lie in the image. */
+    /* The other kinds: built from the spec, whose arrays are in the image. */
     unitok_spec spec;
     unitok_normalizer *normalizer; /* NULL: texts are encoded as they are */
     unigram *unigram;

@@ -4,8 +4,8 @@
  *     12 n [ trainer_spec ]
  *     1A n [ normalizer_spec ] ...                 other fields, all with a length: the rest
  *
- * Numbers are varints. Only what SentencePiece writes is read, and refused where it is longer than need be; of a field that
- * occurs twice in a piece the last counts, and without a type it is NORMAL, as in protobuf.
+ * Numbers are varints. Only what SentencePiece writes is read, and refused where it is longer than need be; of a field
+ * that occurs twice in a piece the last counts, and without a type it is NORMAL, as in protobuf.
  */
 
 #include "ground/common.h"
@@ -17,7 +17,7 @@ typedef struct cursor {
     const uint8_t *at, *end;
 } cursor;
 
-/* The next bytes, as many as the varint before them says; 0: malformed. */
+/* The next bytes, whose number the varint before them gives; 0: malformed. */
 static int take_bytes(cursor *c, cursor *ret)
 {
     int64_t length = 0;

@@ -3,6 +3,6 @@
 
 #include "ground/common.h"
 
-/* Of a spec that passed the checks of build_model: 1 if building its encoder can fail for nothing but memory. 0 of merges
- * that are listed, which have rules of their own, and where it takes as long to find out as to build it. */
+/* Of a spec that passed the checks of build_model: 1 if building its encoder can fail for nothing but memory. 0 of
+ * merges that are listed, which have rules of their own, and where it takes as long to find out as to build it. */
 int spec_is_sound(const unitok_spec *spec);

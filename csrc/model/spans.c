@@ -58,8 +58,8 @@ static int put_span(sink *s, int64_t id, int64_t begin, int64_t end, int64_t pie
     return 1;
 }
 
-/* The next n_bytes of the document, unknown, as byte pieces up to s->piece_at: all but the last are empty, as SentencePiece
- * has them. */
+/* The next n_bytes of the document, unknown, as byte pieces up to s->piece_at: all but the last are empty, as
+ * SentencePiece has them. */
 static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piece_at)
 {
     int64_t begin = source_of(s, piece_at), end = source_of(s, s->piece_at);

@@ -12,7 +12,8 @@
     (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES | UNITOK_ESCAPE_WHITESPACES |                         \
      UNITOK_WHITESPACE_AS_SUFFIX | UNITOK_BYTE_FALLBACK | UNITOK_MERGE_UNKNOWN)
 
-/* NULL, or why there is no model of this kind with these flags: a combination that no reader of model files produces. */
+/* NULL, or why there is no model of this kind with these flags: a combination that no reader of model files
+ * produces. */
 const char *spec_check_flags(int32_t kind, int32_t flags);
 
 /* NULL, or which size of the spec is out of range. */

@@ -7,8 +7,8 @@
 #define SPLIT_TRIES 256
 #define SPLIT_BYTES 2048 /* how far from the end a point is looked for */
 
-/* Is there a cut between the normalized text[begin..at) and what text[at..end) becomes? All three are points that nothing
- * reaches across. A space right before `at` might have to go: no. */
+/* Is there a cut between the normalized text[begin..at) and what text[at..end) becomes? All three are points that
+ * nothing reaches across. A space right before `at` might have to go: no. */
 static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t at, int64_t end)
 {
     uint8_t out[ROOM_BYTES];
@@ -19,8 +19,8 @@ static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin
     return n_right > 0 && cut_next(m->cuts, out, n_left - 1, n_left + n_right) == n_left;
 }
 
-/* The last point, from behind, where normalization and encoder both can be divided. Where nothing marks the beginning of
- * an item, unitok_normalize_split goes through the text from its start: so it gets the end of the text alone. */
+/* The last point, from behind, where normalization and encoder both can be divided. Where nothing marks the beginning
+ * of an item, unitok_normalize_split goes through the text from its start: so it gets the end of the text alone. */
 static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_normalizer *n = m->normalizer;

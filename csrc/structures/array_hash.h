@@ -16,7 +16,7 @@
  * For the longest key that begins a text, two things keep the number of probes small. heads[k] has bit L set if a key
  * of L bytes exists whose first two bytes fall in class k, so only lengths that can occur are tried. And a key hashes
  * by its first LONG_BYTES bytes at most, so one pass over the text gives the hashes of all lengths, and all keys
- * of LONG_BYTES or more that can match lie in one slot: a key of 1 MiB costs no more probes than one of 63 bytes.
+ * of LONG_BYTES or more that can match are in one slot: a key of 1 MiB costs no more probes than one of 63 bytes.
  *
  * The owner bounds what one table holds, and so what colliding keys can cost. A table never holds the empty key.
  */

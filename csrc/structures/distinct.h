@@ -9,6 +9,6 @@ typedef enum distinct {
     DISTINCT_NO_MEMORY
 } distinct;
 
-/* Of data[offsets[k]..offsets[k + 1]), k < n. Compares hashes alone: so YES is certain, and MAYBE as good as certainly no.
- * O(bytes), whatever the strings are. */
+/* Of data[offsets[k]..offsets[k + 1]), k < n. Compares hashes alone: so YES is certain, and MAYBE as good as certainly
+ * no. O(bytes), whatever the strings are. */
 distinct strings_are_distinct(const uint8_t *data, const int64_t *offsets, int64_t n);

@@ -6,8 +6,8 @@
 #include "ground/error.h"
 
 /* When a container is full. Large containers mean few levels and fast look-ups; but the number of keys in a container
- * bounds the cost of an adversary's colliding hashes, and bursting copies them all. Bytes are limited as well as keys, so
- * that long keys with a common prefix do not pile up. Both values are from the flat minimum of measurements. */
+ * bounds the cost of an adversary's colliding hashes, and bursting copies them all. Bytes are limited as well as keys,
+ * so that long keys with a common prefix do not pile up. Both values are from the flat minimum of measurements. */
 #define CONTAINER_KEYS_MAX 1024
 #define CONTAINER_BYTES_MAX 65536
 
@@ -100,8 +100,8 @@ INLINE int prefix_matches(const struct branch *branch, const uint8_t *text, size
     return n <= n_bytes && (n <= 1 || memcmp(branch->prefix + 1, text + 1, n - 1) == 0);
 }
 
-/* The lowest branch on the way of the key; NULL if the key differs from a branch's prefix, or is longer than keys can be.
- * *at = how many bytes of the key the branches hold. */
+/* The lowest branch on the way of the key; NULL if the key differs from a branch's prefix, or is longer than keys can
+ * be. *at = how many bytes of the key the branches hold. */
 static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, size_t *at)
 {
     struct branch *branch = hat->root;
@@ -120,8 +120,8 @@ static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, siz
 }
 
 /* In a large trie a key costs two cache misses: one for its slot, one for the slot's array. Within a group of keys they
- * can overlap: prefetch all slots, then all arrays, and look the keys up when both have arrived. Gains a third in keys per
- * second in a trie of 130 MB; costs 2 ns per key in one that fits in the cache. */
+ * can overlap: prefetch all slots, then all arrays, and look the keys up when both have arrived. Gains a third in keys
+ * per second in a trie of 130 MB; costs 2 ns per key in one that fits in the cache. */
 #define GROUP_KEYS 16
 
 /* Called before each key i of a batch; acts on the first of each group. */
@@ -177,8 +177,8 @@ static int range_end(const struct array_item *sorted, const size_t *starts, int 
     return high;
 }
 
-/* Fills children[low..high] of the parent, whose old values are no longer needed, with containers of the items, and NULL
- * where no key begins. All or nothing: when memory is short it returns 0 and the parent is unchanged. `sorted` is
+/* Fills children[low..high] of the parent, whose old values are no longer needed, with containers of the items, and
+ * NULL where no key begins. All or nothing: when memory is short it returns 0 and the parent is unchanged. `sorted` is
  * scratch of n_items. */
 static int distribute(unitok_hat *hat, struct branch *parent, int low, int high, struct array_item *items,
                       size_t n_items, struct array_item *sorted)

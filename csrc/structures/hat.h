@@ -18,8 +18,8 @@
  *
  * A container that is full when a key is added is burst: into two containers for ranges of first bytes; or, if all its
  * keys share their first byte, into a branch whose prefix is their longest common prefix. So a burst always separates
- * keys, and keys with a common prefix of 1 MiB store it once. The number of levels is bounded by the length of a key, so
- * nothing here recurses.
+ * keys, and keys with a common prefix of 1 MiB store it once. The number of levels is bounded by the length of a key,
+ * so nothing here recurses.
  */
 #pragma once
 

@@ -99,7 +99,8 @@ static void begin_at_top(unitok_hat_walk *walk, int next)
     walk->n_frames = 1;
 }
 
-/* Descends to the subtree of all keys with the prefix; leaves the stack empty if there are none. 0 when memory is short. */
+/* Descends to the subtree of all keys with the prefix; leaves the stack empty if there are none. 0 when memory is
+ * short. */
 static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_t *prefix, size_t n_bytes)
 {
     for (;;) {

@@ -1,6 +1,6 @@
 /* trie.h - frozen double array: longest prefix and exact match, with the first two bytes answered by a table
  *
- * The tree of all pieces is laid into one array of 64-bit units. The child of a node by byte c stands at unit
+ * The tree of all pieces is laid into one array of 64-bit units. The child of a node by byte c is at unit
  * base(node) XOR c, if the label there says so:
  *
  *     unit    63 .............. 32 31 ......... 9  8     7 ... 0
@@ -10,8 +10,8 @@
  *     "ab" -> 7:   heads['a','b'] --base--> units[base ^ 'c'] --base--> ...
  *                  = {base, value 8, length 2}
  *
- * No two nodes share a base, so a fitting label proves the parent. Units 0..255 are never used: base 0 therefore leads to
- * no child, and the walk needs no test for leaves. A base and its children lie in one block of 256 units, so that
+ * No two nodes share a base, so a fitting label proves the parent. Units 0..255 are never used: base 0 therefore leads
+ * to no child, and the walk needs no test for leaves. A base and its children lie in one block of 256 units, so that
  * checking base < n_units once, when a file is opened, makes every access safe.
  *
  * Most walks are short. heads[] holds, for every pair of first bytes, the node they lead to and the longest piece met
@@ -26,7 +26,7 @@
 #include "ground/common.h"
 
 #define TRIE_BLOCK 256
-#define TRIE_ROOT_BASE 256 /* the root has no unit of its own; its children stand here */
+#define TRIE_ROOT_BASE 256 /* the root has no unit of its own; its children are here */
 #define TRIE_HEADS 65536
 #define TRIE_VALUE_MAX 0x7FFFFF /* 23 bits */
 
@@ -91,8 +91,8 @@ INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes
     return value;
 }
 
-/* Prefetch what a walk from text[0] reads first, second and third: the end of a walk is hard to predict, so the processor
- * does not run ahead by itself. */
+/* Prefetch what a walk from text[0] reads first, second and third: the end of a walk is hard to predict, so the
+ * processor does not run ahead by itself. */
 INLINE void trie_fetch_head(const trie *t, const uint8_t *text)
 {
     PREFETCH(&t->heads[text[0] | text[1] << 8]);

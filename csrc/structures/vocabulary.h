@@ -5,8 +5,8 @@
 
 #define PIECE_BYTES_MAX (1 << 28)
 
-/* Checks ids, lengths and special ids; *ret_n_ids is 1 + the largest id, *ret_max_piece_bytes the longest piece. That no
- * two pieces share an id or their bytes is found by the functions below. */
+/* Checks ids, lengths and special ids; *ret_n_ids is 1 + the largest id, *ret_max_piece_bytes the longest piece. That
+ * no two pieces share an id or their bytes is found by the functions below. */
 int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *ret_max_piece_bytes, unitok_error *error);
 
 /* The byte that a piece of type BYTE is for, or -1: "<0x41>". */

@@ -20,8 +20,8 @@ static int64_t document_at(const shard *s, uint64_t position)
     return lo;
 }
 
-/* Whether tokens first..first + n_tokens - 1 lie in one document, before its eod, and the hit does not begin with a space
- * that decoding drops. */
+/* Whether tokens first..first + n_tokens - 1 lie in one document, before its eod, and the hit does not begin with a
+ * space that decoding drops. */
 static int is_whole(const text_search *t, uint64_t first, int32_t skip, int32_t n_tokens)
 {
     const shard *s = t->s;
@@ -51,7 +51,8 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
 {
     if (in.lo >= in.hi) return;
     enum { AT_ONCE = 4096 }; /* so that it shows when there are enough */
-    /* Without an eod, one token cannot be of two documents. A dropped space is taken back later where only counts matter. */
+    /* Without an eod, one token cannot be of two documents. A dropped space is taken back later where only counts
+     * matter. */
     int may_cross = t->must_check && (n_tokens > 1 || t->s->eod >= 0);
     int may_drop = (t->must_check || t->runs) && skip == 0 && t->q[0] == ' ';
     if (!may_cross && !may_drop) {
@@ -74,7 +75,8 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
     if (good.lo < good.hi) put_run(t, good, back, skip);
 }
 
-/* ------------------------------------------------------------------------------------------- in the text itself ---- */
+/* ------------------------------------------------------------------------------------------- in the text itself
+ * ---- */
 
 int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
 {
@@ -89,8 +91,8 @@ int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
     return 0;
 }
 
-/* Whether the tokens before `position` end with Q[0..c): how many of them it takes, or 0, and where in the first of them it
- * begins. */
+/* Whether the tokens before `position` end with Q[0..c): how many of them it takes, or 0, and where in the first of
+ * them it begins. */
 static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, int32_t *ret_skip)
 {
     for (int32_t back = 1; position > 0; back++) {
@@ -104,7 +106,8 @@ static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, i
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------------ the left side ---- */
+/* ------------------------------------------------------------------------------------------------ the left side
+ * ---- */
 
 INLINE int has_bit(const uint64_t *bits, uint16_t id)
 {
@@ -221,8 +224,8 @@ void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range en
     }
 }
 
-/* left_bits: the tokens that can stand before the sure bound c: those that end with Q[0..c), and those that Q[0..c) ends
- * with. */
+/* left_bits: the tokens that can stand before the sure bound c: those that end with Q[0..c), and those that Q[0..c)
+ * ends with. */
 static void set_bits_before(text_search *t, int64_t c)
 {
     memset(t->left_bits, 0, sizeof t->left_bits);

@@ -6,8 +6,8 @@
  *   NAME(x)     x##_16_32    names of functions
  */
 
-/* Kasai, Lee, Arimura, Arikawa, Park (2001), in text order: the suffix one further has at least one symbol less in common
- * with its own neighbour. Turns neighbours into lengths. */
+/* Kasai, Lee, Arimura, Arikawa, Park (2001), in text order: the suffix one further has at least one symbol less in
+ * common with its own neighbour. Turns neighbours into lengths. */
 static int64_t NAME(plcp)(const void *text_, int64_t n, void *phi_, int64_t begin, int64_t end, int64_t common)
 {
     const SYMBOL *text = text_;

@@ -27,7 +27,7 @@ static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const u
     for (int64_t k = 0; k < n_order; k++) {
         if (order[k] >= n_order) return 0;
         uint16_t id = owner[order[k]];
-        uint32_t at = order[k] - id; /* in data: a separator stands behind each piece before this one */
+        uint32_t at = order[k] - id; /* in data: each piece before this one is followed by a separator */
         if (at == p->begin[id + 1]) continue; /* the separator itself */
         if (at == p->begin[id]) {
             if (p->n_starts == PIECES_IDS) return 0;

@@ -6,9 +6,10 @@
  *     group a b d:   shard 0, its suffixes [4, 5)          one record a shard, all with the group's size (3) and its
  *                    shard 1, its suffixes [9, 11)         first place in the text
  *
- * Each suffix array is read once from front to back; a suffix is compared with the one before it and, where that was the end
- * of a run of equal ones, pushed into the heap: O(n log shards) comparisons, which end after the few tokens that neighbours
- * share. A second pass, one shard at a time, writes the records down at the positions of the text: unitok_repeats_mark. */
+ * Each suffix array is read once from front to back; a suffix is compared with the one before it and, where that was
+ * the end of a run of equal ones, pushed into the heap: O(n log shards) comparisons, which end after the few tokens
+ * that neighbours share. A second pass, one shard at a time, writes the records down at the positions of the text:
+ * unitok_repeats_mark. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -135,7 +136,8 @@ static int32_t next_group(unitok_repeats *f)
     return n_records == 1 && f->group[0].hi - f->group[0].lo == 1 ? 0 : n_records;
 }
 
-/* Settles the records of a group: those without windows go, the others get its size and first place. How many are left. */
+/* Settles the records of a group: those without windows go, the others get its size and first place. How many are
+ * left. */
 static int32_t settle_group(unitok_repeats *f, int32_t n_records)
 {
     int64_t total = 0;

@@ -27,14 +27,15 @@ INLINE int top_covers(const shard *s, int64_t lo, int64_t hi, int64_t *ret_a, in
     return hi - lo > TOP_STEP && *ret_b <= s->n_top;
 }
 
-/* Record j is the first of [a, b) at or past a bound: the bound lies behind record j - 1, and at record j or before it. */
+/* Record j is the first of [a, b) at or past a bound: the bound is after record j - 1, and at or before record j. */
 INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int64_t *io_hi)
 {
     if (j > a) *io_lo = (j - 1) * TOP_STEP + 1;
     if (j < b) *io_hi = j * TOP_STEP;
 }
 
-/* ----------------------------------------------------------------------------------------------- one token more ---- */
+/* ----------------------------------------------------------------------------------------------- one token more
+ * ---- */
 
 static void top_lower(const shard *s, int64_t *io_lo, int64_t *io_hi, int64_t depth, int32_t k)
 {
@@ -129,8 +130,8 @@ void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, 
 
 /* ------------------------------------------------------------------------------------------------- sequences ---- */
 
-/* The suffix at `position` against ids[0..n-1]: negative, 0 (it begins with them) or positive. *io_same tokens are known
- * to be equal; becomes the number that is. */
+/* The suffix at `position` against ids[0..n-1]: negative, 0 (it begins with them) or positive. *io_same tokens are
+ * known to be equal; becomes the number that is. */
 static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids, int64_t n, int64_t *io_same)
 {
     for (int64_t t = *io_same; t < n; t++) {
@@ -235,7 +236,8 @@ void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *be
     }
 }
 
-/* ------------------------------------------------------------------------------------- what is read off intervals ---- */
+/* ------------------------------------------------------------------------------------- what is read off intervals
+ * ---- */
 
 int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids, int64_t *counts,
                            int64_t capacity)

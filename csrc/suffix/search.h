@@ -49,7 +49,8 @@ INLINE int64_t frequency(const shard *s, uint16_t id)
     return (int64_t)(s->first[s->rank[id] + 1] - s->first[s->rank[id]]);
 }
 
-/* The first suffix in [lo, hi), whose suffixes share their first `depth` tokens, with a token of rank >= k behind them. */
+/* The first suffix in [lo, hi), whose suffixes share their first `depth` tokens, with a token of rank >= k behind
+ * them. */
 int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k);
 
 /* The suffixes of `in` with a token of rank k1 <= rank < k2 behind their first `depth` tokens, which they share. */

@@ -8,8 +8,9 @@
  *     sa   [ suffix array: n | buckets: k | their starts: k | ... ]    [ text: n ]
  *                                                       capacity ^      ^ level->text
  * The same induction as in sort_text.h, in its plain form: there may be as many names as suffixes, so a bucket is one
- * counter, and the type of a suffix is stored, as the flag of its name in the text. LMS substrings are compared symbol by
- * symbol. The level below has its text where this one's capacity ends, and its suffix array where this one has its own.
+ * counter, and the type of a suffix is stored, as the flag of its name in the text. LMS substrings are compared symbol
+ * by symbol. The level below has its text where this one's capacity ends, and its suffix array where this one has its
+ * own.
  */
 
 /* ----------------------------------------------------------------------------------------------------- buckets ---- */

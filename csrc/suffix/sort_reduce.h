@@ -4,9 +4,9 @@
  *   POSITION    uint32_t
  *   REDUCE(x)   reduce_##x##_32    names of functions
  *
- * sa[0..m-1] are the LMS positions, sorted by their substrings; the last of each group of equal substrings has the flag.
- * A group that has one member is sorted already, whatever follows it. Of the names in text order those are left out that
- * are unique and follow a unique one: no comparison of others gets as far as them.
+ * sa[0..m-1] are the LMS positions, sorted by their substrings; the last of each group of equal substrings has the
+ * flag. A group that has one member is sorted already, whatever follows it. Of the names in text order those are left
+ * out that are unique and follow a unique one: no comparison of others gets as far as them.
  *
  *     sorted LMS positions    7  2  5 | 9 | 0  4 |         (groups end at |)
  *     names in text order     4* 0 4 0 0 3*                0 is the name of 2, 5, 7; ...     (* unique)

@@ -6,8 +6,8 @@
  *   SUFFIX(x)   suffix_##x##_16_32   names of functions
  *   LEVEL(x), REDUCE(x), FLAG, MASK  see sort_names.h and sort_reduce.h, which are included first
  *
- * Suffix i is S if it is smaller than suffix i + 1, else L; the last one is L. It is LMS if it is S and i - 1 is L. What
- * the suffix i is to the one before it, follows from text[i - 1] and text[i], so types are never stored:
+ * Suffix i is S if it is smaller than suffix i + 1, else L; the last one is L. It is LMS if it is S and i - 1 is L.
+ * What the suffix i is to the one before it, follows from text[i - 1] and text[i], so types are never stored:
  *     type(i - 1) = text[i - 1] < text[i] + type(i)        (1: S, 0: L)
  * Suffixes of one first symbol fall into four kinds: by their own type, and by the type of the suffix before.
  *
@@ -17,8 +17,8 @@
  *     LMS          S          L                                       │ kinds mixed      │ kinds mixed       │
  *     S_THEN_S     S          S                                       └──────────────────┴───────────────────┘
  *
- * A. Sort the LMS substrings (each from one LMS position to the next, inclusive). Only their order matters, so the kinds
- * are kept apart, and every entry read is one that induces another; no branch depends on the data.
+ * A. Sort the LMS substrings (each from one LMS position to the next, inclusive). Only their order matters, so the
+ * kinds are kept apart, and every entry read is one that induces another; no branch depends on the data.
  *
  *     sa   [ L_THEN_L of symbol 0 | LMS of 0 | L_THEN_L of 1 | LMS of 1 | ... ][ L_THEN_S of 0 | S_THEN_S of 0 | ... ]
  *           read by LEFT, upwards; it fills L_THEN_L and L_THEN_S                read by RIGHT, downwards
@@ -28,8 +28,8 @@
  * writing). Two entries have equal substrings if their symbols are equal and they were induced from equal ones: so each
  * bucket keeps the number of the group that wrote into it last, and no substring is ever compared.
  *
- * B. Name the LMS substrings in sorted order (sort_reduce.h). If they are not all different, sort the suffixes of the array
- * of names (sort_names.h).
+ * B. Name the LMS substrings in sorted order (sort_reduce.h). If they are not all different, sort the suffixes of the
+ * array of names (sort_names.h).
  *
  * C. From the sorted LMS suffixes induce all L suffixes, from these all S suffixes. An entry's flag says that it is for
  * RIGHT to continue from; LEFT continues from those that have none and are not position 0.

@@ -6,15 +6,15 @@
  *     i = 0      | Q Q | Q | Q Q y |           begins where a token begins
  *     i > 0      | x Q Q | Q | Q Q y |         begins within a token that ends with the first i bytes of Q
  *
- * where | are bounds of tokens. `inside` is a sum over pieces. For the others a walk starts at each i with the whole suffix
- * array and narrows it by every token that Q[i..] begins with, then from the end of each on; where the rest of Q begins
- * a token, the suffixes are hits (for i > 0: those with one of the right tokens to their left). Each occurrence is met
- * once, at its first bound. Nothing is assumed about how the text was cut into tokens: paths that the tokenizer does not
- * take have an empty interval.
+ * where | are bounds of tokens. `inside` is a sum over pieces. For the others a walk starts at each i with the whole
+ * suffix array and narrows it by every token that Q[i..] begins with, then from the end of each on; where the rest of Q
+ * begins a token, the suffixes are hits (for i > 0: those with one of the right tokens to their left). Each occurrence
+ * is met once, at its first bound. Nothing is assumed about how the text was cut into tokens: paths that the tokenizer
+ * does not take have an empty interval.
  *
  * Two things keep the paths few. An interval of a few suffixes is followed in the text itself. And where no token can
- * span the bytes Q[c-1] and Q[c], every occurrence has a bound at c: then one walk from c, and a look at what is left of
- * its hits, replaces the walks from every i. */
+ * span the bytes Q[c-1] and Q[c], every occurrence has a bound at c: then one walk from c, and a look at what is left
+ * of its hits, replaces the walks from every i. */
 #pragma once
 
 #include "suffix/pieces.h"
@@ -91,13 +91,13 @@ INLINE int text_is_over(const text_search *t)
     return t->work_left < 0 || t->out_of_memory || (t->runs && t->total >= t->max_hits);
 }
 
-/* The suffixes in.lo..in.hi-1 are hits: Q begins `back` tokens before each, `skip` bytes into that token, and ends in the
- * token of number n_tokens from there. (hits.c, like the next three) */
+/* The suffixes in.lo..in.hi-1 are hits: Q begins `back` tokens before each, `skip` bytes into that token, and ends in
+ * the token of number n_tokens from there. (hits.c, like the next three) */
 void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t n_tokens);
 
-/* Takes what a path has found: Q ends in the token behind `depth` tokens of every suffix of `in`, as the walk at hand counts
- * (for i > 0 they are hits where the right token is to their left). `ends`: the pieces that this token can be, `pos`: where
- * in Q it begins. */
+/* Takes what a path has found: Q ends in the token behind `depth` tokens of every suffix of `in`, as the walk at hand
+ * counts (for i > 0 they are hits where the right token is to their left). `ends`: the pieces that this token can be,
+ * `pos`: where in Q it begins. */
 void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range ends);
 
 /* How many tokens from `position` on it takes to spell Q[pos..]; 0 if they do not. */
@@ -112,8 +112,8 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth);
 /* What begins at Q[pos..]; NULL when memory is short. */
 const text_node *text_node_at(text_search *t, int64_t pos);
 
-/* The intervals of those of `in` that go on, behind `depth` tokens, with one of the pieces `ends`, which begin with Q[pos..].
- * left_id < 0: each goes to text_take; else to text_emit, as a hit whose first token is left_id. */
+/* The intervals of those of `in` that continue after `depth` tokens with one of the pieces `ends`, which begin with
+ * Q[pos..]. left_id < 0: each goes to text_take; else to text_emit, as a hit whose first token is left_id. */
 void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends, int32_t left_id);
 
 /* Room for n items in *io_array; 0, and out_of_memory is set, when memory is short. */

@@ -57,7 +57,8 @@ const text_node *text_node_at(text_search *t, int64_t pos)
     return node;
 }
 
-/* ------------------------------------------------------------------------------------------------- the last token ---- */
+/* ------------------------------------------------------------------------------------------------- the last token
+ * ---- */
 
 static void take(text_search *t, interval in, int32_t depth, int64_t pos, range ends, int32_t left_id)
 {
@@ -66,8 +67,8 @@ static void take(text_search *t, interval in, int32_t depth, int64_t pos, range 
     else text_emit(t, in, 0, (int32_t)(piece_bytes(t->p, (uint16_t)left_id) - t->i), depth + 1);
 }
 
-/* One by one: for orders in which the pieces of `ends` are not neighbours, where the interval is small against them. `ends`
- * are all that begin with Q[pos..], or one of them. */
+/* One by one: for orders in which the pieces of `ends` are not neighbours, where the interval is small against them.
+ * `ends` are all that begin with Q[pos..], or one of them. */
 static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends, int32_t left_id)
 {
     int64_t rest = t->m - pos;
@@ -160,7 +161,8 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
     }
 }
 
-/* ---------------------------------------------------------------------------------------------- the whole search ---- */
+/* ---------------------------------------------------------------------------------------------- the whole search
+ * ---- */
 
 /* The longest piece of Q from `pos` on, in bytes; up to the end of Q where it may reach past it. -1 without memory. */
 static int64_t reach_from(text_search *t, int64_t pos)
@@ -171,8 +173,8 @@ static int64_t reach_from(text_search *t, int64_t pos)
     return node->n_children ? pos + piece_bytes(t->p, t->children[node->first_child + node->n_children - 1]) : pos;
 }
 
-/* The first c, 0 < c < m, such that every occurrence has a bound of tokens before Q[c]; 0 if there is none nearby. No token
- * has more than Q[0..n_inner) behind its first byte. */
+/* The first c, 0 < c < m, such that every occurrence has a bound of tokens before Q[c]; 0 if there is none nearby. No
+ * token has more than Q[0..n_inner) behind its first byte. */
 static int64_t sure_bound(text_search *t, int64_t n_inner)
 {
     enum { NEARBY = 1024 };

@@ -76,8 +76,8 @@ void charsmap_tree_free(charsmap_tree *tree)
 }
 
 /* Marks in is_useful the bases from which a key can be reached, from the leaves upwards. owners and others list the
- * units of each base, as 1 + the unit; queue has room for every base. The root is below nothing: no key passes it again,
- * though a NUL in a text may lead there. */
+ * units of each base, as 1 + the unit; queue has room for every base. The root is below nothing: no key passes it
+ * again, though a NUL in a text may lead there. */
 static void mark_useful(const charsmap *m, uint32_t *owners, uint32_t *others, uint32_t *queue, uint8_t *is_useful)
 {
     int64_t n_queued = 0;

@@ -8,10 +8,10 @@
  *             0   offset                 offset<<8 leaf   label c
  *             1   where the replacement begins
  *
- * The unit of the next byte c is at i XOR offset XOR c, seen from the unit at `i`, if the label there is c; with `leaf`, a
- * key ends here, and the unit of its replacement is at i XOR offset. The root is unit 0. Equal branches may be
- * shared, so the units are a graph, and a hostile one may be shared so often that there are more keys than atoms in the
- * sun: nothing here enumerates keys. charsmap_open proves that every step stays inside and that keys are finite (no
+ * The unit of the next byte c is at i XOR offset XOR c, seen from the unit at `i`, if the label there is c; with
+ * `leaf`, a key ends here, and the unit of its replacement is at i XOR offset. The root is unit 0. Equal branches may
+ * be shared, so the units are a graph, and a hostile one may be shared so often that there are more keys than atoms in
+ * the sun: nothing here enumerates keys. charsmap_open proves that every step stays inside and that keys are finite (no
  * unit that leads to a key is below itself).
  */
 #pragma once
@@ -76,8 +76,8 @@ typedef struct charsmap_tree {
     int32_t *heights;       /* [base]: the most bytes that a key can continue with from there; 0: none */
 } charsmap_tree;
 
-/* Checks blob[0..n_bytes-1], 4-byte aligned, which must outlive *ret, measures it and lists its edges in *tree, which is
- * to be freed whatever comes back. UNITOK_ERROR_VOCABULARY says what is wrong with the blob.
+/* Checks blob[0..n_bytes-1], 4-byte aligned, which must outlive *ret, measures it and lists its edges in *tree, which
+ * is to be freed whatever comes back. UNITOK_ERROR_VOCABULARY says what is wrong with the blob.
  *   inner[0..255]   set to 1 for each byte that some key has after its first
  * O(n_bytes). */
 int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree, uint8_t *inner, charsmap *ret,

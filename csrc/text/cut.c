@@ -44,8 +44,8 @@ INLINE int is_of_newline(const row *r)
     return (int)(r->before['\n' >> 6] >> ('\n' & 63)) & 1;
 }
 
-/* How many pairs that are in no piece a merge of two rows would call joined. Cuts that are forced after a newline must not
- * be lost: that row stays alone. */
+/* How many pairs that are in no piece a merge of two rows would call joined. Cuts that are forced after a newline must
+ * not be lost: that row stays alone. */
 static uint32_t merge_cost(const row *a, const row *b, int32_t flags)
 {
     if (flags & CUT_AFTER_NEWLINE && (is_of_newline(a) || is_of_newline(b))) return UINT32_MAX;

@@ -33,8 +33,8 @@
 
 enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2 };
 
-/* Whether an exact check is worth its time. LOOK_WINDOW: after a byte >= 0x80, the window alone decides (no such pair is
- * CUT_NEVER). LOOK_PAIR: the pair table decides, then the window. */
+/* Whether an exact check is worth its time. LOOK_WINDOW: after a byte >= 0x80, the window alone decides (no such pair
+ * is CUT_NEVER). LOOK_PAIR: the pair table decides, then the window. */
 enum { LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
 
 #define CUT_PLANES 2

@@ -25,7 +25,7 @@ INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS], const __m
     is[KIND_CONTROL] = _mm_cmplt_epi8(x, _mm_set1_epi8(' '));
     is[KIND_QUOTE] = _mm_cmpeq_epi8(x, _mm_set1_epi8('\''));
     is[KIND_HYPHEN] = _mm_cmpeq_epi8(x, _mm_set1_epi8('-'));
-    /* own[k] and before[k] hold the difference to KIND_OTHER, so that what is no other kind comes out as that one. */
+    /* own[k] and before[k] hold the difference to KIND_OTHER, so that bytes of no other kind get this one. */
     kinds_sse2 r = {own[KIND_OTHER], before[KIND_OTHER]};
     for (int k = KIND_OTHER + 1; k < N_KINDS; k++) {
         r.own = _mm_xor_si128(r.own, _mm_and_si128(is[k], own[k]));
@@ -143,8 +143,8 @@ TARGET(AVX512) INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, _
     return count;
 }
 
-/* Of up to 64 `candidates` before which the window decides, those that are cuts. Eight at a time: pick their windows out of
- * text[i - 3 .. i + 68], hash them, and look the bits up, in lanes of 64 bits. */
+/* Of up to 64 `candidates` before which the window decides, those that are cuts. Eight at a time: pick their windows
+ * out of text[i - 3 .. i + 68], hash them, and look the bits up, in lanes of 64 bits. */
 TARGET(AVX512) INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int64_t i, __m512i numbers,
                                                   uint64_t candidates)
 {

@@ -12,8 +12,8 @@
  * period; after a shift by a true period the first separator - period bytes are known to match (`known`) and not read
  * again. That is O(n) for any separator.
  *
- * While nothing is known, memchr jumps to the next byte that can begin an occurrence; it is the whole search for one byte
- * such as "\n". What it reads lies behind the next position, so the bound stands.
+ * While nothing is known, memchr jumps to the next byte that can begin an occurrence; it is the whole search for one
+ * byte such as "\n". What it reads comes after the next position, so the bound holds.
  */
 #include "ground/common.h"
 
@@ -25,8 +25,9 @@ typedef struct needle {
     int periodic;
 } needle;
 
-/* Where the greatest suffix of x[0..n-1] begins, bytes compared as they are or (`reversed`) the other way round, and that
- * suffix's period. `at` is the best start so far, `other` the one it is compared with, k bytes of both being equal. */
+/* Where the greatest suffix of x[0..n-1] begins, bytes compared as they are or (`reversed`) the other way round, and
+ * that suffix's period. `at` is the best start so far, `other` the one it is compared with, k bytes of both being
+ * equal. */
 static int64_t needle_greatest_suffix(const uint8_t *x, int64_t n, int reversed, int64_t *ret_period)
 {
     int64_t at = 0, other = 1, k = 0, period = 1;

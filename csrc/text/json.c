@@ -3,13 +3,13 @@
  *     {"id": 7, "text": "caf\u00e9"}\n                 path "text"
  *     {"meta": {"text": 1}, "text": "b"}\n             out    c a f C3 A9 | b      offsets 0 5 6
  *
- * Each line is read once, from left to right, and checked to be JSON (RFC 8259) as it is: nothing is built but a bit for
- * each open bracket. Strings, where nearly all bytes are, are read many bytes at a time (json_string_run.h); the one that
- * is looked for goes straight to where it belongs. What lies between strings is read byte by byte.
+ * Each line is read once, from left to right, and checked to be JSON (RFC 8259) as it is: nothing is built but a bit
+ * for each open bracket. Strings, where nearly all bytes are, are read many bytes at a time (json_string_run.h); the
+ * one that is looked for goes straight to where it belongs. What lies between strings is read byte by byte.
  *
- * The path has names a, b, …, z: the text is the string z in the object … in the object b in the object a of the line. Of
- * several members of one name the last counts, as in most parsers, so a text that was found may be dropped again, and what
- * is wrong with one matters only at the line's end. `matched` counts the names of the objects that are open:
+ * The path has names a, b, …, z: the text is the string z in the object … in the object b in the object a of the line.
+ * Of several members of one name the last counts, as in most parsers, so a text that was found may be dropped again,
+ * and what is wrong with one matters only at the line's end. `matched` counts the names of the objects that are open:
  *
  *     path a b        { "x": {…}, "a": { "b": "text", "c": [ … ] } }
  *     depth           1      2         2                   3
@@ -155,7 +155,7 @@ static int line_read_key(line *l, int64_t name)
     int64_t n = l->p + l->i - key - 2;
     if (n == n_want && memcmp(key + 1, want, (size_t)n) == 0 && !memchr(key, '\\', (size_t)n + 1)) return 1;
     if (n <= n_want || !memchr(key, '\\', (size_t)n + 1)) return 0; /* escapes are longer than what they stand for */
-    json_string s; /* behind the text found so far there is room for all that has been read since */
+    json_string s; /* after the text found so far there is room for everything read since */
     l->level->take(key, l->p + l->n - key, l->out + l->n_out, &s);
     return !s.surrogate && s.n_out == n_want && memcmp(l->out + l->n_out, want, (size_t)n_want) == 0;
 }

@@ -28,7 +28,7 @@ typedef struct json_string {
 
 /* How one level reads the string that begins in[0..n-1] with a quote, n >= 1.
  *
- * take    puts its text into out, in which as many bytes may be written as in has: what lies behind the text is lost
+ * take    puts its text into out, which must have room for as many bytes as `in`: bytes after the text are overwritten
  * skip    the same without text
  * check   whether text[0..n-1] is UTF-8
  */

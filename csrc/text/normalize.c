@@ -47,7 +47,7 @@ static item next_item(const unitok_normalizer *n, const uint8_t *text, int64_t n
 /* Where the normalized bytes go, and what the rules have to know of them. */
 typedef struct sink {
     uint8_t *out;
-    int64_t n_bytes, capacity; /* put out, without those held; what comes after `capacity` is counted only */
+    int64_t n_bytes, capacity; /* written, without those held; bytes after `capacity` are only counted */
     int64_t n_held_bytes;      /* they repeat the space symbol, from its first byte on */
     int64_t *norm_to_orig;     /* NULL: not wanted */
     int64_t held_from;         /* the offset of the first held byte */
@@ -235,7 +235,7 @@ static int64_t step(const unitok_normalizer *n, sink *s, const uint8_t *text, in
     return it.n_taken;
 }
 
-/* As much as one way of going on can take. Returns the bytes taken; -1 if there was no room. */
+/* Takes one item, or a run of plain text. Returns the bytes taken; -1 if there was no room. */
 static int64_t advance(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_taken = 0;
@@ -283,8 +283,8 @@ int32_t unitok_normalizer_is_compact(const unitok_normalizer *normalizer)
     return normalizer->is_compact;
 }
 
-/* A byte that is not a continuation, and that no key or symbol contains after its first byte, always begins an item. Where
- * there is none, items are read from the start, as long as later text cannot change them. */
+/* A byte that is not a continuation, and that no key or symbol contains after its first byte, always begins an item.
+ * Where there is none, items are read from the start, as long as later text cannot change them. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_normalizer *n = normalizer;

@@ -40,7 +40,7 @@ enum {
 typedef struct unitok_normalizer {
     int32_t flags;        /* of enum unitok_model_flags */
     int32_t is_compact;   /* see normalizer_can_compact */
-    int32_t is_utf8;      /* all that it makes is whole characters */
+    int32_t is_utf8;      /* all output consists of whole characters */
     charsmap map;         /* of `blob` */
     uint8_t *blob;        /* 4-byte aligned; NULL: no charsmap */
     uint64_t *symbols;    /* units of trie.h, values all 1; NULL: no user-defined symbols */

@@ -52,12 +52,12 @@ static void class_symbol(classing *w, const uint8_t *symbol, int64_t n_bytes)
     else if (length < n_bytes) class_pair(w->n, utf8_code_point(symbol, length), symbol + length, n_bytes - length);
 }
 
-/* Classing looks through the keys of a charsmap as far as their second character. Where branches are shared there may be
- * very many, so the number of steps is bounded: real charsmaps take less than one for a unit. */
+/* Classing looks through the keys of a charsmap as far as their second character. Where branches are shared there may
+ * be very many, so the number of steps is bounded: real charsmaps take less than one for a unit. */
 #define STEPS_PER_UNIT 8
 #define STEPS_MIN 65536
 
-/* The keys go on from `base` with bytes that do not end the second character yet: bytes[0..n_bytes-1] of it are known. */
+/* Keys continue at `base` inside their second character, of which bytes[0..n_bytes-1] are known. */
 static void class_seconds(classing *w, uint32_t first, uint32_t base, uint8_t *bytes, int n_bytes)
 {
     const charsmap *m = &w->n->map;
@@ -254,17 +254,17 @@ static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *
     return status;
 }
 
-/* Whether the compact form is available. Encoders step by the lead byte of each character, and compare with pieces in which
- * U+2581 is a space too. Both give the same result as on the verbatim form if all of it is valid UTF-8: then a step always
- * ends where a character ends, and the bytes of U+2581 occur only in that character. What is copied from the text is valid,
- * and so is U+FFFD; therefore every replacement that a key leads to, and every symbol, must be. (Where spaces are not
- * escaped the two forms are the same.) */
+/* Whether the compact form is available. Encoders step by the lead byte of each character, and compare with pieces in
+ * which U+2581 is a space too. Both give the same result as on the verbatim form if all of it is valid UTF-8: then a
+ * step always ends where a character ends, and the bytes of U+2581 occur only in that character. What is copied from
+ * the text is valid, and so is U+FFFD; therefore every replacement that a key leads to, and every symbol, must be.
+ * (Where spaces are not escaped the two forms are the same.) */
 static void settle_form(unitok_normalizer *n)
 {
     n->is_utf8 = n->is_compact;
     if (!(n->flags & UNITOK_ESCAPE_WHITESPACES)) n->is_compact = 1;
     /* The verbatim form makes three bytes of each space, U+FFFD three of a byte. 64: the prefix, and what is held. And
-     * what needs no look-up has the room to go on. */
+     * text that needs no look-up has room to continue. */
     int64_t longest = n->max_match_bytes;
     if (longest < n->map.max_replacement_bytes) longest = n->map.max_replacement_bytes;
     n->max_step_bytes = 3 * longest + 64 + PLAIN_ROOM_BYTES;

@@ -32,10 +32,11 @@ typedef struct plain_run {
 } plain_run;
 
 /* Normalizes as much of text[0..n_bytes-1] as needs no look-up, in the form with one byte for a space: characters that
- * stay as they are or become one ASCII character, and repeated spaces where they are removed. It applies rules 3 and 4 of
- * normalize.c, so the first item must already be written, and a space at the end may have to be removed later. It stops
- * at an item that must be looked up, at the end of the text (it does not read beyond), or when less than PLAIN_ROOM_BYTES
- * of out[0..room-1] are left. At least that much room is required, and bytes after the result are overwritten.
+ * stay as they are or become one ASCII character, and repeated spaces where they are removed. It applies rules 3 and 4
+ * of normalize.c, so the first item must already be written, and a space at the end may have to be removed later. It
+ * stops at an item that must be looked up, at the end of the text (it does not read beyond), or when less than
+ * PLAIN_ROOM_BYTES of out[0..room-1] are left. At least that much room is required, and bytes after the result are
+ * overwritten.
  *   is_after_space   the text before ended in a space; always 0 where repeated spaces are kept */
 typedef plain_run (*plain_normalize)(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
                                      int is_after_space, uint8_t *out, int64_t room);

@@ -56,8 +56,8 @@ INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_b
     return length < 4 ? n->classes[code_point] : n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
-/* Is this a character of three bytes of class 0 or MORE? Where the first byte does not decide, as in Japanese and Hindi,
- * most are. */
+/* Is this a character of three bytes of class 0 or MORE? Where the first byte does not decide, as in Japanese and
+ * Hindi, most are. */
 INLINE int is_calm_3(const unitok_normalizer *n, const uint8_t *c)
 {
     if ((c[0] & 0xF0) != 0xE0 || c[0] == 0xED) return 0; /* before c[1] and c[2], which may lie beyond the block */
@@ -80,8 +80,8 @@ INLINE int ends_with_more(const unitok_normalizer *n, const uint8_t *text, int64
     return class_has(class_of(n, text + last, at - last), CLASS_MORE);
 }
 
-/* text[0..at-1] needs no look-up, and the character at `at` has this class. Returns where the item that must be looked up
- * begins: here or at the character before; -1 if there is none. */
+/* text[0..at-1] needs no look-up, and the character at `at` has this class. Returns where the item that must be looked
+ * up begins: here or at the character before; -1 if there is none. */
 INLINE int64_t find_item(const run *r, int64_t at, int class)
 {
     const uint8_t *text = r->text;

@@ -8,7 +8,7 @@
 #include "ground/common.h"
 
 #define SCRIPT_COMMON 0
-#define SCRIPT_INHERITED 1 /* combining marks: they take the script of what stands before them */
+#define SCRIPT_INHERITED 1 /* combining marks: they take the script of the preceding character */
 #define SCRIPT_HAN 2
 #define SCRIPT_CODE_POINTS 0x110000
 

@@ -1,15 +1,15 @@
 /* bpe.c - training byte-pair encoding exactly, as sentencepiece 0.2.3 does, in 16 bytes per character and less
  *
- * All units lie in one array of slots, one slot a character, a 0 between units. A symbol of n characters has its id in
- * the first of its n slots and, if n > 1, TAIL | n in the last, so both neighbours are found in one step:
+ * All units are in one array of slots, one slot per character, a 0 between units. A symbol of n characters has its id
+ * in the first of its n slots and, if n > 1, TAIL | n in the last, so both neighbours are found in one step:
  *
  *     slots   0 | 'l' 'o' 'w' | 0 | [lo] TAIL|2 'w' 'e' 'r' | 0 |           ids are symbol + 1
  *
  * Units are laid out with the largest counts first, so that a slot gives the count of its unit: see levels.h.
  *
- * A pair of symbols is born either at the start or while one of its two symbols is made, and at no other time; so all its
- * positions are known then and are stored together. Later merges only make positions stale, which shows when they are
- * read, and lower the pair's count. Hence the heap needs one entry a pair, corrected when it comes to the top.
+ * A pair of symbols is born either at the start or while one of its two symbols is made, and at no other time; so all
+ * its positions are known then and are stored together. Later merges only make positions stale, which shows when they
+ * are read, and lower the pair's count. Hence the heap needs one entry a pair, corrected when it comes to the top.
  *
  * One merge of (l, r) into s, at each position p in order:
  *   1. skip it if the slots there no longer hold l and r
@@ -129,8 +129,8 @@ INLINE uint8_t pair_byte(const unitok_bpe_trainer *t, const pair *p, uint32_t i)
     return i < a->n_bytes ? t->bytes[a->begin + i] : t->bytes[b->begin + i - a->n_bytes];
 }
 
-/* Whether pair x's piece is smaller than pair y's, both of them alike in the first eight bytes. Where the pieces are the
- * same, the one with the shorter left part comes first: sentencepiece leaves that to chance. */
+/* Whether pair x's piece is smaller than pair y's, both of them alike in the first eight bytes. Where the pieces are
+ * the same, the one with the shorter left part comes first: sentencepiece leaves that to chance. */
 static int piece_less(const unitok_bpe_trainer *t, uint32_t x, uint32_t y)
 {
     const pair *p = &t->pairs.pairs[x], *q = &t->pairs.pairs[y];
@@ -192,8 +192,8 @@ static void pop(unitok_bpe_trainer *t)
 
 /* -------------------------------------------------------------------------------------------------- Pairs ---- */
 
-/* The pair of two symbols, made if new; NO_PAIR when memory is short. A pair whose piece is not allowed is kept, too, so that
- * it is judged once. */
+/* The pair of two symbols, made if new; NO_PAIR when memory is short. A pair whose piece is not allowed is kept, too,
+ * so that it is judged once. */
 static uint32_t pair_of(unitok_bpe_trainer *t, uint32_t left, uint32_t right)
 {
     uint32_t index = pair_table_find(&t->pairs, left, right);

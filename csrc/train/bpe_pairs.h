@@ -65,7 +65,7 @@ typedef struct position_store {
 uint32_t *position_store_take(position_store *store, uint32_t n); /* NULL when memory is short */
 void position_store_free(position_store *store); /* it is empty then, and can be used again */
 
-/* Pieces by their bytes, which lie in an array of the caller's: begin and length of each. */
+/* Pieces by their bytes, which are in an array of the caller's: begin and length of each. */
 typedef struct piece_set {
     struct piece_place {
         uint64_t begin;

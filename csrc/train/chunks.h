@@ -13,7 +13,8 @@
 #define CHUNK_MAX_NEWLINES 100
 #define CHUNK_MAX_BYTES (4 * CHUNK_MAX_CHARS + CHUNK_MAX_NEWLINES)
 
-/* The bytes of the chunk that text[0..n_bytes-1] begins with, n_bytes >= 1. is_digit[0x110000]: see unitok_ngrams_new. */
+/* The bytes of the chunk that text[0..n_bytes-1] begins with, n_bytes >= 1. is_digit[0x110000]: see
+ * unitok_ngrams_new. */
 int64_t chunk_bytes(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit);
 
 /* The next chunk of packed documents: text[0..result-1]; 0 after the last one. Chunks are not empty. */

@@ -34,7 +34,8 @@ struct unitok_counter {
     int is_sorted; /* by bytes; the slots are out of date */
 };
 
-/* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Its entry, or -1 when memory is short: nothing changed. */
+/* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Its entry, or -1 when memory is short: nothing
+ * changed. */
 int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count);
 
 /* The entry of a key, or -1; not for ordered counters, nor between a sort and the next addition. */

@@ -1,8 +1,8 @@
 /* counter_sort.c - sorting a counter's keys by their bytes: multikey quicksort on eight bytes at a time
  *
- * An item caches the eight bytes of its key at the current depth, as a number whose order is theirs. A three-way partition
- * around a pivot leaves the middle part with equal bytes, and that is sorted on at depth + 8. Bytes past a key's end
- * count as 0, so a key and the same key followed by NULs tie; their lengths decide.
+ * An item caches the eight bytes of its key at the current depth, as a number whose order is theirs. A three-way
+ * partition around a pivot leaves the middle part with equal bytes, and that is sorted on at depth + 8. Bytes past a
+ * key's end count as 0, so a key and the same key followed by NULs tie; their lengths decide.
  */
 
 #include "train/counter.h"
@@ -77,8 +77,8 @@ static void sort_few(const struct counter_entry *entries, struct item *items, in
     }
 }
 
-/* Of three parts the smallest is sorted at once and two wait, the largest below the other. A part that is sorted at once has
- * at most a third of the items, so at most 2 log3(2^31) = 40 wait. */
+/* Of three parts the smallest is sorted at once and two wait, the largest below the other. A part that is sorted at
+ * once has at most a third of the items, so at most 2 log3(2^31) = 40 wait. */
 #define STACK_MAX 48
 
 struct range {
@@ -104,7 +104,7 @@ static void sort_items(const struct counter_entry *entries, struct item *items, 
                 else if (items[at].head > pivot) swap_items(&items[at], &items[--high]);
                 else at++;
             }
-            /* Those equal to the pivot: sort by length the ones that end here, go on with the others. */
+            /* Those equal to the pivot: sort by length the ones that end here, continue with the others. */
             int64_t longer = low;
             for (int64_t i = low; i < high; i++) {
                 if (entries[items[i].entry].n_bytes > r.depth + 8) continue;

@@ -25,8 +25,8 @@ typedef struct cell {
     int32_t exponent; /* alpha is this number times 2^(-256 exponent) */
 } cell;
 
-/* Multiplies the numbers of positions at..at + window, which are all that are still needed, by SCALE. 0, and nothing is done,
- * where one of them is so large already that what is small beside it counts for nothing. */
+/* Multiplies the numbers of positions at..at + window, which are all that are still needed, by SCALE. 0, and nothing is
+ * done, where one of them is so large already that what is small beside it counts for nothing. */
 static int scale(cell *cells, int64_t at, int64_t n_bytes, int64_t window, int is_beta)
 {
     int64_t end = at + window < n_bytes ? at + window : n_bytes;

@@ -1,6 +1,7 @@
-/* levels.h - units laid end to end with the largest counts first, so that a place in the text gives the count of its unit
+/* levels.h - units laid end to end with the largest counts first, so that a place in the text gives the count of its
+ * unit
  *
- * Units of one count form a level; there are few levels, and most places lie in the last ones:
+ * Units of one count form a level; there are few levels, and most places are in the last ones:
  *
  *     text    | count 9120 | count 8001 | ...  | all of count 2 ............ | all of count 1 ................... |
  *     end[]                ^            ^                                    ^                                    ^
@@ -15,7 +16,8 @@ typedef struct levels {
     int64_t n, room;
 } levels;
 
-/* The numbers 0..n-1 by descending counts, equal ones in their order: the caller frees it; NULL when memory is short. */
+/* The numbers 0..n-1 by descending counts, equal ones in their order: the caller frees it; NULL when memory is
+ * short. */
 int64_t *levels_order(const uint64_t *counts, int64_t n);
 
 /* Opens the level of a unit to be laid out, if its count is new; 0 when memory is short. Then set end[n - 1]. */

@@ -1,7 +1,7 @@
 /* ngram_cut.c - cutting chunks into pieces by an n-gram model: the most probable way, by Viterbi
  *
- * The state is how many bytes of the piece are behind the current one, order - 1 standing for all that are more; it is how much the
- * model looks back. With order 4:
+ * The state is how many bytes of the piece are behind the current one, order - 1 standing for all that are more; it is
+ * how much the model looks back. With order 4:
  *
  *     state    0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐       a byte more in the piece:
  *              ▲     │     │     │◀─┘       log P(byte | the state's bytes before it)
@@ -77,8 +77,8 @@ INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t
     }
 }
 
-/* The logarithms of the counts of the n-grams that end with the last of `bytes`, from one byte on; how many are known. Where
- * one is rare, so is every longer one. */
+/* The logarithms of the counts of the n-grams that end with the last of `bytes`, from one byte on; how many are known.
+ * Where one is rare, so is every longer one. */
 INLINE int find_logs(const unitok_ngram_model *model, int most, uint64_t bytes, const int64_t *slots, double *logs)
 {
     logs[0] = as_double(model->few[bytes & 0xFF]);

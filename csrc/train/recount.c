@@ -1,4 +1,5 @@
-/* recount.c - how often each piece of a vocabulary is used when texts are cut anew with it: the Unigram model over bytes */
+/* recount.c - how often each piece of a vocabulary is used when texts are segmented with it again: the Unigram model
+ * over bytes */
 
 #include <math.h>
 

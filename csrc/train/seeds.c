@@ -11,13 +11,14 @@
  *     5      "there" 0xFF ...        4    0 3 4
  *     6      "tower" 0xFF ...        1    0 1         "the" and "the?" are closed, and "the" is a seed
  *
- * Common prefixes end at an 0xFF, so the end of a unit is a context of its own. Then also units that repeat nothing, but
- * occur often themselves, are added: they are the leaves of that tree. Long ones must occur more often, because what a
- * few texts repeat is learned by heart; a short one, of SHORT_CHARS at most, is a word almost always.
+ * Common prefixes end at an 0xFF, so the end of a unit is a context of its own. Then also units that repeat nothing,
+ * but occur often themselves, are added: they are the leaves of that tree. Long ones must occur more often, because
+ * what a few texts repeat is learned by heart; a short one, of SHORT_CHARS at most, is a word almost always.
  *
- * IS_COMPATIBLE: the intervals of sentencepiece 0.2.3, which sorts whole sentences with a NUL after each. Units must carry
- * what follows them (UNITOK_SEGMENT_FOLLOWERS); what follows 0xFF goes into the text before it, and closes intervals where
- * it would there. A piece before a NUL is found once more, as "piece NUL", and counts twice, as there. No leaves.
+ * IS_COMPATIBLE: the intervals of sentencepiece 0.2.3, which sorts whole sentences with a NUL after each. Units must
+ * carry what follows them (UNITOK_SEGMENT_FOLLOWERS); what follows 0xFF goes into the text before it, and closes
+ * intervals where it would there. A piece before a NUL is found once more, as "piece NUL", and counts twice, as there.
+ * No leaves.
  */
 
 #include "ground/alloc.h"
@@ -124,7 +125,8 @@ int64_t unitok_seeds_memory_bytes(const unitok_seeds *s)
 
 /* ---------------------------------------------------------------------------------------------- Candidates ---- */
 
-/* Counts text[begin..begin+n_bytes) as a candidate if it may be a piece of two characters or more; 0 when memory is short. */
+/* Counts text[begin..begin+n_bytes) as a candidate if it may be a piece of two characters or more; 0 when memory is
+ * short. */
 static int propose(unitok_seeds *s, int64_t begin, int64_t n_bytes, uint64_t weight)
 {
     const uint8_t *piece = s->text + begin;
@@ -148,7 +150,8 @@ static int push(unitok_seeds *s, int32_t depth, uint64_t weight)
     return 1;
 }
 
-/* Closes the intervals deeper than `depth`, all of which end with suffix `last`; opens one of that depth if there is none. */
+/* Closes the intervals deeper than `depth`, all of which end with suffix `last`; opens one of that depth if there is
+ * none. */
 static int close_to(unitok_seeds *s, int32_t depth, int32_t last)
 {
     uint64_t weight = 0;
@@ -164,8 +167,8 @@ static int close_to(unitok_seeds *s, int32_t depth, int32_t last)
     return s->stack[s->n_stack - 1].depth == depth || push(s, depth, weight);
 }
 
-/* Suffix by suffix: the top of the stack is the deepest interval that holds the one before. Its own weight goes into the
- * deeper of its two neighbourhoods. */
+/* Suffix by suffix: the top of the stack is the deepest interval that holds the one before. Its own weight goes into
+ * the deeper of its two neighbourhoods. */
 static int walk(unitok_seeds *s, int32_t end)
 {
     for (; s->at < end; s->at++) {
@@ -178,7 +181,7 @@ static int walk(unitok_seeds *s, int32_t end)
     return s->at < s->n || close_to(s, 0, s->sa[s->n - 1]);
 }
 
-/* Units that are no candidate yet, or as much of them as a piece can hold. */
+/* Units that are not candidates yet, or as much of them as a piece can hold. */
 static int add_leaf(unitok_seeds *s, int64_t begin, int64_t end)
 {
     uint64_t weight = levels_count(&s->levels, begin);
@@ -212,7 +215,8 @@ static int add_leaves(unitok_seeds *s, int32_t budget)
 
 /* --------------------------------------------------------------------------------------------------- Steps ---- */
 
-/* The suffix before each one in the order (Karkkainen, Manzini, Puglisi, "Permuted longest-common-prefix array", 2009). */
+/* The suffix before each one in the order (Karkkainen, Manzini, Puglisi, "Permuted longest-common-prefix array",
+ * 2009). */
 static void invert(unitok_seeds *s, int32_t end)
 {
     for (; s->at < end; s->at++) s->lcp[s->sa[s->at]] = s->at ? s->sa[s->at - 1] : -1;

@@ -1,4 +1,5 @@
-/* unigram_template.h - lattices, best paths and the loss of a piece, for scores of one type; unigram.c includes it twice
+/* unigram_template.h - lattices, best paths and the loss of a piece, for scores of one type; unigram.c includes it
+ * twice
  *
  *   REAL     float or double
  *   NAME(x)  x with a suffix for the type
@@ -12,8 +13,8 @@ typedef struct NAME(cell) {
     uint32_t has_path;
 } NAME(cell);
 
-/* The best path through the lattice, without edges of piece `without`: its cells. Of paths of the same score the one that
- * leaves its last position first is kept: the longest last piece. */
+/* The best path through the lattice, without edges of piece `without`: its cells. Of paths of the same score the one
+ * that leaves its last position first is kept: the longest last piece. */
 static NAME(cell) *NAME(best_path)(unitok_lattice *lattice, const REAL *scores, REAL unknown_score, int64_t n_bytes,
                                    uint32_t without)
 {

@@ -20,7 +20,7 @@ def count(n: int, noun: str) -> str:
 
 
 def report_left_out(left_out: Any) -> None:
-    """What lies in directories and is not read: each reason with its files."""
+    """Files in directories that are not read: each reason with its files."""
     reasons: dict[str, list[str]] = {}
     for one in left_out:
         reasons.setdefault(one.reason, []).append(one.path)

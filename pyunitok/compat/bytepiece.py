@@ -25,7 +25,7 @@ from pyunitok.train.sources import Batches
 from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import forms
 
-__version__ = "0.6.3"  # of what this stands in for
+__version__ = "0.6.3"  # of the package that this replaces
 _N_SPECIAL = len(format_.SPECIAL_PIECES)
 
 
@@ -204,7 +204,7 @@ def _numbered(counts: Mapping[bytes, int]) -> format_.Entries:
 
 
 def _recount(counts: Mapping[bytes, int], texts: list[tuple[bytes, int]]) -> dict[bytes, int]:
-    """How often each piece comes in these texts, each of which counts so many times."""
+    """How often each piece occurs in these texts, each with a weight."""
     pieces = list(counts)
     entries: format_.Entries = {piece: (i + _N_SPECIAL, counts[piece]) for i, piece in enumerate(pieces)}
     flags = format_.FLAGS & ~_ffi.MODEL_FLAGS["restart_after_newline"]

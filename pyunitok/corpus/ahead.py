@@ -61,7 +61,7 @@ class Producer(Protocol):
         come in chunks. Raises InputError."""
 
     def place(self, n_bytes: int) -> tuple[int, int] | None:
-        """Where byte n_bytes of the text lies in the file, if that is known without keeping account; see
+        """Where byte n_bytes of the text is in the file, if that is known without bookkeeping; see
         AheadStream.place."""
 
     def compressed_position(self) -> int: ...
@@ -248,7 +248,7 @@ class AheadStream:
         return None
 
     def claim_production(self) -> Task | None:
-        """Make the next chunk, unless another thread does or there are no more."""
+        """Make the next chunk, unless another thread is doing so or there are no more."""
         if self._producing or self.ended:
             return None
         self._producing = True

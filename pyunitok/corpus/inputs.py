@@ -8,7 +8,7 @@
     a URL               file:// as a path; any other (s3://…) is a file, directory or pattern there: see remote.py
 
 In directories and patterns names that begin with "." are passed over, symbolic links to files are followed and those to
-directories are not, so there are no cycles; what is not recognisably text is left out, and a list says so (looks.py).
+directories are not, so there are no cycles; files that do not look like text are left out and listed (looks.py).
 The command's own outputs are never read.
 """
 
@@ -35,7 +35,7 @@ PARQUET_SUFFIXES = {".parquet", ".pq"}
 PARQUET_MAGICS = (b"PAR1", b"PARE")  # PARE: the footer is encrypted
 JSONL_SUFFIXES = {".jsonl", ".ndjson"}
 TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv", ".html", ".htm", ".xml"}
-# Read as text these would be garbage in the output, and nobody would see it.
+# Read as text these would put garbage into the output, unnoticed.
 BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}

@@ -42,7 +42,7 @@ _unpack_size = struct.Struct("<I").unpack_from
 
 
 class Column(NamedTuple):
-    """A leaf of the schema. The levels count the lists, and the optional fields, that a value lies in."""
+    """A leaf of the schema. The levels count the lists and optional fields that contain a value."""
 
     number: int
     name: str
@@ -248,7 +248,7 @@ class Pages:
         leaf.totals.append(n_bytes * n_values if encoding == _DELTA else n_bytes)
 
     def _check_delta(self, header: dict[int, Any], at: int, codec: int, column: Column) -> None:
-        """ValueError where the lengths of a page are not as many as its values."""
+        """ValueError if a page does not have one length for each value."""
         kind, n_bytes, compressed = (Compact.get_integer(header, k) for k in (1, 2, 3))
         own, data = Compact.get_struct(header, _HEADERS[kind]), self._read(at, compressed)
         if kind == _DATA_2:

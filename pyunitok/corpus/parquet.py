@@ -32,7 +32,7 @@ from pyunitok.errors import InputError
 BATCH_BYTES = 1 << 18
 MAX_ROWS = 4096  # in a batch, where rows are tiny
 FIRST_ROWS = 1  # in the first batch: rows may be huge
-GROWTH = 8  # a later batch has at most so many times the rows of the one before
+GROWTH = 8  # a batch has at most this many times the rows of the one before
 SKIPPED_ROWS = 16  # in the first batch, where many rows are passed over before it
 READ_BYTES = 1 << 20
 ROOM_BYTES = 256 << 20

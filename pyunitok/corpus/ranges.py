@@ -91,7 +91,7 @@ def described_range(source: Source, part: Range) -> Source:
     return replace(source, size_bytes=size - part.begin, is_range=True)
 
 
-# The start of a range, not at the beginning of the file, when nobody has counted what comes before it.
+# The start of a range inside a file, when the documents before it have not been counted.
 UNCOUNTED = Position(bytes=1, documents=1, lines=1, file_bytes=1)
 
 

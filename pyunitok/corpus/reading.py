@@ -9,7 +9,7 @@ To look at a corpus in one thread:
     with contextlib.closing(Inputs(reading)) as corpus:
         n_bytes = sum(block.source_bytes for block in corpus.blocks())
 
-Nothing here knows of models or outputs. Blocks are cut where Reading.split allows, so what comes out does not depend on
+Nothing here knows of models or outputs. Blocks are cut where Reading.split allows, so the result does not depend on
 the block size or on the number of threads.
 """
 
@@ -123,7 +123,7 @@ class Room:
         # Below the limit one more piece is begun: two frames of this size, compressed and not.
         max_frame = min(ahead // (2 * threads + 4), MAX_FRAME_BYTES)
         if threads == 1:
-            max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # nobody else decompresses: stream it
+            max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # no other thread decompresses: stream it
         return cls(n_unfinished, ahead - 2 * max_frame, max_frame, parquet)
 
 

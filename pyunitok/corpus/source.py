@@ -28,7 +28,7 @@ class InputFile:
     path         as given or found; '-' is stdin; or a URL
     format       'text', 'jsonl' or 'parquet'
     compression  'zst', 'gz', 'bz2', 'xz' or 'none'
-    size_bytes   of the file as it lies there; None for pipes and where a server does not say
+    size_bytes   of the file as stored; None for pipes and if a server does not say
     mtime_ns     when the file was last changed, in nanoseconds since 1970; None where nothing tells
     etag         what a store calls this version of the file; None for local files
     """
@@ -80,6 +80,6 @@ class Source(InputFile):
 
 
 def total_bytes(files: Iterable[InputFile]) -> int | None:
-    """Of all files as they lie there; None where one's size is unknown."""
+    """Of all files as stored; None if a size is unknown."""
     sizes = [file.size_bytes for file in files]
     return None if None in sizes else sum(size for size in sizes if size is not None)

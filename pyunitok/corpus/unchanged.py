@@ -31,7 +31,7 @@ class Unchanged:
 
     @property
     def n_bytes(self) -> int:
-        """The size when it was opened; 0 where it is no regular file."""
+        """The size when it was opened; 0 if it is not a regular file."""
         return self._opened.st_size if self._opened is not None else 0
 
     def expect(self, n_bytes: int | None, mtime_ns: int | None) -> None:

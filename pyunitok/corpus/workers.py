@@ -111,7 +111,7 @@ class Workers(Generic[T]):
     start    where to begin
     carry    what `work` takes and puts, if anything; it is stopped when the run fails
 
-    block.number counts the blocks from 0. The last block of all has no documents and stands behind all inputs.
+    block.number counts the blocks from 0. The last block has no documents and comes after all inputs.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class Workers(Generic[T]):
             self._stop_from(number)
 
     def _fill(self, block: Block, number: int) -> tuple[list[Ending], int]:
-        """Fill the block and pass the reading turn on: after the last block, or a broken one, to nobody."""
+        """Fill the block and pass the reading turn on, except after the last block or a broken one."""
         more = False
         try:
             try:

@@ -25,8 +25,8 @@ from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
 from pyunitok.errors import InputError
 
 ONLY_FRAME_BYTES = 1 << 22
-GROUP_BYTES = 1 << 19  # frames go into one chunk until they hold so much
-STEP_BYTES = 1 << 12  # a large frame's blocks are given to the decoder until they hold so much
+GROUP_BYTES = 1 << 19  # frames are grouped into one chunk up to this size
+STEP_BYTES = 1 << 12  # a large frame's blocks are given to the decoder up to this size at a time
 
 
 class ZstdFrames:

@@ -2,7 +2,7 @@
 
 A file is written as NAME.partial and renamed when it is complete and on disk.
 
-Writing through the page cache costs a second or more of a core for every 1.5 GB, to fill pages that nobody will read
+Writing through the page cache costs a second or more of a core for every 1.5 GB, to fill pages that will not be read
 soon; the encoder has better use for it. So the buffers of a large file go directly to the disk (O_DIRECT). A small file
 is written the usual way and stays in the cache for whoever opens it next.
 """
@@ -206,7 +206,7 @@ class OutFile:
 
     def finish(self) -> list[str]:
         """Write the rest, sync, close; returns the XXH64 of each HASH_CHUNK_BYTES."""
-        self._set_direct(False)  # the rest is no whole number of blocks
+        self._set_direct(False)  # the rest is not a whole number of blocks
         self._flush()
         self.sync()
         self.close()
@@ -220,7 +220,7 @@ class OutFile:
         self._fd = self._sync_fd = -1
 
     def state_at(self, n_bytes: int) -> Hashed:
-        """What the file held when it had so many bytes, at most n_bytes now. Reads at most a chunk."""
+        """What the file held when it had n_bytes bytes, no more than it has now. Reads at most a chunk."""
         self.save()
         hashed = ChunkHash(tuple(self._hash.digests[: n_bytes // hashing.HASH_CHUNK_BYTES]))
         while hashed.n_bytes < n_bytes:

@@ -44,12 +44,12 @@ from pyunitok.tokens.counting import count_ids
 TAKES = ("shards", "token_dtype", "rename_ids")
 RENAMED = "renamed.npy"
 KINDS = ("tokenized", "offset", "metadata", "metaoff")
-WORDS = (*KINDS, "table", "unigram")  # infini-gram knows files by these, wherever they stand in a path
+WORDS = (*KINDS, "table", "unigram")  # infini-gram recognises files by these, anywhere in a path
 
 
 @dataclass
 class Scan:
-    """What stands in a stream that infini-gram may mistake; chunks one after the other.
+    """Finds ids in a stream that infini-gram may mistake for separators, chunk by chunk.
 
     n_false   places that look like separators and are none
     """
@@ -58,7 +58,7 @@ class Scan:
     _last: int = 0
 
     def add(self, tokens: np.ndarray[Any, Any], at: np.ndarray[Any, Any]) -> int | None:
-        """Take the next chunk, whose separators stand at `at`; where a separator's id stands that is none, or None."""
+        """Take the next chunk, whose separators are at `at`; where a separator's id is not a separator, or None."""
         high = np.flatnonzero(tokens >= 0xFF00)
         wrong = None
         if np.count_nonzero(tokens[high] == 0xFFFF) > len(at):

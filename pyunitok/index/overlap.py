@@ -24,7 +24,7 @@ class Overlap:
     offsets    int64[texts + 1]: the windows of text k are counts[offsets[k]:offsets[k + 1]], the first from its token 0
     counts     int64[windows]: how often each occurs
     documents  int64[windows]: a document of the index that has it; -1 where none has
-    covered    float64[texts]: the share of a text's tokens that lie in a window that occurs; 0 for shorter texts
+    covered    float64[texts]: the share of a text's tokens in windows that occur; 0 for shorter texts
     """
 
     n: int

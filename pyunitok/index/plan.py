@@ -62,7 +62,7 @@ class Limits:
         return min(room, MAX_SHARD_TOKENS)
 
     def at_once(self, largest: int, threads: int) -> int:
-        """How many shards are sorted at the same time, the largest of so many tokens."""
+        """How many shards are sorted at the same time if the largest has so many tokens."""
         room = (self.memory - FIXED_BYTES) / max(1.0, BYTES_A_TOKEN * largest)
         if room < 1:
             need = int(FIXED_BYTES + BYTES_A_TOKEN * largest) // 1000**2 + 1

@@ -285,7 +285,7 @@ class TextSearch:
     # ------------------------------------------------------------------------------------------------- around hits ---
 
     def context(self, hit: Hit, before: int = 40, after: int = 40) -> Context:
-        """The hit with up to so many characters of its document on either side. O(before + after)."""
+        """The hit with up to `before` and `after` characters of its document on either side. O(before + after)."""
         shard, tables = self.shards[hit.shard], self.tables
         document = int(self._documents_at(hit.shard, np.array([hit.token]))[0])
         first = int(self._document_begins(hit.shard, np.array([document]))[0])

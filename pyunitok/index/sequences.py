@@ -239,7 +239,7 @@ class TokenSearch(TextSearch):
         return self._probability(ids, token, len(ids))
 
     def infgram_prob(self, prompt: Query, token: int) -> Probability:
-        """Like prob, behind the longest end of the prompt that occurs with anything behind it (an ∞-gram)."""
+        """Like prob, after the longest suffix of the prompt that occurs with anything after it (an ∞-gram)."""
         ids = self.ids(prompt)
         return self._probability(ids, token, self.longest_context(ids))
 
@@ -257,7 +257,7 @@ class TokenSearch(TextSearch):
         return Probability(count / total if total else float("nan"), count, total, context)
 
     def _followed(self, ids: U16) -> int:
-        """How often a sequence occurs with a token behind it: not at the very end of a shard."""
+        """How often a sequence occurs with a token after it: not at the very end of a shard."""
         at_end = sum(len(s.ids) >= len(ids) > 0 and np.array_equal(s.ids[-len(ids) :], ids) for s in self.shards)
         return self.count_tokens(ids) - at_end
 

@@ -1,6 +1,6 @@
 """Shard: a suffix array over a run of documents with its small tables; open_shards() maps those of an index.
 
-    ids     the tokens of the shard's documents, n of them, as they lie in the token file
+    ids     the tokens of the shard's documents, n of them, as in the token file
     sa      sa[r] is where the r-th smallest suffix of `ids` begins
     first   first[k] suffixes begin with a token of rank < k: those of rank k are sa[first[k]:first[k + 1]]
     top     top[j] describes suffix r = 4096 * j: its position and the ranks of its first 8 tokens (0 past the end)

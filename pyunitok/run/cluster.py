@@ -51,7 +51,7 @@ def run(
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[None]:
     """UnitokError where Ray is not installed, or there is no cluster."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a tokenizer calls nobody
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a tokenizer does not phone home
     try:
         ray = _ray()
     except ImportError as error:
@@ -76,14 +76,14 @@ def _ray() -> Any:
 
 
 def _knock(address: str) -> None:
-    """OSError if nobody is there: Ray itself asks again for minutes."""
+    """OSError if nothing answers: Ray itself retries for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
 class Cluster:
-    """An units.Each: every item is a task of so many cores."""
+    """A units.Each: every item is a task with this many cores."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores

@@ -56,7 +56,7 @@ class Identity:
     def differences(self, now: Identity, n_inputs: int | None = None) -> list[str]:
         """Phrases, one for each thing that is different in `now`; none if the runs are the same.
 
-        n_inputs  only so many of the inputs count
+        n_inputs  only this many of the inputs count
         """
         names = dict.fromkeys([*self.options, *now.options])
         found = [

@@ -39,7 +39,7 @@ class Journal:
     run       whose output this is
     replaces  the run may replace an older OUT (--overwrite)
     files     for each output, by the end of its name ("" is OUT itself), what of it is on the disk
-    progress  what the run needs to go on from there; JSON values
+    progress  what the run needs to resume from there; JSON values
     manifest  once all outputs are whole: OUT.json's text, and the names are being given
     """
 
@@ -107,7 +107,7 @@ def _head(body: bytes) -> bytes:
 
 
 def to_hashed(values: dict[str, Any]) -> Hashed:
-    """From JSON what dataclasses.asdict made of it. ValueError where the digests are not those of so many bytes."""
+    """The inverse of dataclasses.asdict, from JSON. ValueError if the digests do not fit the number of bytes."""
     n_bytes, digests, rest = values["n_bytes"], values["digests"], values["rest"]
     if type(n_bytes) is not int or n_bytes < 0 or not isinstance(digests, list) or not isinstance(rest, str):
         raise ValueError("a file has no length or no hashes")

@@ -195,7 +195,7 @@ def _records(manifests: Sequence[Manifest]) -> list[InputRecord]:
 
 
 def _joined(begin: InputRecord, rest: InputRecord) -> InputRecord:
-    """One record from that of a file's beginning and that of the range behind it, which may be empty."""
+    """One record from that of a file's beginning and that of the range after it, which may be empty."""
     added: dict[str, Any] = {
         "size_bytes": (begin.size_bytes or 0) + (rest.size_bytes or 0),
         "bytes": begin.bytes + rest.bytes,

@@ -138,7 +138,7 @@ class Output:
         """Take the lock, and resume from what find() finds; OutputError from there, or if the files cannot be written.
 
         extra   which of EXTRA the run writes; one that stays empty gets no name
-        verify  where a run is resumed, compare all that it has written with its hashes; else only the last chunks
+        verify  where a run is resumed, compare everything written so far with its hashes; else only the last chunks
         """
         self.out = out
         self.finished: Manifest | None = None
@@ -167,7 +167,7 @@ class Output:
         if self._pool is not None:
             self._pool.shutdown()  # a checkpoint in progress may still write the journal
         if failure is not None and self.files and not journal_path(self.out).exists():
-            for file in self.files.values():  # without a journal nobody can resume from them
+            for file in self.files.values():  # they are useless without a journal
                 file.path.unlink(missing_ok=True)
         self.close()
 
@@ -251,7 +251,7 @@ class Output:
             self._wait()
 
     def roll_back(self, sizes: dict[str, int], progress: dict[str, Any]) -> None:
-        """Forget what lies behind so many bytes of each file. A run that is killed in here resumes before or after."""
+        """Drop what follows the given number of bytes of each file. A run killed in here resumes before or after."""
         self._wait()
         states = {suffix: file.state_at(sizes[suffix]) for suffix, file in self.files.items()}
         for file in self.files.values():

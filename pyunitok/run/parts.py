@@ -123,7 +123,7 @@ def tokenize_in_parts(
             _remove(folder)
         return finished
     finally:
-        shutil.rmtree(folder / "attempts", ignore_errors=True)  # whatever is left there, nobody waits for it
+        shutil.rmtree(folder / "attempts", ignore_errors=True)  # nothing waits for what is left there
         lock.release()
 
 

@@ -39,7 +39,7 @@ def tokenize(
 
     An interrupted run is resumed, whatever interrupted it: the files become what they would have been. Inputs that it
     had not finished may have changed since; what came out of one of them is made again. Where this very plan was
-    carried out before, nothing is written. plan.overwrite begins anew.
+    carried out before, nothing is written. plan.overwrite starts again.
 
     on_progress is called after each block, on_start once before the first, both from this thread.
 
@@ -192,7 +192,7 @@ def _n_bytes_of_lines(path: Path, n_lines: int) -> int:
 def _write_blocks(
     plan: Plan, writer: Writer, interrupts: Interrupts, on_progress: Callable[[Progress], None] | None
 ) -> bool:
-    """All blocks from the tally's position on; False where an input was left out, and there may be more behind it."""
+    """All blocks from the tally's position on; False if an input was left out, and there may be more after it."""
     tally = writer.tally
     encoder = Encoder(plan, tally.position)
     reading = replace(plan.reading, sources=tally.sources)

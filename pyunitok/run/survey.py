@@ -24,7 +24,7 @@ READ_BYTES = 1 << 16
 class Survey:
     """What a run would do.
 
-    begins      "anew", "already complete", or where it would resume
+    begins      "from the start", "already complete", or where it would resume
     text_bytes  of the documents' text, about; None where that is unknown, as of a pipe
     tokens      about
     """
@@ -40,7 +40,7 @@ def survey(plan: Plan) -> Survey:
     OutputError where tokenize() would refuse to begin, InputError where the beginning of an input is broken.
     """
     found = find(plan.out, plan.identity(), overwrite=plan.overwrite)
-    begins = "anew"
+    begins = "from the start"
     if isinstance(found, Manifest) or (isinstance(found, Journal) and found.manifest is not None):
         begins = "already complete"
     elif isinstance(found, Journal):

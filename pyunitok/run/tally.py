@@ -84,7 +84,7 @@ class Tally:
         self.whole = False
         yield
         progress = self.progress
-        if result.source < len(self._counted):  # the last block stands behind all inputs and is empty
+        if result.source < len(self._counted):  # the last block comes after all inputs and is empty
             counted = self._counted[result.source]
             counted.bytes += result.source_bytes
             counted.text_bytes += result.text_bytes
@@ -181,7 +181,7 @@ class Tally:
         return sum(counted.skipped + (counted.error is not None) for counted in self._counted[:number])
 
     def roll_back(self, number: int) -> None:
-        """Forget what came out of this input and of those behind it."""
+        """Drop the results of this input and of those after it."""
         for k in range(number, len(self._counted)):
             self._counted[k] = Counted(seconds=self._counted[k].seconds)
         self.position = Position(number) if number else self._plan.before

@@ -106,7 +106,7 @@ class TokenArray(Documents):
         ids[bounds[k]:bounds[k + 1]], with bounds int64[n + 1].
 
         A run has at most max_docs documents (by default RUN_DOCS) and max_tokens tokens, or one longer document.
-        OutputError, naming the document, where ends decrease, lie behind the last token, or leave no room for the eod.
+        OutputError, naming the document, if ends decrease, are after the last token, or leave no room for the eod.
         """
         stop = len(self) if stop is None else stop
         at = min(int(self._ends[first - 1]), self.n_tokens) if first else 0

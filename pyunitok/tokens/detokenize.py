@@ -78,7 +78,7 @@ def _texts(array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, separ
 
 
 def _json_lines(array: TokenArray, tokenizer: Tokenizer, names: list[str], bounds: Ints) -> Bytes:
-    """A line for each document, whose text stands in nested objects; `names` from the innermost to the outermost."""
+    """A line for each document, whose text is in nested objects; `names` from the innermost to the outermost."""
     ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
     data, offsets = tokenizer._core.decode_documents(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
     text, lines = data.tobytes(), []

@@ -56,7 +56,7 @@ class Documents(ABC):
     @property
     @abstractmethod
     def lengths(self) -> Ints:
-        """int64[documents]: tokens of each document, its eod included. Computed anew at every call: keep it."""
+        """int64[documents]: tokens of each document, its eod included. Computed at every call: keep it."""
 
     @overload
     def locate(self, positions: int | np.integer[Any]) -> int: ...
@@ -66,7 +66,7 @@ class Documents(ABC):
     def locate(self, positions: Any) -> Any:
         """The number of the document that holds the token at a position; of positions int[...], int64[...].
 
-        IndexError where there is no such token. Some microseconds for one, and less for each of many; sorted positions
+        IndexError if the token does not exist. Some microseconds for one, and less for each of many; sorted positions
         are fastest.
         """
 

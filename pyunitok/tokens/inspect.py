@@ -33,7 +33,7 @@ def rows(path: str | os.PathLike[str]) -> Rows:
 
 
 def is_token_file(path: str | os.PathLike[str]) -> bool:
-    """Whether its ends or its manifest lie beside it; any other JSON may."""
+    """Whether its ends or its manifest are beside it; any other JSON may be."""
     ends, manifest = sidecars(path)
     try:
         return ends.exists() or bool(json.loads(manifest.read_bytes())["format"] == FORMAT)

@@ -1,7 +1,7 @@
 """Sidecars that grow with the output: OUT.meta.jsonl.zst, a line a document, and OUT.errors.jsonl, what was left out.
 
     OUT.meta.jsonl.zst   head │ frame │ head │ frame │ … │ index            a zstd frame holds some 64 KiB of lines
-    head     skippable frame of 16 bytes: u64 bytes of the frame behind it, u64 lines in it; little-endian like all here
+    head     skippable frame of 16 bytes: u64 bytes of the frame after it, u64 lines in it; little-endian like all here
     index    skippable frame: n × (u64 where the frame begins, u64 number of its first document), u64 n, "UTMETA1\\n"
 
 `zstd -dc` gives all lines in the order of the documents. Metadata finds the frame of one document in the index, at the
@@ -207,7 +207,7 @@ class Metadata(Sequence[dict[str, Any]]):
         return self._lines[i - self._firsts[frame]]
 
     def frames(self) -> Iterator[tuple[bytes, int]]:
-        """Each frame as it lies there, and how many documents are in it."""
+        """Each frame as stored, and how many documents are in it."""
         for frame in range(len(self._offsets) - 1):
             yield self._frame_bytes(frame), self._firsts[frame + 1] - self._firsts[frame]
 

@@ -58,7 +58,7 @@ def _short(value: float) -> str:
 
 def per_doubling(axes: Any, edges: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> None:
     """Bars whose area, on the logarithmic axis, is the count: bins of different widths can be compared."""
-    edges = np.maximum(edges - 0.5, 0.5)  # a whole number lies in the middle of its bin
+    edges = np.maximum(edges - 0.5, 0.5)  # a whole number is in the middle of its bin
     widths = np.log2(edges[1:] / edges[:-1])
     axes.stairs(np.divide(counts, widths, where=widths > 0, out=np.zeros(len(counts))), edges, fill=True)
     axes.set(xscale="log")

@@ -121,7 +121,7 @@ def _id_check(array: TokenArray, tokenizer: Tokenizer | None) -> Callable[[int, 
     for special in (tokenizer.eod_id, tokenizer.fallback_id, array.eod_id):
         if special is not None and special < len(known):
             known[special] = True
-    # The eod need not be of the model (--eod), and stands at the end of documents only, where _ends checks it.
+    # The eod need not be of the model (--eod), and occurs only at the end of documents, where _ends checks it.
     foreign_eod = array.eod_id if array.eod_id is not None and array.eod_id >= len(known) else None
     holes = np.flatnonzero(~known)
 

@@ -26,7 +26,7 @@ def verify_block(
 ) -> None:
     """Raise OutputError, naming input, document and byte, unless these ids decode to the documents of the block.
 
-    ids, id_offsets  of the block's documents; each ends with the eod, if `eod`, but for one that goes on
+    ids, id_offsets  of the block's documents; each ends with the eod, if `eod`, except one that continues
     name             of the input
 
     Where the model is not lossless, bytes are those of the reference. Costs a decoding.
@@ -55,6 +55,6 @@ def verify_block(
             number = block.first_document + d if block.numbers is None else int(block.numbers[d])
             inside = 0 if d else block.inside
             raise OutputError(
-                f"{name}: document {number}: byte {inside + at}: the text goes on with "
+                f"{name}: document {number}: byte {inside + at}: the text continues with "
                 f"{text[at : at + 12].tobytes()!r}, its tokens decode to {own[at : at + 12].tobytes()!r}"
             )

@@ -40,7 +40,7 @@ MANIFEST = "the manifest says so"
 
 @dataclass(frozen=True)
 class Stretch:
-    """Some bytes of one side: of whole documents, and perhaps of one that goes on.
+    """Some bytes of one side: of whole documents, and perhaps of one that continues.
 
     ends  where in `data` documents end; nothing of it when `data` stands inside a document
     """
@@ -270,13 +270,13 @@ def _compare(
         if not same:
             shown = [side.data[at - side.n_bytes : side.end_after(at) - side.n_bytes].tobytes() for side in (text, own)]
             return (
-                f"{place.document(d)}: byte {at - start}: the text goes on with {shown[0]!r}, "
+                f"{place.document(d)}: byte {at - start}: the text continues with {shown[0]!r}, "
                 f"{place.token(d, at - start)} with {shown[1]!r}"
             )
         if not all(more):
             if not any(more):
                 return None
-            end = "the tokens end, and the text goes on" if more[0] else "the text ends, and the tokens go on"
+            end = "the tokens end, but the text continues" if more[0] else "the text ends, but the tokens continue"
             return f"{place.document(d)}: byte {at - start}: {end}"
         for side in (text, own):
             side.data, side.n_bytes = side.data[n:], side.n_bytes + n

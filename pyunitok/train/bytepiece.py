@@ -262,7 +262,7 @@ class Vocabulary:
         return ret
 
     def drop_unused(self) -> None:
-        """Count anew with the pieces as the texts, until every piece is used for itself."""
+        """Count again with the pieces as the texts, until every piece is used for itself."""
         n_before = -1
         while (n := int(np.count_nonzero(self.counts))) != n_before:
             n_before = n

@@ -135,7 +135,7 @@ def _marks(seed: int, first: int, n: int) -> Marks:
 
 
 def collect(text: Text, items: Iterable[tuple[int, Bytes, Offsets]], progress: Callable[[int], None]) -> None:
-    """Add what comes; progress gets the bytes so far."""
+    """Add all texts; progress gets the bytes so far."""
     for group, data, offsets in items:
         text.add(group, data, offsets)
         progress(text.n_bytes)

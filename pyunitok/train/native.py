@@ -336,7 +336,7 @@ class Lexicon:
         self, model: Scored, p: Doubles, p_unknown: float, units: Units, begin: int, end: int, unit: float,
         expected: Counts,
     ) -> float:  # fmt: skip
-        """Add to `expected` for units begin..end-1; their log-likelihood. p: probabilities, 0 for what is not alive."""
+        """Add to `expected` for units begin..end-1; their log-likelihood. p: probabilities, 0 for dropped pieces."""
         total = ffi.new("double *")
         _enough(
             lib.unitok_unigram_expect(
@@ -398,12 +398,12 @@ class Lexicon:
 
 
 def maximize_exact(expected: Floats, order: Numbers, alive: Bytes, scores: Floats) -> None:
-    """New scores from expected counts, as sentencepiece; pieces below 0.5 are no longer alive."""
+    """New scores from expected counts, as sentencepiece; pieces below 0.5 are dropped."""
     lib.unitok_unigram_maximize_f32(pointer(expected), pointer(order), len(order), pointer(alive), pointer(scores))
 
 
 def maximize(expected: Doubles, min_count: float, prior: str, alive: Bytes, scores: Doubles) -> None:
-    """New scores from expected counts; pieces below min_count are no longer alive."""
+    """New scores from expected counts; pieces below min_count are dropped."""
     number = lib.UNITOK_PRIOR_DIGAMMA if prior == "digamma" else lib.UNITOK_PRIOR_NONE
     lib.unitok_unigram_maximize_f64(
         pointer(expected), len(expected), min_count, number, pointer(alive), pointer(scores)

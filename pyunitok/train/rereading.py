@@ -1,4 +1,4 @@
-"""A source that is read more than once: files anew, and what can be read once only from a copy."""
+"""A source that is read more than once: files again, and a copy of what can be read only once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IN_MEMORY_BYTES = 16 << 20  # of a copy; the rest is in a file
 class Rereading:
     """A source that may be fed to several counters in turn.
 
-    Files are read anew each time. Of what can be read only once (an iterator, stdin) a compressed copy is kept in a
+    Files are read again each time. Of what can be read only once (an iterator, stdin) a compressed copy is kept in a
     temporary file.
     """
 

@@ -19,7 +19,7 @@ from pyunitok.disk.remote import is_url
 from pyunitok.train.lines import Batch
 from pyunitok.train.sharing import share_out
 
-HELD_BLOCKS = 16  # every so many blocks a few lines are held back
+HELD_BLOCKS = 16  # a few lines of every such number of blocks are held back
 HELD_BYTES = 1 << 15
 HELD_SHARE = 32  # at most this part of a block
 Progress = Callable[[int, int], None]  # bytes done, of how many (0: unknown)
@@ -80,7 +80,7 @@ class Batches:
 
 
 def after_newline(text: memoryview) -> int:
-    """A Split: a document goes on behind its last newline."""
+    """A Split: a document continues after its last newline."""
     return bytes(text).rfind(b"\n") + 1
 
 

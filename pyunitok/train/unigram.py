@@ -147,7 +147,7 @@ class UnigramTrainer:
         return last.n_after <= wanted or last.n_after == last.n_before
 
     def _compact(self) -> None:
-        """Leave out what is not alive."""
+        """Leave out dropped pieces."""
         state, left = self.state, np.flatnonzero(self._alive)
         pieces, scores, counts = state.pieces.take(left), state.scores[left], state.seed_counts[left]
         self.state = State(pieces, scores, counts, state.rounds, state.threshold)

@@ -48,7 +48,7 @@ class ExactTrainer:
         self._alive[order] = 1
 
     def _keep(self, order: Numbers) -> None:
-        """Only these pieces stay alive. The trie is built anew where few are left in it."""
+        """Only these pieces stay alive. The trie is rebuilt if few of its pieces are left."""
         self._order = order
         self._alive = np.zeros(len(self._alive), np.uint8)
         self._alive[order] = 1

@@ -4,7 +4,7 @@
 
 A unit, little-endian uint32:   offset << 10 | label (8 bits), bit 8: a key ends here, bit 9: offset counts 256s
 The value of a key:             1 << 31 | where its replacement begins
-A child with label c lies at    at ^ offset ^ c
+A child with label c is at    at ^ offset ^ c
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 NAMES = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 SHIPPED = Path(__file__).with_name("charsmaps.xz")
 _SIZES = f"<{len(NAMES)}I"
-KEYS_MAX = 31  # so many keys, and no more, may begin alike: longest match looks at no more
+KEYS_MAX = 31  # at most this many keys may be prefixes of one text: longest match looks at no more
 
 
 def compile_rules(rules: Mapping[str, str]) -> bytes:

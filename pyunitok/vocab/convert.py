@@ -29,7 +29,7 @@ FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv")
 # What BytePiece models lose as SentencePiece models; no such model can avoid it, so convert() tells.
 NOTES = (
     "texts must be in Unicode's form NFC before: SentencePiece leaves them as they are",
-    "SentencePiece sums scores in float32 over the whole text, BytePiece in float64 and anew after newlines: where ways"
+    "SentencePiece sums scores in float32 over the whole text, BytePiece in float64, restarting at newlines: where ways"
     " to cut a text are nearly or exactly equal, it may take another",
     "invalid UTF-8 becomes U+FFFD",
 )
@@ -122,7 +122,7 @@ def rwkv_text(vocabulary: Vocabulary) -> bytes:
 
 
 def sentencepiece_of(vocabulary: Vocabulary) -> Any:
-    """The ModelProto of a model that encodes as SentencePiece does, made anew from what the model holds."""
+    """The ModelProto of a model that encodes as SentencePiece does, built from what the model holds."""
     name = f"{vocabulary.name} as a SentencePiece model"
     _check_sentencepiece(vocabulary, name)
     order = np.argsort(vocabulary.ids)

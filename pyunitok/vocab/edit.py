@@ -41,7 +41,7 @@ class Edited:
     existing   listed to be added, but already in the base
     repeated   listed to be added more than once
     no_room    listed to be added, but there was no id left for it
-    kept       listed to be removed, but not removable: single bytes, and what stands for eod or unknown bytes
+    kept       listed to be removed, but not removable: single bytes, and the ids for eod and unknown bytes
     wanted     listed both to be added and to be removed: these stay, too
     not_found  listed to be removed, but not in the base
     n_free     ids up to max_id that are left

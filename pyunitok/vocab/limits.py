@@ -13,9 +13,9 @@ from pyunitok.errors import UnitokError
 _Text = TypeVar("_Text", str, list[str])
 
 added_token_characters = 1 << 20  # of all added tokens of a tokenizer.json together
-components = 256  # normalizers, pre-tokenizers, decoders, post-processors: of each so many in a tokenizer.json
-growth = 1000  # a text, normalized or decoded, may become so many times as long
-growth_from = 1 << 20  # or so many characters, if that is more
+components = 256  # normalizers, pre-tokenizers, decoders, post-processors: at most this many of each
+growth = 1000  # a text may become this many times as long when normalized or decoded
+growth_from = 1 << 20  # or this many characters, if that is more
 pattern_states = 10_000  # of a regular expression, its counted repetitions written out
 
 

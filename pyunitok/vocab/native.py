@@ -1,4 +1,4 @@
-"""The native model file: the C library's image, used in place, and a little JSON behind it.
+"""The native model file: the C library's image, used in place, followed by a little JSON.
 
 csrc/model/image.c and csrc/model/spec_image.c draw the image. Behind it, to the end of the file: UTF-8 JSON, an About
 (vocabulary.py). The checksum in the header covers both.
@@ -47,7 +47,7 @@ def save(path: str | os.PathLike[str], model: _ffi.Model, about: About) -> None:
 
 
 def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, About]:
-    """The model in `data`, a buffer that must not change while the model lives, and the JSON behind it.
+    """The model in `data`, a buffer that must not change while the model exists, and the JSON after it.
 
     ModelFormatError names the file and the byte where the file is damaged, cut short or of another version.
     """

@@ -18,7 +18,7 @@ PREPARE = {"nfc": True}  # About.prepare of models whose texts go through here
 
 
 def normalize(text: bytes) -> bytes:
-    """The text in NFC, by this Python's Unicode version. O(n), but for what stands after one base character."""
+    """The text in NFC, by this Python's Unicode version. O(n), except for marks after one base character."""
     if _ffi_text.nfc_is_sure(text):
         return text
     return _escape(forms.normalize("NFC", _unescape(text)))
@@ -65,7 +65,7 @@ def normalize_with_offsets(text: bytes) -> tuple[bytes, _ffi.Offsets, _ffi.Offse
 
 
 def _parts(text: str) -> list[str]:
-    """The text, cut before each character that begins anew: NFC of the whole is that of the parts."""
+    """The text, cut before each character that starts a new part: NFC of the whole is the NFC of the parts."""
     cuts = [i for i, character in enumerate(text) if i == 0 or character.isascii() or _begins_anew(character)]
     return [text[begin:end] for begin, end in pairwise([*cuts, len(text)])]
 

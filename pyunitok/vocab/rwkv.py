@@ -92,7 +92,7 @@ def _decode(data: bytes, name: str) -> str:
 class _Lines(NamedTuple):
     """Where everything is, one entry a line, in bytes from the start of the file.
 
-    A plain line is proven right, and its piece is what stands between its quotes. Of any other line only
+    A plain line is proven right, and its piece is the text between its quotes. Of any other line only
     start and end mean something: it has an escape, is a bytes literal, or is wrong; _parse_line knows which.
     """
 
@@ -105,7 +105,7 @@ class _Lines(NamedTuple):
 
 
 def _scan(data: bytes) -> _Lines:
-    text = np.frombuffer(data + bytes(8), np.uint8)  # zeros, so that no number goes on past either end
+    text = np.frombuffer(data + bytes(8), np.uint8)  # zeros, so that no number continues past either end
     starts, ends = _find_lines(text[: len(data)])
     ids, n_id_digits = _read_numbers(text, starts, 1)
     lengths, n_length_digits = _read_numbers(text, ends - 1, -1)

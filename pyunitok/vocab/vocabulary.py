@@ -98,7 +98,7 @@ class About:
 class Vocabulary:
     """The pieces as a packed list: piece i is data[offsets[i]:offsets[i + 1]] and has the id ids[i].
 
-    What it means stands at unitok_spec in csrc/unitok.h.
+    See unitok_spec in csrc/unitok.h.
     """
 
     data: _ffi.Bytes

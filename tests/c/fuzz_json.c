@@ -1,4 +1,5 @@
-/* fuzz_json.c - a libFuzzer target: the input is JSON lines; every level reads the same, and texts come back when escaped
+/* fuzz_json.c - a libFuzzer target: the input is JSON lines; every level reads the same, and texts come back when
+ * escaped
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_json.c \
  *       $(find csrc -name '*.c') -lm -o fuzz_json

@@ -5,8 +5,8 @@
  *   ./fuzz_model -max_len=400 -max_total_time=300 [corpus folder]
  *
  * Random bytes never get past the header, so the input is a list of changes to an image of a small vocabulary: u8
- * section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input that begins with FF is an image itself, and one that
- * begins with FE cuts the image short.
+ * section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input that begins with FF is an image itself, and
+ * one that begins with FE cuts the image short.
  */
 #include "ground/common.h"
 #include "pieces.h"

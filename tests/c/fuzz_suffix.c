@@ -1,4 +1,5 @@
-/* fuzz_suffix.c - a libFuzzer target: any text is sorted, the checker agrees, and a damaged array is never taken for one
+/* fuzz_suffix.c - a libFuzzer target: any text is sorted, the checker agrees, and a damaged array is never taken for
+ * one
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_suffix.c \
  *       csrc/suffix/sort.c csrc/suffix/lcp.c -o fuzz_suffix

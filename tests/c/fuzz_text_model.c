@@ -1,4 +1,5 @@
-/* fuzz_text_model.c - a libFuzzer target: any bytes as a model that knows text, saved, opened again and used in every way
+/* fuzz_text_model.c - a libFuzzer target: any bytes as a model that knows text, saved, opened again and used in every
+ * way
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc \
  *       tests/c/fuzz_text_model.c csrc/[a-z]*.c -lm -o fuzz_text_model

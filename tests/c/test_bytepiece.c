@@ -1,5 +1,5 @@
-/* test_bytepiece.c - BytePiece's trainer: n-grams against the plain way to count them, every allocation failing in turn,
- * texts that end where memory does, n-grams that are none
+/* test_bytepiece.c - BytePiece's trainer: n-grams against the plain way to count them, every allocation failing in
+ * turn, texts that end where memory does, n-grams that are none
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_bytepiece.c \
  *       csrc/train/[a-z]*.c csrc/suffix/[a-z]*.c csrc/structures/trie.c csrc/text/[a-z]*.c csrc/ground/cpu.c -lm

@@ -19,8 +19,8 @@ static cut_table table;
 static struct pieces pieces;
 static struct guard text_guard, cuts_guard;
 
-/* Runs one scan over text[0..n_bytes-1], of which n_beyond more bytes belong to the document, with all that it may read up
- * against a guard page, before it or behind it, and the positions too. */
+/* Runs one scan over text[0..n_bytes-1], of which n_beyond more bytes belong to the document, with all that it may read
+ * up against a guard page, before it or behind it, and the positions too. */
 static int64_t scan_guarded(int cpu, const uint8_t *text, int64_t n_bytes, int64_t n_beyond, int at_start, uint16_t *cuts)
 {
     size_t room = (CUT_CHUNK_BYTES + CUT_READ_BEYOND) * sizeof *cuts;

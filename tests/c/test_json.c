@@ -1,4 +1,5 @@
-/* test_json.c - unitok_json_read on lines whose texts are known, and on wrong ones, between guard pages, at every level */
+/* test_json.c - unitok_json_read on lines whose texts are known, and on wrong ones, between guard pages, at every
+ * level */
 #define _DEFAULT_SOURCE
 #include "check.h"
 #include "ground/common.h"

@@ -277,8 +277,8 @@ static void test_uniform(void)
     check_counts(across, p, 64, 64000);
 }
 
-/* But for rounding: the search sums from both ends, so near-equal paths can come in either order, as in the reference.
- * */
+/* But for rounding: the search sums from both ends, so near-equal paths can come in either order, as in the
+ * reference. */
 static int is_no_more(double a, double b)
 {
     return a <= b + 1e-5 * (1 + fabs(b));

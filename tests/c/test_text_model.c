@@ -1,5 +1,5 @@
-/* test_text_model.c - models that know text, used in every way: hostile bytes before guard pages, images saved and damaged,
- * every allocation failing once
+/* test_text_model.c - models that know text, used in every way: hostile bytes before guard pages, images saved and
+ * damaged, every allocation failing once
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -DUNITOK_DEBUG \
  *       -I csrc tests/c/test_text_model.c csrc/[a-z]*.c -lm -o test_text_model && ./test_text_model
@@ -45,7 +45,8 @@ static int64_t random_text(int set)
     return n;
 }
 
-/* What was left for later can fail for memory alone, and is then tried again. 0, and m is freed: memory is still short. */
+/* What was left for later can fail for memory alone, and is then tried again. 0, and m is freed: memory is still
+ * short. */
 static int complete(unitok_model *m)
 {
     unitok_model_info info;

@@ -1,4 +1,4 @@
-"""align: where ids stand in the text that they were drawn for; C gives no places with BPE-dropout."""
+"""align: where ids are in the text that they were sampled from; C gives no places with BPE-dropout."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyunitok.vocab import sentencepiece_proto
 
-# message: {number: (name, type, default)}; "*" after a type: repeated. A dotted name lies in the one before the dot.
+# message: {number: (name, type, default)}; "*" after a type: repeated. a.b is a field of a.
 Fields = dict[str, dict[int, tuple[str, str, str | None]]]
 _PACKAGE = "pyunitok.compat.sentencepiece"
 _EXTENSIONS = (200, 1 << 29)

@@ -134,7 +134,7 @@ class CurrentProcessor(Vocabulary):
         add_bos, add_eos, reverse, emit_unk_piece   what is done to the tokens, none of it to protos and mappings
         enable_sampling  draw one of the nbest_size best tokenizations, or of all where that is below 0, with
                          probabilities ~ exp(alpha * score); BPE: leave merges out with probability alpha
-        num_threads      for lists; below 0: as many as are worth it. thread_pool: a ThreadPool instead
+        num_threads      for lists; below 0: as many as are worthwhile. thread_pool: a ThreadPool instead
         return_bytes     whether a mapping has bytes and their offsets, not str; None: what the text is
         """
         is_usual = (

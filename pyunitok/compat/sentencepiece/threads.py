@@ -22,7 +22,7 @@ class ThreadPool:
 
 
 def threads_of(num_threads: Any, thread_pool: Any) -> int:
-    """How many threads to use; below 0: as many as are worth it. TypeError for another number, RuntimeError for
+    """How many threads to use; below 0: as many as are worthwhile. TypeError for another number, RuntimeError for
     another pool."""
     if not isinstance(num_threads, int):
         raise TypeError("num_threads must be int")

@@ -32,7 +32,7 @@ class Vocabulary:
     piece_size = vocab_size = __len__ = get_piece_size
 
     def piece_to_id(self, piece: Any) -> Any:
-        """The id of a piece, or of each of a sequence; the unknown id for what is not a piece."""
+        """The id of a piece, or of each of a sequence; the unknown id if it is not a piece."""
         if piece.__class__ is str and self._engine is not None:  # this, and those of ids: measured in nanoseconds
             id_ = self._engine.ids_by_text.get(piece)
             if id_ is not None:

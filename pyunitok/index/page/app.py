@@ -79,7 +79,7 @@ def make_app(index: Index, hosts: Iterable[str]) -> Starlette:
 
 
 def _json(answer: dict[str, Any]) -> Response:
-    # Surrogates can stand in metadata of JSON lines; ASCII escapes keep them.
+    # Metadata of JSON lines can contain surrogates; ASCII escapes keep them.
     return Response(json.dumps(answer, ensure_ascii=True), media_type="application/json")
 
 

@@ -72,7 +72,7 @@ def _read_one(fields: Fields, content: str, id_: int, normalize: Callable[[str],
 
 
 class Finder:
-    """Finds the added tokens that stand in the text itself (`normalized` False), or those in normalized text."""
+    """Finds the added tokens that occur in the text itself (`normalized` False), or in normalized text."""
 
     def __init__(self, tokens: list[AddedToken], normalized: bool, where: Fields) -> None:
         self._tokens = {token.pattern: token for token in tokens if token.normalized == normalized}

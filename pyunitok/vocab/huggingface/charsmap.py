@@ -191,6 +191,6 @@ def _place(at: int, unit: int) -> int:
 
 
 def seconds_of(keys: dict[bytes, str]) -> set[str]:
-    """Characters that stand behind the first one in some key."""
+    """Characters that follow the first one in some key."""
     texts = [key.decode() for key in keys if _is_text(key)]
     return {second for text in texts for _, second in pairwise(text)}

@@ -1,4 +1,4 @@
-"""Decoders of a tokenizer.json, and its post-processor: from ids to text, and what stands around the ids of a text.
+"""Decoders of a tokenizer.json, and its post-processor: from ids to text, and the ids added around those of a text.
 
 A decoder makes of a list of tokens another. A byte that belongs to no character is carried as the lone surrogate
 U+DC00 + byte; it is shown as U+FFFD in the end (BROKEN).

@@ -10,7 +10,7 @@ from pyunitok.vocab import limits
 
 
 class Fields:
-    """An object of a JSON document, and where it stands there: "file.json: normalizer.normalizers[2]"."""
+    """An object of a JSON document, and where it is in it: "file.json: normalizer.normalizers[2]"."""
 
     def __init__(self, values: Any, where: str) -> None:
         self.where = where

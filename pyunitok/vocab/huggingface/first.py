@@ -33,7 +33,7 @@ def stripped(text: str, normalized: str, first: int, n_left: int) -> int:
 
 def composed(text: str, normalized: str, first: int, normalize: Callable[[str], str]) -> int:
     """NFC and its like: characters have the offset of what they were made of, up to the place where later ones join
-    them. What stands there has the offset of the character that it replaces, or else of what joined."""
+    them. New characters have the offset of the character that they replace, or of the characters that were joined."""
     alone = normalize(text[:first])
     n = next((k for k, (a, b) in enumerate(zip(alone, normalized, strict=False)) if a != b), len(alone))
     replaced = {0, *accumulate(len(normalize(character)) for character in text[:first])} if n < len(alone) else ()

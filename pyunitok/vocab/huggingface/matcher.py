@@ -27,7 +27,7 @@ class Program:
     """The instructions of a pattern, each (kind, argument, argument).
 
     CHAR test      a character that passes comes next
-    SPLIT a b      go on at a; if that fails, at b
+    SPLIT a b      continue at a; if that fails, at b
     JUMP a
     LOOK test ok   test(text, place) must be `ok`; takes no characters
     """

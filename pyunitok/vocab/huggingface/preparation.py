@@ -1,4 +1,4 @@
-"""Preparation: all that a text goes through before the C side, and the scratch that encodes what comes out."""
+"""Preparation: everything done to a text before C encodes it, and the scratch that encodes the result."""
 
 from __future__ import annotations
 

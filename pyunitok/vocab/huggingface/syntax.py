@@ -75,7 +75,7 @@ def can_be_empty(node: Node) -> bool:
 
 
 def width(node: Node) -> int:
-    """Of what stands in a look behind, which has only one width in Python."""
+    """Of the contents of a look-behind, which has only one width in Python."""
     if isinstance(node, Character):
         return 1
     if isinstance(node, Sequence):
@@ -95,9 +95,9 @@ def size(node: Node) -> int:
 
 
 def is_cheap(node: Node) -> bool:
-    """Whether `re` takes a bounded number of steps where it does not match, and as many as characters where it does.
+    """Whether `re` takes a bounded number of steps if it does not match, and one step per character if it does.
 
-    So it is if the only repetition without a bound is of single characters and nothing that could fail comes behind it.
+    So it is if the only unbounded repetition is of single characters and nothing after it can fail.
     """
     if isinstance(node, Choice):
         return all(map(is_cheap, node.items)) and len(node.items) <= _WAYS_MAX

@@ -1,6 +1,6 @@
 """Unigram as tokenizers has it, for the texts and models where the C model by itself does something else.
 
-The C model never finds its unknown piece in a text. To tokenizers it is a piece like any other where it stands in a
+The C model never finds its unknown piece in a text. To tokenizers it is a piece like any other if it occurs in a
 text ("<unk>"); it is then joined with the unknown characters beside it, and what is joined may happen to be a piece:
 
     text             x <unk>é y        é is not a piece
