@@ -195,7 +195,7 @@ class Model:
         return out
 
     def piece(self, id_: int) -> bytes | None:
-        """The bytes of a piece; None where the id has none."""
+        """The bytes of a piece; None if the id has none."""
         n_bytes = ffi.new("int64_t *")
         data = lib.unitok_model_piece(self.handle, id_, n_bytes)
         return None if n_bytes[0] < 0 else ffi.buffer(data, n_bytes[0])[:]
@@ -355,7 +355,7 @@ class State:
     __slots__ = ("handle",)
 
     def __init__(self, hexadecimal: str = "") -> None:
-        """ValueError where this is not what hexadecimal() returned, in this release or an earlier one."""
+        """ValueError if this is not what hexadecimal() returned, in this release or an earlier one."""
         self.handle: Any = ffi.new("unitok_state *")
         if hexadecimal:
             data = bytes.fromhex(hexadecimal)

@@ -30,7 +30,7 @@ def _borrow(kind: str, array: np.ndarray[Any, Any]) -> Any:
 
 
 class Shard:
-    """A unitok_search_shard over arrays that it keeps alive. ValueError where they do not fit each other."""
+    """A unitok_search_shard over arrays that it keeps alive. ValueError if they do not fit each other."""
 
     def __init__(
         self, *, ids: U16, sa: U32, first: U64, top: np.ndarray[Any, Any], left: U16 | None, rank: U16, ends: U64,

@@ -142,7 +142,7 @@ class Options:
     exclude: tuple[str, ...] = ()
 
     def check(self, out: str) -> None:
-        """OptionError where they do not go together, or one has no such value."""
+        """OptionError if they do not go together, or one has no such value."""
         for name, value, values in (
             ("input_format", self.input_format, ("auto", "text", "jsonl", "parquet")),
             ("dtype", self.dtype, ("uint16", "uint32")),

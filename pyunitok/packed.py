@@ -30,7 +30,7 @@ class Packed:
 
     @classmethod
     def from_documents(cls, documents: Iterable[str | bytes]) -> Packed:
-        """Pack documents as bytes, str as UTF-8. UnicodeEncodeError where a str holds a lone surrogate."""
+        """Pack documents as bytes, str as UTF-8. UnicodeEncodeError if a str holds a lone surrogate."""
         items = [document.encode() if isinstance(document, str) else document for document in documents]
         offsets = np.fromiter(accumulate(map(len, items), initial=0), np.int64, len(items) + 1)
         return cls(np.frombuffer(b"".join(items), np.uint8), offsets)

@@ -32,7 +32,7 @@ def tokenize(
     address  of the cluster; "auto": the one this machine belongs to; "local": start one here
     options  of pyunitok.tokenize(): unit_bytes and keep_parts are for clusters, threads are of each task, 1 by default
 
-    The same call resumes where an earlier one stopped. UnitokError where there is no cluster, or a unit was lost too
+    The same call resumes where an earlier one stopped. UnitokError if there is no cluster, or a unit was lost too
     often; else errors as from pyunitok.tokenize().
 
         manifest = pyunitok.ray.tokenize("/shared/crawl/", "/shared/ids.u16", metadata=True)

@@ -46,7 +46,7 @@ def how(
     core: Core, alpha: float, seed: int | None, *, nbest: int = -1, method: str | None = None, source: int = 0,
     document: int = 0,
 ) -> Any:  # fmt: skip
-    """What _ffi.Scratch.encode_batch takes to sample. OptionError where the model cannot be sampled so."""
+    """What _ffi.Scratch.encode_batch takes to sample. OptionError if the model cannot be sampled so."""
     if method is None:
         method = "dropout" if core.kind == "bpe" else "lattice"
     if nbest > 1 and method == "lattice":
@@ -111,7 +111,7 @@ class Sampling:
                   accepts with sigmoid(alpha * difference)), "dropout" (BPE); None takes what the model has
         source, document  of which input, and which of its documents, this is: as `tokenize --sample` numbers them
 
-        OptionError where the model cannot be sampled so. O(n * pieces that match at a position).
+        OptionError if the model cannot be sampled so. O(n * pieces that match at a position).
         Source: Kudo, "Subword regularization", 2018; Provilkov et al., "BPE-dropout", 2020; kexue.fm/archives/9768.
         """
         data = as_bytes(text)

@@ -101,7 +101,7 @@ def load_model(model: str | None) -> Any:
 
 
 def parse_separator(doc: str) -> bytes | None:
-    """The bytes between documents; None where a file is one document."""
+    """The bytes between documents; None if a file is one document."""
     import re
 
     if doc in ("file", "line"):

@@ -42,7 +42,7 @@ def report_formats(sources: Any) -> None:
 
 
 def check_report(path: str | None) -> None:
-    """UsageError where a report could not be written in the end: said before the work, not after it."""
+    """UsageError if a report could not be written in the end: said before the work, not after it."""
     from pyunitok.disk.outfile import check_target
 
     if path is None:

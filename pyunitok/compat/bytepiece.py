@@ -109,7 +109,7 @@ class Tokenizer:
         return self._piece2id[p]
 
     def id_to_piece(self, i: int) -> bytes | str:
-        """KeyError where the id is unknown."""
+        """KeyError if the id is unknown."""
         return self._id2piece[i]
 
     def pieces_to_ids(self, pieces: Iterable[bytes | str]) -> list[int]:

@@ -58,7 +58,7 @@ class TRIE_TOKENIZER:
             raise KeyError(str(error)) from None
 
     def encode(self, src: str) -> list[int]:
-        """The ids of a str. UnicodeEncodeError where it holds a lone surrogate."""
+        """The ids of a str. UnicodeEncodeError if it holds a lone surrogate."""
         return self.encodeBytes(src.encode("utf-8"))
 
     def decode(self, tokens: Iterable[int]) -> str:

@@ -21,7 +21,7 @@ _MAX_DEPTH = 16
 
 
 class Compact:
-    """Reads `data` from `at` on. IndexError where it ends too early, ValueError for what is not valid."""
+    """Reads `data` from `at` on. IndexError if it ends too early, ValueError for what is not valid."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data, self.at = data, at

@@ -71,7 +71,7 @@ def find(
 
     A pattern is matched with the file's name or, if it has a slash, with the end of its path.
 
-    Raises InputError where an argument names nothing to read, or a file that is named by itself is not text.
+    Raises InputError if an argument names nothing to read, or a file that is named by itself is not text.
     """
     never, refused = _Excluded(own), _Excluded(refuse)
     left_out = [] if left_out is None else left_out

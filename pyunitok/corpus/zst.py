@@ -183,7 +183,7 @@ def _new_context() -> zstandard.ZstdDecompressor:
 
 
 def _decompress_frame(context: zstandard.ZstdDecompressor, frame: Frame, name: str) -> bytes:
-    """The bytes of a frame. InputError where it is broken."""
+    """The bytes of a frame. InputError if it is broken."""
     try:
         # decompress() does not look into a frame that says it is empty.
         if frame.header.content_bytes != 0:

@@ -52,8 +52,8 @@ def sync_folder(folder: Path) -> None:
 def open_own(path: Path, *, create: bool = True) -> int:
     """A descriptor of a file that only we write, to read and write; what it holds stays.
 
-    OutputError where a link stands under its name: opening it for writing would destroy the file that it leads to. An
-    OSError where it cannot be opened.
+    OutputError if a link stands under its name: opening it for writing would destroy the file that it leads to. An
+    OSError if it cannot be opened.
     """
     flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
     if path.is_symlink():  # O_NOFOLLOW closes the gap between looking and opening, where the system has it

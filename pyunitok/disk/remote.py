@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Found:
-    """A file behind a URL. size_bytes, etag: None where the server does not say; mtime_ns also where there is an etag,
+    """A file behind a URL. size_bytes, etag: None if the server does not say; mtime_ns also where there is an etag,
     which says more: copying a file again changes its time."""
 
     url: str
@@ -87,7 +87,7 @@ def check_protocol(url: str) -> None:
 def file_system(url: str) -> tuple[Any, str]:
     """fsspec's file system for a URL, and the path in it.
 
-    InputError where the protocol is not allowed, its package is not installed, or the store cannot be opened.
+    InputError if the protocol is not allowed, its package is not installed, or the store cannot be opened.
     """
     check_protocol(url)
     try:
@@ -138,7 +138,7 @@ def said(error: BaseException) -> str:
 def expand(url: str) -> list[Found]:
     """The files of one argument, sorted by the bytes of their paths: itself, what lies below it, or what matches it.
 
-    As with local paths, names that begin with "." are left out of directories and patterns. InputError where the file
+    As with local paths, names that begin with "." are left out of directories and patterns. InputError if the file
     system cannot be asked; none where nothing is there.
     """
     fs, path = file_system(url)

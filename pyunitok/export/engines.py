@@ -33,7 +33,7 @@ def write_engine_index(
 ) -> Exported:  # fmt: skip
     """What `to` ("infini-gram" or "tokengrams") opens: the exported files in `folder`, and their suffix arrays.
 
-    OutputError where files are in the way, or the ids do not suit the engine; LimitError where memory does not suffice.
+    OutputError if files are in the way, or the ids do not suit the engine; LimitError if memory does not suffice.
     """
     if array.ids.dtype != np.dtype("<u2"):
         raise OutputError(f"{array.path}: its ids are {array.ids.dtype}, and an index is over uint16 ids")

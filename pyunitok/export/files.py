@@ -170,7 +170,7 @@ def _reflink(source: Path, target: Path) -> bool:
 
 
 def _copy(source: Path, begin: int, n_bytes: int, file: IO[bytes]) -> None:
-    """Append bytes begin..begin + n_bytes - 1 of `source`. OutputError where it ends before."""
+    """Append bytes begin..begin + n_bytes - 1 of `source`. OutputError if it ends before."""
     with source.open("rb") as old:
         done = _copy_in_kernel(old.fileno(), begin, n_bytes, file.fileno())
         old.seek(begin + done)

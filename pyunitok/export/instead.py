@@ -58,7 +58,7 @@ class Direct:
         return [self.out.parent / name for name in module(self.to).names(self.options)]
 
     def make_folder(self) -> None:
-        """The folder of OUT, as `export` makes it. OutputError where that cannot be."""
+        """The folder of OUT, as `export` makes it. OutputError if that cannot be."""
         try:
             self.out.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

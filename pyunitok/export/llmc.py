@@ -29,7 +29,7 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError where there is neither an eod nor an --eot, or an --eot that does not fit the ids."""
+    """OutputError if there is neither an eod nor an --eot, or an --eot that does not fit the ids."""
     dtype, eod = array.ids.dtype, array.eod_id
     eot = eod if options.eot is None else options.eot
     if eot is None:

@@ -17,7 +17,7 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError where ids take four bytes, which nanoGPT would misread, or a lone document cannot be divided."""
+    """OutputError if ids take four bytes, which nanoGPT would misread, or a lone document cannot be divided."""
     if array.ids.dtype.itemsize != 2:
         raise OutputError(f"{array.path} has ids of four bytes; nanoGPT reads uint16 and nothing else")
     folder.reserve(*names(options))

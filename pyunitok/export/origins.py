@@ -24,7 +24,7 @@ PART_BYTES = 1 << 20  # given out at once
 
 
 def kept_metadata(array: TokenArray) -> Metadata | None:
-    """OutputError where there is a sidecar, and not of as many documents."""
+    """OutputError if there is a sidecar, and not of as many documents."""
     path = metadata_path(array.path)
     if not path.exists():
         return None

@@ -77,8 +77,8 @@ def build_index(
     overwrite  replace an index, or an unfinished one of another command
     ray        the address of a Ray cluster that builds the shards, a task each; then threads is not used
 
-    The same call resumes where an earlier one stopped; finished shards are not done again. OutputError where the token
-    files do not go together, or the folder holds anything else; LimitError where a document does not fit a shard.
+    The same call resumes where an earlier one stopped; finished shards are not done again. OutputError if the token
+    files do not go together, or the folder holds anything else; LimitError if a document does not fit a shard.
     """
     folder, limits = Path(folder), limits or Limits()
     if not paths:
@@ -151,7 +151,7 @@ def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
 def _begin(
     folder: Path, plan: IndexManifest, rank: Array | None, existing: IndexManifest | None, overwrite: bool
 ) -> None:
-    """Write the plan, or find that it is there already. OutputError where another command's is."""
+    """Write the plan, or find that it is there already. OutputError if another command's is."""
     path = partial_name(folder / PLAN_NAME)
     if path.exists():
         if _same_plan(IndexManifest.read_file(path), plan):

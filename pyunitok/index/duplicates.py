@@ -94,7 +94,7 @@ def write_repeats(
     index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, on_progress: OnProgress | None = None
 ) -> tuple[int, int]:
     """Write all repeated spans to a file, a JSON object a line, compressed where its name ends in .zst; how many spans
-    there are, and tokens in them. OutputError where the file exists."""
+    there are, and tokens in them. OutputError if the file exists."""
     import zstandard
 
     check_target(out, overwrite=overwrite)

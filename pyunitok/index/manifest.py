@@ -83,7 +83,7 @@ class IndexManifest:
 
     @classmethod
     def read(cls, folder: Path) -> IndexManifest:
-        """OutputError where the folder holds no index, a damaged one, or one of a newer release."""
+        """OutputError if the folder holds no index, a damaged one, or one of a newer release."""
         try:
             return cls.read_file(folder / INDEX_NAME)
         except (FileNotFoundError, NotADirectoryError):
@@ -115,7 +115,7 @@ class IndexManifest:
             raise OutputError(f"{name}: not the manifest of an index ({error})") from None
 
     def _check(self) -> None:
-        """ValueError where a field that others rely on is not what it should be."""
+        """ValueError if a field that others rely on is not what it should be."""
         if self.order not in ORDERS:
             raise ValueError(f"order {self.order!r} is not one of {', '.join(ORDERS)}")
         if not isinstance(self.model, dict) or not (self.eod is None or _is_count(self.eod)):

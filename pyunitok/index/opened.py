@@ -78,6 +78,6 @@ def open_index(folder: str | Path, *, model: Any = None, max_work: int = MAX_WOR
     model     a Tokenizer or the path of its file, instead of the one that the token files name
     max_work  where a search gives up and says `approx`: about a nanosecond a unit, for one query in one shard
 
-    OutputError where the folder holds no index, or one that is damaged or does not fit its token files.
+    OutputError if the folder holds no index, or one that is damaged or does not fit its token files.
     """
     return Index(open_shards(folder, model=model), max_work=max_work)

@@ -81,7 +81,7 @@ def plan_index(
 
     existing  of the index that shards are added to
 
-    OutputError where the token files do not go together, or cannot be indexed.
+    OutputError if the token files do not go together, or cannot be indexed.
     """
     arrays = [_open(path, model) for path in paths]
     first = existing or _describe(arrays[0], order, left)

@@ -49,7 +49,7 @@ class SourceCount:
     """How often a query occurs in one input of a token file.
 
     file   the number of the token file in the index
-    path   of the input; None where the token file has no manifest
+    path   of the input; None if the token file has no manifest
     """
 
     file: int
@@ -151,7 +151,7 @@ class TextSearch:
         return array.text_bytes(number)
 
     def source(self, document: int) -> str | None:
-        """The path of the input that a document came from; None where the token file has no manifest."""
+        """The path of the input that a document came from; None if the token file has no manifest."""
         array, number = self.locate(document)
         if array.manifest is None:
             return None

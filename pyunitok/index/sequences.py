@@ -28,7 +28,7 @@ class Distribution:
     """What stands next to a query, most frequent first.
 
     texts   list[bytes]: b"" is the end (or the start) of a document
-    ids     uint16[n], where the query was tokens; None where it was text
+    ids     uint16[n], where the query was tokens; None if it was text
     counts  int64[n]
     total   the sum of all counts, also of those that a limit left out
     approx  True: from a sample of the occurrences; counts are scaled

@@ -118,7 +118,7 @@ class OpenIndex:
 
 
 def open_shards(folder: str | Path, *, model: Any = None) -> OpenIndex:
-    """Map an index. OutputError where a file is missing, has the wrong size, or changed after it was indexed.
+    """Map an index. OutputError if a file is missing, has the wrong size, or changed after it was indexed.
 
     model  a Tokenizer or the path of its file, instead of the one that the token files name
     """

@@ -42,7 +42,7 @@ class Identity:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Identity:
-        """ValueError, TypeError or KeyError where these are not the values of an identity."""
+        """ValueError, TypeError or KeyError if these are not the values of an identity."""
         if not isinstance(values["options"], dict):
             raise TypeError("the options are not an object")
         files = [InputFile(*item) for item in values["inputs"]]

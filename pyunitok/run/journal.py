@@ -59,7 +59,7 @@ class Journal:
 
     @classmethod
     def read(cls, path: Path) -> Journal | None:
-        """None where there is none. OutputError where it is damaged, or of a version that this one does not resume."""
+        """None if there is none. OutputError if it is damaged, or of a version that this one does not resume."""
         try:
             head, _, body = path.read_bytes().partition(b"\n")
         except FileNotFoundError:
@@ -93,7 +93,7 @@ class Journal:
         return n_read if self.manifest is None and type(n_read) is int and n_read >= 0 else None
 
     def _check(self) -> None:
-        """ValueError where a field is not what it should be; what `progress` holds, its reader checks."""
+        """ValueError if a field is not what it should be; what `progress` holds, its reader checks."""
         if not isinstance(self.replaces, bool) or not isinstance(self.progress, dict):
             raise ValueError("a field has the wrong type")
         if self.manifest is None and (type(self.progress.get("bytes")) is not int or self.progress["bytes"] < 0):

@@ -83,7 +83,7 @@ class Writer:
     """Blocks into the output's files, checkpoints of them, and the way back to the beginning of an input."""
 
     def __init__(self, plan: Plan, tally: Tally, output: Output) -> None:
-        """Resumes from the output's last checkpoint. OutputError where it does not fit this run or the files."""
+        """Resumes from the output's last checkpoint. OutputError if it does not fit this run or the files."""
         self._plan, self._output = plan, output
         self.tally = tally
         self._metadata: MetadataFile | None = None
@@ -166,7 +166,7 @@ class Writer:
             self._metadata.append([line.encode("latin-1") for line in lines])
 
     def _check(self) -> None:
-        """ValueError where the files do not hold what was counted."""
+        """ValueError if the files do not hold what was counted."""
         progress, output = self.tally.progress, self._output
         sizes = {"": progress.tokens * self._plan.dtype.itemsize, ".ends": progress.documents * 8}
         for suffix, n_bytes in sizes.items():

@@ -97,8 +97,8 @@ class Plan:
         return Identity.of(options, [source.file for source in self.sources])
 
     def check(self) -> None:
-        """What can be said before anything is written: OutputError where an id, the eod's too, does not fit the file;
-        LimitError where the memory is too little; OptionError where the model cannot sample this way."""
+        """What can be said before anything is written: OutputError if an id, the eod's too, does not fit the file;
+        LimitError if the memory is too little; OptionError if the model cannot sample this way."""
         largest = int(np.iinfo(self.dtype).max)
         if self.tokenizer.vocab_size - 1 > largest:
             raise OutputError(

@@ -25,7 +25,7 @@ class Survey:
     """What a run would do.
 
     begins      "from the start", "already complete", or where it would resume
-    text_bytes  of the documents' text, about; None where that is unknown, as of a pipe
+    text_bytes  of the documents' text, about; None if that is unknown, as of a pipe
     tokens      about
     """
 
@@ -37,7 +37,7 @@ class Survey:
 def survey(plan: Plan) -> Survey:
     """Look at a plan. Reads the beginnings of a few inputs, but nothing of pipes.
 
-    OutputError where tokenize() would refuse to begin, InputError where the beginning of an input is broken.
+    OutputError where tokenize() would refuse to begin, InputError if the beginning of an input is broken.
     """
     found = find(plan.out, plan.identity(), overwrite=plan.overwrite)
     begins = "from the start"

@@ -46,7 +46,7 @@ class Counted:
 
     @classmethod
     def from_json(cls, values: list[Any]) -> Counted:
-        """ValueError or TypeError where these are not such values."""
+        """ValueError or TypeError if these are not such values."""
         n_bytes, text_bytes, documents, tokens, skipped, ends, error = values
         counts = (n_bytes, text_bytes, documents, tokens, skipped)
         if not all(type(count) is int and count >= 0 for count in counts):
@@ -130,7 +130,7 @@ class Tally:
 
         is_stale  the input at that position has changed since
 
-        InputError where a pipe that was read to its end is not the same; ValueError, TypeError or KeyError where these
+        InputError if a pipe that was read to its end is not the same; ValueError, TypeError or KeyError if these
         are not values of this run.
         """
         position, n_sources = Position.from_json(values["position"]), len(self._counted)
@@ -158,7 +158,7 @@ class Tally:
                 pipe.drain()
 
     def _check_place(self, position: Position) -> None:
-        """ValueError where the input that is to be resumed cannot have such a place."""
+        """ValueError if the input that is to be resumed cannot have such a place."""
         source = self._plan.sources[position.source] if position.source < len(self._plan.sources) else None
         if source is None or source.size_bytes is None:
             return

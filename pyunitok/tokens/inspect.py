@@ -18,7 +18,7 @@ TOKEN_SUFFIXES = {".u16", ".u32", ".bin"}  # what token files are usually called
 
 
 def rows(path: str | os.PathLike[str]) -> Rows:
-    """Of whatever the file is. MissingFileError where there is none; the opener's error where it is neither."""
+    """Of whatever the file is. MissingFileError if there is none; the opener's error where it is neither."""
     name = os.fspath(path)
     if is_token_file(path) or is_url(name):
         return token_rows(path)

@@ -44,7 +44,7 @@ class InputRecord(InputFile):
     """One input in the manifest: the file, and what came out of it.
 
     bytes       of the decompressed file
-    text_bytes  of the documents' text, without separators or JSON syntax; None where an older version did not count
+    text_bytes  of the documents' text, without separators or JSON syntax; None if an older version did not count
     """
 
     bytes: Count = 0
@@ -53,7 +53,7 @@ class InputRecord(InputFile):
     text_key: str | None = None  # jsonl, parquet: the field that held the text
     separator: Separator | None = None  # text: what stood between documents (invalid UTF-8 as lone surrogates)
     ends_with_separator: bool | None = None
-    seconds: Seconds | None = None  # of wall time spent on it; None where an earlier run did a part
+    seconds: Seconds | None = None  # of wall time spent on it; None if an earlier run did a part
     xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
     skipped: Count = 0  # documents left out as bad
     text_bytes: Count | None = None
@@ -129,7 +129,7 @@ class Manifest:
     exported: dict[str, Any] | None = None  # where tokenize --format made other files of it
     format: str = FORMAT
     version: int = VERSION
-    text_bytes: Count | None = None  # of the documents' text; None where an older version did not count it
+    text_bytes: Count | None = None  # of the documents' text; None if an older version did not count it
 
     @classmethod
     def of(
@@ -170,7 +170,7 @@ class Manifest:
         """For --stats-json: the sums, and the same of each input.
 
         bytes are of the decompressed files, text_bytes of the documents in them; seconds are of wall time in which the
-        blocks of an input were those waited for, None where an earlier run did a part of it.
+        blocks of an input were those waited for, None if an earlier run did a part of it.
         """
         inputs = [
             {"path": r.path, "format": r.format, "compression": r.compression, "file_bytes": r.size_bytes}
@@ -187,7 +187,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """OutputError where the file is not a manifest, or was written by a newer release."""
+        """OutputError if the file is not a manifest, or was written by a newer release."""
         return cls.parse(path.read_bytes(), str(path))
 
     @classmethod
@@ -217,7 +217,7 @@ class Manifest:
         return {"": self.tokens * np.dtype(self.dtype).itemsize, ".ends": self.documents * 8}
 
     def _check(self) -> None:
-        """ValueError where a field that others rely on is not what it should be."""
+        """ValueError if a field that others rely on is not what it should be."""
         if sum(record.documents for record in self.inputs) != self.documents:
             raise ValueError("the inputs do not have as many documents as the file")
         if sum(record.tokens for record in self.inputs) != self.tokens:

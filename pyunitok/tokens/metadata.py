@@ -59,7 +59,7 @@ class MetadataFile:
     """
 
     def __init__(self, file: OutFile, begun: Path | None = None) -> None:
-        """OutputError where the file at `begun` holds anything but whole frames."""
+        """OutputError if the file at `begun` holds anything but whole frames."""
         self._file = file
         self._lines: list[bytes] = []
         self._n_waiting = 0  # bytes of them
@@ -152,7 +152,7 @@ class ErrorsFile:
         self._file = file
 
     def append(self, file: str, line: int | None, error: str) -> None:
-        """line: None where the whole file is left out."""
+        """line: None if the whole file is left out."""
         self._file.write(memoryview(json.dumps({"file": file, "line": line, "error": error}).encode() + b"\n"))
 
 
@@ -160,7 +160,7 @@ class Metadata(Sequence[dict[str, Any]]):
     """The metadata of a token file's documents, read from OUT.meta.jsonl.zst as it is asked for.
 
     metadata[i] is document i's: "file", and "line" or where in it; of JSON lines also "metadata": the object without
-    its text. Decompresses one frame, some 64 KiB, and keeps it for the next. OutputError where the file is damaged.
+    its text. Decompresses one frame, some 64 KiB, and keeps it for the next. OutputError if the file is damaged.
     """
 
     def __init__(self, path: Path) -> None:

@@ -11,7 +11,7 @@ from pyunitok.vocab import known
 
 
 def find_model(manifest: Manifest, name: str) -> Tokenizer:
-    """The model that a manifest names; ModelFormatError where it is gone or another one."""
+    """The model that a manifest names; ModelFormatError if it is gone or another one."""
     path = manifest.model.get("path")
     if path and Path(path).is_file():  # a pipe or a device would never end
         tokenizer = Tokenizer.from_file(path)

@@ -55,7 +55,7 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
     found  the files to read, in the order of the manifest; None: those that the manifest names. A manifest may come
            from a stranger, so what it names is only read where that is a regular file on this machine.
 
-    InputError where there are more or fewer files than inputs, or one cannot be read again.
+    InputError if there are more or fewer files than inputs, or one cannot be read again.
     """
     if any(record.format == "documents" for record in records):
         raise InputError("its documents came from another program and not from files: they cannot be read again")
@@ -90,7 +90,7 @@ def verify_text(
     sources   one for each input of the manifest, in its order
     on_bytes  told how many bytes were compared
 
-    InputError where an input cannot be read; IdError where an id means nothing. Memory: some blocks and batches a
+    InputError if an input cannot be read; IdError if an id means nothing. Memory: some blocks and batches a
     thread, and for models that are not lossless the longest document.
     """
     assert array.manifest is not None

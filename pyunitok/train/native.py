@@ -170,7 +170,7 @@ class Segmenter:
         self._keep = (normalizer, rules)
 
     def add(self, data: Bytes, offsets: Offsets) -> None:
-        """Count the lines of packed documents. ModelFormatError where a line is wrong: .item, .position say where."""
+        """Count the lines of packed documents. ModelFormatError if a line is wrong: .item, .position say where."""
         error = ffi.new("unitok_error *")
         if len(offsets) and int(offsets[-1]) > len(data):
             raise ValueError("the offsets reach past the data")

@@ -137,7 +137,7 @@ def is_bytepiece(vocabulary: Vocabulary) -> bool:
 
 
 def counted(vocabulary: Vocabulary) -> Entries:
-    """The entries that its scores were made of. VocabularyError where they cannot be recovered exactly."""
+    """The entries that its scores were made of. VocabularyError if they cannot be recovered exactly."""
     name, total = f"{vocabulary.name} as a BytePiece model", vocabulary.count_total
     if not is_bytepiece(vocabulary):
         raise VocabularyError(f"{name}: only models that encode like BytePiece can become one, not {vocabulary.kind}")

@@ -63,7 +63,7 @@ def _offset(distance: int) -> int:
 
 
 def decompile(charsmap: bytes) -> list[tuple[str, str]]:
-    """The rules of a charsmap that was accepted, in the order of their characters. RuntimeError where there is none."""
+    """The rules of a charsmap that was accepted, in the order of their characters. RuntimeError if there is none."""
     if not charsmap:
         raise RuntimeError("No precompiled charsmap found in model.")
     (n_bytes,) = struct.unpack_from("<I", charsmap)

@@ -82,7 +82,7 @@ def edit(
 
     max_id  the largest id that a new piece may have; pieces of the base may have larger ones
 
-    VocabularyError where the base is not a greedy vocabulary, or a piece is empty.
+    VocabularyError if the base is not a greedy vocabulary, or a piece is empty.
     """
     check_greedy(base)
     if not 0 <= max_id <= _ffi.WIDE_ID_MAX:
@@ -143,7 +143,7 @@ def _packed(base: Vocabulary, pieces: dict[bytes, int]) -> Vocabulary:
 
 
 def check_greedy(vocabulary: Vocabulary) -> None:
-    """VocabularyError where it is not one that can be edited."""
+    """VocabularyError if it is not one that can be edited."""
     if vocabulary.kind != "longest" or vocabulary.prepare:
         raise VocabularyError(
             f"{vocabulary.name}: only greedy longest-prefix vocabularies (RWKV World text and JSON, native) can be"

@@ -25,7 +25,7 @@ def most_characters(n: int) -> int:
 
 
 def check_growth(text: _Text, most: int) -> _Text:
-    """The text, or its parts. UnitokError where it has more characters."""
+    """The text, or its parts. UnitokError if it has more characters."""
     n = len(text) if isinstance(text, str) else sum(map(len, text))
     if n > most:
         raise UnitokError(

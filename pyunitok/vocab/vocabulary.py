@@ -41,7 +41,7 @@ class About:
     """What Python knows of a model beside its C side; it lies as JSON behind a native image.
 
     name             the vocabulary's
-    eod_piece        how its end of document is shown; None where it has none
+    eod_piece        how its end of document is shown; None if it has none
     special          ids by role, as far as there are any: "unk", "bos", "eos", "pad"
     denormalization  (charsmap, flags) to be applied to decoded text; see csrc/text/normalize.h
     prepare          what a text goes through before C sees it: nfc.py, or prepare/ (tokenizer.json); None: nothing
@@ -70,7 +70,7 @@ class About:
 
     @classmethod
     def from_json(cls, values: Any) -> About:
-        """ValueError where these are not the values of an About; keys that are not known are left out."""
+        """ValueError if these are not the values of an About; keys that are not known are left out."""
         if not isinstance(values, dict):
             raise ValueError("no object")
         name, eod_piece = values.get("name"), values.get("eod_piece")

@@ -14,7 +14,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 def text_of(text: Any) -> bytes:
-    """TypeError for anything but text; RuntimeError where a str holds a lone surrogate."""
+    """TypeError for anything but text; RuntimeError if a str holds a lone surrogate."""
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):

@@ -81,7 +81,7 @@ class SentencePieceNormalizer:
         return [normalize(item) for item in input] if isinstance(input, list) else normalize(input)
 
     def decompile(self) -> list[tuple[str, str]]:
-        """The rules, (what is replaced, by what). RuntimeError where there are none."""
+        """The rules, (what is replaced, by what). RuntimeError if there are none."""
         return decompile(self._spec.precompiled_charsmap)
 
     def serialized_normalizer_spec(self) -> bytes:

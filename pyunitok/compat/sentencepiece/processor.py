@@ -352,7 +352,7 @@ class CurrentProcessor(Vocabulary):
         return Binding(self._loaded, self._decode_options)
 
     def _resolve(self, return_type: Any, out_type: Any, default: Any = None) -> Any:
-        """What to return. ValueError where there is no such type, or both names are used."""
+        """What to return. ValueError if there is no such type, or both names are used."""
         if out_type is not None and return_type is not None:
             raise ValueError("Cannot specify both out_type and return_type. Use return_type instead.")
         kind = out_type if return_type is None else return_type

@@ -35,7 +35,7 @@ class Rewriting:
     emit_unk_piece: bool = False
 
     def ids(self, ids: list[int]) -> list[int]:
-        """ValueError where the model does not have a symbol that is to be added."""
+        """ValueError if the model does not have a symbol that is to be added."""
         model = self.engine.model
         for option in self.options:
             if option == "reverse":
@@ -75,7 +75,7 @@ class Rewriting:
         return bos + pieces + ([self._piece(self.engine.model.eos_id)] if self.add_eos else [])
 
     def check_text(self) -> None:
-        """RuntimeError where the flags ask for what texts with places cannot have."""
+        """RuntimeError if the flags ask for what texts with places cannot have."""
         if self.add_bos or self.add_eos or self.reverse or self.emit_unk_piece:
             raise RuntimeError("add_bos, add_eos, reverse, and emit_unk_piece is not supported in proto API")
 

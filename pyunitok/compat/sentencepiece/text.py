@@ -80,7 +80,7 @@ class EncodedText:
 
 
 def strings(pieces: list[bytes]) -> list[str]:
-    """Each as str, at once. UnicodeDecodeError where one is not valid UTF-8."""
+    """Each as str, at once. UnicodeDecodeError if one is not valid UTF-8."""
     joined = b"\0".join(pieces)
     if joined.count(b"\0") + 1 != len(pieces):  # there are none, or one holds a NUL
         return [piece.decode() for piece in pieces]
@@ -88,7 +88,7 @@ def strings(pieces: list[bytes]) -> list[str]:
 
 
 def to_proto(encoded: EncodedText) -> Any:
-    """A SentencePieceText with strings as str; DecodeError where they are not valid UTF-8."""
+    """A SentencePieceText with strings as str; DecodeError if they are not valid UTF-8."""
     return messages.text_message("SentencePieceText", "string").FromString(encoded.serialize())
 
 

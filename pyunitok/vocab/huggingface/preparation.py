@@ -37,7 +37,7 @@ Part = bytes | int | Literal | Plain  # a piece, an added token, a piece for the
 
 
 class Preparation:
-    """Made once from an About and shared by threads. VocabularyError where its `prepare` is broken."""
+    """Made once from an About and shared by threads. VocabularyError if its `prepare` is broken."""
 
     def __init__(self, about: About, model: _ffi.Model) -> None:
         document = Fields(about.prepare, f"{about.name}: ")

@@ -26,7 +26,7 @@ _FEW, _SHORT = 32, 64  # strings, and characters of each, that go to a regular e
 
 
 class Strings:
-    """`texts` are different and not empty. VocabularyError where they have too many characters in all."""
+    """`texts` are different and not empty. VocabularyError if they have too many characters in all."""
 
     def __init__(self, texts: list[str]) -> None:
         self._regex: re.Pattern[str] | None = None
