@@ -70,6 +70,17 @@ def test_conflict_markers_and_long_prose(tmp_path, monkeypatch):
     assert list(order.long_lines()) == ["title.md:4: 122 columns"]
 
 
+def test_packages_that_setuptools_does_not_find(tmp_path, monkeypatch):
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    _package(tmp_path, {"attic/a.py": ""})
+    (tmp_path / "pyproject.toml").write_text("[tool.setuptools.packages.find]\n", encoding="utf-8")
+    assert list(order.unfound_packages()) == ["pyunitok/attic: has modules but no __init__.py"]
+    (tmp_path / "pyunitok/attic/__init__.py").touch()
+    assert not list(order.unfound_packages())
+    (tmp_path / "pyproject.toml").write_text("[tool.setuptools]\npackages = []\n", encoding="utf-8")
+    assert "packages are listed" in next(order.unfound_packages())
+
+
 @pytest.mark.skipif(not (order.ROOT / "pyunitok").exists(), reason="the package is not in this tree")
 def test_this_tree_is_in_order():
     assert order.faults() == []

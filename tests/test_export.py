@@ -211,7 +211,7 @@ def test_metadata_that_were_kept(tmp_path):
     lines = readers.infini_gram(tmp_path / "to", 2, "<u2")[1]
     assert lines == [{"path": files_[d], "linenum": 2 * d, "metadata": fields[d]} for d in range(3)]
     array = tokenfiles.write(tmp_path / "ids", [[1, 2]], eod=0)
-    with pytest.raises(OutputError, match="is of 3 documents"):
+    with pytest.raises(OutputError, match="describes 3 documents"):
         export(array, "dolma", tmp_path / "other")
 
 

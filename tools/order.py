@@ -1,4 +1,5 @@
-"""Rules for the tree that no linter knows: imports point downwards, no conflict markers, prose within 120 columns.
+"""Rules for the tree that no linter knows: imports point downwards, no conflict markers, prose within 120 columns,
+packages that setuptools finds.
 
     python tools/order.py          what is wrong, a line each; the exit code is 1 if anything is
 """
@@ -112,8 +113,17 @@ def long_lines() -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}:{k + 1}: {len(line)} columns"
 
 
+def unfound_packages() -> Iterator[str]:
+    """What setuptools would leave out of a wheel: it must find packages itself, and those are folders with __init__.py."""
+    if "[tool.setuptools.packages.find]" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8"):
+        yield "pyproject.toml: packages are listed; [tool.setuptools.packages.find] finds them"
+    for folder in sorted({path.parent for path in tracked("pyunitok/*.py")}):
+        if not (folder / "__init__.py").exists():
+            yield f"{folder.relative_to(ROOT)}: has modules but no __init__.py"
+
+
 def faults() -> list[str]:
-    return [*upward_imports(), *conflict_markers(), *long_lines()]
+    return [*upward_imports(), *conflict_markers(), *long_lines(), *unfound_packages()]
 
 
 if __name__ == "__main__":
