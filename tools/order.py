@@ -114,10 +114,10 @@ def long_lines() -> Iterator[str]:
 
 
 def unfound_packages() -> Iterator[str]:
-    """What setuptools would leave out of a wheel: it must find packages itself, and those are folders with __init__.py."""
+    """What setuptools would leave out of a wheel: it must find packages itself, as folders with __init__.py."""
     if "[tool.setuptools.packages.find]" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8"):
         yield "pyproject.toml: packages are listed; [tool.setuptools.packages.find] finds them"
-    for folder in sorted({path.parent for path in tracked("pyunitok/*.py")}):
+    for folder in sorted({path.parent for path in (ROOT / "pyunitok").rglob("*.py")}):
         if not (folder / "__init__.py").exists():
             yield f"{folder.relative_to(ROOT)}: has modules but no __init__.py"
 
