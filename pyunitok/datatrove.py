@@ -7,6 +7,9 @@
     LocalPipelineExecutor([ParquetReader("corpus/"), Tokenize("tokens/", model="m.model")], tasks=8).run()
 
 Then `pyunitok merge tokens/*.u16 -o ids.u16`.
+
+tokenize() reads files and knows where each document is in them. datatrove hands over documents one at a time, so this
+step encodes them itself, into the same Output.
 """
 
 from __future__ import annotations
