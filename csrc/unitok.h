@@ -435,8 +435,8 @@ enum unitok_json_error {
     UNITOK_JSON_VALUE = 5,       /* no value begins here */
     UNITOK_JSON_NUMBER = 6,      /* a digit is missing */
     UNITOK_JSON_KEY = 7,         /* a name in quotes is missing */
-    UNITOK_JSON_COLON = 8,       /* a colon is missing behind a name */
-    UNITOK_JSON_COMMA = 9,       /* a comma or closing bracket is missing behind a value */
+    UNITOK_JSON_COLON = 8,       /* a colon is missing after a name */
+    UNITOK_JSON_COMMA = 9,       /* a comma or closing bracket is missing after a value */
     UNITOK_JSON_TRAILING = 10,   /* something follows the object */
     UNITOK_JSON_DEPTH = 11,      /* more than 512 objects and arrays in one another */
     UNITOK_JSON_NO_OBJECT = 12,  /* the line does not begin with { */
@@ -570,7 +570,7 @@ int32_t unitok_search_check(const unitok_search_shard *shard, unitok_error *erro
 void unitok_search_tokens(const unitok_search_shard *shard, const uint16_t *ids, const int64_t *begins,
                           const int64_t *ends, int64_t n_queries, int64_t *lo, int64_t *hi);
 
-/* The distinct tokens behind the first `depth` tokens of the suffixes [lo, hi), which share these, in the order of
+/* The distinct tokens after the first `depth` tokens of the suffixes [lo, hi), which share these, in the order of
  * their ranks, and how often each follows. Returns how many there are; writes the first `capacity`. O(distinct * log
  * n). */
 int64_t unitok_search_next(const unitok_search_shard *shard, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids,

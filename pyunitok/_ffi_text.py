@@ -131,7 +131,7 @@ class JsonLines:
         return ffi.new("unitok_json_place *")
 
     def count(self, lines: Any, *, at_end: bool) -> Any:
-        """The place behind the whole lines, as if all of them were right."""
+        """The place after the whole lines, as if all of them were right."""
         place = ffi.new("unitok_json_place *")
         buffer = ffi.from_buffer("uint8_t[]", lines)
         lib.unitok_json_count(buffer, len(buffer), self._max_line_bytes, at_end, place)

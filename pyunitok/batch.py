@@ -110,7 +110,7 @@ def _into_one_array(core: Core, documents: Documents, cuts: list[int], bounds: l
         with core.scratch() as scratch:
             return documents.encode(scratch, cuts[part], cuts[part + 1], ids[room[part] : room[part + 1]])
 
-    room[-1] += _ffi.ENCODE_SLACK  # behind the last part, too
+    room[-1] += _ffi.ENCODE_SLACK  # after the last part, too
     parts = _map(encode_part, len(cuts) - 1)
     end = 0
     for part, ends in enumerate(parts):

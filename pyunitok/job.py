@@ -85,7 +85,7 @@ def tokenize(
     overwrite         start again, and replace OUT if it exists
     verify_resume     where a run is resumed, read all that it has written and compare it with its hashes, and not only
                       the last 64 MiB of each file
-    spool             where an OUT behind a URL is made; in the system's temporary folder by default
+    spool             where an OUT at a URL is made; in the system's temporary folder by default
     include, exclude  patterns: of the files in directories only these; and files that are not read, see inputs.find
     on_progress       called after each block, from this thread
     on_start          called once before the first block
@@ -200,7 +200,7 @@ class Job:
 
     plan      what is to be done, with the inputs that were found
     left_out  files in directories that are not read
-    spool     where OUT is made, if it belongs behind a URL
+    spool     where OUT is made, if it belongs at a URL
     """
 
     def __init__(self, inputs: StrPath | Iterable[StrPath], out: StrPath, model: Model, options: Options) -> None:
@@ -325,7 +325,7 @@ def open_model(model: Model) -> Tokenizer:
 
 
 def _files_of_shards(out: str, count: int) -> list[Path] | list[str]:
-    """What the shards of OUT may have written: here all that is there, behind a URL all that may be."""
+    """What the shards of OUT may have written: here all that is there, at a URL all that may be."""
     if is_url(out):
         return [url for k in range(count) for url in own_urls(out + shard_suffix(k, count))]
     path = Path(out)

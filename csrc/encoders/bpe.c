@@ -153,7 +153,7 @@ INLINE void set_key(finder f, short_text *t, int left, int right)
     t->keys[left] = short_key(f.m, merge, left);
 }
 
-/* The keys of all pairs before any merge, and SHORT_NO_KEY behind. is_dense: all symbols are below BPE_DENSE. */
+/* The keys of all pairs before any merge, and SHORT_NO_KEY after. is_dense: all symbols are below BPE_DENSE. */
 INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
 {
     for (int i = 0; i < SHORT_STEP; i++) t->symbols[n + i] = SYMBOL_NONE;

@@ -19,8 +19,9 @@ static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin
     return n_right > 0 && cut_next(m->cuts, out, n_left - 1, n_left + n_right) == n_left;
 }
 
-/* The last point, from behind, where normalization and encoder both can be divided. Where nothing marks the beginning
- * of an item, unitok_normalize_split goes through the text from its start: so it gets the end of the text alone. */
+/* The last point where both normalization and encoder can be divided, searched from the end. Where nothing marks the
+ * beginning of an item, unitok_normalize_split goes through the text from its start: so it gets the end of the text
+ * alone. */
 static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_normalizer *n = m->normalizer;

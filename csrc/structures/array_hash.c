@@ -85,7 +85,7 @@ static int slot_reserve(struct array_hash *table, struct slot *slot, uint32_t ca
     return 1;
 }
 
-/* Writes the entry behind the others; there is room. */
+/* Writes the entry after the others; there is room. */
 static void slot_put(struct slot *slot, const uint8_t *key, size_t n_bytes, uint64_t hash, int64_t value)
 {
     uint32_t used = slot_used(slot->bytes);

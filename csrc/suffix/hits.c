@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------------------------------------------------------- one hit ---- */
 
-/* The first document of the shard that ends behind `position`. */
+/* The first document of the shard that ends after `position`. */
 static int64_t document_at(const shard *s, uint64_t position)
 {
     int64_t lo = 0, hi = s->n_documents;
@@ -165,7 +165,7 @@ static void look_left(text_search *t, interval in, int32_t n_tokens)
     }
 }
 
-/* From the left: the path again, behind each of left_ids. */
+/* From the left: the path again, after each of left_ids. */
 static void search_from_left(text_search *t, int32_t depth, int64_t pos, range ends)
 {
     const shard *s = t->s;

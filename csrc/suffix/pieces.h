@@ -5,7 +5,7 @@
  *     starts     a  he  the           the pieces in byte order: those that begin with "h" are neighbours
  *     inner      e  e  he             what follows the first byte of each: those that begin with "h" are neighbours too,
  *                he the the           and the first of them equal "h". A piece that has Q[0..i) as a proper suffix is an
- *                                     inner string equal to it; one that contains it behind its first byte, one that
+ *                                     inner string equal to it; one that contains it after its first byte, one that
  *                                     begins with it.
  *
  * Both are found by one walk, byte after byte, each a binary search within the range of the one before. */

@@ -49,15 +49,15 @@ INLINE int64_t frequency(const shard *s, uint16_t id)
     return (int64_t)(s->first[s->rank[id] + 1] - s->first[s->rank[id]]);
 }
 
-/* The first suffix in [lo, hi), whose suffixes share their first `depth` tokens, with a token of rank >= k behind
+/* The first suffix in [lo, hi), whose suffixes share their first `depth` tokens, with a token of rank >= k after
  * them. */
 int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k);
 
-/* The suffixes of `in` with a token of rank k1 <= rank < k2 behind their first `depth` tokens, which they share. */
+/* The suffixes of `in` with a token of rank k1 <= rank < k2 after their first `depth` tokens, which they share. */
 interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, int32_t k2);
 
 /* Like search_narrow, for each of n intervals, in place. Their searches overlap in time: several times faster. */
 void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1, int32_t k2);
 
-/* The suffixes of `in`, which share their first `depth` tokens, with ids[0..n-1] behind these. */
+/* The suffixes of `in`, which share their first `depth` tokens, with ids[0..n-1] after these. */
 interval search_sequence(const shard *s, interval in, int64_t depth, const uint16_t *ids, int64_t n);

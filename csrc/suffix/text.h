@@ -2,7 +2,7 @@
  *
  * An occurrence of Q, m bytes, in the tokens of a document is one of
  *
- *     inside     | x Q Q Q y |                 within one token, behind its first byte
+ *     inside     | x Q Q Q y |                 within one token, after its first byte
  *     i = 0      | Q Q | Q | Q Q y |           begins where a token begins
  *     i > 0      | x Q Q | Q | Q Q y |         begins within a token that ends with the first i bytes of Q
  *
@@ -55,7 +55,7 @@ typedef struct text_search {
     int64_t n_anchored, anchored_room;
     int64_t n_anchored_suffixes; /* in them */
     range *left; /* [1..n_inner]: of pieces.inner, the strings equal to Q[0..i) */
-    int64_t n_inner, left_room;  /* no token has more than Q[0..n_inner) behind its first byte */
+    int64_t n_inner, left_room;  /* no token has more than Q[0..n_inner) after its first byte */
 
     /* Of the walk at hand. */
     int64_t i;                    /* it starts at Q[i..] */
@@ -95,7 +95,7 @@ INLINE int text_is_over(const text_search *t)
  * the token of number n_tokens from there. (hits.c, like the next three) */
 void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t n_tokens);
 
-/* Takes what a path has found: Q ends in the token behind `depth` tokens of every suffix of `in`, as the walk at hand
+/* Takes what a path has found: Q ends in the token after `depth` tokens of every suffix of `in`, as the walk at hand
  * counts (for i > 0 they are hits where the right token is to their left). `ends`: the pieces that this token can be,
  * `pos`: where in Q it begins. */
 void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range ends);

@@ -174,7 +174,7 @@ static int64_t reach_from(text_search *t, int64_t pos)
 }
 
 /* The first c, 0 < c < m, such that every occurrence has a bound of tokens before Q[c]; 0 if there is none nearby. No
- * token has more than Q[0..n_inner) behind its first byte. */
+ * token has more than Q[0..n_inner) after its first byte. */
 static int64_t sure_bound(text_search *t, int64_t n_inner)
 {
     enum { NEARBY = 1024 };

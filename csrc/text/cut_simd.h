@@ -27,7 +27,7 @@ INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int
 }
 
 /* Writes i + k for every bit k to cuts; returns how many. In whole eights, as most words need the same number of them:
- * the branch is foreseen, and up to 7 positions too many are written behind the last. */
+ * the branch is foreseen, and up to 7 positions too many are written after the last. */
 INLINE int64_t write_positions(uint64_t bits, int64_t i, uint16_t *cuts)
 {
     int count = count_bits(bits);

@@ -48,7 +48,7 @@ typedef struct line {
     int32_t detail;
 } line;
 
-/* What the line has at its next byte; behind the last line there is a newline. */
+/* What the line has at its next byte; after the last line there is a newline. */
 INLINE uint8_t line_peek(const line *l)
 {
     return l->i < l->n ? l->p[l->i] : '\n';

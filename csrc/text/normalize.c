@@ -20,7 +20,7 @@
 
 static const uint8_t UFFFD[3] = {0xEF, 0xBF, 0xBD};
 
-/* More held bytes than this are put out before the item behind them is, in as many calls as it takes. */
+/* More held bytes than this are put out before the item after them is, in as many calls as it takes. */
 #define HELD_BYTES_MAX 48
 
 typedef struct item {

@@ -1,6 +1,6 @@
 /* chunks.h - the chunks that BytePiece's trainer cuts texts into: no piece crosses their bounds
  *
- *   a line of any length⏎⏎⏎     up to 10,000 characters, with up to 100 newlines behind them
+ *   a line of any length⏎⏎⏎     up to 10,000 characters, with up to 100 newlines after them
  *   ┆12┆ apples⏎                with is_digit every digit is a chunk of its own
  *
  * An invalid byte counts as a character.

@@ -1,6 +1,6 @@
 /* ngram_cut.c - cutting chunks into pieces by an n-gram model: the most probable way, by Viterbi
  *
- * The state is how many bytes of the piece are behind the current one, order - 1 standing for all that are more; it is
+ * The state is how many bytes of the piece precede the current one, order - 1 standing for all that are more; it is
  * how much the model looks back. With order 4:
  *
  *     state    0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐       a byte more in the piece:

@@ -129,7 +129,7 @@ class Tokenizer:
 class Trainer:
     """bytepiece.Trainer: the same pieces, ids and counts, sooner and in less memory.
 
-    order may be 7 at most; the texts are iterated over once; `workers` are threads. Its fault is here as well: behind a
+    order may be 7 at most; the texts are iterated over once; `workers` are threads. Its fault is here as well: after a
     rare character a line falls into single bytes (see pyunitok.train.bytepiece).
     """
 

@@ -1,4 +1,4 @@
-"""Kept: a file behind a URL, of which a part is held in memory."""
+"""Kept: a file at a URL, of which a part is held in memory."""
 
 from __future__ import annotations
 

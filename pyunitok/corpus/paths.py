@@ -25,7 +25,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Found:
-    """A file that an argument names: stdin, a local one with its status, or one behind a URL."""
+    """A file that an argument names: stdin, a local one with its status, or one at a URL."""
 
     path: str
     status: os.stat_result | None

@@ -54,7 +54,7 @@ def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[R
     and
                one range.
 
-    A gzip file, a pipe and a file of one frame are one range; so is a .zst file behind a URL, because finding its
+    A gzip file, a pipe and a file of one frame are one range; so is a .zst file at a URL, because finding its
     frames would fetch most of it. Raises InputError. Cost: a few bytes of each frame; nothing for files of up to
     n_bytes.
     """

@@ -179,7 +179,7 @@ class Inputs:
     def fill(self, block: Block) -> bool:
         """Fill the block from the next input that has anything left; False when all are read.
 
-        block.after is then behind all inputs. The caller completes it with block.finish().
+        block.after is then after all inputs. The caller completes it with block.finish().
         """
         while True:
             if self._reader is None:

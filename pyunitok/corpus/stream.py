@@ -25,7 +25,7 @@ ALONE_FRAME_BYTES = 1 << 20  # larger zstd frames are streamed if one thread wor
 
 
 class RawFile:
-    """The bytes of a file as stored, of a pipe, or behind a URL. Errors are InputError with the name of the file.
+    """The bytes of a file as stored, of a pipe, or at a URL. Errors are InputError with the name of the file.
 
     name      the path as given, or '<stdin>'
     position  bytes handed out so far

@@ -91,7 +91,7 @@ class TextReader:
             rest_at, n_rest = self._cut(block, n_bytes)
             if block.n_docs or self.finished:
                 break
-            # One unfinished piece that cannot be divided: it stays where it is, and reading continues behind it.
+            # One unfinished piece that cannot be divided: it stays where it is, and reading continues after it.
             if n_bytes == len(block.data):
                 block.data = np.concatenate((block.data, np.empty(max(n_bytes, 1), np.uint8)))
         block.source_bytes = n_bytes - n_rest

@@ -3,7 +3,7 @@
     found (size, time) ──▶ opened (size, time, links) ──▶ read ──▶ at its end: the same, and as many bytes read
 
 A file that shrinks, grows or is deleted meanwhile would otherwise be taken as complete. Pipes, devices and what lies
-behind a URL are not looked at.
+at a URL are not looked at.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class ZstdFrames:
         self._source = FrameSource(raw)
         self._large: _LargeFrame | None = None
         self._large_at: int | None = None  # where that begins, until a chunk has said so
-        self._error: InputError | None = None  # behind the frames that have been made into chunks
+        self._error: InputError | None = None  # after the frames that have been made into chunks
         self._contexts: list[zstandard.ZstdDecompressor] = []  # idle; a thread each
 
     def produce(self, spare: list[bytearray]) -> Chunk | None:

@@ -1,1 +1,1 @@
-"""Durable files: written whole or not at all, hashed, resumable; and files behind URLs."""
+"""Durable files: written whole or not at all, hashed, resumable; and files at URLs."""

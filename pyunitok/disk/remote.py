@@ -1,4 +1,4 @@
-"""Files behind URLs, by fsspec: what an argument names there, and reading it in ranges, ahead and again after errors.
+"""Files at URLs, by fsspec: what an argument names there, and reading it in ranges, ahead and again after errors.
 
     s3://bucket/key   gs://   hf://datasets/…   https://   memory://   the protocols of PROTOCOLS, and no others
 
@@ -32,7 +32,7 @@ RANGE_BYTES = 4 << 20  # asked for at once, at most
 AHEAD_BYTES = 16 << 20
 ATTEMPTS = 5
 FIRST_DELAY_SECONDS = 0.5  # and twice as long after each further failure
-# The protocols allowed, and the extra that each needs. fsspec knows more: some run code that the file behind the URL
+# The protocols allowed, and the extra that each needs. fsspec knows more: some run code that the file at the URL
 # brings, or read any local file, and a list of inputs may come from a stranger.
 PROTOCOLS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "remote", "https": "remote",
              "memory": "remote"}  # fmt: skip
@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Found:
-    """A file behind a URL. size_bytes, etag: None if the server does not say; mtime_ns also where there is an etag,
+    """A file at a URL. size_bytes, etag: None if the server does not say; mtime_ns also where there is an etag,
     which says more: copying a file again changes its time."""
 
     url: str
@@ -212,7 +212,7 @@ def _nanoseconds(time: Any) -> int | None:
 
 
 def open_file(url: str) -> io.RawIOBase:
-    """The file behind a URL, to read: seekable where its size is known and the server gives ranges. OSError."""
+    """The file at a URL, to read: seekable where its size is known and the server gives ranges. OSError."""
     fs, path = file_system(url)
     try:
         info = retried(lambda: fs.info(path))

@@ -25,7 +25,7 @@ class Line:
     after: str
 
     def right(self) -> list[str]:
-        """What R1 sorts by: the words behind the hit."""
+        """What R1 sorts by: the words after the hit."""
         return self.after.casefold().split()
 
     def left(self) -> list[str]:
@@ -40,7 +40,7 @@ def concordance(
     """(lines, occurrences in all, whether that is only a lower bound).
 
     query  text, or a sequence of ids
-    sort   of SORTS: the orders of Index.find; or, of the first 10,000 hits, R1 (by the words behind them) or L1 (by
+    sort   of SORTS: the orders of Index.find; or, of the first 10,000 hits, R1 (by the words after them) or L1 (by
            those before them)
     """
     if sort not in SORTS:

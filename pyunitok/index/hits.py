@@ -41,7 +41,7 @@ class Hit:
     skip      how many bytes into that token
     document  the document's number in the index
     begin     the first byte in the decoded document
-    end       the byte behind the last: text_bytes(document)[begin:end] is the query
+    end       the byte after the last: text_bytes(document)[begin:end] is the query
     """
 
     shard: int

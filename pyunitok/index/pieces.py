@@ -41,7 +41,7 @@ class PieceTables:
         offsets = np.zeros(n + 1, np.int64)
         np.cumsum([len(text) for text in self.texts], out=offsets[1:])
         data = np.frombuffer(b"".join(self.texts), np.uint8)
-        symbols = np.zeros(len(data) + n, np.uint16)  # byte + 1, a 0 behind each piece
+        symbols = np.zeros(len(data) + n, np.uint16)  # byte + 1, a 0 after each piece
         owner = np.repeat(np.arange(n), np.diff(offsets))
         symbols[np.arange(len(data)) + owner] = data.astype(np.uint16) + 1
         order = suffix_array(symbols)

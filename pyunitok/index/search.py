@@ -199,7 +199,7 @@ class TextSearch:
         """Occurrences number offset to offset + limit - 1 of a text.
 
         order  "rank"    that of the index: the fastest; hits on one page are often alike, as neighbours in the index
-                         have the same text behind them
+                         have the same text after them
                "text"    by document and byte: looks at all occurrences
                "random"  a shuffle drawn by `seed`, each occurrence once through all pages
         """

@@ -126,7 +126,7 @@ class TokenSearch(TextSearch):
 
     def count_all_of(self, all_of: Sequence[Sequence[Query]], within: int | None = None) -> Count:
         """In how many places one of each clause occurs together: of the clause that occurs least, the occurrences that
-        have all others in their document, beginning at most `within` tokens before or behind.
+        have all others in their document, beginning at most `within` tokens before or after.
 
         all_of  clauses: [["cat", "dog"], ["house"]] is (cat or dog) and house. A term is text, found wherever it is,
                 or a sequence of ids
@@ -244,8 +244,8 @@ class TokenSearch(TextSearch):
         return self._probability(ids, token, self.longest_context(ids))
 
     def infgram_next(self, prompt: Query, limit: int | None = None) -> tuple[int, Distribution]:
-        """(tokens of context, what follows): like next, behind the longest end of the prompt that has something
-        behind it."""
+        """(tokens of context, what follows): like next, after the longest end of the prompt that has something
+        after it."""
         ids = self.ids(prompt)
         n = self.longest_context(ids)
         return n, self.next(ids[len(ids) - n :], limit)
@@ -262,7 +262,7 @@ class TokenSearch(TextSearch):
         return self.count_tokens(ids) - at_end
 
     def longest_context(self, prompt: Query) -> int:
-        """How many tokens of the prompt's end, at most 256, occur together with a token behind them."""
+        """How many tokens of the prompt's end, at most 256, occur together with a token after them."""
         ids = self.ids(prompt)
         n = min(len(ids), MAX_CONTEXT)
         begins = np.arange(len(ids) - 1, len(ids) - 1 - n, -1, dtype=np.int64)

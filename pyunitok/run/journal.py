@@ -87,7 +87,7 @@ class Journal:
 
     @property
     def n_inputs_read(self) -> int | None:
-        """Inputs that are in the output as a whole: those behind them may change. None where all of them count."""
+        """Inputs that are in the output as a whole: those after them may change. None where all of them count."""
         position = self.progress.get("position")
         n_read = position.get("source") if isinstance(position, dict) else None
         return n_read if self.manifest is None and type(n_read) is int and n_read >= 0 else None

@@ -142,7 +142,7 @@ class Writer:
         self.tally.leave_out(error.source, str(error))
 
     def roll_back(self, number: int) -> None:
-        """To where this input began. Metadata is cut between frames; the lines behind the cut go into the journal."""
+        """To where this input began. Metadata is cut between frames; the lines after the cut go into the journal."""
         output, tally = self._output, self.tally
         if self._metadata is not None:
             self._metadata.flush()

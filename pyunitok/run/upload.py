@@ -1,4 +1,4 @@
-"""Outputs behind URLs: a token file is made in a local spool folder, and uploaded when it is complete.
+"""Outputs at URLs: a token file is made in a local spool folder, and uploaded when it is complete.
 
     spool: grows, is interrupted, resumes, is complete ──▶ OUT.ends and others, OUT.json, OUT last ──▶ spool removed
 
@@ -34,7 +34,7 @@ REPLACES = "replaces"  # a file in the spool folder: the run was begun with --ov
 
 
 class Spool:
-    """Where a token file that belongs behind a URL is made.
+    """Where a token file that belongs at a URL is made.
 
     out     its local path
     folder  a folder of its own, always the same for a URL; in `parent`, by default in the system's temporary folder
@@ -67,7 +67,7 @@ class Spool:
             lock.release()
 
     def begin(self, run: Identity, *, overwrite: bool) -> Manifest | None:
-        """The manifest behind the URL if this very run is finished there; None if there is work to do.
+        """The manifest at the URL if this very run is finished there; None if there is work to do.
 
         OutputError if something else is there, unless it is to be replaced.
         """

@@ -44,7 +44,7 @@ def count_files(reading: Reading, tokenizers: Sequence[Tokenizer], progress: Pro
 
         with Workers(_divided(reading, tokenizer), work) as workers:
             for result in workers.results():
-                if result.source < len(sizes):  # the last block stands behind all files
+                if result.source < len(sizes):  # the last block stands after all files
                     counts[result.source] += result.value
                     sizes[result.source] += result.text_bytes
                 progress(result.compressed, _total(reading))

@@ -88,7 +88,7 @@ img{width:100%;margin-top:1.2em;background:#fff;border-radius:6px}
 
 
 def page(title: str, rows: Rows, parts: Sequence[str]) -> str:
-    """The whole page. parts: HTML behind the rows."""
+    """The whole page. parts: HTML after the rows."""
     name = html.escape(title)
     shown = "".join(f"<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>" for key, value in rows)
     head = [

@@ -18,7 +18,7 @@ from pyunitok.tokens.documents import Documents, Ids, Ints, Which, checked, coun
 
 
 class Windows:
-    """The windows of n tokens that begin every `stride` tokens; the tokens behind the last whole window are left out.
+    """The windows of n tokens that begin every `stride` tokens; the tokens after the last whole window are left out.
 
     windows[i]             dtype[n]: a view, nothing is read yet
     windows[[5, 2, 9]]     dtype[3, n]: a batch, copied

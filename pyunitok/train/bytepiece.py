@@ -4,7 +4,7 @@
           (read)                  (read again)          ──▶ only those that are used ──▶ the most frequent ──▶ …
 
 With compat the pieces, ids and counts are those of bytepiece 0.6.3. It differs in one thing: where a character is so
-rare that the model does not know its bytes, bytepiece cuts everything behind it, up to the end of the line, into single
+rare that the model does not know its bytes, bytepiece cuts everything after it, up to the end of the line, into single
 bytes; here, only that character.
 """
 

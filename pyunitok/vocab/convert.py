@@ -188,7 +188,7 @@ def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
     """The ModelProto that bytepiece's convert_to_sentencepiece writes, byte for byte; NOTES says what it loses.
 
     The ids are the same, but for those of ASCII bytes in a character that has no piece: there SentencePiece has
-    byte pieces of its own, which get ids behind the last.
+    byte pieces of its own, which get ids after the last.
     """
     name = f"{vocabulary.name} as a SentencePiece model"
     assert vocabulary.scores is not None

@@ -1,6 +1,6 @@
 """Unicode's normal forms by this Python's unicodedata, in linear time.
 
-unicodedata sorts the marks behind a character by insertion: n marks of two classes in turn take n * n steps. Here, long
+unicodedata sorts the marks after a character by insertion: n marks of two classes in turn take n * n steps. Here, long
 runs of marks are sorted before it sees them. That changes no result: texts that differ in the order of marks of
 different classes alone have the same normal forms.
 """

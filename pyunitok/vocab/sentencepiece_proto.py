@@ -185,7 +185,7 @@ def _wire_type(type_name: str) -> int:
 
 
 def _skip_value(data: bytes, at: int, wire_type: int) -> int:
-    """Where the value ends; far behind the data for other wire types, groups among them: no model has these."""
+    """Where the value ends; far after the data for other wire types, groups among them: no model has these."""
     if wire_type == _VARINT:
         return _read_varint(data, at)[1]
     if wire_type == _BYTES:

@@ -38,7 +38,7 @@ def piece_at(packed: PackedPieces, index: int) -> bytes:
 
 @dataclass(frozen=True)
 class About:
-    """What Python knows of a model beside its C side; it lies as JSON behind a native image.
+    """What Python knows of a model besides its C side; stored as JSON after a native image.
 
     name             the vocabulary's
     eod_piece        how its end of document is shown; None if it has none

@@ -42,7 +42,7 @@ def _cluster_patterns(up_to: int) -> tuple[re.Pattern[str], re.Pattern[str], re.
     linker = inside(tables.LINKER)
     extend_only = inside(difference(tables.CONJUNCT_EXTEND, tables.LINKER))
     consonant = f"[{inside(tables.CONSONANT)}]"
-    # The first linker is told apart, or n of them without a consonant behind them would be tried in n * n ways.
+    # The first linker is told apart, or n of them without a consonant after them would be tried in n * n ways.
     conjunct = f"{consonant}(?:[{extend_only}]*[{linker}][{extend_only}{linker}]*{consonant})*"
     picture = f"[{inside(tables.PICTOGRAPHIC)}]"
     pictures = f"{picture}(?:[{inside(tables.PICTOGRAPHIC_EXTEND)}]*\u200d{picture})*"

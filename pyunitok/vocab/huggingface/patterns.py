@@ -34,7 +34,7 @@ class Pattern:
     program: matcher.Program | None = None
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where it matches, from left to right. An empty match right behind the one before does not count."""
+        """Where it matches, from left to right. An empty match right after the one before does not count."""
         if not self.can_be_empty and self.program is None:
             yield from (match.span() for match in self.regex.finditer(text))
             return
