@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,18 @@ def test_packages_that_setuptools_does_not_find(tmp_path, monkeypatch):
     assert not list(order.unfound_packages())
     (tmp_path / "pyproject.toml").write_text("[tool.setuptools]\npackages = []\n", encoding="utf-8")
     assert "packages are listed" in next(order.unfound_packages())
+
+
+def test_files_that_a_release_lacks(tmp_path, monkeypatch):
+    monkeypatch.setattr(order, "tracked", lambda: [check.ROOT / "pyunitok/a.py", check.ROOT / ".ci/run"])
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
+        wheel.writestr("pyunitok/b.py", "")
+    with pytest.raises(check.Failed, match=r"the sdist lacks pyunitok.a\.py\nthe wheel lacks pyunitok.a\.py"):
+        check.check_files(tmp_path, tmp_path / "a.whl")
+    _package(tmp_path, {"a.py": ""})
+    with zipfile.ZipFile(tmp_path / "a.whl", "a") as wheel:
+        wheel.writestr("pyunitok/a.py", "")
+    check.check_files(tmp_path, tmp_path / "a.whl")
 
 
 @pytest.mark.skipif(not (order.ROOT / "pyunitok").exists(), reason="the package is not in this tree")
