@@ -95,7 +95,7 @@ def test_an_index_of_several_shards(tokens: Path, tmp_path: Path, order: str, le
     assert "shards" in output and len(open_shards(tmp_path / "idx").shards) > 3
     check_whole(tmp_path / "idx", order, left)
     run(*arguments, *["--left"] * left)  # already complete
-    assert "whole" in run("verify", str(tmp_path / "idx"))
+    assert "intact" in run("verify", str(tmp_path / "idx"))
 
 
 def test_bytes_do_not_depend_on_threads(tokens: Path, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_an_empty_token_file(tmp_path: Path, model: Path) -> None:
     run("tokenize", str(tmp_path / "empty.jsonl"), "-o", str(empty), "-m", str(model))
     build_index([empty], tmp_path / "idx")
     assert open_shards(tmp_path / "idx").shards == []
-    assert "whole" in run("verify", str(tmp_path / "idx"))
+    assert "intact" in run("verify", str(tmp_path / "idx"))
 
 
 @pytest.fixture
