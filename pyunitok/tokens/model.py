@@ -25,7 +25,7 @@ def find_model(manifest: Manifest, name: str) -> Tokenizer:
         except (ModelFormatError, VocabularyError):
             pass
     gone = path or manifest.model.get("name")
-    raise ModelFormatError(f"{name}: its model {gone} is not there; name it (-m, model=)")
+    raise ModelFormatError(f"{name}: its model {gone} is not there; give it (-m, model=)")
 
 
 def check_model(manifest: Manifest, tokenizer: Tokenizer, name: str) -> None:
