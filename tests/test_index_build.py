@@ -347,7 +347,7 @@ def test_not_an_index(tmp_path: Path, tokens: Path) -> None:
     assert "is not an index" in run("verify", str(tmp_path), code=1)
     (tmp_path / "idx").mkdir()
     (tmp_path / "idx" / "00000.sa").write_bytes(b"mine")
-    assert "in the way" in run("index", str(tokens), "-o", str(tmp_path / "idx"), code=1)
+    assert "exists; --overwrite" in run("index", str(tokens), "-o", str(tmp_path / "idx"), code=1)
 
 
 def test_a_full_disk_is_an_error_that_names_the_file(tokens: Path, tmp_path: Path, monkeypatch: Any) -> None:
