@@ -11,7 +11,8 @@
  *     48  u32 max_piece_bytes 52  u32 n_units        56  u64 piece_bytes
  *     64  u64[n_units]        the double array (trie.h)
  *         cut_table           cut.h
- *         u8 or u16[n_ids]    the length of piece `id`, 0 for an id without one (padded to 8); u16 where max_piece_bytes > 255
+ *         u8[n_ids]           the length of piece `id`, 0 for an id without one (padded to 8); u16 or u32 if max_piece_bytes
+ *                             needs it
  *         u8[piece_bytes]     the pieces by id (padded to 8)
  *
  * Opening builds the heads and the single bytes of the double array, and where each piece begins: 0.3 ms and 0.8 MB. In
@@ -33,7 +34,7 @@
 
 static int length_bytes(const image_header *h)
 {
-    return h->max_piece_bytes > UINT8_MAX ? 2 : 1;
+    return h->max_piece_bytes <= UINT8_MAX ? 1 : h->max_piece_bytes <= UINT16_MAX ? 2 : 4;
 }
 
 image_layout image_lay_out(const image_header *h)
@@ -79,17 +80,18 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
 
 static const char *check_pieces(const unitok_model *m, const image_header *h, int64_t *position)
 {
-    uint32_t longest_piece = 0, n_pieces = 0;
+    uint32_t longest_piece = 0, n_pieces = 0, ids_end = 0;
     for (uint32_t id = 0; id < h->n_ids; id++) {
         *position = (int64_t)id * (h->version == 1 ? 4 : length_bytes(h)); /* in its section */
         if (m->piece_offsets[id + 1] < m->piece_offsets[id]) return "the offsets of the pieces decrease";
         uint32_t n = m->piece_offsets[id + 1] - m->piece_offsets[id];
         n_pieces += n > 0;
         if (n > longest_piece) longest_piece = n;
+        if (n || id == h->eod_id || id == h->fallback_id) ids_end = id + 1;
     }
     if (m->piece_offsets[0] != 0 || m->piece_offsets[h->n_ids] != h->piece_bytes)
         return "the pieces do not fill their section";
-    if (longest_piece != h->max_piece_bytes || n_pieces != h->n_pieces) return "the pieces do not match the header";
+    if (longest_piece != h->max_piece_bytes || n_pieces != h->n_pieces || ids_end != h->n_ids) return "the pieces do not match the header";
     return NULL;
 }
 
@@ -99,10 +101,11 @@ static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_
     uint32_t *offsets = mem_alloc(((size_t)h->n_ids + 1) * sizeof *offsets);
     if (!offsets) return fail_memory(error);
     uint64_t end = 0;
-    int wide = length_bytes(h) == 2;
+    int width = length_bytes(h);
     for (uint32_t id = 0; id < h->n_ids; id++) {
         offsets[id] = (uint32_t)end;
-        end += wide ? load_u16(lengths + 2 * (size_t)id) : lengths[id];
+        const uint8_t *length = lengths + (size_t)id * (size_t)width;
+        end += width == 1 ? *length : width == 2 ? load_u16(length) : load_u32(length);
     }
     offsets[h->n_ids] = (uint32_t)end;
     m->piece_offsets = m->own_piece_offsets = offsets;
@@ -240,15 +243,11 @@ static int32_t put_pieces(const unitok_spec *spec, const image_header *h, int64_
                           unitok_error *error)
 {
     uint32_t *offsets = mem_zalloc((size_t)n_ids + 1, sizeof *offsets);
+    int width = length_bytes(h);
     int32_t status = offsets ? vocabulary_by_id(spec, n_ids, offsets, pieces, error) : fail_memory(error);
     for (int64_t id = 0; id < n_ids && !status; id++) {
         uint32_t n = offsets[id + 1] - offsets[id];
-        if (length_bytes(h) == 1) {
-            lengths[id] = (uint8_t)n;
-        } else {
-            lengths[2 * id] = (uint8_t)n;
-            lengths[2 * id + 1] = (uint8_t)(n >> 8);
-        }
+        for (int k = 0; k < width; k++) lengths[id * width + k] = (uint8_t)(n >> 8 * k);
     }
     mem_free(offsets);
     return status;

@@ -224,8 +224,8 @@ static void test_hostile(void)
 int main(void)
 {
     random_start(88172645463325252u);
-    memset(is_digit + '0', 1, 10);
-    memset(is_digit + 0x660, 1, 10);
+    memset(&is_digit['0'], 1, 10);
+    memset(&is_digit[0x660], 1, 10);
     test_texts();
     test_failing_memory();
     test_hostile();
