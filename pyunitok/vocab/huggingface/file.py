@@ -91,11 +91,11 @@ def _assemble(document: Fields, model: _Model, name: str) -> Vocabulary:
     tokens = added.read(document, table, len(model.pieces), normalized)
     for finder in (False, True):
         added.Finder(tokens, finder, document)
-    plan = shortcut.plan(document)
+    short = shortcut.of(document)
     if model.kind == "bpe" and any(" " in piece for piece in model.pieces):
-        plan = shortcut.Plan()  # in compact texts a space stands for U+2581
+        short = shortcut.Shortcut()  # in compact texts a space stands for U+2581
     if table.get(_SPACE) is None or table[_SPACE] == model.unknown:
-        plan.drop_restart()  # unknown characters on both sides of it must not be joined
+        short.drop_restart()  # unknown characters on both sides of it must not be joined
     known = {token.content: token.id for token in tokens}
     special = {
         role: next((known.get(t, table.get(t, -1)) for t in names if t in known or t in table), -1)
@@ -114,7 +114,7 @@ def _assemble(document: Fields, model: _Model, name: str) -> Vocabulary:
     own = set(model.ids)
     return _pack(
         model, [(token.content, token.id) for token in tokens if token.id not in own], name,
-        flags=model.flags | plan.flags, charsmap=plan.charsmap.blob if plan.charsmap and plan.is_direct else b"",
+        flags=model.flags | short.flags, charsmap=short.charsmap.blob if short.charsmap and short.is_direct else b"",
         special=special, prepare={"format": FORMAT, **prepare, **model.more}, eod_id=eod_id,
     )  # fmt: skip
 

@@ -56,15 +56,15 @@ class Preparation:
         model.complete()  # is_whole is known then
         self._model = model
         self._is_compact = bool(model.info.is_compact)
-        plan = shortcut.plan(document)
+        short = shortcut.of(document)
         restart = bool(model.info.flags & _ffi.MODEL_FLAGS["restart_at_space"])
         self._is_joined = restart and self._is_compact and not model.info.is_whole
-        if (plan.flags & _ffi.MODEL_FLAGS["restart_at_space"]) and not self._is_joined:
-            plan.drop_restart()
-        self._splits_words = plan.removes_spaces and self._is_joined
+        if (short.flags & _ffi.MODEL_FLAGS["restart_at_space"]) and not self._is_joined:
+            short.drop_restart()
+        self._splits_words = short.removes_spaces and self._is_joined
         self._set_reference(document, about)
-        self.guard = shortcut.Guard(plan, tokens, None if self._unknown is None else self._unknown.decode())
-        self.guard.is_possible &= not self._is_reference and (not plan.flags or self._is_compact)
+        self.guard = shortcut.Guard(short, tokens, None if self._unknown is None else self._unknown.decode())
+        self.guard.is_possible &= not self._is_reference and (not short.flags or self._is_compact)
         self._known: KnownCharacters | None = None
         if document.has("missing_unknown"):
             self._known = KnownCharacters(model, document.string("missing_unknown"), about.name)

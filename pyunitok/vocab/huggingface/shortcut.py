@@ -38,7 +38,7 @@ _BEGIN = r"(?<!\n)^"  # of a text: another way to write Prepend
 
 
 @dataclass
-class Plan:
+class Shortcut:
     """How the C side is built, and what else must be true of a text that goes there as it is."""
 
     flags: int = 0  # of enum unitok_model_flags
@@ -55,18 +55,19 @@ class Plan:
             self.is_direct = False
 
 
-def plan(document: Fields) -> Plan:
+def of(document: Fields) -> Shortcut:
+    """What the C side can do of a tokenizer.json by itself."""
     normalizers = flatten(optional(document, "normalizer"), "normalizers")
     parts = flatten(optional(document, "pre_tokenizer"), "pretokenizers")
     kinds = [part.string("type") for part in parts]
     if not parts:
         return _without_pre_tokenizer(normalizers)
     if kinds[-1] != "Metaspace":
-        return Plan()
+        return Shortcut()
     metaspace = read_metaspace(parts[-1])
     if metaspace.replacement != SPACE:
-        return Plan()
-    ret = Plan(MODEL_FLAGS["escape_whitespaces"])
+        return Shortcut()
+    ret = Shortcut(MODEL_FLAGS["escape_whitespaces"])
     if metaspace.split and (len(parts) == 1 or metaspace.scheme == "always"):
         ret.flags |= MODEL_FLAGS["restart_at_space"]
     if kinds == ["Metaspace"]:
@@ -81,7 +82,7 @@ def plan(document: Fields) -> Plan:
     return ret
 
 
-def _without_pre_tokenizer(normalizers: list[Fields]) -> Plan:
+def _without_pre_tokenizer(normalizers: list[Fields]) -> Shortcut:
     """Prepend and Replace, either before the other; Replace alone makes spaces compact."""
     prefixed = spaces = False
     for part in normalizers:
@@ -95,25 +96,25 @@ def _without_pre_tokenizer(normalizers: list[Fields]) -> Plan:
             elif patterns.literal(part) == " ":
                 spaces = True
             else:
-                return Plan()
+                return Shortcut()
         else:
-            return Plan()
+            return Shortcut()
     if not spaces:
-        return Plan()
+        return Shortcut()
     dummy = MODEL_FLAGS["add_dummy_prefix"] if prefixed else 0
-    return Plan(MODEL_FLAGS["escape_whitespaces"] | dummy, is_direct=True)
+    return Shortcut(MODEL_FLAGS["escape_whitespaces"] | dummy, is_direct=True)
 
 
-def _normalize_in_c(plan: Plan, normalizers: list[Fields]) -> bool:
+def _normalize_in_c(short: Shortcut, normalizers: list[Fields]) -> bool:
     for k, part in enumerate(normalizers):
         kind = part.string("type")
         if kind in (*FORMS, "StripAccents"):
-            plan.is_ascii = True
+            short.is_ascii = True
         elif kind == "Replace" and patterns.literal(part):
-            plan.strings.append(patterns.literal(part) or "")
+            short.strings.append(patterns.literal(part) or "")
         elif kind == "Precompiled" and k == len(normalizers) - 1:
-            plan.charsmap = read(part)
-            if plan.charsmap.has_parts:
+            short.charsmap = read(part)
+            if short.charsmap.has_parts:
                 return False
         else:
             return False
@@ -123,35 +124,35 @@ def _normalize_in_c(plan: Plan, normalizers: list[Fields]) -> bool:
 class Guard:
     """Tells the texts that the C side does by itself as tokenizers would."""
 
-    def __init__(self, plan: Plan, tokens: list[AddedToken], unknown: str | None) -> None:
+    def __init__(self, short: Shortcut, tokens: list[AddedToken], unknown: str | None) -> None:
         found = [token.pattern.replace(SPACE, " ").strip(" ") for token in tokens] + ([unknown] if unknown else [])
-        self.is_possible = plan.is_direct and all(found)
-        self._is_ascii, self._no_space_first = plan.is_ascii, plan.no_space_first
-        self._strings = Strings(sorted({text for text in [*found, *plan.strings] if text}))
+        self.is_possible = short.is_direct and all(found)
+        self._is_ascii, self._no_space_first = short.is_ascii, short.no_space_first
+        self._strings = Strings(sorted({text for text in [*found, *short.strings] if text}))
         self._characters: re.Pattern[str] | None = None
         self._ascii: re.Pattern[bytes] | None = None
         self._firsts: frozenset[int] | None = None
         # What a space may stand between where the text is cut: not an added token, to which the space would belong.
         edges = members_of({edge for token in tokens for edge in (token.pattern[0], token.pattern[-1])})
-        self._word = f"[^\\s{SPACE}{edges}]" if not plan.is_ascii else f"(?![{edges or ' '}])[0-9A-Za-z]"
-        self._gap = 1 if plan.flags & MODEL_FLAGS["add_dummy_prefix"] else 0  # which stands for the space, or not
-        self._look_at_firsts(plan, {text[0] for text in found if text})
-        self._cut = re.compile(f"{self._word} (?={self._word})") if self._is_divisible(plan, tokens, found) else None
+        self._word = f"[^\\s{SPACE}{edges}]" if not short.is_ascii else f"(?![{edges or ' '}])[0-9A-Za-z]"
+        self._gap = 1 if short.flags & MODEL_FLAGS["add_dummy_prefix"] else 0  # which stands for the space, or not
+        self._look_at_firsts(short, {text[0] for text in found if text})
+        self._cut = re.compile(f"{self._word} (?={self._word})") if self._is_divisible(short, tokens, found) else None
 
-    def _look_at_firsts(self, plan: Plan, wanted: set[str]) -> None:
-        if plan.charsmap is None and not plan.removes_spaces:
+    def _look_at_firsts(self, short: Shortcut, wanted: set[str]) -> None:
+        if short.charsmap is None and not short.removes_spaces:
             if self._no_space_first:
                 self._firsts = frozenset(range(256)) - frozenset(b" \xe2")
             return
-        self._look_at(plan.charsmap, plan.removes_spaces, wanted)
+        self._look_at(short.charsmap, short.removes_spaces, wanted)
 
     @staticmethod
-    def _is_divisible(plan: Plan, tokens: list[AddedToken], found: list[str]) -> bool:
+    def _is_divisible(short: Shortcut, tokens: list[AddedToken], found: list[str]) -> bool:
         """Whether the parts before and after the space between two words have nothing to do with each other."""
-        if plan.strings and any(token.normalized for token in tokens):
+        if short.strings and any(token.normalized for token in tokens):
             return False  # what replaces them may begin a token
-        has_space = any(" " in text for text in [*found, *plan.strings])
-        return bool(plan.flags & MODEL_FLAGS["restart_at_space"]) and not has_space
+        has_space = any(" " in text for text in [*found, *short.strings])
+        return bool(short.flags & MODEL_FLAGS["restart_at_space"]) and not has_space
 
     def _look_at(self, charsmap: Charsmap | None, removes_spaces: bool, wanted: set[str]) -> None:
         """Which characters need a closer look: those that join others to clusters or keys, that become a space of
