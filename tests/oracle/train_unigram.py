@@ -100,11 +100,15 @@ def train(
     words: Mapping[str, int], seeds: Mapping[str, float], seed_counts: Mapping[str, float], wanted: int, *,
     em: str = "expectation", prior: str = "digamma", prune: str = "loss", objective: str = "likelihood",
     em_iterations: int = 2, em_tolerance: float = 0.0, max_rounds: int = 0, shrinking_factor: float = 0.75,
+    ties: list[float] | None = None,
 ) -> tuple[dict[str, float], int]:  # fmt: skip
-    """(the pieces and their scores when `wanted` or fewer are left, the rounds)."""
+    """(the pieces and their scores when `wanted` or fewer are left, the rounds).
+
+    `ties` gets the thresholds of sparse pruning that several counts equal here; in other orders of the sums they may not.
+    """
     scores = dict(seeds)
     if prune == "sparse":
-        return sparsely(words, scores, wanted, em, shrinking_factor)
+        return sparsely(words, scores, wanted, em, shrinking_factor, [] if ties is None else ties)
     n_rounds = 0
     while True:
         n_rounds += 1
@@ -192,14 +196,16 @@ def pruned(
     n = max(0, size - len(needed))
     if 0 < n < len(others) and 0 < worth[others[n - 1]] - worth[others[n]] < 1e-9:
         raise Unclear
-    if 0 < n < len(others) and worth[others[n - 1]] == worth[others[n]] and prune == "loss" and objective != "tokens":
+    is_sum = prune == "probability" or (prune == "loss" and objective != "tokens")
+    if 0 < n < len(others) and worth[others[n - 1]] == worth[others[n]] and is_sum:
         raise Unclear  # equal here, but perhaps not in another order of the same sums
     kept = {*needed, *others[:n]}
     return {piece: score for piece, score in scores.items() if piece in kept}
 
 
 def sparsely(
-    words: Mapping[str, int], scores: dict[str, float], wanted: int, em: str, shrinking_factor: float
+    words: Mapping[str, int], scores: dict[str, float], wanted: int, em: str, shrinking_factor: float,
+    ties: list[float],
 ) -> tuple[dict[str, float], int]:
     """Every count loses a threshold, which grows until at most `wanted` pieces have more."""
     n_rounds, threshold = 0, 0.0
@@ -211,6 +217,8 @@ def sparsely(
             threshold = max(threshold, sorted((expected[piece] for piece in scores), reverse=True)[active - 1])
         if any(0 < abs(expected[piece] - threshold) < 1e-7 for piece in scores):
             raise Unclear
+        if sum(expected[piece] == threshold for piece in scores) > 1:
+            ties.append(threshold)
         scores = shares({p: expected[p] - threshold for p in scores if expected[p] >= threshold})
     expected, _ = counts_of(words, scores, em)
     return shares({piece: expected[piece] for piece in scores}), n_rounds
