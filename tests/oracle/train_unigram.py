@@ -104,7 +104,7 @@ def train(
 ) -> tuple[dict[str, float], int]:  # fmt: skip
     """(the pieces and their scores when `wanted` or fewer are left, the rounds).
 
-    `ties` gets the thresholds of sparse pruning that several counts equal here; in other orders of the sums they may not.
+    `ties` gets the thresholds of sparse pruning that several counts equal here; in other orders of sums they may not.
     """
     scores = dict(seeds)
     if prune == "sparse":
