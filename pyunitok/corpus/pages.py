@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple
 
@@ -312,34 +313,25 @@ def _decompress(data: bytes, n_bytes: int, codec: int) -> bytes:
     return ret
 
 
+def _structs(reader: Compact, field: int, what: str) -> Iterator[Compact]:
+    """The reader at each struct of the list in this field; each must be read before the next."""
+    for number, kind in reader.fields():
+        if (number, kind) != (field, LIST):
+            reader.skip(kind)
+            continue
+        n, inner = reader.items()
+        for _ in range(n):
+            if inner != STRUCT:
+                raise ValueError(f"{what} that are no structs")
+            yield reader
+
+
 def _row_groups(reader: Compact) -> list[list[Chunk]]:
-    """FileMetaData: field 4 is a list of row groups."""
-    groups = list[list[Chunk]]()
-    for number, kind in reader.fields():
-        if (number, kind) != (4, LIST):
-            reader.skip(kind)
-            continue
-        n, inner = reader.items()
-        for _ in range(n):
-            if inner != STRUCT:
-                raise ValueError("row groups that are no structs")
-            groups.append(_chunks(reader))
-    return groups
-
-
-def _chunks(reader: Compact) -> list[Chunk]:
-    """RowGroup: field 1 is a list of column chunks."""
-    chunks = list[Chunk]()
-    for number, kind in reader.fields():
-        if (number, kind) != (1, LIST):
-            reader.skip(kind)
-            continue
-        n, inner = reader.items()
-        for _ in range(n):
-            if inner != STRUCT:
-                raise ValueError("column chunks that are no structs")
-            chunks.append(_chunk(Compact.get_struct(reader.struct(), 3)))
-    return chunks
+    """FileMetaData: field 4 is a list of row groups, of which field 1 is a list of column chunks."""
+    return [
+        [_chunk(Compact.get_struct(chunk.struct(), 3)) for chunk in _structs(group, 1, "column chunks")]
+        for group in _structs(reader, 4, "row groups")
+    ]
 
 
 def _chunk(of: dict[int, Any]) -> Chunk:
