@@ -868,7 +868,6 @@ int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const i
                          unitok_seeds **ret, unitok_error *error);
 int32_t unitok_seeds_step(unitok_seeds *seeds, int64_t budget, unitok_error *error);
 double unitok_seeds_progress(const unitok_seeds *seeds);
-int64_t unitok_seeds_memory_bytes(const unitok_seeds *seeds);
 void unitok_seeds_free(unitok_seeds *seeds);
 
 /* The pieces of a Unigram model in training, sorted by bytes, none empty, none twice: at most 2^23 - 2. Piece i of the

@@ -118,11 +118,6 @@ void unitok_seeds_free(unitok_seeds *s)
     mem_free(s);
 }
 
-int64_t unitok_seeds_memory_bytes(const unitok_seeds *s)
-{
-    return s->n * (int64_t)(1 + sizeof *s->sa + (s->lcp ? sizeof *s->lcp : 0));
-}
-
 /* ---------------------------------------------------------------------------------------------- Candidates ---- */
 
 /* Counts text[begin..begin+n_bytes) as a candidate if it may be a piece of two characters or more; 0 when memory is
