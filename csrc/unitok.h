@@ -647,6 +647,22 @@ void unitok_search_runs_free(unitok_search_run *runs);
 void unitok_search_ends(const unitok_search_pieces *pieces, const unitok_search_shard *shard, const int64_t *tokens,
                         const int64_t *skips, int64_t n_hits, int64_t n_bytes, int64_t *last, int64_t *used);
 
+/* A hit whose surroundings are wanted: n_bytes bytes of decoded text from byte `skip` of token `token` on, in a document
+ * of the tokens begin..end-1; decoding drops the first `dropped` bytes of that document. */
+typedef struct unitok_search_hit {
+    int64_t token, skip, n_bytes, begin, end, dropped;
+} unitok_search_hit;
+
+/* Writes for each hit up to `before` characters that precede it in its document, the hit, and up to `after` characters
+ * that follow it: out[bounds[3k]..bounds[3k + 1]), ..bounds[3k + 2]), ..bounds[3k + 3]). Only the hit itself can begin or
+ * end within a character.
+ *   data, offsets[0..65536]  what each id adds to a decoded document
+ *   hits[0..n_hits-1]        0 <= begin <= token <= end, all of begin..end-1 in ids; other fields >= 0
+ *   out                      room for the sum of n_bytes, and 4 * (before + after) bytes for each hit
+ *   bounds[0..3 * n_hits]  */
+void unitok_search_contexts(const uint16_t *ids, const uint8_t *data, const int64_t *offsets, const unitok_search_hit *hits,
+                            int64_t n_hits, int64_t before, int64_t after, uint8_t *out, int64_t *bounds);
+
 /* Finds every sequence of n_tokens tokens that occurs more than once within documents, in all shards together. */
 typedef struct unitok_repeats unitok_repeats;
 

@@ -18,6 +18,7 @@ REPEAT = np.dtype(
     [("lo", "<i8"), ("hi", "<i8"), ("count", "<i8"), ("shard", "<i4"), ("first_shard", "<i4"),
      ("first_position", "<u4"), ("padding", "<u4")]
 )  # fmt: skip
+HIT = np.dtype([(name, "<i8") for name in ("token", "skip", "n_bytes", "begin", "end", "dropped")])
 Runs = np.ndarray[Any, np.dtype[np.void]]  # of RUN: see unitok_search_run in csrc/unitok.h
 TOP_BYTES = 20
 
@@ -187,6 +188,24 @@ def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
     ret = np.empty(n, np.int64)
     lib.unitok_search_sizes(_borrow("uint16_t[]", ids), pointer(sizes), pointer(begins), pointer(ends), n, pointer(ret))
     return ret
+
+
+def contexts(
+    ids: U16, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
+) -> tuple[Bytes, Offsets]:
+    """uint8 text and int64[3n + 1] bounds in it of what is before, in and after each hit, an array of HIT: see
+    unitok_search_contexts."""
+    n, bounds = len(hits), np.empty(3 * len(hits) + 1, np.int64)
+    is_inside = (hits["begin"] >= 0) & (hits["begin"] <= hits["token"]) & (hits["token"] <= hits["end"])
+    if len(offsets) != 65537 or not bool((is_inside & (hits["end"] <= len(ids)) & (hits["n_bytes"] >= 0)).all()):
+        raise ValueError("a hit is not within the ids")
+    out = np.empty(int(hits["n_bytes"].sum()) + 4 * n * (before + after) + 1, np.uint8)
+    buffer = ffi.from_buffer("unitok_search_hit[]", np.ascontiguousarray(hits))
+    lib.unitok_search_contexts(
+        _borrow("uint16_t[]", ids), pointer(data), pointer(offsets), buffer, n, before, after,
+        pointer(out, writable=True), pointer(bounds, writable=True),
+    )  # fmt: skip
+    return out[: int(bounds[-1])], bounds
 
 
 class Repeats:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import zstandard
 from click.testing import CliRunner
+from oracle.repeats import joined, later_starts, windows
 from toys import indexes
 
 import pyunitok
@@ -26,34 +27,6 @@ EOD = 300
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
     return Tokenizer.from_pieces([bytes([byte]) for byte in range(256)])
-
-
-def windows(documents: list[list[int]], n: int) -> dict[tuple[int, ...], list[tuple[int, int]]]:
-    """Where each window of n tokens begins: (document, token)."""
-    ret: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-    for d, ids in enumerate(documents):
-        for i in range(len(ids) - n + 1):
-            ret.setdefault(tuple(ids[i : i + n]), []).append((d, i))
-    return ret
-
-
-def joined(starts: list[tuple[int, int]], n: int) -> list[tuple[int, int, int]]:
-    """(document, begin, end) of windows that overlap or touch."""
-    ret: list[tuple[int, int, int]] = []
-    for d, i in sorted(starts):
-        if ret and ret[-1][0] == d and i <= ret[-1][2]:
-            ret[-1] = (d, ret[-1][1], i + n)
-        else:
-            ret.append((d, i, i + n))
-    return ret
-
-
-def later_starts(documents: list[list[int]], n: int) -> list[tuple[int, int]]:
-    """Windows that have occurred before, without overlap."""
-    return [
-        (d, i) for places in windows(documents, n).values() for d, i in places
-        if d != places[0][0] or i >= places[0][1] + n
-    ]  # fmt: skip
 
 
 def random_documents(rng: random.Random, alphabet: list[int]) -> list[list[int]]:

@@ -49,7 +49,8 @@ def concordance(
     is_sorted = sort in ("R1", "L1")
     page = (MAX_SORTED, 0, "rank") if is_sorted else (limit, offset, sort, seed)
     hits = find(query, *page)
-    lines = [Line(hit, *index.context(hit, before, after).shown()) for hit in hits]
+    contexts = index.context_batch(hits, before, after)
+    lines = [Line(hit, *context.shown()) for hit, context in zip(hits, contexts, strict=True)]
     if is_sorted:
         lines.sort(key=Line.right if sort == "R1" else Line.left)
         lines = lines[offset : offset + limit]

@@ -128,9 +128,9 @@ def drop_repeats(
     """
     expected = 0
     for number, shard in enumerate(index.shards):
-        if index.first_document(number) != expected:
+        if index.first_document(number) < expected:
             raise OutputError(f"{index.folder}: its shards are not in the order of the documents")
-        expected += len(shard.ends)
+        expected = index.first_document(number) + len(shard.ends)
     parts = [array.manifest for array in index.arrays]
     manifests = [part for part in parts if part is not None]
     if len(manifests) != len(parts) or not manifests:
@@ -213,8 +213,7 @@ def _spans_of(index: Index, marks: _Marks, n: int) -> RepeatedSpans:
     owner = np.searchsorted(begins, later_begins, "right") - 1
     later_tokens = np.zeros(len(begins), np.int64)
     np.add.at(later_tokens, owner, later_ends - later_begins)
-    documents = documents[at]
-    first = index._document_begins(marks.number, documents)
+    first = index._bounds_at(marks.number, begins)[1]
     numbers, byte_begins = index._bytes_at(marks.number, begins, np.zeros_like(begins))
     sizes = _ffi_search.sizes_of(index.shards[marks.number].ids, index.tables.sizes, begins, ends)
     byte_ends, byte_begins = byte_begins + sizes, np.maximum(byte_begins, 0)
@@ -230,11 +229,27 @@ def _write_kept(
     index: Index, output: Output, n: int, scratch: Path, on_progress: OnProgress | None
 ) -> tuple[Int64s, Int64s]:
     """Write the tokens that stay; int64[documents + 1] where documents end, in tokens and in bytes of text."""
-    ends, bytes_ = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)]
+    ends, bytes_, done = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], 0
+
+    def write_ends(tokens: Int64s, n_bytes: Int64s) -> None:
+        """Of the next documents, counted from the end of those before."""
+        if not len(tokens):
+            return
+        ends.append(ends[-1][-1] + tokens)
+        bytes_.append(bytes_[-1][-1] + n_bytes)
+        output.ends.write(ends[-1].astype("<u8").view(np.uint8).data)
+
+    def write_empty(documents: int) -> None:
+        write_ends(np.zeros(documents, np.int64), np.zeros(documents, np.int64))
+
     for marks in _marks(index, n, scratch, on_progress):
-        shard = index.shards[marks.number]
+        shard, first = index.shards[marks.number], index.first_document(marks.number)
+        write_empty(first - done)  # documents without tokens can be in no shard
+        done = first + len(shard.ends)
         kept = _kept(index, marks, n)
         bounds = np.concatenate(([0], shard.ends.astype(np.int64) - shard.begin))
+        if bool((np.diff(bounds) < 0).any()):
+            raise shard.damaged()
         for at in range(0, len(bounds) - 1, DOCUMENTS_AT_ONCE):
             some = bounds[at : at + DOCUMENTS_AT_ONCE + 1]
             mask, ids = kept[some[0] : some[-1]], shard.ids[some[0] : some[-1]]
@@ -242,9 +257,8 @@ def _write_kept(
             output.ids.write(ids.view(np.uint8).data)
             sums = np.concatenate(([0], np.cumsum(mask)))[some - some[0]]
             sizes = np.concatenate(([0], np.cumsum(index.tables.sizes[ids].astype(np.int64))))[sums]
-            ends.append(ends[-1][-1] + sums[1:])
-            bytes_.append(bytes_[-1][-1] + sizes[1:])
-            output.ends.write(ends[-1].astype("<u8").view(np.uint8).data)
+            write_ends(sums[1:], sizes[1:])
+    write_empty(index.n_documents - done)
     return np.concatenate(ends), np.concatenate(bytes_)
 
 

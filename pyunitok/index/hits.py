@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._ffi_search import Runs
+from pyunitok.index.shard import Shard
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -93,10 +94,10 @@ class Places:
 class Found:
     """All occurrences of a query: the runs of each shard. Number k of them is found without listing those before it."""
 
-    def __init__(self, runs: list[Runs], sa: list[Any], approx: bool = False) -> None:
+    def __init__(self, runs: list[Runs], shards: list[Shard], approx: bool = False) -> None:
         self.runs = runs
         self.approx = approx
-        self._sa = sa
+        self._shards = shards
         self.bounds = np.cumsum([0, *(int((part["hi"] - part["lo"]).sum()) for part in runs)], dtype=np.int64)
 
     @property
@@ -117,7 +118,8 @@ class Found:
         ends = np.cumsum(runs["hi"] - runs["lo"])
         k = np.searchsorted(ends, numbers, "right")
         ranks = runs["hi"][k] - (ends[k] - numbers)
-        return self._sa[shard][ranks].astype(np.int64) - runs["back"][k], runs["skip"][k].astype(np.int64)
+        tokens = self._shards[shard].positions(ranks) - runs["back"][k]
+        return self._shards[shard].checked(tokens), runs["skip"][k].astype(np.int64)
 
     def chunks(self, shard: int) -> Iterator[tuple[Int64s, Int64s]]:
         """(tokens, skips) of all occurrences in a shard, at most CHUNK at a time."""

@@ -113,7 +113,7 @@ class Overlaps(TokenSearch):
         for number, shard in enumerate(self.c):
             lo, hi = shard.tokens(ids, begins, ends)
             new = np.flatnonzero((hi > lo) & (documents < 0))
-            tokens = self.shards[number].sa[lo[new]].astype(np.int64)
+            tokens = self.shards[number].positions(lo[new])
             documents[new] = self._documents_at(number, tokens) + self.first_document(number)
             counts += hi - lo
         return counts, documents

@@ -21,8 +21,9 @@ class PieceTables:
     texts         list[bytes]: what each id is in the text that is searched; b"" for ids that no text matches (eod,
                   control symbols, unknown characters)
     lengths       uint32[65536]: len(texts[id])
-    sizes         uint32[65536]: how many bytes each id adds to a decoded document; more than len(texts[id]) only for
-                  unknown characters
+    decoded       list[bytes]: what each id adds to a decoded document: texts[id], but for unknown characters
+    sizes         uint32[65536]: len(decoded[id])
+    decoded_data, decoded_offsets  the same, end to end, and int64[65537] where each begins in it
     drops_space   uint8[65536]: 1 where the id begins with a space that decoding drops at the start of a document
     c             the tables of the C library
 
@@ -37,7 +38,10 @@ class PieceTables:
         self.lengths = np.zeros(N_IDS, np.uint32)
         self.lengths[:n] = [len(text) for text in self.texts]
         self.sizes = np.zeros(N_IDS, np.uint32)
-        self.sizes[:n] = [len(text) or _decoded_size(tokenizer, id_) for id_, text in enumerate(self.texts)]
+        self.decoded = [text or _decoded(tokenizer, id_) for id_, text in enumerate(self.texts)]
+        self.sizes[:n] = [len(text) for text in self.decoded]
+        self.decoded_data = np.frombuffer(b"".join(self.decoded), np.uint8)
+        self.decoded_offsets = np.concatenate(([0], np.cumsum(self.sizes, dtype=np.int64)))
         offsets = np.zeros(n + 1, np.int64)
         np.cumsum([len(text) for text in self.texts], out=offsets[1:])
         data = np.frombuffer(b"".join(self.texts), np.uint8)
@@ -71,9 +75,9 @@ def _dropping(tokenizer: Tokenizer, texts: list[bytes]) -> np.ndarray[Any, np.dt
     return ret
 
 
-def _decoded_size(tokenizer: Tokenizer, id_: int) -> int:
-    """Bytes that an id without a text of its own decodes to: those of an unknown character, most others none."""
+def _decoded(tokenizer: Tokenizer, id_: int) -> bytes:
+    """What an id without a text of its own decodes to: that of an unknown character, most others nothing."""
     try:
-        return len(tokenizer.decode_bytes([id_]))
+        return tokenizer.decode_bytes([id_])
     except (IdError, UnicodeError):
-        return 0
+        return b""

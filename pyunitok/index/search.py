@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,9 +12,11 @@ import numpy as np
 
 from pyunitok import _ffi_search
 from pyunitok.errors import LimitError, OutputError
+from pyunitok.index.context import Context, Contexts
 from pyunitok.index.hits import Count, Found, Hit, Hits, Int64s, Places, shuffled
+from pyunitok.index.inputs import Inputs
 from pyunitok.index.pieces import PieceTables
-from pyunitok.index.shard import OpenIndex, Shard
+from pyunitok.index.shard import N_RANKS, OpenIndex, Shard
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
@@ -26,22 +27,6 @@ Order = Literal["rank", "text", "random"]
 MAX_WORK = 2_000_000_000  # for one query and shard, about a nanosecond a unit
 MAX_RUNS = 1 << 60
 MAX_SCANNED = 1_000_000  # hits that by_source and following look at, before they take a sample
-
-
-@dataclass(frozen=True)
-class Context:
-    """The text around a hit: bytes of the document, cut between characters (but for the hit, which can begin and end
-    inside one)."""
-
-    before: bytes
-    match: bytes
-    after: bytes
-
-    def shown(self) -> tuple[str, str, str]:
-        """The same as text, with \\xNN for bytes that are not UTF-8."""
-        parts = (self.before, self.match, self.after)
-        before, match, after = (part.decode("utf-8", "backslashreplace") for part in parts)
-        return before, match, after
 
 
 @dataclass(frozen=True)
@@ -94,6 +79,7 @@ class TextSearch:
         self.max_work = max_work
         self.c = [_c_shard(shard, opened.manifest.eod, opened.folder) for shard in self.shards]
         self._file_bounds = np.cumsum([0, *map(len, self.arrays)])  # documents before each token file
+        self.inputs = Inputs(self.arrays)
         self._tables: PieceTables | None = None
         self._lock = threading.Lock()
 
@@ -130,9 +116,8 @@ class TextSearch:
         if self._tables is None:
             with self._lock:
                 if self._tables is None:
-                    if not self.shards:
-                        raise OutputError(f"{self.folder}: an index without tokens")
-                    tables = PieceTables(self.tokenizer, self.shards[0].ranks)
+                    no_ranks = np.arange(N_RANKS, dtype=np.uint16)  # of an index without tokens
+                    tables = PieceTables(self.tokenizer, self.shards[0].ranks if self.shards else no_ranks)
                     for shard in self.c:
                         shard.lend_inside(tables.c)
                     self._tables = tables
@@ -152,11 +137,9 @@ class TextSearch:
 
     def source(self, document: int) -> str | None:
         """The path of the input that a document came from; None if the token file has no manifest."""
-        array, number = self.locate(document)
-        if array.manifest is None:
-            return None
-        bounds = np.cumsum([record.documents for record in array.manifest.inputs])
-        return array.manifest.inputs[int(np.searchsorted(bounds, number, "right"))].path
+        if not 0 <= document < self.n_documents:
+            raise IndexError(f"document {document} of {self.n_documents} in {self.folder}")
+        return self.inputs.paths[int(self.inputs.of(np.array([document]))[0])]
 
     def metadata(self, document: int) -> dict[str, Any] | None:
         """The document's metadata, where it was kept (tokenize --metadata): see tokens.metadata.Metadata; or None."""
@@ -224,7 +207,7 @@ class TextSearch:
             runs.append(part)
             approx |= some
             n += int((part["hi"] - part["lo"]).sum())
-        return Found(runs, [shard.sa for shard in self.shards], approx)
+        return Found(runs, self.shards, approx)
 
     def hits_at(self, places: Places, n_bytes: int, total: int, approx: bool = False) -> Hits:
         """Hits of n_bytes each at these places, with documents and byte ranges. O(tokens before the hits in their
@@ -240,16 +223,21 @@ class TextSearch:
     def _documents_at(self, number: int, tokens: Int64s) -> Int64s:
         """int64[n]: the documents of tokens of a shard, numbered in the shard."""
         shard = self.shards[number]
-        positions = tokens.astype(np.uint64) + np.uint64(shard.begin)
+        positions = shard.checked(tokens).astype(np.uint64) + np.uint64(shard.begin)
         numbers: Int64s = np.searchsorted(shard.ends, positions, "right").astype(np.int64)
+        if len(numbers) and int(numbers.max()) >= len(shard.ends):
+            raise shard.damaged()
         return numbers
 
-    def _document_begins(self, number: int, documents: Int64s) -> Int64s:
-        """int64[n]: the first token of documents of a shard."""
-        shard = self.shards[number]
-        ends: Int64s = shard.ends[np.maximum(documents - 1, 0)].astype(np.int64) - np.int64(shard.begin)
-        ends[documents == 0] = 0
-        return ends
+    def _bounds_at(self, number: int, tokens: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+        """int64[n] each: the documents of tokens of a shard, and where these begin and end in it, eod included."""
+        shard, documents = self.shards[number], self._documents_at(number, tokens)
+        ends = shard.ends[documents].astype(np.int64) - np.int64(shard.begin)
+        begins = shard.ends[np.maximum(documents - 1, 0)].astype(np.int64) - np.int64(shard.begin)
+        begins[documents == 0] = 0
+        if not bool(((begins >= 0) & (begins <= tokens) & (tokens < ends) & (ends <= len(shard))).all()):
+            raise shard.damaged()
+        return documents, begins, ends
 
     def first_document(self, number: int) -> int:
         """The number in the index of the first document of a shard."""
@@ -259,9 +247,8 @@ class TextSearch:
     def _bytes_at(self, number: int, tokens: Int64s, skips: Int64s) -> tuple[Int64s, Int64s]:
         """int64[n] documents of the index and int64[n] bytes in them, of places in a shard."""
         shard, tables = self.shards[number], self.tables
-        documents = self._documents_at(number, tokens)
-        begins = self._document_begins(number, documents)
-        dropped = tables.drops_space[shard.ids[begins]] if len(begins) else np.empty(0, np.uint8)
+        documents, begins, _ = self._bounds_at(number, tokens)
+        dropped = tables.drops_space[shard.ids[begins]]
         order = np.argsort(tokens, kind="stable")  # so that a long document is read through once, not for every hit
         sorted_tokens, sorted_docs = tokens[order], documents[order]
         starts = begins[order].copy()
@@ -286,35 +273,35 @@ class TextSearch:
 
     def context(self, hit: Hit, before: int = 40, after: int = 40) -> Context:
         """The hit with up to `before` and `after` characters of its document on either side. O(before + after)."""
-        shard, tables = self.shards[hit.shard], self.tables
-        document = int(self._documents_at(hit.shard, np.array([hit.token]))[0])
-        first = int(self._document_begins(hit.shard, np.array([document]))[0])
-        end = int(shard.ends[document]) - shard.begin - (self.eod is not None)
-        n_bytes = hit.end - hit.begin
-        left, at = [tables.text_of(int(shard.ids[hit.token]))[: hit.skip]], hit.token
-        size = hit.skip
-        while at > first and size < 4 * (before + 1):
-            at -= 1
-            left.append(self.decoded(int(shard.ids[at])))
-            size += len(left[-1])
-        text = b"".join(reversed(left))
-        if at == first and tables.drops_space[shard.ids[first]]:
-            text = text[1:]
-        right, at, size = [], hit.token, -hit.skip
-        while at < end and size < n_bytes + 4 * (after + 1):
-            right.append(self.decoded(int(shard.ids[at])))
-            size += len(right[-1])
-            at += 1
-        rest = b"".join(right)[hit.skip :]
-        return Context(_last_characters(text, before), rest[:n_bytes], _first_characters(rest[n_bytes:], after))
+        columns = (np.array([value]) for value in (hit.shard, hit.token, hit.skip, hit.document, hit.begin, hit.end))
+        return self.context_batch(Hits(*columns, 1, False), before, after)[0]
+
+    def context_batch(self, hits: Hits, before: int = 40, after: int = 40) -> Contexts:
+        """The same of many hits: some µs each."""
+        if before < 0 or after < 0:
+            raise LimitError(f"before and after must be at least 0, not {before} and {after}")
+        tables, parts = self.tables, [np.empty(0, np.uint8)]
+        bounds, n_bytes = np.empty((len(hits), 4), np.int64), 0
+        for number in np.unique(hits.shards).tolist():
+            mask, shard = hits.shards == number, self.shards[number]
+            wanted = np.empty(int(np.count_nonzero(mask)), _ffi_search.HIT)
+            wanted["token"], wanted["skip"] = hits.tokens[mask], hits.skips[mask]
+            wanted["n_bytes"] = hits.ends[mask] - hits.begins[mask]
+            _, wanted["begin"], ends = self._bounds_at(number, hits.tokens[mask])
+            wanted["end"] = ends - (self.eod is not None)
+            wanted["dropped"] = tables.drops_space[shard.ids[wanted["begin"]]]
+            found, edges = _ffi_search.contexts(
+                shard.ids, tables.decoded_data, tables.decoded_offsets, wanted, before, after
+            )
+            bounds[mask] = np.stack((edges[:-1:3], edges[1::3], edges[2::3], edges[3::3]), axis=1) + n_bytes
+            parts.append(found)
+            n_bytes += len(found)
+        return Contexts(np.concatenate(parts), bounds)
 
     def decoded(self, id_: int) -> bytes:
         """What an id adds to a decoded document."""
-        tables = self.tables
-        text = tables.text_of(id_)
-        if text or not tables.sizes[id_]:
-            return text
-        return self.tokenizer.decode_bytes([id_])
+        decoded = self.tables.decoded
+        return decoded[id_] if id_ < len(decoded) else b""
 
     def documents(self, query: Text, *, max_work: int | None = None) -> DocumentHits:
         """The documents that a text occurs in, and how often. Looks at all occurrences."""
@@ -338,18 +325,14 @@ class TextSearch:
         """How often a text occurs in each input that the token files were made from, inputs without it left out; in
         their order."""
         found = self.documents(query, max_work=max_work)
-        ret = []
-        for file, array in enumerate(self.arrays):
-            first = int(self._file_bounds[file])
-            sizes = [len(array)] if array.manifest is None else [record.documents for record in array.manifest.inputs]
-            paths = [None] if array.manifest is None else [record.path for record in array.manifest.inputs]
-            bounds = np.cumsum([first, *sizes])
-            at = np.searchsorted(found.documents, bounds)
-            for path, (begin, end) in zip(paths, pairwise(at.tolist()), strict=True):
-                if begin < end:
-                    hits = int(found.counts[begin:end].sum())
-                    ret.append(SourceCount(file, path, hits, end - begin, found.approx))
-        return ret
+        inputs, starts = np.unique(self.inputs.of(found.documents), return_index=True)
+        hits = np.add.reduceat(found.counts, starts) if len(starts) else starts
+        documents = np.diff(np.append(starts, len(found.documents)))
+        paths, files = self.inputs.paths, self.inputs.files
+        return [
+            SourceCount(files[k], paths[k], n_hits, n_documents, found.approx)
+            for k, n_hits, n_documents in zip(inputs.tolist(), hits.tolist(), documents.tolist(), strict=True)
+        ]
 
 
 def _c_shard(shard: Shard, eod: int | None, folder: Path) -> _ffi_search.Shard:
@@ -368,33 +351,3 @@ def page_of(found: Found, limit: int, offset: int, order: str, seed: int) -> Pla
     if order == "text":
         return found.first_in_text(offset, len(numbers))
     return found.places(shuffled(numbers, found.total, seed) if order == "random" and len(numbers) else numbers)
-
-
-def _first_characters(text: bytes, n: int) -> bytes:
-    """The first n characters; a byte that is part of none counts as one."""
-    at = 0
-    for _ in range(n):
-        if at >= len(text):
-            break
-        at = _character_end(text, at)
-    return text[:at]
-
-
-def _last_characters(text: bytes, n: int) -> bytes:
-    at = len(text)
-    for _ in range(n):
-        if at <= 0:
-            return text
-        begin = at - 1
-        while begin > 0 and at - begin < 4 and text[begin] & 0xC0 == 0x80:
-            begin -= 1
-        at = begin if _character_end(text, begin) == at else at - 1
-    return text[at:]
-
-
-def _character_end(text: bytes, at: int) -> int:
-    """Where the character that begins at byte `at` ends; one byte on if none begins there."""
-    lead = text[at]
-    n = 1 if lead < 0xC0 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-    rest = text[at + 1 : at + n]
-    return at + n if len(rest) == n - 1 and all(byte & 0xC0 == 0x80 for byte in rest) else at + 1

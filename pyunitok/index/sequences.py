@@ -122,7 +122,7 @@ class TokenSearch(TextSearch):
 
     def _found(self, ids: U16) -> Found:
         runs = [np.array([(*shard.tokens_of(ids), 0, 0)], _ffi_search.RUN) for shard in self.c]
-        return Found(runs, [shard.sa for shard in self.shards])
+        return Found(runs, self.shards)
 
     def count_all_of(self, all_of: Sequence[Sequence[Query]], within: int | None = None) -> Count:
         """In how many places one of each clause occurs together: of the clause that occurs least, the occurrences that
@@ -213,10 +213,10 @@ class TokenSearch(TextSearch):
         """int64[n, 3]: for each hit an id, and what part of it follows the hit; id -1 for the end of the document."""
         shard, tables = self.shards[number], self.tables
         last, used = self.c[number].ends_of(tables.c, tokens, skips, n_bytes)
-        ends = shard.ends[self._documents_at(number, tokens)].astype(np.int64) - shard.begin - (self.eod is not None)
-        is_done = used >= tables.lengths[shard.ids[last]]
+        ends = self._bounds_at(number, tokens)[2] - (self.eod is not None)
+        is_done = used >= tables.lengths[shard.ids[shard.checked(last)]]
         at = last + is_done
-        ids = shard.ids[np.minimum(at, len(shard) - 1)].astype(np.int64)
+        ids = shard.ids[np.clip(at, 0, len(shard) - 1)].astype(np.int64)
         ids[at >= ends] = -1
         begins = np.where(is_done, 0, used)
         return np.stack((ids, begins, np.zeros_like(ids)), axis=1)
@@ -224,7 +224,7 @@ class TokenSearch(TextSearch):
     def _before(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
         """The same for what is before the hit."""
         shard = self.shards[number]
-        firsts = self._document_begins(number, self._documents_at(number, tokens))
+        firsts = self._bounds_at(number, tokens)[1]
         at = tokens - (skips == 0)
         ids = shard.ids[np.maximum(at, 0)].astype(np.int64)
         begins = ((at == firsts) & (self.tables.drops_space[ids] == 1)).astype(np.int64)
@@ -282,7 +282,7 @@ class TokenSearch(TextSearch):
             tail = ids[max(0, len(ids) - context) :]
             tail = tail[len(tail) - self.longest_context(tail) :]
             spans = [shard.tokens_of(tail) for shard in self.c]
-            found = Found([np.array([(*span, 0, 0)], _ffi_search.RUN) for span in spans], [s.sa for s in self.shards])
+            found = Found([np.array([(*span, 0, 0)], _ffi_search.RUN) for span in spans], self.shards)
             while found.total:  # one that is not at the very end of a shard: there is such
                 place = found.places(rng.integers(0, found.total, 1))
                 shard, at = self.shards[int(place.shards[0])], int(place.tokens[0]) + len(tail)
@@ -309,7 +309,7 @@ class TokenSearch(TextSearch):
             at = 0
             while at < len(shard):
                 at, positions, _ = self.c[number].ngrams(n, least, at, SUFFIXES_A_STEP, NGRAM_ROOM)
-                grams = shard.ids[positions.astype(np.int64)[:, None] + np.arange(n)]
+                grams = shard.ids[shard.checked(positions.astype(np.int64) + n - 1)[:, None] + np.arange(1 - n, 1)]
                 parts.append(grams if self.eod is None else grams[(grams != self.eod).all(axis=1)])
                 if on_progress:
                     on_progress((number + at / len(shard)) / len(self.shards))

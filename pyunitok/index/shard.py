@@ -47,6 +47,7 @@ class Shard:
     first_document  the shard's first document in the token file
     number          of the shard in its index
     file            of the token file in the index
+    name            the path of its suffix array, for messages
     """
 
     ids: U16
@@ -60,9 +61,24 @@ class Shard:
     first_document: int = 0
     number: int = 0
     file: int = 0
+    name: str = "a shard in memory"
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def positions(self, ranks: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """int64[n]: sa[ranks]. OutputError where one is not a token of the shard."""
+        ret = self.sa[ranks].astype(np.int64)
+        return self.checked(ret)
+
+    def checked(self, tokens: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """`tokens`. OutputError where one is not a token of the shard: searches trust no byte of a file."""
+        if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < len(self.ids):
+            raise self.damaged()
+        return tokens
+
+    def damaged(self) -> OutputError:
+        return OutputError(f"{self.name} is damaged, or its tokens are: pyunitok verify says more")
 
     @cached_property
     def ranks(self) -> U16:
@@ -192,6 +208,7 @@ def _open_shard(
         first_document=record.first_document,
         number=number,
         file=record.file,
+        name=str(folder / shard_name(number, ".sa")),
     )
 
 

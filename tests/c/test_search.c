@@ -82,6 +82,49 @@ static void test_random(int n_rounds)
 }
 
 /* Whatever is in the arrays, nothing outside them is read: the sanitizer would see it. */
+/* Texts of exactly the promised size; between them, each context is a part of its document. */
+static void test_contexts(int n_rounds)
+{
+    running = "contexts";
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        struct toy toy;
+        random_toy(&toy);
+        int64_t *offsets = EXACTLY(65537, int64_t), n_hits = 0, n_bytes = 0;
+        for (int id = 0; id <= 65536; id++) offsets[id] = toy.offsets[id < toy.n_ids ? id : toy.n_ids];
+        unitok_search_hit hits[32];
+        int64_t before = (int64_t)(random_u64() % 6), after = (int64_t)(random_u64() % 6);
+        for (int k = 0; k < 32 && toy.shard.n; k++) {
+            int64_t d = (int64_t)(random_u64() % (uint64_t)toy.n_documents);
+            int64_t begin = d ? (int64_t)toy.ends[d - 1] - 1000 : 0, end = (int64_t)toy.ends[d] - 1000;
+            unitok_search_hit hit = {begin + (int64_t)(random_u64() % (uint64_t)(end - begin + 1)),
+                                     (int64_t)(random_u64() % 7), (int64_t)(random_u64() % 9), begin, end,
+                                     (int64_t)(random_u64() % 2)};
+            hits[n_hits++] = hit;
+            n_bytes += hit.n_bytes;
+        }
+        uint8_t *out = EXACTLY(n_bytes + 4 * n_hits * (before + after), uint8_t);
+        int64_t *bounds = EXACTLY(3 * n_hits + 1, int64_t);
+        unitok_search_contexts(toy.ids, toy.data, offsets, hits, n_hits, before, after, out, bounds);
+        for (int64_t k = 0; k < n_hits; k++) {
+            uint8_t text[TOY_TOKENS * TOY_PIECE_BYTES];
+            int64_t n = 0, at = 0, n_found = bounds[3 * k + 3] - bounds[3 * k], is_part = 0;
+            for (int64_t i = hits[k].begin; i < hits[k].end; i++) {
+                int64_t n_piece;
+                const uint8_t *piece = toy_piece(&toy, toy.ids[i], &n_piece);
+                memcpy(text + n, piece, (size_t)n_piece);
+                n += n_piece;
+            }
+            for (; at + n_found <= n && !is_part; at++) is_part = memcmp(text + at, out + bounds[3 * k], (size_t)n_found) == 0;
+            CHECK(is_part && bounds[3 * k + 1] - bounds[3 * k] <= before && bounds[3 * k + 3] - bounds[3 * k + 2] <= after);
+            CHECK(bounds[3 * k + 2] - bounds[3 * k + 1] <= hits[k].n_bytes);
+        }
+        free(offsets);
+        free(out);
+        free(bounds);
+        toy_free(&toy);
+    }
+}
+
 static void test_hostile(int n_rounds)
 {
     running = "hostile";
@@ -199,6 +242,7 @@ int main(void)
 {
     random_start(7);
     test_random(600);
+    test_contexts(600);
     test_hostile(600);
     test_out_of_memory(60);
     test_arguments();

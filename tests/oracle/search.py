@@ -74,3 +74,30 @@ def suffix_array_of(keys: np.ndarray) -> np.ndarray:
         if n == 0 or rank.max() == n:
             return order
         step *= 2
+
+
+def character_end(text: bytes, at: int) -> int:
+    """Where the character that begins at byte `at` ends; one byte on if none begins there."""
+    lead = text[at]
+    n = 1 if lead < 0xC0 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+    rest = text[at + 1 : at + n]
+    return at + n if len(rest) == n - 1 and all(byte & 0xC0 == 0x80 for byte in rest) else at + 1
+
+
+def first_characters(text: bytes, n: int) -> bytes:
+    """The first n characters; a byte that is part of none counts as one."""
+    at = 0
+    for _ in range(n):
+        if at < len(text):
+            at = character_end(text, at)
+    return text[:at]
+
+
+def last_characters(text: bytes, n: int) -> bytes:
+    """The last n, counted from the end."""
+    at = len(text)
+    for _ in range(n):
+        sizes = [size for size in range(min(at, 4), 0, -1) if character_end(text, at - size) == at]
+        inner = [size for size in sizes if size == 1 or text[at - size] >= 0xC0]
+        at = max(0, at - (inner[0] if inner else 1))
+    return text[at:]

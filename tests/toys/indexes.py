@@ -38,6 +38,8 @@ def make(
         for first in range(0, len(documents), documents_a_shard):
             last = min(first + documents_a_shard, len(documents))
             begin, end = int(ends[first - 1]) if first else 0, int(ends[last - 1])
+            if begin == end:  # as `pyunitok index` does
+                continue
             ids = np.ascontiguousarray(array.ids[begin:end])
             made = Shard.from_arrays(ids, suffix_array(ids, rank=rank), rank=rank, left=left)
             made.ends, made.begin, made.first_document = ends[first:last], begin, first

@@ -1,0 +1,120 @@
+/* context.c - the text around hits, cut between characters
+ *
+ *     tokens      ... | the | quick | br own | fox |  jumps | ...
+ *     bytes kept        <-- before --><- hit -><-- after -->
+ *
+ * A character is a lead byte of UTF-8 with all of its continuation bytes; any other byte is a character of its own. It has
+ * at most 4 bytes, so 4 * n bytes on either side hold the n characters asked for. */
+#include "ground/common.h"
+
+INLINE int is_inner(uint8_t byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+/* Where the character that begins at text[at] ends, at < n. */
+static int64_t character_end(const uint8_t *text, int64_t n, int64_t at)
+{
+    uint8_t lead = text[at];
+    int64_t size = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (at + size > n) return at + 1;
+    for (int64_t k = 1; k < size; k++)
+        if (!is_inner(text[at + k])) return at + 1;
+    return at + size;
+}
+
+/* Where the first n_characters of text[0..n) end. */
+static int64_t first_characters(const uint8_t *text, int64_t n, int64_t n_characters)
+{
+    int64_t at = 0;
+    for (; n_characters > 0 && at < n; n_characters--) at = character_end(text, n, at);
+    return at;
+}
+
+/* Where the last n_characters of text[0..n) begin. */
+static int64_t last_characters(const uint8_t *text, int64_t n, int64_t n_characters)
+{
+    int64_t at = n;
+    for (; n_characters > 0 && at > 0; n_characters--) {
+        int64_t begin = at - 1;
+        while (begin > 0 && at - begin < 4 && is_inner(text[begin])) begin--;
+        at = character_end(text, n, begin) == at ? begin : at - 1;
+    }
+    return at;
+}
+
+typedef struct decoded_text {
+    const uint16_t *ids;
+    const uint8_t *data;
+    const int64_t *offsets;
+    int64_t begin, end, dropped; /* the document: its tokens, and how many bytes of the first are not shown */
+} decoded_text;
+
+/* The bytes of token `at`; *ret_n: how many. */
+static const uint8_t *bytes_at(const decoded_text *t, int64_t at, int64_t *ret_n)
+{
+    const int64_t *bounds = t->offsets + t->ids[at];
+    int64_t dropped = at == t->begin && t->dropped <= bounds[1] - bounds[0] ? t->dropped : 0;
+    *ret_n = bounds[1] - bounds[0] - dropped;
+    return t->data + bounds[0] + dropped;
+}
+
+/* Writes the last bytes before byte `skip` of token `at`, at most `room`, so that they end at out[room]: how many. */
+static int64_t copy_before(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out, int64_t room)
+{
+    int64_t n, used = 0;
+    const uint8_t *bytes;
+    while (used < room) {
+        if (skip == 0) {
+            if (at-- <= t->begin) break;
+            bytes = bytes_at(t, at, &skip);
+        } else {
+            bytes = bytes_at(t, at, &n);
+            if (skip > n) skip = n;
+        }
+        n = skip < room - used ? skip : room - used;
+        used += n;
+        memcpy(out + room - used, bytes + skip - n, (size_t)n);
+        skip = 0;
+    }
+    return used;
+}
+
+/* Writes the bytes from byte `skip` of token `at` on, at most `room`: how many. */
+static int64_t copy_from(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out, int64_t room)
+{
+    int64_t used = 0;
+    for (; at < t->end && used < room; at++) {
+        int64_t n;
+        const uint8_t *bytes = bytes_at(t, at, &n);
+        int64_t from = skip < n ? skip : n;
+        n = n - from < room - used ? n - from : room - used;
+        memcpy(out + used, bytes + from, (size_t)n);
+        used += n;
+        skip = 0;
+    }
+    return used;
+}
+
+void unitok_search_contexts(const uint16_t *ids, const uint8_t *data, const int64_t *offsets, const unitok_search_hit *hits,
+                            int64_t n_hits, int64_t before, int64_t after, uint8_t *out, int64_t *bounds)
+{
+    uint8_t *p = out;
+    for (int64_t k = 0; k < n_hits; k++) {
+        const unitok_search_hit *hit = hits + k;
+        decoded_text t = {ids, data, offsets, hit->begin, hit->end, hit->dropped};
+        int64_t skip = hit->token < hit->end ? hit->skip : 0, dropped = hit->token == hit->begin ? hit->dropped : 0;
+        skip = skip > dropped ? skip - dropped : 0;
+        int64_t n = copy_before(&t, hit->token, skip, p, 4 * before);
+        int64_t cut = last_characters(p + 4 * before - n, n, before);
+        memmove(p, p + 4 * before - n + cut, (size_t)(n - cut));
+        *bounds++ = p - out;
+        p += n - cut;
+        *bounds++ = p - out;
+        n = copy_from(&t, hit->token, skip, p, hit->n_bytes + 4 * after);
+        int64_t match = n < hit->n_bytes ? n : hit->n_bytes;
+        *bounds++ = p - out + match;
+        p += match + first_characters(p + match, n - match, after);
+    }
+    *bounds = p - out;
+}

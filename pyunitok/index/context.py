@@ -1,0 +1,51 @@
+"""Context and Contexts: the text around hits, cut between characters."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyunitok.index.hits import Int64s
+
+
+@dataclass(frozen=True)
+class Context:
+    """The text around a hit: bytes of the document, cut between characters (but for the hit, which can begin and end
+    inside one)."""
+
+    before: bytes
+    match: bytes
+    after: bytes
+
+    def shown(self) -> tuple[str, str, str]:
+        """The same as text, with \\xNN for bytes that are not UTF-8."""
+        parts = (self.before, self.match, self.after)
+        before, match, after = (part.decode("utf-8", "backslashreplace") for part in parts)
+        return before, match, after
+
+
+@dataclass
+class Contexts:
+    """The text around many hits, as arrays, and as a sequence of Context.
+
+    data    uint8: all text
+    bounds  int64[n, 4]: of hit k, data[bounds[k, 0]:bounds[k, 1]] is before it, [1] to [2] the hit, [2] to [3] after it
+    """
+
+    data: np.ndarray[Any, np.dtype[np.uint8]]
+    bounds: Int64s
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    def __getitem__(self, i: int) -> Context:
+        a, b, c, d = self.bounds[operator.index(i)].tolist()
+        return Context(self.data[a:b].tobytes(), self.data[b:c].tobytes(), self.data[c:d].tobytes())
+
+    def __iter__(self) -> Iterator[Context]:
+        data = self.data.tobytes()
+        return (Context(data[a:b], data[b:c], data[c:d]) for a, b, c, d in self.bounds.tolist())

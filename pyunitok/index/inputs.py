@@ -1,0 +1,41 @@
+"""Inputs: which input each document of an index came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pyunitok.index.hits import Int64s
+from pyunitok.tokens.array import TokenArray
+
+
+class Inputs:
+    """The inputs of all token files, in their order.
+
+    paths   their paths; None for a token file without manifest, which counts as one input
+    files   the number of the token file of each
+    bounds  int64[inputs + 1]: input k has the documents bounds[k] to bounds[k + 1] - 1 of the index
+    """
+
+    def __init__(self, arrays: Sequence[TokenArray]) -> None:
+        self.paths: list[str | None] = []
+        self.files: list[int] = []
+        sizes = []
+        for number, array in enumerate(arrays):
+            records = array.manifest.inputs if array.manifest else []
+            known = [(record.path, record.documents) for record in records]
+            if sum(n for _, n in known) != len(array):
+                known = [(None, len(array))]
+            self.paths += [path for path, _ in known]
+            self.files += [number] * len(known)
+            sizes += [n for _, n in known]
+        self.bounds: Int64s = np.cumsum([0, *sizes], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def of(self, documents: Int64s) -> Int64s:
+        """int64[n]: the inputs of these documents."""
+        numbers: Int64s = np.searchsorted(self.bounds, documents, "right").astype(np.int64) - 1
+        return numbers

@@ -1,0 +1,126 @@
+"""Overlap, longest spans and duplicates of any small corpus, in any number of files and shards, against brute force."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conftest import fewer
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import repeats as oracle
+from toys import indexes
+
+import pyunitok
+from pyunitok import Tokenizer
+from pyunitok.index import duplicates
+
+EOD = 300
+PIECES = ["ab", "aab", "ba", "b a", " a", "bb", "日", *("日本".encode()[k : k + 1] for k in range(6)), "日本"]
+TOKENIZER = Tokenizer.from_pieces(
+    list(dict.fromkeys([*(bytes([b]) for b in range(256)), *(p.encode() if isinstance(p, str) else p for p in PIECES)]))
+)
+IS_INNER = [0x80 <= piece[0] < 0xC0 for piece in TOKENIZER.pieces()]
+TEXTS = st.text("ab a日本", max_size=14) | st.sampled_from(["", "aaaaaaaaa", "abababab", "日日日日"])
+
+
+@dataclass
+class Corpus:
+    """Documents, and how they are divided."""
+
+    files: list[list[str]]
+    eod: int | None
+    order: str
+    documents_a_shard: int
+
+    @property
+    def ids(self) -> list[list[int]]:
+        return indexes.encode(TOKENIZER, [text.encode() for file in self.files for text in file])
+
+    @contextmanager
+    def indexed(self) -> Iterator[tuple[Any, Path]]:
+        """An index of it, and the folder that it is in."""
+        with tempfile.TemporaryDirectory() as name:
+            encoded = [indexes.encode(TOKENIZER, [text.encode() for text in file]) for file in self.files]
+            yield indexes.make(
+                Path(name), TOKENIZER, encoded, eod=self.eod, order=self.order, left=False,
+                documents_a_shard=self.documents_a_shard,
+            ), Path(name)  # fmt: skip
+
+
+def corpora(*eods: int | None) -> st.SearchStrategy[Corpus]:
+    files = st.lists(st.lists(TEXTS, max_size=5), min_size=1, max_size=3)
+    return st.builds(Corpus, files, st.sampled_from(eods), st.sampled_from(["id", "bytes"]), st.integers(1, 4))
+
+
+
+@fewer(2)
+@given(corpora(EOD), st.lists(TEXTS, max_size=4), st.integers(1, 5))
+def test_overlap_is_that_of_every_window(corpus: Corpus, texts: list[str], n: int) -> None:
+    documents = corpus.ids
+    with corpus.indexed() as (index, _):
+        found = index.overlap(texts, n)
+        for k, text in enumerate(texts):
+            ids = TOKENIZER.encode(text).tolist()
+            part = slice(int(found.offsets[k]), int(found.offsets[k + 1]))
+            assert (found.counts[part].tolist(), found.covered[k]) == oracle.overlap(documents, ids, n)
+            for i, document in enumerate(found.documents[part].tolist()):
+                assert (document >= 0) == (oracle.count(documents, ids[i : i + n]) > 0)
+                assert document < 0 or oracle.count([documents[document]], ids[i : i + n])
+
+
+@fewer(2)
+@given(corpora(EOD), TEXTS, TEXTS, st.integers(1, 5), st.none() | st.integers(1, 3))
+def test_spans_are_the_longest_parts(
+    corpus: Corpus, text: str, more: str, min_tokens: int, max_count: int | None
+) -> None:
+    documents, ids = corpus.ids, TOKENIZER.encode(text + more).tolist()
+    expected = oracle.longest_spans(documents, ids, min_tokens)
+    with corpus.indexed() as (index, _):
+        found = index.spans(text + more, min_tokens, max_count)
+        spans = list(zip(found.begins.tolist(), found.ends.tolist(), found.counts.tolist(), strict=True))
+        assert spans == [span for span in expected if max_count is None or span[2] <= max_count]
+        data = (text + more).encode()
+        for begin, end, a, b, document in zip(
+            found.begins, found.ends, found.byte_begins, found.byte_ends, found.documents, strict=True
+        ):
+            assert TOKENIZER.decode_bytes(ids[begin:end]) == data[a:b]
+            assert oracle.count([documents[document]], ids[begin:end])
+
+
+@fewer(2)
+@given(corpora(EOD, None), st.integers(1, 5))
+def test_repeated_spans_are_those_of_every_window(corpus: Corpus, n: int) -> None:
+    documents = corpus.ids
+    places = {where for starts in oracle.windows(documents, n).values() if len(starts) > 1 for where in starts}
+    with corpus.indexed() as (index, _):
+        found = [record for spans in duplicates.repeated_spans(index, n) for record in spans.records()]
+    assert [(r["document"], *r["tokens"]) for r in found] == oracle.joined(sorted(places), n)
+    for record in found:
+        ids, (begin, end) = documents[record["document"]], record["tokens"]
+        assert record["bytes"] == [len(TOKENIZER.decode_bytes(ids[:k])) for k in (begin, end)]
+        windows = [ids[i : i + n] for i in range(begin, end - n + 1)]
+        assert record["occurrences"] == max(oracle.count(documents, window) for window in windows)
+        later = [(d, i) for d, i in oracle.later_starts(documents, n) if d == record["document"]]
+        inside = {i + j for _, i in later if begin <= i and i + n <= end for j in range(n)}
+        assert record["later_tokens"] == len(inside)
+
+
+@fewer(2)
+@given(corpora(EOD, None), st.integers(1, 5))
+def test_what_is_left_is_the_first_occurrence_of_everything(corpus: Corpus, n: int) -> None:
+    documents = corpus.ids
+    expected = oracle.without_repeats(documents, n, IS_INNER)
+    with corpus.indexed() as (index, folder):
+        manifest, gone = duplicates.drop_repeats(index, folder / "out.u16", n)
+        left = pyunitok.open(folder / "out.u16")
+        left._tokenizer = TOKENIZER
+        tail = [] if corpus.eod is None else [corpus.eod]
+        assert [ids.tolist() for ids in left] == [[*ids, *tail] for ids in expected]
+        assert gone == sum(map(len, documents)) - sum(map(len, expected)) == index.n_tokens - manifest.tokens
+        for document in range(len(left)):
+            left.text(document)  # UnicodeDecodeError where a character is cut
