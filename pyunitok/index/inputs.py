@@ -24,7 +24,7 @@ class Inputs:
         sizes = []
         for number, array in enumerate(arrays):
             records = array.manifest.inputs if array.manifest else []
-            known = [(record.path, record.documents) for record in records]
+            known: list[tuple[str | None, int]] = [(record.path, record.documents) for record in records]
             if sum(n for _, n in known) != len(array):
                 known = [(None, len(array))]
             self.paths += [path for path, _ in known]

@@ -273,8 +273,9 @@ class TextSearch:
 
     def context(self, hit: Hit, before: int = 40, after: int = 40) -> Context:
         """The hit with up to `before` and `after` characters of its document on either side. O(before + after)."""
-        columns = (np.array([value]) for value in (hit.shard, hit.token, hit.skip, hit.document, hit.begin, hit.end))
-        return self.context_batch(Hits(*columns, 1, False), before, after)[0]
+        row = np.array([[hit.shard], [hit.token], [hit.skip], [hit.document], [hit.begin], [hit.end]])
+        hits = Hits(row[0], row[1], row[2], row[3], row[4], row[5], 1, False)
+        return self.context_batch(hits, before, after)[0]
 
     def context_batch(self, hits: Hits, before: int = 40, after: int = 40) -> Contexts:
         """The same of many hits: some µs each."""
