@@ -984,15 +984,23 @@ int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int6
                           int64_t max_bytes, unitok_cursor *cursor, unitok_error *error);
 int32_t unitok_ngrams_merge(unitok_ngrams *ngrams, const unitok_ngrams *other, unitok_error *error);
 /* Sorts in place; then nothing more is added until it is cleared. */
-void unitok_ngrams_sort(unitok_ngrams *ngrams);
-/* Copies sorted n-grams begin..end-1, as far as there are; how many. */
-int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, int64_t begin, int64_t end, uint64_t *keys, uint64_t *counts);
+int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error);
+
+/* Where reading sorted n-grams stopped; begin with 0, 0. */
+typedef struct unitok_ngram_place {
+    int64_t full; /* of the full order */
+    int64_t other;
+} unitok_ngram_place;
+
+/* Copies the next n sorted n-grams, as far as there are; how many. */
+int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, unitok_ngram_place *place, int64_t n, uint64_t *keys,
+                             uint64_t *counts);
 
 /* The n-grams of two bytes or more that were seen min_count times, and all bytes. To make one:
  *
  *     twice: scan() all n-grams in order, each once; end_pass()
  *     finish()
- *     replace every count in the tables by its logarithm (float64), the log of 0 included
+ *     replace every count in tables.few and tables.large by its logarithm (float64), the log of 0 included
  *
  * Between the passes memory_bytes() says what the second one will allocate. Then it is immutable; shared by threads. */
 typedef struct unitok_ngram_model unitok_ngram_model;
@@ -1004,14 +1012,23 @@ int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys,
 int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *error);
 /* After the second pass: the count of all bytes, of which those that were not seen are given a count of 1. */
 uint64_t unitok_ngram_model_total(unitok_ngram_model *model);
-/* few[0..65791]: counts of n-grams of one and of two bytes. slots[0..2 n_slots - 1]: longer ones, each a key and a
- * count. */
-void unitok_ngram_model_tables(unitok_ngram_model *model, uint64_t **ret_few, uint64_t **ret_slots, int64_t *ret_n_slots);
-/* The logarithm of the total. */
-void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total);
+
+typedef struct unitok_ngram_tables {
+    uint64_t *few;       /* [0..65791]: counts of n-grams of one and of two bytes */
+    uint64_t *slots;     /* longer ones, a table for each length: see csrc/train/ngrams.h */
+    int64_t n_slots[8];  /* by length */
+    uint64_t *large;     /* [0..2 n_large_slots - 1]: those that were seen very often, each a number and a count */
+    int64_t n_large_slots;
+} unitok_ngram_tables;
+/* The model's own. */
+void unitok_ngram_model_get_tables(unitok_ngram_model *model, unitok_ngram_tables *ret);
+
+#define UNITOK_NGRAM_LOGS 65536
+/* The logarithms of the total and of 0, 1, 2, ...: logs[0..UNITOK_NGRAM_LOGS - 1] must outlive the model. */
+void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total, const double *logs);
 
 /* A finished model from the tables of another, with logarithms; they are copied. */
-int32_t unitok_ngram_model_load(int32_t order, const uint64_t *few, const uint64_t *slots, int64_t n_slots, double log_total,
+int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables, double log_total, const double *logs,
                                 unitok_ngram_model **ret, unitok_error *error);
 
 enum unitok_ngram_flags {

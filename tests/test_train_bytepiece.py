@@ -91,6 +91,14 @@ def reference(items: list[str], **options: Any) -> Models:
     return list(trainer.pieces)
 
 
+@pytest.mark.parametrize("order", [5, 7])  # of a slot for 7 bytes, 8 bits are left for the count
+def test_often(order: int) -> None:
+    items = ["a" * 700 + "b" * 300 + "ab" * 300, "a" * 400 + "c" + "b" * 300] + texts(3)
+    options: dict[str, Any] = {"order": order, "max_piece_length": 50, "max_vocab_size": (300,)}
+    assert trained(items, **options) == oracle.train(items, **options, mended=True)
+    assert trained(items, **options, compat=True, threads=2, n_batches=3) == reference(items, **options)
+
+
 # ----------------------------------------------------------------------------------------------- The dead line ----
 
 LINE = "many words " * 30
@@ -302,10 +310,16 @@ def test_a_training_that_was_stopped_does_nothing_again(tmp_path: Path) -> None:
 
 
 def test_tables_of_no_model_are_refused() -> None:
-    few = np.zeros(256 + 65536, np.uint64)
-    for tables in ((few, np.ones(2, np.uint64)), (few, np.zeros(0, np.uint64)), (few[1:], np.zeros(2, np.uint64))):
+    few, slots, large = np.zeros(256 + 65536, np.uint64), np.zeros(8, np.uint64), np.zeros(2, np.uint64)
+    sizes = np.array([0, 0, 0, 2, 2, 2, 2, 0])
+    good = {"few": few, "slots": slots, "n_slots": sizes, "large": large}
+    assert ngrams.NgramModel.load(6, good, total=1).memory_bytes > few.nbytes
+    for wrong in (
+        {"few": few[1:]}, {"slots": slots[1:]}, {"slots": slots + np.uint64(1)}, {"large": large + np.uint64(1)},
+        {"n_slots": sizes[1:]}, {"n_slots": sizes[::-1]}, {"n_slots": sizes - np.array([0] * 3 + [3, -3, 0, 0, 0])},
+    ):
         with pytest.raises(ValueError, match="not the n-grams of a model"):
-            ngrams.NgramModel.load(6, *tables, total=1)
+            ngrams.NgramModel.load(6, good | wrong, total=1)
 
 
 def test_command(tmp_path: Path) -> None:

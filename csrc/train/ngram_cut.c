@@ -57,79 +57,99 @@ void unitok_ngram_cutter_free(unitok_ngram_cutter *cutter)
     mem_free(cutter);
 }
 
-INLINE double as_double(uint64_t bits)
-{
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
+/* A stretch of a text, and of each byte in it the n-grams of n bytes that end there, at [n - 1]. Done in steps over the whole
+ * stretch, so that one does not wait for the memory that another reads. */
+typedef struct stretch {
+    int64_t n_bytes;
+    int n_known; /* n-grams of up to so many bytes may be known that end at the last byte */
+    int64_t slots[AT_ONCE][STATES_MAX];  /* where it may be found */
+    uint16_t counts[AT_ONCE][STATES_MAX]; /* as in its slot; 0: unknown */
+    double logs[1 + AT_ONCE][STATES_MAX]; /* of its count, from the byte before the stretch on */
+    double values[AT_ONCE][STATES_MAX];   /* log P(the byte | the others); -INFINITY: unknown */
+} stretch;
 
-/* Where the longer n-grams that end at text[begin..end-1] may be found; fetches them. */
-INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t *text, int64_t begin, int64_t end, uint64_t bytes,
-                       int64_t slots[][STATES_MAX])
+INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t *text, uint64_t bytes, stretch *s)
 {
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = 0; i < s->n_bytes; i++) {
         bytes = bytes << 8 | text[i];
         for (int n = 3; n <= order; n++) {
-            int64_t slot = slots[i - begin][n - 1] = model_slot(model, ngram_key(bytes, n));
-            PREFETCH(&model->slots[slot]);
+            const ngram_slots *table = &model->of[n];
+            int64_t at = s->slots[i][n - 1] = model_slot(table->n_slots, ngram_slot(bytes, n));
+            PREFETCH(&table->slots[at]);
         }
     }
 }
 
-/* The logarithms of the counts of the n-grams that end with the last of `bytes`, from one byte on; how many are known.
- * Where one is rare, so is every longer one. */
-INLINE int find_logs(const unitok_ngram_model *model, int most, uint64_t bytes, const int64_t *slots, double *logs)
+/* Where an n-gram is rare, so is every longer one that begins or ends with it: of the next byte at most one length more is
+ * looked for. */
+INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_t *text, uint64_t bytes, stretch *s)
 {
-    logs[0] = as_double(model->few[bytes & 0xFF]);
-    if (most < 2) return 1;
-    logs[1] = as_double(model->few[FEW_PAIRS + (bytes & 0xFFFF)]);
-    if (!(logs[1] >= 0)) return 1; /* the logarithm of 0 */
-    for (int n = 3; n <= most; n++) {
-        const ngram_entry *entry = model_find(model, ngram_key(bytes, n), slots[n - 1]);
-        if (!entry) return n - 1;
-        logs[n - 1] = as_double(entry->count);
-    }
-    return most;
-}
-
-/* scores[0] and the route to it, if a piece begins at a byte of this value. */
-INLINE uint8_t begin_piece(const double *before, int order, double value, double *ret)
-{
-    double best = before[0] + value;
-    uint8_t route = 0;
-    for (int k = 1; k < order; k++) {
-        double score = before[k] + value;
-        if (score > best) {
-            best = score;
-            route = (uint8_t)k;
+    int n_known = s->n_known;
+    for (int64_t i = 0; i < s->n_bytes; i++) {
+        int most = n_known + 1;
+        n_known = most < 2 ? most : 2; /* the table of pairs says whether it is: see find_values */
+        bytes = bytes << 8 | text[i];
+        for (int n = 3; n <= order; n++) s->counts[i][n - 1] = 0;
+        for (int n = 3; n <= order && n <= most; n++) {
+            uint64_t count = model_find(model, n, ngram_slot(bytes, n), s->slots[i][n - 1]);
+            if (count == 0) break;
+            s->counts[i][n - 1] = (uint16_t)count;
+            n_known = n;
         }
     }
-    *ret = best;
-    return route;
+    s->n_known = n_known;
 }
 
-/* The scores of all states at a byte from those before it; the route. known: how many of values[] are. */
-INLINE uint8_t step(double *scores, int order, const double *values, int known, int may_begin, int is_mended)
+INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_t *text, int64_t n_before, uint64_t bytes,
+                        stretch *s)
 {
-    double before[STATES_MAX] = {0};
+    for (int64_t i = 0; i < s->n_bytes; i++) {
+        const uint16_t *counts = s->counts[i];
+        const double *last = s->logs[i];
+        double *now = s->logs[i + 1], *values = s->values[i];
+        bytes = bytes << 8 | text[i];
+        now[0] = as_double(model->few[bytes & 0xFF]);
+        values[0] = now[0] - model->log_total;
+        if (order > 1) {
+            now[1] = n_before + i ? as_double(model->few[FEW_PAIRS + (bytes & 0xFFFF)]) : -INFINITY;
+            values[1] = now[1] - last[0];
+        }
+        for (int n = 3; n <= order; n++) {
+            now[n - 1] = model->logs[counts[n - 1]];
+            if (UNLIKELY(counts[n - 1] == model_most(n))) now[n - 1] = model_large_log(model, ngram_slot(bytes, n) | (uint64_t)n);
+            values[n - 1] = counts[n - 1] ? now[n - 1] - last[n - 2] : -INFINITY;
+        }
+    }
+}
+
+/* The scores of all states at a byte from those before it; the route. A piece that begins here has the best state before it, of
+ * equal ones the first. The sum from state 0 is compared last, for it was known last. */
+INLINE uint8_t step(double *scores, int order, const double *value, int may_begin, int is_mended)
+{
+    double before[STATES_MAX] = {0}, sums[STATES_MAX] = {0};
     uint8_t route = 0;
     for (int k = 0; k < order; k++) before[k] = scores[k];
-    for (int k = 1; k < order; k++) scores[k] = k < known ? before[k - 1] + values[k] : -INFINITY;
-    if (order > 1 && known == order) {
-        double score = before[order - 1] + values[order - 1];
-        if (score > scores[order - 1]) {
-            scores[order - 1] = score;
-            route = FROM_LAST;
-        }
+    for (int k = 1; k < order; k++) scores[k] = before[k - 1] + value[k];
+    if (order > 1) {
+        double score = before[order - 1] + value[order - 1];
+        if (score > scores[order - 1]) route = FROM_LAST;
+        scores[order - 1] = score > scores[order - 1] ? score : scores[order - 1];
     }
     if (!may_begin && is_mended) {
         may_begin = 1;
         for (int k = 1; k < order; k++) may_begin &= scores[k] == -INFINITY;
     }
-    if (may_begin) return route | begin_piece(before, order, values[0], &scores[0]);
-    scores[0] = -INFINITY;
-    return route;
+    if (!may_begin) {
+        scores[0] = -INFINITY;
+        return route;
+    }
+    for (int k = 0; k < order; k++) sums[k] = before[k] + value[0];
+    double best = sums[order - 1];
+    for (int k = order - 2; k >= 0; k--) best = sums[k] > best ? sums[k] : best;
+    uint64_t is_best = UINT64_C(1) << (order - 1);
+    for (int k = 0; k < order - 1; k++) is_best |= (uint64_t)(sums[k] == best) << k;
+    scores[0] = best;
+    return route | (uint8_t)lowest_bit(is_best);
 }
 
 static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_bytes, int order, const double *scores)
@@ -155,21 +175,23 @@ INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text
 {
     const unitok_ngram_model *model = cutter->model;
     int keeps_characters = cutter->flags & UNITOK_NGRAM_ENSURE_UNICODE, is_mended = cutter->flags & UNITOK_NGRAM_MENDED;
-    int64_t slots[AT_ONCE][STATES_MAX];
-    double scores[STATES_MAX], logs[2][STATES_MAX], values[STATES_MAX];
+    double scores[STATES_MAX];
     uint64_t bytes = 0;
-    scores[0] = 0;
-    for (int k = 1; k < order; k++) scores[k] = -INFINITY;
-    for (int64_t i = 0; i < n_bytes; i++) {
-        if (i % AT_ONCE == 0) find_slots(model, order, text, i, i + AT_ONCE < n_bytes ? i + AT_ONCE : n_bytes, bytes, slots);
-        bytes = bytes << 8 | text[i];
-        double *now = logs[i & 1];
-        const double *last = logs[~i & 1];
-        int known = find_logs(model, i + 1 < order ? (int)i + 1 : order, bytes, slots[i % AT_ONCE], now);
-        values[0] = now[0] - model->log_total;
-        for (int k = 1; k < known; k++) values[k] = now[k] - last[k - 1];
-        int may_begin = !keeps_characters || !is_continuation(text[i]);
-        cutter->routes[i] = step(scores, order, values, known, may_begin, is_mended);
+    stretch s;
+    s.n_known = 0;
+    scores[0] = s.logs[0][0] = 0;
+    for (int k = 1; k < order; k++) scores[k] = s.logs[0][k] = -INFINITY;
+    for (int64_t begin = 0; begin < n_bytes; begin += AT_ONCE) {
+        s.n_bytes = begin + AT_ONCE < n_bytes ? AT_ONCE : n_bytes - begin;
+        find_slots(model, order, text + begin, bytes, &s);
+        find_counts(model, order, text + begin, bytes, &s);
+        find_values(model, order, text + begin, begin, bytes, &s);
+        for (int64_t i = 0; i < s.n_bytes; i++) {
+            int may_begin = !keeps_characters || !is_continuation(text[begin + i]);
+            cutter->routes[begin + i] = step(scores, order, s.values[i], may_begin, is_mended);
+            bytes = bytes << 8 | text[begin + i];
+        }
+        memcpy(s.logs[0], s.logs[s.n_bytes], sizeof s.logs[0]);
     }
     return count_route(cutter, text, n_bytes, order, scores);
 }

@@ -7,15 +7,19 @@
  *     abd 3      complete: abc 2.       open: a 5, ab 5, abd 3
  *     b   1      complete: abd 3, ab 5, a 5
  *
- * The first pass counts how many are kept, the second puts them into a table of the right size.
+ * The first pass counts how many are kept, the second puts them into tables of the right size.
  */
 
 #include "train/ngrams.h"
+
+#include <math.h>
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 
 #define SLOTS_MAX INT64_C(0xFFFFFFFF)
+#define OTHER_NGRAMS "the second pass has other n-grams than the first"
+#define FIRST_LENGTH 3 /* of those that are in slots */
 
 int32_t unitok_ngram_model_new(int32_t order, uint64_t min_count, unitok_ngram_model **ret, unitok_error *error)
 {
@@ -39,45 +43,101 @@ void unitok_ngram_model_free(unitok_ngram_model *model)
     if (!model) return;
     mem_free(model->few);
     mem_free(model->slots);
+    mem_free(model->large);
     mem_free(model);
 }
 
-/* A third of the slots stays empty. */
+/* A third of the slots stays empty, and one at least. */
 static int64_t slots_for(int64_t n)
 {
-    return n + n / 2 + 16;
+    return n + n / 2 + 2;
 }
 
 int64_t unitok_ngram_model_memory_bytes(const unitok_ngram_model *model)
 {
-    return (int64_t)(sizeof *model + N_FEW * sizeof *model->few + (size_t)slots_for(model->n_long) * sizeof *model->slots);
+    int is_open = model->large != NULL;
+    int64_t n_slots = 0, n_large_slots = is_open ? model->n_large_slots : slots_for(model->n_large);
+    for (int length = FIRST_LENGTH; length <= model->order; length++)
+        n_slots += is_open ? model->of[length].n_slots : slots_for(model->of[length].n);
+    return (int64_t)(sizeof *model + N_FEW * sizeof *model->few + (size_t)n_slots * sizeof *model->slots +
+                     (size_t)n_large_slots * sizeof *model->large);
+}
+
+/* Tables of the sizes in n_slots, empty; 0 when memory is short. */
+static int allocate(unitok_ngram_model *model, const int64_t *n_slots, int64_t n_large_slots)
+{
+    int64_t n = 0;
+    for (int length = FIRST_LENGTH; length <= model->order; length++) n += n_slots[length];
+    model->slots = mem_zalloc((size_t)n + 1, sizeof *model->slots);
+    model->large = mem_zalloc((size_t)n_large_slots, sizeof *model->large);
+    if (!model->slots || !model->large) return 0;
+    uint64_t *at = model->slots;
+    for (int length = FIRST_LENGTH; length <= model->order; length++) {
+        model->of[length].slots = at;
+        model->of[length].n_slots = n_slots[length];
+        at += n_slots[length];
+    }
+    model->n_large_slots = n_large_slots;
+    return 1;
 }
 
 static int open_slots(unitok_ngram_model *model)
 {
-    int64_t n_slots = slots_for(model->n_long);
-    if (n_slots > SLOTS_MAX) return 0;
-    model->slots = mem_zalloc((size_t)n_slots, sizeof *model->slots);
-    model->n_slots = n_slots;
-    return model->slots != NULL;
+    int64_t n_slots[UNITOK_NGRAM_MAX_ORDER + 1], n_large_slots = slots_for(model->n_large);
+    for (int length = 0; length <= UNITOK_NGRAM_MAX_ORDER; length++) {
+        n_slots[length] = slots_for(model->of[length].n);
+        if (n_slots[length] > SLOTS_MAX) return 0;
+    }
+    return n_large_slots <= SLOTS_MAX && allocate(model, n_slots, n_large_slots);
+}
+
+static void put_large(unitok_ngram_model *model, ngram_entry entry)
+{
+    int64_t at = model_slot(model->n_large_slots, entry.key);
+    while (model->large[at].key)
+        if (++at == model->n_large_slots) at = 0;
+    model->large[at] = entry;
+}
+
+double model_large_log(const unitok_ngram_model *model, uint64_t key)
+{
+    int64_t at = model_slot(model->n_large_slots, key);
+    while (model->large[at].key != key) {
+        if (model->large[at].key == 0) return -INFINITY;
+        if (++at == model->n_large_slots) at = 0;
+    }
+    return as_double(model->large[at].count);
 }
 
 /* Puts the waiting n-grams into their slots, which have been fetched meanwhile. */
 static void put_waiting(unitok_ngram_model *model)
 {
     for (int i = 0; i < model->n_waiting; i++) {
-        int64_t slot = model_slot(model, model->waiting[i].key);
-        while (model->slots[slot].key)
-            if (++slot == model->n_slots) slot = 0;
-        model->slots[slot] = model->waiting[i];
+        uint64_t key = model->waiting[i].key, count = model->waiting[i].count, ngram = key & ~UINT64_C(7);
+        ngram_slots *table = &model->of[key & 7];
+        uint64_t most = model_most((int)(key & 7));
+        int64_t at = model_slot(table->n_slots, ngram);
+        while (table->slots[at] & most)
+            if (++at == table->n_slots) at = 0;
+        table->slots[at] = ngram | (count < most ? count : most);
+        if (count >= most) put_large(model, model->waiting[i]);
     }
     model->n_waiting = 0;
 }
 
+/* In the second pass: of[] and n_large count down what is still to come. */
 static void put(unitok_ngram_model *model, uint64_t key, uint64_t count)
 {
+    ngram_slots *table = &model->of[key & 7];
+    int is_large = count >= model_most((int)(key & 7));
+    if (table->n == 0 || model->n_large < is_large) {
+        model->is_wrong = 1;
+        return;
+    }
+    table->n--;
+    model->n_large -= is_large;
     if (model->n_waiting == NGRAMS_WAITING) put_waiting(model);
-    PREFETCH(&model->slots[model_slot(model, key)]);
+    PREFETCH(&table->slots[model_slot(table->n_slots, key & ~UINT64_C(7))]);
     model->waiting[model->n_waiting++] = (ngram_entry){key, count};
 }
 
@@ -86,9 +146,15 @@ static void complete(unitok_ngram_model *model, int n)
 {
     uint64_t count = model->counts[n], bytes = model->last >> (64 - 8 * n);
     if (n > 1 && count < model->min_count) return;
-    if (n <= 2) model->few[n == 1 ? bytes : FEW_PAIRS + bytes] = count;
-    else if (model->n_passes == 0) model->n_long++;
-    else put(model, ngram_key(bytes, n), count);
+    if (n < FIRST_LENGTH) {
+        model->few[n == 1 ? bytes : FEW_PAIRS + bytes] = count;
+    } else if (count == 0) { /* as good as none */
+    } else if (model->n_passes == 0) {
+        model->of[n].n++;
+        model->n_large += count >= model_most(n);
+    } else {
+        put(model, ngram_slot(bytes, n) | (uint64_t)n, count);
+    }
 }
 
 /* How many bytes both begin with. */
@@ -119,7 +185,7 @@ int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys,
                                 unitok_error *error)
 {
     if (model->n_passes > 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a third pass");
-    if (model->n_passes == 1 && !model->slots && !open_slots(model)) return fail_memory(error);
+    if (model->n_passes == 1 && !model->large && !open_slots(model)) return fail_memory(error);
     for (int64_t i = 0; i < n; i++) {
         uint64_t key = keys[i];
         if (UNLIKELY(!is_ngram(model, key) || key <= model->last))
@@ -128,16 +194,17 @@ int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys,
         for (int k = 1; k <= (int)(key & 7); k++) model->counts[k] += counts[i];
         model->last = key;
     }
-    return UNITOK_OK;
+    return model->is_wrong ? fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, OTHER_NGRAMS) : UNITOK_OK;
 }
 
 int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *error)
 {
     if (model->n_passes > 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a third pass");
-    if (model->n_passes == 1 && !model->slots && !open_slots(model)) return fail_memory(error);
+    if (model->n_passes == 1 && !model->large && !open_slots(model)) return fail_memory(error);
     close_path(model, 0);
     put_waiting(model);
     model->last = 0;
+    if (model->is_wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, OTHER_NGRAMS);
     if (model->n_passes++ == 0) memset(model->few, 0, N_FEW * sizeof *model->few);
     return UNITOK_OK;
 }
@@ -152,38 +219,56 @@ uint64_t unitok_ngram_model_total(unitok_ngram_model *model)
     return total;
 }
 
-void unitok_ngram_model_tables(unitok_ngram_model *model, uint64_t **ret_few, uint64_t **ret_slots, int64_t *ret_n_slots)
+void unitok_ngram_model_get_tables(unitok_ngram_model *model, unitok_ngram_tables *ret)
 {
-    *ret_few = model->few;
-    *ret_slots = &model->slots->key;
-    *ret_n_slots = model->n_slots;
+    memset(ret, 0, sizeof *ret);
+    ret->few = model->few;
+    ret->slots = model->slots;
+    for (int length = FIRST_LENGTH; length <= model->order; length++) ret->n_slots[length] = model->of[length].n_slots;
+    ret->large = &model->large->key;
+    ret->n_large_slots = model->n_large_slots;
 }
 
-void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total)
+void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total, const double *logs)
 {
     model->log_total = log_total;
+    model->logs = logs;
 }
 
-int32_t unitok_ngram_model_load(int32_t order, const uint64_t *few, const uint64_t *slots, int64_t n_slots, double log_total,
+/* Whether each table has an empty slot, without which a search would not end. */
+static int are_tables(const unitok_ngram_tables *tables, int order)
+{
+    const uint64_t *slots = tables->slots;
+    for (int length = FIRST_LENGTH; length <= order; length++) {
+        int64_t n_empty = 0, n_slots = tables->n_slots[length];
+        for (int64_t i = 0; i < n_slots; i++) n_empty += (slots[i] & model_most(length)) == 0;
+        if (n_empty == 0 || n_slots > SLOTS_MAX) return 0;
+        slots += n_slots;
+    }
+    int64_t n_empty = 0;
+    for (int64_t i = 0; i < tables->n_large_slots; i++) n_empty += tables->large[2 * i] == 0;
+    return n_empty > 0 && tables->n_large_slots <= SLOTS_MAX;
+}
+
+int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables, double log_total, const double *logs,
                                 unitok_ngram_model **ret, unitok_error *error)
 {
-    int64_t n_empty = 0; /* without one a search would not end */
-    for (int64_t i = 0; i < n_slots; i++) n_empty += slots[2 * i] == 0;
-    if (n_slots > SLOTS_MAX || n_empty <= 0) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "not the n-grams of a model");
     int32_t status = unitok_ngram_model_new(order, 0, ret, error);
     if (status) return status;
     unitok_ngram_model *model = *ret;
-    model->slots = mem_alloc((size_t)n_slots * sizeof *model->slots);
-    if (!model->slots) {
+    if (!are_tables(tables, order)) status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "not the n-grams of a model");
+    else if (!allocate(model, tables->n_slots, tables->n_large_slots)) status = fail_memory(error);
+    if (status) {
         unitok_ngram_model_free(model);
         *ret = NULL;
-        return fail_memory(error);
+        return status;
     }
-    memcpy(model->few, few, N_FEW * sizeof *few);
-    memcpy(model->slots, slots, (size_t)n_slots * sizeof *model->slots);
-    model->n_slots = n_slots;
-    model->n_long = n_slots - n_empty;
-    model->log_total = log_total;
+    int64_t n = 0;
+    for (int length = FIRST_LENGTH; length <= order; length++) n += tables->n_slots[length];
+    memcpy(model->few, tables->few, N_FEW * sizeof *model->few);
+    if (n) memcpy(model->slots, tables->slots, (size_t)n * sizeof *model->slots);
+    memcpy(model->large, tables->large, (size_t)tables->n_large_slots * sizeof *model->large);
+    unitok_ngram_model_finish(model, log_total, logs);
     model->n_passes = 2;
     return UNITOK_OK;
 }

@@ -7,19 +7,48 @@
 #include "ground/packed.h"
 #include "train/chunks.h"
 
-#define FIRST_BITS 12
+#define FIRST_BITS 11
+#define FIRST_OTHER_BITS 6
 #define AT_ONCE 64 /* so many cache misses are under way together */
+
+/* The largest count of a slot. */
+INLINE uint64_t most_of(int order)
+{
+    return (UINT64_C(1) << (64 - 8 * order)) - 1;
+}
+
+/* Empty tables, at their smallest; 0 when memory is short, and nothing changed. */
+static int open_tables(unitok_ngrams *ngrams)
+{
+    uint64_t *slots = mem_zalloc((size_t)2 << FIRST_BITS, sizeof *slots);
+    ngram_entry *others = mem_zalloc((size_t)1 << FIRST_OTHER_BITS, sizeof *others);
+    if (!slots || !others) {
+        mem_free(slots);
+        mem_free(others);
+        return 0;
+    }
+    mem_free(ngrams->slots);
+    mem_free(ngrams->others);
+    mem_free(ngrams->sorted);
+    ngrams->slots = slots;
+    ngrams->others = others;
+    ngrams->sorted = NULL;
+    ngrams->step = 2;
+    ngrams->bits = FIRST_BITS;
+    ngrams->n_slots = INT64_C(2) << FIRST_BITS;
+    ngrams->other_bits = FIRST_OTHER_BITS;
+    ngrams->n = ngrams->n_others = ngrams->n_short = 0;
+    return 1;
+}
 
 int32_t unitok_ngrams_new(int32_t order, const uint8_t *is_digit, unitok_ngrams **ret, unitok_error *error)
 {
     if (order < 1 || order > UNITOK_NGRAM_MAX_ORDER) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the order is not 1..7");
     unitok_ngrams *ngrams = mem_zalloc(1, sizeof *ngrams);
     if (!ngrams) return fail_memory(error);
-    ngrams->bits = FIRST_BITS;
     ngrams->order = order;
     ngrams->is_digit = is_digit;
-    ngrams->entries = mem_zalloc((size_t)1 << FIRST_BITS, sizeof *ngrams->entries);
-    if (!ngrams->entries) {
+    if (!open_tables(ngrams)) {
         mem_free(ngrams);
         return fail_memory(error);
     }
@@ -30,92 +59,155 @@ int32_t unitok_ngrams_new(int32_t order, const uint8_t *is_digit, unitok_ngrams 
 void unitok_ngrams_free(unitok_ngrams *ngrams)
 {
     if (!ngrams) return;
-    mem_free(ngrams->entries);
+    mem_free(ngrams->slots);
+    mem_free(ngrams->others);
+    mem_free(ngrams->sorted);
     mem_free(ngrams);
-}
-
-int64_t unitok_ngrams_count(const unitok_ngrams *ngrams)
-{
-    return ngrams->n;
-}
-
-int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams)
-{
-    int64_t n = ngrams->is_sorted ? ngrams->n + 1 : INT64_C(1) << ngrams->bits;
-    return (int64_t)sizeof *ngrams + n * (int64_t)sizeof *ngrams->entries;
-}
-
-INLINE void add(ngram_entry *entries, int bits, uint64_t key, uint64_t count, int64_t *n)
-{
-    uint64_t mask = (UINT64_C(1) << bits) - 1, at = ngram_hash(key) >> (64 - bits);
-    while (entries[at].key != key) {
-        if (entries[at].key == 0) {
-            entries[at].key = key;
-            ++*n;
-            break;
-        }
-        at = (at + 1) & mask;
-    }
-    entries[at].count += count;
-}
-
-/* Room for AT_ONCE more; 0 when memory is short. */
-static int make_room(unitok_ngrams *ngrams)
-{
-    if (3 * (ngrams->n + AT_ONCE) <= INT64_C(2) << ngrams->bits) return 1;
-    int bits = ngrams->bits + 1;
-    ngram_entry *entries = mem_zalloc((size_t)1 << bits, sizeof *entries);
-    if (!entries) return 0;
-    int64_t n = 0;
-    for (size_t i = 0; i < (size_t)1 << ngrams->bits; i++)
-        if (ngrams->entries[i].key) add(entries, bits, ngrams->entries[i].key, ngrams->entries[i].count, &n);
-    mem_free(ngrams->entries);
-    ngrams->entries = entries;
-    ngrams->bits = bits;
-    return 1;
 }
 
 int32_t unitok_ngrams_clear(unitok_ngrams *ngrams, unitok_error *error)
 {
-    ngram_entry *entries = mem_zalloc((size_t)1 << FIRST_BITS, sizeof *entries);
-    if (!entries) return fail_memory(error);
-    mem_free(ngrams->entries);
-    ngrams->entries = entries;
-    ngrams->bits = FIRST_BITS;
-    ngrams->n = 0;
-    ngrams->is_sorted = 0;
-    return UNITOK_OK;
+    return open_tables(ngrams) ? UNITOK_OK : fail_memory(error);
+}
+
+int64_t unitok_ngrams_count(const unitok_ngrams *ngrams)
+{
+    return ngrams->n + ngrams->n_short;
+}
+
+int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams)
+{
+    int64_t n_bytes = (int64_t)sizeof *ngrams + ngrams->n_slots * (int64_t)sizeof *ngrams->slots;
+    return n_bytes + (INT64_C(1) << ngrams->other_bits) * (int64_t)sizeof *ngrams->others;
+}
+
+/* Where the search begins; step << bits < 2^62. */
+INLINE int64_t home_of(uint64_t ngram, int step, int bits)
+{
+    return (int64_t)((ngram_hash(ngram) >> 2) * (uint64_t)step >> (62 - bits));
+}
+
+/* ------------------------------------------------------------------------------------------------- Adding ---- */
+
+/* The entry of a number, or the empty one for it. */
+INLINE ngram_entry *find_other(ngram_entry *others, int bits, uint64_t key)
+{
+    uint64_t mask = (UINT64_C(1) << bits) - 1, at = ngram_hash(key) >> (64 - bits);
+    while (others[at].key != key && others[at].key) at = (at + 1) & mask;
+    return &others[at];
+}
+
+/* There is room: see make_room(). */
+static void add_other(unitok_ngrams *ngrams, uint64_t key, uint64_t count)
+{
+    ngram_entry *entry = find_other(ngrams->others, ngrams->other_bits, key);
+    if (!entry->key) {
+        entry->key = key;
+        ngrams->n_others++;
+        ngrams->n_short += (int)(key & 7) < ngrams->order;
+    }
+    entry->count += count;
+}
+
+/* Adds to the count of an n-gram of the full order, 1 <= count <= most. */
+INLINE void add(unitok_ngrams *ngrams, uint64_t *slots, int64_t home, uint64_t ngram, uint64_t count, uint64_t most)
+{
+    for (int64_t at = home;;) {
+        uint64_t slot = slots[at];
+        if (LIKELY(is_slot_of(slot, ngram, most))) {
+            slots[at] = slot + count;
+            if (LIKELY((slot & most) + count <= most)) return;
+            add_other(ngrams, ngram | (uint64_t)ngrams->order, (slot & most) + count - 1);
+            slots[at] = ngram + 1;
+            return;
+        }
+        if ((slot & most) == 0) {
+            slots[at] = ngram + count;
+            ngrams->n++;
+            return;
+        }
+        if (++at == ngrams->n_slots) at = 0;
+    }
+}
+
+static int grow_others(unitok_ngrams *ngrams)
+{
+    int bits = ngrams->other_bits + 1;
+    ngram_entry *others = mem_zalloc((size_t)1 << bits, sizeof *others);
+    if (!others) return 0;
+    for (int64_t i = 0; i < INT64_C(1) << ngrams->other_bits; i++)
+        if (ngrams->others[i].key) *find_other(others, bits, ngrams->others[i].key) = ngrams->others[i];
+    mem_free(ngrams->others);
+    ngrams->others = others;
+    ngrams->other_bits = bits;
+    return 1;
+}
+
+/* By a half or a third: at 2, 3, 4, 6, 8, ... the tables are three quarters full at most, and half full at least. */
+static int grow(unitok_ngrams *ngrams)
+{
+    int step = 5 - ngrams->step, bits = ngrams->bits + (step == 2);
+    int64_t n_slots = (int64_t)step << bits;
+    uint64_t most = most_of(ngrams->order), *slots = mem_zalloc((size_t)n_slots, sizeof *slots);
+    if (!slots) return 0;
+    for (int64_t i = 0; i < ngrams->n_slots; i++) {
+        uint64_t slot = ngrams->slots[i];
+        if ((slot & most) == 0) continue;
+        int64_t at = home_of(slot & ~most, step, bits);
+        while (slots[at] & most)
+            if (++at == n_slots) at = 0;
+        slots[at] = slot;
+    }
+    mem_free(ngrams->slots);
+    ngrams->slots = slots;
+    ngrams->n_slots = n_slots;
+    ngrams->step = step;
+    ngrams->bits = bits;
+    return 1;
+}
+
+/* Room for AT_ONCE more in each table; 0 when memory is short. */
+static int make_room(unitok_ngrams *ngrams)
+{
+    if (4 * (ngrams->n + AT_ONCE) > 3 * ngrams->n_slots && !grow(ngrams)) return 0;
+    while (3 * (ngrams->n_others + AT_ONCE) > INT64_C(2) << ngrams->other_bits)
+        if (!grow_others(ngrams)) return 0;
+    return 1;
 }
 
 typedef struct batch {
-    uint64_t keys[AT_ONCE];
+    uint64_t ngrams[AT_ONCE]; /* of the full order */
     int n;
 } batch;
 
-static int flush(unitok_ngrams *ngrams, batch *keys)
+static int flush(unitok_ngrams *ngrams, batch *waiting)
 {
     if (!make_room(ngrams)) return 0;
-    for (int k = 0; k < keys->n; k++) PREFETCH(&ngrams->entries[ngram_hash(keys->keys[k]) >> (64 - ngrams->bits)]);
-    for (int k = 0; k < keys->n; k++) add(ngrams->entries, ngrams->bits, keys->keys[k], 1, &ngrams->n);
-    keys->n = 0;
+    int64_t homes[AT_ONCE];
+    uint64_t *slots = ngrams->slots, most = most_of(ngrams->order);
+    for (int k = 0; k < waiting->n; k++) {
+        homes[k] = home_of(waiting->ngrams[k], ngrams->step, ngrams->bits);
+        PREFETCH(&slots[homes[k]]);
+    }
+    for (int k = 0; k < waiting->n; k++) add(ngrams, slots, homes[k], waiting->ngrams[k], 1, most);
+    waiting->n = 0;
     return 1;
 }
 
 /* One n-gram for each byte: the longest that begins there. */
-static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_bytes, batch *keys)
+static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_bytes, batch *waiting)
 {
     int order = ngrams->order;
     uint64_t bytes = 0;
     for (int64_t i = 0; i < n_bytes; i++) {
         bytes = bytes << 8 | text[i];
         if (i + 1 < order) continue;
-        keys->keys[keys->n++] = ngram_key(bytes, order);
-        if (keys->n == AT_ONCE && !flush(ngrams, keys)) return 0;
+        waiting->ngrams[waiting->n++] = ngram_slot(bytes, order);
+        if (waiting->n == AT_ONCE && !flush(ngrams, waiting)) return 0;
     }
-    for (int n = n_bytes < order ? (int)n_bytes : order - 1; n > 0; n--) {
-        keys->keys[keys->n++] = ngram_key(bytes, n);
-        if (keys->n == AT_ONCE && !flush(ngrams, keys)) return 0;
-    }
+    if (!make_room(ngrams)) return 0;
+    for (int n = n_bytes < order ? (int)n_bytes : order - 1; n > 0; n--)
+        add_other(ngrams, ngram_slot(bytes, n) | (uint64_t)n, 1);
     return 1;
 }
 
@@ -123,54 +215,62 @@ int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int6
                           int64_t max_bytes, unitok_cursor *cursor, unitok_error *error)
 {
     const char *problem = check_offsets(offsets, n_docs);
-    if (ngrams->is_sorted) problem = "the n-grams are sorted: clear them first";
+    if (ngrams->sorted) problem = "the n-grams are sorted: clear them first";
     if (cursor->document < 0) problem = "the cursor is before the first document";
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
-    batch keys;
-    keys.n = 0;
+    batch waiting;
+    waiting.n = 0;
     const uint8_t *text;
     int64_t n_bytes;
     while (max_bytes > 0 && (n_bytes = next_chunk(data, offsets, n_docs, ngrams->is_digit, cursor, &text)) > 0) {
         max_bytes -= n_bytes;
-        if (!count_chunk(ngrams, text, n_bytes, &keys)) return fail_memory(error);
+        if (!count_chunk(ngrams, text, n_bytes, &waiting)) return fail_memory(error);
     }
-    return flush(ngrams, &keys) ? UNITOK_OK : fail_memory(error);
+    return flush(ngrams, &waiting) ? UNITOK_OK : fail_memory(error);
 }
 
 int32_t unitok_ngrams_merge(unitok_ngrams *ngrams, const unitok_ngrams *other, unitok_error *error)
 {
-    if (ngrams->is_sorted) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the n-grams are sorted: clear them first");
-    int64_t n = other->is_sorted ? other->n : INT64_C(1) << other->bits;
-    for (int64_t i = 0; i < n; i++) {
-        if (!other->entries[i].key) continue;
+    uint64_t most = most_of(ngrams->order);
+    const char *problem = ngrams->sorted || other->sorted ? "the n-grams are sorted: clear them first" : NULL;
+    if (other->order != ngrams->order) problem = "n-grams of another order";
+    if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
+    for (int64_t i = 0; i < other->n_slots; i++) {
+        uint64_t ngram = other->slots[i] & ~most, count = other->slots[i] & most;
+        if (!count) continue;
         if (!make_room(ngrams)) return fail_memory(error);
-        add(ngrams->entries, ngrams->bits, other->entries[i].key, other->entries[i].count, &ngrams->n);
+        add(ngrams, ngrams->slots, home_of(ngram, ngrams->step, ngrams->bits), ngram, count, most);
+    }
+    for (int64_t i = 0; i < INT64_C(1) << other->other_bits; i++) {
+        if (!other->others[i].key) continue;
+        if (!make_room(ngrams)) return fail_memory(error);
+        add_other(ngrams, other->others[i].key, other->others[i].count);
     }
     return UNITOK_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------ Sorting ---- */
 
-static void sort_few(ngram_entry *entries, int64_t n)
+static void sort_few(uint64_t *keys, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
-        ngram_entry entry = entries[i];
+        uint64_t key = keys[i];
         int64_t k = i;
-        for (; k > 0 && entries[k - 1].key > entry.key; k--) entries[k] = entries[k - 1];
-        entries[k] = entry;
+        for (; k > 0 && keys[k - 1] > key; k--) keys[k] = keys[k - 1];
+        keys[k] = key;
     }
 }
 
-/* Radix sort in place, by the byte at `shift` and those below it: entries move along cycles into their bucket. No two keys
- * are equal, so a bucket of the lowest byte has one. */
-static void sort_entries(ngram_entry *entries, int64_t n, int shift)
+/* Radix sort in place, by the byte at `shift` and those below it, down to the one at `last`: keys move along cycles into their
+ * bucket. No two are equal in all these bytes, so a bucket of the last one has one. */
+static void sort_keys(uint64_t *keys, int64_t n, int shift, int last)
 {
     int64_t ends[256] = {0}, next[256];
     if (n < 48) {
-        sort_few(entries, n);
+        sort_few(keys, n);
         return;
     }
-    for (int64_t i = 0; i < n; i++) ends[entries[i].key >> shift & 0xFF]++;
+    for (int64_t i = 0; i < n; i++) ends[keys[i] >> shift & 0xFF]++;
     for (int64_t b = 0, at = 0; b < 256; b++) {
         next[b] = at;
         at += ends[b];
@@ -178,38 +278,56 @@ static void sort_entries(ngram_entry *entries, int64_t n, int shift)
     }
     for (int b = 0; b < 256; b++)
         while (next[b] < ends[b]) {
-            ngram_entry entry = entries[next[b]];
+            uint64_t key = keys[next[b]];
             int home;
-            while ((home = (int)(entry.key >> shift & 0xFF)) != b) {
-                ngram_entry other = entries[next[home]];
-                entries[next[home]++] = entry;
-                entry = other;
+            while ((home = (int)(key >> shift & 0xFF)) != b) {
+                uint64_t other = keys[next[home]];
+                keys[next[home]++] = key;
+                key = other;
             }
-            entries[next[b]++] = entry;
+            keys[next[b]++] = key;
         }
-    for (int64_t b = 0, begin = 0; shift > 0 && b < 256; begin = ends[b++])
-        if (ends[b] - begin > 1) sort_entries(entries + begin, ends[b] - begin, shift - 8);
+    for (int64_t b = 0, begin = 0; shift > last && b < 256; begin = ends[b++])
+        if (ends[b] - begin > 1) sort_keys(keys + begin, ends[b] - begin, shift - 8, last);
 }
 
-void unitok_ngrams_sort(unitok_ngrams *ngrams)
+int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error)
 {
-    if (ngrams->is_sorted) return;
+    if (ngrams->sorted) return UNITOK_OK;
+    uint64_t *sorted = mem_alloc((size_t)(ngrams->n_others + 1) * sizeof *sorted);
+    if (!sorted) return fail_memory(error);
     int64_t n = 0;
-    for (int64_t i = 0; i < INT64_C(1) << ngrams->bits; i++)
-        if (ngrams->entries[i].key) ngrams->entries[n++] = ngrams->entries[i];
-    sort_entries(ngrams->entries, n, 56);
-    ngrams->is_sorted = 1;
-    ngram_entry *less = mem_realloc(ngrams->entries, (size_t)(n + 1) * sizeof *less);
-    if (less) ngrams->entries = less;
+    for (int64_t i = 0; i < INT64_C(1) << ngrams->other_bits; i++)
+        if (ngrams->others[i].key) sorted[n++] = ngrams->others[i].key;
+    sort_keys(sorted, n, 56, 0);
+    ngrams->sorted = sorted;
+
+    uint64_t *slots = ngrams->slots, most = most_of(ngrams->order);
+    n = 0;
+    for (int64_t i = 0; i < ngrams->n_slots; i++)
+        if (slots[i] & most) slots[n++] = slots[i];
+    sort_keys(slots, n, 56, 64 - 8 * ngrams->order);
+    uint64_t *less = mem_realloc(slots, (size_t)(n + 1) * sizeof *less);
+    if (less) ngrams->slots = less;
+    ngrams->n_slots = n;
+    return UNITOK_OK;
 }
 
-int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, int64_t begin, int64_t end, uint64_t *keys, uint64_t *counts)
+int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, unitok_ngram_place *place, int64_t n, uint64_t *keys,
+                             uint64_t *counts)
 {
-    if (!ngrams->is_sorted || begin < 0) return 0;
-    if (end > ngrams->n) end = ngrams->n;
-    for (int64_t i = begin; i < end; i++) {
-        keys[i - begin] = ngrams->entries[i].key;
-        counts[i - begin] = ngrams->entries[i].count;
+    uint64_t most = most_of(ngrams->order), order = (uint64_t)ngrams->order;
+    int64_t k = 0;
+    if (!ngrams->sorted || place->full < 0 || place->other < 0) return 0;
+    for (; k < n && (place->full < ngrams->n || place->other < ngrams->n_others); k++) {
+        uint64_t slot = place->full < ngrams->n ? ngrams->slots[place->full] : 0;
+        uint64_t full = place->full < ngrams->n ? (slot & ~most) | order : UINT64_MAX;
+        uint64_t other = place->other < ngrams->n_others ? ngrams->sorted[place->other] : UINT64_MAX;
+        keys[k] = full < other ? full : other;
+        counts[k] = full <= other ? slot & most : 0;
+        if (other <= full) counts[k] += find_other(ngrams->others, ngrams->other_bits, other)->count;
+        place->full += full <= other;
+        place->other += other <= full;
     }
-    return end > begin ? end - begin : 0;
+    return k;
 }

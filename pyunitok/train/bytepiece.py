@@ -128,7 +128,7 @@ class Job:
         if (saved := self.checkpoint.load("ngrams")) is not None:
             stats, total = saved[1]
             self.stats = SegmentStats(**stats)
-            return NgramModel.load(self.options.order, saved[0]["few"], saved[0]["slots"], total)
+            return NgramModel.load(self.options.order, saved[0], total)
         model = self._counted_model(texts, is_digit)
         self.checkpoint.save("ngrams", model.arrays(), (vars(self.stats), model.total))
         return model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from pyunitok.vocab import nfc
 MAX_ORDER: int = lib.UNITOK_NGRAM_MAX_ORDER
 KEY_BYTES = 8
 N_FEW = 256 + 65536  # n-grams of one and of two bytes
-CHUNK_NGRAMS = 1 << 18
+CHUNK_NGRAMS = 1 << 15
 STEP_BYTES = 1 << 20  # of a call, after which an interrupt is seen
 
 
@@ -48,26 +48,28 @@ class Ngrams:
         check(lib.unitok_ngrams_merge(self.handle, other.handle, error), error)
 
     def sort(self) -> None:
-        lib.unitok_ngrams_sort(self.handle)
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_ngrams_sort(self.handle, error), error)
 
     def clear(self) -> None:
         error = ffi.new("unitok_error *")
         check(lib.unitok_ngrams_clear(self.handle, error), error)
 
     def export(self) -> Units:
-        """A copy of all, after sort()."""
-        return self._part(0, len(self))
+        """All of them, after sort()."""
+        return self._next(ffi.new("unitok_ngram_place *"), len(self))
 
     def chunks(self) -> Iterator[Units]:
         """The same in parts."""
-        for begin in range(0, len(self), CHUNK_NGRAMS):
-            yield self._part(begin, min(begin + CHUNK_NGRAMS, len(self)))
+        place = ffi.new("unitok_ngram_place *")
+        while len(part := self._next(place, CHUNK_NGRAMS)):
+            yield part
 
-    def _part(self, begin: int, end: int) -> Units:
-        keys, counts = np.empty((2, end - begin), np.uint64)
-        lib.unitok_ngrams_export(self.handle, begin, end, pointer(keys), pointer(counts))
-        offsets = np.arange(len(keys) + 1, dtype=np.int64) * KEY_BYTES
-        return Units(keys.astype(">u8").view(np.uint8), offsets, counts)
+    def _next(self, place: Any, n: int) -> Units:
+        keys, counts = np.empty((2, n), np.uint64)
+        n = int(lib.unitok_ngrams_export(self.handle, place, n, pointer(keys), pointer(counts)))
+        offsets = np.arange(n + 1, dtype=np.int64) * KEY_BYTES
+        return Units(keys[:n].astype(">u8").view(np.uint8), offsets, counts[:n])
 
 
 class NgramModel:
@@ -81,6 +83,7 @@ class NgramModel:
         check(lib.unitok_ngram_model_new(order, max(min_count, 0), ret, error), error)
         self.handle: Any = ffi.gc(ret[0], lib.unitok_ngram_model_free)
         self.total = 0
+        self._logs: Doubles  # once it is finished
 
     def scan(self, ngrams: Units) -> None:
         error = ffi.new("unitok_error *")
@@ -99,33 +102,50 @@ class NgramModel:
     def finish(self) -> None:
         """Take the logarithms, by numpy: that is how bytepiece's are computed."""
         self.total = int(lib.unitok_ngram_model_total(self.handle))
-        lib.unitok_ngram_model_finish(self.handle, float(np.log(self.total)))
+        self._logs = _logs()
+        lib.unitok_ngram_model_finish(self.handle, float(np.log(self.total)), pointer(self._logs))
         arrays = self.arrays()
         _take_logs(arrays["few"])
-        _take_logs(arrays["slots"][1::2])
+        _take_logs(arrays["large"][1::2])
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """What load() takes; views of its memory."""
-        few, slots, n_slots = ffi.new("uint64_t **"), ffi.new("uint64_t **"), ffi.new("int64_t *")
-        lib.unitok_ngram_model_tables(self.handle, few, slots, n_slots)
+        tables = ffi.new("unitok_ngram_tables *")
+        lib.unitok_ngram_model_get_tables(self.handle, tables)
+        sizes = np.array(list(tables.n_slots), np.int64)
         return {
-            "few": np.frombuffer(ffi.buffer(few[0], 8 * N_FEW), np.uint64),
-            "slots": np.frombuffer(ffi.buffer(slots[0], 16 * n_slots[0]), np.uint64),
+            "few": _view(tables.few, N_FEW),
+            "slots": _view(tables.slots, int(sizes.sum())),
+            "n_slots": sizes,
+            "large": _view(tables.large, 2 * tables.n_large_slots),
         }
 
     @classmethod
-    def load(cls, order: int, few: Counts, slots: Counts, total: int) -> NgramModel:
+    def load(cls, order: int, arrays: Mapping[str, np.ndarray[Any, Any]], total: int) -> NgramModel:
         """A finished model of the arrays of another. ValueError for what is none."""
         ret, error = ffi.new("unitok_ngram_model **"), ffi.new("unitok_error *")
-        if len(few) != N_FEW:
+        few, slots, n_slots, large = (arrays[name] for name in ("few", "slots", "n_slots", "large"))
+        if len(few) != N_FEW or len(n_slots) != MAX_ORDER + 1 or n_slots.min() < 0 or n_slots.sum() != len(slots):
             raise ValueError("not the n-grams of a model")
-        log_total, n_slots = float(np.log(total)), len(slots) // 2
-        check(
-            lib.unitok_ngram_model_load(order, pointer(few), pointer(slots), n_slots, log_total, ret, error), error
-        )
+        tables, logs = ffi.new("unitok_ngram_tables *"), _logs()
+        tables.few, tables.slots, tables.n_slots = pointer(few), pointer(slots), n_slots.tolist()
+        tables.large, tables.n_large_slots = pointer(large), len(large) // 2
+        log_total = float(np.log(total))
+        check(lib.unitok_ngram_model_load(order, tables, log_total, pointer(logs), ret, error), error)
         model = cls.__new__(cls)
         model.handle, model.total = ffi.gc(ret[0], lib.unitok_ngram_model_free), total
+        model._logs = logs
         return model
+
+
+def _view(array: Any, n: int) -> Counts:
+    return np.frombuffer(ffi.buffer(array, 8 * n), np.uint64)
+
+
+def _logs() -> Doubles:
+    counts = np.arange(lib.UNITOK_NGRAM_LOGS, dtype=np.uint64)
+    _take_logs(counts)
+    return counts.view(np.float64)
 
 
 def _take_logs(counts: Counts) -> None:

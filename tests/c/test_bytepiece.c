@@ -34,17 +34,20 @@ typedef struct trained {
     uint64_t used_bytes;
 } trained;
 
-static void take_logs(unitok_ngram_model *model)
+static double logs[UNITOK_NGRAM_LOGS];
+
+static void take_log(uint64_t *place)
 {
-    uint64_t *few, *slots;
-    int64_t n_slots;
-    unitok_ngram_model_finish(model, log((double)unitok_ngram_model_total(model)));
-    unitok_ngram_model_tables(model, &few, &slots, &n_slots);
-    for (int64_t i = 0; i < 256 + 65536 + n_slots; i++) {
-        uint64_t *place = i < 256 + 65536 ? &few[i] : &slots[2 * (i - 256 - 65536) + 1];
-        double value = log((double)*place);
-        memcpy(place, &value, sizeof value);
-    }
+    double value = log((double)*place);
+    memcpy(place, &value, sizeof value);
+}
+
+static void take_logs(unitok_ngram_model *model, unitok_ngram_tables *tables)
+{
+    unitok_ngram_model_finish(model, log((double)unitok_ngram_model_total(model)), logs);
+    unitok_ngram_model_get_tables(model, tables);
+    for (int64_t i = 0; i < 256 + 65536; i++) take_log(&tables->few[i]);
+    for (int64_t i = 0; i < tables->n_large_slots; i++) take_log(&tables->large[2 * i + 1]);
 }
 
 /* From a text to recounted pieces. */
@@ -70,11 +73,16 @@ static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int 
     if (!status) status = unitok_ngrams_clear(other, &error);
     if (!status) status = unitok_ngram_model_new(order, 2, &model, &error);
     if (status) goto end;
-    unitok_ngrams_sort(ngrams);
+    status = unitok_ngrams_sort(ngrams, &error);
+    if (status) goto end;
     ret->n_ngrams = unitok_ngrams_count(ngrams);
-    keys = malloc((size_t)(ret->n_ngrams + 1) * sizeof *keys);
-    counts = malloc((size_t)(ret->n_ngrams + 1) * sizeof *counts);
-    CHECK(unitok_ngrams_export(ngrams, 0, ret->n_ngrams + 5, keys, counts) == ret->n_ngrams);
+    keys = malloc((size_t)(ret->n_ngrams + 5) * sizeof *keys);
+    counts = malloc((size_t)(ret->n_ngrams + 5) * sizeof *counts);
+    unitok_ngram_place place = {0, 0};
+    for (int64_t i = 0, n_next = 1; n_next; i += n_next) { /* in parts */
+        n_next = unitok_ngrams_export(ngrams, &place, 5, keys + i, counts + i);
+        CHECK(n_next == (ret->n_ngrams - i < 5 ? ret->n_ngrams - i : 5));
+    }
     for (int pass = 0; pass < 2 && !status; pass++) {
         for (int64_t i = 0; i < ret->n_ngrams && !status; i += 7) /* in parts */
             status = unitok_ngram_model_scan(model, keys + i, counts + i, ret->n_ngrams - i < 7 ? ret->n_ngrams - i : 7, &error);
@@ -82,11 +90,9 @@ static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int 
     }
     if (status) goto end;
     ret->total = unitok_ngram_model_total(model);
-    take_logs(model);
-    uint64_t *few, *slots;
-    int64_t n_slots;
-    unitok_ngram_model_tables(model, &few, &slots, &n_slots);
-    status = unitok_ngram_model_load(order, few, slots, n_slots, log((double)ret->total), &loaded, &error);
+    unitok_ngram_tables tables;
+    take_logs(model, &tables);
+    status = unitok_ngram_model_load(order, &tables, log((double)ret->total), logs, &loaded, &error);
     if (!status) status = unitok_counter_new(0, &counter, &error);
     if (!status) status = unitok_ngram_cutter_new(loaded, counter, digits, flags, &cutter, &error);
     while (!status && again.document < 2) status = unitok_ngram_cutter_add(cutter, text, bounds, 2, STEP, &again, &error);
@@ -162,6 +168,35 @@ static void test_texts(void)
     guard_free(&guard);
 }
 
+/* Counts too large for a slot, counted in two tables and merged: what a text of one letter has. */
+static void test_large_counts(void)
+{
+    static uint8_t text[70000];
+    running = "large counts";
+    memset(text, 'a', sizeof text);
+    for (int order = 1; order <= 7; order++) {
+        unitok_ngrams *ngrams[2];
+        unitok_error error;
+        int64_t bounds[2] = {0, sizeof text}, n_chunks = sizeof text / 10000;
+        for (int k = 0; k < 2; k++) {
+            CHECK(unitok_ngrams_new(order, NULL, &ngrams[k], &error) == UNITOK_OK);
+            for (unitok_cursor at = {0, 0}; at.document < 1;)
+                CHECK(unitok_ngrams_add(ngrams[k], text, bounds, 1, 50000, &at, &error) == UNITOK_OK);
+        }
+        CHECK(unitok_ngrams_merge(ngrams[0], ngrams[1], &error) == UNITOK_OK);
+        CHECK(unitok_ngrams_sort(ngrams[0], &error) == UNITOK_OK);
+        CHECK(unitok_ngrams_count(ngrams[0]) == order);
+        uint64_t keys[8], counts[8];
+        unitok_ngram_place place = {0, 0};
+        CHECK(unitok_ngrams_export(ngrams[0], &place, 8, keys, counts) == order);
+        for (int n = 1; n <= order; n++) {
+            CHECK(keys[n - 1] == ((UINT64_C(0x6161616161616161) << (64 - 8 * n)) | (uint64_t)n));
+            CHECK(counts[n - 1] == (uint64_t)(2 * n_chunks * (n < order ? 1 : 10000 - order + 1)));
+        }
+        for (int k = 0; k < 2; k++) unitok_ngrams_free(ngrams[k]);
+    }
+}
+
 static void test_failing_memory(void)
 {
     static uint8_t text[N_BYTES];
@@ -204,12 +239,22 @@ static void test_hostile(void)
         for (int i = 0; i < 4 && !status; i++) CHECK((i == 0 || keys[i] > keys[i - 1]) && keys[i] % 256 <= (uint64_t)order);
         if (!status) CHECK(unitok_ngram_model_end_pass(model, &error) == UNITOK_ERROR_ARGUMENT);
         unitok_ngram_model_free(model);
+
+        /* A second pass over more than the first one had. */
+        static const uint64_t two[] = {UINT64_C(0x6161610000000003), UINT64_C(0x6161620000000003)};
+        CHECK(unitok_ngram_model_new(3, 2, &model, &error) == UNITOK_OK);
+        CHECK(unitok_ngram_model_scan(model, two, counts + 1, round_ % 2, &error) == UNITOK_OK);
+        CHECK(unitok_ngram_model_end_pass(model, &error) == UNITOK_OK);
+        status = unitok_ngram_model_scan(model, two, counts + 1 + round_ % 2, 2, &error);
+        if (!status) status = unitok_ngram_model_end_pass(model, &error);
+        CHECK(status == UNITOK_ERROR_ARGUMENT);
+        unitok_ngram_model_free(model);
     }
     unitok_ngrams *ngrams;
     CHECK(unitok_ngrams_new(0, NULL, &ngrams, &error) == UNITOK_ERROR_ARGUMENT);
     CHECK(unitok_ngrams_new(8, NULL, &ngrams, &error) == UNITOK_ERROR_ARGUMENT);
     CHECK(unitok_ngrams_new(3, NULL, &ngrams, &error) == UNITOK_OK);
-    unitok_ngrams_sort(ngrams);
+    CHECK(unitok_ngrams_sort(ngrams, &error) == UNITOK_OK);
     int64_t bounds[2] = {0, 1}, wrong[2] = {1, 0};
     unitok_cursor at = {0, 0};
     CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", bounds, 1, 1, &at, &error) == UNITOK_ERROR_ARGUMENT); /* sorted */
@@ -223,10 +268,12 @@ static void test_hostile(void)
 
 int main(void)
 {
+    for (int i = 0; i < UNITOK_NGRAM_LOGS; i++) logs[i] = log(i);
     random_start(88172645463325252u);
     memset(&is_digit['0'], 1, 10);
     memset(&is_digit[0x660], 1, 10);
     test_texts();
+    test_large_counts();
     test_failing_memory();
     test_hostile();
     printf("ok\n");
