@@ -93,7 +93,7 @@ def reference(items: list[str], **options: Any) -> Models:
 
 @pytest.mark.parametrize("order", [5, 7])  # of a slot for 7 bytes, 8 bits are left for the count
 def test_often(order: int) -> None:
-    items = ["a" * 700 + "b" * 300 + "ab" * 300, "a" * 400 + "c" + "b" * 300] + texts(3)
+    items = ["a" * 700 + "b" * 300 + "ab" * 300, "a" * 400 + "c" + "b" * 300, *texts(3)]
     options: dict[str, Any] = {"order": order, "max_piece_length": 50, "max_vocab_size": (300,)}
     assert trained(items, **options) == oracle.train(items, **options, mended=True)
     assert trained(items, **options, compat=True, threads=2, n_batches=3) == reference(items, **options)

@@ -116,7 +116,8 @@ INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_
         }
         for (int n = 3; n <= order; n++) {
             now[n - 1] = model->logs[counts[n - 1]];
-            if (UNLIKELY(counts[n - 1] == model_most(n))) now[n - 1] = model_large_log(model, ngram_slot(bytes, n) | (uint64_t)n);
+            if (UNLIKELY(counts[n - 1] == model_most(n)))
+                now[n - 1] = model_large_log(model, ngram_slot(bytes, n) | (uint64_t)n);
             values[n - 1] = counts[n - 1] ? now[n - 1] - last[n - 2] : -INFINITY;
         }
     }
