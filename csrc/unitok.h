@@ -820,7 +820,6 @@ typedef struct unitok_segment_stats {
     int64_t n_too_long; /* over max_line_bytes */
     int64_t n_too_long_bytes;
     int64_t n_reserved; /* with U+2585 in them, which stands for unknown characters */
-    int64_t n_normalized_bytes;
     int64_t memory_bytes; /* the segmenter's own */
 } unitok_segment_stats;
 
@@ -833,7 +832,9 @@ void unitok_segmenter_free(unitok_segmenter *segmenter);
  * wrong. */
 int32_t unitok_segmenter_add(unitok_segmenter *segmenter, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
                              unitok_error *error);
-/* FOLLOWERS: after the last line, counts the units that waited for the next line. */
+/* A segmenter holds counts of frequent units back; this hands them over to the counter. */
+int32_t unitok_segmenter_flush(unitok_segmenter *segmenter, unitok_error *error);
+/* After the last line: flush(), and with FOLLOWERS counts the units that waited for the next line. */
 int32_t unitok_segmenter_finish(unitok_segmenter *segmenter, unitok_error *error);
 void unitok_segmenter_get_stats(const unitok_segmenter *segmenter, unitok_segment_stats *ret);
 

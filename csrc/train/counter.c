@@ -18,7 +18,7 @@ INLINE uint64_t load_few(const uint8_t *key, int64_t n_bytes)
     return key[0] | (uint64_t)key[n_bytes >> 1] << 8 | (uint64_t)key[n_bytes - 1] << 16;
 }
 
-static inline uint32_t hash_of(const uint8_t *key, int64_t n_bytes)
+uint32_t counter_hash(const uint8_t *key, int64_t n_bytes)
 {
     uint64_t hash = (uint64_t)n_bytes * UINT64_C(0x9E3779B97F4A7C15);
     for (int64_t i = 0; i + 8 < n_bytes; i += 8) {
@@ -152,13 +152,17 @@ static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size
 
 int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count)
 {
-    uint32_t hash = 0, at = 0, mask = 0;
+    return counter_add_hashed(counter, key, n_bytes, counter->slots ? counter_hash(key, n_bytes) : 0, count);
+}
+
+int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint32_t hash, uint64_t count)
+{
+    uint32_t at = 0, mask = 0;
     if (counter->slots) {
         if (counter->is_sorted) {
             if (!grow_slots(counter, counter->bits)) return -1;
             counter->is_sorted = 0;
         }
-        hash = hash_of(key, n_bytes);
         mask = (UINT32_C(1) << counter->bits) - 1;
         for (at = hash; counter->slots[at & mask]; at++) {
             struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
@@ -186,7 +190,7 @@ int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes
 
 int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes)
 {
-    uint32_t hash = hash_of(key, n_bytes), mask = (UINT32_C(1) << counter->bits) - 1;
+    uint32_t hash = counter_hash(key, n_bytes), mask = (UINT32_C(1) << counter->bits) - 1;
     for (uint32_t at = hash; counter->slots[at & mask]; at++) {
         const struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
         if (entry->hash == hash && entry->n_bytes == n_bytes && same_bytes(entry->key, key, n_bytes))

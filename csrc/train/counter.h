@@ -38,5 +38,21 @@ struct unitok_counter {
  * changed. */
 int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count);
 
+/* The same in steps, so that the memory it needs can be fetched for many keys at a time: hash, fetch the slot, then the
+ * entry, then add. Fetching is only a hint. */
+uint32_t counter_hash(const uint8_t *key, int64_t n_bytes);
+int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint32_t hash, uint64_t count);
+
+INLINE void counter_fetch_slot(const unitok_counter *counter, uint32_t hash)
+{
+    PREFETCH(&counter->slots[hash & ((UINT32_C(1) << counter->bits) - 1)]);
+}
+
+INLINE void counter_fetch_entry(const unitok_counter *counter, uint32_t hash)
+{
+    uint32_t slot = counter->slots[hash & ((UINT32_C(1) << counter->bits) - 1)];
+    if (slot) PREFETCH(&counter->entries[slot - 1]);
+}
+
 /* The entry of a key, or -1; not for ordered counters, nor between a sort and the next addition. */
 int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes);

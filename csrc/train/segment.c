@@ -5,6 +5,7 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/packed.h"
+#include "text/normalize.h"
 
 /* ---------------------------------------------------------------------------------------------- Building ---- */
 
@@ -18,16 +19,54 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
     if (!ids) return fail_memory(error);
     int32_t status = UNITOK_OK;
     for (int64_t i = 0; i < spec->n_symbols && !status; i++) {
+        const uint8_t *symbol = spec->symbols + spec->symbol_offsets[i];
+        int64_t n_bytes = spec->symbol_offsets[i + 1] - spec->symbol_offsets[i];
         ids[i] = 0;
-        if (spec->symbol_offsets[i] == spec->symbol_offsets[i + 1])
-            status = fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a symbol is empty");
-        else s->begins_symbol[spec->symbols[spec->symbol_offsets[i]]] = 1;
+        if (n_bytes == 0) status = fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a symbol is empty");
+        else s->begins_symbol[symbol[0]] = 1;
+        if (!utf8_is_valid(symbol, n_bytes)) s->is_compact = 0; /* it may end inside a U+2581 */
     }
+    s->begins_symbol[SPACE_BYTE] |= s->begins_symbol[space_symbol[0]]; /* of compact text; a needless look at others */
     trie_parts parts;
     if (!status) status = trie_build(spec->symbols, spec->symbol_offsets, ids, spec->n_symbols, &parts, error);
     if (!status) s->symbols = parts.units;
     mem_free(ids);
     return status;
+}
+
+/* In the form of the text it is looked for in. */
+static int take_delimiter(unitok_segmenter *s, const uint8_t *delimiter, int64_t n_bytes)
+{
+    if (n_bytes == 0) return 1;
+    if (!utf8_is_valid(delimiter, n_bytes)) s->is_compact = 0;
+    if (s->is_compact && memchr(delimiter, SPACE_BYTE, (size_t)n_bytes)) return 1; /* normalized text has no spaces */
+    s->delimiter = mem_alloc((size_t)n_bytes);
+    if (!s->delimiter) return 0;
+    memcpy(s->delimiter, delimiter, (size_t)n_bytes);
+    s->n_delimiter_bytes = s->is_compact ? space_symbols_close(delimiter, n_bytes, s->delimiter) : n_bytes;
+    return 1;
+}
+
+/* Whether a unit ends between these. */
+static int is_cut(const unitok_segmenter *s, uint32_t a, uint32_t b)
+{
+    if (s->flags & UNITOK_SEGMENT_CUT) return rules_cut(s->rules, a, b);
+    if (!(s->rules->flags & UNITOK_RULE_SPLIT_BY_WHITESPACE)) return 0;
+    return (a == CHAR_SPACE || b == CHAR_SPACE) && !rules_exclude(a) && !rules_exclude(b) ? rules_cut(s->rules, a, b)
+         : (s->rules->flags & UNITOK_RULE_WHITESPACE_AS_SUFFIX) ? a == CHAR_SPACE : b == CHAR_SPACE;
+}
+
+static void fill_kinds(unitok_segmenter *s)
+{
+    static const uint32_t examples[KIND_HIGH] = {0, CHAR_SPACE, '0', 'a', '.'};
+    for (uint32_t c = 0; c < 0x80; c++)
+        s->kinds[c] = rules_exclude(c) ? KIND_EXCLUDED : is_digit(c) ? KIND_DIGIT
+                    : s->rules->scripts[c] != SCRIPT_COMMON ? KIND_LETTER : KIND_OTHER;
+    memset(s->kinds + 0x80, KIND_HIGH, 0x80);
+    if (s->is_compact) s->kinds[SPACE_BYTE] = KIND_SPACE;
+    for (int a = 0; a < KIND_HIGH; a++)
+        for (int b = 0; b < KIND_HIGH; b++)
+            if (!is_cut(s, examples[a], examples[b])) s->joins[a] |= (uint8_t)(1 << b);
 }
 
 int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter **ret, unitok_error *error)
@@ -41,13 +80,11 @@ int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter *
     s->counter = spec->counter;
     s->flags = spec->flags;
     s->max_line_bytes = spec->max_line_bytes;
+    s->is_compact = s->normalizer && s->normalizer->is_compact && s->normalizer->flags & UNITOK_ESCAPE_WHITESPACES;
     int32_t status = take_symbols(s, spec, error);
-    if (!status && spec->n_delimiter_bytes > 0) {
-        s->delimiter = mem_alloc((size_t)spec->n_delimiter_bytes);
-        if (s->delimiter) memcpy(s->delimiter, spec->delimiter, (size_t)spec->n_delimiter_bytes);
-        else status = fail_memory(error);
-        s->n_delimiter_bytes = spec->n_delimiter_bytes;
-    }
+    if (!status && !take_delimiter(s, spec->delimiter, spec->n_delimiter_bytes)) status = fail_memory(error);
+    fill_kinds(s);
+    if (!status && !recent_open(&s->recent, s->counter, s->is_compact)) status = fail_memory(error);
     if (status) unitok_segmenter_free(s);
     else *ret = s;
     return status;
@@ -62,20 +99,22 @@ void unitok_segmenter_free(unitok_segmenter *s)
     mem_free(s->replaced.bytes);
     mem_free(s->key.bytes);
     mem_free(s->ends);
+    recent_close(&s->recent);
     mem_free(s);
 }
 
 void unitok_segmenter_get_stats(const unitok_segmenter *s, unitok_segment_stats *ret)
 {
     *ret = s->stats;
-    ret->memory_bytes = s->normalized.room + s->replaced.room + s->key.room + s->ends_room * (int64_t)sizeof *s->ends;
+    ret->memory_bytes = s->normalized.room + s->replaced.room + s->key.room + s->ends_room * (int64_t)sizeof *s->ends +
+                        recent_memory_bytes(&s->recent);
 }
 
 static int reserve(struct buffer *buffer, int64_t room)
 {
-    if (room <= buffer->room) return 1;
+    if (buffer->bytes && room <= buffer->room) return 1;
     room += room / 4 + 256;
-    uint8_t *bytes = mem_realloc(buffer->bytes, (size_t)room);
+    uint8_t *bytes = mem_realloc(buffer->bytes, (size_t)room + 16);
     if (!bytes) return 0;
     buffer->bytes = bytes;
     buffer->room = room;
@@ -86,11 +125,13 @@ static int reserve(struct buffer *buffer, int64_t room)
 
 /* Each of these turns text[0..*io_n) into another and returns it; NULL when memory is short. */
 
+/* In a buffer of ours. */
 static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
-    unitok_normalize_state state = {.is_verbatim = 1};
-    int64_t n_consumed = 0, n_out = 0, step = unitok_normalizer_step_bytes(s->normalizer);
+    unitok_normalize_state state = {.is_verbatim = !s->is_compact};
+    int64_t n_consumed = 0, n_out = 0, step = s->normalizer ? unitok_normalizer_step_bytes(s->normalizer) : 0;
     if (!reserve(&s->normalized, *io_n + *io_n / 2 + 2 * step)) return NULL;
+    if (!s->normalizer) return memcpy(s->normalized.bytes, text, (size_t)*io_n);
     while (!state.is_ended) {
         if (!reserve(&s->normalized, n_out + step)) return NULL;
         n_out += unitok_normalize_some(s->normalizer, &state, text, *io_n, &n_consumed, 1, s->normalized.bytes + n_out,
@@ -106,10 +147,15 @@ static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int6
     int64_t longest = 0;
     uint32_t base = TRIE_ROOT_BASE;
     for (int64_t i = 0; i < n_bytes; i++) {
-        uint64_t unit = s->symbols[base ^ text[i]];
-        if (!unit_has_label(unit, text[i])) break;
+        const uint8_t *bytes;
+        int n = space_symbol_open(s->is_compact, text + i, &bytes);
+        uint64_t unit = 0;
+        for (int k = 0; k < n; k++) {
+            unit = s->symbols[base ^ bytes[k]];
+            if (!unit_has_label(unit, bytes[k])) return longest;
+            base = unit_base(unit);
+        }
         if (unit_value(unit)) longest = i + 1;
-        base = unit_base(unit);
     }
     return longest;
 }
@@ -118,7 +164,7 @@ static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int6
 static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     int64_t i = 0, n = *io_n;
-    while (i < n && !s->begins_symbol[text[i]]) i++;
+    while (i < n && !(s->begins_symbol[text[i]] && symbol_bytes(s, text + i, n - i))) i++;
     if (i == n) return text;
     if (!reserve(&s->replaced, n)) return NULL;
     uint8_t *out = s->replaced.bytes;
@@ -156,9 +202,17 @@ static const uint8_t *replace_delimiters(unitok_segmenter *s, const uint8_t *tex
 
 /* ------------------------------------------------------------------------------------------------- Units ---- */
 
-/* Counts a unit that is followed by follower[0..n_follower), after a NUL at a line's end. Its entry, or -1. */
-static int64_t count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int is_end,
-                              const uint8_t *follower, int64_t n_follower, uint64_t weight)
+/* The character that text begins with, which is U+2581 where it is a space of compact text. */
+INLINE uint32_t open_char_at(const unitok_segmenter *s, const uint8_t *text, int *ret_n_bytes)
+{
+    uint32_t c = char_at(text, ret_n_bytes);
+    return c == SPACE_BYTE && s->is_compact ? CHAR_SPACE : c;
+}
+
+/* In s->key: a unit that is followed by follower[0..n_follower), after a NUL at a line's end. Its size, or -1 when
+ * memory is short. */
+static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int is_end, const uint8_t *follower,
+                        int64_t n_follower)
 {
     if (!reserve(&s->key, n_unit + 8)) return -1;
     uint8_t *key = s->key.bytes;
@@ -167,7 +221,14 @@ static int64_t count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t 
     int64_t n = n_unit + 1;
     if (is_end) key[n++] = 0;
     if (n_follower) memcpy(key + n, follower, (size_t)n_follower);
-    return counter_add(s->counter, key, n + n_follower, weight);
+    return n + n_follower;
+}
+
+static int count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int is_end, const uint8_t *follower,
+                          int64_t n_follower, uint64_t weight)
+{
+    int64_t n = followed(s, unit, n_unit, is_end, follower, n_follower);
+    return n >= 0 && recent_add(&s->recent, s->key.bytes, n, weight);
 }
 
 static int add_end(unitok_segmenter *s, struct line_end end)
@@ -187,38 +248,53 @@ static int add_end(unitok_segmenter *s, struct line_end end)
 static int count_last(unitok_segmenter *s, const uint8_t *line, const uint8_t *unit, int64_t n_unit, uint64_t weight)
 {
     int n_first;
-    uint32_t first = char_at(line, &n_first);
-    if (weight > 1 && count_followed(s, unit, n_unit, 1, line, n_first, weight - 1) < 0) return 0;
-    int64_t entry = count_followed(s, unit, n_unit, 0, NULL, 0, 0);
+    uint32_t first = open_char_at(s, line, &n_first);
+    if (weight > 1 && !count_followed(s, unit, n_unit, 1, line, n_first, weight - 1)) return 0;
+    int64_t n = followed(s, unit, n_unit, 0, NULL, 0);
+    int64_t entry = n < 0 ? -1 : recent_count_now(&s->recent, s->key.bytes, n, 0);
     return entry >= 0 && add_end(s, (struct line_end){weight, (uint32_t)entry, first});
 }
 
-static int is_cut(const unitok_segmenter *s, uint32_t a, uint32_t b)
+/* Where the unit that begins at `begin` ends. */
+static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t begin, int64_t n_bytes)
 {
-    if (s->flags & UNITOK_SEGMENT_CUT) return rules_cut(s->rules, a, b);
-    if (!(s->rules->flags & UNITOK_RULE_SPLIT_BY_WHITESPACE)) return 0;
-    return (a == CHAR_SPACE || b == CHAR_SPACE) && !rules_exclude(a) && !rules_exclude(b) ? rules_cut(s->rules, a, b)
-         : (s->rules->flags & UNITOK_RULE_WHITESPACE_AS_SUFFIX) ? a == CHAR_SPACE : b == CHAR_SPACE;
+    int n_char;
+    uint32_t before = open_char_at(s, text + begin, &n_char);
+    int64_t i = begin + n_char;
+    int kind = s->kinds[text[begin]];
+    for (;;) {
+        while (i < n_bytes && s->joins[kind] >> s->kinds[text[i]] & 1) kind = s->kinds[text[i++]];
+        if (i == n_bytes) return i;
+        int next = s->kinds[text[i]];
+        if (kind != KIND_HIGH) {
+            if (next != KIND_HIGH) return i;
+            before = open_char_at(s, text + i - 1, &n_char);
+        }
+        uint32_t c = open_char_at(s, text + i, &n_char);
+        /* Neighbours of one script are never cut, other than of Common, which all that is excluded is in. */
+        int script = s->rules->scripts[c];
+        if ((script == SCRIPT_COMMON || script != s->rules->scripts[before]) && is_cut(s, before, c)) return i;
+        before = c;
+        kind = next;
+        i += n_char;
+    }
 }
 
 static int count_units(unitok_segmenter *s, const uint8_t *text, int64_t n_bytes, uint64_t weight)
 {
-    int n_char;
-    int64_t begin = 0;
-    uint32_t before = char_at(text, &n_char);
-    for (int64_t i = n_char; i < n_bytes; i += n_char) {
-        uint32_t c = char_at(text + i, &n_char);
-        int cut = is_cut(s, before, c);
-        before = c;
-        if (!cut) continue;
-        int64_t entry = s->flags & UNITOK_SEGMENT_FOLLOWERS
-                            ? count_followed(s, text + begin, i - begin, 0, text + i, n_char, weight)
-                            : counter_add(s->counter, text + begin, i - begin, weight);
-        if (entry < 0) return 0;
-        begin = i;
+    for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
+        end = unit_end(s, text, begin, n_bytes);
+        int ok;
+        if (!(s->flags & UNITOK_SEGMENT_FOLLOWERS)) {
+            ok = recent_add(&s->recent, text + begin, end - begin, weight);
+        } else if (end < n_bytes) {
+            ok = count_followed(s, text + begin, end - begin, 0, text + end, char_bytes(text[end]), weight);
+        } else {
+            ok = count_last(s, text, text + begin, end - begin, weight);
+        }
+        if (!ok) return 0;
     }
-    if (s->flags & UNITOK_SEGMENT_FOLLOWERS) return count_last(s, text, text + begin, n_bytes - begin, weight);
-    return counter_add(s->counter, text + begin, n_bytes - begin, weight) >= 0;
+    return 1;
 }
 
 static int contains_unknown(const uint8_t *line, int64_t n_bytes)
@@ -266,12 +342,11 @@ static int count_line(unitok_segmenter *s, const uint8_t *line, int64_t n_bytes)
         return 1;
     }
     s->stats.n_lines++;
-    const uint8_t *text = line;
-    if (s->normalizer && !(text = normalize_line(s, text, &n_bytes))) return 0;
+    const uint8_t *text = normalize_line(s, line, &n_bytes);
+    if (!text) return 0;
     if (s->symbols && !(text = replace_symbols(s, text, &n_bytes))) return 0;
     if (s->delimiter && !(text = replace_delimiters(s, text, &n_bytes))) return 0;
-    s->stats.n_normalized_bytes += n_bytes;
-    if (!utf8_is_valid(text, n_bytes)) return -2;
+    if (!s->is_compact && !utf8_is_valid(text, n_bytes)) return -2; /* compact text always is */
     if (n_bytes) return count_units(s, text, n_bytes, weight);
     s->stats.n_empty++;
     return s->flags & UNITOK_SEGMENT_FOLLOWERS ? add_end(s, (struct line_end){weight, NO_ENTRY, 0}) : 1;
@@ -311,6 +386,11 @@ static int64_t drop_empty(struct line_end *ends, int64_t n)
     return n;
 }
 
+int32_t unitok_segmenter_flush(unitok_segmenter *s, unitok_error *error)
+{
+    return recent_flush(&s->recent) ? UNITOK_OK : fail_memory(error);
+}
+
 int32_t unitok_segmenter_finish(unitok_segmenter *s, unitok_error *error)
 {
     int64_t n = drop_empty(s->ends, s->n_ends);
@@ -318,10 +398,11 @@ int32_t unitok_segmenter_finish(unitok_segmenter *s, unitok_error *error)
         const struct counter_entry *entry = &s->counter->entries[s->ends[i].entry];
         uint8_t first[4];
         int n_first = i + 1 < n ? char_put(s->ends[i + 1].first_char, first) : 0;
-        if (count_followed(s, entry->key, entry->n_bytes - 1, 1, first, n_first, 1) < 0) return fail_memory(error);
+        int64_t n_bytes = followed(s, entry->key, entry->n_bytes - 1, 1, first, n_first);
+        if (n_bytes < 0 || counter_add(s->counter, s->key.bytes, n_bytes, 1) < 0) return fail_memory(error);
     }
     mem_free(s->ends);
     s->ends = NULL;
     s->n_ends = s->ends_room = 0;
-    return UNITOK_OK;
+    return unitok_segmenter_flush(s, error);
 }

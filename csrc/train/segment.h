@@ -8,11 +8,15 @@
  *     unit 0xFF NUL first character of the next line  at its end; nothing after the NUL if there is no next line
  *
  * What follows the last unit of a line is known only when the next line comes, so these wait in `ends`.
+ *
+ * Where the normalizer can give compact text (ground/space.h), which is much faster, it is cut in that form, and
+ * opened on the way to the counter.
  */
 #pragma once
 
 #include "structures/trie.h"
 #include "train/counter.h"
+#include "train/recent.h"
 #include "train/rules.h"
 
 #define FOLLOWER_MARK 0xFF /* in no UTF-8 */
@@ -25,9 +29,13 @@ struct line_end {
 #define NO_ENTRY UINT32_MAX
 
 struct buffer {
-    uint8_t *bytes;
+    uint8_t *bytes; /* 16 more can be read */
     int64_t room;
 };
+
+/* Kinds of bytes, so that cutting ASCII takes one look at each: whether two characters can be in one piece depends on
+ * their kinds alone. */
+enum kind { KIND_EXCLUDED, KIND_SPACE, KIND_DIGIT, KIND_LETTER, KIND_OTHER, KIND_HIGH, KINDS };
 
 struct unitok_segmenter {
     const unitok_normalizer *normalizer; /* NULL: lines are normalized already */
@@ -35,11 +43,15 @@ struct unitok_segmenter {
     unitok_counter *counter;
     int32_t flags;
     int64_t max_line_bytes;
+    int is_compact;
+    uint8_t kinds[256]; /* KIND_HIGH: not ASCII */
+    uint8_t joins[KINDS]; /* bit k: no cut before a character of kind k; 0 for KIND_HIGH, which look at the character */
     uint64_t *symbols; /* a double array of symbols; NULL: none */
     uint8_t begins_symbol[256];
     uint8_t *delimiter;
     int64_t n_delimiter_bytes;
     struct buffer normalized, replaced, key;
+    recent recent;
     struct line_end *ends;
     int64_t n_ends, ends_room;
     unitok_segment_stats stats;

@@ -136,7 +136,6 @@ class SegmentStats:
     n_too_long: int = 0
     n_too_long_bytes: int = 0
     n_reserved: int = 0
-    n_normalized_bytes: int = 0
 
     def __iadd__(self, other: SegmentStats) -> SegmentStats:
         for name, value in vars(other).items():
@@ -166,8 +165,15 @@ class Segmenter:
         spec.delimiter, spec.n_delimiter_bytes = bytes_of_delimiter, len(delimiter)
         check(lib.unitok_segmenter_new(spec, ret, error), error)
         self.handle: Any = ffi.gc(ret[0], lib.unitok_segmenter_free)
-        self.counter = counter
+        self._counter = counter
         self._keep = (normalizer, rules)
+
+    @property
+    def counter(self) -> Counter:
+        """With all that was counted so far."""
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_segmenter_flush(self.handle, error), error)
+        return self._counter
 
     def add(self, data: Bytes, offsets: Offsets) -> None:
         """Count the lines of packed documents. ModelFormatError if a line is wrong: .item, .position say where."""
@@ -192,7 +198,7 @@ class Segmenter:
         """Its own and its counter's."""
         stats = ffi.new("unitok_segment_stats *")
         lib.unitok_segmenter_get_stats(self.handle, stats)
-        return int(stats.memory_bytes) + self.counter.memory_bytes
+        return int(stats.memory_bytes) + self._counter.memory_bytes
 
 
 def count_chars(units: Units) -> Counts:

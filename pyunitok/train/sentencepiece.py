@@ -22,15 +22,11 @@ from pyunitok.train.native import Counter, Floats, Numbers, Rules, Segmenter, Se
 from pyunitok.train.pretokenize import Pretokenizer, normalized
 from pyunitok.train.sources import Batches, Source
 from pyunitok.train.specs import Specs
-from pyunitok.train.trained import Progress, Size
+from pyunitok.train.trained import Progress, Size, silent
 from pyunitok.train.unigram import Round, UnigramOptions, UnigramTrainer
 from pyunitok.train.unigram_exact import ExactState
 
 MAX_LINE_BYTES = (1 << 28) - 1
-
-
-def silent(phase: str, done: int, total: int) -> None:
-    """Reports nothing."""
 
 
 def _relax(spec: Any) -> None:

@@ -23,6 +23,10 @@ LOOK_SECONDS = 0.05  # between two looks at the memory in use
 N_LONGEST = 5
 
 
+def silent(phase: str, done: int, total: int) -> None:
+    """Reports nothing."""
+
+
 @dataclass(frozen=True)
 class Phase:
     """A stretch of a training. peak_bytes: the process's memory at its highest in it, as seen about 20 times a second,

@@ -11,9 +11,10 @@ from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import TrainingError
 from pyunitok.train import lines, modelfile
 from pyunitok.train.lines import Batch
-from pyunitok.train.sentencepiece import Job, silent
+from pyunitok.train.sentencepiece import Job
 from pyunitok.train.sources import Batches
 from pyunitok.train.specs import Specs, parse_arguments
+from pyunitok.train.trained import silent
 
 _NOT_FLAGS = {
     "sentence_iterator", "sentence_reader", "pretokenizer", "allow_inconsistent_pretokenization", "model_writer",

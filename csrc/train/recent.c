@@ -1,0 +1,113 @@
+/* recent.c - units on their way to a counter: see recent.h */
+
+#include "train/recent.h"
+
+#include "ground/alloc.h"
+
+int recent_open(recent *r, unitok_counter *counter, int is_compact)
+{
+    r->counter = counter;
+    r->is_compact = is_compact;
+    if (!counter->slots) return 1;
+    r->max_bytes = MEMO_SHORT_BYTES;
+    r->units = mem_zalloc((size_t)1 << RECENT_BITS, sizeof *r->units);
+    return r->units != NULL;
+}
+
+void recent_close(recent *r)
+{
+    mem_free(r->units);
+    mem_free(r->long_unit);
+}
+
+int64_t recent_memory_bytes(const recent *r)
+{
+    return r->long_room + (r->units ? (int64_t)sizeof *r->units << RECENT_BITS : 0);
+}
+
+/* A unit as the counter has it; returns its size. */
+static int64_t open_spaces(const recent *r, const uint8_t *unit, int64_t n_bytes, uint8_t *out)
+{
+    if (!r->is_compact) {
+        memcpy(out, unit, (size_t)n_bytes);
+        return n_bytes;
+    }
+    int64_t n = 0;
+    for (int64_t i = 0; i < n_bytes; i++) {
+        const uint8_t *bytes;
+        int n_open = space_symbol_open(1, unit + i, &bytes);
+        out[n] = bytes[0];
+        if (n_open == 3) out[n + 1] = bytes[1], out[n + 2] = bytes[2];
+        n += n_open;
+    }
+    return n;
+}
+
+int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
+{
+    if (!r->is_compact) return counter_add(r->counter, unit, n_bytes, count);
+    if (3 * n_bytes > r->long_room) {
+        int64_t room = 3 * n_bytes + n_bytes / 2 + 256;
+        uint8_t *bytes = mem_realloc(r->long_unit, (size_t)room);
+        if (!bytes) return -1;
+        r->long_unit = bytes;
+        r->long_room = room;
+    }
+    return counter_add(r->counter, r->long_unit, open_spaces(r, unit, n_bytes, r->long_unit), count);
+}
+
+static int count_waiting(recent *r)
+{
+    unitok_counter *counter = r->counter;
+    int n = r->n_waiting;
+    for (int i = 0; i < n; i++) {
+        struct waiting_unit *unit = &r->waiting[i];
+        unit->hash = counter_hash(r->bytes + unit->begin, unit->n_bytes);
+        counter_fetch_slot(counter, unit->hash);
+    }
+    for (int i = 0; i < n; i++) counter_fetch_entry(counter, r->waiting[i].hash);
+    r->n_waiting = 0;
+    r->n_waiting_bytes = 0;
+    for (int i = 0; i < n; i++) {
+        const struct waiting_unit *unit = &r->waiting[i];
+        if (counter_add_hashed(counter, r->bytes + unit->begin, unit->n_bytes, unit->hash, unit->count) < 0) return 0;
+    }
+    return 1;
+}
+
+int recent_pass_on(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
+{
+    if (3 * n_bytes > WAITING_BYTES || !r->units) return recent_count_now(r, unit, n_bytes, count) >= 0;
+    if ((r->n_waiting == WAITING_MAX || r->n_waiting_bytes + 3 * n_bytes > WAITING_BYTES) && !count_waiting(r)) return 0;
+    struct waiting_unit *waiting = &r->waiting[r->n_waiting++];
+    waiting->count = count;
+    waiting->begin = r->n_waiting_bytes;
+    waiting->n_bytes = (int32_t)open_spaces(r, unit, n_bytes, r->bytes + r->n_waiting_bytes);
+    r->n_waiting_bytes += waiting->n_bytes;
+    return 1;
+}
+
+static int pass_on_held(recent *r, const struct recent_unit *held)
+{
+    uint8_t bytes[16];
+    int n_bytes = (int)(held->key[1] >> 56);
+    memcpy(bytes, held->key, sizeof bytes);
+    return n_bytes == 0 || recent_pass_on(r, bytes, n_bytes, held->count);
+}
+
+int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], uint64_t count)
+{
+    if (!pass_on_held(r, held)) return 0;
+    *held = (struct recent_unit){{key[0], key[1]}, count};
+    return 1;
+}
+
+int recent_flush(recent *r)
+{
+    if (!r->units) return 1;
+    for (int64_t i = 0; i < INT64_C(1) << RECENT_BITS; i++) {
+        if (!pass_on_held(r, &r->units[i])) return 0;
+        r->units[i] = (struct recent_unit){{0, 0}, 0};
+    }
+    return count_waiting(r);
+}

@@ -1,0 +1,74 @@
+/* recent.h - units seen shortly before, counted without a visit to the counter
+ *
+ *   a unit of up to 15 bytes ──▶ units[hash]   the same unit: its count grows
+ *                                              another one: that one leaves ─┐
+ *   a longer unit ───────────────────────────────────────────────────────────┴─▶ waiting ──32 at a time──▶ counter
+ *
+ * Most units of a text are found here, in a table that fits the second-level cache; a counter of millions of keys fits
+ * no cache, and each visit waits for memory three times. Those that wait have their slots, and then their entries,
+ * fetched all at once.
+ *
+ * Where is_compact, a space stands for U+2581 (ground/space.h), and the counter gets U+2581.
+ */
+#pragma once
+
+#include "encoders/memo.h"
+#include "ground/space.h"
+#include "train/counter.h"
+
+#define RECENT_BITS 15
+#define WAITING_MAX 32
+#define WAITING_BYTES 4096
+
+struct recent_unit {
+    uint64_t key[2]; /* see memo_short_key_of; no unit is empty, so 0 is none */
+    uint64_t count;
+};
+
+struct waiting_unit {
+    uint64_t count;
+    int32_t begin, n_bytes;
+    uint32_t hash;
+};
+
+typedef struct recent {
+    unitok_counter *counter;
+    struct recent_unit *units; /* [1 << RECENT_BITS]; NULL for an ordered counter, which gets units in their order */
+    int64_t max_bytes;         /* of a unit in it */
+    int is_compact;
+    int n_waiting;
+    int32_t n_waiting_bytes;
+    struct waiting_unit waiting[WAITING_MAX];
+    uint8_t bytes[WAITING_BYTES];
+    uint8_t *long_unit; /* for one that has no room in `bytes` */
+    int64_t long_room;
+} recent;
+
+/* 0 when memory is short. */
+int recent_open(recent *r, unitok_counter *counter, int is_compact);
+void recent_close(recent *r);
+int64_t recent_memory_bytes(const recent *r);
+
+/* Hands everything over to the counter; 0 when memory is short. */
+int recent_flush(recent *r);
+
+/* Makes a unit wait, or counts it; 0 when memory is short. */
+int recent_pass_on(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count);
+
+/* Counts a unit at once, without the table. Its entry in the counter, or -1 when memory is short. */
+int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count);
+
+/* Passes on what units[i] holds, and makes it hold `key`. */
+int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], uint64_t count);
+
+/* Adds to a unit, n_bytes > 0, of which MEMO_SHORT_BYTES + 1 bytes can be read; 0 when memory is short. */
+INLINE int recent_add(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
+{
+    if (UNLIKELY(n_bytes > r->max_bytes)) return recent_pass_on(r, unit, n_bytes, count);
+    uint64_t key[2] = {load_u64(unit) & memo_masks[n_bytes][0],
+                       (load_u64(unit + 8) & memo_masks[n_bytes][1]) | memo_tags[n_bytes][1]};
+    struct recent_unit *held = &r->units[mix(key[0], key[1]) >> (64 - RECENT_BITS)];
+    if (UNLIKELY((held->key[0] ^ key[0]) | (held->key[1] ^ key[1]))) return recent_replace(r, held, key, count);
+    held->count += count;
+    return 1;
+}

@@ -1,0 +1,123 @@
+"""Training a SentencePiece model from texts to a file: options, where texts come from, what there is to say of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyunitok.corpus.reading import Reading
+from pyunitok.corpus.source import Source as File
+from pyunitok.disk.outfile import write_whole
+from pyunitok.errors import OptionError
+from pyunitok.tokenizer import Tokenizer
+from pyunitok.train import modelfile, normalization
+from pyunitok.train.checkpoint import Checkpoint
+from pyunitok.train.lines import Batch
+from pyunitok.train.sentencepiece import Job
+from pyunitok.train.sources import Batches, Corpus, Source
+from pyunitok.train.specs import Specs
+from pyunitok.train.trained import Clock, Progress, Rows, Trained
+from pyunitok.train.unigram import UnigramOptions
+from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+
+TYPES = {
+    NORMAL: "learned", UNKNOWN: "unknown", CONTROL: "control", USER_DEFINED: "user-defined", UNUSED: "unused",
+    BYTE: "byte",
+}  # fmt: skip
+_OWN = set(UnigramOptions.__dataclass_fields__) - {"threads", "shrinking_factor"}
+_CHOICES = {
+    "em": ("expectation", "viterbi"), "prior": ("digamma", "mle"),
+    "prune": ("loss", "probability", "frequency", "sparse"), "objective": ("likelihood", "tokens"),
+}  # fmt: skip
+
+
+def run(
+    texts: list[File] | Iterator[Batch], kind: str, vocab_size: int, reading: Reading, *,
+    out: str | os.PathLike[str] | None, max_memory: int, progress: Progress, checkpoint: Checkpoint | None = None,
+    **options: Any,
+) -> Trained:  # fmt: skip
+    """texts: files, or batches. reading: how files are read; its sources are replaced. options: see api.train."""
+    job = _job(kind, vocab_size, reading.threads, max_memory=max_memory, **options)
+    job.checkpoint = checkpoint
+    if checkpoint is not None:
+        job.folder = job.folder or checkpoint.folder
+    if isinstance(texts, list):
+        source: Source = Corpus(replace(reading, sources=texts), hold=not job.compat)
+    else:
+        source = Batches(texts, whole=False)
+    return _train(job, source, out, progress)
+
+
+def _train(job: Job, source: Source, out: str | os.PathLike[str] | None, progress: Progress) -> Trained:
+    job.progress = clock = Clock(progress)
+    proto = job.run(source)
+    tokenizer = _save(proto, out)
+    clock.end()
+    normalizer = normalization.normalizer(job.specs)
+    learned = [piece.piece for piece in proto.pieces if piece.type in (NORMAL, USER_DEFINED)]
+    types = {name: sum(piece.type == number for piece in proto.pieces) for number, name in TYPES.items()}
+    return Trained(
+        tokenizer, learned, types, _notes(job), clock.phases(), job.sizes, job.stats.n_bytes, source.sample,
+        isinstance(source, Corpus) and source.hold, proto, job, normalizer.normalize,
+    )  # fmt: skip
+
+
+def _job(
+    kind: str, vocab_size: int, threads: int, *, max_memory: int, compat: str | None = None, min_frequency: int = 1,
+    initial_alphabet: str = "", split_by: str = "space", seed: int = 0, folder: Path | None = None, **options: Any,
+) -> Job:  # fmt: skip
+    if compat not in (None, "sentencepiece"):
+        raise OptionError(f"compat must be None or 'sentencepiece', not {compat!r}")
+    if split_by not in ("space", "none"):
+        raise OptionError(f"split_by must be space or none, not {split_by!r}")
+    own = {name: options.pop(name) for name in _OWN & options.keys()}
+    specs = Specs.parse({"num_threads": threads, **options, "model_type": kind, "vocab_size": vocab_size})
+    if split_by == "none":
+        specs.trainer.split_by_whitespace = False
+    if initial_alphabet:
+        specs.trainer.required_chars += initial_alphabet.encode()
+    return Job(
+        specs, compat=compat is not None, own=_own_options(own, compat, kind, specs, threads), seed=seed,
+        max_memory=max_memory, folder=folder, min_frequency=min_frequency,
+    )  # fmt: skip
+
+
+def _notes(job: Job) -> Rows:
+    """Of the text: how much there was, and what was left out."""
+    stats = job.stats
+    ret = [("text", f"{stats.n_bytes:,} bytes, {stats.n_lines:,} lines")]
+    if stats.n_too_long:
+        ret.append(("too long", f"{stats.n_too_long:,} lines with {stats.n_too_long_bytes:,} bytes were left out"))
+    if stats.n_reserved:
+        ret.append(("reserved", f"{stats.n_reserved:,} lines hold U+2585 and were left out"))
+    if job.left_out[0]:
+        units, n, least = job.left_out
+        ret.append(("rare", f"{units:,} words seen fewer than {least} times ({n:,} in all) did not fit --max-memory"))
+    return ret
+
+
+def _own_options(own: dict[str, Any], compat: str | None, kind: str, specs: Specs, threads: int) -> UnigramOptions:
+    if own and (compat is not None or kind != "unigram"):
+        raise OptionError(f"{min(own)} is for unigram models without compat only")
+    for name, value in own.items():
+        if name in _CHOICES and value not in _CHOICES[name]:
+            raise OptionError(f"{name} must be one of {', '.join(_CHOICES[name])}, not {value!r}")
+    own.setdefault("em_iterations", specs.trainer.num_sub_iterations)
+    return UnigramOptions(**own, shrinking_factor=specs.trainer.shrinking_factor, threads=threads)
+
+
+def _save(proto: Any, out: str | os.PathLike[str] | None) -> Tokenizer:
+    data: bytes = proto.SerializeToString()
+    if out is not None:
+        path = Path(out)
+        write_whole(path.with_suffix(".vocab"), modelfile.vocabulary_text(proto))
+        write_whole(path, data)  # last: where it is, all is done
+        return Tokenizer.from_file(path)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "trained.model")
+        path.write_bytes(data)
+        return Tokenizer.from_file(path)

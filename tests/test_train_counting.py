@@ -1,0 +1,110 @@
+"""Lines to counted units: against the rules said plainly, with few units and with more than any cache holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyunitok import _ffi, _ffi_text
+from pyunitok.train import native
+from pyunitok.vocab import charsmap
+
+SPLIT = ("split_by_whitespace", "split_by_script")
+FLAGS = sum(_ffi.MODEL_FLAGS[name] for name in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"))
+NMT_NFKC = charsmap.named("nmt_nfkc", None)
+LINES = st.lists(st.text("ab  \u2581\u2585é\u0301жя東カ。ﾊﾞ１09.,<s>|\x1f\u3000", max_size=40), max_size=6)
+
+
+def normalizer(rules: bytes | None = NMT_NFKC) -> _ffi_text.Normalizer:
+    return _ffi_text.Normalizer(rules or b"", [], FLAGS)
+
+
+def counted(lines: list[str], rules: native.Rules, **options: Any) -> Counter[bytes]:
+    segmenter = native.Segmenter(
+        normalizer(), rules, native.Counter(), flags=native.CUT, max_line_bytes=1 << 24, **options
+    )
+    data = np.frombuffer("\n".join(lines).encode(), np.uint8)
+    segmenter.add(data, np.array([0, len(data)], np.int64))
+    units = segmenter.counter.export()
+    return Counter(dict(zip(units.items(), units.counts.tolist(), strict=True)))
+
+
+def plainly(lines: list[str], rules: native.Rules, symbols: tuple[bytes, ...], delimiter: bytes) -> Counter[bytes]:
+    """Two neighbours are cut apart if no piece can hold them; but a digit stays with the space before or after it."""
+    units: Counter[bytes] = Counter()
+    for line in lines:
+        text = b"" if "\u2585" in line else normalizer().normalize(line.encode())
+        replaced, at = b"", 0
+        while at < len(text):
+            found = max((symbol for symbol in symbols if text.startswith(symbol, at)), key=len, default=b"")
+            replaced += b"\x1f" if found else text[at : at + 1]
+            at += len(found) or 1
+        text = replaced.replace(delimiter, b"\x1f") if delimiter else replaced
+        unit = ""
+        for c in text.decode():
+            pair = unit[-1:] + c
+            if "\u2581" in pair:
+                pair = "".join("a" if x.isdigit() else x for x in pair)
+            if unit and not native.allowed(rules, pair.encode()):
+                units[unit.encode()] += 1
+                unit = ""
+            unit += c
+        if unit:
+            units[unit.encode()] += 1
+    return units
+
+
+FLAG_SETS = st.sampled_from([(), ("split_by_number",), ("split_digits",), ("whitespace_as_suffix",)])
+
+
+@given(FLAG_SETS, LINES)
+def test_units_are_what_the_rules_say(flags: tuple[str, ...], lines: list[str]) -> None:
+    rules = native.Rules({*SPLIT, *flags}, 16)
+    lines = "\n".join(lines).split("\n")
+    assert counted(lines, rules) == plainly(lines, rules, (), b"")
+
+
+@given(LINES, st.sampled_from(["|", "a b", "a\u2581b", "\u2581", "カ"]))
+def test_symbols_and_delimiters(lines: list[str], delimiter: str) -> None:
+    rules = native.Rules({*SPLIT}, 16)
+    symbols = (b"<s>", "\u2581a".encode(), b"b b", "é\u2581".encode(), "\u2581\u2581".encode())
+    got = counted(lines, rules, symbols=symbols, delimiter=delimiter.encode())
+    assert got == plainly("\n".join(lines).split("\n"), rules, symbols, delimiter.encode())
+
+
+def test_a_symbol_of_half_a_character() -> None:
+    rules = native.Rules({*SPLIT}, 16)
+    with pytest.raises(ValueError, match="invalid UTF-8 once normalized"):
+        counted(["ab c"], rules, symbols=(b"b\xe2",))
+
+
+def test_more_words_than_are_kept_at_hand() -> None:
+    rng = np.random.default_rng(5)
+    words = [f"w{n:b}".replace("0", "o").replace("1", "i") for n in range(150_000)]
+    chosen = [words[int(i)] for i in np.minimum(rng.pareto(0.4, 300_000) * 20, 149_999)]
+    got = counted([" ".join(chosen)], native.Rules({*SPLIT}, 16))
+    assert got == Counter(f"\u2581{word}".encode() for word in chosen)
+
+
+@pytest.mark.parametrize("n", [14, 15, 16, 17, 1364, 1365, 1366, 5000])
+def test_long_units(n: int) -> None:
+    rules = native.Rules({"split_by_script"}, 16)
+    got = counted(["a " * n + "b", "a " * n + "b", "c"], rules)
+    assert got == {("\u2581" + "a\u2581" * n + "b").encode(): 2, "\u2581c".encode(): 1}
+
+
+def test_counts_go_on_after_they_were_read() -> None:
+    segmenter = native.Segmenter(
+        None, native.Rules({*SPLIT}, 16), native.Counter(), flags=native.CUT, max_line_bytes=100
+    )
+    for expected in (2, 4):
+        segmenter.add(np.frombuffer(b"a\na", np.uint8), np.array([0, 3], np.int64))
+        assert segmenter.counter.export().counts.tolist() == [expected]
+    segmenter.counter.clear()
+    segmenter.add(np.frombuffer(b"a", np.uint8), np.array([0, 1], np.int64))
+    assert segmenter.counter.export().counts.tolist() == [1]
