@@ -868,6 +868,13 @@ int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *trainer);
  * then. */
 int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *trainer, int64_t n_pieces, uint64_t min_count, int64_t max_work,
                                 int32_t *ret_is_done);
+/* Merges begin..end-1: symbols[0..2*(end-begin)-1], left and right of each, and counts[0..end-begin-1]. */
+void unitok_bpe_trainer_merges(const unitok_bpe_trainer *trainer, int64_t begin, int64_t end, uint32_t *symbols,
+                               uint64_t *counts);
+/* Before the first step: resume after these merges, all that another trainer of the same rules and units had made. The
+ * next steps repeat them, which takes a small part of the time. After an error the trainer is of no use. */
+int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *trainer, const uint32_t *symbols, const uint64_t *counts,
+                                  int64_t n, unitok_error *error);
 /* Pieces begin..end-1 in the order of their merges: offsets[0..end-begin], counts[0..end-begin-1]. Returns the bytes
  * needed; copies nothing if that is over capacity. */
 int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *trainer, int64_t begin, int64_t end, uint8_t *data,

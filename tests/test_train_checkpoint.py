@@ -19,7 +19,7 @@ from test_train_sentencepiece import text
 import pyunitok
 from pyunitok.cli.train import train as command
 from pyunitok.errors import OptionError, OutputError, TrainingError
-from pyunitok.train import checkpoint, counting
+from pyunitok.train import checkpoint, counting, merging
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.native import Units
 
@@ -82,12 +82,14 @@ def train(kills: int | None = None, **options: Any) -> None:
     pyunitok.train(paths, out="m.model", progress=count_down, threads=1, checkpoint="c", **options)
 
 
-QUICK = ("unigram", "longest")
+QUICK = ("unigram", "bpe", "longest")
 
 
 @pytest.mark.parametrize("name", [k if k in QUICK else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
-def test_killed_and_resumed(folder: Path, name: str) -> None:
+def test_killed_and_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Each run is killed a little later than the one before; what it finds of those before it only helps."""
+    monkeypatch.setattr(merging, "SAVE_SECONDS", 0)
+    monkeypatch.setattr(merging, "STEP_WORK", 1000)
     options = KINDS[name]
     train(**options)
     expected = Path("m.model").read_bytes()
@@ -121,6 +123,50 @@ def test_what_is_done_is_not_done_again(folder: Path) -> None:
     fresh = pyunitok.train.api.run("0.txt", out="m.model", **options)  # type: ignore[attr-defined]
     assert got.notes == fresh.notes and got.sample == fresh.sample and fresh.job.stats.n_too_long
     assert got.sizes == fresh.sizes
+
+
+def train_bpe(progress: Any, **more: Any) -> None:
+    pyunitok.train("0.txt", out="m.model", progress=progress, **KINDS["bpe"], **more)
+
+
+@pytest.fixture
+def killed_among_merges(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a killed training has kept of its merges."""
+    monkeypatch.setattr(merging, "SAVE_SECONDS", 0)
+    monkeypatch.setattr(merging, "STEP_WORK", 100)
+
+    def kill(phase: str, n: int, total: int) -> None:
+        if phase == "merge" and n > 120:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert child(lambda: train_bpe(kill, checkpoint="c")) == signal.SIGKILL
+    return Path("c/merges.npz")
+
+
+def test_merges_are_not_made_again(killed_among_merges: Path) -> None:
+    """Killed among the merges: the second run begins with those of the last checkpoint."""
+    done: list[int] = []
+    train_bpe(lambda *_: None)
+    expected = Path("m.model").read_bytes()
+    with np.load(killed_among_merges) as file:
+        n_kept = len(file["counts"])
+    train_bpe(lambda phase, n, total: done.append(n) if phase == "merge" else None, checkpoint="c")
+    assert 100 < n_kept <= done[0] and Path("m.model").read_bytes() == expected
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "a merge twice", "a symbol"])
+def test_damaged_merges(killed_among_merges: Path, damage: str) -> None:
+    path = killed_among_merges
+    if damage in ("empty", "cut"):
+        path.write_bytes(path.read_bytes()[: 100 if damage == "cut" else 0])
+    else:
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files}
+        arrays["symbols"][-1] = arrays["symbols"][0] if damage == "a merge twice" else 1 << 20
+        with path.open("wb") as out:
+            np.savez(out, **arrays)
+    with pytest.raises(TrainingError, match=r"merges.npz is damaged .*: remove c to begin anew"):
+        train_bpe(lambda *_: None, checkpoint="c")
 
 
 def test_another_training_is_refused(folder: Path) -> None:

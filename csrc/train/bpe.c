@@ -22,16 +22,20 @@
  * guess was too high: the floor is lowered, and all pairs are counted anew in the units as they are by then.
  * sentencepiece also merges pairs that have come to occur no more, in their turn; if it comes to these, merging begins
  * again from the characters with no floor.
+ *
+ * Merge k makes symbol n_characters + k. A training that resumes makes the merges of the earlier one again
+ * (bpe_replay.h), which needs no pairs, and then counts the pairs as if the floor had been lowered there.
  */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/packed.h"
 #include "train/bpe_pairs.h"
+#include "train/bpe_replay.h"
+#include "train/bpe_slots.h"
 #include "train/levels.h"
 #include "train/rules.h"
 
-#define TAIL UINT32_C(0x80000000)
 #define SLOTS_MAX INT64_C(0x7FFFFFF0)
 #define FLOOR_SHARE 128 /* the floor is this part of the count that pairs have if all are equally frequent */
 #define FLOOR_FALL 4
@@ -41,6 +45,11 @@ typedef struct symbol {
     uint32_t n_bytes;
     uint32_t n_chars;
 } symbol;
+
+typedef struct merge_of {
+    uint32_t left, right;
+    uint64_t count;
+} merge_of;
 
 typedef struct event {
     uint32_t pair, slot;
@@ -78,9 +87,9 @@ struct unitok_bpe_trainer {
     int64_t n_heap, heap_room;
 
     piece_set made; /* pieces merged so far: symbols by their bytes */
-    uint32_t *merged; /* symbols in the order of the merges */
-    uint64_t *merged_counts;
+    merge_of *merged;
     int64_t n_merged, merged_room;
+    bpe_replay *replay; /* the merges of an earlier training, until all are made again */
 };
 
 static int grow(void *items, int64_t n, int64_t *room, size_t item_bytes)
@@ -247,14 +256,6 @@ INLINE void lower(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint32_t
     if (index != NO_PAIR && index != best) t->pairs.pairs[index].count -= count;
 }
 
-/* The id + 1 of the symbol that ends before `slot`, and where it begins; 0 at a unit's start. */
-INLINE uint32_t symbol_before(const unitok_bpe_trainer *t, uint32_t slot, uint32_t *ret_slot)
-{
-    uint32_t value = t->slots[slot - 1];
-    *ret_slot = value & TAIL ? slot - (value & ~TAIL) : slot - 1;
-    return t->slots[*ret_slot];
-}
-
 static int merge(unitok_bpe_trainer *t, uint32_t best, uint32_t made)
 {
     uint32_t left = t->pairs.pairs[best].left, right = t->pairs.pairs[best].right;
@@ -267,12 +268,10 @@ static int merge(unitok_bpe_trainer *t, uint32_t best, uint32_t made)
         if (i + 8 < n) PREFETCH(&t->slots[positions[i + 8]]);
         if (t->slots[slot] != left + 1 || t->slots[slot + n_left] != right + 1) continue;
         uint64_t count = levels_count(&t->levels, slot);
-        uint32_t before = symbol_before(t, slot, &before_slot), after = t->slots[slot + n_all];
+        uint32_t before = symbol_before(t->slots, slot, &before_slot), after = t->slots[slot + n_all];
         if (before) lower(t, before - 1, left, best, count);
         if (after) lower(t, right, after - 1, best, count);
-        t->slots[slot] = made + 1;
-        t->slots[slot + n_left] = TAIL; /* begins nothing any more; of a symbol only the ends are read */
-        t->slots[slot + n_all - 1] = TAIL | n_all;
+        slots_join(t->slots, slot, n_left, n_all, made);
         if (before && !add_event(t, before - 1, made, before_slot, count)) return 0;
         if (after && !add_event(t, made, after - 1, slot, count)) return 0;
     }
@@ -435,6 +434,13 @@ int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data, c
     return UNITOK_OK;
 }
 
+static void forget_replay(unitok_bpe_trainer *t)
+{
+    if (t->replay) bpe_replay_free(t->replay);
+    mem_free(t->replay);
+    t->replay = NULL;
+}
+
 void unitok_bpe_trainer_free(unitok_bpe_trainer *t)
 {
     if (!t) return;
@@ -447,7 +453,7 @@ void unitok_bpe_trainer_free(unitok_bpe_trainer *t)
     mem_free(t->remap);
     mem_free(t->heap);
     mem_free(t->merged);
-    mem_free(t->merged_counts);
+    forget_replay(t);
     pair_table_free(&t->pairs);
     position_store_free(&t->positions);
     piece_set_free(&t->made);
@@ -463,6 +469,48 @@ int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *t)
 }
 
 /* --------------------------------------------------------------------------------------------------- Steps ---- */
+
+#define MADE_BEFORE (-2)
+
+/* The symbol of a new merge; MADE_BEFORE if its piece is there, -1 when memory is short. */
+static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64_t count)
+{
+    int64_t n_bytes = join(t, left, right);
+    if (n_bytes < 0) return -1;
+    if (piece_set_has(&t->made, t->bytes, t->piece, n_bytes)) return MADE_BEFORE;
+    int64_t made = add_symbol(t, t->piece, n_bytes, t->symbols[left].n_chars + t->symbols[right].n_chars);
+    if (made < 0 || !piece_set_add(&t->made, t->bytes, t->symbols[made].begin, n_bytes)) return -1;
+    if (!grow(&t->merged, t->n_merged, &t->merged_room, sizeof *t->merged)) return -1;
+    t->merged[t->n_merged++] = (merge_of){left, right, count};
+    return made;
+}
+
+int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols, const uint64_t *counts, int64_t n,
+                                  unitok_error *error)
+{
+    t->replay = mem_zalloc(1, sizeof *t->replay);
+    if (!t->replay || !bpe_replay_init(t->replay, (uint32_t)t->n_characters)) return fail_memory(error);
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t left = symbols[2 * i], right = symbols[2 * i + 1];
+        if (left >= t->n_symbols || right >= t->n_symbols ||
+            (int64_t)t->symbols[left].n_chars + t->symbols[right].n_chars > t->rules->max_chars)
+            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a merge of symbols that the units do not have");
+        int64_t made = make(t, left, right, counts[i]);
+        if (made == MADE_BEFORE) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a merge that was made before");
+        if (made < 0 || !bpe_replay_add(t->replay, left, right)) return fail_memory(error);
+    }
+    return UNITOK_OK;
+}
+
+void unitok_bpe_trainer_merges(const unitok_bpe_trainer *t, int64_t begin, int64_t end, uint32_t *symbols,
+                               uint64_t *counts)
+{
+    for (int64_t i = begin; i < end; i++) {
+        *symbols++ = t->merged[i].left;
+        *symbols++ = t->merged[i].right;
+        *counts++ = t->merged[i].count;
+    }
+}
 
 /* The pair to merge next, taken off the heap; NO_PAIR if none is left. */
 static uint32_t next_best(unitok_bpe_trainer *t, uint64_t min_count)
@@ -487,8 +535,16 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
                                 int32_t *ret_is_done)
 {
     *ret_is_done = 0;
+    if (t->n_merged >= n_pieces) return t->n_merged;
+    if (t->replay) {
+        int is_done = bpe_replay_run(t->replay, t->slots, t->n_slots, &max_work);
+        if (is_done < 0) return -1;
+        if (is_done) forget_replay(t);
+        if (max_work <= 0) return t->n_merged;
+    }
     if (!t->is_counted) {
         t->floor = guess_floor(t, n_pieces, min_count);
+        if (!t->floor && t->n_merged) t->floor = 1; /* which pairs have come to occur no more is not known */
         if (!count_pairs(t)) return -1;
     }
     while (t->n_merged < n_pieces && max_work > 0) {
@@ -504,20 +560,12 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
         pair *p = &t->pairs.pairs[best];
         uint64_t count = p->count;
         max_work -= (int64_t)p->n_positions + 16;
-        int64_t n_bytes = join(t, p->left, p->right);
-        if (n_bytes < 0) return -1;
-        if (piece_set_has(&t->made, t->bytes, t->piece, n_bytes)) { /* the same piece from other parts: never merged */
-            p->is_dead = 1;
+        int64_t made = make(t, p->left, p->right, count);
+        if (made == -1) return -1;
+        if (made == MADE_BEFORE) {
+            p->is_dead = 1; /* the same piece from other parts is never merged */
             continue;
         }
-        uint32_t n_chars = t->symbols[p->left].n_chars + t->symbols[p->right].n_chars;
-        int64_t made = add_symbol(t, t->piece, n_bytes, n_chars);
-        if (made < 0 || !piece_set_add(&t->made, t->bytes, t->symbols[made].begin, n_bytes)) return -1;
-        int64_t room = t->merged_room;
-        if (!grow(&t->merged, t->n_merged, &room, sizeof *t->merged)) return -1;
-        if (!grow(&t->merged_counts, t->n_merged, &t->merged_room, sizeof *t->merged_counts)) return -1;
-        t->merged[t->n_merged] = (uint32_t)made;
-        t->merged_counts[t->n_merged++] = count;
         if (!merge(t, best, (uint32_t)made)) return -1;
     }
     return t->n_merged;
@@ -527,14 +575,14 @@ int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *t, int64_t begin, in
                                   int64_t capacity, int64_t *offsets, uint64_t *counts)
 {
     int64_t n_bytes = 0;
-    for (int64_t i = begin; i < end; i++) n_bytes += t->symbols[t->merged[i]].n_bytes;
+    for (int64_t i = begin; i < end; i++) n_bytes += t->symbols[t->n_characters + i].n_bytes;
     if (n_bytes > capacity) return n_bytes;
     offsets[0] = 0;
     for (int64_t i = begin; i < end; i++) {
-        const symbol *s = &t->symbols[t->merged[i]];
+        const symbol *s = &t->symbols[t->n_characters + i];
         memcpy(data + offsets[i - begin], t->bytes + s->begin, s->n_bytes);
         offsets[i - begin + 1] = offsets[i - begin] + s->n_bytes;
-        counts[i - begin] = t->merged_counts[i];
+        counts[i - begin] = t->merged[i].count;
     }
     return n_bytes;
 }

@@ -1,7 +1,7 @@
 """Checkpoints of a training: what each finished phase gave, in a folder, so that a training that was stopped resumes.
 
     DIR/training.json   what is trained, from which inputs: a training that differs is refused
-    DIR/NAME.npz        a phase's arrays: counts, seeds, rounds, greedy, ngrams; each replaced as a whole
+    DIR/NAME.npz        a phase's arrays: counts, seeds, rounds, merges, greedy, ngrams; replaced as a whole
     DIR/pyunitok-train-*/   counts that were spilled, of no use once the process is gone
 
 The folder is removed when the model is written.
@@ -26,7 +26,7 @@ from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train.native import Units
 
 VERSION = 2
-PHASES = ("counts", "seeds", "rounds", "greedy", "ngrams")
+PHASES = ("counts", "seeds", "rounds", "merges", "greedy", "ngrams")
 _FILES = ("normalization_rule_tsv", "denormalization_rule_tsv", "seed_sentencepieces_file")  # options that name one
 Arrays = dict[str, np.ndarray[Any, Any]]
 Saved = tuple[Arrays, Any]  # and values for JSON

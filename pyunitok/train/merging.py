@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
 
+from pyunitok.errors import TrainingError
 from pyunitok.train import native
 from pyunitok.train.alphabet import Alphabet
+from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.modelfile import Piece
 from pyunitok.train.native import BpeTrainer, Counts, Rules, Units
 from pyunitok.train.trained import Size
 
 N_SIZES = 64  # on the curve of tokens by vocabulary size
+SAVE_SECONDS = 20.0  # between two checkpoints of the merges
+STEP_WORK = 1 << 20  # positions looked at in one call, which no interrupt ends
 Progress = Callable[[int, int], None]  # done, of how many
 
 
 def train(
     rules: Rules, counted: list[Units], n_pieces: int, alphabet: Alphabet, *, min_count: int, progress: Progress,
-    by_char: Counts | None = None,
+    by_char: Counts | None = None, checkpoint: Checkpoint | None = None,
 ) -> tuple[list[Piece], list[Size]]:  # fmt: skip
     """The pieces, at most n_pieces with the characters, and what the text took on the way to them.
 
     counted: the units alone; it is emptied, for the trainer has its own copy.
     by_char: choose the characters, too, by the tokens they save.
     min_count: merge no pair that is rarer. 0 is sentencepiece's: pairs that occur no more become pieces as well.
+    checkpoint: keeps the merges, and gives those that an earlier run has kept.
     """
     n_merges = n_pieces if by_char is not None else n_pieces - len(alphabet.required)
     n_chars = int(native.count_chars(counted[0]).sum())
     trainer = BpeTrainer(rules, counted.pop())
-    while trainer.step(n_merges, min_count=min_count):
+    if checkpoint is not None:
+        _resume(trainer, checkpoint)
+    saved = time.monotonic()
+    while trainer.step(n_merges, min_count=min_count, max_work=STEP_WORK):
         progress(trainer.n_pieces, n_merges)
+        if checkpoint is not None and time.monotonic() - saved >= SAVE_SECONDS:
+            symbols, counts = trainer.merges()
+            checkpoint.save("merges", {"symbols": symbols, "counts": counts})
+            saved = time.monotonic()
     merged = trainer.pieces()
     del trainer  # its memory, before the pieces become objects
     if by_char is not None:
@@ -39,6 +52,17 @@ def train(
         pieces = merged.items() + alphabet.pieces()
     sizes = _sizes(n_chars, len(alphabet.required), merged.counts)
     return [(piece, -float(rank)) for rank, piece in enumerate(pieces)], sizes
+
+
+def _resume(trainer: BpeTrainer, checkpoint: Checkpoint) -> None:
+    if (saved := checkpoint.load("merges")) is None:
+        return
+    try:
+        trainer.resume(saved[0]["symbols"], saved[0]["counts"])
+    except (KeyError, ValueError) as error:
+        raise TrainingError(
+            f"{checkpoint.folder}/merges.npz is damaged ({error}): remove {checkpoint.folder} to begin anew"
+        ) from None
 
 
 def _sizes(n_chars: int, n_alphabet: int, counts: Counts) -> list[Size]:

@@ -251,7 +251,7 @@ class BpeTrainer:
     def memory_bytes(self) -> int:
         return int(lib.unitok_bpe_trainer_memory_bytes(self.handle))
 
-    def step(self, n_pieces: int, *, min_count: int, max_work: int = 1 << 20) -> bool:
+    def step(self, n_pieces: int, *, min_count: int, max_work: int) -> bool:
         """Merge on for a while; False when there are n_pieces or no pair is left (then .done)."""
         done = ffi.new("int32_t *")
         n = int(lib.unitok_bpe_trainer_step(self.handle, n_pieces, min_count, max_work, done))
@@ -259,6 +259,20 @@ class BpeTrainer:
             raise MemoryError("not enough memory for the pairs of the BPE trainer")
         self.n_pieces, self.done = n, bool(done[0])
         return not self.done and n < n_pieces
+
+    def merges(self) -> tuple[np.ndarray[Any, np.dtype[np.uint32]], Counts]:
+        """The symbols of each merge so far, left and right, and its count: for resume()."""
+        symbols, counts = np.empty((self.n_pieces, 2), np.uint32), np.empty(self.n_pieces, np.uint64)
+        lib.unitok_bpe_trainer_merges(self.handle, 0, self.n_pieces, pointer(symbols.reshape(-1)), pointer(counts))
+        return symbols, counts
+
+    def resume(self, symbols: np.ndarray[Any, np.dtype[np.uint32]], counts: Counts) -> None:
+        """Before the first step: begin after the merges() of another trainer of the same units and rules."""
+        error, flat = ffi.new("unitok_error *"), np.ascontiguousarray(symbols, np.uint32).reshape(-1)
+        if len(flat) != 2 * len(counts):
+            raise ValueError("a merge has two symbols and a count")
+        check(lib.unitok_bpe_trainer_resume(self.handle, pointer(flat), pointer(counts), len(counts), error), error)
+        self.n_pieces = len(counts)
 
     def pieces(self) -> Units:
         """In the order of the merges, each with the count its pair had."""

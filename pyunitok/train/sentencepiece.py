@@ -260,7 +260,7 @@ class Job:
         by_char = native.count_chars(counted[0]) if auto else None
         pieces, self.sizes = merging.train(
             self.rules(), [self._fold(counted, chosen, native.FOLD_CUT)], n_pieces, chosen,
-            min_count=0 if self.compat else 2, by_char=by_char,
+            min_count=0 if self.compat else 2, by_char=by_char, checkpoint=self.checkpoint,
             progress=lambda done, total: self.progress("merge", done, total),
         )  # fmt: skip
         return pieces

@@ -71,6 +71,30 @@ static const char TEXT[] =
     "\xE2\x96\x81the\xE2\x96\x81other\xE2\x96\x81there\xE2\x96\x81the\xE2\x96\x81mother\xE2\x96\x81" "caf\xC3\xA9\xE2\x96\x81the\n"
     "\xE2\x96\x81mother\xE2\x96\x81the\x1Fre\xE2\x96\x81<s>the\xE2\x96\x81" "caf\xC3\xA9\n\n\xE2\x96\x81there";
 
+/* Half of a trainer's merges, made again by another one, which then makes the other half. */
+static int32_t resume(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
+                      int64_t n, const unitok_bpe_trainer *first, int64_t n_merges)
+{
+    unitok_bpe_trainer *again = NULL;
+    unitok_error error;
+    uint32_t symbols[600], resumed[600];
+    uint64_t of[300], of_resumed[300];
+    int64_t made = 0;
+    int32_t done = 0, status = unitok_bpe_trainer_new(rules, data, offsets, counts, n, &again, &error);
+    CHECK(n_merges > 5 && n_merges <= 300);
+    unitok_bpe_trainer_merges(first, 0, n_merges, symbols, of);
+    if (!status) status = unitok_bpe_trainer_resume(again, symbols, of, n_merges / 2, &error);
+    while (!status && !done && (made = unitok_bpe_trainer_step(again, 200, 0, 3, &done)) >= 0) {}
+    if (made < 0) status = UNITOK_ERROR_MEMORY;
+    if (!status) {
+        CHECK(made == n_merges);
+        unitok_bpe_trainer_merges(again, 0, made, resumed, of_resumed);
+        CHECK(!memcmp(symbols, resumed, (size_t)made * 8) && !memcmp(of, of_resumed, (size_t)made * 8));
+    }
+    unitok_bpe_trainer_free(again);
+    return status;
+}
+
 /* Lines to pieces by every trainer; each step may fail for want of memory, and then all is given back. */
 static int32_t train(int32_t flags, int is_compatible)
 {
@@ -114,13 +138,16 @@ static int32_t train(int32_t flags, int is_compatible)
         for (int64_t i = 0; i < n; i++) heavy[i] = i % 3 ? counts[i] : counts[i] << 20; /* pairs of the others are rare */
         status = unitok_bpe_trainer_new(rules, data, offsets, heavy, n, &bpe, &error);
         if (status) goto end;
+        int64_t made = 0;
         while (!done) {
-            int64_t made = unitok_bpe_trainer_step(bpe, 200, 0, 1, &done);
+            made = unitok_bpe_trainer_step(bpe, 200, 0, 1, &done);
             if (made < 0) {
                 status = UNITOK_ERROR_MEMORY;
                 goto end;
             }
         }
+        status = resume(rules, data, offsets, heavy, n, bpe, made);
+        if (status) goto end;
     }
     status = unitok_seeds_new(rules, data, offsets, counts, n, is_compatible, 2, found, &seeds, &error);
     while (!status && unitok_seeds_progress(seeds) < 1) status = unitok_seeds_step(seeds, 7, &error);
@@ -198,6 +225,15 @@ static void test_hostile(void)
         if (round_ % 100 == 0) unitok_units_count_chars(unit, bounds, &one, 1, by_char, &error);
         unitok_units_fold(unit, bounds, &one, 1, NULL, (int32_t)(random_u64() % 3), counter, &error);
         if (unitok_bpe_trainer_new(rules, unit, bounds, &one, 1, &bpe, &error)) CHECK(error.status == UNITOK_ERROR_ARGUMENT);
+        else {
+            uint32_t merges[12];
+            uint64_t heavy[6] = {9, 8, 7, 6, 5, 4};
+            int32_t done = 0;
+            for (int i = 0; i < 12; i++) merges[i] = random_u64() % 9 ? (uint32_t)(random_u64() % 4) : (uint32_t)random_u64();
+            if (unitok_bpe_trainer_resume(bpe, merges, heavy, (int64_t)(random_u64() % 7), &error) == UNITOK_OK)
+                while (!done) unitok_bpe_trainer_step(bpe, 100, 0, 1, &done);
+            else CHECK(error.status == UNITOK_ERROR_ARGUMENT);
+        }
         if (unitok_seeds_new(rules, unit, bounds, &one, 1, 0, 2, counter, &seeds, &error) == UNITOK_OK)
             while (unitok_seeds_progress(seeds) < 1) CHECK(unitok_seeds_step(seeds, 1000, &error) == UNITOK_OK);
         unitok_rules_allow(rules, unit, n);

@@ -1,0 +1,67 @@
+"""The BPE trainer, stopped and resumed: after any number of merges, with rare pairs and with pairs that are gone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import fewer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyunitok.train.native import BpeTrainer, Counts, Rules, Units
+
+RULES = Rules({"split_by_whitespace", "split_by_script"}, 8)
+N_PIECES = 1000  # more than there are
+WORDS = st.dictionaries(
+    st.text("ab\u2581é東", min_size=1, max_size=24), st.integers(1, 1 << 40) | st.integers(1, 3), min_size=1, max_size=9
+)
+
+
+def trained(
+    units: Units, *, min_count: int, n_pieces: int = N_PIECES, resume: BpeTrainer | None = None
+) -> BpeTrainer:  # fmt: skip
+    trainer = BpeTrainer(RULES, units)
+    if resume is not None:
+        trainer.resume(*resume.merges())
+    while trainer.step(n_pieces, min_count=min_count, max_work=20):
+        pass
+    return trainer
+
+
+def units_of(words: dict[str, int]) -> Units:
+    return Units.pack([word.encode() for word in words], list(words.values()))
+
+
+@given(WORDS, st.sampled_from([0, 2]), st.integers(0, 40))
+@fewer(1)
+def test_resumed_after(words: dict[str, int], min_count: int, n_merges: int) -> None:
+    """A trainer that begins with the merges of another one makes the same further ones, and counts the same."""
+    expected = trained(units_of(words), min_count=min_count)
+    first = trained(units_of(words), min_count=min_count, n_pieces=n_merges)
+    got = trained(units_of(words), min_count=min_count, resume=first)
+    assert got.pieces().items() == expected.pieces().items()
+    assert got.pieces().counts.tolist() == expected.pieces().counts.tolist()
+    assert got.done == expected.done
+
+
+def test_a_long_unit() -> None:
+    """Of one letter, and of two in turn: positions that overlap."""
+    for unit in ("a" * 1000, "ab" * 500, "aab" * 400):
+        units = units_of({unit: 5, "ab": 3})
+        expected = trained(units, min_count=2)
+        for n_merges in range(1, expected.n_pieces):
+            first = trained(units, min_count=2, n_pieces=n_merges)
+            got = trained(units, min_count=2, resume=first)
+            assert got.pieces().items() == expected.pieces().items()
+            assert got.pieces().counts.tolist() == expected.pieces().counts.tolist()
+
+
+@pytest.mark.parametrize("symbols, why", [
+    ([[0, 2]], "do not have"), ([[0, 1], [0, 1]], "before"), ([[0, 1], [2, 2], [3, 3], [4, 4]], "do not have"),
+])  # fmt: skip
+def test_merges_that_are_none(symbols: list[list[int]], why: str) -> None:
+    """A symbol that is made later; a merge twice; a piece longer than the rules allow."""
+    trainer = BpeTrainer(RULES, units_of({"ab": 9}))
+    counts: Counts = np.ones(len(symbols), np.uint64)
+    with pytest.raises(ValueError, match=why):
+        trainer.resume(np.array(symbols, np.uint32), counts)
