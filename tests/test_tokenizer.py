@@ -387,7 +387,8 @@ def test_default_pieces() -> None:
     """In the order of their bytes after the single bytes; whole characters, or a part of one; at most three digits."""
     tok = Tokenizer.default()
     pieces = [tok.id_to_bytes(id_) for id_ in range(tok.vocab_size)]
-    assert pieces[0] == b"<|endoftext|>" and pieces[1:257] == [bytes([byte]) for byte in range(256)]
+    assert tok.id_to_piece(0) == "<|endoftext|>" and 0 not in tok.encode("a<|endoftext|>\n")  # in no text
+    assert pieces[0] == b"" and pieces[1:257] == [bytes([byte]) for byte in range(256)]
     assert pieces[257:] == sorted(set(pieces[257:]))
     assert not any(re.search(rb"\d{4}", piece) for piece in pieces)
     assert {b" " * n for n in [*range(1, 33), 64, 128]} <= set(pieces)

@@ -11,14 +11,16 @@ import time
 from pathlib import Path
 
 import corpus
+import numpy as np
 from characters import characters
 
-from pyunitok import Tokenizer
 from pyunitok.train.greedy import Rules
 from pyunitok.train.longest import Step, train_longest
+from pyunitok.vocab import native
+from pyunitok.vocab.vocabulary import Vocabulary
 
 NAME = "unitok-v1"
-EOD = b"<|endoftext|>"
+EOD = "<|endoftext|>"  # of id 0, which no text encodes to
 N_IDS = 65_280  # ids from 0xFF00 on would be taken for separators by infini-gram's scan
 RULES = Rules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3)
 DAMPING = 200
@@ -70,8 +72,14 @@ def main() -> None:
         threads=options.threads,
         on_step=show,
     )
-    ids = {EOD: 0} | {piece: k for k, piece in enumerate(numbered(wanted(pieces)), 1)}
-    Tokenizer.from_pieces(ids, eod=0, name=NAME).save(options.out)
+    write(numbered(wanted(pieces)), options.out)
+
+
+def write(pieces: list[bytes], path: Path) -> None:
+    """The vocabulary of these pieces, with ids from 1 on."""
+    ids = np.arange(1, 1 + len(pieces))
+    vocabulary = Vocabulary.pack(pieces, ids, eod_id=0, eod_piece=EOD, fallback_id=None, name=NAME)
+    native.save(path, vocabulary.build(engine="double-array", cpu=None), vocabulary.about(NAME))
 
 
 def numbered(pieces: list[bytes]) -> list[bytes]:
