@@ -15,7 +15,7 @@ from toys import indexes, text_models
 
 from pyunitok import Tokenizer
 from pyunitok.errors import VocabularyError
-from pyunitok.index.hits import shuffled
+from pyunitok.index.hits import Count, shuffled
 
 WORDS = "the cat sat on the mat, the end. natural language processing of a the-then-there 猫は吾輩である 👍🏽 é\u0301"
 
@@ -203,3 +203,15 @@ def test_real_models_count_their_decoded_text(path: str | None, tmp_path: Path, 
         query = whole[at : at + rng.randrange(1, 20)]
         if b"\xff" not in query:
             assert index.count(query) == oracle.count(texts, query), query
+
+
+def test_an_eod_with_a_piece_costs_no_look_at_each_hit(tmp_path: Path) -> None:
+    """Where it only ends documents, its text is in none of them, and counting stays a sum over pieces."""
+    pieces = [b"<eod>", *(bytes([byte]) for byte in range(256)), b"a a", b"o "]
+    tokenizer = Tokenizer.from_pieces(pieces, eod=0)
+    documents = [[pieces.index(b"o "), pieces.index(b"a a")] * 50_000, [pieces.index(b"a a")]]
+    index = indexes.make(tmp_path, tokenizer, [documents], eod=0)
+    assert index.count("o") == Count(50_000) and index.count("<e") == Count(0)
+    assert index.count(" ", max_work=10_000) == Count(100_001)
+    literal = indexes.make(tmp_path, tokenizer, [[*documents, [0]]], eod=0)
+    assert literal.count("<e") == Count(1) and literal.count(" ", max_work=10_000).approx

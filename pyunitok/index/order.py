@@ -42,9 +42,11 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
 
 
 def byte_rank(tokenizer: Tokenizer) -> np.ndarray[Any, np.dtype[np.uint16]]:
-    """uint16[65536]: the rank of each id by (its bytes, its number). Ids without bytes come first, ids that the model
-    does not have last, both by number."""
+    """uint16[65536]: the rank of each id by (its bytes, its number). Ids without bytes come first, the eod among them,
+    ids that the model does not have last, both by number."""
     known = token_bytes(tokenizer)
+    if tokenizer.eod_id is not None and tokenizer.eod_id < len(known):
+        known[tokenizer.eod_id] = b""  # between two documents it is no text, even if it has a piece
     order = sorted(range(len(known)), key=known.__getitem__) + list(range(len(known), N_RANKS))  # stable
     rank = np.empty(N_RANKS, np.uint16)
     rank[np.array(order)] = np.arange(N_RANKS)

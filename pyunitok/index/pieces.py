@@ -28,11 +28,16 @@ class PieceTables:
     c             the tables of the C library
 
     rank  uint16[65536], of the ids in the suffix arrays
+    eod   an id that is in no text, whatever the model says: that of the ends of documents; or None
     """
 
-    def __init__(self, tokenizer: Tokenizer, rank: np.ndarray[Any, np.dtype[np.uint16]]) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, rank: np.ndarray[Any, np.dtype[np.uint16]], eod: int | None = None
+    ) -> None:
         self.texts = token_bytes(tokenizer)[:N_IDS]
         n = len(self.texts)
+        if eod is not None and eod < n:
+            self.texts[eod] = b""
         self.drops_space = np.zeros(N_IDS, np.uint8)
         self.drops_space[:n] = _dropping(tokenizer, self.texts)
         self.lengths = np.zeros(N_IDS, np.uint32)

@@ -117,11 +117,17 @@ class TextSearch:
             with self._lock:
                 if self._tables is None:
                     no_ranks = np.arange(N_RANKS, dtype=np.uint16)  # of an index without tokens
-                    tables = PieceTables(self.tokenizer, self.shards[0].ranks if self.shards else no_ranks)
+                    ranks = self.shards[0].ranks if self.shards else no_ranks
+                    tables = PieceTables(self.tokenizer, ranks, self.eod if self._only_separates() else None)
                     for shard in self.c:
                         shard.lend_inside(tables.c)
                     self._tables = tables
         return self._tables
+
+    def _only_separates(self) -> bool:
+        """Whether the eod is nowhere but at the ends of documents. Some models have a piece for it, so that a text can
+        encode to it."""
+        return self.eod is not None and all(shard.frequency(self.eod) == len(shard.ends) for shard in self.shards)
 
     def locate(self, document: int) -> tuple[TokenArray, int]:
         """The token file that a document of the index is in, and its number there. IndexError."""

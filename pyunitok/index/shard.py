@@ -66,6 +66,11 @@ class Shard:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def frequency(self, id_: int) -> int:
+        """How many tokens are that id."""
+        rank = int(self.ranks[id_])
+        return int(self.first[rank + 1]) - int(self.first[rank])
+
     def positions(self, ranks: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """int64[n]: sa[ranks]. OutputError where one is not a token of the shard."""
         ret = self.sa[ranks].astype(np.int64)
