@@ -365,7 +365,9 @@ def test_words_are_those_of_the_slow_ranking(tmp_path_factory: Any, texts: list[
 @pytest.mark.parametrize(
     ("names", "text", "words"),
     [
-        (["Japanese"], "日本語のトークナイザー、らーめん。", ["日本語", "の", "トークナイザー", "らーめん"]),
+        (["Japanese"], "日本語のトークナイザー、らーめん。", ["日本語の", "トークナイザー", "らーめん"]),
+        (["Japanese", "Latin"], "食べた a cat ﾈｺは", ["食べた", " a", " cat", "ﾈｺは"]),
+        (["Han", "Hiragana"], "食べた", ["食", "べた"]),
         (["Katakana"], "ー ー日ー ｱｰ", [" ｱｰ"]),
         (["latin"], "un cafe\u0301  au lait, déjà-vu", ["un", " cafe\u0301", " au", " lait", " déjà", "vu"]),
         (["Korean"], "한국어 漢字ab", ["한국어", " 漢字"]),

@@ -3,8 +3,9 @@
     corpus ─▶ words: characters of one script and one space before them ─▶ counts, spilled to disk when memory is short
            ─▶ tokens(word) under the vocabulary ─▶ saved = times * (tokens - 1) ─▶ the n words that save most
 
-A word ends where the script changes: 日本語のトークン has the words 日本語, の and トークン. What a word saves is
-measured on the word alone; in a text, a piece may reach into it from before.
+A word ends where the script changes. In Japanese the endings of verbs and adjectives are in another script than what
+they are the ends of; there, kanji are counted with the hiragana after them, and divided afterwards: see japanese.py.
+What a word saves is measured on the word alone; in a text, a piece may reach into it from before.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pyunitok.tokenizer import Tokenizer
 from pyunitok.train.counting import UnitCounter
 from pyunitok.train.native import Counter, SegmentStats, Units
 from pyunitok.train.sources import Corpus, Progress
-from pyunitok.vocab import scripts
+from pyunitok.vocab import japanese, scripts
 
 MAX_WORD_BYTES = 96  # longer runs of characters are hardly words
 MIN_COUNT = 2
@@ -65,17 +66,31 @@ def rank_words(
 ) -> list[Word]:  # fmt: skip
     """The n words that save most, best first; equal ones by their bytes. Words that are one token save nothing.
 
-    script      names as in Unicode (Cyrillic, Han, …); "Japanese" is Han, Hiragana and Katakana
+    script      names as in Unicode (Cyrillic, Han, …); "Japanese" is Han, Hiragana and Katakana, with the endings
     max_memory  bytes for counting; beyond, counts are spilled to `folder` (0: no limit)
     """
     pattern = scripts.words(script)
     with UnitCounter(lambda counter: WordFinder(pattern, counter), max_memory, folder) as counter:
         Corpus(reading, hold=False).feed(counter, progress)
         units = counter.finish()
+    if scripts.has_japanese(script):
+        units = _divided(units)
     best: list[Word] = []
     for begin in range(0, len(units), CHUNK_WORDS):
         best = sorted([*best, *_saving(units, begin, tokenizer)], key=lambda word: (-word.saved, word.piece))[:n]
     return best
+
+
+def _divided(units: Units) -> Units:
+    """Words of runs of Japanese; the others stay."""
+    if len(units) > japanese.MAX_RUNS:
+        units = units.take(np.argsort(-units.counts.astype(np.int64), kind="stable")[: japanese.MAX_RUNS])
+    runs = zip((item.decode() for item in units.items()), units.counts.tolist(), strict=True)
+    words = Tally[str]()
+    for word, times in japanese.divide(runs):
+        words[word] += times
+    ordered = sorted((word.encode(), times) for word, times in words.items())
+    return Units.pack([word for word, _ in ordered], [times for _, times in ordered])
 
 
 def _saving(units: Units, begin: int, tokenizer: Tokenizer) -> list[Word]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyunitok.errors import OptionError
+from pyunitok.vocab import japanese
 
 # What people call a script but Unicode calls several.
 SEVERAL = {"japanese": ("Han", "Hiragana", "Katakana"), "korean": ("Hangul", "Han")}
@@ -35,8 +36,17 @@ def _check(script: str) -> None:
 
 
 def words(names: Sequence[str]) -> Any:
-    """A compiled pattern that finds words: characters of one script, with their marks, and one space before them."""
-    return _regex().compile(" ?(?:" + "|".join(map(_word, expand(names))) + ")")
+    """A compiled pattern that finds words: characters of one script, with their marks, and one space before them.
+
+    Of "Japanese" it finds runs, for japanese.divide().
+    """
+    others = [name for name in names if name.lower() != "japanese"]
+    parts = [" ?(?:" + "|".join(map(_word, expand(others))) + ")"] if others else []
+    return _regex().compile("|".join([japanese.RUNS] * has_japanese(names) + parts))
+
+
+def has_japanese(names: Sequence[str]) -> bool:
+    return any(name.lower() == "japanese" for name in names)
 
 
 def _word(script: str) -> str:
