@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import secrets
+import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ def how(
         method = "dropout" if core.kind == "bpe" else "lattice"
     if nbest > 1 and method == "lattice":
         method = "nbest"
-    seed = secrets.randbits(64) if seed is None else seed
+    seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed
     _check(core, method, alpha, seed, nbest)
     return _ffi.sampling(method, alpha, seed, n_best=nbest, source=source, document=document)
 

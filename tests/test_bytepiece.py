@@ -47,6 +47,19 @@ def make(values: Values, cpu: str | None = None) -> Tokenizer:
     return Tokenizer(vocabulary.build(engine="double-array", cpu=cpu), vocabulary.about("toy"))
 
 
+@given(
+    st.dictionaries(
+        st.binary(min_size=1) | st.text(min_size=1).map(lambda text: text.encode("utf-8", "replace")),
+        st.tuples(st.integers(0, 1 << 40), st.integers(0, 1 << 63) | st.floats(0, 1e300)),
+        min_size=1,
+    )
+)
+@fewer(2)
+def test_a_file_is_written_as_json_does(entries: bytepiece.Entries) -> None:
+    expected = json.dumps(bytepiece.to_json(entries), indent=4, ensure_ascii=False)
+    assert bytepiece.write(entries) == expected.encode()
+
+
 def toy(seed: int) -> Values:
     """Few letters and many ties; newlines, spaces and characters of two, three and four bytes within pieces."""
     draw = random.Random(seed)

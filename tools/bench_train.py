@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import subprocess
@@ -109,6 +110,7 @@ def train(
     bytepiece runs only where --kind names it, since it takes half a minute for 2 MB; always with one worker, and its
     model is checked to be ours at any number of threads.
     """
+    compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # the peers are installed, and so compiled
     report = Report(f"train: {vocab_size} pieces, {threads} threads", n)
     for name in texts or TEXTS:
         text = Corpora.find(shared, TEXTS[name]).round_robin()[: megabytes * 1_000_000]

@@ -117,10 +117,9 @@ class Job:
 
             with UnitCounter(reader, room, self.folder) as counter:
                 texts.feed(counter, lambda done, total: self.progress("count pieces", done, total))
-                self.progress("sort pieces", 0, 0)
-                chunks = counter.settle()
                 models.clear()  # its memory is for what follows
-                return self._common(chunks)
+                self.progress("sort pieces", 0, 0)
+                return self._common(counter.settle())
 
     def _model(self, texts: Rereading, is_digit: Bytes | None) -> NgramModel:
         if self.checkpoint is None:

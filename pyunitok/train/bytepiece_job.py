@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +48,7 @@ def run(
         source = Batches(texts, whole=False)
     models = job.run(source)
     clock("save", 0, 0)
-    tokenizer = _save([format_.write(bytepiece.entries(model)) for model in models], paths)
+    tokenizer = _save([bytepiece.entries(model) for model in models], paths)
     clock.end()
     pieces = [piece for piece in models[0].items() if len(piece) > 1]
     types = {"learned": len(pieces), "byte": 256, "control": bytepiece.N_SPECIAL}
@@ -71,13 +70,11 @@ def paths_of(out: str | os.PathLike[str], sizes: Sequence[int]) -> list[Path]:
     return [Path(out)] if len(sizes) == 1 else [Path(f"{os.fspath(out)}.{size}") for size in sizes]
 
 
-def _save(files: list[bytes], paths: list[Path]) -> Tokenizer:
+def _save(models: list[format_.Entries], paths: list[Path]) -> Tokenizer:
     """The tokenizer of the first."""
-    for path, data in zip(paths, files, strict=False):
-        write_whole(path, data)
-    if paths:
-        return Tokenizer.from_file(paths[0])
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "trained.model")
-        path.write_bytes(files[0])
-        return Tokenizer.from_file(path)
+    for path, entries in zip(paths, models, strict=False):
+        write_whole(path, format_.write(entries))
+    path = paths[0] if paths else Path("trained.model")
+    vocabulary = format_.vocabulary_of(models[0], str(path))
+    model = vocabulary.build(engine="double-array", cpu=None)
+    return Tokenizer(model, vocabulary.about(path.stem), path=str(path) if paths else None)

@@ -163,5 +163,11 @@ def to_json(entries: Entries) -> dict[str, list[Any]]:
 
 
 def write(entries: Entries) -> bytes:
-    """A .model file as bytepiece writes it."""
-    return json.dumps(to_json(entries), indent=4, ensure_ascii=False).encode()
+    """A .model file as bytepiece writes it: json.dumps(to_json(entries), indent=4, ensure_ascii=False)."""
+    quoted = json.encoder.encode_basestring
+    lines = (
+        f'    "{b64encode(piece).decode()}": [\n        {id_},\n        {quoted(piece.decode(errors="ignore"))},\n'
+        f"        {count}\n    ]"
+        for piece, (id_, count) in entries.items()
+    )
+    return ("{\n" + ",\n".join(lines) + "\n}").encode()
