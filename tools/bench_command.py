@@ -101,7 +101,8 @@ def tokenize(
             _write_blocks(path, blocks)
         empty, out = folder / "empty.txt", folder / "ids.u16"
         empty.touch()
-        base = [*command(), "tokenize", "-o", str(out), "--overwrite", "--threads", str(threads)]
+        base = [*command(), "tokenize", "-m", str(vocabulary()), "-o", str(out), "--overwrite"]
+        base += ["--threads", str(threads)]
         encoders = [_Encoder(tokenizer) for _ in range(threads)]
         every_block = [block for blocks in files for block in blocks]
         functions: dict[str, Callable[[], object]] = {
@@ -274,7 +275,8 @@ def rss(shared: Path | None, corpora: str | None, megabytes: str, threads: int, 
         for size in sizes:
             path, out = Path(name) / "one.txt.zst", Path(name) / "ids.u16"
             write_zst(path, text, size, window_log=WINDOW_LOG)
-            argv = [*command(), "tokenize", str(path), "-o", str(out), "--overwrite", "--threads", str(threads)]
+            argv = [*command(), "tokenize", "-m", str(vocabulary()), str(path), "-o", str(out)]
+            argv += ["--overwrite", "--threads", str(threads)]
             started = time.perf_counter()
             peak = int(run([sys.executable, "-c", _PEAK, *argv]).split()[-1])
             elapsed = time.perf_counter() - started

@@ -26,6 +26,7 @@ from bench_timing import (
     verdict,
 )
 
+MODEL = "rwkv-world"
 THREADS_TARGET = 1.8
 JSONL_TARGET = 1.25
 FRAME_BYTES = 4 << 20
@@ -46,7 +47,8 @@ def reading(
     shared: Path | None, corpora: str | None, n: int, gigabytes: float, threads: int, files: int, shares: bool,
     tmp: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """`pyunitok tokenize` on the same documents as text and as JSON lines, in one frame, many frames and many files.
+    """`pyunitok tokenize` with RWKV World on the same documents as text and as JSON lines, in one frame, many frames
+    and many files.
 
     All corpora in slices of 1 MB, over and over, newlines made spaces, a document every 3000 characters. The wall time
     of an empty input is taken off. All of them must give the same tokens and ends.
@@ -73,7 +75,7 @@ def reading(
             _report_shares({kind: path for kind, path in kinds.items() if path.is_file()}, out, threads, n, as_json)
             return
         empty.touch()
-        base = [*command(), "tokenize", "-o", str(out), "--overwrite", "--doc", "line", "--threads"]
+        base = [*command(), "tokenize", "-m", MODEL, "-o", str(out), "--overwrite", "--doc", "line", "--threads"]
         functions = {
             f"{kind} {k}": partial(run, [*base, str(k), str(path)])
             for kind, path in kinds.items() for k in (1, threads)
@@ -114,7 +116,7 @@ def _report_shares(kinds: dict[str, Path], out: Path, threads: int, n: int, as_j
     from pyunitok import Tokenizer
 
     report = Report("reading: shares of the processor time", n)
-    tokenizer = Tokenizer.from_file("rwkv-world")
+    tokenizer = Tokenizer.from_file(MODEL)
     hashes, plain = set[str](), dict[int, float]()
     for kind, path in kinds.items():
         for k in (1, threads):
