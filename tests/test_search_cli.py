@@ -120,6 +120,9 @@ def test_neighbours_and_probabilities(run: Any) -> None:
     assert answer(run, "2", "--ids", "--prob", "2") == {"p": 0.5, "count": 2, "total": 4, "context": 1}
     assert answer(run, "5 5 5 2", "--ids", "--infgram", "2") == {"p": 0.5, "count": 2, "total": 4, "context": 1}
     assert answer(run, "5 5", "--ids", "--prob", "2")["p"] is None
+    found = answer(run, "5 5 5 2", "--ids", "--infgram-next")
+    assert (found["context"], found["count"]) == (1, 4)
+    assert {"id": 2, "text": " the", "count": 2, "share": 0.5} in found["infgram_next"]
     assert answer(run, "2", "--ids", "--sample", "3", "--seed", "1")["text"]
 
 
@@ -134,6 +137,20 @@ def test_what_takes_no_text(run: Any, tmp_path: Path) -> None:
     spans = answer(run, "--spans", str(tmp_path / "lines"), "--min-tokens", "5")["spans"]
     assert spans[0]["text"] == "the cat sat on the mat" and spans[0]["source"] == "a.txt"
     assert "the cat sat on the mat" in run("--spans", str(tmp_path / "lines")).stdout
+
+
+def test_a_question_for_each_line_of_a_file(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "queries"
+    path.write_bytes(b"the\ncat\r\n\nzebra\n\xbc\xa9\n")
+    lines = [json.loads(line) for line in run("--queries", str(path), "--count").stdout.splitlines()]
+    assert [line["count"] for line in lines] == [7, 2, 0, 0, 1]
+    path.write_text("the\n猫\n", encoding="utf-8")
+    lines = [json.loads(line) for line in run("--queries", str(path), "--sort", "text", "--json").stdout.splitlines()]
+    assert [(line["query"], len(line["hits"])) for line in lines] == [("the", 7), ("猫", 1)]
+    lines = run("--queries", str(path), "--next").stdout.splitlines()
+    assert json.loads(lines[1])["next"] == answer(run, "猫", "--next")["next"]
+    for wrong in (["x"], ["--csv"], ["--ngrams", "2"]):
+        assert "--queries" in run("--queries", str(path), *wrong, fails=True).output
 
 
 @pytest.mark.parametrize(

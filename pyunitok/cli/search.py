@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 QUESTIONS = (
-    "count", "documents", "by_source", "next", "previous", "prob", "infgram", "all_of", "ngrams", "sample", "overlap",
-    "spans",
+    "count", "documents", "by_source", "next", "previous", "prob", "infgram", "infgram_next", "all_of", "ngrams",
+    "sample", "overlap", "spans",
 )  # fmt: skip
+WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans")
 
 
 @click.command()
@@ -27,6 +28,7 @@ QUESTIONS = (
 @click.option("--previous", is_flag=True, help="List the tokens that precede TEXT.")
 @click.option("--prob", metavar="TOKEN", type=int, help="Show how often this id follows TEXT, and its share.")
 @click.option("--infgram", metavar="TOKEN", type=int, help="Like --prob, after the longest suffix of TEXT that occurs.")
+@click.option("--infgram-next", is_flag=True, help="List what follows the longest suffix of TEXT that occurs.")
 @click.option("--all-of", metavar="A|B", multiple=True, help="List places with A or B and each other --all-of.")
 @click.option("--within", type=click.IntRange(0), help="With --all-of: matches at most this many tokens apart.")
 @click.option("--ngrams", metavar="N", type=click.IntRange(1), help="List the most frequent sequences of N tokens.")
@@ -47,10 +49,13 @@ QUESTIONS = (
 @click.option("--after", type=click.IntRange(0), default=40, show_default=True, help="Characters shown after a hit.")
 @click.option("--ids", "is_ids", is_flag=True, help="TEXT is a list of token ids: '318 281 1672'.")
 @click.option("--escapes", is_flag=True, help=r"Interpret \n, \t, \\ and \xNN in TEXT.")
+@click.option("--queries", metavar="FILE", help="Answer for each line of FILE, instead of TEXT, with a line of JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Write comma-separated values with a header line.")
 @click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the token files name.")
-def search(folder: str, text: str | None, as_json: bool, as_csv: bool, model: str | None, **options: Any) -> None:
+def search(
+    folder: str, text: str | None, queries: str | None, as_json: bool, as_csv: bool, model: str | None, **options: Any
+) -> None:  # fmt: skip
     """Count and find any text in an index, however it was tokenized.
 
     \b
@@ -60,6 +65,7 @@ def search(folder: str, text: str | None, as_json: bool, as_csv: bool, model: st
       pyunitok search idx " of " --next --limit 10
       pyunitok search idx "fox" --sort L1 --json
       pyunitok search idx --overlap test_set.txt
+      pyunitok search idx --queries phrases.txt --count
     """
     from pyunitok import open_index
     from pyunitok.cli.arguments import load_model
@@ -70,9 +76,17 @@ def search(folder: str, text: str | None, as_json: bool, as_csv: bool, model: st
         raise click.UsageError(f"--{asked[1].replace('_', '-')} cannot be combined with --{asked[0].replace('_', '-')}"
                                if len(asked) > 1 else "--csv cannot be combined with --json")  # fmt: skip
     question = asked[0] if asked else "hits"
-    if (text is None) != (question in ("all_of", "ngrams", "overlap", "spans")):
+    if queries and (text is not None or as_csv or question in WITHOUT_TEXT):
+        raise click.UsageError("--queries replaces TEXT, where one is needed, and writes JSON")
+    if (text is None and not queries) != (question in WITHOUT_TEXT):
         raise click.UsageError("TEXT is missing" if text is None else f"--{question.replace('_', '-')} takes no TEXT")
     index = open_index(folder, model=load_model(model) if model else None)
+    if queries:
+        for line in Path(queries).read_bytes().splitlines():
+            asked = line.decode("utf-8", "surrogateescape")
+            answer = ANSWERS[question](index, _query(asked, options), options)
+            click.echo(json.dumps({"query": _text(line), **answer}, ensure_ascii=False))
+        return
     answer = ANSWERS[question](index, None if text is None else _query(text, options), options)
     if as_json:
         click.echo(json.dumps(answer, ensure_ascii=False, indent=1))
@@ -137,21 +151,32 @@ def _by_source(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any
 
 def _only_text(query: Any) -> bytes:
     if not isinstance(query, bytes):
-        raise click.UsageError("--ids goes with hits, --count, --next, --previous, --prob, --infgram and --sample")
+        raise click.UsageError("--ids cannot be combined with --documents or --by-source")
     return query
 
 
 def _neighbours(name: str) -> Callable[[Any, Any, dict[str, Any]], dict[str, Any]]:
     def answer(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
         found = getattr(index, name)(query)
-        ids = [None] * len(found) if found.ids is None else found.ids.tolist()
-        rows: list[dict[str, Any]] = []
-        for id_, text, count in zip(ids, found.texts, found.counts.tolist(), strict=True):
-            row = {"text": _text(text), "count": count, "share": count / found.total}
-            rows.append(row if id_ is None else {"id": id_, **row})
-        return {"count": found.total, "approx": found.approx, name: _page(rows, options)}
+        return {"count": found.total, "approx": found.approx, name: _page(_shares(found), options)}
 
     return answer
+
+
+def _infgram_next(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
+    n, found = index.infgram_next(query)
+    rows = _page(_shares(found), options)
+    return {"context": n, "count": found.total, "approx": found.approx, "infgram_next": rows}
+
+
+def _shares(found: Any) -> list[dict[str, Any]]:
+    """The rows of a Distribution."""
+    ids = [None] * len(found) if found.ids is None else found.ids.tolist()
+    rows: list[dict[str, Any]] = []
+    for id_, text, count in zip(ids, found.texts, found.counts.tolist(), strict=True):
+        row = {"text": _text(text), "count": count, "share": count / found.total}
+        rows.append(row if id_ is None else {"id": id_, **row})
+    return rows
 
 
 def _probability(name: str) -> Callable[[Any, Any, dict[str, Any]], dict[str, Any]]:
@@ -214,9 +239,9 @@ def _text(data: bytes) -> str:
 
 
 ANSWERS: dict[str, Callable[[Any, Any, dict[str, Any]], dict[str, Any]]] = {
-    "hits": _hits, "count": _count, "documents": _documents, "by_source": _by_source, "next": _neighbours("next"),
-    "previous": _neighbours("previous"), "prob": _probability("prob"), "infgram": _probability("infgram"),
-    "all_of": _all_of, "ngrams": _ngrams, "sample": _sample, "overlap": _overlap, "spans": _spans,
+    "hits": _hits, "count": _count, "documents": _documents, "by_source": _by_source,
+    "next": _neighbours("next"), "previous": _neighbours("previous"), "prob": _probability("prob"), "infgram": _probability("infgram"),
+    "infgram_next": _infgram_next, "all_of": _all_of, "ngrams": _ngrams, "sample": _sample, "overlap": _overlap, "spans": _spans,
 }  # fmt: skip
 
 
@@ -233,7 +258,8 @@ def _rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "hits": ("document", "begin", "end", "source", "before", "match", "after"),
     "documents": ("document", "count", "source"), "sources": ("source", "count", "documents"),
-    "next": ("text", "count", "share"), "previous": ("text", "count", "share"), "ngrams": ("text", "count", "ids"),
+    "next": ("text", "count", "share"), "previous": ("text", "count", "share"),
+    "infgram_next": ("id", "text", "count", "share"), "ngrams": ("text", "count", "ids"),
     "overlap": ("line", "windows", "found", "covered", "most_frequent", "document"),
     "spans": ("begin", "end", "tokens", "count", "document", "source", "text"),
 }  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyunitok.errors import LimitError
+from pyunitok.index.context import Context
 from pyunitok.index.hits import Hit
 from pyunitok.index.opened import Index
 
@@ -23,14 +24,6 @@ class Line:
     before: str
     match: str
     after: str
-
-    def right(self) -> list[str]:
-        """What R1 sorts by: the words after the hit."""
-        return self.after.casefold().split()
-
-    def left(self) -> list[str]:
-        """What L1 sorts by: the words before the hit, the nearest first."""
-        return self.before.casefold().split()[::-1]
 
 
 def concordance(
@@ -50,11 +43,21 @@ def concordance(
     page = (MAX_SORTED, 0, "rank") if is_sorted else (limit, offset, sort, seed)
     hits = find(query, *page)
     contexts = index.context_batch(hits, before, after)
-    lines = [Line(hit, *context.shown()) for hit, context in zip(hits, contexts, strict=True)]
+    numbers: Sequence[int] = range(len(hits))
     if is_sorted:
-        lines.sort(key=Line.right if sort == "R1" else Line.left)
-        lines = lines[offset : offset + limit]
-    return lines, hits.total, hits.approx
+        words = list(map(_words_after if sort == "R1" else _words_before, contexts))
+        numbers = sorted(numbers, key=words.__getitem__)[offset : offset + limit]
+    return [Line(hits[k], *contexts[k].shown()) for k in numbers], hits.total, hits.approx
+
+
+def _words_after(context: Context) -> list[str]:
+    """What R1 sorts by."""
+    return context.after.decode("utf-8", "backslashreplace").casefold().split()
+
+
+def _words_before(context: Context) -> list[str]:
+    """What L1 sorts by: the nearest word first."""
+    return context.before.decode("utf-8", "backslashreplace").casefold().split()[::-1]
 
 
 def as_record(index: Index, line: Line) -> dict[str, Any]:

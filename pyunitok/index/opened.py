@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pyunitok.errors import LimitError
+from pyunitok.index.batches import Batches
 from pyunitok.index.hits import Count
 from pyunitok.index.manifest import shard_name
-from pyunitok.index.overlap import Overlaps
 from pyunitok.index.plan import Limits
 from pyunitok.index.search import MAX_WORK, Text
 from pyunitok.index.sequences import Query
@@ -19,14 +19,15 @@ from pyunitok.index.shard import open_shards
 PREFETCH_BYTES = 16 << 20  # asked for at once
 
 
-class Index(Overlaps):
+class Index(Batches):
     """An open index. Make it with open_index(); safe to use from several threads.
 
-    About text, whatever the tokens (search.py): count, count_batch, find, context, documents, by_source, next, previous
+    About text, whatever the tokens (search.py): count, find, context, documents, by_source, next, previous
     About tokens (sequences.py): count_tokens, find_tokens, next, previous, prob, infgram_prob, infgram_next, ngrams,
         sample, count(all_of=)
     Texts against the corpus (overlap.py): overlap, spans
-    Itself: n_tokens, n_documents, text_bytes, source, metadata, tokenizer, prefetch
+    The same of many queries at once, arrays in, arrays out (batches.py): count_batch, find_batch, next_batch, ...
+    Itself: n_tokens, n_documents, text_bytes, locate, source, inputs, metadata, tokenizer, prefetch
     """
 
     def count(

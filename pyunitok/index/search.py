@@ -194,6 +194,13 @@ class TextSearch:
         """
         self._check_page(limit, offset, order)
         text = as_bytes(query)
+        places, total, approx = self._page(text, limit, offset, order, seed, max_work)
+        return self.hits_at(places, len(text), total, approx)
+
+    def _page(
+        self, text: bytes, limit: int, offset: int, order: Order, seed: int, max_work: int | None
+    ) -> tuple[Places, int, bool]:
+        """(places, occurrences in all, approx), as find has them."""
         if order == "rank":
             count = self.count(text, max_work=max_work)
             found = self.find_all(text, max_hits=offset + limit, max_work=max_work)
@@ -201,8 +208,7 @@ class TextSearch:
         else:
             found = self.find_all(text, max_work=max_work)
             total, approx = found.total, found.approx
-        places = page_of(found, limit, offset, order, seed)
-        return self.hits_at(places, len(text), total, approx)
+        return page_of(found, limit, offset, order, seed), total, approx
 
     def find_all(self, query: Text, *, max_hits: int = MAX_RUNS, max_work: int | None = None) -> Found:
         """All occurrences, or at least max_hits of them, in runs of the suffix arrays; 24 bytes a run."""
@@ -215,9 +221,9 @@ class TextSearch:
             n += int((part["hi"] - part["lo"]).sum())
         return Found(runs, self.shards, approx)
 
-    def hits_at(self, places: Places, n_bytes: int, total: int, approx: bool = False) -> Hits:
-        """Hits of n_bytes each at these places, with documents and byte ranges. O(tokens before the hits in their
-        documents)."""
+    def hits_at(self, places: Places, n_bytes: int | Int64s, total: int, approx: bool = False) -> Hits:
+        """Hits of n_bytes (or n_bytes[k]) at these places, with documents and byte ranges. O(tokens before the hits in
+        their documents)."""
         documents, begins = np.empty(len(places.tokens), np.int64), np.empty(len(places.tokens), np.int64)
         for number in np.unique(places.shards).tolist():
             mask = places.shards == number
@@ -331,15 +337,19 @@ class TextSearch:
     def by_source(self, query: Text, *, max_work: int | None = None) -> list[SourceCount]:
         """How often a text occurs in each input that the token files were made from, inputs without it left out; in
         their order."""
+        inputs, hits, documents, approx = self._sources(query, max_work)
+        paths, files = self.inputs.paths, self.inputs.files
+        return [
+            SourceCount(files[k], paths[k], n_hits, n_documents, approx)
+            for k, n_hits, n_documents in zip(inputs.tolist(), hits.tolist(), documents.tolist(), strict=True)
+        ]
+
+    def _sources(self, query: Text, max_work: int | None) -> tuple[Int64s, Int64s, Int64s, bool]:
+        """int64[n] inputs, occurrences in each, documents of each with any; approx."""
         found = self.documents(query, max_work=max_work)
         inputs, starts = np.unique(self.inputs.of(found.documents), return_index=True)
         hits = np.add.reduceat(found.counts, starts) if len(starts) else starts
-        documents = np.diff(np.append(starts, len(found.documents)))
-        paths, files = self.inputs.paths, self.inputs.files
-        return [
-            SourceCount(files[k], paths[k], n_hits, n_documents, found.approx)
-            for k, n_hits, n_documents in zip(inputs.tolist(), hits.tolist(), documents.tolist(), strict=True)
-        ]
+        return inputs, hits, np.diff(np.append(starts, len(found.documents))), found.approx
 
 
 def _c_shard(shard: Shard, eod: int | None, folder: Path) -> _ffi_search.Shard:

@@ -11,7 +11,7 @@ import numpy as np
 from pyunitok import _ffi_search
 from pyunitok.decoding import as_ids
 from pyunitok.errors import LimitError
-from pyunitok.index.hits import Count, Found, Hits, Int64s, shuffled
+from pyunitok.index.hits import Count, Found, Hits, Int64s, Places, shuffled
 from pyunitok.index.search import MAX_SCANNED, Order, Text, TextSearch, page_of
 from pyunitok.packed import Packed, as_bytes
 
@@ -116,9 +116,12 @@ class TokenSearch(TextSearch):
         """Like find, of a sequence of tokens."""
         self._check_page(limit, offset, order)
         ids = self.ids(query)
+        places, total, _ = self._tokens_page(ids, limit, offset, order, seed)
+        return self.hits_at(places, int(self.tables.sizes[ids].sum()), total)
+
+    def _tokens_page(self, ids: U16, limit: int, offset: int, order: Order, seed: int) -> tuple[Places, int, bool]:
         found = self._found(ids)
-        n_bytes = int(self.tables.sizes[ids].sum())
-        return self.hits_at(page_of(found, limit, offset, order, seed), n_bytes, found.total)
+        return page_of(found, limit, offset, order, seed), found.total, False
 
     def _found(self, ids: U16) -> Found:
         runs = [np.array([(*shard.tokens_of(ids), 0, 0)], _ffi_search.RUN) for shard in self.c]
@@ -131,7 +134,10 @@ class TokenSearch(TextSearch):
         all_of  clauses: [["cat", "dog"], ["house"]] is (cat or dog) and house. A term is text, found wherever it is,
                 or a sequence of ids
 
-        Looks at all occurrences of every term: 8 bytes of memory each.
+        Looks at all occurrences of every term: 8 bytes of memory each. For two clauses in one document the count is
+        that of infini-gram's count_cnf. Over several documents infini-gram finds fewer: of each occurrence it looks at
+        the nearest match on either side, and where both are near enough but one lies in another document, it leaves
+        the occurrence out, even if the other match is in its own.
         """
         if not all_of or not all(all_of):
             raise LimitError("all_of takes at least one clause, each of at least one term")
@@ -258,8 +264,11 @@ class TokenSearch(TextSearch):
 
     def _followed(self, ids: U16) -> int:
         """How often a sequence occurs with a token after it: not at the very end of a shard."""
-        at_end = sum(len(s.ids) >= len(ids) > 0 and np.array_equal(s.ids[-len(ids) :], ids) for s in self.shards)
-        return self.count_tokens(ids) - at_end
+        return self.count_tokens(ids) - self._at_end(ids)
+
+    def _at_end(self, ids: U16) -> int:
+        """How many shards end with a sequence."""
+        return sum(len(s.ids) >= len(ids) > 0 and np.array_equal(s.ids[-len(ids) :], ids) for s in self.shards)
 
     def longest_context(self, prompt: Query) -> int:
         """How many tokens of the prompt's end, at most 256, occur together with a token after them."""
@@ -272,7 +281,9 @@ class TokenSearch(TextSearch):
             best -= 1
         return best
 
-    def sample(self, prompt: Query, n: int = 20, *, context: int = MAX_CONTEXT, seed: int = 0) -> U16:
+    def sample(
+        self, prompt: Query, n: int = 20, *, context: int = MAX_CONTEXT, seed: int | Sequence[int] = 0
+    ) -> U16:
         """uint16[at most n]: tokens drawn one by one, each as the corpus continues the longest end of what precedes it
         that occurs, at most `context` tokens. Stops after an eod."""
         rng = np.random.default_rng(seed)
