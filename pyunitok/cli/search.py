@@ -239,9 +239,10 @@ def _text(data: bytes) -> str:
 
 
 ANSWERS: dict[str, Callable[[Any, Any, dict[str, Any]], dict[str, Any]]] = {
-    "hits": _hits, "count": _count, "documents": _documents, "by_source": _by_source,
-    "next": _neighbours("next"), "previous": _neighbours("previous"), "prob": _probability("prob"), "infgram": _probability("infgram"),
-    "infgram_next": _infgram_next, "all_of": _all_of, "ngrams": _ngrams, "sample": _sample, "overlap": _overlap, "spans": _spans,
+    "hits": _hits, "count": _count, "documents": _documents, "by_source": _by_source, "next": _neighbours("next"),
+    "previous": _neighbours("previous"), "prob": _probability("prob"), "infgram": _probability("infgram"),
+    "infgram_next": _infgram_next, "all_of": _all_of, "ngrams": _ngrams, "sample": _sample, "overlap": _overlap,
+    "spans": _spans,
 }  # fmt: skip
 
 
