@@ -83,8 +83,7 @@ def search(
     index = open_index(folder, model=load_model(model) if model else None)
     if queries:
         for line in Path(queries).read_bytes().splitlines():
-            asked = line.decode("utf-8", "surrogateescape")
-            answer = ANSWERS[question](index, _query(asked, options), options)
+            answer = ANSWERS[question](index, _query(line.decode("utf-8", "surrogateescape"), options), options)
             click.echo(json.dumps({"query": _text(line), **answer}, ensure_ascii=False))
         return
     answer = ANSWERS[question](index, None if text is None else _query(text, options), options)
