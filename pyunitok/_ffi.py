@@ -8,9 +8,14 @@ from __future__ import annotations
 import os
 import threading
 from array import array
+from struct import calcsize
 from typing import Any
 
-import numpy as np
+from pyunitok.arrays import Bytes as Bytes
+from pyunitok.arrays import Ids as Ids
+from pyunitok.arrays import Offsets as Offsets
+from pyunitok.arrays import Scores as Scores
+from pyunitok.arrays import np, vector
 
 try:
     from pyunitok._lib import ffi as ffi
@@ -20,11 +25,6 @@ except ModuleNotFoundError as error:
         "the C library of pyunitok is not built in this folder: run `pip install -e .` here, or Python elsewhere"
     ) from error
 from pyunitok.errors import CpuError, IdError, ModelFormatError, UnitokError, VocabularyError
-
-Bytes = np.ndarray[Any, np.dtype[np.uint8]]
-Ids = np.ndarray[Any, np.dtype[np.uint16]] | np.ndarray[Any, np.dtype[np.uint32]]  # as wide as the model's largest id
-Offsets = np.ndarray[Any, np.dtype[np.int64]]
-Scores = np.ndarray[Any, np.dtype[np.float64]]
 
 CPUS = {"portable": 0, "sse2": 1, "avx2": 2, "avx512": 3, "neon": 4}
 ENGINES = {"double-array": 0, "hat": 1}
@@ -72,18 +72,17 @@ def check(status: int, error: Any) -> None:
     raise exception
 
 
-_POINTERS = {
-    np.dtype(np.uint8): "uint8_t[]", np.dtype(np.uint16): "uint16_t[]", np.dtype(np.uint32): "uint32_t[]",
-    np.dtype(np.uint64): "uint64_t[]", np.dtype(np.int64): "int64_t[]", np.dtype(np.int32): "int32_t[]",
-    np.dtype(np.float32): "float[]", np.dtype(np.float64): "double[]",
-}  # fmt: skip
+_POINTERS = {"f": "float[]", "d": "double[]"}  # by the letters of the module struct, of which several may be one type
+_POINTERS |= {code: f"uint{8 * calcsize(code)}_t[]" for code in "BHILQ"}
+_POINTERS |= {code: f"int{8 * calcsize(code)}_t[]" for code in "ilq"}
 
 
-def pointer(array: np.ndarray[Any, Any], *, writable: bool = False) -> Any:
+def pointer(array: np.ndarray[Any, Any] | memoryview, *, writable: bool = False) -> Any:
     """A C array over `array`, not copied: it must be one-dimensional, contiguous, and of a dtype that C here knows."""
-    if array.ndim != 1 or not array.flags.c_contiguous or array.dtype not in _POINTERS:
-        raise ValueError(f"expected a contiguous vector of numbers, not {array.dtype}{array.shape}")
-    return ffi.from_buffer(_POINTERS[array.dtype], array, require_writable=writable)
+    view = memoryview(array)  # type: ignore[arg-type]
+    if view.ndim != 1 or not view.c_contiguous or view.format not in _POINTERS:
+        raise ValueError(f"expected a contiguous vector of numbers, not {view.format}{view.shape}")
+    return ffi.from_buffer(_POINTERS[view.format], array, require_writable=writable)
 
 
 def cpu_supported(name: str) -> bool:
@@ -128,16 +127,15 @@ class Model:
 
     Tables that only encoding needs are mostly built later, by complete(), which the first Scratch calls.
 
-    dtype  of its ids: uint16, or uint32 where the largest does not fit
+    id_code  of its ids, in the module `array`: "H", or "I" where the largest does not fit
     """
 
-    __slots__ = ("_id_code", "_keep", "_types", "dtype", "handle", "info")
+    __slots__ = ("_keep", "_types", "handle", "id_code", "info")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = _info_of(handle)
         self.info: Any = info
-        self.dtype: np.dtype[Any] = np.dtype(np.uint16 if info.id_bytes == 2 else np.uint32)
-        self._id_code = self.dtype.char
+        self.id_code = "H" if info.id_bytes == 2 else "I"
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
         self._keep = keep
         self._types: Bytes | None = None  # of every id
@@ -178,6 +176,11 @@ class Model:
         check(lib.unitok_model_load_later(buffer, len(buffer), number, cpu_number(cpu), ret, error), error)
         return cls(ret[0], keep=(buffer, image))
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its ids: uint16 or uint32."""
+        return np.dtype(self.id_code)
+
     def complete(self) -> None:
         """Build what encoding needs, if that is still to be done; info is final then."""
         if self.info.is_complete:
@@ -200,12 +203,17 @@ class Model:
         data = lib.unitok_model_piece(self.handle, id_, n_bytes)
         return None if n_bytes[0] < 0 else ffi.buffer(data, n_bytes[0])[:]
 
-    def pieces(self) -> tuple[Bytes, Offsets]:
-        """Copies of all pieces by id: uint8[...], int64[n_ids + 1]; an id without a piece is empty."""
+    def packed_pieces(self) -> tuple[memoryview, memoryview]:
+        """All pieces by id: uint8[...], uint32[n_ids + 1]; an id without a piece is empty. Valid while the model is."""
         data, offsets = ffi.new("uint8_t **"), ffi.new("uint32_t **")
         lib.unitok_model_pieces(self.handle, data, offsets)
-        bounds = np.frombuffer(ffi.buffer(offsets[0], 4 * (self.info.n_ids + 1)), np.uint32).astype(np.int64)
-        return np.frombuffer(ffi.buffer(data[0], int(bounds[-1]))[:], np.uint8), bounds
+        bounds = memoryview(ffi.buffer(offsets[0], 4 * (self.info.n_ids + 1))).cast("B").cast("I")
+        return memoryview(ffi.buffer(data[0], bounds[-1])), bounds
+
+    def pieces(self) -> tuple[Bytes, Offsets]:
+        """Copies of packed_pieces(): uint8[...], int64[n_ids + 1]."""
+        data, bounds = self.packed_pieces()
+        return np.frombuffer(bytes(data), np.uint8), np.asarray(bounds).astype(np.int64)
 
     def normalize(self, text: bytes) -> bytes:
         """The text as it is encoded, with U+2581 for spaces."""
@@ -287,7 +295,7 @@ class Model:
         if len(ids) > _FEW_IDS:
             return None
         try:
-            items = array(self._id_code, ids)
+            items = array(self.id_code, ids)
         except (TypeError, OverflowError):
             return None
         out = _new_undefined("uint8_t[]", _FEW_BYTES)
@@ -404,7 +412,7 @@ def _failed(code: int, text: bytes) -> Exception:
 class Scratch:
     """What one thread needs to encode with one model: the memo of segments met, and a buffer for short results."""
 
-    __slots__ = ("_ids", "_ids_pointer", "_model", "_model_handle", "handle")
+    __slots__ = ("_array", "_ids", "_ids_pointer", "_model", "_model_handle", "handle")
 
     def __init__(self, model: Model) -> None:
         model.complete()
@@ -414,8 +422,9 @@ class Scratch:
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
         self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
-        self._ids: Ids = np.empty(room_for(_SMALL_BYTES), model.dtype)
+        self._ids: Any = vector(model.id_code, room_for(_SMALL_BYTES))
         self._ids_pointer: Any = pointer(self._ids)
+        self._array: Any
 
     def clear(self) -> None:
         """Forget the segments met."""
@@ -427,7 +436,11 @@ class Scratch:
         if n_bytes <= _SMALL_BYTES:
             n = _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer, len(self._ids))
             if n >= 0:
-                return np.array(self._ids[:n])
+                try:
+                    ids = self._array
+                except AttributeError:  # the first
+                    ids = self._array = np.asarray(self._ids)
+                return np.array(ids[:n])
         return self._encode_large(text)
 
     def encode_list(self, text: bytes) -> list[int]:
@@ -509,8 +522,8 @@ class Scratch:
         documents  with sampling: the number of each, int64[n], where they do not follow each other
         prepared   the documents are normalized already, see UNITOK_ENCODE_PREPARED
         """
-        n_docs = len(offsets) - 1
-        if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
+        n_docs, code = len(offsets) - 1, memoryview(ids).format  # type: ignore[arg-type]
+        if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or code != self._model.id_code:
             raise ValueError("a buffer is too small for these documents, or of another dtype")
         flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain
         flags |= lib.UNITOK_ENCODE_OPEN_START * open_start | lib.UNITOK_ENCODE_PREPARED * prepared

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from pyunitok._ffi import Bytes, Offsets, check, cpu_number, cpu_supported, pointer
+from pyunitok._ffi import check, cpu_number, cpu_supported, pointer
 from pyunitok._lib import ffi, lib
+from pyunitok.arrays import Bytes, Offsets, np
 from pyunitok.errors import CpuError
 
 
@@ -93,7 +92,7 @@ def nfc_is_sure(text: Any) -> bool:
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
     """Cut text[:n_bytes] at `separator` in place: (documents, bytes consumed); see csrc/unitok.h."""
-    if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3 or offsets.dtype != np.int64:
+    if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3 or offsets.itemsize != 8:
         raise ValueError("no separator, a buffer that is too small, or offsets that are not int64")
     consumed = ffi.new("int64_t *")
     n_docs = lib.unitok_split_documents(

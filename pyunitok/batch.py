@@ -11,10 +11,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-import numpy as np
-
 from pyunitok import _ffi
 from pyunitok._ffi import Ids, Offsets
+from pyunitok.arrays import np
 from pyunitok.core import Core
 from pyunitok.packed import Packed, as_bytes
 

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pyunitok import _ffi, utf8
 from pyunitok._ffi import Ids
+from pyunitok.arrays import np
 from pyunitok.decoding import Decoding
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab import nfc
@@ -34,7 +33,6 @@ class Core(Decoding):
 
     def __init__(self, model: _ffi.Model, about: About) -> None:
         self.model, self.about = model, about
-        self.dtype: np.dtype[Any] = model.dtype
         self.scratches: list[_ffi.Scratch] = []
         self.shown: dict[int, str] = {}
         self.known: dict[str | bytes, int] = {}
@@ -48,6 +46,10 @@ class Core(Decoding):
                 self.preparation = preparation.Preparation(about, model)
             except VocabularyError as error:
                 raise ModelFormatError(f"the model's rules for texts (`prepare`) are wrong: {error}") from None
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        return self.model.dtype
 
     @cached_property
     def kind(self) -> str:

@@ -11,10 +11,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from pyunitok import _ffi, _ffi_text, utf8
 from pyunitok._ffi import Ids, Offsets
+from pyunitok.arrays import np
 from pyunitok.errors import IdError
 from pyunitok.packed import Packed
 from pyunitok.vocab import nfc

@@ -11,9 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from pyunitok.batch import available_cores
 from pyunitok.corpus import inputs as corpus_inputs
@@ -23,23 +21,24 @@ from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import check_target
 from pyunitok.disk.remote import is_url, without_file_scheme
 from pyunitok.errors import ModelFormatError, OptionError
-from pyunitok.export import Exported
-from pyunitok.export.instead import Direct, named
 from pyunitok.run.journal import journal_path
-from pyunitok.run.output import EXTRA, own_files
-from pyunitok.run.parts import files_of_parts, parts_folder
+from pyunitok.run.output import EXTRA, files_of_parts, own_files, parts_folder
 from pyunitok.run.pipeline import tokenize as run_plan
 from pyunitok.run.plan import Plan, Progress, Start
 from pyunitok.run.shard import Shard, shard_suffix, take
-from pyunitok.run.survey import Survey, survey
 from pyunitok.run.tally import Tally
-from pyunitok.run.upload import Spool, own_urls, tokenize_to
-from pyunitok.sampling import Sample
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.inspect import is_token_file
 from pyunitok.tokens.manifest import MAX_SHARDS, Manifest, sidecars
 from pyunitok.tokens.metadata import ERRORS_SUFFIX
 from pyunitok.vocab import known
+
+if TYPE_CHECKING:
+    from pyunitok.export import Exported
+    from pyunitok.export.instead import Direct
+    from pyunitok.run.survey import Survey
+    from pyunitok.run.upload import Spool
+    from pyunitok.sampling import Sample
 
 StrPath = str | os.PathLike[str]
 Model = StrPath | Tokenizer | None
@@ -145,7 +144,7 @@ class Options:
         """OptionError if they do not go together, or one has no such value."""
         for name, value, values in (
             ("input_format", self.input_format, ("auto", "text", "jsonl", "parquet")),
-            ("dtype", self.dtype, ("uint16", "uint32")),
+            ("dtype", self.dtype, tuple(DTYPES)),
             ("on_error", self.on_error, ON_ERROR),
         ):
             if value not in values:
@@ -168,13 +167,12 @@ class Options:
             raise OptionError("--format needs OUT, and --keep-parts leaves none")
         if self.format and is_url(out):
             raise OptionError("--format writes local files, and OUT is a URL")
-        default = named(Path("x"), None)
-        given = named(Path("x"), self.format_options.get("name"), **_without_name(self.format_options))
-        if not self.format and (given != default or self.copy or self.keep_tokens):
+        if not self.format and (self.copy or self.keep_tokens or self.format_options):
             raise OptionError("export options need --format")
 
 
 ON_ERROR = ("raise", "skip", "skip-file")
+DTYPES = {"uint16": "<u2", "uint32": "<u4"}
 
 
 @dataclass(frozen=True)
@@ -213,7 +211,7 @@ class Job:
         tokenizer = open_model(model)
         eod_id = _eod_id(options.eod, tokenizer)
         this = name + (shard_suffix(*options.shard) if options.shard else "")
-        self.spool = Spool(this, Path(options.spool) if options.spool else None) if is_url(this) else None
+        self.spool = self._spool(this) if is_url(this) else None
         target = self.spool.out if self.spool else Path(this)
         for path in own_files(target).finished:
             check_target(path, overwrite=True)
@@ -229,9 +227,14 @@ class Job:
             max_memory_bytes=options.max_memory_bytes, skip_bad=options.on_error != "raise",
             skip_files=options.on_error == "skip-file", verify_resume=options.verify_resume,
             metadata=options.metadata, verify=options.verify, overwrite=options.overwrite, shard=part,
-            dtype=np.dtype(options.dtype), sample=options.sample,
+            dtype=DTYPES[options.dtype], sample=options.sample,
         )  # fmt: skip
         self.plan.check()
+
+    def _spool(self, url: str) -> Spool:
+        from pyunitok.run.upload import Spool
+
+        return Spool(url, Path(self._options.spool) if self._options.spool else None)
 
     def outputs(self) -> list[str]:
         """Every file that run() leaves; OUT.errors.jsonl only where something is left out."""
@@ -254,6 +257,8 @@ class Job:
 
     def survey(self) -> Survey:
         """What run() would read and write; writes nothing."""
+        from pyunitok.run.survey import survey
+
         return survey(self.plan)
 
     def run(self, callbacks: Callbacks | None = None) -> Manifest:
@@ -275,6 +280,8 @@ class Job:
     def _tokenize(self, hears: Callbacks) -> Manifest:
         options = self._options
         if self.spool:
+            from pyunitok.run.upload import tokenize_to
+
             return tokenize_to(self.spool, self.plan, hears.on_progress, hears.on_start, hears.on_upload)
         if options.ray:
             from pyunitok.run import cluster
@@ -289,6 +296,8 @@ class Job:
         options = self._options
         if not options.format:
             return None
+        from pyunitok.export.instead import Direct, named
+
         chosen = named(target, options.format_options.get("name"), **_without_name(options.format_options))
         direct = Direct(
             target, options.format, chosen, copy=options.copy, keep=options.keep_tokens, overwrite=options.overwrite
@@ -302,7 +311,7 @@ class Job:
         others = _files_of_shards(name, options.shard[1]) if options.shard else []
         # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
         is_ours = is_token_file(target) or journal_path(target).exists()
-        own = [*mine.unfinished, *files_of_parts(target), *others, *own_urls(this)]
+        own = [*mine.unfinished, *files_of_parts(target), *others, *(_own_urls(this) if is_url(this) else [])]
         return corpus_inputs.find(
             given, input_format=options.input_format, text_key=options.text_key,
             include=options.include, exclude=options.exclude, left_out=self.left_out,
@@ -327,11 +336,17 @@ def open_model(model: Model) -> Tokenizer:
 def _files_of_shards(out: str, count: int) -> list[Path] | list[str]:
     """What the shards of OUT may have written: here all that is there, at a URL all that may be."""
     if is_url(out):
-        return [url for k in range(count) for url in own_urls(out + shard_suffix(k, count))]
+        return [url for k in range(count) for url in _own_urls(out + shard_suffix(k, count))]
     path = Path(out)
     named = re.compile(re.escape(path.name) + rf"\.\d+-of-{count}(\..*)?")
     there = path.parent.iterdir() if path.parent.is_dir() else ()
     return [file for file in there if named.fullmatch(file.name)]
+
+
+def _own_urls(url: str) -> list[str]:
+    from pyunitok.run.upload import own_urls
+
+    return own_urls(url)
 
 
 def _eod_id(eod: int | str | None, tokenizer: Tokenizer) -> int | None:

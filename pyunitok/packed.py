@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import Any
 
-import numpy as np
+from pyunitok.arrays import np
 
 
 class Packed:

@@ -8,9 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from pyunitok import utf8
+from pyunitok.arrays import np
 from pyunitok.core import Core
 from pyunitok.errors import VocabularyError
 from pyunitok.packed import Packed, as_bytes

@@ -7,10 +7,9 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from pyunitok import _ffi
 from pyunitok._ffi import Ids
+from pyunitok.arrays import np
 from pyunitok.core import Core
 from pyunitok.errors import OptionError
 from pyunitok.packed import as_bytes

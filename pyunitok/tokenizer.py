@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import os
+import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -12,10 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from pyunitok import _ffi, batch, utf8
 from pyunitok._ffi import Ids, Offsets
+from pyunitok.arrays import np
 from pyunitok.core import Core
 from pyunitok.decoding import Errors, as_batch, as_ids
 from pyunitok.errors import VocabularyError
@@ -311,10 +311,10 @@ class Tokenizer(Sampling, Pieces):
         model, about = self._core.model, self._core.about
         digest = hashlib.sha256(f"pyunitok {self.kind} 1\n".encode())
         if self.kind == "longest":
-            data, offsets = model.pieces()
-            digest.update(np.array([model.info.eod_id, model.info.fallback_id], "<i8").tobytes())
-            digest.update(offsets.astype("<i8").tobytes())
-            digest.update(data.tobytes())
+            data, offsets = model.packed_pieces()
+            digest.update(struct.pack("<2q", model.info.eod_id, model.info.fallback_id))
+            digest.update(struct.pack(f"<{len(offsets)}q", *offsets))
+            digest.update(data)
         else:
             digest.update(memoryview(model.save())[_ffi.CHECKED_FROM :])
             digest.update(json.dumps(about.to_json() | {"name": ""}, sort_keys=True).encode())

@@ -53,6 +53,24 @@ def test_help_starts_light() -> None:
     assert heavy & set(modules.split()) == set()
 
 
+def test_short_run_starts_light(tmp_path: Path) -> None:
+    """`pyunitok tokenize a.txt` with the default model imports only what it uses. numpy takes longer than the run."""
+    heavy = {"numpy", "msgspec", "zstandard", "tqdm", "fsspec", "pyarrow", "google", "asyncio", "multiprocessing"}
+    heavy |= {"concurrent", "socket", "secrets", "tempfile"}
+    heavy |= {f"pyunitok.{name}" for name in ("index", "train", "export", "tokens.array", "run.parts", "cli.train")}
+    (tmp_path / "a.txt").write_text("a short text\n")
+    arguments = ["tokenize", str(tmp_path / "a.txt"), "-o", str(tmp_path / "a.u16")]
+    out = python(
+        "import sys\n"
+        "from pyunitok.cli import cli\n"
+        f"cli.main({arguments!r}, standalone_mode=False)\n"
+        "print('modules:', *sys.modules)"
+    )
+    assert heavy & set(out.partition("modules:")[2].split()) == set()
+    tokens = pyunitok.open(tmp_path / "a.u16")
+    assert pyunitok.Tokenizer.default().decode_bytes(tokens[0][:-1]) == b"a short text\n"
+
+
 @pytest.mark.skipif(not C_FILES, reason="no source tree")
 def test_c_files_say_what_they_are() -> None:
     """Line 1 of each file in csrc/: its name and one line of purpose."""

@@ -25,7 +25,7 @@ import zstandard
 from click.testing import CliRunner
 from conftest import SHARED
 
-from pyunitok.cli import cli
+from pyunitok.cli import COMMANDS, cli
 from pyunitok.tokenizer import Tokenizer
 
 ROOT = Path(__file__).parent.parent
@@ -132,8 +132,7 @@ def examples(tmp_path_factory, rwkv) -> Path:
                           ["books", "-o", "more.u16"],
                           *(["corpus", "-o", "ids.u16", "--shard", f"{k}/8"] for k in range(8))):  # fmt: skip
             command(["tokenize", *arguments])
-        if "index" in cli.commands:
-            command(["index", "ids.u16", "-o", "idx"])
+        command(["index", "ids.u16", "-o", "idx"])
     return folder
 
 
@@ -243,7 +242,7 @@ def test_blocks_are_of_known_kinds():
 
 def test_every_command_is_shown():
     shown = "\n".join(block.code for block in BLOCKS if block.language == "sh")
-    assert set(cli.commands) <= set(re.findall(r"pyunitok ([a-z]+)", shown))
+    assert set(COMMANDS) <= set(re.findall(r"pyunitok ([a-z]+)", shown))
 
 
 def test_tools_exist():

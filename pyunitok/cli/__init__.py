@@ -6,30 +6,35 @@ import os
 import signal
 import sys
 import warnings
+from importlib import import_module
 from typing import Any
 
 import click
 
-from pyunitok.cli.convert import convert
-from pyunitok.cli.detokenize import detokenize
-from pyunitok.cli.duplicates import duplicates
-from pyunitok.cli.encode import decode, encode
-from pyunitok.cli.export import export
-from pyunitok.cli.index import index
-from pyunitok.cli.inspect import inspect
-from pyunitok.cli.merge import merge
-from pyunitok.cli.search import search
-from pyunitok.cli.serve import serve
-from pyunitok.cli.stats import stats
-from pyunitok.cli.tokenize import tokenize
-from pyunitok.cli.train import train
-from pyunitok.cli.verify import verify
-from pyunitok.cli.vocab import vocab
-
 EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGTERM = 1, 2, 130, 143
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+COMMANDS = (
+    "tokenize", "merge", "detokenize", "verify", "stats", "export", "index", "search", "serve", "duplicates", "train",
+    "vocab", "encode", "decode", "inspect", "convert",
+)  # fmt: skip
+
+
+class Commands(click.Group):
+    """Each command is imported when it is called or listed, from the module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = "encode" if cmd_name == "decode" else cmd_name
+        command: click.Command = getattr(import_module(f"pyunitok.cli.{module}"), cmd_name)
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="pyunitok", message="pyunitok %(version)s")
 def cli() -> None:
     """Turn text corpora into uint16 token arrays, exactly and fast.
@@ -39,13 +44,6 @@ def cli() -> None:
       pyunitok tokenize corpus.jsonl.zst -o ids.u16
       python -c "import numpy; print(numpy.memmap('ids.u16', dtype='<u2')[:10])"
     """
-
-
-for _command in (
-    tokenize, merge, detokenize, verify, stats, export, index, search, serve, duplicates, train, vocab, encode,
-    decode, inspect, convert,
-):  # fmt: skip
-    cli.add_command(_command)
 
 
 class Terminated(BaseException):

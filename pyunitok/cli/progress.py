@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
+from shutil import get_terminal_size
 from typing import Any
 
 WITH_TOTAL = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}, {remaining} left{postfix}"
@@ -62,7 +62,7 @@ class Meter:
             )  # fmt: skip
         seconds = max(self._clock() - self._started, 1e-9)
         text = f"{self._what} {(progress.bytes - self._before) / seconds / 1e6:.0f} MB/s"
-        if progress.tokens and shutil.get_terminal_size().columns >= WIDE_COLUMNS:
+        if progress.tokens and get_terminal_size().columns >= WIDE_COLUMNS:
             text += f", {progress.text_bytes / progress.tokens:.2f} bytes/token"
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(progress.compressed - self._bar.n)

@@ -64,7 +64,7 @@ def report_survey(job: Job) -> None:
     click.echo(f"would read {count(len(sizes), 'input')} {total}")
     click.echo(f"would write {', '.join(map(printable, job.outputs()))}, beginning: {found.begins}")
     if found.text_bytes is not None and found.tokens is not None:
-        n_bytes = found.tokens * plan.dtype.itemsize
+        n_bytes = found.tokens * plan.id_bytes
         click.echo(f"about {found.text_bytes:,} bytes of text, {found.tokens:,} tokens, {n_bytes:,} bytes of output")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_option, parse_separator
 from pyunitok.cli.export import FORMATS, export_options
@@ -130,7 +131,7 @@ def tokenize(
     }  # fmt: skip
     chosen = Options(
         separator=separator, eod=parse_eod(eod), block_bytes=block, max_line_bytes=max_line,
-        max_memory_bytes=max_memory, unit_bytes=unit, format=to, format_options=format_options, **options,
+        max_memory_bytes=max_memory, unit_bytes=unit, format=to, format_options=given(format_options), **options,
     )  # fmt: skip
     job = Job(inputs, out, tokenizer, chosen)
     report_left_out(job.left_out)
@@ -145,6 +146,13 @@ def tokenize(
         Path(stats_json).write_text(json.dumps(manifest.statistics(), indent=1) + "\n")
     if listener.report_skipped(manifest):
         click.get_current_context().exit(3)
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of export_options that were given."""
+    source = click.get_current_context().get_parameter_source
+    is_given = {name: source("base" if name == "name" else name) is not ParameterSource.DEFAULT for name in options}
+    return {name: value for name, value in options.items() if is_given[name]}
 
 
 def parse_eod(eod: str | None) -> int | str | None:

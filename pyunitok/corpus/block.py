@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
 
-import numpy as np
-
+from pyunitok.arrays import np, vector
 from pyunitok.corpus.position import BEGINNING, Position
 
 # How much of an unfinished document may be handed on now: see unitok_split in csrc/unitok.h. 0: none yet, read on.
@@ -37,7 +36,8 @@ class BadDocument:
 class Block:
     """Documents of one input, in order. Reused: a reader's fill() overwrites everything here.
 
-    data            uint8[>= offsets[n_docs]]; grows only when one undividable piece of a document is longer
+    data            uint8[>= offsets[n_docs]]; grows only when one undividable piece of a document is longer. This and
+                    offsets are numpy's arrays; or memoryviews, where nothing that numpy is for is done with them
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
     open_end        the last document continues in the next block (of the same input)
     source_bytes    decompressed bytes of the input that this block accounts for, separators included
@@ -49,12 +49,12 @@ class Block:
     after           where the next block begins
     bad             the documents that were left out
     metadata        if asked for: a line of JSON, without its newline, for each document that ends in this block
-    lines           uint8[], for the reader's own use
+    lines           uint8[], an array for the reader's own use
     work            what finish() must do, without the reading turn, before the above is valid
     """
 
-    data: np.ndarray[Any, np.dtype[np.uint8]]
-    offsets: np.ndarray[Any, np.dtype[np.int64]] = field(default_factory=lambda: np.zeros(1025, np.int64))
+    data: Any
+    offsets: Any = field(default_factory=lambda: np.zeros(1025, np.int64))
     n_docs: int = 0
     open_end: bool = False
     source_bytes: int = 0
@@ -66,8 +66,25 @@ class Block:
     after: Position = BEGINNING
     bad: list[BadDocument] = field(default_factory=list)
     metadata: list[bytes] = field(default_factory=list)
-    lines: np.ndarray[Any, np.dtype[np.uint8]] = field(default_factory=lambda: np.empty(0, np.uint8))
+    lines: Any = b""
     work: Callable[[Block], None] | None = None
+
+    @classmethod
+    def plain(cls, n_bytes: int) -> Block:
+        """One of memoryviews."""
+        return cls(vector("B", n_bytes), vector("q", 1025))
+
+    def grow(self, n_bytes: int) -> None:
+        """Make room for so many bytes of data more."""
+        if isinstance(self.data, memoryview):
+            self.data = memoryview(bytearray(self.data) + bytes(n_bytes))
+        else:
+            self.data = np.concatenate((self.data, np.empty(n_bytes, np.uint8)))
+
+    def have_offsets(self, n: int) -> None:
+        """Make room for n offsets; clear() must have been called."""
+        if len(self.offsets) < n:
+            self.offsets = vector("q", n) if isinstance(self.offsets, memoryview) else np.zeros(n, np.int64)
 
     def texts(self) -> Iterator[bytes]:
         """The pieces one by one: each a document, but the first may continue one and the last may be continued."""

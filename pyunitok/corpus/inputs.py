@@ -19,8 +19,8 @@ import os
 import re
 import stat
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.looks import compression_of, not_text, why_not_text
@@ -29,6 +29,9 @@ from pyunitok.corpus.source import STDIN, Source
 from pyunitok.corpus.stream import Lookahead, RawFile, decompressed
 from pyunitok.disk import remote
 from pyunitok.errors import InputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 COMPRESSIONS = {".zst": "zst", ".zstd": "zst", ".gz": "gz", ".bz2": "bz2", ".xz": "xz"}
 PARQUET_SUFFIXES = {".parquet", ".pq"}
@@ -149,14 +152,16 @@ class _Chooser:
         self._format, self._key = input_format, text_key
         self._include, self._exclude = list(include), list(exclude)
         self._left_out, self._allow_damaged = left_out, allow_damaged
-        self._starts = dict[str, Future[bytes]]()  # of files behind URLs
+        self._starts: dict[str, Future[bytes]] = {}  # of files behind URLs
 
     def choose(self, found: list[Found]) -> list[Source]:
         """The sources among the files that one argument names."""
         tokens = _token_files(found)
-        with ThreadPoolExecutor(FAR_THREADS) as threads:
-            unclear = [item.path for item in found if self._is_unclear(item)]
-            self._starts = {path: threads.submit(_far_start, path) for path in unclear}
+        if unclear := [item.path for item in found if self._is_unclear(item)]:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(FAR_THREADS) as threads:
+                self._starts = {path: threads.submit(_far_start, path) for path in unclear}
         return [source for item in found if (source := self._choose(item, tokens)) is not None]
 
     @staticmethod

@@ -12,16 +12,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy as np
-
 from pyunitok import _ffi_text
+from pyunitok.arrays import Bytes as Bytes
+from pyunitok.arrays import Offsets, np
 
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r\n"  # JSON's white space
 NO_LIMIT = 1 << 62
-
-Bytes = np.ndarray[Any, np.dtype[np.uint8]]
-Offsets = np.ndarray[Any, np.dtype[np.int64]]
 
 _E = _ffi_text.JSON_ERRORS
 _MESSAGES = {

@@ -14,8 +14,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from pyunitok.arrays import np
 from pyunitok.corpus.block import BadDocument, Block, ByteStream, Split
 from pyunitok.corpus.json_text import BLANK, BOM, Bytes, TextField, key_path
 from pyunitok.corpus.position import BEGINNING, Position

@@ -20,8 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from pyunitok.arrays import np
 from pyunitok.batch import available_cores
 from pyunitok.corpus import stream
 from pyunitok.corpus.ahead import Ahead, AheadStream
@@ -67,6 +66,7 @@ class Reading:
     max_line_bytes    a longer JSON line is bad
     max_memory_bytes  for reading, and for the results that wait: see Room
     result_bytes      memory that a worker's result takes for each byte of text
+    plain             blocks of text files need not be numpy's arrays: see block.Block
     """
 
     sources: Sequence[Source]
@@ -80,6 +80,7 @@ class Reading:
     max_line_bytes: int = MAX_LINE_BYTES
     max_memory_bytes: int = MAX_MEMORY_BYTES
     result_bytes: int = 1
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,8 @@ class Inputs:
 
     def new_block(self) -> Block:
         """A buffer for fill()."""
+        if self._reading.plain and all(source.format == "text" for source in self._reading.sources):
+            return Block.plain(self._reading.block_bytes)
         return Block(np.empty(self._reading.block_bytes, np.uint8))
 
     def fill(self, block: Block) -> bool:

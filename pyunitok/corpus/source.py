@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import Annotated
-
-import msgspec
 
 from pyunitok.corpus.block import ByteStream
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"
 
-# Manifests hold these fields, and may come from a stranger: tokens/manifest.py checks them by their types.
-Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
-Nanoseconds = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-Format = Annotated[str, msgspec.Meta(pattern="^(text|jsonl|parquet|documents)$")]  # documents: from another program
-Compression = Annotated[str, msgspec.Meta(pattern="^(none|zst|gz|bz2|xz)$")]
+# Manifests hold these fields, and may come from a stranger: tokens/manifest_form.py checks them by these types, whose
+# limits have msgspec's names.
+Count = Annotated[int, ("ge", 0), ("le", (1 << 63) - 1)]
+Nanoseconds = Annotated[int, ("ge", -(1 << 63)), ("le", (1 << 63) - 1)]
+Format = Annotated[str, ("pattern", "^(text|jsonl|parquet|documents)$")]  # documents: from another program
+Compression = Annotated[str, ("pattern", "^(none|zst|gz|bz2|xz)$")]
 
 
 @dataclass(frozen=True)
@@ -51,6 +49,8 @@ class InputFile:
         if self.size_bytes is not None:
             words.append(f"{self.size_bytes} bytes")
         if self.mtime_ns is not None:
+            from datetime import datetime, timezone
+
             seconds, ns = divmod(self.mtime_ns, 10**9)
             words.append(f"changed {datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%d %H:%M:%S}.{ns:09} UTC")
         if self.etag is not None:

@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from pyunitok import _ffi_text
+from pyunitok.arrays import np, vector
 from pyunitok.corpus.block import Block, ByteStream, Split
 from pyunitok.corpus.looks import LOOK_BYTES
 from pyunitok.corpus.position import BEGINNING, Position
@@ -59,7 +58,7 @@ class TextReader:
         self._separator = separator
         self._split = split
         # What comes before the rest of the stream: _carry[_begin:_end].
-        self._carry = np.empty(0, np.uint8)
+        self._carry = vector("B", 0)
         self._begin = 0
         self._end = 0
         self._limit: int | None = None  # how much of a block to fill if its offsets run out first
@@ -78,8 +77,8 @@ class TextReader:
         block.clear()
         if self.finished:
             return False
-        if self._separator is not None and len(block.offsets) <= MAX_DOCS:
-            block.offsets = np.zeros(MAX_DOCS + 1, np.int64)
+        if self._separator is not None:
+            block.have_offsets(MAX_DOCS + 1)
         n_bytes = n_read = 0
         while True:
             n_carried, more = self._load(block, n_bytes)
@@ -93,7 +92,7 @@ class TextReader:
                 break
             # One unfinished piece that cannot be divided: it stays where it is, and reading continues after it.
             if n_bytes == len(block.data):
-                block.data = np.concatenate((block.data, np.empty(max(n_bytes, 1), np.uint8)))
+                block.grow(max(n_bytes, 1))
         block.source_bytes = n_bytes - n_rest
         if n_read:
             self._save(block.data[rest_at : rest_at + n_rest])
@@ -141,14 +140,14 @@ class TextReader:
         at += n_carried
         if self._at_end or at == limit:
             return n_carried, 0
-        n_read = self._stream.readinto(block.data.data[at:limit])
+        n_read = self._stream.readinto(memoryview(block.data)[at:limit])
         self._at_end = n_read < limit - at
         return n_carried, n_read
 
-    def _save(self, rest: np.ndarray[Any, np.dtype[np.uint8]]) -> None:
+    def _save(self, rest: Any) -> None:
         """Keep `rest` for the next block."""
         if len(rest) > len(self._carry):
-            self._carry = np.empty(len(rest), np.uint8)
+            self._carry = vector("B", len(rest))
         self._carry[: len(rest)] = rest
         self._begin, self._end = 0, len(rest)
 
@@ -174,7 +173,7 @@ class TextReader:
         size = 0  # of the piece that goes out now
         if n_whole == 0 or (end - begin) * CARRY_SHARE > len(block.data):
             usable = end - begin - hold
-            size = self._split(block.data.data[begin : begin + usable]) if usable > 0 else 0
+            size = self._split(memoryview(block.data)[begin : begin + usable]) if usable > 0 else 0
         if size:
             block.offsets[n_whole + 1] = begin + size
             block.open_end = True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from pyunitok import _ffi
+from pyunitok.arrays import np, vector
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.workers import Carry
@@ -22,11 +22,27 @@ class Encoded:
 
     ids    plan.dtype[>= n_ids]; lent: give it back with Encoder.reuse()
     ends   of the documents that end in the block, in tokens from its start
+
+    They are what the block's vectors are: arrays or memoryviews.
     """
 
-    ids: np.ndarray[Any, Any]
+    ids: Any
     n_ids: int
-    ends: np.ndarray[Any, np.dtype[np.int64]]
+    ends: Any
+
+    def data_of_ids(self) -> memoryview:
+        """The ids as bytes."""
+        return memoryview(self.ids)[: self.n_ids].cast("B")
+
+    def data_of_ends(self, n_before: int) -> memoryview:
+        """The ends as bytes, in tokens from the start of the output."""
+        if len(self.ends) < FEW_DOCS:
+            return memoryview(array("q", [end + n_before for end in self.ends.tolist()])).cast("B")
+        ends: memoryview = (np.asarray(self.ends) + n_before).view(np.uint8).data
+        return ends
+
+
+FEW_DOCS = 1000  # up to here importing numpy would take longer than it saves
 
 
 class Encoder:
@@ -39,7 +55,9 @@ class Encoder:
         self.carry = Carry(start.state)
         self._plan = plan
         self._own = threading.local()
-        self._idle: list[np.ndarray[Any, Any]] = []
+        self._is_plain = plan.is_plain
+        self._code = plan.tokenizer._core.model.id_code
+        self._idle: list[Any] = []
 
     def __call__(self, block: Block) -> Encoded:
         plan, has_eod = self._plan, self._plan.eod_id is not None
@@ -53,34 +71,31 @@ class Encoder:
         if plan.verify and block.n_docs:
             verify_block(plan.tokenizer, block, ids, id_offsets, eod=has_eod, name=plan.sources[block.source].name)
         ends = id_offsets[1 : block.n_docs + 1 - block.open_end]
-        if ids.dtype != plan.dtype:
+        if not self._is_plain and ids.dtype != plan.dtype:
             ids = ids[:n_ids].astype(plan.dtype)
         return Encoded(ids, n_ids, ends)
+
+    def _new(self, code: str, n: int) -> Any:
+        return vector(code, n) if self._is_plain else np.empty(n, code)
 
     def reuse(self, encoded: Encoded) -> None:
         """Its ids have been written."""
         self._idle.append(encoded.ids)
 
-    def _encode(
-        self, block: Block, state: _ffi.State
-    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, np.dtype[np.int64]], int]:
+    def _encode(self, block: Block, state: _ffi.State) -> tuple[Any, Any, int]:
         """The block's ids, in an array that is used again; where each document's begin; and how many there are."""
         plan, n_docs = self._plan, block.n_docs
         if not hasattr(self._own, "scratch"):
             self._own.scratch = plan.tokenizer._core.new_scratch()
         offsets = block.offsets[: n_docs + 1]
         room = int(offsets[-1]) + n_docs + _ffi.ENCODE_SLACK
-        dtype = plan.tokenizer.dtype
-        try:
-            ids = self._idle.pop()
-        except IndexError:
-            ids = np.empty(0, dtype)
-        id_offsets = np.empty(n_docs + 1, np.int64)
+        ids = self._idle.pop() if self._idle else self._new(self._code, 0)
+        id_offsets = self._new("q", n_docs + 1)
         eod_id = -1 if plan.eod_id is None else plan.eod_id
         sampling = plan.sampling_of(block.source, block.first_document)
         while True:
-            if len(ids) < room or ids.dtype != dtype:
-                ids = np.empty(max(room, plan.block_bytes + 4096), dtype)
+            if len(ids) < room or memoryview(ids).format != self._code:
+                ids = self._new(self._code, max(room, plan.block_bytes + 4096))
             try:
                 n_ids = self._own.scratch.encode_batch(
                     block.data, offsets, ids, id_offsets, eod_id=eod_id, open_start=block.inside > 0,

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from pyunitok.arrays import np
 from pyunitok.corpus.source import InputFile
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES, ChunkHash
 from pyunitok.errors import OutputError

@@ -69,6 +69,16 @@ def own_files(out: Path) -> OwnFiles:
     return OwnFiles(finished, [journal, partial_name(journal), lock_path(out), *map(partial_name, finished)])
 
 
+def parts_folder(out: Path) -> Path:
+    """Where a run on a cluster keeps its parts."""
+    return out.with_name(out.name + ".parts")
+
+
+def files_of_parts(out: Path) -> list[Path]:
+    """Everything in OUT.parts: never inputs, wherever OUT is."""
+    return [path for path in parts_folder(out).rglob("*") if path.is_file()]
+
+
 def find(
     out: Path, run: Identity, *, overwrite: bool = False, differences: Callable[[Manifest], list[str]] | None = None
 ) -> Journal | Manifest | None:

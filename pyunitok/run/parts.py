@@ -27,7 +27,7 @@ from pyunitok.disk.remote import is_url
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run import merge
 from pyunitok.run.identity import Identity
-from pyunitok.run.output import EXTRA, Output, find
+from pyunitok.run.output import EXTRA, Output, find, parts_folder
 from pyunitok.run.plan import Plan, Progress, Start, describe_model
 from pyunitok.run.units import (
     Counts,
@@ -44,15 +44,6 @@ from pyunitok.tokens.manifest import Manifest
 from pyunitok.tokens.metadata import ERRORS_SUFFIX
 
 LOOKING_THREADS = 16  # to look for existing parts on file systems that answer slowly
-
-
-def parts_folder(out: Path) -> Path:
-    return out.with_name(out.name + ".parts")
-
-
-def files_of_parts(out: Path) -> list[Path]:
-    """Everything in OUT.parts: never inputs, wherever OUT is."""
-    return [path for path in parts_folder(out).rglob("*") if path.is_file()]
 
 
 def finished_parts(folder: Path) -> list[Path]:

@@ -15,8 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pyunitok._ffi import State
 from pyunitok.corpus.workers import Result, Workers
 from pyunitok.errors import InputError, OutputError, UnitokError
@@ -105,8 +103,8 @@ class Writer:
     def append(self, result: Result[Encoded]) -> None:
         output, tally, encoded = self._output, self.tally, result.value
         with tally.adding(result):
-            output.ids.write(encoded.ids[: encoded.n_ids].view(np.uint8).data)
-            output.ends.write((encoded.ends + tally.progress.tokens).view(np.uint8).data)
+            output.ids.write(encoded.data_of_ids())
+            output.ends.write(encoded.data_of_ends(tally.progress.tokens))
             if self._metadata is not None:
                 self._metadata.append(result.metadata)
             if self._errors is not None:
@@ -149,7 +147,7 @@ class Writer:
         for file in output.files.values():
             file.save()
         before, lines = tally.before_input(number), list[bytes]()
-        sizes = {"": before.tokens * self._plan.dtype.itemsize, ".ends": before.documents * 8}
+        sizes = {"": before.tokens * self._plan.id_bytes, ".ends": before.documents * 8}
         if self._metadata is not None:
             path = output.partial(METADATA_SUFFIX)
             sizes[METADATA_SUFFIX], lines = self._metadata.place_of(before.documents, path)
@@ -168,7 +166,7 @@ class Writer:
     def _check(self) -> None:
         """ValueError if the files do not hold what was counted."""
         progress, output = self.tally.progress, self._output
-        sizes = {"": progress.tokens * self._plan.dtype.itemsize, ".ends": progress.documents * 8}
+        sizes = {"": progress.tokens * self._plan.id_bytes, ".ends": progress.documents * 8}
         for suffix, n_bytes in sizes.items():
             if output.files[suffix].n_bytes != n_bytes:
                 raise ValueError(f"{n_bytes} bytes counted, and {output.files[suffix].n_bytes} written")
@@ -221,7 +219,7 @@ def _manifest(plan: Plan, model: dict[str, Any], tally: Tally) -> Manifest:
         tally.finished_records(),
         model=model,
         eod=plan.eod_id,
-        dtype=plan.dtype.str,
+        dtype=plan.dtype,
         algorithm=plan.tokenizer.algorithm,
         sample=plan.sample.to_json() if plan.sample else None,
         run=plan.identity().options,

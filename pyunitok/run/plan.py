@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from pyunitok.batch import available_cores
 from pyunitok.corpus.block import Split, whole
@@ -20,8 +19,6 @@ from pyunitok.run.identity import Identity
 from pyunitok.run.shard import Shard
 from pyunitok.sampling import Sample
 from pyunitok.tokenizer import Tokenizer
-
-UINT16 = np.dtype("<u2")
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Plan:
     verify_resume: bool = False  # read all that an interrupted run has written, and compare it with its hashes
     metadata: bool = False  # write OUT.meta.jsonl.zst
     verify: bool = False  # decode each block and compare, before its ids are written
-    dtype: np.dtype[Any] = UINT16  # of the ids in the file
+    dtype: str = "<u2"  # of the ids in the file, as numpy writes it; or "<u4"
     sample: Sample | None = None  # draw a sample of each document instead of encoding it
     shard: Shard | None = None  # the sources are this part of all
     before: Position = BEGINNING  # where the first source starts, if it is a range of its file
@@ -62,8 +59,21 @@ class Plan:
         """How the inputs are read."""
         return Reading(
             self.sources, self.separator, self.text_key, self.split, self.skip_bad, self.metadata, self.threads,
-            self.block_bytes, self.max_line_bytes, self.max_memory_bytes, result_bytes=self.dtype.itemsize,
+            self.block_bytes, self.max_line_bytes, self.max_memory_bytes, result_bytes=self.id_bytes,
+            plain=self.is_plain,
         )  # fmt: skip
+
+    @property
+    def id_bytes(self) -> int:
+        """Of an id in the file."""
+        return int(self.dtype[-1])
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the texts become ids without any step that needs numpy."""
+        core = self.tokenizer._core
+        is_same = core.model.info.id_bytes == self.id_bytes and sys.byteorder == "little"
+        return is_same and core.about.prepare is None and not (self.metadata or self.verify or self.sample)
 
     @property
     def separator_text(self) -> str | None:
@@ -81,11 +91,11 @@ class Plan:
 
     def identity(self) -> Identity:
         """What decides the output."""
-        options = {
+        options: dict[str, Any] = {
             "model sha256": self.tokenizer.sha256,
             "algorithm": self.tokenizer.algorithm,
             "eod": self.eod_id,
-            "dtype": self.dtype.str,
+            "dtype": self.dtype,
             "separator": self.separator_text,
             "text key": self.text_key,
             "metadata": self.metadata,
@@ -99,13 +109,13 @@ class Plan:
     def check(self) -> None:
         """What can be said before anything is written: OutputError if an id, the eod's too, does not fit the file;
         LimitError if the memory is too little; OptionError if the model cannot sample this way."""
-        largest = int(np.iinfo(self.dtype).max)
+        largest = 256**self.id_bytes - 1
         if self.tokenizer.vocab_size - 1 > largest:
             raise OutputError(
                 f"the ids of {self.tokenizer.name} go up to {self.tokenizer.vocab_size - 1} and do not fit"
-                f" {self.dtype}; --dtype uint32 writes a file that they fit"
+                f" uint{8 * self.id_bytes}; --dtype uint32 writes a file that they fit"
             )
-        largest = min(largest, int(np.iinfo(self.tokenizer.dtype).max))
+        largest = min(largest, 256 ** int(self.tokenizer._core.model.info.id_bytes) - 1)
         if self.eod_id is not None and not 0 <= self.eod_id <= largest:
             raise OptionError(f"the eod id {self.eod_id} is not within 0..{largest}, the ids that the file can hold")
         try:

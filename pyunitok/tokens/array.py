@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from pyunitok.arrays import np
 from pyunitok.errors import ModelFormatError, OutputError
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer

@@ -17,17 +17,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-import numpy as np
-
+from pyunitok.arrays import np
 from pyunitok.packed import Packed
 
 if TYPE_CHECKING:
     from pyunitok.tokenizer import Tokenizer
     from pyunitok.tokens.windows import Windows
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Ids = np.ndarray[Any, Any]
-Which = slice | Sequence[int] | np.ndarray[Any, Any]  # of many documents: numbers, or a bool for each document
+    Ints = np.ndarray[Any, np.dtype[np.int64]]
+    Ids = np.ndarray[Any, Any]
+    Which = slice | Sequence[int] | np.ndarray[Any, Any]  # of many documents: numbers, or a bool for each document
+else:
+    Ints = Ids = Which = Any
 
 
 class Documents(ABC):

@@ -9,14 +9,11 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated, Any
-
-import msgspec
-import numpy as np
 
 import pyunitok
 from pyunitok.corpus.source import Count, InputFile
@@ -28,10 +25,10 @@ ALGORITHM = "longest-prefix 1"
 MAX_SHARDS = 1_000_000
 
 StrPath = str | os.PathLike[str]
-Id = Annotated[int, msgspec.Meta(ge=0, le=(1 << 32) - 1)]
-Separator = Annotated[str, msgspec.Meta(min_length=1)]
-Dtype = Annotated[str, msgspec.Meta(pattern="^<u[24]$")]
-Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Id = Annotated[int, ("ge", 0), ("le", (1 << 32) - 1)]
+Separator = Annotated[str, ("min_length", 1)]
+Dtype = Annotated[str, ("pattern", "^<u[24]$")]
+Seconds = Annotated[float, ("ge", 0)]
 
 
 def sidecars(out: StrPath) -> tuple[Path, Path]:
@@ -74,40 +71,6 @@ def _record_values(values: Any) -> Any:
     return {names.get(name, name): value for name, value in values.items()}
 
 
-class _Shard(msgspec.Struct):
-    """What a manifest must say of the part of a run that it describes: the fields of run.shard.Shard."""
-
-    index: Count
-    count: Annotated[int, msgspec.Meta(ge=1, le=MAX_SHARDS)]
-    first_input: Count
-    all_inputs: str
-    range: tuple[Count, Count | None] | None = None
-
-
-class _Exported(msgspec.Struct):
-    """What a manifest must say of an export that tokenize --format made, or began (files: None)."""
-
-    wanted: dict[str, Any]
-    files: dict[str, Count] | None = None
-
-
-class _Model(msgspec.Struct):
-    """What a manifest must say of its model."""
-
-    name: str | None = None
-    path: str | None = None
-    sha256: str | None = None
-
-
-class _Hash(msgspec.Struct):
-    """What a manifest must say of the hashes of its files; empty until they are known."""
-
-    algorithm: str = ""
-    chunk_bytes: Count = 0
-    tokens: list[str] = []
-    ends: list[str] = []
-
-
 @dataclass
 class Manifest:
     """OUT.json. `hash` holds the XXH64 of each 64 MiB of OUT and OUT.ends, in hexadecimal."""
@@ -138,6 +101,7 @@ class Manifest:
     ) -> Manifest:  # fmt: skip
         """The manifest of a token file made of these inputs, now and by this version; without hashes."""
         text_bytes = [record.text_bytes for record in inputs]
+        now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         return cls(
             model=model,
             eod=eod,
@@ -149,7 +113,7 @@ class Manifest:
             dtype=dtype,
             algorithm=algorithm,
             sample=sample,
-            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            created=now,
             pyunitok=pyunitok.__version__,
             run=run,
             shard=shard,
@@ -193,6 +157,8 @@ class Manifest:
     @classmethod
     def parse(cls, data: builtins.bytes, name: str) -> Manifest:
         """Like read, of the contents of a file called `name`."""
+        from pyunitok.tokens import manifest_form  # only now: start-up does not pay for msgspec
+
         try:
             values = json.loads(data)  # not msgspec's, which refuses the lone surrogates of separators and paths
             if not isinstance(values, dict) or values.get("format") != FORMAT:
@@ -204,9 +170,9 @@ class Manifest:
                 )
             if isinstance(values.get("inputs"), list):
                 values["inputs"] = [_record_values(record) for record in values["inputs"]]
-            manifest = msgspec.convert(values, cls)
+            manifest = manifest_form.checked(cls, values, InputRecord)
             manifest._check()
-        except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        except (ValueError, RecursionError) as error:
             if isinstance(error, OutputError):
                 raise
             raise OutputError(f"{name}: not a valid manifest of a token file: {error}") from None
@@ -214,7 +180,7 @@ class Manifest:
 
     def sizes(self) -> dict[str, int]:
         """Bytes of OUT and of OUT.ends, by the end of their names."""
-        return {"": self.tokens * np.dtype(self.dtype).itemsize, ".ends": self.documents * 8}
+        return {"": self.tokens * int(self.dtype[-1]), ".ends": self.documents * 8}
 
     def _check(self) -> None:
         """ValueError if a field that others rely on is not what it should be."""
@@ -222,14 +188,6 @@ class Manifest:
             raise ValueError("the inputs do not have as many documents as the file")
         if sum(record.tokens for record in self.inputs) != self.tokens:
             raise ValueError("the inputs do not have as many tokens as the file")
-        msgspec.convert(self.model, _Model)
-        msgspec.convert(self.hash, _Hash)
-        if self.exported is not None:
-            msgspec.convert(self.exported, _Exported)
-        if self.shard is not None:
-            shard = msgspec.convert(self.shard, _Shard)
-            if shard.index >= shard.count:
-                raise ValueError(f"shard {shard.index} of {shard.count}")
         for text in [text for record in self.inputs for text in (record.path, record.separator)]:
             os.fsencode(text or "")  # UnicodeEncodeError: no file has such a name, and no text such a separator
 

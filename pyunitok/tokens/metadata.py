@@ -20,8 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from pyunitok.arrays import np
 from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import OutputError
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from pyunitok._ffi import Offsets
+from pyunitok.arrays import np
 from pyunitok.corpus.block import Block
 from pyunitok.errors import OutputError
 from pyunitok.tokenizer import Tokenizer

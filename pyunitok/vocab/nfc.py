@@ -9,9 +9,8 @@ import unicodedata
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from pyunitok import _ffi, _ffi_text
+from pyunitok.arrays import np
 from pyunitok.vocab import forms
 
 PREPARE = {"nfc": True}  # About.prepare of models whose texts go through here
