@@ -78,11 +78,15 @@ _POINTERS |= {code: f"int{8 * calcsize(code)}_t[]" for code in "ilq"}
 
 
 def pointer(array: np.ndarray[Any, Any] | memoryview, *, writable: bool = False) -> Any:
-    """A C array over `array`, not copied: it must be one-dimensional, contiguous, and of a dtype that C here knows."""
+    """A C array over `array`, not copied: it must be one-dimensional, contiguous, and of a dtype that C here knows. The
+    caller keeps a memoryview alive; an array stays alive by itself.
+    """
     view = memoryview(array)  # type: ignore[arg-type]
     if view.ndim != 1 or not view.c_contiguous or view.format not in _POINTERS:
         raise ValueError(f"expected a contiguous vector of numbers, not {view.format}{view.shape}")
-    return ffi.from_buffer(_POINTERS[view.format], array, require_writable=writable)
+    ret = ffi.from_buffer(_POINTERS[view.format], array, require_writable=writable)
+    # No export of a memoryview may outlive this: the garbage collector would clear the memoryview first, and crash.
+    return ffi.cast(_POINTERS[view.format].replace("[]", " *"), ret) if isinstance(array, memoryview) else ret
 
 
 def cpu_supported(name: str) -> bool:

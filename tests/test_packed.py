@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyunitok import Packed
+from pyunitok import Packed, _ffi
+from pyunitok.arrays import vector
 
 
 @given(st.lists(st.binary(max_size=9) | st.text(max_size=5)))
@@ -75,3 +77,28 @@ def test_wrong_documents() -> None:
         Packed.from_documents(["a", "\udfff"])
     with pytest.raises(TypeError):
         Packed.from_documents(["a"])["0"]  # type: ignore[index]
+
+
+def test_memoryviews_may_be_garbage_with_their_pointers() -> None:
+    """An exported memoryview that the collector clears first: BufferError, or a crash."""
+
+    class Holder:
+        pass
+
+    for _ in range(10):
+        view, holder = vector("H", 100), Holder()
+        holder.itself, holder.view, holder.pointer = holder, view, _ffi.pointer(view, writable=True)
+        holder.pointer[99] = 7
+        assert view[99] == 7
+        del view, holder
+        gc.collect()
+
+
+def test_what_a_pointer_is_made_of() -> None:
+    for array in (np.arange(3, dtype=np.int64), np.empty(0, np.uint16), memoryview(b"abc"), vector("I", 4)):
+        _ffi.pointer(array)
+    for wrong in (np.arange(6)[::2], np.zeros((2, 2), np.uint8), np.zeros(2, ">u2"), np.zeros(2, bool)):
+        with pytest.raises(ValueError, match="contiguous vector"):
+            _ffi.pointer(wrong)
+    with pytest.raises(BufferError):
+        _ffi.pointer(memoryview(b"abc"), writable=True)

@@ -357,6 +357,7 @@ def test_an_encoder_that_errs_is_caught(tmp_path, toy, monkeypatch, block_bytes,
 
     def err(self, data, offsets, ids, id_offsets, **options):
         n = whole(self, data, offsets, ids, id_offsets, **options)
+        ids = np.asarray(ids)
         ids[:n][ids[:n] == ord("Q")] = ord("#")
         return n
 
