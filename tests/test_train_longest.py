@@ -70,13 +70,14 @@ def pair_set(counts: Counts) -> set[tuple[int, ...]]:
     return set(zip(*(array.tolist() for array in counts.pairs()), strict=True))
 
 
-PARTS = [b"a", b"1", b" ", b"\n", b"\n\n", b"\t", b"\xe2", b"\x82", b"\xf0\x9f", b"\xff", b"zz", *map(str.encode, "é€")]
+PARTS = [b"a", b"Z", b"_", b"@", b"1", b" ", b"\n", b"\n\n", b"\t", b"\xe2", b"\x82", b"\xf0\x9f", b"\xff", b"zz",
+         *map(str.encode, "é€")]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map(b"".join), st.integers(1, 10), st.integers(1, 12),
-       st.integers(1, 3), st.integers(0, 3))  # fmt: skip
-def test_rules(piece, max_piece_bytes, max_run_bytes, max_words, max_digits):
-    rules = Rules(max_piece_bytes, max_run_bytes, max_words, max_digits)
+       st.integers(1, 3), st.integers(0, 3), st.integers(0, 1))  # fmt: skip
+def test_rules(piece, max_piece_bytes, max_run_bytes, max_words, max_digits, closed_words):
+    rules = Rules(max_piece_bytes, max_run_bytes, max_words, max_digits, closed_words)
     assert rules.allow(piece) == oracle.allows(piece, *rules)
 
 

@@ -32,6 +32,11 @@ static int is_part_or_whole(const uint8_t *piece, int64_t n_bytes)
     return n_bytes < wanted;
 }
 
+static int is_letter(uint8_t byte)
+{
+    return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
+}
+
 static int is_run(const uint8_t *piece, int64_t n_bytes)
 {
     return n_bytes > 0 && memcmp(piece, piece + 1, (size_t)(n_bytes - 1)) == 0;
@@ -48,6 +53,7 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
         uint8_t byte = piece[i];
         n_digits = byte >= '0' && byte <= '9' ? n_digits + 1 : 0;
         if (n_digits > rules->max_digits) return 0;
+        if (rules->closed_words && i && is_letter(piece[i - 1]) && byte < 0x80 && !is_letter(byte)) return 0;
         if (is_space(byte)) {
             if (in_word && rules->max_words == 1) return 0; /* a space begins a piece, and never ends a word */
             if (byte == '\n' && n_newlines++) has_blank_line = 1;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
@@ -71,7 +72,9 @@ def count(pieces: Collection[bytes], sources: Iterable[tuple[Sequence[bytes], in
     return uses, values, pairs
 
 
-def allows(piece: bytes, max_piece_bytes: int, max_run_bytes: int, max_words: int, max_digits: int) -> bool:
+def allows(
+    piece: bytes, max_piece_bytes: int, max_run_bytes: int, max_words: int, max_digits: int, closed_words: int
+) -> bool:
     """Whether a string may be a piece."""
     if len(piece) <= 1:
         return len(piece) == 1
@@ -83,6 +86,8 @@ def allows(piece: bytes, max_piece_bytes: int, max_run_bytes: int, max_words: in
         if not any((head + piece + tail).decode("utf-8", "ignore") and _is_character(head + piece + tail)
                    for head in HEADS for tail in TAILS):  # fmt: skip
             return False
+    if closed_words and re.search(rb"[A-Za-z][^A-Za-z\x80-\xff]", piece):
+        return False
     words, digits, spaces = 0, 0, b""
     for k, byte in enumerate(piece):
         digits = digits + 1 if 48 <= byte <= 57 else 0
