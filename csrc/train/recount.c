@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "train/lexicon.h"
+#include "train/lattice.h"
 
 typedef struct cell {
     double best;

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "ground/alloc.h"
-#include "train/lexicon.h"
+#include "train/lattice.h"
 
 #define REAL float
 #define NAME(x) x##_f32

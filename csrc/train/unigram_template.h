@@ -10,45 +10,52 @@
 typedef struct NAME(cell) {
     REAL best; /* the score of the best path to here */
     uint32_t from, piece;
-    uint32_t has_path;
 } NAME(cell);
 
-/* The best path through the lattice, without edges of piece `without`: its cells. Of paths of the same score the one
- * that leaves its last position first is kept: the longest last piece. */
-static NAME(cell) *NAME(best_path)(unitok_lattice *lattice, const REAL *scores, REAL unknown_score, int64_t n_bytes,
-                                   uint32_t without)
+/* The best way to reach position `at`, without the edge of piece `without`: from < at, unless there is none. Of paths of
+ * the same score the one that leaves its last position first is kept: the longest last piece. */
+INLINE NAME(cell) NAME(best_edge)(const unitok_lattice *lattice, int64_t at, uint32_t without)
 {
-    NAME(cell) *cells = lattice->cells;
-    for (int64_t i = 0; i <= n_bytes; i++) cells[i].has_path = 0;
-    cells[0].best = 0;
-    cells[0].has_path = 1;
-    for (int64_t at = 0; at < n_bytes; at++) {
-        if (!cells[at].has_path) continue;
-        REAL sum = cells[at].best;
-        for (uint32_t k = lattice->first[at]; k < lattice->first[at + 1]; k++) {
-            edge e = lattice->edges[k];
-            if (e.piece == without && e.piece != EDGE_UNKNOWN) continue;
-            REAL score = sum + (e.piece == EDGE_UNKNOWN ? unknown_score : scores[e.piece]);
-            NAME(cell) *cell = &cells[e.end];
-            if (cell->has_path && !(score > cell->best)) continue;
-            *cell = (NAME(cell)){score, (uint32_t)at, e.piece, 1};
-        }
+    const NAME(cell) *cells = lattice->cells;
+    const edge *edges = lattice->edges;
+    const REAL *scores = lattice->scores;
+    NAME(cell) best = {0, (uint32_t)at, EDGE_UNKNOWN};
+    for (uint32_t k = lattice->edge_begin[at]; k < lattice->edge_begin[at + 1]; k++) {
+        const edge *e = &edges[k];
+        REAL score = cells[e->start].best + scores[k];
+        if (best.from != at && !(score > best.best)) continue;
+        if (e->piece == without && without != EDGE_UNKNOWN) continue;
+        best = (NAME(cell)){score, e->start, e->piece};
     }
-    return cells;
+    return best;
 }
 
-int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
-                                   const REAL *scores, REAL unknown_score, int64_t unknown_piece, const uint8_t *data,
+/* Fills the lattice of a unit, and its cells; 0 when memory is short. */
+static int NAME(best_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const REAL *scores,
+                            REAL unknown_score, const uint8_t *unit, int64_t n_bytes)
+{
+    int64_t shared = NAME(lattice_fill)(lattice, lexicon, scores, -INFINITY, unknown_score, unit, n_bytes);
+    if (shared < 0) return 0;
+    NAME(cell) *cells = lattice->cells;
+    cells[0] = (NAME(cell)){0, 0, EDGE_UNKNOWN};
+    for (int64_t at = shared + 1; at <= n_bytes; at++) cells[at] = NAME(best_edge)(lattice, at, EDGE_UNKNOWN);
+    return 1;
+}
+
+int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const REAL *scores,
+                                   REAL unknown_score, int64_t unknown_piece, const uint8_t *data,
                                    const int64_t *offsets, const uint64_t *counts, int64_t n_units, REAL *used,
                                    double *ret_score, int64_t *ret_tokens)
 {
     double total = 0;
     int64_t n_tokens = 0;
+    lattice_clear(lattice);
     for (int64_t i = 0; i < n_units; i++) {
         int64_t n_bytes = offsets[i + 1] - offsets[i];
         if (n_bytes == 0) continue;
-        if (!lattice_fill(lattice, lexicon, alive, data + offsets[i], n_bytes)) return UNITOK_ERROR_MEMORY;
-        NAME(cell) *cells = NAME(best_path)(lattice, scores, unknown_score, n_bytes, EDGE_UNKNOWN);
+        if (!NAME(best_paths)(lexicon, lattice, scores, unknown_score, data + offsets[i], n_bytes))
+            return UNITOK_ERROR_MEMORY;
+        const NAME(cell) *cells = lattice->cells;
         total += (double)cells[n_bytes].best * (double)counts[i];
         for (int64_t at = n_bytes; at > 0; at = cells[at].from) {
             uint32_t piece = cells[at].piece;
@@ -64,16 +71,20 @@ int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice
 
 /* The path of a piece without itself, into alternatives[0..result); 0: there is none; -1: it is better than the piece;
  * -2 when memory is short. */
-static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
-                                 const REAL *scores, REAL unknown_score, const uint8_t *piece, int64_t n_bytes,
-                                 uint32_t number, uint32_t *alternatives)
+static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const REAL *scores,
+                                 REAL unknown_score, const uint8_t *piece, int64_t n_bytes, uint32_t number,
+                                 uint32_t *alternatives)
 {
-    if (!lattice_fill(lattice, lexicon, alive, piece, n_bytes)) return -2;
-    NAME(cell) *cells = NAME(best_path)(lattice, scores, unknown_score, n_bytes, number);
-    if (!cells[n_bytes].has_path) return 0;
-    if (cells[n_bytes].best > scores[number]) return -1;
+    if (!NAME(best_paths)(lexicon, lattice, scores, unknown_score, piece, n_bytes)) return -2;
+    const NAME(cell) *cells = lattice->cells;
+    NAME(cell) last = NAME(best_edge)(lattice, n_bytes, number);
+    if (last.from == n_bytes) return 0;
+    if (last.best > scores[number]) return -1;
     int64_t n = 0;
-    for (int64_t at = n_bytes; at > 0; at = cells[at].from) alternatives[n++] = cells[at].piece;
+    for (;; last = cells[last.from]) {
+        alternatives[n++] = last.piece;
+        if (last.from == 0) break;
+    }
     for (int64_t i = 0; i < n / 2; i++) { /* first piece first */
         uint32_t t = alternatives[i];
         alternatives[i] = alternatives[n - 1 - i];
@@ -82,19 +93,20 @@ static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *
     return n;
 }
 
-int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
-                                    const REAL *scores, REAL unknown_score, int64_t unknown_piece, const uint8_t *data,
+int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const REAL *scores,
+                                    REAL unknown_score, int64_t unknown_piece, const uint8_t *data,
                                     const int64_t *offsets, int64_t begin, int64_t end, const REAL *used, REAL sum,
                                     REAL *losses)
 {
     uint32_t *alternatives = mem_alloc(((size_t)lexicon->max_piece_bytes + 1) * sizeof *alternatives);
     if (!alternatives) return UNITOK_ERROR_MEMORY;
     REAL log_sum = (REAL)log((double)sum);
+    lattice_clear(lattice);
     int32_t status = UNITOK_OK;
     for (int64_t i = begin; i < end; i++) {
         losses[i] = -INFINITY;
-        if (used[i] == 0 || !alive[i]) continue;
-        int64_t n = NAME(alternative)(lexicon, lattice, alive, scores, unknown_score, data + offsets[i],
+        if (used[i] == 0 || scores[i] == -INFINITY) continue;
+        int64_t n = NAME(alternative)(lexicon, lattice, scores, unknown_score, data + offsets[i],
                                       offsets[i + 1] - offsets[i], (uint32_t)i, alternatives);
         if (n == -2) {
             status = UNITOK_ERROR_MEMORY;
@@ -118,17 +130,18 @@ int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattic
     return status;
 }
 
-int32_t NAME(unitok_unigram_parts)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
-                                   const REAL *scores, REAL unknown_score, const uint8_t *data, const int64_t *offsets,
-                                   int64_t begin, int64_t end, int32_t *parts)
+int32_t NAME(unitok_unigram_parts)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const REAL *scores,
+                                   REAL unknown_score, const uint8_t *data, const int64_t *offsets, int64_t begin,
+                                   int64_t end, int32_t *parts)
 {
     uint32_t *alternatives = mem_alloc(((size_t)lexicon->max_piece_bytes + 1) * sizeof *alternatives);
     if (!alternatives) return UNITOK_ERROR_MEMORY;
     int64_t n = 0;
+    lattice_clear(lattice);
     for (int64_t i = begin; i < end && n > -2; i++) {
         parts[i] = 0;
-        if (!alive[i]) continue;
-        n = NAME(alternative)(lexicon, lattice, alive, scores, unknown_score, data + offsets[i],
+        if (scores[i] == -INFINITY) continue;
+        n = NAME(alternative)(lexicon, lattice, scores, unknown_score, data + offsets[i],
                               offsets[i + 1] - offsets[i], (uint32_t)i, alternatives);
         parts[i] = (int32_t)n;
     }

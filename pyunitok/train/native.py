@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -338,6 +338,11 @@ class Scored:
     scores: Floats | Doubles
     unknown_score: float
     unknown_piece: int = -1
+    live_scores: Floats | Doubles = field(init=False)
+
+    def __post_init__(self) -> None:
+        dropped = self.scores.dtype.type(-np.inf)
+        object.__setattr__(self, "live_scores", np.where(self.alive == 1, self.scores, dropped))
 
 
 class Lexicon:
@@ -360,7 +365,7 @@ class Lexicon:
         total = ffi.new("double *")
         _enough(
             lib.unitok_unigram_expect(
-                self.handle, model.lattice.handle, pointer(model.alive), pointer(p), p_unknown, pointer(units.data),
+                self.handle, model.lattice.handle, pointer(p), p_unknown, pointer(units.data),
                 pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin, unit, pointer(expected),
                 total,
             )
@@ -371,7 +376,7 @@ class Lexicon:
         """Like expect, as sentencepiece."""
         _enough(
             lib.unitok_unigram_expect_exact(
-                self.handle, model.lattice.handle, pointer(model.alive), pointer(model.scores), model.unknown_score,
+                self.handle, model.lattice.handle, pointer(model.live_scores), model.unknown_score,
                 model.unknown_piece, pointer(units.data), pointer(units.offsets) + begin,
                 pointer(units.counts) + begin, end - begin, pointer(expected),
             )
@@ -385,7 +390,7 @@ class Lexicon:
         score, tokens = ffi.new("double *"), ffi.new("int64_t *")
         _enough(
             function(
-                self.handle, model.lattice.handle, pointer(model.alive), pointer(model.scores), model.unknown_score,
+                self.handle, model.lattice.handle, pointer(model.live_scores), model.unknown_score,
                 model.unknown_piece, pointer(units.data), pointer(units.offsets) + begin,
                 pointer(units.counts) + begin, end - begin, pointer(used), score, tokens,
             )
@@ -399,7 +404,7 @@ class Lexicon:
         function = lib.unitok_unigram_losses_f32 if used.dtype == np.float32 else lib.unitok_unigram_losses_f64
         _enough(
             function(
-                self.handle, model.lattice.handle, pointer(model.alive), pointer(model.scores), model.unknown_score,
+                self.handle, model.lattice.handle, pointer(model.live_scores), model.unknown_score,
                 model.unknown_piece, pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end,
                 pointer(used), total, pointer(losses),
             )
@@ -411,7 +416,7 @@ class Lexicon:
         function = lib.unitok_unigram_parts_f32 if is_float else lib.unitok_unigram_parts_f64
         _enough(
             function(
-                self.handle, model.lattice.handle, pointer(model.alive), pointer(model.scores), model.unknown_score,
+                self.handle, model.lattice.handle, pointer(model.live_scores), model.unknown_score,
                 pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end, pointer(parts),
             )
         )  # fmt: skip

@@ -166,11 +166,11 @@ static int32_t train(int32_t flags, int is_compatible)
         scores[i] = exact_scores[i] = -3.0f;
         p[i] = 0.05;
     }
-    if (!status) status = unitok_unigram_expect(lexicon, lattice, alive, p, 1e-6, data, offsets, counts, n, 1e6, expected, &likelihood);
-    if (!status) status = unitok_unigram_expect_exact(lexicon, lattice, alive, exact_scores, -13, 0, data, offsets, counts, n, exact);
+    if (!status) status = unitok_unigram_expect(lexicon, lattice, p, 1e-6, data, offsets, counts, n, 1e6, expected, &likelihood);
+    if (!status) status = unitok_unigram_expect_exact(lexicon, lattice, exact_scores, -13, 0, data, offsets, counts, n, exact);
     if (!status) unitok_unigram_maximize_f32(exact, order, n_pieces, alive, exact_scores);
-    if (!status) status = unitok_unigram_paths_f64(lexicon, lattice, alive, scores, -13, -1, data, offsets, counts, n, used, &score, &tokens);
-    if (!status) status = unitok_unigram_losses_f64(lexicon, lattice, alive, scores, -13, -1, pieces, bounds, 0, n_pieces, used, 10, losses);
+    if (!status) status = unitok_unigram_paths_f64(lexicon, lattice, scores, -13, -1, data, offsets, counts, n, used, &score, &tokens);
+    if (!status) status = unitok_unigram_losses_f64(lexicon, lattice, scores, -13, -1, pieces, bounds, 0, n_pieces, used, 10, losses);
     if (!status) CHECK(likelihood < 0 && score < 0 && tokens > 3);
 end:
     unitok_lattice_free(lattice);

@@ -1,0 +1,98 @@
+/* lattice.h - the lattice of a unit: every way to make it of pieces
+ *
+ * Edges are grouped by the position where they end, the longest first. They are found by walks through the trie, one
+ * from each character, which all take the next byte of the unit together:
+ *
+ *     unit            a       b       c
+ *     positions   0       1       2       3          by byte; only where characters begin
+ *     walks               a       ab      abc        those that are still in the trie at that position
+ *                                 b       bc
+ *                                         c
+ *     edges               0 ─a──▶ 0 ─ab─▶ 1 ─bc─▶    where they start
+ *                                 1 ─b──▶ 2 ─?──▶    no piece is this character alone: an unknown edge
+ *     edge_begin[]    0   0       1       3       5  edges that end at position i: edge_begin[i]..edge_begin[i + 1] - 1
+ *
+ * So the lattice of a prefix is a prefix of the lattice, and a unit keeps what it shares with the unit before. Units
+ * come in the order of their bytes, at least those of one count, and share half of their bytes.
+ */
+#pragma once
+
+#include "train/lexicon.h"
+
+#define EDGE_UNKNOWN UINT32_MAX
+#define EDGE_NONE UINT32_MAX
+
+typedef struct edge {
+    uint32_t piece; /* or EDGE_UNKNOWN */
+    uint32_t start, end;
+    uint32_t next; /* from the same start, see lattice_link; or EDGE_NONE */
+} edge;
+
+typedef struct walk {
+    uint32_t start, base;
+} walk;
+
+/* log1p(exp(-d)) for d from 0 to LOG_SPAN: around each multiple of 1 / LOG_STEPS a polynomial. What is left out is less
+ * than LOG_ERROR: the fifth derivative is at most 1/4. */
+#define LOG_STEPS 16
+#define LOG_SPAN 20
+#define LOG_ERROR 1e-10
+
+struct log_terms {
+    double of[5]; /* coefficients of 1, t, t^2, ... */
+};
+
+/* Memory for the lattice of one unit, which grows as needed; it holds the last one that was filled. */
+struct unitok_lattice {
+    struct log_terms logs[LOG_SPAN * LOG_STEPS + 1];
+    const uint8_t *unit; /* [0..n_bytes-1] */
+    int64_t n_bytes;
+    walk *walks;
+    int64_t walks_room;
+    edge *edges;
+    void *scores; /* of the edges, float or double */
+    int64_t edges_room;
+    uint32_t *walk_begin, *edge_begin; /* [0..n_bytes + 1] */
+    uint32_t *out, *unknown;           /* [0..n_bytes]: see lattice_link */
+    void *cells;                       /* [0..n_bytes]: what the algorithm needs, CELL_BYTES at most */
+    int64_t bytes_room;
+};
+
+#define CELL_BYTES 24
+
+/* Room for the cells of a unit of n_bytes, which keep what they hold; 0 when memory is short. */
+int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes);
+
+/* Forgets the last unit: before the first one of another model, or where the cells have changed their meaning. */
+INLINE void lattice_clear(unitok_lattice *lattice)
+{
+    lattice->n_bytes = 0;
+}
+
+/* All edges of unit[0..n_bytes), of pieces whose score is not `dead`, and room for the cells. How many bytes the unit
+ * shares with the one before, whose bytes must still be there; -1 when memory is short. Positions up to there, edges
+ * and cells, are as they were. */
+int64_t lattice_fill_f32(unitok_lattice *lattice, const unitok_lexicon *lexicon, const float *scores, float dead,
+                         float unknown_score, const uint8_t *unit, int64_t n_bytes);
+int64_t lattice_fill_f64(unitok_lattice *lattice, const unitok_lexicon *lexicon, const double *scores, double dead,
+                         double unknown_score, const uint8_t *unit, int64_t n_bytes);
+
+/* Lists the edges by where they start, nearest end first: out[i], then next. Unknown edges are apart, in unknown[i],
+ * since in sentencepiece they come last. Call unlink, and then link for each position from the last to the first. */
+INLINE void lattice_unlink(unitok_lattice *lattice)
+{
+    for (int64_t i = 0; i < lattice->n_bytes; i++) lattice->out[i] = lattice->unknown[i] = EDGE_NONE;
+}
+
+INLINE void lattice_link(unitok_lattice *lattice, int64_t at)
+{
+    for (uint32_t k = lattice->edge_begin[at]; k < lattice->edge_begin[at + 1]; k++) {
+        edge *e = &lattice->edges[k];
+        if (UNLIKELY(e->piece == EDGE_UNKNOWN)) {
+            lattice->unknown[e->start] = k;
+        } else {
+            e->next = lattice->out[e->start];
+            lattice->out[e->start] = k;
+        }
+    }
+}

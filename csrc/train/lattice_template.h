@@ -1,0 +1,69 @@
+/* lattice_template.h - filling a lattice, for scores of one type; lattice.c includes it twice
+ *
+ *   REAL     float or double
+ *   NAME(x)  x with a suffix for the type
+ */
+
+/* What filling needs at hand. */
+struct NAME(filling) {
+    const uint64_t *units;
+    const REAL *scores; /* of pieces */
+    REAL dead;
+    walk *walks;
+    edge *edges;
+    REAL *edge_scores;
+    int64_t n_walks, n_edges;
+};
+
+/* Follows a walk by one byte. Without a branch: what comes of a step can hardly be foretold. */
+INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base, uint32_t end, uint8_t byte)
+{
+    uint64_t u = f->units[base ^ byte];
+    uint32_t in_trie = 0 - (uint32_t)unit_has_label(u, byte);
+    uint32_t next = unit_base(u) & in_trie, value = unit_value(u) & in_trie, is_piece = value != 0;
+    REAL score = f->scores[value - is_piece];
+    f->walks[f->n_walks] = (walk){start, next};
+    f->n_walks += next != 0;
+    f->edges[f->n_edges] = (edge){value - 1, start, end, EDGE_NONE};
+    f->edge_scores[f->n_edges] = score;
+    f->n_edges += is_piece & (score != f->dead);
+}
+
+int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexicon, const REAL *scores, REAL dead,
+                           REAL unknown_score, const uint8_t *unit, int64_t n_bytes)
+{
+    if (!lattice_reserve(lattice, n_bytes)) return -1;
+    int64_t shared = common_bytes(lattice, unit, n_bytes), begin = shared, end = 0;
+    uint32_t *walk_begin = lattice->walk_begin, *edge_begin = lattice->edge_begin;
+    struct NAME(filling) f = {
+        lexicon->units, lexicon->n_pieces ? scores : &dead, dead, lattice->walks, lattice->edges, lattice->scores,
+        walk_begin[shared + 1], edge_begin[shared + 1],
+    };
+    while (begin > 0 && begin < n_bytes && is_continuation(unit[begin])) begin--;
+    if (begin < shared) end = begin + char_bytes(unit[begin]);
+    for (int64_t i = shared; i < n_bytes; i++) {
+        int64_t n = walk_begin[i + 1] - walk_begin[i] + 2;
+        if (f.n_walks + n > lattice->walks_room || f.n_edges + n > lattice->edges_room) {
+            if (!grow(lattice, f.n_walks + n, f.n_edges + n)) return -1;
+            f.walks = lattice->walks;
+            f.edges = lattice->edges;
+            f.edge_scores = lattice->scores;
+        }
+        for (uint32_t k = walk_begin[i]; k < walk_begin[i + 1]; k++)
+            NAME(follow)(&f, f.walks[k].start, f.walks[k].base, (uint32_t)i + 1, unit[i]);
+        if (!is_continuation(unit[i])) {
+            begin = i;
+            end = i + char_bytes(unit[i]);
+            NAME(follow)(&f, (uint32_t)i, TRIE_ROOT_BASE, (uint32_t)i + 1, unit[i]);
+        }
+        if (i + 1 == end && (f.n_edges == edge_begin[i + 1] || f.edges[f.n_edges - 1].start != begin)) {
+            f.edges[f.n_edges] = (edge){EDGE_UNKNOWN, (uint32_t)begin, (uint32_t)end, EDGE_NONE};
+            f.edge_scores[f.n_edges++] = unknown_score;
+        }
+        walk_begin[i + 2] = (uint32_t)f.n_walks;
+        edge_begin[i + 2] = (uint32_t)f.n_edges;
+    }
+    lattice->unit = unit;
+    lattice->n_bytes = n_bytes;
+    return shared;
+}
