@@ -848,6 +848,9 @@ enum unitok_fold {
     UNITOK_FOLD_STRIP = 2  /* units end at an 0xFF */
 };
 
+/* Copies n strings, data[starts[i]..] of offsets[i + 1] - offsets[i] bytes each, to ret[offsets[i]..]. */
+void unitok_gather(const uint8_t *data, const int64_t *starts, const int64_t *offsets, int64_t n, uint8_t *ret);
+
 /* Replaces every character c with keep[c] == 0 by U+2585 and recounts the units in `counter`: keep[0..0x10FFFF], or
  * NULL to keep all. Units of count 0 are left out. */
 int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,

@@ -112,7 +112,7 @@ def test_counts_are_64_bits_wide() -> None:
     many = 1 << 33
     units = native.Units.pack([b"ab", b"cd"], [many + 1, many])
     trainer = native.BpeTrainer(native.Rules(set(), 16), units)
-    while trainer.step(2, min_count=0):
+    while trainer.step(2, min_count=0, max_work=1 << 20):
         pass
     assert trainer.pieces().counts.tolist() == [many + 1, many]
 

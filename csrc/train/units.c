@@ -33,6 +33,14 @@ int32_t unitok_units_count_chars(const uint8_t *data, const int64_t *offsets, co
     return UNITOK_OK;
 }
 
+void unitok_gather(const uint8_t *data, const int64_t *starts, const int64_t *offsets, int64_t n, uint8_t *ret)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (i + 16 < n) PREFETCH(data + starts[i + 16]);
+        if (offsets[i + 1] > offsets[i]) memcpy(ret + offsets[i], data + starts[i], (size_t)(offsets[i + 1] - offsets[i]));
+    }
+}
+
 /* unit[0..n_bytes) with rare characters replaced, in out, which has room for three bytes a character. */
 static int64_t replace_rare(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep, uint8_t *out)
 {

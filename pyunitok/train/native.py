@@ -56,9 +56,9 @@ class Units:
         sizes = np.diff(self.offsets)[order]
         offsets = np.zeros(len(order) + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
-        starts = self.offsets[:-1][order] - offsets[:-1]
-        index = np.arange(int(offsets[-1]), dtype=np.int64) + np.repeat(starts, sizes)
-        return Units(self.data[index], offsets, self.counts[order])
+        starts, data = self.offsets[:-1][order], np.empty(int(offsets[-1]), np.uint8)
+        lib.unitok_gather(pointer(self.data), pointer(starts), pointer(offsets), len(order), pointer(data))
+        return Units(data, offsets, self.counts[order])
 
 
 class Rules:

@@ -36,7 +36,7 @@ def ranked(
     limit = spec.seed_sentencepiece_size or max(100000, 8 * spec.vocab_size)
     best = np.lexsort((np.arange(len(found)), -sizes, -values))[:limit]
     chars, char_values = _characters(by_char)
-    return _in_order(chars + found.take(best).items(), np.concatenate((char_values, values[best])))
+    return _merged(Units.pack(chars, np.zeros(len(chars), np.uint64)), found, best, char_values, values[best])
 
 
 def repeats(rules: Rules, units: Units, *, compat: bool, progress: Progress) -> Units:
@@ -70,6 +70,33 @@ def _in_order(pieces: list[bytes], values: Floats) -> tuple[Units, Floats, Numbe
     order[by_bytes] = np.arange(len(pieces))
     packed = Units.pack([pieces[i] for i in by_bytes.tolist()], np.zeros(len(pieces), np.uint64))
     return packed, values[by_bytes], order
+
+
+def _merged(
+    chars: Units, found: Units, best: Numbers, char_values: Floats, values: Floats
+) -> tuple[Units, Floats, Numbers]:
+    """Like _in_order(), for characters and the best of what was found, which is sorted by bytes: a character comes
+    right before what begins with it."""
+    pieces = Units(
+        np.concatenate((chars.data, found.data)), np.concatenate((chars.offsets, found.offsets[1:] + len(chars.data))),
+        np.concatenate((chars.counts, found.counts)),
+    )  # fmt: skip
+    number = np.concatenate((np.arange(len(chars)), len(chars) + best))
+    by_bytes = np.argsort(_first_characters(pieces)[number] << 32 | number)
+    order = np.empty(len(number), np.int64)
+    order[by_bytes] = np.arange(len(number))
+    return pieces.take(number[by_bytes]), np.concatenate((char_values, values))[by_bytes], order
+
+
+def _first_characters(pieces: Units) -> Numbers:
+    """The bytes of each piece's first character, as numbers in their order."""
+    padded = np.concatenate((pieces.data, np.zeros(3, np.uint8)))
+    begins = pieces.offsets[:-1]
+    first = padded[begins].astype(np.int64)
+    ret: Numbers = first << 24
+    for i, lead in enumerate((0xC0, 0xE0, 0xF0), 1):
+        ret |= np.where(first >= lead, padded[begins + i].astype(np.int64) << 24 - 8 * i, 0)
+    return ret
 
 
 def _from_file(rules: Rules, by_char: Counts, spec: Any) -> tuple[list[bytes], Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +60,8 @@ def _train(job: Job, source: Source, out: str | os.PathLike[str] | None, progres
     clock.end()
     normalizer = normalization.normalizer(job.specs)
     learned = [piece.piece for piece in proto.pieces if piece.type in (NORMAL, USER_DEFINED)]
-    types = {name: sum(piece.type == number for piece in proto.pieces) for number, name in TYPES.items()}
+    of_type = Counter(piece.type for piece in proto.pieces)
+    types = {name: of_type[number] for number, name in TYPES.items()}
     return Trained(
         tokenizer, learned, types, _notes(job), clock.phases(), job.sizes, job.stats.n_bytes, source.sample,
         isinstance(source, Corpus) and source.hold, proto, job, normalizer.normalize,

@@ -7,7 +7,7 @@ are formed and ties decided. Unknown characters count for the first piece in tha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -130,7 +130,7 @@ def initial_scores(values: Floats) -> Floats:
 def finalize(pieces: dict[bytes, np.float32], min_score: np.float32, alphabet: Alphabet, n_pieces: int) -> list[Piece]:
     """The characters, and then the best others, n_pieces in all. A character that was dropped gets the lowest score and
     a little for each one dropped before it."""
-    final: dict[bytes, np.float32] = {}
+    final: dict[bytes, float | np.float32] = {}
     more = np.float32(0)
     for piece in alphabet.pieces():
         if piece in pieces:
@@ -142,9 +142,12 @@ def finalize(pieces: dict[bytes, np.float32], min_score: np.float32, alphabet: A
         if piece not in final:
             if len(final) == n_pieces:
                 break
-            final[piece] = np.float32(score)
+            final[piece] = score
     return best_first(final)
 
 
-def best_first(pieces: dict[bytes, np.float32]) -> list[Piece]:
-    return sorted(((piece, float(score)) for piece, score in pieces.items()), key=lambda item: (-item[1], item[0]))
+def best_first(pieces: Mapping[bytes, float | np.float32]) -> list[Piece]:
+    names = sorted(pieces)
+    scores = np.fromiter(map(pieces.__getitem__, names), np.float32, len(names))
+    order = np.argsort(-scores, kind="stable")
+    return list(zip(map(names.__getitem__, order.tolist()), scores[order].tolist(), strict=True))
