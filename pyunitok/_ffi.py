@@ -1,6 +1,7 @@
 """The compiled library as Python sees it: models, scratch, buffers, and one check() that raises.
 
-Only this module and its parts (_ffi_proto, _ffi_text, _ffi_suffix, _ffi_search, train/native) touch the library.
+Only this module and its parts (_ffi_first, _ffi_proto, _ffi_text, _ffi_suffix, _ffi_search, train/native) touch the
+library.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class Model:
     id_code  of its ids, in the module `array`: "H", or "I" where the largest does not fit
     """
 
-    __slots__ = ("_keep", "_types", "handle", "id_code", "info")
+    __slots__ = ("_keep", "_types", "first_bytes", "handle", "id_code", "info")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = _info_of(handle)
@@ -143,6 +144,7 @@ class Model:
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
         self._keep = keep
         self._types: Bytes | None = None  # of every id
+        self.first_bytes = 1 << 16  # of text that may yet be encoded before it is completed: see _ffi_first
 
     @classmethod
     def new(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pyunitok import _ffi, utf8
+from pyunitok import _ffi, _ffi_first, utf8
 from pyunitok._ffi import Ids
 from pyunitok.arrays import np
 from pyunitok.decoding import Decoding
@@ -116,7 +116,7 @@ class Core(Decoding):
             from pyunitok.vocab.huggingface import preparation
 
             return preparation.Scratch(self.model, self.preparation)
-        return nfc.Scratch(self.model) if self.is_nfc else _ffi.Scratch(self.model)
+        return nfc.Scratch(self.model) if self.is_nfc else _ffi_first.new_scratch(self.model)
 
     @contextmanager
     def scratch(self) -> Iterator[_ffi.Scratch]:

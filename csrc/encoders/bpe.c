@@ -3,6 +3,7 @@
 #include "ground/alloc.h"
 #include "encoders/bpe_tables.h"
 #include "ground/rng.h"
+#include "structures/heap.h"
 
 /* Up to this many symbols, one bit of a word each, the best pair is found by a scan of all: twice as fast as the heap
  * at 64 symbols, three times at 32. */
@@ -236,45 +237,12 @@ INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t 
  * merges. There are at most 2 n keys at a time: a merge removes one and adds two. The keys that Hugging Face's dropout
  * skips are kept at the other end of the heap's memory. */
 typedef struct long_text {
-    uint64_t *heap;     /* [0..2 n): the keys, the least first; children of k are 4 k + 1 .. 4 k + 4 */
+    uint64_t *heap;     /* [0..2 n): the keys, as heap.h keeps them */
     uint32_t *symbols, *starts; /* [0..n) */
     uint32_t *merges;           /* [0..n): of the pair that begins here; BPE_NO_MERGE where none may merge */
     uint32_t *next, *before;    /* [0..n); n: none */
     int64_t n, n_heap, n_skipped;
 } long_text;
-
-static void heap_sink(uint64_t *heap, int64_t n, int64_t at)
-{
-    uint64_t key = heap[at];
-    for (;;) {
-        int64_t child = 4 * at + 1, end = child + 4 < n ? child + 4 : n, best = child;
-        if (child >= n) break;
-        for (int64_t k = child + 1; k < end; k++)
-            if (heap[k] < heap[best]) best = k;
-        if (heap[best] >= key) break;
-        heap[at] = heap[best];
-        at = best;
-    }
-    heap[at] = key;
-}
-
-static void heap_push(long_text *t, uint64_t key)
-{
-    int64_t at = t->n_heap++;
-    while (at > 0 && t->heap[(at - 1) / 4] > key) {
-        t->heap[at] = t->heap[(at - 1) / 4];
-        at = (at - 1) / 4;
-    }
-    t->heap[at] = key;
-}
-
-static uint64_t heap_pop(long_text *t)
-{
-    uint64_t key = t->heap[0];
-    t->heap[0] = t->heap[--t->n_heap];
-    if (t->n_heap) heap_sink(t->heap, t->n_heap, 0);
-    return key;
-}
 
 static void heap_skip(long_text *t, uint64_t key)
 {
@@ -283,7 +251,7 @@ static void heap_skip(long_text *t, uint64_t key)
 
 static void heap_take_skipped(long_text *t)
 {
-    while (t->n_skipped) heap_push(t, t->heap[2 * t->n - t->n_skipped--]);
+    while (t->n_skipped) heap_push(t->heap, &t->n_heap, t->heap[2 * t->n - t->n_skipped--]);
 }
 
 /* Divides the work of a scratch into the arrays of a text of n symbols; 0 when memory is short. */
@@ -316,7 +284,8 @@ static void set_merge(finder f, long_text *t, uint32_t left, uint32_t right)
 static void add_key(finder f, long_text *t, uint32_t left, uint32_t right)
 {
     set_merge(f, t, left, right);
-    if (t->merges[left] != BPE_NO_MERGE) heap_push(t, key_of(rank_of(f.m, t->merges[left]), left));
+    if (t->merges[left] != BPE_NO_MERGE)
+        heap_push(t->heap, &t->n_heap, key_of(rank_of(f.m, t->merges[left]), left));
 }
 
 static void fill_heap(finder f, long_text *t)
@@ -329,7 +298,7 @@ static void fill_heap(finder f, long_text *t)
         if (i + 1 < n) set_merge(f, t, i, i + 1);
         if (t->merges[i] != BPE_NO_MERGE) t->heap[t->n_heap++] = key_of(rank_of(f.m, t->merges[i]), i);
     }
-    for (int64_t k = (t->n_heap + 2) / 4 - 1; k >= 0; k--) heap_sink(t->heap, t->n_heap, k);
+    heap_make(t->heap, t->n_heap);
 }
 
 /* Returns the pair that merged last, BPE_FREE if none did. */
@@ -340,7 +309,7 @@ static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *str
     uint64_t last = BPE_FREE;
     fill_heap(f, t);
     while (t->n_heap) {
-        uint64_t key = heap_pop(t);
+        uint64_t key = heap_pop(t->heap, &t->n_heap);
         uint32_t at = (uint32_t)key, merge = t->merges[at];
         if (skips && rng_unit(stream) < dropout) {
             heap_skip(t, key);

@@ -49,6 +49,16 @@ enum bpe_merges_flags {
 int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64_t *right, const int64_t *merged,
                        int64_t n_merges, int64_t unknown_id, int32_t flags, bpe **ret, unitok_error *error);
 
+/* When pieces of this score merge: less is earlier, equal ranks go by position. As the reference compares scores: by their
+ * bits, so that +0 comes before -0 and there is an order for NaN. */
+INLINE uint32_t bpe_rank_of_score(double score)
+{
+    float narrow = (float)score;
+    uint32_t bits;
+    memcpy(&bits, &narrow, 4);
+    return bits >> 31 ? bits : ~(bits | UINT32_C(1) << 31);
+}
+
 void bpe_free(bpe *m);
 int64_t bpe_memory_bytes(const bpe *m);
 

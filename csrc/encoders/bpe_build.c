@@ -242,20 +242,11 @@ static int add_splits(builder *b, int64_t k, int64_t merge)
     return 1;
 }
 
-/* As the reference compares scores: by their bits, so that -0 comes before +0 and there is an order for NaN. */
-static uint32_t order_of(double score)
-{
-    float narrow = (float)score;
-    uint32_t bits;
-    memcpy(&bits, &narrow, 4);
-    return bits >> 31 ? ~bits : bits | UINT32_C(1) << 31;
-}
-
 /* Pieces in the order of their merges: the high half is less where the score is better, the low half is the piece. Of equal
  * scores the first piece is best. */
 INLINE uint64_t ranked(double score, int64_t piece)
 {
-    return (uint64_t)~order_of(score) << 32 | (uint64_t)piece;
+    return (uint64_t)bpe_rank_of_score(score) << 32 | (uint64_t)piece;
 }
 
 /* Sorts by the high halves, from the lowest byte up; keys of equal ones keep their order. Room is for n more. */

@@ -9,6 +9,7 @@
 #include "encoders/words.h"
 #include "ground/cpu.h"
 #include "ground/space.h"
+#include "structures/distinct.h"
 #include "text/cut.h"
 
 typedef struct model_kind model_kind; /* kind.h */
@@ -57,6 +58,8 @@ struct unitok_model {
     int compact;           /* normalized text has U+2581 as a space (space.h) */
     int whole;             /* a document is one segment: nothing proves a cut */
     int may_wait;          /* the encoder may be built later: build.h */
+    int can_begin;         /* unitok_encode_first works, by first_pieces */
+    distinct_table first_pieces; /* of the spec; the slots may be NULL */
     unitok_model_info info;
 };
 

@@ -94,6 +94,8 @@ int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces
         n++;
     }
     *ret_n_rest_bytes = n_rest;
-    distinct found = strings_are_distinct(pieces, offsets, n);
+    distinct_table table;
+    distinct found = distinct_build(pieces, offsets, n, &table);
+    distinct_free(&table);
     return found == DISTINCT_YES ? n : found == DISTINCT_MAYBE ? -1 : -2;
 }

@@ -4,13 +4,13 @@
 
 #include "encoders/bpe_tables.h"
 #include "encoders/unigram.h"
-#include "structures/distinct.h"
 
 #define SOUND_SCORE_MAX 1e30 /* unigram.c */
 
-int spec_is_sound(const unitok_spec *spec)
+int spec_is_sound(const unitok_spec *spec, distinct_table *ret_pieces)
 {
     int64_t n = spec->n_pieces;
+    memset(ret_pieces, 0, sizeof *ret_pieces);
     /* A symbol for each piece, and for each character, of which all but 256 have two bytes or more. */
     if (spec->flags & UNITOK_LISTED_MERGES || n + spec->offsets[n] / 2 + 256 >= BPE_SYMBOLS_MAX) return 0;
     for (int64_t k = 0; k < n; k++) {
@@ -18,5 +18,5 @@ int spec_is_sound(const unitok_spec *spec)
         if (!(score >= -SOUND_SCORE_MAX && score <= SOUND_SCORE_MAX)) return 0;
         if (spec->offsets[k + 1] - spec->offsets[k] > UNIGRAM_PIECE_BYTES_MAX) return 0;
     }
-    return strings_are_distinct(spec->data, spec->offsets, n) == DISTINCT_YES;
+    return distinct_build(spec->data, spec->offsets, n, ret_pieces) == DISTINCT_YES;
 }

@@ -1,4 +1,4 @@
-/* distinct.c - the function of distinct.h: an open-addressed set of hashes */
+/* distinct.c - the functions of distinct.h */
 
 #include "structures/distinct.h"
 
@@ -13,7 +13,7 @@ INLINE uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-/* Never 0, which is a free slot. Eight bytes at a time, the last ones again with those before them. */
+/* Eight bytes at a time, the last ones again with those before them. */
 static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)
 {
     uint64_t hash = (uint64_t)n_bytes * FACTOR, last = 0;
@@ -21,23 +21,49 @@ static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)
     if (n_bytes >= 8) last = load_u64(bytes + n_bytes - 8);
     else if (n_bytes >= 4) last = load_u32(bytes) | (uint64_t)load_u32(bytes + n_bytes - 4) << 32;
     else if (n_bytes) last = bytes[0] | (uint64_t)bytes[n_bytes >> 1] << 8 | (uint64_t)bytes[n_bytes - 1] << 16;
-    hash = mix(mix(hash, last), 0);
-    return hash ? hash : 1;
+    return mix(mix(hash, last), 0);
 }
 
-distinct strings_are_distinct(const uint8_t *data, const int64_t *offsets, int64_t n)
+/* The slot of the string, or the free one where it would be; NULL after too many others. */
+static uint64_t *find_slot(const distinct_table *t, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
 {
-    int n_bits = 4;
-    while (INT64_C(1) << n_bits < 2 * n) n_bits++;
-    uint64_t mask = (UINT64_C(1) << n_bits) - 1, *slots = mem_zalloc((size_t)1 << n_bits, sizeof *slots);
-    if (!slots) return DISTINCT_NO_MEMORY;
-    distinct found = DISTINCT_YES;
-    for (int64_t k = 0; k < n && found == DISTINCT_YES; k++) {
-        uint64_t hash = hash_of(data + offsets[k], offsets[k + 1] - offsets[k]), at = hash >> (64 - n_bits), run = 0;
-        while (slots[at & mask] && slots[at & mask] != hash && run < RUN_MAX) at++, run++;
-        if (slots[at & mask]) found = DISTINCT_MAYBE;
-        slots[at & mask] = hash;
+    uint64_t mask = (UINT64_C(1) << t->n_bits) - 1, at = hash >> (64 - t->n_bits);
+    for (int run = 0; run < RUN_MAX; run++, at++) {
+        uint64_t *slot = &t->slots[at & mask];
+        if (*slot == 0) return slot;
+        if ((uint32_t)(*slot >> 32) != (uint32_t)hash) continue;
+        const int64_t *offsets = t->offsets + (uint32_t)*slot;
+        if (offsets[0] - offsets[-1] == n_bytes && memcmp(t->data + offsets[-1], bytes, (size_t)n_bytes) == 0) return slot;
     }
-    mem_free(slots);
-    return found;
+    return NULL;
+}
+
+distinct distinct_build(const uint8_t *data, const int64_t *offsets, int64_t n, distinct_table *t)
+{
+    t->data = data;
+    t->offsets = offsets;
+    t->n_bits = 4;
+    while (INT64_C(1) << t->n_bits < 2 * n) t->n_bits++;
+    t->slots = mem_zalloc((size_t)1 << t->n_bits, sizeof *t->slots);
+    if (!t->slots) return DISTINCT_NO_MEMORY;
+    for (int64_t k = 0; k < n; k++) {
+        const uint8_t *bytes = data + offsets[k];
+        uint64_t hash = hash_of(bytes, offsets[k + 1] - offsets[k]);
+        uint64_t *slot = find_slot(t, bytes, offsets[k + 1] - offsets[k], hash);
+        if (!slot || *slot) return DISTINCT_MAYBE;
+        *slot = hash << 32 | (uint64_t)(k + 1);
+    }
+    return DISTINCT_YES;
+}
+
+void distinct_free(distinct_table *t)
+{
+    mem_free(t->slots);
+    t->slots = NULL;
+}
+
+int64_t distinct_find(const distinct_table *t, const uint8_t *bytes, int64_t n_bytes)
+{
+    const uint64_t *slot = find_slot(t, bytes, n_bytes, hash_of(bytes, n_bytes));
+    return slot && *slot ? (int64_t)(uint32_t)*slot - 1 : -1;
 }

@@ -1,0 +1,44 @@
+/* heap.h - a heap of numbers, the least first; children of k are 4 k + 1 .. 4 k + 4 */
+#pragma once
+
+#include "ground/common.h"
+
+/* Moves keys[at] down to where no child is less. */
+static inline void heap_sink(uint64_t *keys, int64_t n, int64_t at)
+{
+    uint64_t key = keys[at];
+    for (;;) {
+        int64_t child = 4 * at + 1, end = child + 4 < n ? child + 4 : n, best = child;
+        if (child >= n) break;
+        for (int64_t k = child + 1; k < end; k++)
+            if (keys[k] < keys[best]) best = k;
+        if (keys[best] >= key) break;
+        keys[at] = keys[best];
+        at = best;
+    }
+    keys[at] = key;
+}
+
+/* Makes any n keys a heap. */
+static inline void heap_make(uint64_t *keys, int64_t n)
+{
+    for (int64_t k = (n + 2) / 4 - 1; k >= 0; k--) heap_sink(keys, n, k);
+}
+
+static inline void heap_push(uint64_t *keys, int64_t *io_n, uint64_t key)
+{
+    int64_t at = (*io_n)++;
+    while (at > 0 && keys[(at - 1) / 4] > key) {
+        keys[at] = keys[(at - 1) / 4];
+        at = (at - 1) / 4;
+    }
+    keys[at] = key;
+}
+
+static inline uint64_t heap_pop(uint64_t *keys, int64_t *io_n)
+{
+    uint64_t key = keys[0];
+    keys[0] = keys[--*io_n];
+    if (*io_n) heap_sink(keys, *io_n, 0);
+    return key;
+}
