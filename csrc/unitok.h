@@ -890,18 +890,39 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *trainer, const uint32_t *s
 int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *trainer, int64_t begin, int64_t end, uint8_t *data,
                                   int64_t capacity, int64_t *offsets, uint64_t *counts);
 
-/* The strings that a Unigram model starts from: all that repeat in the units and may be pieces of two characters or
- * more, each with how often it occurs, counted in `counter`; the units are copied. See csrc/train/seeds.c.
- *   min_leaf        units that repeat nothing are taken, too, if they occur this often; those of up to three
- *                   characters if they occur twice
+/* The strings that a Unigram model starts from: those that repeat in the units and may be pieces of two characters or
+ * more, each with how often it occurs. See csrc/train/seeds.c. The units are copied.
  *   is_compatible   those of sentencepiece 0.2.3, from units that carry what follows them (UNITOK_SEGMENT_FOLLOWERS)
- * Call step until progress is 1. Memory: 9 bytes a byte of units. */
+ *
+ *     unitok_seeds_new(...);  while (unitok_seeds_progress(seeds) < 1) unitok_seeds_step(seeds, budget, &error);
+ *     in each thread: unitok_seed_finder_new(...); some of the parts: unitok_seed_finder_add(finder, part, &error);
+ *     for each finder: unitok_seed_finder_finish(finder, counter, &error);
+ *     unless compatible: unitok_seeds_leaves(...) until it is done
+ *
+ * Memory: 5 bytes a byte of units, 4 of which only where a character begins; in a finder 32 bytes for each suffix that
+ * begins with the most frequent two bytes or character, and 48 to 96 for each of max_seeds. */
 typedef struct unitok_seeds unitok_seeds;
 int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
-                         int64_t n_units, int32_t is_compatible, uint64_t min_leaf, unitok_counter *counter,
-                         unitok_seeds **ret, unitok_error *error);
+                         int64_t n_units, int32_t is_compatible, unitok_seeds **ret, unitok_error *error);
 int32_t unitok_seeds_step(unitok_seeds *seeds, int64_t budget, unitok_error *error);
 double unitok_seeds_progress(const unitok_seeds *seeds);
+/* How many there are, once progress is 1. A part is a quarter of a million suffixes, or one bucket of seeds.h. */
+int64_t unitok_seeds_parts(const unitok_seeds *seeds);
+
+/* Finds what repeats in parts, each of them given to one finder; finish() adds it to a counter. For one thread at a
+ * time; the seeds must outlive it.
+ *   max_seeds  all that are among the best of so many, by count times characters, are found, and maybe others; 0: all */
+typedef struct unitok_seed_finder unitok_seed_finder;
+int32_t unitok_seed_finder_new(const unitok_seeds *seeds, int64_t max_seeds, unitok_seed_finder **ret,
+                               unitok_error *error);
+void unitok_seed_finder_free(unitok_seed_finder *finder);
+int32_t unitok_seed_finder_add(unitok_seed_finder *finder, int64_t part, unitok_error *error);
+int32_t unitok_seed_finder_finish(unitok_seed_finder *finder, unitok_counter *counter, unitok_error *error);
+
+/* Adds units that repeat nothing and are not in the counter, if they occur min_leaf times; those of up to three
+ * characters if they occur twice. Goes on for `budget` bytes; *ret_is_done says whether that was all. */
+int32_t unitok_seeds_leaves(unitok_seeds *seeds, uint64_t min_leaf, int64_t budget, unitok_counter *counter,
+                            int32_t *ret_is_done, unitok_error *error);
 void unitok_seeds_free(unitok_seeds *seeds);
 
 /* The pieces of a Unigram model in training, sorted by bytes, none empty, none twice: at most 2^23 - 2. Piece i of the

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter, defaultdict
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,13 +47,67 @@ def seeds(units: dict[str, int], rules: native.Rules, min_leaf: int) -> Counter[
     return found
 
 
+def found(units: dict[str, int], rules: native.Rules, min_leaf: int, limit: int, threads: int) -> Counter[bytes]:
+    counter = native.Counter()
+    packed = native.Units.pack([unit.encode() for unit in units], list(units.values()))
+    made = native.Seeds(rules, packed, compat=False)
+    while made.step(3) < 1:
+        pass
+    finders = [native.SeedFinder(made, limit) for _ in range(threads)]
+    for part in range(made.n_parts):
+        finders[part % threads].add(part)
+    for finder in finders:
+        finder.finish(counter)
+    while not made.add_leaves(min_leaf, counter, 3):
+        pass
+    got = counter.export()
+    return Counter(dict(zip(got.items(), got.counts.tolist(), strict=True)))
+
+
 @given(UNITS, st.integers(2, 5))
 def test_seeds(units: dict[str, int], min_leaf: int) -> None:
     rules = native.Rules({"split_by_whitespace"}, 5)
-    counter = native.Counter()
+    assert found(units, rules, min_leaf, 0, 1) == seeds(units, rules, min_leaf)
+
+
+def best(found: Counter[bytes], n: int) -> list[tuple[bytes, int]]:
+    """By count times characters, then by length and bytes."""
+    return sorted(found.items(), key=lambda item: (-item[1] * len(item[0].decode()), -len(item[0]), item[0]))[:n]
+
+
+@pytest.mark.parametrize("alphabet", ["ab", "\u2581ab", "aéж", "東京カ\u2581", "😀😁a", "\u2581"])
+def test_long_repeats_and_a_limit(alphabet: str) -> None:
+    rules = native.Rules(set(), 16)
+    rng = random.Random(alphabet)
+    words = ["".join(rng.choices(alphabet, k=rng.randint(1, 60))) for _ in range(60)]
+    words += [word[rng.randrange(20) :] + words[0] for word in words] + [alphabet[0] * 300]
+    units = {word: rng.randint(1, 40) for word in words if word}
+    everything = found(units, rules, 15, 0, 1)
     packed = native.Units.pack([unit.encode() for unit in units], list(units.values()))
-    found = native.Seeds(rules, packed, counter, compat=False, min_leaf=min_leaf)
-    while found.step(3) < 1:
-        pass
-    got = counter.export()
-    assert dict(zip(got.items(), got.counts.tolist(), strict=True)) == seeds(units, rules, min_leaf)
+    assert native.allowed(rules, b"ab") and len(packed) == len(units)
+    assert best(everything, 10**6) == best(plain_repeats(units, rules), 10**6)
+    for threads, limit in ((2, 0), (1, 7), (3, 7), (2, 200)):
+        assert best(found(units, rules, 15, limit, threads), limit or 10**6) == best(everything, limit or 10**6)
+
+
+def plain_repeats(units: dict[str, int], rules: native.Rules) -> Counter[bytes]:
+    """As seeds(), for pieces of up to 16 characters."""
+    weights: Counter[str] = Counter()
+    followers: defaultdict[str, list[bytes]] = defaultdict(list)
+    for unit, count in units.items():
+        for i in range(len(unit)):
+            for j in range(i + 2, min(i + 16, len(unit)) + 1):
+                weights[unit[i:j]] += count
+                followers[unit[i:j]].append(unit[j : j + 1].encode())
+    found = Counter({
+        piece.encode(): weight for piece, weight in weights.items()
+        if weight >= 2 and native.allowed(rules, piece.encode()) and len(followers[piece]) > 1
+        and (len({follower[:1] for follower in followers[piece]}) > 1 or b"" in followers[piece])
+    })  # fmt: skip
+    for unit, count in sorted(units.items(), key=lambda item: -item[1]):  # the first of one beginning is taken
+        if count >= (15 if len(unit) > 3 else 2):
+            starts = [unit[:n].encode() for n in range(min(len(unit), 16), 1, -1)]
+            whole = next((start for start in starts if native.allowed(rules, start)), b"")
+            if whole and whole not in found:
+                found[whole] = count
+    return found

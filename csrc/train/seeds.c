@@ -1,60 +1,25 @@
-/* seeds.c - the strings that a Unigram model starts from: repeats in the units, by a suffix array and its LCP intervals
+/* seeds.c - what a Unigram model starts from: the layout of the units, and those that repeat nothing; see seeds.h
  *
- * All units are laid end to end, 0xFF after each, and the suffixes sorted. Suffixes l..r that share their first `depth`
- * bytes, and no more, are a string that occurs in at least two contexts: an LCP interval. Its weight is the sum of the
- * counts of their units. They are found by one walk over the array with a stack of open intervals (Abouelhoda, Kurtz,
- * Ohlebusch, "Replacing suffix trees with enhanced suffix arrays", 2004):
+ * seed_finder.c finds what repeats. Then also units that repeat nothing, but occur often themselves, are added: they
+ * are the leaves of the tree of repeats. Long ones must occur more often, because what a few texts repeat is learned by
+ * heart; a short one, of SHORT_CHARS at most, is a word almost always.
  *
- *     rank   suffix                 LCP   open intervals (depth)
- *     3      "the" 0xFF ...          -    0
- *     4      "their" 0xFF ...        3    0 3
- *     5      "there" 0xFF ...        4    0 3 4
- *     6      "tower" 0xFF ...        1    0 1         "the" and "the?" are closed, and "the" is a seed
- *
- * Common prefixes end at an 0xFF, so the end of a unit is a context of its own. Then also units that repeat nothing,
- * but occur often themselves, are added: they are the leaves of that tree. Long ones must occur more often, because
- * what a few texts repeat is learned by heart; a short one, of SHORT_CHARS at most, is a word almost always.
- *
- * IS_COMPATIBLE: the intervals of sentencepiece 0.2.3, which sorts whole sentences with a NUL after each. Units must
- * carry what follows them (UNITOK_SEGMENT_FOLLOWERS); what follows 0xFF goes into the text before it, and closes
- * intervals where it would there. A piece before a NUL is found once more, as "piece NUL", and counts twice, as there.
- * No leaves.
+ * IS_COMPATIBLE: the repeats that sentencepiece 0.2.3 finds, which sorts whole sentences with a NUL after each. Units
+ * must carry what follows them (UNITOK_SEGMENT_FOLLOWERS); what follows 0xFF goes into the text before it, and ends
+ * repeats where it would there. A piece before a NUL is found once more, as "piece NUL", and counts twice, as there. No
+ * leaves.
  */
+
+#include "train/seeds.h"
 
 #include "ground/alloc.h"
 #include "ground/error.h"
-#include "train/counter.h"
-#include "train/levels.h"
-#include "train/rules.h"
 #include "train/segment.h"
 
 #define SHORT_CHARS 3 /* with the mark of a space: "\xE2\x96\x81of", or a Chinese word of three */
+#define PART_SUFFIXES (1 << 18) /* of a part; one bucket may have more */
 
-struct interval {
-    uint64_t weight; /* of the suffixes seen so far */
-    int32_t depth;
-};
-
-enum phase { SORT, INVERT, COMPARE, WALK, LEAVES, DONE };
-
-struct unitok_seeds {
-    const unitok_rules *rules;
-    unitok_counter *counter;
-    int32_t is_compatible;
-    uint64_t min_leaf;
-    uint8_t *text;
-    int32_t n;
-    levels levels;
-    int32_t *sa, *lcp; /* lcp: first the suffix before each in the order, then common bytes with it, both by position */
-    unitok_suffix *sorter;
-    struct interval *stack;
-    int64_t n_stack, stack_room;
-    enum phase phase;
-    int32_t at;     /* in the present phase */
-    int32_t common; /* bytes, of the last two suffixes compared */
-};
-
-/* ---------------------------------------------------------------------------------------------- Set-up ---- */
+/* ------------------------------------------------------------------------------------------------ Layout ---- */
 
 static int lay_out(unitok_seeds *s, const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units)
 {
@@ -70,13 +35,13 @@ static int lay_out(unitok_seeds *s, const uint8_t *data, const int64_t *offsets,
         s->text[s->n++] = 0xFF;
         s->levels.end[s->levels.n - 1] = s->n;
     }
+    if (ok) memset(s->text + s->n, 0xFF, TEXT_PADDING);
     mem_free(order);
     return ok;
 }
 
 int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
-                         int64_t n_units, int32_t is_compatible, uint64_t min_leaf, unitok_counter *counter,
-                         unitok_seeds **ret, unitok_error *error)
+                         int64_t n_units, int32_t is_compatible, unitok_seeds **ret, unitok_error *error)
 {
     const char *problem = check_units(data, offsets, n_units);
     for (int64_t i = 0; i < n_units && !problem; i++) { /* what follows a unit goes into the text, too */
@@ -87,185 +52,156 @@ int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const i
     }
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
     int64_t n = offsets[n_units] - offsets[0] + n_units;
-    if (n >= UNITOK_SUFFIX_MAX_32)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the distinct units have more than 2 GiB");
+    if (n > UINT32_MAX) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the distinct units have more than 4 GiB");
     unitok_seeds *s = mem_zalloc(1, sizeof *s);
     if (!s) return fail_memory(error);
     s->rules = rules;
-    s->counter = counter;
     s->is_compatible = is_compatible;
-    s->min_leaf = min_leaf;
-    s->text = mem_alloc((size_t)n + 1);
-    int32_t status = s->text && lay_out(s, data, offsets, counts, n_units) ? UNITOK_OK : fail_memory(error);
-    if (!status) {
-        s->sa = mem_alloc(((size_t)s->n + 1) * sizeof *s->sa);
-        status = s->sa ? unitok_suffix_new(s->text, s->n, 1, 256, s->sa, 4, &s->sorter, error) : fail_memory(error);
+    s->text = mem_alloc((size_t)n + TEXT_PADDING);
+    s->begins = mem_zalloc(BUCKETS + 1, sizeof *s->begins);
+    s->parts = mem_alloc((BUCKETS + 1) * sizeof *s->parts);
+    if (s->text && s->begins && s->parts && lay_out(s, data, offsets, counts, n_units)) {
+        *ret = s;
+        return UNITOK_OK;
     }
-    if (status) unitok_seeds_free(s);
-    else *ret = s;
-    return status;
+    unitok_seeds_free(s);
+    return fail_memory(error);
 }
 
 void unitok_seeds_free(unitok_seeds *s)
 {
     if (!s) return;
-    unitok_suffix_free(s->sorter);
     mem_free(s->text);
     levels_free(&s->levels);
-    mem_free(s->sa);
-    mem_free(s->lcp);
-    mem_free(s->stack);
+    mem_free(s->places);
+    mem_free(s->begins);
+    mem_free(s->parts);
     mem_free(s);
 }
 
-/* ---------------------------------------------------------------------------------------------- Candidates ---- */
+/* ----------------------------------------------------------------------------------------------- Buckets ---- */
 
-/* Counts text[begin..begin+n_bytes) as a candidate if it may be a piece of two characters or more; 0 when memory is
- * short. */
-static int propose(unitok_seeds *s, int64_t begin, int64_t n_bytes, uint64_t weight)
+/* Of the suffix at `at`; -1 if none of its beginnings can be a seed. */
+INLINE int bucket_of(const uint8_t *text, int64_t at)
 {
-    const uint8_t *piece = s->text + begin;
-    if (n_bytes < 2 || weight < 2 || is_continuation(piece[0]) || is_continuation(piece[n_bytes])) return 1;
-    while (n_bytes && piece[n_bytes - 1] == 0) n_bytes--; /* only where is_compatible */
-    if (n_bytes <= char_bytes(piece[0]) || n_bytes > 4 * (int64_t)s->rules->max_chars) return 1;
-    if (!rules_allow(s->rules, piece, n_bytes)) return 1;
-    return counter_add(s->counter, piece, n_bytes, weight) >= 0;
+    const uint8_t *c = text + at;
+    if (c[0] < 0x80) return rules_exclude(c[0]) || c[1] == 0xFF || rules_exclude(c[1]) ? -1 : c[0] << 8 | c[1];
+    if (c[0] < 0xC0 || c[0] == 0xFF) return -1;
+    int n_bytes = char_bytes(c[0]);
+    if (c[n_bytes] == 0xFF || rules_exclude(c[n_bytes])) return -1;
+    uint32_t code_point = utf8_code_point(c, n_bytes);
+    if (n_bytes == 2) return BUCKETS_2 + (int)code_point;
+    if (n_bytes == 4) return BUCKETS_4 + ((c[0] & 7) << 6 | (c[1] & 63));
+    if (code_point == CHAR_SPACE) return BUCKETS_SPACE + c[3];
+    return code_point == CHAR_UNKNOWN ? -1 : BUCKETS_3 + (int)code_point;
 }
 
-static int push(unitok_seeds *s, int32_t depth, uint64_t weight)
-{
-    if (s->n_stack == s->stack_room) {
-        int64_t room = s->stack_room * 2 + 256;
-        struct interval *stack = mem_realloc(s->stack, (size_t)room * sizeof *stack);
-        if (!stack) return 0;
-        s->stack = stack;
-        s->stack_room = room;
-    }
-    s->stack[s->n_stack++] = (struct interval){weight, depth};
-    return 1;
-}
-
-/* Closes the intervals deeper than `depth`, all of which end with suffix `last`; opens one of that depth if there is
- * none. */
-static int close_to(unitok_seeds *s, int32_t depth, int32_t last)
-{
-    uint64_t weight = 0;
-    while (s->stack[s->n_stack - 1].depth > depth) {
-        struct interval closed = s->stack[--s->n_stack];
-        weight += closed.weight;
-        if (!propose(s, last, closed.depth, weight)) return 0;
-        if (s->stack[s->n_stack - 1].depth >= depth) {
-            s->stack[s->n_stack - 1].weight += weight;
-            weight = 0;
-        }
-    }
-    return s->stack[s->n_stack - 1].depth == depth || push(s, depth, weight);
-}
-
-/* Suffix by suffix: the top of the stack is the deepest interval that holds the one before. Its own weight goes into
- * the deeper of its two neighbourhoods. */
-static int walk(unitok_seeds *s, int32_t end)
+/* begins[k + 1] counts bucket k. */
+static void measure(unitok_seeds *s, int64_t end)
 {
     for (; s->at < end; s->at++) {
-        int32_t position = s->sa[s->at], before = s->at ? s->lcp[position] : 0;
-        int32_t after = s->at + 1 < s->n ? s->lcp[s->sa[s->at + 1]] : 0;
-        if (s->at && !close_to(s, before, s->sa[s->at - 1])) return 0;
-        if (after > before && !push(s, after, 0)) return 0;
-        s->stack[s->n_stack - 1].weight += levels_count(&s->levels, position);
+        int bucket = bucket_of(s->text, s->at);
+        if (bucket >= 0) s->begins[bucket + 1]++;
     }
-    return s->at < s->n || close_to(s, 0, s->sa[s->n - 1]);
 }
 
-/* Units that are not candidates yet, or as much of them as a piece can hold. */
-static int add_leaf(unitok_seeds *s, int64_t begin, int64_t end)
+static int open_buckets(unitok_seeds *s)
+{
+    uint32_t n = 0;
+    for (int k = 0; k < BUCKETS; k++) {
+        uint32_t size = s->begins[k + 1];
+        if (s->n_parts == 0 || n - s->begins[s->parts[s->n_parts - 1]] + size > PART_SUFFIXES) s->parts[s->n_parts++] = k;
+        s->begins[k] = n;
+        n += size;
+    }
+    s->begins[BUCKETS] = n;
+    s->parts[s->n_parts] = BUCKETS;
+    s->places = mem_alloc(((size_t)n + 1) * sizeof *s->places);
+    return s->places != NULL;
+}
+
+/* begins[k] moves on to where the next bucket began. */
+static void place(unitok_seeds *s, int64_t end)
+{
+    for (; s->at < end; s->at++) {
+        int bucket = bucket_of(s->text, s->at);
+        if (bucket >= 0) s->places[s->begins[bucket]++] = (uint32_t)s->at;
+    }
+}
+
+int32_t unitok_seeds_step(unitok_seeds *s, int64_t budget, unitok_error *error)
+{
+    int64_t end = budget < s->n - s->at ? s->at + budget : s->n;
+    if (s->phase == SEEDS_READY) return UNITOK_OK;
+    if (s->phase == SEEDS_MEASURE) measure(s, end);
+    else place(s, end);
+    if (s->at < s->n) return UNITOK_OK;
+    if (s->phase == SEEDS_MEASURE) {
+        if (!open_buckets(s)) return fail_memory(error);
+    } else {
+        memmove(s->begins + 1, s->begins, BUCKETS * sizeof *s->begins);
+        s->begins[0] = 0;
+    }
+    s->at = 0;
+    s->phase++;
+    return UNITOK_OK;
+}
+
+double unitok_seeds_progress(const unitok_seeds *s)
+{
+    if (s->phase == SEEDS_READY) return 1;
+    return (s->n ? 0.5 * (double)s->at / (double)s->n : 0) + (s->phase == SEEDS_PLACE ? 0.499 : 0);
+}
+
+int64_t unitok_seeds_parts(const unitok_seeds *s)
+{
+    return s->phase == SEEDS_READY ? s->n_parts : 0;
+}
+
+/* ------------------------------------------------------------------------------------------------ Leaves ---- */
+
+int64_t seed_bytes(const unitok_seeds *s, int64_t begin, int64_t n_bytes)
+{
+    const uint8_t *piece = s->text + begin;
+    if (is_continuation(piece[n_bytes])) return 0;
+    while (n_bytes && piece[n_bytes - 1] == 0) n_bytes--;
+    if (n_bytes <= char_bytes(piece[0]) || n_bytes > 4 * (int64_t)s->rules->max_chars) return 0;
+    return rules_allow(s->rules, piece, n_bytes) ? n_bytes : 0;
+}
+
+/* A unit that is not a seed yet, or as much of it as a piece can hold. */
+static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t min_leaf, unitok_counter *counter)
 {
     uint64_t weight = levels_count(&s->levels, begin);
     int64_t n_chars = 0, n_bytes = 0, at = begin;
-    if (weight < s->min_leaf) {
+    if (weight < 2) return 1;
+    if (weight < min_leaf) {
         while (at < end && n_chars <= SHORT_CHARS) at += char_bytes(s->text[at]), n_chars++;
         if (n_chars > SHORT_CHARS) return 1;
         n_chars = 0;
     }
     while (begin + n_bytes < end && n_chars++ < s->rules->max_chars) n_bytes += char_bytes(s->text[begin + n_bytes]);
     for (; n_chars > 1 && n_bytes > 0; n_chars--) {
-        if (rules_allow(s->rules, s->text + begin, n_bytes))
-            return counter_find(s->counter, s->text + begin, n_bytes) >= 0 || propose(s, begin, n_bytes, weight);
+        if (seed_bytes(s, begin, n_bytes)) {
+            const uint8_t *piece = s->text + begin;
+            return counter_find(counter, piece, n_bytes) >= 0 || counter_add(counter, piece, n_bytes, weight) >= 0;
+        }
         do n_bytes--;
         while (n_bytes > 0 && is_continuation(s->text[begin + n_bytes]));
     }
     return 1;
 }
 
-static int add_leaves(unitok_seeds *s, int32_t budget)
+int32_t unitok_seeds_leaves(unitok_seeds *s, uint64_t min_leaf, int64_t budget, unitok_counter *counter,
+                            int32_t *ret_is_done, unitok_error *error)
 {
-    while (s->at < s->n && budget > 0) {
-        const uint8_t *end = memchr(s->text + s->at, 0xFF, (size_t)(s->n - s->at));
-        int32_t next = (int32_t)(end - s->text);
-        if (next > s->at && !add_leaf(s, s->at, next)) return 0;
-        budget -= next + 1 - s->at;
-        s->at = next + 1;
+    while (s->leaf_at < s->n && budget > 0) {
+        const uint8_t *end = memchr(s->text + s->leaf_at, 0xFF, (size_t)(s->n - s->leaf_at));
+        int64_t next = end - s->text;
+        if (next > s->leaf_at && !add_leaf(s, s->leaf_at, next, min_leaf, counter)) return fail_memory(error);
+        budget -= next + 1 - s->leaf_at;
+        s->leaf_at = next + 1;
     }
-    return 1;
-}
-
-/* --------------------------------------------------------------------------------------------------- Steps ---- */
-
-/* The suffix before each one in the order (Karkkainen, Manzini, Puglisi, "Permuted longest-common-prefix array",
- * 2009). */
-static void invert(unitok_seeds *s, int32_t end)
-{
-    for (; s->at < end; s->at++) s->lcp[s->sa[s->at]] = s->at ? s->sa[s->at - 1] : -1;
-}
-
-/* In the order of the text a common prefix is at most one byte shorter than the one before. */
-static void compare(unitok_seeds *s, int32_t end)
-{
-    int32_t common = s->common;
-    for (; s->at < end; s->at++) {
-        int32_t other = s->lcp[s->at];
-        if (other < 0) common = 0;
-        else while (s->text[s->at + common] == s->text[other + common] && s->text[other + common] != 0xFF) common++;
-        s->lcp[s->at] = common;
-        if (common > 0) common--;
-    }
-    s->common = common;
-}
-
-static void next_phase(unitok_seeds *s)
-{
-    s->at = 0;
-    s->phase++;
-    if (s->phase == LEAVES && s->is_compatible) s->phase = DONE;
-}
-
-int32_t unitok_seeds_step(unitok_seeds *s, int64_t budget, unitok_error *error)
-{
-    int ok = 1;
-    int32_t end = budget < s->n - s->at ? s->at + (int32_t)budget : s->n;
-    switch (s->phase) {
-    case SORT:
-        if (unitok_suffix_progress(s->sorter) < 1) return unitok_suffix_step(s->sorter, budget, error);
-        unitok_suffix_free(s->sorter);
-        s->sorter = NULL;
-        s->lcp = mem_alloc(((size_t)s->n + 1) * sizeof *s->lcp);
-        if (!s->lcp || !push(s, 0, 0)) return fail_memory(error);
-        next_phase(s);
-        return UNITOK_OK;
-    case INVERT: invert(s, end); break;
-    case COMPARE: compare(s, end); break;
-    case WALK: ok = s->n == 0 || walk(s, end); break;
-    case LEAVES: ok = add_leaves(s, end - s->at); break;
-    case DONE: return UNITOK_OK;
-    }
-    if (!ok) return fail_memory(error);
-    if (s->at >= s->n) next_phase(s);
+    *ret_is_done = s->leaf_at >= s->n;
     return UNITOK_OK;
-}
-
-double unitok_seeds_progress(const unitok_seeds *s)
-{
-    static const double begins[] = {0, 0.5, 0.6, 0.75, 0.97, 1};
-    if (s->phase == DONE) return 1;
-    double part = s->phase == SORT ? unitok_suffix_progress(s->sorter) : s->n ? (double)s->at / s->n : 0;
-    return begins[s->phase] + (begins[s->phase + 1] - begins[s->phase]) * part * 0.999;
 }

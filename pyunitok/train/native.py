@@ -287,23 +287,53 @@ class BpeTrainer:
 
 
 class Seeds:
-    """The strings that repeat in units, counted in `counter`; see unitok_seeds in csrc/unitok.h."""
+    """The strings that repeat in units, found in parts; see unitok_seeds in csrc/unitok.h."""
 
-    def __init__(self, rules: Rules, units: Units, counter: Counter, *, compat: bool, min_leaf: int) -> None:
+    def __init__(self, rules: Rules, units: Units, *, compat: bool) -> None:
         ret, error = ffi.new("unitok_seeds **"), ffi.new("unitok_error *")
         status = lib.unitok_seeds_new(
-            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), compat,
-            min_leaf, counter.handle, ret, error,
+            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), compat, ret,
+            error,
         )  # fmt: skip
         check(status, error)
         self.handle: Any = ffi.gc(ret[0], lib.unitok_seeds_free)
-        self._keep = (rules, counter)
+        self._keep = rules
 
-    def step(self, budget: int = 1 << 22) -> float:
-        """Work on for a while; how much is done, 1 when all is."""
+    def step(self, budget: int = 1 << 23) -> float:
+        """Prepare the parts for a while; how much is done, 1 when all is."""
         error = ffi.new("unitok_error *")
         check(lib.unitok_seeds_step(self.handle, budget, error), error)
         return float(lib.unitok_seeds_progress(self.handle))
+
+    @property
+    def n_parts(self) -> int:
+        return int(lib.unitok_seeds_parts(self.handle))
+
+    def add_leaves(self, min_leaf: int, counter: Counter, budget: int = 1 << 23) -> bool:
+        """Count units that repeat nothing, for a while; whether that was all. Not with compat."""
+        done, error = ffi.new("int32_t *"), ffi.new("unitok_error *")
+        check(lib.unitok_seeds_leaves(self.handle, min_leaf, budget, counter.handle, done, error), error)
+        return bool(done[0])
+
+
+class SeedFinder:
+    """Finds what repeats in parts of Seeds, for one thread. limit: see max_seeds in csrc/unitok.h."""
+
+    def __init__(self, seeds: Seeds, limit: int) -> None:
+        ret, error = ffi.new("unitok_seed_finder **"), ffi.new("unitok_error *")
+        check(lib.unitok_seed_finder_new(seeds.handle, limit, ret, error), error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_seed_finder_free)
+        self._keep = seeds
+
+    def add(self, part: int) -> None:
+        """Each part goes to one finder."""
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_seed_finder_add(self.handle, part, error), error)
+
+    def finish(self, counter: Counter) -> None:
+        """Count what was found."""
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_seed_finder_finish(self.handle, counter.handle, error), error)
 
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]

@@ -126,8 +126,9 @@ class Job:
         if self.checkpoint is not None and (saved := self.checkpoint.load("seeds")) is not None:
             return unpack("seeds", saved[0]), saved[0]["values"], saved[0]["order"]
         seeds, values, order = seeding.ranked(
-            self.rules(), units, by_char, self.specs.trainer, compat=self.compat, progress=self.progress
-        )
+            self.rules(), units, by_char, self.specs.trainer, compat=self.compat, threads=self.own.threads,
+            progress=self.progress,
+        )  # fmt: skip
         if self.checkpoint is not None:
             self.checkpoint.save("seeds", {**pack("seeds", seeds), "values": values, "order": order})
         return seeds, values, order

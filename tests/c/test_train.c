@@ -103,6 +103,7 @@ static int32_t train(int32_t flags, int is_compatible)
     unitok_segmenter *segmenter = NULL;
     unitok_bpe_trainer *bpe = NULL;
     unitok_seeds *seeds = NULL;
+    unitok_seed_finder *finder = NULL;
     unitok_lexicon *lexicon = NULL;
     unitok_lattice *lattice = NULL;
     unitok_error error;
@@ -113,7 +114,7 @@ static int32_t train(int32_t flags, int is_compatible)
     float exact[300] = {0}, exact_scores[300];
     uint8_t alive[300];
     int64_t order[300], tokens = 0, n;
-    int32_t done = 0, status = unitok_rules_new(flags, 16, &rules, &error);
+    int32_t done = 0, done_leaves = 0, status = unitok_rules_new(flags, 16, &rules, &error);
     if (!status) status = unitok_counter_new(0, &counter, &error);
     if (!status) status = unitok_counter_new(0, &folded, &error);
     if (!status) status = unitok_counter_new(0, &found, &error);
@@ -149,8 +150,14 @@ static int32_t train(int32_t flags, int is_compatible)
         status = resume(rules, data, offsets, heavy, n, bpe, made);
         if (status) goto end;
     }
-    status = unitok_seeds_new(rules, data, offsets, counts, n, is_compatible, 2, found, &seeds, &error);
+    status = unitok_seeds_new(rules, data, offsets, counts, n, is_compatible, &seeds, &error);
     while (!status && unitok_seeds_progress(seeds) < 1) status = unitok_seeds_step(seeds, 7, &error);
+    if (!status) status = unitok_seed_finder_new(seeds, is_compatible ? 0 : 5, &finder, &error);
+    for (int64_t part = 0; !status && part < unitok_seeds_parts(seeds); part++)
+        status = unitok_seed_finder_add(finder, part, &error);
+    if (!status) status = unitok_seed_finder_finish(finder, found, &error);
+    while (!status && !is_compatible && !done_leaves)
+        status = unitok_seeds_leaves(seeds, 2, 7, found, &done_leaves, &error);
     if (!status) status = unitok_counter_sort(found, &error);
     if (status || is_compatible) goto end;
     int64_t n_pieces = unitok_counter_count(found);
@@ -175,6 +182,7 @@ static int32_t train(int32_t flags, int is_compatible)
 end:
     unitok_lattice_free(lattice);
     unitok_lexicon_free(lexicon);
+    unitok_seed_finder_free(finder);
     unitok_seeds_free(seeds);
     unitok_bpe_trainer_free(bpe);
     unitok_segmenter_free(segmenter);
@@ -234,8 +242,14 @@ static void test_hostile(void)
                 while (!done) unitok_bpe_trainer_step(bpe, 100, 0, 1, &done);
             else CHECK(error.status == UNITOK_ERROR_ARGUMENT);
         }
-        if (unitok_seeds_new(rules, unit, bounds, &one, 1, 0, 2, counter, &seeds, &error) == UNITOK_OK)
+        unitok_seed_finder *finder = NULL;
+        if (unitok_seeds_new(rules, unit, bounds, &one, 1, 0, &seeds, &error) == UNITOK_OK) {
             while (unitok_seeds_progress(seeds) < 1) CHECK(unitok_seeds_step(seeds, 1000, &error) == UNITOK_OK);
+            CHECK(unitok_seed_finder_new(seeds, 0, &finder, &error) == UNITOK_OK);
+            for (int64_t part = 0; part < unitok_seeds_parts(seeds); part++)
+                CHECK(unitok_seed_finder_add(finder, part, &error) == UNITOK_OK);
+            unitok_seed_finder_free(finder);
+        }
         unitok_rules_allow(rules, unit, n);
         unitok_bpe_trainer_free(bpe);
         unitok_seeds_free(seeds);

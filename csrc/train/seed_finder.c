@@ -1,0 +1,321 @@
+/* seed_finder.c - what repeats in the suffixes of a part: sorting, LCP intervals, and the best of them
+ *
+ * Sorted suffixes l..r that share their first `depth` bytes, and no more, are a string that occurs in at least two
+ * contexts: an LCP interval. Its weight is the sum of the counts of their units. They are found by one walk over the
+ * suffixes with a stack of open intervals (Abouelhoda, Kurtz, Ohlebusch, "Replacing suffix trees with enhanced suffix
+ * arrays", 2004):
+ *
+ *     rank   suffix                 LCP   open intervals (depth)
+ *     3      "the" 0xFF             -     0
+ *     4      "their" 0xFF           3     0 3
+ *     5      "there" 0xFF           4     0 3 4
+ *     6      "tower" 0xFF           1     0 1         "the" and "the?" are closed, and "the" is a seed
+ *
+ * Common prefixes end at an 0xFF, so the end of a unit is a context of its own.
+ *
+ * Suffixes are sorted by eight bytes at a time, as numbers whose order is that of the bytes; those with equal ones are
+ * sorted by the next eight, down to the longest that a piece can be. A suffix ends at its 0xFF.
+ *
+ * Of many repeats few can be among the best max_seeds: when the list is full, those with less than what the worst of
+ * these has are dropped. A repeat's worth is its weight times its characters, in float32, as the caller's.
+ */
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+#include "train/seeds.h"
+
+#define FEW 24 /* are sorted by insertion */
+#define FOUND_ROOM 4096
+#define WORTH_BINS 0x10000
+
+struct suffix {
+    uint64_t head; /* eight bytes, the first on top; zeros after an 0xFF */
+    uint32_t at;
+    uint32_t common; /* bytes shared with the suffix before it */
+};
+
+struct interval {
+    uint64_t weight; /* of the suffixes seen so far */
+    int64_t depth;
+};
+
+struct found {
+    uint64_t weight;
+    uint32_t at, n_bytes;
+    float worth;
+};
+
+struct unitok_seed_finder {
+    const unitok_seeds *seeds;
+    int64_t max_seeds; /* 0: all */
+    int64_t max_depth;
+    struct suffix *suffixes, *spare;
+    int64_t suffixes_room;
+    struct interval *stack;
+    int64_t n_stack, stack_room;
+    struct found *found;
+    int64_t n_found, found_room;
+    float least; /* what is worth less is not kept */
+    unitok_counter *early; /* where !max_seeds: what had no room in `found` */
+};
+
+int32_t unitok_seed_finder_new(const unitok_seeds *seeds, int64_t max_seeds, unitok_seed_finder **ret,
+                               unitok_error *error)
+{
+    unitok_seed_finder *f = mem_zalloc(1, sizeof *f);
+    if (!f) return fail_memory(error);
+    f->seeds = seeds;
+    f->max_seeds = max_seeds;
+    /* Longer repeats are no pieces, except that NULs at the end do not count. */
+    f->max_depth = 4 * (int64_t)seeds->rules->max_chars + (seeds->is_compatible ? 64 : 0);
+    int32_t status = max_seeds ? UNITOK_OK : unitok_counter_new(0, &f->early, error);
+    if (status) unitok_seed_finder_free(f);
+    else *ret = f;
+    return status;
+}
+
+void unitok_seed_finder_free(unitok_seed_finder *f)
+{
+    if (!f) return;
+    mem_free(f->suffixes);
+    mem_free(f->spare);
+    mem_free(f->stack);
+    mem_free(f->found);
+    unitok_counter_free(f->early);
+    mem_free(f);
+}
+
+/* ----------------------------------------------------------------------------------------------- Sorting ---- */
+
+INLINE uint64_t high_bits_of_zeros(uint64_t v)
+{
+    return (v - UINT64_C(0x0101010101010101)) & ~v & UINT64_C(0x8080808080808080);
+}
+
+INLINE uint64_t swap_bytes(uint64_t v)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_bswap64(v);
+#else
+    uint64_t swapped = 0;
+    for (int i = 0; i < 8; i++) swapped = swapped << 8 | (v >> 8 * i & 0xFF);
+    return swapped;
+#endif
+}
+
+INLINE uint64_t head_at(const uint8_t *text)
+{
+    uint64_t bytes = load_u64(text), ends = high_bits_of_zeros(~bytes);
+    if (ends) bytes &= ends ^ (ends - 1); /* up to the first 0xFF */
+    return swap_bytes(bytes);
+}
+
+/* Which byte of a head is its 0xFF; -1 if there is none. */
+INLINE int end_in(uint64_t head)
+{
+    uint64_t ends = high_bits_of_zeros(~head); /* zeros after an 0xFF: there is one, and its bit is the lowest */
+    return ends ? 7 - lowest_bit(ends) / 8 : -1;
+}
+
+static int common_bytes(uint64_t a, uint64_t b)
+{
+    return lowest_bit(swap_bytes(a ^ b)) / 8;
+}
+
+static void sort_few(struct suffix *suffixes, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        struct suffix suffix = suffixes[i];
+        int64_t k = i;
+        for (; k > 0 && suffixes[k - 1].head > suffix.head; k--) suffixes[k] = suffixes[k - 1];
+        suffixes[k] = suffix;
+    }
+}
+
+/* By their heads, from the byte at `shift` down, by radix. */
+static void sort_heads(struct suffix *suffixes, struct suffix *spare, int64_t n, int shift)
+{
+    if (n <= FEW) {
+        sort_few(suffixes, n);
+        return;
+    }
+    int64_t begins[257] = {0};
+    for (int64_t i = 0; i < n; i++) begins[(suffixes[i].head >> shift & 0xFF) + 1]++;
+    for (int k = 0; k < 256; k++) begins[k + 1] += begins[k];
+    if (begins[(suffixes[0].head >> shift & 0xFF) + 1] - begins[suffixes[0].head >> shift & 0xFF] == n) {
+        if (shift) sort_heads(suffixes, spare, n, shift - 8);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) spare[begins[suffixes[i].head >> shift & 0xFF]++] = suffixes[i];
+    memcpy(suffixes, spare, (size_t)n * sizeof *suffixes);
+    for (int64_t begin = 0, k = 0; k < 256 && shift; begin = begins[k++])
+        if (begins[k] - begin > 1) sort_heads(suffixes + begin, spare, begins[k] - begin, shift - 8);
+}
+
+/* Suffixes that share their first `depth` bytes; fills in .common of all but the first. */
+static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, int64_t n, int64_t depth)
+{
+    const uint8_t *text = f->seeds->text + depth;
+    for (int64_t i = 0; i < n; i++) suffixes[i].head = head_at(text + suffixes[i].at);
+    sort_heads(suffixes, f->spare, n, 56);
+    uint64_t before = 0, head;
+    for (int64_t begin = 0, end; begin < n; begin = end, before = head) { /* of equal heads */
+        head = suffixes[begin].head;
+        for (end = begin + 1; end < n && suffixes[end].head == head; end++) {}
+        int at_end = end_in(head);
+        if (end - begin > 1 && at_end < 0 && depth + 8 < f->max_depth) {
+            sort_suffixes(f, suffixes + begin, end - begin, depth + 8);
+        } else {
+            for (int64_t i = begin + 1; i < end; i++) suffixes[i].common = (uint32_t)(depth + (at_end < 0 ? 8 : at_end));
+        }
+        if (begin) suffixes[begin].common = (uint32_t)(depth + common_bytes(before, head));
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------- Found ---- */
+
+/* The larger the worth, the larger these 16 bits; worths are not negative. */
+INLINE uint32_t bin_of(float worth)
+{
+    uint32_t bits;
+    memcpy(&bits, &worth, sizeof bits);
+    return bits >> 15;
+}
+
+/* Drops what max_seeds others are better than; 0 when memory is short. */
+static int drop_worst(unitok_seed_finder *f)
+{
+    int64_t *bins = mem_zalloc(WORTH_BINS, sizeof *bins), n = 0;
+    if (!bins) return 0;
+    for (int64_t i = 0; i < f->n_found; i++) bins[bin_of(f->found[i].worth)]++;
+    uint32_t worst = WORTH_BINS - 1;
+    while (worst > 0 && n + bins[worst] < f->max_seeds) n += bins[worst--];
+    mem_free(bins);
+    int64_t n_kept = 0;
+    for (int64_t i = 0; i < f->n_found; i++)
+        if (bin_of(f->found[i].worth) >= worst) f->found[n_kept++] = f->found[i];
+    f->n_found = n_kept;
+    uint32_t bits = worst << 15;
+    memcpy(&f->least, &bits, sizeof bits);
+    return 1;
+}
+
+static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
+{
+    for (int64_t i = 0; i < f->n_found; i++) {
+        const struct found *found = &f->found[i];
+        if (counter_add(counter, f->seeds->text + found->at, found->n_bytes, found->weight) < 0) return 0;
+    }
+    f->n_found = 0;
+    return 1;
+}
+
+static int make_room(unitok_seed_finder *f)
+{
+    if (f->max_seeds && f->n_found >= 2 * f->max_seeds && !drop_worst(f)) return 0;
+    if (!f->max_seeds && f->n_found >= 64 * FOUND_ROOM) return hand_over(f, f->early);
+    if (f->n_found < f->found_room / 2) return 1;
+    int64_t room = f->found_room * 2 + FOUND_ROOM;
+    struct found *found = mem_realloc(f->found, (size_t)room * sizeof *found);
+    if (!found) return 0;
+    f->found = found;
+    f->found_room = room;
+    return 1;
+}
+
+/* Keeps text[begin..begin+n_bytes) if it may be a seed; 0 when memory is short. */
+static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64_t weight)
+{
+    if (weight < 2 || (float)weight * (float)f->seeds->rules->max_chars < f->least) return 1;
+    n_bytes = seed_bytes(f->seeds, begin, n_bytes);
+    if (n_bytes == 0) return 1;
+    float worth = (float)weight * (float)count_chars(f->seeds->text + begin, n_bytes);
+    if (worth < f->least) return 1;
+    if (f->n_found == f->found_room && !make_room(f)) return 0;
+    f->found[f->n_found++] = (struct found){weight, (uint32_t)begin, (uint32_t)n_bytes, worth};
+    return 1;
+}
+
+/* -------------------------------------------------------------------------------------------------- Walk ---- */
+
+static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
+{
+    if (f->n_stack == f->stack_room) {
+        int64_t room = f->stack_room * 2 + 256;
+        struct interval *stack = mem_realloc(f->stack, (size_t)room * sizeof *stack);
+        if (!stack) return 0;
+        f->stack = stack;
+        f->stack_room = room;
+    }
+    f->stack[f->n_stack++] = (struct interval){weight, depth};
+    return 1;
+}
+
+/* Closes the intervals deeper than `depth`, all of which end with the suffix at `last`; opens one of that depth if
+ * there is none. */
+static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
+{
+    uint64_t weight = 0;
+    while (f->stack[f->n_stack - 1].depth > depth) {
+        struct interval closed = f->stack[--f->n_stack];
+        weight += closed.weight;
+        if (!propose(f, last, closed.depth, weight)) return 0;
+        if (f->stack[f->n_stack - 1].depth >= depth) {
+            f->stack[f->n_stack - 1].weight += weight;
+            weight = 0;
+        }
+    }
+    return f->stack[f->n_stack - 1].depth == depth || push(f, depth, weight);
+}
+
+/* Suffix by suffix: the top of the stack is the deepest interval that holds the one before. Its own weight goes into
+ * the deeper of its two neighbourhoods. */
+static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
+{
+    f->n_stack = 0;
+    if (!push(f, 0, 0)) return 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t before = i ? suffixes[i].common : 0, after = i + 1 < n ? suffixes[i + 1].common : 0;
+        if (i && !close_to(f, before, suffixes[i - 1].at)) return 0;
+        if (after > before && !push(f, after, 0)) return 0;
+        f->stack[f->n_stack - 1].weight += levels_count(&f->seeds->levels, suffixes[i].at);
+    }
+    return close_to(f, 0, suffixes[n - 1].at);
+}
+
+/* ------------------------------------------------------------------------------------------------- Parts ---- */
+
+static int find_in(unitok_seed_finder *f, int bucket)
+{
+    const unitok_seeds *s = f->seeds;
+    int64_t n = s->begins[bucket + 1] - s->begins[bucket];
+    if (n == 0) return 1;
+    if (n > f->suffixes_room) {
+        mem_free(f->suffixes);
+        mem_free(f->spare);
+        f->suffixes_room = 0;
+        f->suffixes = mem_alloc((size_t)n * sizeof *f->suffixes);
+        f->spare = mem_alloc((size_t)n * sizeof *f->spare);
+        if (!f->suffixes || !f->spare) return 0;
+        f->suffixes_room = n;
+    }
+    for (int64_t i = 0; i < n; i++) f->suffixes[i] = (struct suffix){0, s->places[s->begins[bucket] + i], 0};
+    sort_suffixes(f, f->suffixes, n, bucket_depth(bucket));
+    return walk(f, f->suffixes, n);
+}
+
+int32_t unitok_seed_finder_add(unitok_seed_finder *f, int64_t part, unitok_error *error)
+{
+    if (part < 0 || part >= unitok_seeds_parts(f->seeds))
+        return fail(error, UNITOK_ERROR_ARGUMENT, part, -1, "no such part");
+    for (int bucket = f->seeds->parts[part]; bucket < f->seeds->parts[part + 1]; bucket++)
+        if (!find_in(f, bucket)) return fail_memory(error);
+    return UNITOK_OK;
+}
+
+int32_t unitok_seed_finder_finish(unitok_seed_finder *f, unitok_counter *counter, unitok_error *error)
+{
+    if (f->max_seeds && f->n_found > f->max_seeds && !drop_worst(f)) return fail_memory(error);
+    if (!hand_over(f, counter)) return fail_memory(error);
+    return f->early ? unitok_counter_merge(counter, f->early, error) : UNITOK_OK;
+}

@@ -1,0 +1,58 @@
+/* seeds.h - the text of all units, and where its suffixes begin that can be seeds, in parts
+ *
+ * All units are laid end to end, 0xFF after each. A seed has two characters or more, so suffixes that differ in what
+ * the first two begin with have no seed in common: they are laid into buckets, and any number of threads sort buckets
+ * side by side. Suffixes that begin no seed are left out: inside a character, in front of a unit's end, ...
+ *
+ *     bucket    of suffixes that begin with          share of these
+ *     ASCII     a character and the byte after it     2 bytes
+ *     2 bytes   a character                           2
+ *     3 bytes   a character                           3
+ *     U+2581    it and the byte after it              4
+ *     4 bytes   the first two bytes                   2
+ *
+ *     places    | of bucket 0 | of bucket 1 | ...    positions in the text, ascending in each bucket
+ *     begins[]  ^             ^
+ */
+#pragma once
+
+#include "train/counter.h"
+#include "train/levels.h"
+#include "train/rules.h"
+
+#define TEXT_PADDING 16 /* bytes after the text that can be read */
+
+enum {
+    BUCKETS_2 = 0x80 << 8, /* where those of 2 bytes begin, and so on */
+    BUCKETS_3 = BUCKETS_2 + (32 << 6),
+    BUCKETS_SPACE = BUCKETS_3 + 0x10000,
+    BUCKETS_4 = BUCKETS_SPACE + 0x100,
+    BUCKETS = BUCKETS_4 + (8 << 6)
+};
+
+enum seeds_phase { SEEDS_MEASURE, SEEDS_PLACE, SEEDS_READY };
+
+struct unitok_seeds {
+    const unitok_rules *rules;
+    int32_t is_compatible;
+    uint8_t *text;
+    int64_t n;
+    levels levels;
+    enum seeds_phase phase;
+    int64_t at;       /* in the present phase */
+    int64_t leaf_at;  /* the leaves before it are done */
+    uint32_t *places; /* [0..begins[BUCKETS]-1] */
+    uint32_t *begins; /* [0..BUCKETS] */
+    int32_t *parts;   /* [0..n_parts]: the first bucket of each */
+    int64_t n_parts;
+};
+
+/* How many bytes the suffixes of a bucket are known to share. */
+INLINE int bucket_depth(int bucket)
+{
+    return bucket < BUCKETS_3 ? 2 : bucket < BUCKETS_SPACE ? 3 : bucket < BUCKETS_4 ? 4 : 2;
+}
+
+/* Whether text[begin..begin+n_bytes) may be a seed, as far as its own bytes decide; without the NULs at its end, which
+ * are in it where is_compatible. Returns the bytes, 0 if not. */
+int64_t seed_bytes(const unitok_seeds *seeds, int64_t begin, int64_t n_bytes);
