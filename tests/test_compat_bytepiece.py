@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from test_bytepiece import BYTES, key, load_reference, toy
 
 from pyunitok.compat import bytepiece
+from pyunitok.errors import VocabularyError
 
 TEXT = "abe\u0301 猫\n\nab b\n a"
 
@@ -131,6 +132,12 @@ def test_convert_to_bytepiece_is_theirs(tmp_path_factory: pytest.TempPathFactory
     theirs.convert_to_bytepiece(single, str(folder / "theirs.model"))
     bytepiece.convert_to_bytepiece(single, folder / "ours.model")
     assert json.loads((folder / "ours.model").read_bytes()) == json.loads((folder / "theirs.model").read_bytes())
+
+
+@pytest.mark.parametrize("pieces, message", [({"": 1}, "empty"), ({"a": 0}, "byte 0x61 has the count 0")])
+def test_convert_to_bytepiece_refuses(tmp_path: Path, pieces: dict[bytes | str, int], message: str) -> None:
+    with pytest.raises(VocabularyError, match=message):
+        bytepiece.convert_to_bytepiece(pieces, tmp_path / "m.model")
 
 
 def test_a_published_model() -> None:

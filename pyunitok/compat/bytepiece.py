@@ -15,12 +15,11 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from pyunitok import _ffi
 from pyunitok import tokenizer as engine
+from pyunitok.errors import VocabularyError
 from pyunitok.packed import Packed
 from pyunitok.train import bytepiece as trainer
+from pyunitok.train.native import Units
 from pyunitok.train.sources import Batches
 from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import forms
@@ -186,34 +185,19 @@ def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathL
     """
     from pyunitok.vocab import convert
 
-    counts = {piece if isinstance(piece, bytes) else piece.encode(): count for piece, count in pieces.items()}
+    counts = {piece if isinstance(piece, bytes) else piece.encode(): int(count) for piece, count in pieces.items()}
     for byte in range(256):
-        counts.setdefault(bytes([byte]), 1)
-    kept = {piece: count for piece, count in counts.items() if len(piece) == 1 or count >= 1}
-    for piece, count in _recount(kept, [item for item in counts.items() if item[0] not in kept]).items():
-        kept[piece] += count
-    n_before = 0
-    while len(kept) != n_before:
-        n_before, kept = len(kept), _recount(kept, list(kept.items()))
-    convert.write(path, format_.write(_numbered(kept)))
+        if counts.setdefault(bytes([byte]), 1) < 1:
+            raise VocabularyError(f"byte 0x{byte:02x} has the count {counts[bytes([byte])]}; it must be 1 at least")
+    kept = sorted(piece for piece, count in counts.items() if count >= 1)
+    if b"" in kept:
+        raise VocabularyError("a piece is empty")
+    units = Units.pack(kept, [counts[piece] for piece in kept])
+    vocabulary = trainer.Vocabulary(units, 1, lambda done, total: None)
+    vocabulary.drop_unused()
+    convert.write(path, format_.write(trainer.entries(vocabulary.pieces())))
 
 
 def _numbered(counts: Mapping[bytes, int]) -> format_.Entries:
     ordered = sorted(counts.items(), key=lambda item: (len(item[0]), item[0]))
     return {piece: (i + _N_SPECIAL, count) for i, (piece, count) in enumerate(ordered)}
-
-
-def _recount(counts: Mapping[bytes, int], texts: list[tuple[bytes, int]]) -> dict[bytes, int]:
-    """How often each piece occurs in these texts, each with a weight."""
-    pieces = list(counts)
-    entries: format_.Entries = {piece: (i + _N_SPECIAL, counts[piece]) for i, piece in enumerate(pieces)}
-    flags = format_.FLAGS & ~_ffi.MODEL_FLAGS["restart_after_newline"]
-    vocabulary = format_.vocabulary_of(entries, "pieces", flags)
-    model = vocabulary.build(engine="double-array", cpu=None)
-    scratch = _ffi.Scratch(model)  # the texts whole, as they are
-    ret: dict[bytes, int] = {}
-    for text, count in texts:
-        for id_ in np.asarray(scratch.encode(text)).tolist():
-            piece = pieces[id_ - _N_SPECIAL]
-            ret[piece] = ret.get(piece, 0) + count
-    return ret
