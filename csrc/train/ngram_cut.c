@@ -169,7 +169,8 @@ static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t
             state--;
         }
     }
-    return 1;
+    /* Only a model of damaged tables leaves anything. */
+    return end == 0 || counter_add(cutter->counter, text, end, 1) >= 0;
 }
 
 INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text, int64_t n_bytes)
