@@ -98,6 +98,9 @@ def test_documents_have_the_inputs_that_their_file_says(tmp_path: Path) -> None:
     assert [index.source(d) for d in range(12)] == expected
     found = [(source.file, source.path, source.hits, source.documents) for source in index.by_source("a")]
     assert found == [(file, name, n, n) for file in (0, 1) for name, n in inputs if n]
+    sampled = index.by_source("a", max_hits=11)  # of 12
+    assert all(source.approx for source in sampled) and abs(sum(source.hits for source in sampled) - 12) <= 3
+    assert index.by_source("a", max_hits=12) == index.by_source("a")
     for wrong in (-1, 12):
         with pytest.raises(IndexError):
             index.source(wrong)

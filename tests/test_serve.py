@@ -133,6 +133,15 @@ BAD = [
 ]  # fmt: skip
 
 
+def test_what_would_take_too_long_is_estimated_or_refused(client, monkeypatch):
+    monkeypatch.setattr(answers, "MAX_SCANNED", 100)
+    answer = client.get("/api/sources.json", params={"q": "the"}).json()
+    assert answer["approx"] and 0.9 < answer["count"] / occurrences(b"the") < 1.1
+    response = client.get("/api/hits.json", params={"q": "the", "sort": "text"})
+    assert response.status_code == 400 and "choose another order" in response.json()["error"]
+    assert client.get("/api/hits.json", params={"q": "cat", "sort": "text"}).status_code == 200
+
+
 @pytest.mark.parametrize("name, parameters", BAD)
 def test_bad_requests(client, name, parameters):
     response = client.get(f"/api/{name}.json", params=parameters)
@@ -309,3 +318,34 @@ def test_errors_are_shown(page, address):
     page.goto(address + "?document=99&begin=0&end=0")
     page.wait_for_selector("#problem:not([hidden])")
     assert "from 0 to 2" in page.inner_text("#problem")
+
+
+@pytest.mark.slow
+def test_a_text_of_several_lines(page, address):
+    page.goto(address)
+    page.fill("#q", "mat")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("the")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hits a")
+    assert page.inner_text("#count").startswith("1 occurrence of") and "q=mat%0Athe" in page.url
+    assert page.input_value("#q") == "mat\nthe" and page.get_attribute("#q", "rows") == "2"
+
+
+@pytest.mark.slow
+def test_going_back_to_where_one_was(page, address):
+    page.goto(address + "?q=the&sort=random")
+    page.wait_for_selector(".hits li:nth-child(50)", state="attached")
+    for n in (100, 150):
+        page.locator(".hits li").last.scroll_into_view_if_needed()
+        page.wait_for_url(f"**shown={n}**")
+    page.locator(".hits li").nth(120).locator("a").click()
+    page.wait_for_selector(".document mark")
+    page.go_back()
+    page.wait_for_selector(".hits li:nth-child(150)", state="attached")
+    page.wait_for_function("scrollY > 1000")
+    first = page.inner_text(".hits li:first-child")
+    page.click("text=shuffle again")
+    page.wait_for_url("**seed=1**")
+    page.wait_for_function("text => document.querySelector('.hits li')?.innerText !== text", arg=first)
+    assert "shown" not in page.url

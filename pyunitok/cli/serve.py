@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+MAX_WORK = 4_000_000_000  # of one search of the page in all shards: about four seconds
+
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
@@ -37,6 +39,7 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
     except ImportError as error:
         raise click.ClickException(f"{error.name} is not installed: pip install 'pyunitok[serve]'") from error
     index = open_index(folder, model=load_model(model) if model else None)
+    index.max_work = min(index.max_work, MAX_WORK // max(1, len(index.shards)))
     index.tables  # noqa: B018 - made now, and not by the first search
     threading.Thread(target=index.prefetch, daemon=True).start()
     names = {"localhost", "127.0.0.1", "::1", "[::1]", host, *allow_host}

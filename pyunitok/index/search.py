@@ -26,7 +26,7 @@ Order = Literal["rank", "text", "random"]
 
 MAX_WORK = 2_000_000_000  # for one query and shard, about a nanosecond a unit
 MAX_RUNS = 1 << 60
-MAX_SCANNED = 1_000_000  # hits that by_source and following look at, before they take a sample
+MAX_SCANNED = 1_000_000  # hits that next, previous and a sampled by_source look at
 
 
 @dataclass(frozen=True)
@@ -318,11 +318,16 @@ class TextSearch:
 
     def documents(self, query: Text, *, max_work: int | None = None) -> DocumentHits:
         """The documents that a text occurs in, and how often. Looks at all occurrences."""
-        found = self.find_all(query, max_work=max_work)
+        return self._documents_of(self.find_all(query, max_work=max_work))
+
+    def _documents_of(self, found: Found, n_sampled: int | None = None) -> DocumentHits:
+        """The documents of all occurrences, or of so many drawn at random."""
+        sample = None if n_sampled is None else found.places(shuffled(np.arange(n_sampled), found.total, 0))
         parts = []
         for number in range(len(self.shards)):
             counts: dict[str, Any] = {"documents": np.empty(0, np.int64), "counts": np.empty(0, np.int64)}
-            for tokens, _ in found.chunks(number):
+            drawn = None if sample is None else sample.tokens[sample.shards == number]
+            for tokens in (tokens for tokens, _ in found.chunks(number)) if drawn is None else [drawn]:
                 documents, n = np.unique(self._documents_at(number, tokens), return_counts=True)
                 merged, inverse = np.unique(np.concatenate((counts["documents"], documents)), return_inverse=True)
                 sums = np.zeros(len(merged), np.int64)
@@ -334,22 +339,31 @@ class TextSearch:
         documents = np.concatenate([part[0] for part in parts] + empty)
         return DocumentHits(documents, np.concatenate([part[1] for part in parts] + empty), found.approx)
 
-    def by_source(self, query: Text, *, max_work: int | None = None) -> list[SourceCount]:
+    def by_source(
+        self, query: Text, *, max_work: int | None = None, max_hits: int | None = None
+    ) -> list[SourceCount]:  # fmt: skip
         """How often a text occurs in each input that the token files were made from, inputs without it left out; in
-        their order."""
-        inputs, hits, documents, approx = self._sources(query, max_work)
+        their order. Of more than max_hits occurrences, a sample of at most a million is looked at: counts are then
+        estimates, documents those of the sample, and the answer is `approx`."""
+        inputs, hits, documents, approx = self._sources(query, max_work, max_hits)
         paths, files = self.inputs.paths, self.inputs.files
         return [
             SourceCount(files[k], paths[k], n_hits, n_documents, approx)
             for k, n_hits, n_documents in zip(inputs.tolist(), hits.tolist(), documents.tolist(), strict=True)
         ]
 
-    def _sources(self, query: Text, max_work: int | None) -> tuple[Int64s, Int64s, Int64s, bool]:
+    def _sources(
+        self, query: Text, max_work: int | None, max_hits: int | None = None
+    ) -> tuple[Int64s, Int64s, Int64s, bool]:
         """int64[n] inputs, occurrences in each, documents of each with any; approx."""
-        found = self.documents(query, max_work=max_work)
+        runs = self.find_all(query, max_work=max_work)
+        is_sample = max_hits is not None and runs.total > max_hits
+        found = self._documents_of(runs, min(max_hits or 0, MAX_SCANNED) if is_sample else None)
         inputs, starts = np.unique(self.inputs.of(found.documents), return_index=True)
         hits = np.add.reduceat(found.counts, starts) if len(starts) else starts
-        return inputs, hits, np.diff(np.append(starts, len(found.documents))), found.approx
+        if is_sample:
+            hits = np.rint(hits * (runs.total / max(1, hits.sum()))).astype(np.int64)
+        return inputs, hits, np.diff(np.append(starts, len(found.documents))), found.approx or is_sample
 
 
 def _c_shard(shard: Shard, eod: int | None, folder: Path) -> _ffi_search.Shard:

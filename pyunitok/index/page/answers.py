@@ -17,6 +17,7 @@ MAX_QUERY_BYTES = 10_000
 MAX_QUERIES = 10  # compared at once
 MAX_LIMIT = 1_000
 MAX_CONTEXT = 500  # characters on either side of a hit
+MAX_SCANNED = 5_000_000  # hits that one request puts in order or counts by source, in about a second
 WINDOW_BYTES = 20_000  # of a document, shown at once
 TOKENS_A_STEP = 1 << 16  # their bytes are counted in C, and one by one only in the step that is looked for
 
@@ -83,9 +84,12 @@ def hits(index: Index, parameters: Parameters) -> Answer:
     limit = number(parameters, "limit", 50, MAX_LIMIT)
     most = MAX_SORTED if sort in ("R1", "L1", "text") else 1 << 40
     offset = number(parameters, "offset", 0, most)
+    text = text_of(parameters)
+    if sort == "text" and index.count(text) > MAX_SCANNED:
+        raise BadRequest(f"this text has over {MAX_SCANNED:,} hits, too many to put in order; choose another order")
     before, after = (number(parameters, name, 60, MAX_CONTEXT) for name in ("before", "after"))
     lines, total, approx = concordance(
-        index, text_of(parameters), limit=limit, offset=offset, sort=sort, seed=number(parameters, "seed", 0, 1 << 32),
+        index, text, limit=limit, offset=offset, sort=sort, seed=number(parameters, "seed", 0, 1 << 32),
         before=before, after=after,
     )  # fmt: skip
     reachable = min(total, MAX_SORTED) if sort in ("R1", "L1") else total
@@ -116,7 +120,7 @@ def _is_utf8(text: bytes) -> bool:
 
 def sources(index: Index, parameters: Parameters) -> Answer:
     """How often the query occurs in each input."""
-    found = index.by_source(text_of(parameters))
+    found = index.by_source(text_of(parameters), max_hits=MAX_SCANNED)
     found.sort(key=lambda source: -source.hits)
     rows = [{"source": source.path, "count": source.hits, "documents": source.documents} for source in found]
     total = sum(source.hits for source in found)

@@ -4,6 +4,7 @@
 const VIEWS = [["hits", "Hits"], ["next", "Next"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"]];
 const SORTS = [["rank", "as in the index"], ["text", "by place in the text"], ["random", "random"], ["R1", "by what follows"], ["L1", "by what precedes"]];
 const PAGE = 50;
+const MOST_AT_ONCE = 1000; // hits of one request
 const at = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en-US");
 let running = null; // the AbortController of the requests under way
@@ -25,8 +26,10 @@ function state() {
   const parameters = new URLSearchParams(location.search);
   return {
     queries: parameters.getAll("q"),
-    view: parameters.get("view") || "hits",
+    view: VIEWS.some(([name]) => name === parameters.get("view")) ? parameters.get("view") : "hits",
     sort: parameters.get("sort") || "rank",
+    seed: parameters.get("seed") || "0",
+    shown: Math.min(MOST_AT_ONCE, Number(parameters.get("shown")) || PAGE),
     document: parameters.get("document"),
     begin: parameters.get("begin") || "0",
     end: parameters.get("end") || "0",
@@ -36,11 +39,14 @@ function state() {
 }
 
 function address(changes) {
-  const s = { ...state(), ...changes };
+  const kept = "document" in changes || "at" in changes || "tokens" in changes || "shown" in changes ? {} : { shown: PAGE };
+  const s = { ...state(), ...kept, ...changes };
   const parameters = new URLSearchParams();
   for (const query of s.queries) parameters.append("q", query);
   if (s.view !== "hits") parameters.set("view", s.view);
   if (s.sort !== "rank") parameters.set("sort", s.sort);
+  if (s.sort === "random" && s.seed !== "0") parameters.set("seed", s.seed);
+  if (s.shown !== PAGE) parameters.set("shown", s.shown);
   if (s.document !== null && s.document !== undefined) {
     parameters.set("document", s.document);
     parameters.set("begin", s.begin);
@@ -54,7 +60,9 @@ function address(changes) {
 const NO_DOCUMENT = { document: null, at: null, tokens: false };
 
 function go(changes) {
+  history.replaceState({ y: scrollY }, "");
   history.pushState(null, "", address(changes));
+  scrollTo(0, 0);
   draw();
 }
 
@@ -79,7 +87,7 @@ function api(name, parameters, form = "json") {
 
 async function ask(name, parameters) {
   const response = await fetch(api(name, parameters), { signal: running.signal });
-  const answer = await response.json();
+  const answer = await response.json().catch(() => ({ error: `The server answered with status ${response.status}.` }));
   if (!response.ok) throw new Error(answer.error);
   return answer;
 }
@@ -96,17 +104,21 @@ function downloads(name, parameters) {
 // ---- views ----
 
 async function drawHits(place, s) {
-  const parameters = { q: s.queries[0], sort: s.sort, limit: PAGE };
+  const parameters = { q: s.queries[0], sort: s.sort, seed: s.sort === "random" ? s.seed : null };
   const select = make("select", { id: "sort", onchange: (event) => go({ sort: event.target.value }) });
   for (const [value, name] of SORTS) select.append(make("option", { value, selected: value === s.sort }, name));
   const list = make("ol", { class: "hits" });
   const more = make("p", {});
-  place.append(make("div", { class: "tools" }, make("label", { for: "sort" }, "Order "), select, downloads("hits", { ...parameters, limit: 1000 })), list, more);
+  const again = s.sort === "random" ? link({ seed: String(Number(s.seed) + 1) }, {}, "shuffle again") : null;
+  const note = make("span", { class: "quiet" });
+  place.append(make("div", { class: "tools" }, make("label", { for: "sort" }, "Order "), select, again, note, downloads("hits", { ...parameters, limit: MOST_AT_ONCE })), list, more);
   let shown = 0;
-  const load = async () => {
-    const answer = await ask("hits", { ...parameters, offset: shown });
+  const load = async (limit = PAGE) => {
+    const answer = await ask("hits", { ...parameters, offset: shown, limit });
     for (const hit of answer.hits) list.append(make("li", {}, hitLine(hit)));
     shown += answer.hits.length;
+    if (shown > PAGE && shown <= MOST_AT_ONCE) history.replaceState(history.state, "", address({ shown }));
+    if (answer.reachable < answer.count) note.textContent = `of ${number.format(answer.reachable)} hits`;
     more.replaceChildren();
     if (shown < answer.reachable && answer.hits.length) {
       const button = make("button", { type: "button", onclick: () => { button.disabled = true; load().catch(complain); } }, `Show more (${number.format(shown)} of ${number.format(answer.count)})`);
@@ -122,7 +134,7 @@ async function drawHits(place, s) {
       more.append(make("span", { class: "quiet" }, "This text does not occur. Capitals and spaces count as written."));
     }
   };
-  await load();
+  await load(s.shown);
 }
 
 function hitLine(hit) {
@@ -155,8 +167,9 @@ async function drawSources(place, s) {
   const answer = await ask("sources", { q: s.queries[0] });
   const body = make("tbody");
   for (const row of answer.rows)
-    body.append(make("tr", {}, make("td", { class: "path" }, row.source || "(unknown)"), make("td", { class: "wide" }, bar(row.count, answer.rows[0].count)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number" }, number.format(row.documents))));
-  place.append(make("div", { class: "tools" }, downloads("sources", { q: s.queries[0], limit: 1000 })), table(["source", "", "count", "documents"], body));
+    body.append(make("tr", {}, make("td", { class: "path" }, row.source || "(unknown)"), make("td", { class: "wide" }, bar(row.count, answer.rows[0].count)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number", title: "documents" }, number.format(row.documents))));
+  const note = answer.approx ? make("span", {}, "estimated from a part of the hits") : null;
+  place.append(make("div", { class: "tools" }, note, downloads("sources", { q: s.queries[0], limit: 1000 })), table(["source", "", "count", "documents"], body, "sources"));
 }
 
 async function drawCompare(place, s) {
@@ -213,10 +226,10 @@ function bar(value, most) {
 
 const percent = (share) => (share >= 0.0005 ? (100 * share).toFixed(1) + " %" : "");
 
-function table(heads, body) {
+function table(heads, body, name) {
   const row = make("tr");
   for (const head of heads) row.append(make("th", { class: ["count", "share", "documents"].includes(head) ? "number" : undefined, scope: "col" }, head));
-  return make("table", {}, make("thead", {}, row), body);
+  return make("table", { class: name }, make("thead", {}, row), body);
 }
 
 // ---- drawing ----
@@ -229,12 +242,21 @@ function complain(error) {
 
 const DRAW = { hits: drawHits, next: drawBeside("next"), previous: drawBeside("previous"), sources: drawSources, compare: drawCompare };
 
+function showQuery(query) {
+  const box = at("q");
+  if (box.value !== typed(query)) box.value = query;
+  box.rows = Math.min(6, query.split("\n").length);
+}
+
+// A query as the box has it: the box makes every newline a "\n".
+const typed = (query) => query.replace(/\r\n?/g, "\n");
+
 async function draw() {
   if (running) running.abort();
   running = new AbortController();
   const mine = running;
   const s = state(), query = s.queries[0] || "";
-  if (at("q").value !== query) at("q").value = query;
+  showQuery(query);
   document.title = query ? `${flat(query)} – pyunitok search` : "pyunitok search";
   at("problem").hidden = true;
   at("welcome").hidden = query !== "" || s.document !== null;
@@ -248,13 +270,14 @@ async function draw() {
       at("count").textContent = "…";
       const answer = await ask("count", { q: query });
       const [row] = answer.counts;
-      at("count").replaceChildren(make("b", {}, occurrences(row.count, row.approx)), " of ", make("q", { dir: "auto" }, flat(query)));
+      at("count").replaceChildren(make("b", {}, occurrences(row.count, row.approx)), " of ", make("q", {}, make("bdi", {}, flat(query))));
     }
     if (s.document !== null) { at("view").replaceChildren(view); await drawDocument(view, s); }
     else if (query !== "") { at("view").replaceChildren(view); await (DRAW[s.view] || drawHits)(view, s); }
     else at("view").replaceChildren();
   } catch (error) {
     if (mine === running) complain(error);
+    if (at("count").textContent === "…") at("count").textContent = "";
   } finally {
     if (mine === running) at("view").classList.remove("loading");
   }
@@ -262,11 +285,19 @@ async function draw() {
 
 at("search").addEventListener("submit", (event) => {
   event.preventDefault();
-  const query = at("q").value, s = state();
+  const s = state(), old = s.queries[0] || "", box = at("q").value;
+  const query = box === typed(old) ? old : box;
   go({ queries: query === "" ? [] : s.view === "compare" ? [query, ...s.queries.slice(1)] : [query], ...NO_DOCUMENT });
 });
-at("home").addEventListener("click", (event) => { event.preventDefault(); go({ queries: [], view: "hits", sort: "rank", ...NO_DOCUMENT }); at("q").focus(); });
-window.addEventListener("popstate", draw);
+at("home").addEventListener("click", (event) => { event.preventDefault(); go({ queries: [], view: "hits", sort: "rank", seed: "0", ...NO_DOCUMENT }); at("q").focus(); });
+at("q").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // composing: it chooses a character
+  event.preventDefault();
+  at("search").requestSubmit();
+});
+at("q").addEventListener("input", () => { at("q").rows = Math.min(6, at("q").value.split("\n").length); });
+history.scrollRestoration = "manual";
+window.addEventListener("popstate", (event) => draw().then(() => { if (state().document === null) scrollTo(0, event.state?.y || 0); }));
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.matches("input, select, textarea");
   if (event.key === "Escape" && state().document !== null) return void go(NO_DOCUMENT);
