@@ -790,7 +790,7 @@ int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const i
                            int64_t n_keys, unitok_error *error);
 /* Adds all of another. After an error, part of it. */
 int32_t unitok_counter_merge(unitok_counter *counter, const unitok_counter *other, unitok_error *error);
-/* Sorts the keys by their bytes. Takes 40 bytes a key beside the counter. */
+/* Sorts the keys by their bytes. Takes 16 bytes a key beside the counter. */
 int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error);
 /* Copies all keys and counts out: data[0..key_bytes-1], offsets[0..count], counts[0..count-1]; sorted if they were
  * sorted last, else in the order in which they were first seen. */
@@ -862,6 +862,17 @@ void unitok_gather(const uint8_t *data, const int64_t *starts, const int64_t *of
  * NULL to keep all. Units of count 0 are left out. */
 int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
                           const uint8_t *keep, int32_t fold, unitok_counter *counter, unitok_error *error);
+
+/* Like unitok_units_fold with UNITOK_FOLD_CUT, but only units that change, and those of count 0, are taken out: their
+ * parts are counted in `counter`. The other units are moved together, in their order; *ret_n_left of them are left. */
+int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts, int64_t n_units, const uint8_t *keep,
+                              unitok_counter *counter, int64_t *ret_n_left, unitok_error *error);
+
+/* Merges two lists of units, each sorted by bytes and none twice in one: into data[0..bytes of both - 1],
+ * offsets[0..n_a + n_b], counts[0..n_a + n_b - 1]. Returns how many units that makes; counts of equal ones are added. */
+int64_t unitok_units_merge(const uint8_t *data_a, const int64_t *offsets_a, const uint64_t *counts_a, int64_t n_a,
+                           const uint8_t *data_b, const int64_t *offsets_b, const uint64_t *counts_b, int64_t n_b,
+                           uint8_t *data, int64_t *offsets, uint64_t *counts);
 
 /* shares[i] = log(counts[i]) - log(sum), in float32 throughout. */
 void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *shares);

@@ -108,3 +108,32 @@ def test_counts_go_on_after_they_were_read() -> None:
     segmenter.counter.clear()
     segmenter.add(np.frombuffer(b"a", np.uint8), np.array([0, 1], np.int64))
     assert segmenter.counter.export().counts.tolist() == [1]
+
+
+COUNTS = st.dictionaries(st.text("ab\u2581é\u2585\x1f", max_size=5), st.integers(0, 9), max_size=12)
+
+
+def packed(units: dict[str, int]) -> native.Units:
+    keys = sorted(unit.encode() for unit in units)
+    return native.Units.pack(keys, [units[key.decode()] for key in keys])
+
+
+def as_dict(units: native.Units) -> dict[bytes, int]:
+    assert units.items() == sorted(set(units.items()))
+    return dict(zip(units.items(), units.counts.tolist(), strict=True))
+
+
+@given(COUNTS, COUNTS)
+def test_merging(a: dict[str, int], b: dict[str, int]) -> None:
+    expected = {key.encode(): a.get(key, 0) + b.get(key, 0) for key in a.keys() | b.keys()}
+    assert as_dict(native.merge(packed(a), packed(b))) == expected
+
+
+@given(COUNTS, st.booleans())
+def test_folding_in_place(units: dict[str, int], all_kept: bool) -> None:
+    keep = np.ones(native.CODE_POINTS, np.uint8)
+    keep[ord("é")] = 0
+    counter = native.Counter()
+    native.fold(packed(units), None if all_kept else keep, native.FOLD_CUT, counter)
+    counter.sort()
+    assert as_dict(native.fold_sorted(packed(units), None if all_kept else keep)) == as_dict(counter.export())

@@ -127,23 +127,31 @@ static void sort_items(const struct counter_entry *entries, struct item *items, 
     }
 }
 
+/* Entry items[i].entry goes to place i, along the cycles of this permutation. */
+static void permute(struct counter_entry *entries, struct item *items, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        struct counter_entry first = entries[i];
+        int64_t at = i, from = items[i].entry;
+        while (from != i) {
+            entries[at] = entries[from];
+            items[at].entry = (uint32_t)at;
+            at = from;
+            from = items[at].entry;
+        }
+        entries[at] = first;
+        items[at].entry = (uint32_t)at;
+    }
+}
+
 int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error)
 {
     struct item *items = mem_alloc((size_t)(counter->n + 1) * sizeof *items);
-    struct counter_entry *sorted = mem_alloc((size_t)(counter->n + 1) * sizeof *sorted);
-    if (!items || !sorted) {
-        mem_free(items);
-        mem_free(sorted);
-        return fail_memory(error);
-    }
+    if (!items) return fail_memory(error);
     for (int64_t i = 0; i < counter->n; i++) items[i] = (struct item){head_of(&counter->entries[i], 0), (uint32_t)i};
     sort_items(counter->entries, items, counter->n);
-    for (int64_t i = 0; i < counter->n; i++) sorted[i] = counter->entries[items[i].entry];
+    permute(counter->entries, items, counter->n);
     mem_free(items);
-    counter->memory_bytes += (counter->n + 1 - counter->room) * (int64_t)sizeof *sorted;
-    mem_free(counter->entries);
-    counter->entries = sorted;
-    counter->room = counter->n + 1;
     counter->is_sorted = 1;
     return UNITOK_OK;
 }

@@ -105,6 +105,11 @@ int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], u
 int recent_flush(recent *r)
 {
     if (!r->units) return 1;
+    for (int i = 0; i < AHEAD; i++) {
+        struct ahead_unit *due = &r->ahead[r->n_ahead++ % AHEAD], unit = *due;
+        *due = (struct ahead_unit){{0, 0}, 0, 0};
+        if (!recent_count(r, &unit)) return 0;
+    }
     for (int64_t i = 0; i < INT64_C(1) << RECENT_BITS; i++) {
         if (!pass_on_held(r, &r->units[i])) return 0;
         r->units[i] = (struct recent_unit){{0, 0}, 0};

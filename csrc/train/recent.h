@@ -6,7 +6,7 @@
  *
  * Most units of a text are found here, in a table that fits the second-level cache; a counter of millions of keys fits
  * no cache, and each visit waits for memory three times. Those that wait have their slots, and then their entries,
- * fetched all at once.
+ * fetched all at once. The table is visited a few units late, too, when its line has come from the third-level cache.
  *
  * Where is_compact, a space stands for U+2581 (ground/space.h), and the counter gets U+2581.
  */
@@ -25,6 +25,12 @@ struct recent_unit {
     uint64_t count;
 };
 
+#define AHEAD 8
+struct ahead_unit {
+    uint64_t key[2], count; /* count 0: none */
+    uint64_t index;         /* in units */
+};
+
 struct waiting_unit {
     uint64_t count;
     int32_t begin, n_bytes;
@@ -36,6 +42,8 @@ typedef struct recent {
     struct recent_unit *units; /* [1 << RECENT_BITS]; NULL for an ordered counter, which gets units in their order */
     int64_t max_bytes;         /* of a unit in it */
     int is_compact;
+    uint32_t n_ahead; /* so far; the last AHEAD of them are not in the table yet */
+    struct ahead_unit ahead[AHEAD];
     int n_waiting;
     int32_t n_waiting_bytes;
     struct waiting_unit waiting[WAITING_MAX];
@@ -61,14 +69,24 @@ int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64
 /* Passes on what units[i] holds, and makes it hold `key`. */
 int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], uint64_t count);
 
+INLINE int recent_count(recent *r, const struct ahead_unit *unit)
+{
+    struct recent_unit *held = &r->units[unit->index];
+    if (UNLIKELY((held->key[0] ^ unit->key[0]) | (held->key[1] ^ unit->key[1])))
+        return unit->count == 0 || recent_replace(r, held, unit->key, unit->count);
+    held->count += unit->count;
+    return 1;
+}
+
 /* Adds to a unit, n_bytes > 0, of which MEMO_SHORT_BYTES + 1 bytes can be read; 0 when memory is short. */
 INLINE int recent_add(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
     if (UNLIKELY(n_bytes > r->max_bytes)) return recent_pass_on(r, unit, n_bytes, count);
-    uint64_t key[2] = {load_u64(unit) & memo_masks[n_bytes][0],
-                       (load_u64(unit + 8) & memo_masks[n_bytes][1]) | memo_tags[n_bytes][1]};
-    struct recent_unit *held = &r->units[mix(key[0], key[1]) >> (64 - RECENT_BITS)];
-    if (UNLIKELY((held->key[0] ^ key[0]) | (held->key[1] ^ key[1]))) return recent_replace(r, held, key, count);
-    held->count += count;
-    return 1;
+    uint64_t low = load_u64(unit) & memo_masks[n_bytes][0];
+    uint64_t high = (load_u64(unit + 8) & memo_masks[n_bytes][1]) | memo_tags[n_bytes][1];
+    uint64_t index = mix(low, high) >> (64 - RECENT_BITS);
+    struct ahead_unit *place = &r->ahead[r->n_ahead++ % AHEAD], due = *place;
+    PREFETCH(&r->units[index]);
+    *place = (struct ahead_unit){{low, high}, count, index};
+    return recent_count(r, &due);
 }

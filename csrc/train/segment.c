@@ -26,6 +26,10 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
         else s->begins_symbol[symbol[0]] = 1;
         if (!utf8_is_valid(symbol, n_bytes)) s->is_compact = 0; /* it may end inside a U+2581 */
     }
+    s->first_byte = spec->symbols[spec->symbol_offsets[0]];
+    for (int64_t i = 1; i < spec->n_symbols && !status; i++)
+        if (spec->symbols[spec->symbol_offsets[i]] != s->first_byte) s->first_byte = -1;
+    if (s->first_byte == space_symbol[0]) s->first_byte = -1; /* it may be two */
     s->begins_symbol[SPACE_BYTE] |= s->begins_symbol[space_symbol[0]]; /* of compact text; a needless look at others */
     trie_parts parts;
     if (!status) status = trie_build(spec->symbols, spec->symbol_offsets, ids, spec->n_symbols, &parts, error);
@@ -164,6 +168,7 @@ static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int6
 static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     int64_t i = 0, n = *io_n;
+    if (s->first_byte >= 0 && !memchr(text, s->first_byte, (size_t)n)) return text; /* "<unk>", "<s>", "</s>" */
     while (i < n && !(s->begins_symbol[text[i]] && symbol_bytes(s, text + i, n - i))) i++;
     if (i == n) return text;
     if (!reserve(&s->replaced, n)) return NULL;

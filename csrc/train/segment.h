@@ -48,6 +48,7 @@ struct unitok_segmenter {
     uint8_t joins[KINDS]; /* bit k: no cut before a character of kind k; 0 for KIND_HIGH, which look at the character */
     uint64_t *symbols; /* a double array of symbols; NULL: none */
     uint8_t begins_symbol[256];
+    int first_byte; /* of all symbols, if it is one; else -1 */
     uint8_t *delimiter;
     int64_t n_delimiter_bytes;
     struct buffer normalized, replaced, key;

@@ -1,4 +1,4 @@
-/* units.c - the characters of counted units, and their replacement where they are too rare */
+/* units.c - the characters of counted units, their replacement where they are too rare, and merging sorted units */
 
 #include <math.h>
 
@@ -102,6 +102,75 @@ int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uin
     }
     mem_free(buffer);
     return ok ? UNITOK_OK : fail_memory(error);
+}
+
+/* Whether FOLD_CUT changes the unit. */
+static int is_folded(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep)
+{
+    int n;
+    for (int64_t at = 0; at < n_bytes; at += n) {
+        uint32_t c = char_at(unit + at, &n);
+        if (rules_exclude(c) || (keep && !keep[c])) return 1;
+    }
+    return 0;
+}
+
+int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts, int64_t n_units, const uint8_t *keep,
+                              unitok_counter *counter, int64_t *ret_n_left, unitok_error *error)
+{
+    int64_t n = 0, begin = n_units ? offsets[0] : 0, end_before = begin;
+    for (int64_t i = 0; i < n_units; i++) {
+        int64_t bounds[2] = {end_before, offsets[i + 1]}, n_bytes = bounds[1] - bounds[0];
+        end_before = bounds[1]; /* offsets[i] may be another by now */
+        const char *problem = check_units(data, bounds, 1);
+        if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, problem);
+        if (counts[i] == 0 || n_bytes == 0) continue;
+        if (unit_bytes(data + bounds[0], n_bytes) < n_bytes || is_folded(data + bounds[0], n_bytes, keep)) {
+            int32_t status = unitok_units_fold(data, bounds, &counts[i], 1, keep, UNITOK_FOLD_CUT, counter, error);
+            if (status) return status;
+            continue;
+        }
+        memmove(data + offsets[n], data + bounds[0], (size_t)n_bytes);
+        counts[n] = counts[i];
+        offsets[n + 1] = offsets[n] + n_bytes;
+        n++;
+    }
+    *ret_n_left = n;
+    return UNITOK_OK;
+}
+
+typedef struct unit_list {
+    const uint8_t *data;
+    const int64_t *offsets;
+    const uint64_t *counts;
+} unit_list;
+
+static int compare_units(const unit_list *a, int64_t i, const unit_list *b, int64_t k)
+{
+    int64_t n_a = a->offsets[i + 1] - a->offsets[i], n_b = b->offsets[k + 1] - b->offsets[k];
+    int64_t n = n_a < n_b ? n_a : n_b;
+    int order = n ? memcmp(a->data + a->offsets[i], b->data + b->offsets[k], (size_t)n) : 0;
+    return order ? order : n_a < n_b ? -1 : n_a > n_b;
+}
+
+int64_t unitok_units_merge(const uint8_t *data_a, const int64_t *offsets_a, const uint64_t *counts_a, int64_t n_a,
+                           const uint8_t *data_b, const int64_t *offsets_b, const uint64_t *counts_b, int64_t n_b,
+                           uint8_t *data, int64_t *offsets, uint64_t *counts)
+{
+    const unit_list a = {data_a, offsets_a, counts_a}, b = {data_b, offsets_b, counts_b};
+    int64_t n = 0;
+    offsets[0] = 0;
+    for (int64_t i = 0, k = 0; i < n_a || k < n_b; n++) {
+        int order = i == n_a ? 1 : k == n_b ? -1 : compare_units(&a, i, &b, k);
+        const unit_list *from = order <= 0 ? &a : &b;
+        int64_t at = order <= 0 ? i : k, n_bytes = from->offsets[at + 1] - from->offsets[at];
+        counts[n] = (order <= 0 ? counts_a[i] : 0) + (order >= 0 ? counts_b[k] : 0);
+        if (n_bytes) memcpy(data + offsets[n], from->data + from->offsets[at], (size_t)n_bytes);
+        offsets[n + 1] = offsets[n] + n_bytes;
+        i += order <= 0;
+        k += order >= 0;
+    }
+    return n;
 }
 
 void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *shares)

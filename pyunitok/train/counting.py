@@ -14,6 +14,7 @@ import io
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from functools import reduce
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -22,7 +23,8 @@ import numpy as np
 import zstandard
 
 from pyunitok.errors import OutputError
-from pyunitok.train.native import Counter, SegmentStats, Units
+from pyunitok.train.native import Counter, SegmentStats, Units, merge
+from pyunitok.train.sharing import share_out
 
 RUN_BLOCK_BYTES = 1 << 20  # of keys
 
@@ -135,7 +137,7 @@ class UnitCounter:
     def finish(self) -> Units:
         """All units, sorted by bytes. Where they are over max_memory, those rarer than .min_count are left out."""
         if self._runs is None:
-            return self._together().export()
+            return self._sorted()
         store = Store(self._max_memory)
         for chunk in self._all_spilled():
             store.add(chunk)
@@ -152,6 +154,17 @@ class UnitCounter:
             other.clear()
         together.sort()
         return together
+
+    def _sorted(self) -> Units:
+        """Where nothing was spilled: all units; counters are sorted side by side."""
+        counters = [segmenter.counter for segmenter in self._segmenters.values()]
+        self._segmenters = {}
+        share_out(counters, len(counters), lambda _, counter: counter.sort())
+        parts = []
+        while counters:
+            parts.append(counters[-1].export())
+            counters.pop().clear()
+        return reduce(merge, parts) if parts else Counter().export()
 
     def _all_spilled(self) -> Iterator[Units]:
         assert self._runs is not None
@@ -252,17 +265,16 @@ def merged(runs: Runs) -> Iterator[Units]:
             waiting.append((block, blocks))
     while waiting:
         bound = min(_key(block, len(block) - 1) for block, _ in waiting)
-        counter, rest = Counter(), []
+        parts, rest = [], []
         for block, blocks in waiting:
             n = _first_above(block, bound)
             if n:
-                counter.add(_part(block, 0, n))
+                parts.append(_part(block, 0, n))
             left = _part(block, n, len(block)) if n < len(block) else next(blocks, None)
             if left is not None:
                 rest.append((left, blocks))
         waiting = rest
-        counter.sort()
-        yield counter.export()
+        yield reduce(merge, parts)
 
 
 def _key(block: Units, i: int) -> bytes:

@@ -226,6 +226,35 @@ def fold(units: Units, keep: Bytes | None, how: int, counter: Counter) -> None:
     check(status, error)
 
 
+def fold_sorted(units: Units, keep: Bytes | None) -> Units:
+    """fold(units, keep, FOLD_CUT) of sorted units, sorted; most of them stay where they are: `units` is used up."""
+    left, counter, error = ffi.new("int64_t *"), Counter(), ffi.new("unitok_error *")
+    arrays = [array if array.flags.writeable else array.copy() for array in (units.data, units.offsets, units.counts)]
+    data, offsets, counts = arrays
+    status = lib.unitok_units_fold_out(
+        pointer(data), pointer(offsets), pointer(counts), len(units), ffi.NULL if keep is None else pointer(keep),
+        counter.handle, left, error,
+    )  # fmt: skip
+    check(status, error)
+    n = int(left[0])
+    kept = Units(data[: offsets[n]], offsets[: n + 1], counts[:n])
+    if not len(counter):
+        return kept
+    counter.sort()
+    return merge(kept, counter.export())
+
+
+def merge(a: Units, b: Units) -> Units:
+    """Both are sorted by bytes; counts of equal units are added."""
+    data = np.empty(len(a.data) + len(b.data), np.uint8)
+    offsets, counts = np.empty(len(a) + len(b) + 1, np.int64), np.empty(len(a) + len(b), np.uint64)
+    n = lib.unitok_units_merge(
+        pointer(a.data), pointer(a.offsets), pointer(a.counts), len(a), pointer(b.data), pointer(b.offsets),
+        pointer(b.counts), len(b), pointer(data), pointer(offsets), pointer(counts),
+    )  # fmt: skip
+    return Units(data[: offsets[n]], offsets[: n + 1], counts[:n])
+
+
 def log_shares(counts: Counts, total: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     """log(count) - log(total) in float32, by the C library's logarithm."""
     shares = np.empty(len(counts), np.float32)

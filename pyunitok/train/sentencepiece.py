@@ -197,6 +197,8 @@ class Job:
 
     def _fold(self, counted: list[Units], chosen: Alphabet, how: int, *, ordered: bool = False) -> Units:
         """Sorted by bytes, unless ordered. Empties the list."""
+        if how == native.FOLD_CUT:
+            return native.fold_sorted(counted.pop(), chosen.keep)
         counter = Counter(ordered=ordered)
         native.fold(counted.pop(), chosen.keep, how, counter)
         if not ordered:
