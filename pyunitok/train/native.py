@@ -229,8 +229,8 @@ def fold(units: Units, keep: Bytes | None, how: int, counter: Counter) -> None:
 def fold_sorted(units: Units, keep: Bytes | None) -> Units:
     """fold(units, keep, FOLD_CUT) of sorted units, sorted; most of them stay where they are: `units` is used up."""
     left, counter, error = ffi.new("int64_t *"), Counter(), ffi.new("unitok_error *")
-    arrays = [array if array.flags.writeable else array.copy() for array in (units.data, units.offsets, units.counts)]
-    data, offsets, counts = arrays
+    data, offsets = np.require(units.data, requirements="W"), np.require(units.offsets, requirements="W")
+    counts = np.require(units.counts, requirements="W")
     status = lib.unitok_units_fold_out(
         pointer(data), pointer(offsets), pointer(counts), len(units), ffi.NULL if keep is None else pointer(keep),
         counter.handle, left, error,

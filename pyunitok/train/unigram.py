@@ -10,7 +10,6 @@ wherever no piece can cross.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from pyunitok._ffi import Bytes
 from pyunitok.train.native import Doubles, Lattice, Lexicon, Scored, Units, maximize
+from pyunitok.train.sharing import share_out
 
 CHUNK_BYTES = 1 << 16  # of units, for one call
 CHUNK_PIECES = 1 << 13
@@ -160,30 +160,18 @@ class UnigramTrainer:
     # ------------------------------------------------------------------------------------------------ Threads ----
 
     def _all(self, what: str, chunks: list[tuple[int, int]], work: Callable[[int, int, int], Any]) -> list[Any]:
-        """work(thread, begin, end) for every chunk; the results in their order. Chunk k is thread k % threads's."""
-        threads = self._options.threads
+        """work(thread, begin, end) for every chunk, in any thread; the results in the chunks' order."""
         results: list[Any] = [None] * len(chunks)
-        done = [0] * threads
+        done = [0] * self._options.threads
 
-        def run(thread: int) -> None:
-            for k in range(thread, len(chunks), threads):
-                results[k] = work(thread, *chunks[k])
-                done[thread] += 1
-                if thread == 0:
-                    self._progress(f"{what}, {self.n_pieces} pieces", sum(done), len(chunks))
+        def run(thread: int, k: int) -> None:
+            results[k] = work(thread, *chunks[k])
+            done[thread] += 1
 
-        if threads == 1:
-            run(0)
-            return results
-        with ThreadPoolExecutor(threads - 1) as pool:
-            others = [pool.submit(run, thread) for thread in range(1, threads)]
-            try:
-                run(0)
-            except BaseException:
-                chunks = []  # the others end with their present chunk
-                raise
-            for other in others:
-                other.result()
+        share_out(
+            range(len(chunks)), len(done), run,
+            lambda: self._progress(f"{what}, {self.n_pieces} pieces", sum(done), len(chunks)),
+        )  # fmt: skip
         return results
 
     # ------------------------------------------------------------------------------------------------ Rounds ----
