@@ -116,6 +116,7 @@ def examples(tmp_path_factory, rwkv) -> Path:
         (folder / f"moved/{k}.jsonl.zst").write_bytes(part)
         (folder / f"books/{k}.txt").write_text(f"Chapter {k}.\n\nIt was a dark and stormy night.\n", encoding="utf-8")
     (folder / "crawl/a.jsonl").write_bytes(b"".join(lines[:20]) + b"{broken\n")
+    (folder / "phrases.txt").write_text("the\nof the\n")
     (folder / "a.txt.gz").write_bytes(gzip.compress(b"one\ntwo\n"))
     (folder / "a.zst").write_bytes(zstandard.compress(b"one\n\ntwo\n\nthree"))
     for name, path in MODELS.items():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from pyunitok import Tokenizer
 from pyunitok.cli import cli
 from pyunitok.index import concordance
 
+ROOT = Path(__file__).resolve().parents[1]
 TEXTS = [
     "the cat sat on the mat.\nthe end", "a dog and a cat", "猫は吾輩である。名前はまだ無い。",
     "the <script>alert(1)</script>", "", "one the the the two",
@@ -53,6 +56,12 @@ def test_a_concordance_is_aligned(run: Any) -> None:
     assert lines[0] == " 0:0" + 8 * " " + "the cat sat on the mat.⏎the end"
     assert lines[1] == "0:15  at on the mat.⏎the end" and len(lines) == 7
     assert run("the").stderr == "7 occurrences\n" and run("zebra").stderr == "0 occurrences\n"
+
+
+def test_lines_end_with_the_terminal(index: Any) -> None:
+    lines = concordance.concordance(index, "猫", before=4, after=40)[0]
+    for width, expected in ((80, "は吾輩である。名前はまだ無い。"), (13, "は吾輩"), (12, "は吾"), (3, "")):
+        assert [right for *_, right in concordance.aligned(lines, 4, width)] == [expected]
 
 
 def test_wide_characters_take_two_columns(run: Any) -> None:
@@ -160,6 +169,18 @@ def test_a_question_for_each_line_of_a_file(run: Any, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_does_not_go_together_is_said(run: Any, arguments: tuple[str, ...]) -> None:
     assert "Error" in run(*arguments, fails=True).output
+
+
+def test_the_concordance_of_the_readme(tmp_path: Path) -> None:
+    block = re.search(r"```sh\npyunitok search idx (.*)\n```\n\n```text\n((.*\n)+?)```", (ROOT / "pyunitok/README.md").read_text())
+    assert block
+    for arguments in (
+        ["tokenize", str(ROOT / "tests/data/sample.jsonl.zst"), "-o", str(tmp_path / "ids.u16")],
+        ["index", str(tmp_path / "ids.u16"), "-o", str(tmp_path / "idx")],
+    ):  # fmt: skip
+        assert CliRunner().invoke(cli, arguments).exit_code == 0
+    result = CliRunner().invoke(cli, ["search", str(tmp_path / "idx"), *shlex.split(block[1])])
+    assert result.stdout + result.stderr == block[2]
 
 
 def test_nothing_of_an_index_is_an_error(tmp_path: Path) -> None:

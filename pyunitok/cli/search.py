@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,9 @@ QUESTIONS = (
     "sample", "overlap", "spans",
 )  # fmt: skip
 WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans")
+
+
+FILE = click.Path(exists=True, dir_okay=False)
 
 
 @click.command()
@@ -34,9 +38,9 @@ WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans")
 @click.option("--ngrams", metavar="N", type=click.IntRange(1), help="List the most frequent sequences of N tokens.")
 @click.option("--min-count", type=click.IntRange(1), default=2, show_default=True, help="Least count of --ngrams.")
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Continue TEXT by N tokens drawn from the corpus.")
-@click.option("--overlap", metavar="FILE", help="Show which windows of each line of FILE occur (contamination).")
+@click.option("--overlap", metavar="FILE", type=FILE, help="Show which windows of each line of FILE occur.")
 @click.option("--window", type=click.IntRange(1), default=13, show_default=True, help="Window of --overlap, in tokens.")
-@click.option("--spans", metavar="FILE", help="List the longest parts of FILE that occur.")
+@click.option("--spans", metavar="FILE", type=FILE, help="List the longest parts of FILE that occur.")
 @click.option("--min-tokens", type=click.IntRange(1), default=6, show_default=True, help="Shortest part for --spans.")
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="How many results to show.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many results to skip first.")
@@ -49,7 +53,7 @@ WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans")
 @click.option("--after", type=click.IntRange(0), default=40, show_default=True, help="Characters shown after a hit.")
 @click.option("--ids", "is_ids", is_flag=True, help="TEXT is a list of token ids: '318 281 1672'.")
 @click.option("--escapes", is_flag=True, help=r"Interpret \n, \t, \\ and \xNN in TEXT.")
-@click.option("--queries", metavar="FILE", help="Answer for each line of FILE, instead of TEXT, with a line of JSON.")
+@click.option("--queries", metavar="FILE", type=FILE, help="Write a line of JSON for each line of FILE, as TEXT.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Write comma-separated values with a header line.")
 @click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the token files name.")
@@ -288,7 +292,8 @@ def _show_hits(answer: dict[str, Any], before: int) -> None:
         Line(Hit(0, 0, 0, hit["document"], hit["begin"], hit["end"]), hit["before"], hit["match"], hit["after"])
         for hit in answer["hits"]
     ]
-    for place, left, match, right in aligned(lines, before):
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for place, left, match, right in aligned(lines, before, width):
         click.echo(f"{click.style(place, dim=True)}  {left}{click.style(match, fg='red', bold=True)}{right}")
     click.echo(_amount(answer), err=True)
 

@@ -71,17 +71,21 @@ def as_record(index: Index, line: Line) -> dict[str, Any]:
     return ret | {"before": line.before, "match": line.match, "after": line.after}
 
 
-def aligned(lines: Sequence[Line], before: int) -> list[tuple[str, str, str, str]]:
-    """(place, before, match, after) of each line, padded so that all matches begin in the same column of a terminal."""
+def aligned(lines: Sequence[Line], before: int, width: int | None = None) -> list[tuple[str, str, str, str]]:
+    """(place, before, match, after) of each line, padded so that all matches begin in the same column of a terminal;
+    what is after the match ends with column `width`."""
     texts = [tuple(map(_flat, (line.before, line.match, line.after))) for line in lines]
     shown = [(f"{line.hit.document}:{line.hit.begin}", *text) for line, text in zip(lines, texts, strict=True)]
-    width = max((len(place) for place, *_ in shown), default=0)
+    margin = max((len(place) for place, *_ in shown), default=0)
     columns = min(before, max((_columns(left) for _, left, _, _ in shown), default=0))
     ret = []
     for place, left, match, right in shown:
         while _columns(left) > columns:  # wide characters: fewer fit
             left = left[1:]
-        ret.append((place.rjust(width), " " * (columns - _columns(left)) + left, match, right))
+        room = None if width is None else width - margin - 2 - columns - _columns(match)
+        while room is not None and right and _columns(right) > room:
+            right = right[:-1]
+        ret.append((place.rjust(margin), " " * (columns - _columns(left)) + left, match, right))
     return ret
 
 
