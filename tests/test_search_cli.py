@@ -172,7 +172,8 @@ def test_what_does_not_go_together_is_said(run: Any, arguments: tuple[str, ...])
 
 
 def test_the_concordance_of_the_readme(tmp_path: Path) -> None:
-    block = re.search(r"```sh\npyunitok search idx (.*)\n```\n\n```text\n((.*\n)+?)```", (ROOT / "pyunitok/README.md").read_text())
+    text = (ROOT / "pyunitok/README.md").read_text(encoding="utf-8")
+    block = re.search(r"```sh\npyunitok search idx (.*)\n```\n\n```text\n((.*\n)+?)```", text)
     assert block
     for arguments in (
         ["tokenize", str(ROOT / "tests/data/sample.jsonl.zst"), "-o", str(tmp_path / "ids.u16")],
