@@ -90,7 +90,7 @@ enum unitok_model_flags {
     UNITOK_FLOAT64 = 64,                /* Unigram adds scores in float64 (BytePiece, Hugging Face), else in float32 */
     UNITOK_RESTART_AT_SPACE = 128,      /* the text is split before every space (Hugging Face's Metaspace) */
     UNITOK_RESTART_AFTER_NEWLINE = 256, /* the text is split after every run of newlines (BytePiece) */
-    UNITOK_BYTES = 512,                 /* positions are bytes, not characters; nothing is normalized (BytePiece) */
+    UNITOK_BYTES = 512,                 /* positions are bytes, not characters; nothing is normalized (BytePiece; BPE) */
     UNITOK_BYTE_PIECES_MATCH = 1024,    /* the text "<0x41>" is the byte piece of that name (Hugging Face) */
     /* BPE with an explicit list of merges (Hugging Face): all pieces but CONTROL match, BYTE_FALLBACK does not need all
      * 256 byte pieces, and without an unknown piece unknown characters are dropped. MERGE_UNKNOWN is its fuse_unk. */
@@ -764,9 +764,13 @@ enum unitok_rule_flags {
     UNITOK_RULE_WHITESPACE_ONLY = 4,
     UNITOK_RULE_SPLIT_BY_SCRIPT = 8,
     UNITOK_RULE_SPLIT_BY_NUMBER = 16,
-    UNITOK_RULE_SPLIT_DIGITS = 32
+    UNITOK_RULE_SPLIT_DIGITS = 32,
+    /* A character stands for a byte, as in GPT-2: '!' to '~', U+00A1 to U+00AC and U+00AE to U+00FF for that number, U+0100
+     * and those after it for the other bytes in turn. The other rules hold for what the bytes spell, in which spaces are
+     * spaces; a piece may also be a part of one character. max_chars is at most 512. */
+    UNITOK_RULE_BYTE_LEVEL = 64
 };
-#define UNITOK_RULES_ALL 63
+#define UNITOK_RULES_ALL 127
 
 /* Immutable; 1.1 MB. */
 typedef struct unitok_rules unitok_rules;

@@ -235,7 +235,7 @@ class Model:
     def spec(self) -> dict[str, Any]:
         """Copies of what it was built from, in the terms of Model.new; not for greedy longest prefix."""
         spec = lib.unitok_model_spec(self.handle)
-        n = int(spec.n_pieces)
+        n, n_merges = int(spec.n_pieces), int(spec.n_merges)
         offsets = np.frombuffer(ffi.buffer(spec.offsets, 8 * (n + 1))[:], np.int64)
 
         def bytes_of(data: Any, n_bytes: int) -> bytes:
@@ -249,6 +249,7 @@ class Model:
             "types": np.frombuffer(ffi.buffer(spec.types, n)[:], np.uint8),
             "charsmap": bytes_of(spec.charsmap, spec.n_charsmap_bytes),
             "unknown_surface": bytes_of(spec.unknown_surface, spec.n_unknown_surface_bytes),
+            "merges": np.frombuffer(ffi.buffer(spec.merges, 24 * n_merges)[:], np.int64) if n_merges else None,
         }
 
     def is_byte(self, id_: int) -> bool:

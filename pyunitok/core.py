@@ -63,7 +63,10 @@ class Core(Decoding):
 
     @cached_property
     def lossless(self) -> bool:
-        """Whether every text comes back exactly: greedy longest prefix, if all 256 bytes are pieces."""
+        """Whether every text comes back exactly: greedy longest prefix, if all 256 bytes are pieces; models whose
+        symbols are bytes, if nothing is done to texts before."""
+        if self.model.info.flags & _ffi.MODEL_FLAGS["bytes"]:
+            return self.about.prepare is None
         return self.kind == "longest" and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
 
     @cached_property

@@ -139,9 +139,9 @@ def test_what_does_not_fit_is_refused_by_name(tmp_path: Path) -> None:
         assert isinstance(result.exception, VocabularyError), (source, to)
         assert words in str(result.exception)
         assert not (tmp_path / "out").exists()
-    with pytest.raises(ValueError, match="to must be one of native, sentencepiece, bytepiece, rwkv"):
+    with pytest.raises(ValueError, match="to must be one of native, sentencepiece, bytepiece, rwkv, huggingface"):
         convert(greedy, tmp_path / "out", "json")
-    assert len(FORMATS) == 4
+    assert len(FORMATS) == 5
 
 
 def test_a_file_that_exists_is_replaced_only_if_asked_for(tmp_path: Path) -> None:

@@ -34,9 +34,10 @@ static int is_mergeable(const unitok_spec *spec, int64_t k)
     return type_of(spec, k) == UNITOK_PIECE_NORMAL || type_of(spec, k) == UNITOK_PIECE_UNUSED;
 }
 
-/* The bytes of the first character. */
-static int64_t first_bytes(const uint8_t *text, int64_t n_bytes)
+/* The bytes of the first character; with UNITOK_BYTES every byte is one. */
+static int64_t first_bytes(const unitok_spec *spec, const uint8_t *text, int64_t n_bytes)
 {
+    if (spec->flags & UNITOK_BYTES) return 1;
     return char_bytes(text[0]) < n_bytes ? char_bytes(text[0]) : n_bytes;
 }
 
@@ -79,7 +80,7 @@ static uint32_t add_character(builder *b, const uint8_t *text, int64_t n_bytes, 
 static int add_characters(builder *b, const uint8_t *piece, int64_t n_bytes)
 {
     for (int64_t i = 0, n; i < n_bytes; i += n) {
-        n = first_bytes(piece + i, n_bytes - i);
+        n = first_bytes(b->spec, piece + i, n_bytes - i);
         if (symbols_find(&b->m->symbols, piece + i, n)) continue;
         int64_t k = string_table_find(&b->strings, piece + i, n);
         int is_piece = k >= 0 && is_mergeable(b->spec, k);
@@ -106,7 +107,7 @@ static int32_t add_pieces(builder *b)
     for (int singles = 0; singles < 2; singles++)
         for (int64_t k = 0; k < spec->n_pieces; k++) {
             const uint8_t *piece = piece_at(spec, k, &n_bytes);
-            if (!b->take[k] || !is_mergeable(spec, k) || (first_bytes(piece, n_bytes) == n_bytes) != singles) continue;
+            if (!b->take[k] || !is_mergeable(spec, k) || (first_bytes(spec, piece, n_bytes) == n_bytes) != singles) continue;
             if (!add_characters(b, piece, n_bytes)) return fail_memory(b->error);
             if (singles) b->numbers[k] = symbols_find(&b->m->symbols, piece, n_bytes);
         }
@@ -220,7 +221,7 @@ static int note_neighbours(bpe *m)
 static uint32_t part_symbol(const builder *b, const uint8_t *piece, int64_t begin, int64_t end)
 {
     int64_t n_bytes = end - begin;
-    if (first_bytes(piece + begin, n_bytes) == n_bytes) return symbols_find(&b->m->symbols, piece + begin, n_bytes);
+    if (first_bytes(b->spec, piece + begin, n_bytes) == n_bytes) return symbols_find(&b->m->symbols, piece + begin, n_bytes);
     uint64_t hash = string_table_part_hash(b->hashes[begin], b->hashes[end], b->powers[n_bytes]);
     int64_t k = string_table_find_hashed(&b->strings, piece + begin, n_bytes, hash);
     return k >= 0 && is_mergeable(b->spec, k) ? b->numbers[k] : SYMBOL_NONE;
@@ -233,7 +234,7 @@ static int add_splits(builder *b, int64_t k, int64_t merge)
     const uint8_t *piece = piece_at(b->spec, k, &n_bytes);
     b->hashes[0] = 0;
     for (int64_t i = 0; i < n_bytes; i++) b->hashes[i + 1] = string_table_hash_step(&b->strings, b->hashes[i], piece[i]);
-    for (int64_t at = first_bytes(piece, n_bytes); at < n_bytes; at += first_bytes(piece + at, n_bytes - at)) {
+    for (int64_t at = first_bytes(b->spec, piece, n_bytes); at < n_bytes; at += first_bytes(b->spec, piece + at, n_bytes - at)) {
         uint32_t left = part_symbol(b, piece, 0, at), right = left ? part_symbol(b, piece, at, n_bytes) : SYMBOL_NONE;
         if (!right) continue;
         if (!add_pair(b, left, right, merge)) return 0;
@@ -316,7 +317,7 @@ static int32_t start(builder *b, const unitok_spec *spec, int has_merges, unitok
     b->hashes = mem_alloc((size_t)(longest + 1) * sizeof *b->hashes);
     b->powers = mem_alloc((size_t)(longest + 1) * sizeof *b->powers);
     b->m = mem_zalloc(1, sizeof *b->m);
-    if (!b->take || !b->numbers || !b->hashes || !b->powers || !b->m || !symbols_new(&b->m->symbols) ||
+    if (!b->take || !b->numbers || !b->hashes || !b->powers || !b->m || !symbols_new(&b->m->symbols, (spec->flags & UNITOK_BYTES) != 0) ||
         add_symbol(b, TOKEN_UNKNOWN, 0, 0) != SYMBOL_NONE || b->m->n_symbols == 0)
         return fail_memory(error);
     b->m->has_merges = has_merges;
@@ -491,7 +492,7 @@ static int32_t add_vocabulary(builder *b)
         for (int64_t k = 0; k < b->spec->n_pieces; k++) {
             int64_t n_bytes, id = b->spec->ids[k];
             const uint8_t *piece = piece_at(b->spec, k, &n_bytes);
-            int is_character = first_bytes(piece, n_bytes) == n_bytes;
+            int is_character = first_bytes(b->spec, piece, n_bytes) == n_bytes;
             if (turn != (is_character ? n_bytes > 1 : 2)) continue;
             b->numbers[k] = is_character ? add_character(b, piece, n_bytes, id, 0) : add_symbol(b, id, n_bytes, 0);
             if (!b->numbers[k]) return fail_memory(b->error);
@@ -513,7 +514,7 @@ static int32_t set_unknown(builder *b, const uint32_t *pieces, int64_t unknown_i
     if (k < 0) return UNITOK_OK;
     const uint8_t *piece = piece_at(b->spec, k, &n_bytes);
     b->m->unknown = b->numbers[k];
-    if (first_bytes(piece, n_bytes) == n_bytes) b->m->traits |= BPE_WHOLE;
+    if (first_bytes(b->spec, piece, n_bytes) == n_bytes) b->m->traits |= BPE_WHOLE;
     else b->m->ids[b->numbers[k]] = TOKEN_UNKNOWN;
     return UNITOK_OK;
 }
@@ -523,6 +524,7 @@ static void set_merges_traits(builder *b)
 {
     bpe *m = b->m;
     int n_bytes_known = 0;
+    if (b->spec->flags & UNITOK_BYTES) return; /* no text has an unknown character */
     for (int byte = 0; byte < 256; byte++) n_bytes_known += m->bytes[byte] != SYMBOL_NONE;
     if (n_bytes_known != 256 && (n_bytes_known || !m->unknown)) m->traits |= BPE_WHOLE;
     for (int64_t k = 0; k < b->n_pairs; k++) {

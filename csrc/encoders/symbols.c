@@ -10,9 +10,10 @@
 
 #define SYMBOLS_BITS_MAX 26
 
-int symbols_new(symbols *t)
+int symbols_new(symbols *t, int is_bytes)
 {
     memset(t, 0, sizeof *t);
+    t->first_lead = is_bytes ? 256 : 0xC0;
     t->n_bits = 8;
     t->factor = probing_factor(0);
     t->slots = mem_zalloc((size_t)1 << t->n_bits, sizeof *t->slots);
@@ -35,14 +36,14 @@ static uint64_t key_of(const uint8_t *character, int64_t n_bytes)
 
 /* A lead byte that the text ends after is a character of one byte, but not one of singles: those are looked up
  * first. */
-static int is_single(const uint8_t *character, int64_t n_bytes)
+static int is_single(const symbols *t, const uint8_t *character, int64_t n_bytes)
 {
-    return n_bytes == 1 && character[0] < 0xC0;
+    return n_bytes == 1 && character[0] < t->first_lead;
 }
 
 uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_bytes)
 {
-    if (is_single(character, n_bytes)) return t->singles[character[0]];
+    if (is_single(t, character, n_bytes)) return t->singles[character[0]];
     return symbols_find_key(t, key_of(character, n_bytes));
 }
 
@@ -82,7 +83,7 @@ static int lay_out_again(symbols *t, int n_bits, int turn)
 
 int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol)
 {
-    if (is_single(character, n_bytes)) {
+    if (is_single(t, character, n_bytes)) {
         t->singles[character[0]] = symbol;
         return 1;
     }

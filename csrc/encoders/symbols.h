@@ -1,7 +1,7 @@
 /* symbols.h - what BPE and character models begin with: a text as characters and user-defined symbols, each a number
  *
  * At every position the longest user-defined symbol is taken, else one character (as many bytes as its lead byte says,
- * fewer where the text ends). Characters that were not added are symbol 0.
+ * fewer where the text ends; always one, where bytes count as characters). Characters that were not added are symbol 0.
  *
  *     singles[256]                                    symbols of one-byte characters
  *     slots   63 .. 40 | 39 .. 32 | 31 ... 0          open-addressed, at most half full: characters of 2 to 4 bytes
@@ -23,6 +23,7 @@
 
 typedef struct symbols {
     uint32_t singles[256];
+    uint32_t first_lead; /* bytes from here on begin a character of several: 0xC0, or 256 where there are none */
     uint64_t *slots; /* [0..1 << n_bits) */
     uint64_t factor; /* see probing.h */
     int n_bits, n_turns; /* how many factors were tried for the slots there are */
@@ -31,7 +32,7 @@ typedef struct symbols {
     uint8_t user_leads[256];
 } symbols;
 
-int symbols_new(symbols *t);
+int symbols_new(symbols *t, int is_bytes);
 void symbols_free(symbols *t);
 
 /* The symbol of a character of 1 to 4 bytes, SYMBOL_NONE if it was not added. */
@@ -88,7 +89,7 @@ INLINE int64_t symbols_next(const symbols *t, const uint8_t *text, int64_t n_byt
         int64_t n = symbols_match_user(t, text, n_bytes, ret);
         if (n) return n;
     }
-    if (lead < 0xC0) {
+    if (lead < t->first_lead) {
         *ret = t->singles[lead];
         return 1;
     }

@@ -103,7 +103,7 @@ int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *e
     m.ids = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *m.ids);
     uint8_t *take = mem_alloc((size_t)spec->n_pieces + 1);
     uint32_t *numbers = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *numbers);
-    status = m.ids && take && numbers && symbols_new(&m.symbols) ? fill_characters(spec, &m, take, numbers, error)
+    status = m.ids && take && numbers && symbols_new(&m.symbols, 0) ? fill_characters(spec, &m, take, numbers, error)
                                                                   : fail_memory(error);
     mem_free(take);
     mem_free(numbers);

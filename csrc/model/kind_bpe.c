@@ -90,7 +90,8 @@ static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampl
 }
 
 const model_kind kind_bpe = {
-    .flags = TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_LISTED_MERGES | UNITOK_IGNORE_MERGES,
+    .flags = TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_LISTED_MERGES | UNITOK_IGNORE_MERGES |
+             UNITOK_BYTES,
     .methods = 1 << UNITOK_SAMPLE_DROPOUT,
     .tokens_per_byte = TOKENS_PER_BYTE_MAX, /* U+2581 as byte pieces */
     .make_image = spec_image_build,

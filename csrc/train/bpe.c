@@ -493,7 +493,7 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
     for (int64_t i = 0; i < n; i++) {
         uint32_t left = symbols[2 * i], right = symbols[2 * i + 1];
         if (left >= t->n_symbols || right >= t->n_symbols ||
-            (int64_t)t->symbols[left].n_chars + t->symbols[right].n_chars > t->rules->max_chars)
+            (int64_t)t->symbols[left].n_chars + t->symbols[right].n_chars > rules_max_symbols(t->rules))
             return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a merge of symbols that the units do not have");
         int64_t made = make(t, left, right, counts[i]);
         if (made == MADE_BEFORE) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a merge that was made before");

@@ -5,9 +5,12 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
+#define BYTE_LEVEL_CHARS_MAX 512 /* as long as max_sentencepiece_length may be */
+
 int32_t unitok_rules_new(int32_t flags, int32_t max_chars, unitok_rules **ret, unitok_error *error)
 {
-    if (flags < 0 || flags > UNITOK_RULES_ALL || max_chars < 1)
+    if (flags < 0 || flags > UNITOK_RULES_ALL || max_chars < 1 ||
+        (flags & UNITOK_RULE_BYTE_LEVEL && max_chars > BYTE_LEVEL_CHARS_MAX))
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "no such rules for pieces");
     unitok_rules *rules = mem_alloc(sizeof *rules);
     if (!rules) return fail_memory(error);
@@ -39,7 +42,7 @@ static int space_allowed(int32_t flags, int64_t at, int64_t n_bytes)
     return is_first || (!(flags & UNITOK_RULE_SPLIT_BY_WHITESPACE) && !is_last);
 }
 
-int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
+static int allow_text(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {
     int32_t flags = rules->flags;
     int spaces_only = (flags & UNITOK_RULE_WHITESPACE_ONLY) && is_all_spaces(piece, n_bytes);
@@ -63,6 +66,45 @@ int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes
         before = script;
     }
     return n_chars > 0;
+}
+
+/* The byte that a character stands for: see UNITOK_RULE_BYTE_LEVEL. */
+INLINE uint8_t byte_of(uint32_t c)
+{
+    return (uint8_t)(c < 0x100 ? c : c < 0x121 ? c - 0x100 : c < 0x143 ? c - 0x121 + 0x7F : 0xAD);
+}
+
+/* Whether bytes lie within one character: continuation bytes alone, or a lead byte and too few of them. */
+static int is_part_of_char(const uint8_t *bytes, int64_t n)
+{
+    int64_t n_all = (bytes[0] & 0xC0) == 0x80 ? 4 : bytes[0] < 0xC2 || bytes[0] > 0xF4 ? 0 : char_bytes(bytes[0]);
+    for (int64_t i = 1; i < n; i++)
+        if ((bytes[i] & 0xC0) != 0x80) return 0;
+    return n < n_all;
+}
+
+static int allow_byte_level(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
+{
+    uint8_t bytes[4 * BYTE_LEVEL_CHARS_MAX], text[4 * BYTE_LEVEL_CHARS_MAX + 3];
+    int64_t n = 0, n_text = 0;
+    int n_char;
+    for (int64_t i = 0; i < n_bytes; i += n_char) {
+        uint32_t c = char_at(piece + i, &n_char);
+        if (n == 4 * (int64_t)rules->max_chars || rules_exclude(c)) return 0;
+        bytes[n++] = byte_of(c);
+    }
+    if (!n || !utf8_is_valid(bytes, n)) return n && is_part_of_char(bytes, n);
+    for (int64_t i = 0; i < n; i++) {
+        if (n_text + 3 > (int64_t)sizeof text) return 0;
+        if (bytes[i] == ' ') n_text += char_put(CHAR_SPACE, text + n_text);
+        else text[n_text++] = bytes[i];
+    }
+    return allow_text(rules, text, n_text);
+}
+
+int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
+{
+    return (rules->flags & UNITOK_RULE_BYTE_LEVEL ? allow_byte_level : allow_text)(rules, piece, n_bytes);
 }
 
 int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)

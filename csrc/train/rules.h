@@ -7,6 +7,9 @@
  *   3. with SPLIT_DIGITS a digit stands alone
  *   4. with SPLIT_BY_SCRIPT neighbours are of one script; U+2581 is left out, combining marks continue the script, and
  *      without SPLIT_BY_NUMBER digits go with any script
+ *
+ * With BYTE_LEVEL, which is ours, a text is given as characters that stand for bytes. A piece is part of one character,
+ * or else whole characters to which all of this applies.
  */
 #pragma once
 
@@ -64,6 +67,12 @@ INLINE int is_digit(uint32_t c)
 
 /* Whether these bytes, valid UTF-8, may be a piece. */
 int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);
+
+/* No piece is made of more characters of the units. */
+INLINE int64_t rules_max_symbols(const unitok_rules *rules)
+{
+    return (rules->flags & UNITOK_RULE_BYTE_LEVEL ? 4 : 1) * (int64_t)rules->max_chars;
+}
 
 /* Whether no piece can hold character a followed by b. */
 int rules_cut(const unitok_rules *rules, uint32_t a, uint32_t b);

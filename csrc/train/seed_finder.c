@@ -67,7 +67,7 @@ int32_t unitok_seed_finder_new(const unitok_seeds *seeds, int64_t max_seeds, uni
     f->seeds = seeds;
     f->max_seeds = max_seeds;
     /* Longer repeats are no pieces, except that NULs at the end do not count. */
-    f->max_depth = 4 * (int64_t)seeds->rules->max_chars + (seeds->is_compatible ? 64 : 0);
+    f->max_depth = 4 * rules_max_symbols(seeds->rules) + (seeds->is_compatible ? 64 : 0);
     int32_t status = max_seeds ? UNITOK_OK : unitok_counter_new(0, &f->early, error);
     if (status) unitok_seed_finder_free(f);
     else *ret = f;
@@ -226,7 +226,7 @@ static int make_room(unitok_seed_finder *f)
 /* Keeps text[begin..begin+n_bytes) if it may be a seed; 0 when memory is short. */
 static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64_t weight)
 {
-    if (weight < 2 || (float)weight * (float)f->seeds->rules->max_chars < f->least) return 1;
+    if (weight < 2 || (float)weight * (float)rules_max_symbols(f->seeds->rules) < f->least) return 1;
     n_bytes = seed_bytes(f->seeds, begin, n_bytes);
     if (n_bytes == 0) return 1;
     float worth = (float)weight * (float)count_chars(f->seeds->text + begin, n_bytes);

@@ -165,7 +165,7 @@ int64_t seed_bytes(const unitok_seeds *s, int64_t begin, int64_t n_bytes)
     const uint8_t *piece = s->text + begin;
     if (is_continuation(piece[n_bytes])) return 0;
     while (n_bytes && piece[n_bytes - 1] == 0) n_bytes--;
-    if (n_bytes <= char_bytes(piece[0]) || n_bytes > 4 * (int64_t)s->rules->max_chars) return 0;
+    if (n_bytes <= char_bytes(piece[0]) || n_bytes > 4 * rules_max_symbols(s->rules)) return 0;
     return rules_allow(s->rules, piece, n_bytes) ? n_bytes : 0;
 }
 

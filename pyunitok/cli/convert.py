@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv")
+FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv", "huggingface")
 
 
 @click.command()

@@ -85,6 +85,11 @@ def sentencepiece_options(function: Command) -> Command:
         click.option(
             "--compat", type=click.Choice(["sentencepiece"]), help="Train exactly the model of sentencepiece 0.2.3."
         ),
+        click.option(
+            "--byte-level", is_flag=True,
+            help="unigram, bpe: the symbols are the 256 bytes, as in GPT-2; texts are not normalized. NAME is .json"
+            " (Hugging Face's tokenizer.json) or .utk (native).",
+        ),
         click.option("--character-coverage", type=float, help="Share of the characters to keep. Default: 0.9995."),
         click.option("--auto-character-coverage", is_flag=True, help="Choose the characters: BPE, or --prune sparse."),
         click.option("--required-chars", help="Characters that always become pieces."),
@@ -266,7 +271,7 @@ def _train(kind: str, options: dict[str, Any]) -> None:
     from pyunitok.train.api import run
 
     out, overwrite, page = Path(options["out"]), options.pop("overwrite"), options.pop("report")
-    files = outputs(kind, out, options["vocab_size"])
+    files = outputs(kind, out, options["vocab_size"], byte_level=options.get("byte_level", False))
     for file in files:
         check_target(file, overwrite=overwrite)
     if page is not None:
@@ -320,13 +325,13 @@ class Bar:
         self._bar.update(done - self._bar.n)
 
 
-def outputs(kind: str, out: Path, vocab_size: int | list[int]) -> list[Path]:
+def outputs(kind: str, out: Path, vocab_size: int | list[int], *, byte_level: bool = False) -> list[Path]:
     """The models that are written, and what is written beside them."""
     from pyunitok.train import bytepiece_job
 
     if kind == "bytepiece":
         return bytepiece_job.paths_of(out, bytepiece_job.sizes_of(vocab_size))
-    return [out] if kind == "longest" else [out, out.with_suffix(".vocab")]
+    return [out] if kind == "longest" or byte_level else [out, out.with_suffix(".vocab")]
 
 
 def report(trained: Trained, files: list[Path]) -> None:

@@ -32,7 +32,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     kind         "unigram", "bpe", "char", "word", "longest" or "bytepiece"
     vocab_size   bytepiece: also several; OUT.SIZE is written of each, and the largest is returned
     out          NAME.model, a SentencePiece model; NAME.vocab is written beside it. longest: a native model, or RWKV's
-                 text where the name ends in .txt. bytepiece: its own format
+                 text where the name ends in .txt. bytepiece: its own format. byte_level: see there
     compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte;
                  "bytepiece": that of bytepiece 0.6.3
     threads      cores to use; all of them by default
@@ -40,6 +40,8 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     separator, text_key, input_format    how files are read: see Reading
     em, prior, prune, objective, em_iterations, em_tolerance, max_rounds    see UnigramOptions
     min_frequency, initial_alphabet, split_by, seed    see `pyunitok train unigram --help`
+    byte_level   unigram, bpe: the symbols are the 256 bytes, as in GPT-2, and texts are not normalized. out is
+                 NAME.json, a tokenizer.json of Hugging Face, or NAME.utk, a native model (or what to= says)
     checkpoint   a folder for what each phase gives, so that a training that is stopped and started again resumes;
                  it is removed in the end. Other options or changed inputs are refused
     progress     called with (phase, done, of how many)

@@ -34,6 +34,22 @@ def train(
     """
     n_merges = n_pieces if by_char is not None else n_pieces - len(alphabet.required)
     n_chars = int(native.count_chars(counted[0]).sum())
+    trainer = merge(rules, counted, n_merges, min_count=min_count, progress=progress, checkpoint=checkpoint)
+    merged = trainer.pieces()
+    del trainer  # its memory, before the pieces become objects
+    if by_char is not None:
+        pieces = _with_best_characters(merged.items(), merged.counts.tolist(), n_pieces, by_char)
+    else:
+        pieces = merged.items() + alphabet.pieces()
+    sizes = sizes_of(n_chars, len(alphabet.required), merged.counts)
+    return [(piece, -float(rank)) for rank, piece in enumerate(pieces)], sizes
+
+
+def merge(
+    rules: Rules, counted: list[Units], n_merges: int, *, min_count: int, progress: Progress,
+    checkpoint: Checkpoint | None,
+) -> BpeTrainer:  # fmt: skip
+    """A trainer that has made its merges: see train()."""
     trainer = BpeTrainer(rules, counted.pop())
     if checkpoint is not None:
         _resume(trainer, checkpoint)
@@ -44,14 +60,7 @@ def train(
             symbols, counts = trainer.merges()
             checkpoint.save("merges", {"symbols": symbols, "counts": counts})
             saved = time.monotonic()
-    merged = trainer.pieces()
-    del trainer  # its memory, before the pieces become objects
-    if by_char is not None:
-        pieces = _with_best_characters(merged.items(), merged.counts.tolist(), n_pieces, by_char)
-    else:
-        pieces = merged.items() + alphabet.pieces()
-    sizes = _sizes(n_chars, len(alphabet.required), merged.counts)
-    return [(piece, -float(rank)) for rank, piece in enumerate(pieces)], sizes
+    return trainer
 
 
 def _resume(trainer: BpeTrainer, checkpoint: Checkpoint) -> None:
@@ -65,7 +74,7 @@ def _resume(trainer: BpeTrainer, checkpoint: Checkpoint) -> None:
         ) from None
 
 
-def _sizes(n_chars: int, n_alphabet: int, counts: Counts) -> list[Size]:
+def sizes_of(n_chars: int, n_alphabet: int, counts: Counts) -> list[Size]:
     """A merge saves a token wherever its pair stands. Of pairs that overlap, as in "aaa", all count, so that this is a
     little too good for texts with long runs."""
     saved = np.concatenate(([0], np.cumsum(counts.astype(np.int64))))

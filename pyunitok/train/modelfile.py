@@ -41,7 +41,7 @@ def assemble(specs: Specs, meta: MetaPieces, pieces: Sequence[Piece]) -> Any:
         seen.add(piece)
     if n_taken != len(pieces):
         raise TrainingError(f"{len(pieces)} pieces do not fit a vocabulary of {spec.vocab_size}")
-    _check_size(specs, len(proto.pieces))
+    check_size(specs, len(proto.pieces))
     proto.trainer_spec.CopyFrom(spec)
     if not spec.hard_vocab_limit or specs.kind == "char":
         proto.trainer_spec.vocab_size = len(proto.pieces)
@@ -51,7 +51,8 @@ def assemble(specs: Specs, meta: MetaPieces, pieces: Sequence[Piece]) -> Any:
     return proto
 
 
-def _check_size(specs: Specs, n_pieces: int) -> None:
+def check_size(specs: Specs, n_pieces: int) -> None:
+    """TrainingError where hard_vocab_limit asks for exactly as many pieces as there are to be."""
     spec = specs.trainer
     if spec.hard_vocab_limit and specs.kind != "char" and n_pieces != spec.vocab_size:
         raise TrainingError(

@@ -20,7 +20,7 @@ RULE_FLAGS: dict[str, int] = {
     name: getattr(lib, f"UNITOK_RULE_{name.upper()}")
     for name in (
         "split_by_whitespace", "whitespace_as_suffix", "whitespace_only", "split_by_script", "split_by_number",
-        "split_digits",
+        "split_digits", "byte_level",
     )
 }  # fmt: skip
 CUT: int = lib.UNITOK_SEGMENT_CUT

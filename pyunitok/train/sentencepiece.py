@@ -13,7 +13,18 @@ import numpy as np
 
 from pyunitok.errors import ModelFormatError, TrainingError
 from pyunitok.train import alphabet as alphabets
-from pyunitok.train import checks, lines, merging, modelfile, native, normalization, seeding, unigram, unigram_exact
+from pyunitok.train import (
+    byte_level,
+    checks,
+    lines,
+    merging,
+    modelfile,
+    native,
+    normalization,
+    seeding,
+    unigram,
+    unigram_exact,
+)
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.counting import UnitCounter
@@ -25,6 +36,7 @@ from pyunitok.train.specs import Specs
 from pyunitok.train.trained import Progress, Size, silent
 from pyunitok.train.unigram import Round, UnigramOptions, UnigramTrainer
 from pyunitok.train.unigram_exact import ExactState
+from pyunitok.vocab.vocabulary import Vocabulary
 
 MAX_LINE_BYTES = (1 << 28) - 1
 
@@ -50,6 +62,8 @@ class Job:
     folder        where counts are spilled
     seed          for the sample of lines that input_sentence_size asks for
     checkpoint    keeps what each phase gives, and gives what an earlier run has kept
+    byte_level    train a model whose symbols are bytes: run_byte_level(); not for the compatible mode
+    to            its format
     rules_folder  where named normalization rules lie; None: those of this package
     """
 
@@ -64,6 +78,8 @@ class Job:
     seed: int = 0
     rules_folder: Path | None = None
     checkpoint: Checkpoint | None = None
+    byte_level: bool = False
+    to: str | None = None
     progress: Progress = silent
     stats: SegmentStats = field(default_factory=SegmentStats)
     rounds: list[Round] = field(default_factory=list)
@@ -79,7 +95,7 @@ class Job:
         checks.check(specs, has_pretokenizer=self.pretokenizer is not None, auto_coverage_in_unigram=sparse)
         normalization.complete(specs, self.rules_folder)
         meta = checks.MetaPieces(specs)
-        units = self._counted(source, meta)
+        units = self._counted(source, meta.symbols())
         chosen = alphabets.choose(native.count_chars(units), specs.trainer)
         if specs.kind in ("unigram", "bpe"):
             alphabets.check_room(chosen, len(meta), specs.trainer)
@@ -93,29 +109,59 @@ class Job:
         self.progress("save", 0, 0)
         return modelfile.assemble(specs, meta, pieces)
 
+    def run_byte_level(self, source: Source) -> Vocabulary:
+        """The model, with `byte_level` set: see byte_level.py."""
+        specs, special = self.specs, byte_level.controls(self.specs)
+        _relax(specs.trainer)
+        byte_level.prepare(specs)
+        normalization.complete(specs, self.rules_folder)
+        units = byte_level.mapped(self._counted(source, []))
+        if not len(units):
+            raise TrainingError("there is no text to train on: every line is empty, too long, or reserved")
+        counted, chosen = [units], byte_level.alphabet(units)
+        del units
+        n_pieces = specs.trainer.vocab_size - len(special)
+        if specs.kind == "bpe":
+            vocabulary = self._byte_level_bpe(counted, n_pieces - 256, special)
+        else:
+            vocabulary = byte_level.of_scores(self._own_unigram(counted, chosen, n_pieces), special)
+        modelfile.check_size(specs, len(vocabulary.ids))
+        self.progress("save", 0, 0)
+        return vocabulary
+
+    def _byte_level_bpe(self, counted: list[Units], n_merges: int, special: list[bytes]) -> Vocabulary:
+        by_char = native.count_chars(counted[0])
+        trainer = merging.merge(
+            self.rules(byte_level=True), counted, n_merges, min_count=2, checkpoint=self.checkpoint,
+            progress=lambda done, total: self.progress("merge", done, total),
+        )  # fmt: skip
+        self.sizes = merging.sizes_of(int(by_char.sum()), 256 + len(special), trainer.pieces().counts)
+        return byte_level.of_merges(trainer, int(np.count_nonzero(by_char)), special)
+
     # ------------------------------------------------------------------------------------------------ Counting ----
 
-    def rules(self) -> Rules:
+    def rules(self, *, byte_level: bool = False) -> Rules:
+        """byte_level: for units in which characters stand for bytes."""
         spec = self.specs.trainer
         if self.specs.kind == "word":
             return Rules({"split_by_whitespace"}, spec.max_sentencepiece_length)
         flags = {
             "split_by_whitespace": spec.split_by_whitespace, "whitespace_as_suffix": spec.treat_whitespace_as_suffix,
             "whitespace_only": spec.allow_whitespace_only_pieces, "split_by_script": spec.split_by_unicode_script,
-            "split_by_number": spec.split_by_number, "split_digits": spec.split_digits,
+            "split_by_number": spec.split_by_number, "split_digits": spec.split_digits, "byte_level": byte_level,
         }  # fmt: skip
         return Rules({name for name, on in flags.items() if on}, spec.max_sentencepiece_length)
 
-    def _counted(self, source: Source, meta: checks.MetaPieces) -> Units:
+    def _counted(self, source: Source, symbols: list[bytes]) -> Units:
         """The units of all lines, from the checkpoint or the source."""
         if self.checkpoint is None:
-            return self._count(source, meta)
+            return self._count(source, symbols)
         if (saved := self.checkpoint.load("counts")) is not None:
             arrays, (stats, left_out) = saved
             self.stats, self.left_out = SegmentStats(**stats), tuple(left_out)
             source.sample += unpack("sample", arrays).items()
             return unpack("units", arrays)
-        units = self._count(source, meta)
+        units = self._count(source, symbols)
         sample = Units.pack(source.sample, np.zeros(len(source.sample), np.uint64))
         arrays = {**pack("units", units), **pack("sample", sample)}
         self.checkpoint.save("counts", arrays, (vars(self.stats), self.left_out))
@@ -126,21 +172,21 @@ class Job:
         if self.checkpoint is not None and (saved := self.checkpoint.load("seeds")) is not None:
             return unpack("seeds", saved[0]), saved[0]["values"], saved[0]["order"]
         seeds, values, order = seeding.ranked(
-            self.rules(), units, by_char, self.specs.trainer, compat=self.compat, threads=self.own.threads,
-            progress=self.progress,
+            self.rules(byte_level=self.byte_level), units, by_char, self.specs.trainer, compat=self.compat,
+            threads=self.own.threads, progress=self.progress,
         )  # fmt: skip
         if self.checkpoint is not None:
             self.checkpoint.save("seeds", {**pack("seeds", seeds), "values": values, "order": order})
         return seeds, values, order
 
-    def _count(self, source: Source, meta: checks.MetaPieces) -> Units:
+    def _count(self, source: Source, symbols: list[bytes]) -> Units:
         """The units of all lines."""
         spec, rules, normalizer = self.specs.trainer, self.rules(), normalization.normalizer(self.specs)
         tsv = spec.input_format == b"tsv"
         exact = self.compat and self.specs.kind == "unigram"
         flags = native.TSV * tsv | native.CUT * (self.specs.kind != "word" and not exact) | native.FOLLOWERS * exact
         source = self._sampled(source, tsv)
-        symbols, delimiter, max_bytes = meta.symbols(), spec.pretokenization_delimiter, spec.max_sentence_length
+        delimiter, max_bytes = spec.pretokenization_delimiter, spec.max_sentence_length
         if self.pretokenizer is not None:
             usable = lines.usable(max_bytes, tsv=tsv)
             chosen = (line for line in lines.split(source.batches(), whole=source.whole) if usable(line))

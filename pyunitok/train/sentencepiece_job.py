@@ -14,8 +14,9 @@ from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import Source as File
 from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import OptionError
+from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.train import modelfile, normalization
+from pyunitok.train import byte_level, modelfile, normalization
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.lines import Batch
 from pyunitok.train.sentencepiece import Job
@@ -55,6 +56,8 @@ def run(
 
 def _train(job: Job, source: Source, out: str | os.PathLike[str] | None, progress: Progress) -> Trained:
     job.progress = clock = Clock(progress)
+    if job.byte_level:
+        return _train_byte_level(job, source, out, clock)
     proto = job.run(source)
     tokenizer = _save(proto, out)
     clock.end()
@@ -68,12 +71,34 @@ def _train(job: Job, source: Source, out: str | os.PathLike[str] | None, progres
     )  # fmt: skip
 
 
+def _train_byte_level(job: Job, source: Source, out: str | os.PathLike[str] | None, clock: Clock) -> Trained:
+    if out is not None:
+        byte_level.format_of(out, job.to)  # raises before the work
+    vocabulary = job.run_byte_level(source)
+    tokenizer = byte_level.save(vocabulary, out, job.to)
+    clock.end()
+    pieces = [piece.tobytes() for piece in Packed(vocabulary.data, vocabulary.offsets)]
+    n_control = len(byte_level.controls(job.specs))
+    learned = pieces[n_control + 256 :]
+    types = {"learned": len(learned), "byte": 256, "control": n_control}
+    held = isinstance(source, Corpus) and source.hold
+    return Trained(
+        tokenizer, learned, types, _notes(job), clock.phases(), job.sizes, job.stats.n_bytes, source.sample, held,
+        job=job,
+    )  # fmt: skip
+
+
 def _job(
     kind: str, vocab_size: int, threads: int, *, max_memory: int, compat: str | None = None, min_frequency: int = 1,
-    initial_alphabet: str = "", split_by: str = "space", seed: int = 0, folder: Path | None = None, **options: Any,
+    initial_alphabet: str = "", split_by: str = "space", seed: int = 0, folder: Path | None = None,
+    byte_level: bool = False, to: str | None = None, **options: Any,
 ) -> Job:  # fmt: skip
     if compat not in (None, "sentencepiece"):
         raise OptionError(f"compat must be None or 'sentencepiece', not {compat!r}")
+    if byte_level and compat:
+        raise OptionError("byte_level is ours: there is no compatible model with it")
+    if to is not None and not byte_level:
+        raise OptionError("to is for byte-level models: others are SentencePiece models")
     if split_by not in ("space", "none"):
         raise OptionError(f"split_by must be space or none, not {split_by!r}")
     own = {name: options.pop(name) for name in _OWN & options.keys()}
@@ -84,7 +109,7 @@ def _job(
         specs.trainer.required_chars += initial_alphabet.encode()
     return Job(
         specs, compat=compat is not None, own=_own_options(own, compat, kind, specs, threads), seed=seed,
-        max_memory=max_memory, folder=folder, min_frequency=min_frequency,
+        max_memory=max_memory, folder=folder, min_frequency=min_frequency, byte_level=byte_level, to=to,
     )  # fmt: skip
 
 

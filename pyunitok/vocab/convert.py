@@ -5,6 +5,8 @@
     sentencepiece   yes         the file's own bytes      -                       -
     bytepiece       yes         nearly: see NOTES         yes                     -
     rwkv            yes         -                         -                       text form
+
+To huggingface, a tokenizer.json: models whose symbols are bytes (`pyunitok train --byte-level`).
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ import numpy as np
 from pyunitok import _ffi
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
-from pyunitok.vocab import bytepiece, known, native, open_model, rwkv, sentencepiece_proto
+from pyunitok.vocab import byte_level, bytepiece, known, native, open_model, rwkv, sentencepiece_proto
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, About, Vocabulary
 
-FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv")
+FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv", "huggingface")
 
 # What BytePiece models lose as SentencePiece models; no such model can avoid it, so convert() tells.
 NOTES = (
@@ -69,7 +71,9 @@ def convert(
         write(target, data)
         return []
     vocabulary = vocabulary_of(model, about)
-    if to == "rwkv":
+    if to == "huggingface":
+        write(target, huggingface_json(vocabulary))
+    elif to == "rwkv":
         write(target, rwkv_text(vocabulary))
     elif to == "bytepiece":
         write(target, bytepiece.write(bytepiece.counted(vocabulary)))
@@ -108,6 +112,18 @@ def vocabulary_of(model: _ffi.Model, about: About) -> Vocabulary:
 def pieces_of(vocabulary: Vocabulary) -> list[bytes]:
     data = vocabulary.data.tobytes()
     return [data[begin:end] for begin, end in pairwise(vocabulary.offsets.tolist())]
+
+
+def huggingface_json(vocabulary: Vocabulary) -> bytes:
+    """VocabularyError if it is not one whose symbols are bytes."""
+    from pyunitok.vocab.huggingface import byte_level as writer
+
+    if not byte_level.is_byte_level(vocabulary):
+        raise VocabularyError(
+            f"{vocabulary.name}: only models whose symbols are bytes, of `pyunitok train --byte-level`, are written as"
+            " tokenizer.json"
+        )
+    return writer.write(vocabulary)
 
 
 def rwkv_text(vocabulary: Vocabulary) -> bytes:

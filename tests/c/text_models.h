@@ -45,6 +45,7 @@ static inline int32_t read_flags(struct bytes *in, int kind)
     if (kind == UNITOK_KIND_BPE && how & 1) {
         flags |= UNITOK_LISTED_MERGES | (more & 2 ? UNITOK_IGNORE_MERGES : 0);
         if (flags & UNITOK_ESCAPE_WHITESPACES && more & 4) flags |= UNITOK_RESTART_AT_SPACE;
+        if (how % 16 == 13) return UNITOK_BYTES | UNITOK_LISTED_MERGES;
     }
     if (kind != UNITOK_KIND_UNIGRAM || !(how & 6)) return flags;
     if (how % 16 == 14) return UNITOK_BYTES | UNITOK_FLOAT64 | (more & 2 ? UNITOK_RESTART_AFTER_NEWLINE : 0);

@@ -94,6 +94,8 @@ def read_template(fields: Fields | None) -> Template:
     template = Template()
     for part in flatten(fields, "processors"):
         kind = part.string("type")
+        if kind == "ByteLevel":  # only for offsets
+            continue
         if kind == "TemplateProcessing":
             one = _template(part)
         elif kind in ("BertProcessing", "RobertaProcessing"):

@@ -16,7 +16,8 @@ import numpy as np
 
 from pyunitok import _ffi
 from pyunitok.errors import ModelFormatError, ModelWarning, VocabularyError
-from pyunitok.vocab.huggingface import added, decoders, normalizers, pretokenizers, shortcut, unigram
+from pyunitok.vocab.byte_level import flags_of
+from pyunitok.vocab.huggingface import added, byte_level, decoders, normalizers, pretokenizers, shortcut, unigram
 from pyunitok.vocab.huggingface.fields import Fields, optional
 from pyunitok.vocab.huggingface.preparation import FORMAT
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, Vocabulary
@@ -71,8 +72,11 @@ def read(data: bytes, name: str) -> Vocabulary:
     kind = fields.string("type", "BPE" if fields.has("merges") else "Unigram")
     if kind not in ("BPE", "Unigram"):
         fields.refuse(f"the model {kind[:40]!r} is not supported: only Unigram and BPE are", "type")
-    model = _read_unigram(fields) if kind == "Unigram" else _read_bpe(fields)
+    is_bytes = byte_level.looks_byte_level(document)
+    model = _read_unigram(fields, is_bytes) if kind == "Unigram" else _read_bpe(fields)
     try:
+        if is_bytes:
+            return _assemble_bytes(document, model, name)
         return _assemble(document, model, name)
     except re.error as error:
         raise VocabularyError(f"{name}: {error}") from None
@@ -96,26 +100,54 @@ def _assemble(document: Fields, model: _Model, name: str) -> Vocabulary:
         short = shortcut.Shortcut()  # in compact texts a space stands for U+2581
     if table.get(_SPACE) is None or table[_SPACE] == model.unknown:
         short.drop_restart()  # unknown characters on both sides of it must not be joined
+    special = _special(tokens, table)
+    if model.unknown is not None:
+        special["unk"] = model.unknown
+    eod_id = special.get("eos", template.after[-1] if len(template.after) == 1 else None)
+    prepare = _prepare(document, tokens)
+    own = set(model.ids)
+    return _pack(
+        model, [(token.content, token.id) for token in tokens if token.id not in own], name,
+        flags=model.flags | short.flags, charsmap=short.charsmap.blob if short.charsmap and short.is_direct else b"",
+        special=special, prepare={"format": FORMAT, **prepare, **model.more}, eod_id=eod_id,
+    )  # fmt: skip
+
+
+def _special(tokens: list[added.AddedToken], table: dict[str, int]) -> dict[str, int]:
+    """Ids by role."""
     known = {token.content: token.id for token in tokens}
     special = {
         role: next((known.get(t, table.get(t, -1)) for t in names if t in known or t in table), -1)
         for role, names in _ROLES.items()
     }
-    special = {role: id_ for role, id_ in special.items() if id_ >= 0}
-    if model.unknown is not None:
-        special["unk"] = model.unknown
-    eod_id = special.get("eos", template.after[-1] if len(template.after) == 1 else None)
+    return {role: id_ for role, id_ in special.items() if id_ >= 0}
+
+
+def _prepare(document: Fields, tokens: list[added.AddedToken]) -> dict[str, Any]:
+    """For About.prepare, with the ids that the tokens have."""
     prepare = {key: document.values.get(key) for key in (*_PARTS, "added_tokens")}
     if tokens:
         ids = {token.content: token.id for token in tokens}
         prepare["added_tokens"] = [
             {**values, "id": ids.get(values["content"], values["id"])} for values in document.list("added_tokens")
         ]
-    own = set(model.ids)
-    return _pack(
-        model, [(token.content, token.id) for token in tokens if token.id not in own], name,
-        flags=model.flags | short.flags, charsmap=short.charsmap.blob if short.charsmap and short.is_direct else b"",
-        special=special, prepare={"format": FORMAT, **prepare, **model.more}, eod_id=eod_id,
+    return prepare
+
+
+def _assemble_bytes(document: Fields, model: _Model, name: str) -> Vocabulary:
+    if model.flags & ~flags_of(model.kind):
+        document.refuse("a byte-level model needs no byte_fallback, fuse_unk or ignore_merges", "model")
+    table = model.table()
+    tokens = added.read(document, table, len(model.pieces), lambda text: text)
+    template = decoders.read_template(optional(document, "post_processor"))
+    special = _special(tokens, table)
+    eod_id = special.get("eos", template.after[-1] if len(template.after) == 1 else None)
+    shown = {id_: piece for piece, id_ in [*table.items(), *((token.content, token.id) for token in tokens)]}
+    return byte_level.vocabulary_of(
+        document, kind=model.kind, pieces=model.pieces, ids=model.ids, scores=model.scores, merges=model.merges,
+        added=[(token.content, token.id) for token in tokens], name=name, special=special, eod_id=eod_id,
+        eod_piece=None if eod_id is None else shown[eod_id],
+        prepare={"format": FORMAT, **_prepare(document, tokens)},
     )  # fmt: skip
 
 
@@ -177,12 +209,15 @@ def serde_float(text: str) -> float:
     return -value if match[1] else value
 
 
-def _read_unigram(fields: Fields) -> _Model:
+def _read_unigram(fields: Fields, is_bytes: bool) -> _Model:
+    """is_bytes: no character is unknown."""
     pieces, scores = [], []
     for k, pair in enumerate(fields.list("vocab")):
         piece, score = _scored(pair, fields, k)
         pieces.append(piece)
         scores.append(score)
+    if is_bytes and not fields.has("unk_id") and not fields.boolean("byte_fallback", False):
+        return _Model("unigram", pieces, list(range(len(pieces))), scores, None, _ffi.MODEL_FLAGS["float64"], [], {})
     if not fields.has("unk_id"):
         fields.refuse("null is not supported: unknown characters need an id", "unk_id")
     unknown = fields.integer("unk_id")

@@ -12,7 +12,7 @@ import numpy as np
 from pyunitok import _ffi, utf8
 from pyunitok._ffi import Bytes, Ids, Offsets
 from pyunitok.errors import UnitokError, VocabularyError
-from pyunitok.vocab import limits
+from pyunitok.vocab import byte_level, limits
 from pyunitok.vocab.huggingface import added, decoders, normalizers, pretokenizers, shortcut
 from pyunitok.vocab.huggingface.fields import Fields, optional
 from pyunitok.vocab.huggingface.unigram import Unigram
@@ -43,10 +43,11 @@ class Preparation:
         document = Fields(about.prepare, f"{about.name}: ")
         if document.string("format") != FORMAT:
             document.refuse("this release does not know it", "format")
+        self._is_bytes = bool(model.info.flags & _ffi.MODEL_FLAGS["bytes"])  # then there are tokens to find, no more
         self._normalizers = normalizers.read(optional(document, "normalizer"))
-        self._pre_tokenizers = pretokenizers.read(optional(document, "pre_tokenizer"))
+        self._pre_tokenizers = [] if self._is_bytes else pretokenizers.read(optional(document, "pre_tokenizer"))
         self._wants_first = any(getattr(one, "scheme", None) == "first" for one in self._pre_tokenizers)
-        self._decoders = decoders.read(optional(document, "decoder"))
+        self._decoders = [] if self._is_bytes else decoders.read(optional(document, "decoder"))
         self._has_decoder = document.has("decoder")
         self.template = decoders.read_template(optional(document, "post_processor"))
         tokens = added.settled(document, self.normalize)
@@ -56,7 +57,7 @@ class Preparation:
         model.complete()  # is_whole is known then
         self._model = model
         self._is_compact = bool(model.info.is_compact)
-        short = shortcut.of(document)
+        short = shortcut.Shortcut(is_direct=True) if self._is_bytes else shortcut.of(document)
         restart = bool(model.info.flags & _ffi.MODEL_FLAGS["restart_at_space"])
         self._is_joined = restart and self._is_compact and not model.info.is_whole
         if (short.flags & _ffi.MODEL_FLAGS["restart_at_space"]) and not self._is_joined:
@@ -78,7 +79,7 @@ class Preparation:
         self._unknown: bytes | None = None  # the text of the unknown piece, which C never finds
         self._unknown_score = document.number("unknown_score")
         self._unknown_id = about.special.get("unk", -1)
-        if self._model.info.kind == _ffi.KINDS["unigram"]:
+        if self._model.info.kind == _ffi.KINDS["unigram"] and not self._is_bytes:
             self._unknown = self._model.piece(self._unknown_id)
             if self._unknown is None and not self._is_reference:
                 document.refuse("there is no unknown piece")
@@ -119,8 +120,12 @@ class Preparation:
         return [piece for piece, _ in leading] + rest
 
     def parts(self, data: bytes, special: bool) -> list[Part]:
-        """What a text becomes. Invalid UTF-8 becomes U+FFFD, one a byte."""
+        """What a text becomes. Invalid UTF-8 becomes U+FFFD, one a byte, unless bytes are all that counts."""
         ret: list[Part] = []
+        if self._is_bytes:
+            for part, id_ in self._bytes(data, special):
+                ret.append(part if id_ is None else id_)
+            return ret
         whole = utf8.replaced(data)
         for begin, end, id_ in self._raw.split(whole, special):
             if id_ is not None:
@@ -135,6 +140,14 @@ class Preparation:
                 else:
                     self._add_all(ret, text, 1 if begin == 0 else 0, special)
         return ret
+
+    def _bytes(self, data: bytes, special: bool) -> Iterator[tuple[bytes, int | None]]:
+        """The same of a byte-level model: (text, None), or (text, the id of an added token)."""
+        whole = data.decode("utf-8", "surrogateescape")
+        for begin, end, id_ in self._raw.split(whole, special):
+            part = whole[begin:end]
+            for start, stop, cooked in [(0, len(part), id_)] if id_ is not None else self._cooked.split(part, special):
+                yield part[start:stop].encode("utf-8", "surrogateescape"), cooked
 
     def _add_all(self, parts: list[Part], text: str, first: int, special: bool) -> None:
         for piece, n_first, id_ in self._walk_part(text, first, special):
@@ -163,6 +176,11 @@ class Preparation:
         text; BPE's as in the vocabulary."""
         assert isinstance(scratch, Scratch)
         ret: list[str] = []
+        if self._is_bytes:
+            for part, id_ in self._bytes(data, True):
+                found = [id_] if id_ is not None else scratch.encode_texts([part])[0].tolist()
+                ret += [self._token(one) for one in found]
+            return ret
         for text, first, id_ in self._walk(data, True):
             if id_ is not None:
                 ret.append(text)
@@ -214,8 +232,22 @@ class Preparation:
 
     # ------------------------------------------------------------------------------------------------ decoding ---
 
+    def _token(self, id_: int) -> str:
+        """A piece as tokenizers shows it."""
+        return self._shown.get(id_) or byte_level.shown(self._model.piece(id_) or b"")
+
+    def _decode_bytes(self, ids: list[int], skip_special: bool) -> str:
+        parts = [
+            (b"" if skip_special and self._shown[id_] in self._special else self._shown[id_].encode())
+            if id_ in self._shown else self._model.piece(id_) or b""
+            for id_ in ids
+        ]  # fmt: skip
+        return b"".join(parts).decode("utf-8", "surrogateescape")
+
     def decode(self, ids: list[int], skip_special: bool) -> str:
         """The text; bytes that are not part of a character become decoders.BROKEN. The ids must have pieces."""
+        if self._is_bytes:
+            return self._decode_bytes(ids, skip_special)
         tokens = []
         for id_ in ids:
             token = self._shown.get(id_)

@@ -1,0 +1,269 @@
+"""Byte-level models: any bytes come back, Hugging Face gives the same ids, merges are those of the slow trainer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tokenizers
+from click.testing import CliRunner
+from conftest import fewer
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import train_bpe
+from test_train_sentencepiece import text
+
+import pyunitok
+from pyunitok.cli import cli
+from pyunitok.errors import OptionError, TrainingError, VocabularyError
+from pyunitok.train import byte_level, native
+from pyunitok.train.native import Rules, Units
+from pyunitok.vocab.byte_level import CHARACTERS, bytes_of, shown
+from pyunitok.vocab.convert import convert
+
+KINDS = ["bpe", "unigram"]
+LINES = text(3, 300)
+TEXTS = st.text("abc the é日本🎉\u2581\u2585\x00\x1f\n\t  <|endoftext>1", max_size=40) | st.sampled_from(LINES)
+
+
+@cache
+def files(folder: str, kind: str, split_by: str = "space") -> tuple[Any, Any, tokenizers.Tokenizer]:
+    """(the tokenizer.json, the native model, tokenizers' own)."""
+    path = Path(folder, f"{kind}{split_by}.json")
+    options: dict[str, Any] = {"kind": kind, "vocab_size": 400, "byte_level": True, "split_by": split_by, "threads": 1}
+    first = pyunitok.train(iter(LINES), out=path, **options)
+    second = pyunitok.train(iter(LINES), out=path.with_suffix(".utk"), **options)
+    return first, second, tokenizers.Tokenizer.from_file(str(path))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("bytes"))
+
+
+# ----------------------------------------------------------------------------------------------------- models ----
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("split_by", ["space", "none"])
+def test_as_tokenizers(folder: str, kind: str, split_by: str) -> None:
+    from_json, from_native, reference = files(folder, kind, split_by)
+    assert from_json.vocab_size == from_native.vocab_size == reference.get_vocab_size() == 400
+
+    @given(TEXTS)
+    @fewer(2)
+    def compare(one: str) -> None:
+        encoded = reference.encode(one, add_special_tokens=False)
+        assert from_json.encode(one).tolist() == encoded.ids
+        assert from_json.encode_as_pieces(one) == encoded.tokens
+        assert from_json.decode(encoded.ids, skip_special=False) == one
+        assert from_json.decode(encoded.ids) == reference.decode(encoded.ids)
+        plain = from_json.encode(one, special=False).tolist()
+        assert from_native.encode(one).tolist() == plain
+        if 0 not in encoded.ids:
+            assert plain == encoded.ids
+
+    compare()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_bytes_come_back(folder: str, kind: str) -> None:
+    from_json, from_native, _ = files(folder, kind)
+    assert from_native.lossless and not from_json.lossless  # of a tokenizer.json special tokens are skipped
+
+    @given(st.binary(max_size=60), st.binary(max_size=9))
+    @fewer(2)
+    def compare(data: bytes, more: bytes) -> None:
+        data += b"<|endoftext|>" + more
+        assert from_native.decode_bytes(from_native.encode(data)) == data
+        ids = from_json.encode(data)
+        assert (0 in ids) and from_json.decode_bytes(ids) == data.replace(b"<|endoftext|>", b"")
+        assert from_native.decode_bytes(from_native.encode_batch([data, more]).data) == data + more
+
+    compare()
+
+
+def test_learned_from_every_line(folder: str) -> None:
+    """Pieces of several bytes are there, and save what a smaller byte-level model costs."""
+    for kind in KINDS:
+        n_bytes = len("\n".join(LINES).encode())
+        assert n_bytes > 2 * len(files(folder, kind)[1].encode("\n".join(LINES)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_from_native_to_json_and_back(folder: str, tmp_path: Path, kind: str) -> None:
+    path = Path(folder, f"{kind}space.json")
+    files(folder, kind)
+    convert(path.with_suffix(".utk"), tmp_path / "a.json", "huggingface")
+    assert (tmp_path / "a.json").read_bytes() == path.read_bytes()
+    convert(path, tmp_path / "b.utk", "native")
+    one = "the cat " + LINES[0] + "<|endoftext|>"
+    assert pyunitok.Tokenizer.from_file(tmp_path / "b.utk").encode(one).tolist() == files(folder, kind)[0].encode(
+        one
+    ).tolist()
+    with pytest.raises(VocabularyError, match="only models whose symbols are bytes"):
+        convert("rwkv-world", tmp_path / "c.json", "huggingface")
+
+
+# --------------------------------------------------------------------------------------------------- training ----
+
+
+def slowly_allowed(piece: str, max_chars: int = 6) -> bool:
+    """Whole characters, a space only first or nothing but spaces; or a part of one character."""
+    data = bytes_of(piece)
+    try:
+        characters = data.decode()
+    except UnicodeDecodeError:
+        whole = [c for c in (chr(code) for code in (0xE9, 0x65E5, 0x672C, 0x1F389)) if data in c.encode()]
+        return bool(whole)
+    spaces = not characters.strip(" ")
+    return len(characters) <= max_chars and (spaces or " " not in characters[1:])
+
+
+WORDS = st.dictionaries(st.text("ab é日本🎉", min_size=1, max_size=9), st.integers(1, 9), min_size=1, max_size=6)
+
+
+@given(WORDS)
+@fewer(1)
+def test_merges_of_the_slow_trainer(words: dict[str, int]) -> None:
+    units = byte_level.mapped(Units.pack([w.replace(" ", "\u2581").encode() for w in words], list(words.values())))
+    assert [bytes_of(item.decode()) for item in units.items()] == [word.encode() for word in words]
+    rules = Rules({"split_by_whitespace", "whitespace_only", "byte_level"}, 6)
+    trainer = native.BpeTrainer(rules, units)
+    while trainer.step(40, min_count=2, max_work=1 << 20):
+        pass
+    counted = Counter({shown(word.encode()): count for word, count in words.items()})
+    expected = train_bpe.train(counted, 40, min_count=2, allowed=slowly_allowed)
+    assert [item.decode() for item in trainer.pieces().items()] == [piece for piece, _ in expected]
+
+
+def test_which_pieces_are_allowed() -> None:
+    rules = Rules({"split_by_whitespace", "split_by_script", "byte_level"}, 3)
+    for piece, wanted in {
+        " ab": True, "a b": False, "abcd": False, "日本語": True, "日本語の": False, "日": True, "a日": False,
+        "é": True, "": False, "\x00a": False, "a\x1f": False,
+    }.items():  # fmt: skip
+        assert native.allowed(rules, shown(piece.encode()).encode()) == wanted, piece
+    for data, wanted in {
+        b"\xe6\x97": True, b"\x97\xa5": True, b"\x97\xa5\x97": True, b"\x97\xa5\x97\x97": False, b"\xe6": True,
+        b"a\xe6": False, b"\xa5a": False, b"\xe6\x97\xa5\xe6": False, b"\xff\xfe": False, b"\xc0\x80": False,
+        b"\xf0\x9f\x8e": True,
+    }.items():  # fmt: skip
+        assert native.allowed(rules, shown(data).encode()) == wanted, data
+    with pytest.raises(ValueError, match="no such rules"):
+        Rules({"byte_level"}, 513)
+
+
+def test_characters_are_those_of_tokenizers() -> None:
+    assert sorted(CHARACTERS) == sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    cut = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    sample = "".join(map(chr, range(0x250))) + "日本🎉"
+    assert "".join(piece for piece, _ in cut.pre_tokenize_str(sample)) == shown(sample.encode())
+    assert bytes_of(shown(bytes(range(256)))) == bytes(range(256))
+
+
+def test_threads_and_memory_change_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\n".join(LINES))
+    made = []
+    for kind in KINDS:
+        for k, more in enumerate(({}, {"threads": 2}, {"max_memory": 20000})):
+            out = tmp_path / f"{kind}{k}.json"
+            pyunitok.train(tmp_path / "a.txt", kind=kind, vocab_size=500, byte_level=True, out=out, **more)
+            made.append(out.read_bytes())
+    assert made[0] == made[1] == made[2] and made[3] == made[4] == made[5]
+
+
+def test_symbols_and_ids(tmp_path: Path) -> None:
+    tok = pyunitok.train(
+        iter(LINES), kind="bpe", vocab_size=400, byte_level=True, control_symbols=["<|user|>"], out=tmp_path / "a.json"
+    )
+    assert tok.eod_id == 0 and tok.token_to_id("<|user|>") == 1
+    assert tok.encode("<|user|>\x00!").tolist() == [1, 2, 2 + ord("!")]
+    assert tok.decode_bytes(np.array([2 + 255, 0, 1])) == b"\xff"
+    values = json.loads((tmp_path / "a.json").read_bytes())
+    assert [token["content"] for token in values["added_tokens"]] == ["<|endoftext|>", "<|user|>"]
+    assert list(values["model"]["vocab"].values()) == list(range(400))
+
+
+@pytest.mark.parametrize("options, error, message", [
+    ({"kind": "word"}, OptionError, "byte_level is for unigram and bpe models"),
+    ({"compat": "sentencepiece"}, OptionError, "no compatible model"),
+    ({"normalization_rule_name": "nfkc"}, OptionError, "not normalized with byte_level"),
+    ({"add_dummy_prefix": True}, OptionError, "leave out add_dummy_prefix"),
+    ({"byte_fallback": True}, OptionError, "byte_fallback cannot be given with byte_level"),
+    ({"user_defined_symbols": "a,b"}, OptionError, "user_defined_symbols cannot be given"),
+    ({"unk_id": 3}, OptionError, "unk_id cannot be given"),
+    ({"vocab_size": 256}, TrainingError, "bytes and symbols alone need 257"),
+    ({"out": "a.model"}, OptionError, "a.model: a byte-level model is written as NAME.json"),
+    ({"byte_level": False, "to": "native"}, OptionError, "to is for byte-level models"),
+    ({"hard_vocab_limit": True, "vocab_size": 1 << 20}, TrainingError, "vocab_size is too high"),
+])  # fmt: skip
+def test_what_is_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        pyunitok.train(iter(LINES), **{"kind": "bpe", "vocab_size": 400, "byte_level": True, **options})
+    assert not Path("a.model").exists()
+
+
+def test_no_text() -> None:
+    with pytest.raises(TrainingError, match="no text to train on"):
+        pyunitok.train(iter([""]), kind="bpe", vocab_size=400, byte_level=True)
+
+
+def test_command(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\n".join(LINES))
+    out = tmp_path / "t.json"
+    arguments = ["train", "unigram", str(tmp_path / "a.txt"), "-o", str(out), "--vocab-size", "500", "--byte-level"]
+    done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert done.exit_code == 0 and "256 byte" in done.output and f"written        {out}\n" in done.output
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "t.json"}
+
+
+# ---------------------------------------------------------------------------------------------------- reading ----
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"normalizer": {"type": "NFC"}}, "normalizer: it is not supported before a ByteLevel"),
+    ({"pre_tokenizer": {"type": "ByteLevel"}}, "add_prefix_space: true is not supported"),
+    ({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False}}, "use_regex: GPT-2's pattern"),
+    ({"decoder": None}, "decoder: ByteLevel is needed"),
+    ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+        {"type": "WhitespaceSplit"}, {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]}},
+     "only a Split at spaces"),
+    ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+        {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}, {"type": "WhitespaceSplit"}]}},
+     "after ByteLevel nothing"),
+])  # fmt: skip
+def test_files_that_ask_for_more(folder: str, tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    files(folder, "bpe")
+    values = json.loads(Path(folder, "bpespace.json").read_bytes())
+    (tmp_path / "a.json").write_text(json.dumps({**values, **change}))
+    with pytest.raises(VocabularyError, match=message):
+        pyunitok.Tokenizer.from_file(tmp_path / "a.json")
+
+
+def test_files_with_wrong_pieces(folder: str, tmp_path: Path) -> None:
+    files(folder, "bpe", "none")
+    values = json.loads(Path(folder, "bpenone.json").read_bytes())
+    path = tmp_path / "a.json"
+    values["model"]["vocab"]["日"] = 400
+    path.write_text(json.dumps(values))
+    with pytest.raises(VocabularyError, match="'日' is not made of characters that stand for bytes"):
+        pyunitok.Tokenizer.from_file(path)
+    del values["model"]["vocab"]["日"], values["model"]["vocab"]["ÿ"]
+    path.write_text(json.dumps(values))
+    with pytest.raises(VocabularyError, match="no piece matches this byte"):
+        pyunitok.Tokenizer.from_file(path)
+    values = json.loads(Path(folder, "bpenone.json").read_bytes())
+    values["pre_tokenizer"] = json.loads(Path(folder, "bpespace.json").read_bytes())["pre_tokenizer"]
+    path.write_text(json.dumps(values))
+    with pytest.raises(VocabularyError, match="pieces go across spaces"):
+        pyunitok.Tokenizer.from_file(path)
+    values["model"]["byte_fallback"] = True
+    path.write_text(json.dumps(values))
+    with pytest.raises(VocabularyError, match="needs no byte_fallback"):
+        pyunitok.Tokenizer.from_file(path)
