@@ -10,9 +10,12 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 import click
 from bench_timing import ROOT, Corpora, Report, fail, json_option, n_option, shared_option, verdict
+
+from pyunitok.cli.arguments import Size
 
 TEXTS = {"en": "en_prose,en_web", "mixed": None, "zh": "zh,zh_classical", "ja": "ja"}
 TARGETS = {  # times faster, part of the memory
@@ -73,15 +76,25 @@ class Measured:
     peak_mb: float
 
 
-def child(code: str) -> Measured:
-    """Runs Python code in a process."""
+def child(code: str, output: IO[str] | None = None) -> Measured:
+    """Runs Python code in a process. output: gets what it prints, with a line of what it took."""
     wrapped = "import time\nbegan = time.monotonic()\n" + code + MEASURED
     done = subprocess.run(
         [sys.executable, "-c", wrapped], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     if done.returncode:
         raise fail(done.stderr[-2000:])
+    if output is not None:
+        output.write(done.stdout)
     return Measured(*json.loads(done.stdout.strip().splitlines()[-1]))
+
+
+def child_printing(code: str) -> tuple[Measured, dict[str, Any]]:
+    """The same of code that prints a line of JSON last; what that says."""
+    with tempfile.TemporaryFile("w+") as file:
+        measured = child(code, file)
+        file.seek(0)
+        return measured, json.loads(file.read().strip().splitlines()[-2])
 
 
 def least(code: str, n: int) -> Measured:
@@ -92,6 +105,11 @@ def least(code: str, n: int) -> Measured:
 @click.command()
 @shared_option
 @n_option(1)
+@click.option(
+    "--part", type=click.Choice(["peers", "counting", "threads", "memory"]), default="peers", show_default=True,
+    help="peers: beside other trainers; the others: mixed JSON lines in a .zst, here alone.",
+)
+@click.option("--max-memory", type=Size(), default="2G", show_default=True, help="--part memory: the limit.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(["unigram", "bpe", "bytepiece"]), help="Only this.")
 @click.option("--text", "texts", multiple=True, type=click.Choice(list(TEXTS)), help="Only this.")
 @click.option("--megabytes", type=click.IntRange(1), default=20, show_default=True, help="Of text, as far as there is.")
@@ -99,8 +117,8 @@ def least(code: str, n: int) -> Measured:
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of every trainer.")
 @json_option
 def train(
-    shared: Path | None, n: int, kinds: tuple[str, ...], texts: tuple[str, ...], megabytes: int, vocab_size: int,
-    threads: int, as_json: bool,
+    shared: Path | None, n: int, part: str, max_memory: int, kinds: tuple[str, ...], texts: tuple[str, ...],
+    megabytes: int, vocab_size: int, threads: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Train 32k models with sentencepiece, tokenizers (BPE), and here, from the same file.
 
@@ -109,7 +127,17 @@ def train(
 
     bytepiece runs only where --kind names it, since it takes half a minute for 2 MB; always with one worker, and its
     model is checked to be ours at any number of threads.
+
+    The other parts use the corpora over and over, with their letters permuted each time. counting: processor time of
+    reading and counting beside that of `tokenize`, whose counts must be those of two threads that spill. threads: whole
+    trainings by the clock with one thread and with two, whose models must be the same. memory: a training with two
+    threads and --max-memory, 5 GB for example.
     """
+    if part != "peers":
+        from bench_train_scale import scale
+
+        scale(part, shared, megabytes, kinds, vocab_size, max_memory, n).show(as_json)
+        return
     compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # the peers are installed, and so compiled
     report = Report(f"train: {vocab_size} pieces, {threads} threads", n)
     for name in texts or TEXTS:
