@@ -177,3 +177,9 @@ def test_pipelines() -> None:
     assert [row["pipeline"] for row in report["rows"]] == ["pyunitok", *peers]
     assert report["rows"][0]["Mtokens"] > 0
     assert ("verified" in report["notes"][-1]) == bool(peers)
+
+
+@pytest.mark.slow
+def test_train_counting() -> None:
+    rows = bench("train", "--part", "counting", "--megabytes", "1", corpora=False)["rows"]
+    assert len(rows) == 1 and rows[0]["units"] > 1000 and rows[0]["rate"] > 0

@@ -79,7 +79,7 @@ def scale(
         check_space(path.parent, megabytes * 1e6)
         n_bytes = write_corpus(path, Corpora.find(shared, None), megabytes * 1_000_000)
         if part == "counting":
-            return counting(path, n)
+            return counting(path, n_bytes, n)
         if part == "threads":
             return threads(path, n_bytes, kinds or ("unigram", "bpe"), size, n)
         return memory(path, n_bytes, kinds or ("unigram",), size, max_memory)
@@ -117,13 +117,13 @@ def permuted(texts: list[bytes], rng: random.Random, *, is_first: bool) -> Itera
             yield json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n"
 
 
-def counting(path: Path, n: int) -> Report:
+def counting(path: Path, n_bytes: int, n: int) -> Report:
     """Reading and counting beside reading and encoding, in processor time of one thread."""
     report = Report("train --part counting: processor time beside `tokenize` with RWKV World", n, clock="cpu")
     empty = path.with_name("empty.txt")
     empty.touch()
     common: dict[str, Any] = {"path": str(path), "out": str(path.with_name("ids.u16")), "empty": str(empty)}
-    spilled = child_printing(COUNT.format(**common, threads=2, max_memory=64 << 20))[1]
+    spilled = child_printing(COUNT.format(**common, threads=2, max_memory=n_bytes // 4))[1]
     for _ in range(n):
         tokenized = child_printing(TOKENIZE.format(**common, threads=1))[1]
         run, counted = child_printing(COUNT.format(**common, threads=1, max_memory=0))

@@ -36,7 +36,8 @@ def ranked(
     found = repeats(rules, units, limit, compat=compat, threads=threads, progress=progress)
     values = found.counts.astype(np.float32) * count_chars_of(found).astype(np.float32)
     sizes = np.diff(found.offsets)
-    best = np.lexsort((np.arange(len(found)), -sizes, -values))[:limit]
+    key = values.view(np.uint32).astype(np.uint64) << np.uint64(32) | sizes.astype(np.uint64)  # they are positive
+    best = np.argsort(~key, kind="stable")[:limit]
     chars, char_values = _characters(by_char)
     return _merged(Units.pack(chars, np.zeros(len(chars), np.uint64)), found, best, char_values, values[best])
 
