@@ -146,6 +146,16 @@ def test_hostile_queries_are_answered_within_bounds(tmp_path: Path, order: str, 
     assert index.count(b"a" * 1000, max_work=0).approx
 
 
+def test_the_memory_of_hits_is_bounded(tmp_path: Path) -> None:
+    """Of "bx", where "a b" and "b" are tokens, about every other suffix "x..." is a hit: each is a run of its own."""
+    rng = random.Random(1)
+    document = b"".join(rng.choices([b"a bx", b"ybx"], k=20_000))
+    index = letters(tmp_path, [document], left=True)
+    assert sum(map(len, index.find_all("bx").runs)) > 3000
+    found = index.find_all("bx", max_work=60_000)
+    assert found.approx and sum(map(len, found.runs)) <= 60_000 // 25 + 1
+
+
 def test_threads_read_at_once(small: Any) -> None:
     queries = ["the", "a", " ", "cat sat", "は", "é"] * 20
     with ThreadPoolExecutor(8) as pool:

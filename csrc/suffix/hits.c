@@ -43,6 +43,7 @@ static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
         return;
     }
     if (!text_reserve(t, (void **)&t->runs, &t->runs_room, t->n_runs + 1, sizeof *t->runs)) return;
+    t->work_left -= WORK_RUN;
     unitok_search_run run = {in.lo, in.hi, back, skip};
     t->runs[t->n_runs++] = run;
 }

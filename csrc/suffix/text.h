@@ -83,7 +83,8 @@ enum {
     WORK_NARROW_MANY = 400,
     WORK_FOLLOW = 150, /* one suffix in the text */
     WORK_LEFT = 1,     /* one entry of the column */
-    WORK_NO_LEFT = 10  /* the same without a column */
+    WORK_NO_LEFT = 10, /* the same without a column */
+    WORK_RUN = 25      /* a run that is written down: this bounds their memory, 24 bytes each */
 };
 
 INLINE int text_is_over(const text_search *t)

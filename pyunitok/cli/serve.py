@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-MAX_WORK = 4_000_000_000  # of one search of the page in all shards: about four seconds
+MAX_WORK = 2_000_000_000  # of one search of the page in all shards: about two seconds, and 2 GB
 
 
 @click.command()

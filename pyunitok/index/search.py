@@ -211,7 +211,8 @@ class TextSearch:
         return page_of(found, limit, offset, order, seed), total, approx
 
     def find_all(self, query: Text, *, max_hits: int = MAX_RUNS, max_work: int | None = None) -> Found:
-        """All occurrences, or at least max_hits of them, in runs of the suffix arrays; 24 bytes a run."""
+        """All occurrences, or at least max_hits of them, in runs of the suffix arrays: 24 bytes a run, at most one for
+        25 units of max_work."""
         text, tables, work = as_bytes(query), self.tables.c, self.max_work if max_work is None else max_work
         runs, approx, n = [], False, 0
         for shard in self.c:
