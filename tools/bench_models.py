@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import re
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import metadata
@@ -41,11 +41,12 @@ from bench_timing import (
     warm_up,
 )
 
-from pyunitok import Packed, Tokenizer
+from pyunitok import Packed, Tokenizer, _ffi
 from pyunitok.errors import UnitokError
 
 Targets = Mapping[str, float]  # by corpus
 
+MIXED = "mixed"  # all corpora in turn
 CORPORA = ("en_web", "en_prose", "code", "zh", "ja", "ru")
 IDENTITY: Targets = {"en_web": 12, "en_prose": 12, "code": 12, "zh": 6, "ja": 6, "ru": 4}
 NMT_NFKC: Targets = {"en_web": 8, "en_prose": 8, "code": 4, "zh": 4, "ja": 4, "ru": 4}
@@ -102,6 +103,26 @@ class Settings:
     same: bool
     clock: str
     as_json: bool
+    sizes: str | None = None
+    levels: bool = False
+
+    @property
+    def cpus(self) -> list[str | None]:
+        """The instruction sets to measure; None: the best."""
+        return [name for name in _ffi.CPUS if _ffi.cpu_supported(name)] if self.levels else [None]
+
+    def of_sizes(self, texts: Corpora) -> Iterator[tuple[str, bytes, Settings]]:
+        """What to measure: each corpus in each size that it has; in larger ones all corpora in turn, as one text."""
+        sizes = [float(size) for size in self.sizes.split(",")] if self.sizes else [self.megabytes]
+        for size in sizes:
+            settings, n_found = replace(self, megabytes=size), 0
+            for name in texts.names:
+                text = texts.read(name)
+                if len(text) >= 0.9e6 * size or not self.sizes:
+                    n_found += 1
+                    yield name, text, settings
+            if not n_found:
+                yield MIXED, Corpora.find(self.shared, None).round_robin()[: int(size * 1e6)], settings
 
     def texts(self, names: Sequence[str]) -> Corpora:
         """Those of `names` that are here, or those asked for; the sample where there are none."""
@@ -114,8 +135,8 @@ class Settings:
         return Report(f"{title}, documents of {self.doc_bytes:,} bytes, one core", self.n, self.clock)
 
 
-def model_options(command: Callable[[Settings], None]) -> Callable[..., None]:
-    """The options of Settings, in the order in which --help shows them."""
+def model_options(command: Callable[[Settings], None], *more: Callable[[Any], Any]) -> Callable[..., None]:
+    """The options of Settings, in the order in which --help shows them, and `more`."""
 
     @functools.wraps(command)
     def call(**given: Any) -> None:
@@ -133,11 +154,21 @@ def model_options(command: Callable[[Settings], None]) -> Callable[..., None]:
         click.option("--same", is_flag=True, help="Warm up on the very documents that are timed, not on those before."),
         clock_option,
         json_option,
+        *more,
     )  # fmt: skip
     wrapped: Callable[..., None] = call
     for option in reversed(options):
         wrapped = option(wrapped)
     return wrapped
+
+
+def encode_options(command: Callable[[Settings], None]) -> Callable[..., None]:
+    return model_options(
+        command,
+        click.option("--sizes", metavar="MB,...", help="These sizes instead of --megabytes, such as 1,8,64; where no "
+                     "corpus is that large, all of them in turn."),
+        click.option("--levels", is_flag=True, help="Every instruction set that this processor has."),
+    )  # fmt: skip
 
 
 def chosen(models: Iterable[Model], settings: Settings) -> list[Model]:
@@ -161,13 +192,13 @@ def peer_of(path: Path) -> str:
     return "bytepiece" if re.match(rb'\{\s*"[^"]*"\s*:\s*\[', head) else "tokenizers"
 
 
-def opened(model: Model, report: Report) -> tuple[Tokenizer, list[Peer]] | None:
+def opened(model: Model, report: Report, cpu: str | None = None) -> tuple[Tokenizer, list[Peer]] | None:
     """Ours and its peers; None, with a note, where the file is absent, no model of ours, or has no peer here."""
     if not Path(model.path).exists():
         report.notes.append(f"left out: {model.path} is not here")
         return None
     try:
-        tokenizer = Tokenizer.from_file(model.path)
+        tokenizer = Tokenizer.from_file(model.path, cpu=cpu)
     except UnitokError as error:
         report.notes.append(f"left out: {error}")
         return None
@@ -269,8 +300,9 @@ def measure(work: Work, peers: list[Peer], report: Report, settings: Settings) -
         cold, warm = (per_byte(seconds[name], n_bytes) for name in ("cold", "warm"))
         times, target = ratio(theirs, warm), work.model.peers[peer.name].get(work.corpus)
         report.add(
-            model=work.model.name, corpus=work.corpus, cold_MBps=speed(cold), warm_MBps=speed(warm), peer=peer.name,
-            call=call_name, peer_MBps=speed(theirs), x_cold=ratio(theirs, cold), x_warm=times,
+            model=work.model.name, corpus=work.corpus, cpu=work.tokenizer.cpu, MB=settings.megabytes,
+            cold_MBps=speed(cold), warm_MBps=speed(warm), peer=peer.name, call=call_name,
+            peer_MBps=speed(theirs), x_cold=ratio(theirs, cold), x_warm=times,
             x_of_minima=min(theirs) / min(warm), target=target, verdict=met(times, target),
         )  # fmt: skip
 
@@ -297,16 +329,18 @@ def _encode(title: str, models: Iterable[Model], names: Sequence[str], settings:
     report, n_documents, measured = settings.report(f"{title}: encode_batch(threads=1)"), 0, 0
     texts = settings.texts(names)
     for model in chosen(models, settings):
-        both = opened(model, report)
-        if both is None:
-            continue
-        tokenizer, peers = both
-        with one_core():
-            for corpus in texts.names:
-                work = Work.of(model, tokenizer, corpus, texts.read(corpus), settings)
-                measure(work, peers, report, settings)
-                n_documents += len(work.timed)
-        measured += 1
+        for cpu in settings.cpus:
+            both = opened(model, report, cpu)
+            if both is None:
+                break
+            tokenizer, peers = both
+            with one_core():
+                for corpus, text, sized in settings.of_sizes(texts):
+                    work = Work.of(model, tokenizer, corpus, text, sized)
+                    measure(work, peers, report, sized)
+                    n_documents += len(work.timed)
+        else:
+            measured += 1
     report.notes.insert(0, f"ids: {n_documents:,} documents of {measured} models, 0 different from the peers'")
     met_before = "these very documents" if settings.same else "the first half of a corpus"
     report.notes.append(f"`warm`: the memo has met {met_before}, as has that of a peer; `cold`: nothing")
@@ -329,21 +363,21 @@ def _version(package: str) -> str:
 
 
 @click.command()
-@model_options
+@encode_options
 def unigram(settings: Settings) -> None:
     """Unigram models beside sentencepiece, and those in a tokenizer.json beside tokenizers."""
     _encode("unigram", UNIGRAM_MODELS, CORPORA, settings)
 
 
 @click.command()
-@model_options
+@encode_options
 def bpe(settings: Settings) -> None:
     """BPE of the Llama 2 type beside sentencepiece and gigatoken, in a tokenizer.json beside tokenizers."""
     _encode("bpe", BPE_MODELS, CORPORA, settings)
 
 
 @click.command()
-@model_options
+@encode_options
 def bytepiece(settings: Settings) -> None:
     """BytePiece models beside bytepiece."""
     _encode("bytepiece", BYTEPIECE_MODELS, ("en_prose", "en_web", "zh", "code"), settings)

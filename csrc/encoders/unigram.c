@@ -26,6 +26,8 @@
 
 #define VALUE_UNKNOWN 0x1000000u /* above the trie's 23 bits */
 #define VALUE_MARK 0x80000000u
+#define VALUE_START 27 /* in a short segment: where the piece begins */
+#define VALUE_MASK ((1u << VALUE_START) - 1)
 
 /* See unigram_dp.h. Of a model whose largest score is no more than this, it serves for every segment's. */
 #define LARGEST_SCORE_USUAL 256.0
@@ -46,6 +48,26 @@ INLINE int32_t value_id(const unigram *m, uint32_t value)
 INLINE int64_t value_bytes(const unigram *m, uint32_t value)
 {
     return value & VALUE_UNKNOWN ? (int64_t)(value & 15) : (int64_t)m->lengths[value];
+}
+
+INLINE int is_inside(const uint8_t *text, int64_t at)
+{
+    return (text[at] & 0xC0) == 0x80;
+}
+
+/* Does no character go beyond text[at - 1]? */
+INLINE int is_char_end(const uint8_t *text, int64_t at, int64_t n_bytes)
+{
+    return at >= n_bytes || !is_inside(text, at);
+}
+
+/* Does no piece but that of one byte begin at text[at], inside a character? In Chinese that holds for nearly two of three
+ * positions, which then need no walk. */
+INLINE int is_lone(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes)
+{
+    if (!is_inside(text, at)) return 0;
+    if (at + 1 == n_bytes) return 1;
+    return !(m->pairs_inside[text[at] - 0x80][text[at + 1] >> 6] >> (text[at + 1] & 63) & 1);
 }
 
 static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_bytes)
@@ -75,6 +97,7 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define SCORES scores32
 #define FORESEEN 1
 #define RESTARTS 1
+#define STARTS_INSIDE 0
 #define ERROR_UNIT ((1 + RESERVE) / 33554432) /* 2^-25: half a unit in the last of 24 bits */
 #define LEVELS {131072, 65536, 32768, 16384, 8192, 4096, 2048}
 #include "encoders/unigram_dp.h"
@@ -83,6 +106,7 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #undef SCORES
 #undef FORESEEN
 #undef RESTARTS
+#undef STARTS_INSIDE
 #undef ERROR_UNIT
 #undef LEVELS
 
@@ -91,6 +115,7 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define SCORES scores64
 #define FORESEEN 0
 #define RESTARTS 0
+#define STARTS_INSIDE 1
 #define ERROR_UNIT (8.0 / 18014398509481984) /* 2^-54: half a unit in the last of 53 bits */
 #define LEVELS {2 * UNIGRAM_SUM_MAX, 131072}
 #include "encoders/unigram_dp.h"
@@ -264,6 +289,14 @@ static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
     m->largest_step += 1.0 / 128;
 }
 
+static void fill_pairs_inside(unigram *m)
+{
+    for (int a = 0x80; a < 0xC0; a++)
+        for (int b = 0; b < 256; b++)
+            if (head_base(m->heads[a | b << 8]) || head_pair_value(m->heads[a | b << 8]))
+                m->pairs_inside[a - 0x80][b >> 6] |= UINT64_C(1) << (b & 63);
+}
+
 /* Lays out the trie of entries[0..n_pieces-1]; packed[] and offsets[] have room for them. */
 static int32_t lay_out(unigram *m, const entry *entries, uint8_t *packed, int64_t *offsets, unitok_error *error)
 {
@@ -281,6 +314,7 @@ static int32_t lay_out(unigram *m, const entry *entries, uint8_t *packed, int64_
     if (status != UNITOK_OK) return status;
     m->units = parts.units;
     trie_build_heads(m->units, 0, m->heads, m->singles);
+    fill_pairs_inside(m);
     m->trie = (trie){m->units, m->heads, m->singles, parts.n_units};
     return UNITOK_OK;
 }

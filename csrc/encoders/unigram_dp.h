@@ -6,6 +6,7 @@
  *     FORESEEN   1: whether a candidate is the largest is left to the branch predictor: best where pieces are few
  *                0: it is computed: best where many pieces begin everywhere (BytePiece, English prose: +20 %)
  *     RESTARTS   1: sums restart where they pass RESTART_ABOVE (sentencepiece 0.2.3)
+ *     STARTS_INSIDE  1: positions may be bytes (UNITOK_BYTES)
  *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
  *
  * Which |S| leave the path alone (unigram_exact)
@@ -87,7 +88,7 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
     if (n_bytes > 1) {
         uint64_t head = m->trie.heads[text[0] | text[1] << 8];
         uint32_t base = head_base(head);
-        value = head_length(head) == 2 ? head_value(head) : 0;
+        value = head_pair_value(head);
         if (!FORESEEN || value) NAME(offer)(&cells[2], scores[value] + sum, value);
         for (i = 2; i < n_bytes; i++) {
             uint64_t unit = units[base ^ text[i]];
@@ -211,6 +212,13 @@ static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t
     NAME(cell) *cells = path->cells;
     int64_t at = path->at, reach = path->reach;
     while (n < n_starts) {
+        if (STARTS_INSIDE && is_lone(m, text, n, n_bytes)) {
+            uint32_t value = m->trie.singles[text[n]];
+            NAME(offer)(&cells[at + n + 1], m->SCORES[value] + cells[at + n].sum, value);
+            n++;
+            if (reach < at + n) reach = at + n;
+            continue;
+        }
         trie_fetch_ahead(&m->trie, text + n, n_bytes - n);
         int64_t from_here = reach - (at + n);
         int64_t n_char = NAME(start)(m, text + n, n_bytes - n, cells + at + n, &from_here);
@@ -242,48 +250,55 @@ typedef struct NAME(arc) {
 typedef struct NAME(lattice) {
     double sums[UNIGRAM_SEGMENT_BYTES + 1];
     double seconds[UNIGRAM_SEGMENT_BYTES + 1]; /* the best sum but that one; -INFINITY: none */
-    uint32_t values[UNIGRAM_SEGMENT_BYTES + 1];
+    uint32_t values[UNIGRAM_SEGMENT_BYTES + 1]; /* with the start of the piece << VALUE_START */
     NAME(arc) arcs[UNIGRAM_ARCS_MAX];
     int64_t n_arcs;
     double size; /* B: the largest |sum| and the largest |score| */
 } NAME(lattice);
 
+/* Without branches, which would not be foreseen: hence the comparison of bits. A score of -INFINITY changes nothing. */
 INLINE void NAME(arc_add)(NAME(lattice) * l, int64_t start, int64_t end, double score, uint32_t value, int keeps)
 {
-    double sum = l->sums[start] + score, best = l->sums[end], less = sum > best ? best : sum;
-    if (keeps) l->arcs[l->n_arcs++] = (NAME(arc)){score, value, (uint8_t)start, (uint8_t)end};
-    l->values[end] ^= (l->values[end] ^ value) & (0 - (uint32_t)(sum > best));
-    l->sums[end] = sum > best ? sum : best;
-    l->seconds[end] = less > l->seconds[end] ? less : l->seconds[end];
+    double sum = l->sums[start] + score, best = l->sums[end], second = l->seconds[end];
+    double more = best < sum ? sum : best, less = sum < best ? sum : best;
+    uint64_t more_bits, best_bits;
+    int is_arc = value != 0;
+    value |= (uint32_t)start << VALUE_START;
+    memcpy(&more_bits, &more, 8);
+    memcpy(&best_bits, &best, 8);
+    if (keeps && is_arc) l->arcs[l->n_arcs++] = (NAME(arc)){score, value, (uint8_t)start, (uint8_t)end};
+    l->values[end] ^= (l->values[end] ^ value) & (0 - (uint32_t)(more_bits != best_bits));
+    l->sums[end] = more;
+    l->seconds[end] = second < less ? less : second;
 }
 
-/* As start() does it; returns the bytes of the first character. */
+/* As start() does it; returns the bytes of the first character. Whether a prefix is a piece would not be foreseen; that it is
+ * none inside a character is. */
 INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes, NAME(lattice) * l,
                                int keeps)
 {
     const SUM *scores = m->SCORES;
     int64_t n_left = n_bytes - at, n_char = first_char_bytes(m, text + at, n_left);
-    uint32_t value = m->trie.singles[text[at]];
-    int has_single = value && n_char == 1;
+    uint32_t value = m->trie.singles[text[at]], single = n_char == 1 ? value : 0;
     if (value) NAME(arc_add)(l, at, at + 1, (double)scores[value], value, keeps);
     if (n_left > 1) {
         uint64_t head = m->trie.heads[text[at] | text[at + 1] << 8];
         uint32_t base = head_base(head);
-        if (head_length(head) == 2) {
-            NAME(arc_add)(l, at, at + 2, (double)scores[head_value(head)], head_value(head), keeps);
-            has_single |= n_char == 2;
-        }
+        value = head_pair_value(head);
+        if (n_char == 2) single = value;
+        if (value || is_char_end(text, at + 2, n_bytes))
+            NAME(arc_add)(l, at, at + 2, (double)scores[value], value, keeps);
         for (int64_t i = at + 2; i < n_bytes; i++) {
             uint64_t unit = m->trie.units[base ^ text[i]];
             if (!unit_has_label(unit, text[i])) break;
             base = unit_base(unit);
             value = unit_value(unit);
-            if (!value) continue;
+            if (!value && !is_char_end(text, i + 1, n_bytes)) continue;
             NAME(arc_add)(l, at, i + 1, (double)scores[value], value, keeps);
-            has_single |= i + 1 - at == n_char;
+            if (i + 1 - at == n_char) single = value;
         }
     }
-    if (!has_single) NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char, keeps);
+    if (UNLIKELY(!single)) NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char, keeps);
     return n_char;
 }
 
@@ -291,7 +306,6 @@ INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at
  * not met lately is rare, and so are its pieces. BytePiece, Chinese: +20 %. */
 INLINE void NAME(fetch_starts)(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
-    for (int64_t i = 0; i + 1 < n_bytes; i++) trie_fetch_head(&m->trie, text + i);
     for (int64_t i = 0; i + 2 < n_bytes; i++) trie_fetch_unit(&m->trie, text + i);
 }
 
@@ -302,12 +316,18 @@ INLINE void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n
     double largest_sum = 0, largest_score = keeps ? 0 : m->largest_score;
     l->n_arcs = 0;
     l->sums[0] = 0;
-    for (int64_t i = 1; i <= n_bytes; i++) {
+    for (int64_t i = 1; i <= UNIGRAM_SEGMENT_BYTES; i++) { /* all of them, for that needs no branch */
         l->sums[i] = l->seconds[i] = -INFINITY;
         l->values[i] = 0;
     }
     for (int64_t at = 0; at < n_bytes;) {
-        at += NAME(arcs_from)(m, text, at, n_bytes, l, keeps);
+        if (STARTS_INSIDE && is_lone(m, text, at, n_bytes)) {
+            uint32_t value = m->trie.singles[text[at]];
+            NAME(arc_add)(l, at, at + 1, (double)m->SCORES[value], value, keeps);
+            at++;
+        } else {
+            at += NAME(arcs_from)(m, text, at, n_bytes, l, keeps);
+        }
         if (fabs(l->sums[at]) > largest_sum) largest_sum = fabs(l->sums[at]);
     }
     for (int64_t k = 0; k < l->n_arcs; k++)
@@ -372,8 +392,8 @@ static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_byte
     int64_t n = 0;
     NAME(fetch_starts)(m, text, n_bytes);
     NAME(lattice_build)(m, text, n_bytes, &l, 0);
-    for (int64_t end = n_bytes; end > 0; end -= value_bytes(m, l.values[end])) {
-        tokens[n_bytes - ++n] = (token){value_id(m, l.values[end]), (uint32_t)end};
+    for (int64_t end = n_bytes; end > 0; end = l.values[end] >> VALUE_START) {
+        tokens[n_bytes - ++n] = (token){value_id(m, l.values[end] & VALUE_MASK), (uint32_t)end};
         double lead = l.sums[end] - l.seconds[end];
         gap = lead < gap ? lead : gap;
     }

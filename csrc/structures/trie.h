@@ -67,6 +67,12 @@ INLINE int head_length(uint64_t head)
     return (int)(head >> 56);
 }
 
+/* The value of the piece of just the two bytes, or 0. Without a branch. */
+INLINE uint32_t head_pair_value(uint64_t head)
+{
+    return head_value(head) & (0 - (uint32_t)(head >> 57));
+}
+
 /* The longest piece that begins text[0..n_bytes-1], n_bytes >= 1: returns its value, never 0, and its length. Keeps the
  * last value seen and walks on to the end of the tree: a prefix that is not itself a piece must not stop the walk. */
 INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes, int64_t *ret_n_bytes)
