@@ -953,6 +953,15 @@ typedef struct unitok_lattice unitok_lattice;
 unitok_lattice *unitok_lattice_new(void);
 void unitok_lattice_free(unitok_lattice *lattice);
 
+/* What calls with the same units and a model that only shrinks keep of them, so that later ones are faster: at most
+ * max_bytes, or nothing. The first call fills it. NULL may be given to any. For one thread at a time.
+ * renumber: the model's pieces have new numbers, numbers[i] for what was piece i; -1: it has been dropped. */
+typedef struct unitok_edges unitok_edges;
+unitok_edges *unitok_edges_new(int64_t max_bytes);
+void unitok_edges_renumber(unitok_edges *kept, const int64_t *numbers);
+int64_t unitok_edges_memory_bytes(const unitok_edges *kept);
+void unitok_edges_free(unitok_edges *kept);
+
 /* The functions below take arrays by piece: scores[i] is the logarithm of a piece's probability p[i]; -infinity, and
  * 0, for pieces that were dropped. A character that no piece covers alone is unknown and has a score of its own.
  * Units and pieces must be valid UTF-8. They return an enum unitok_status: OK, or MEMORY, after which the sums are of
@@ -960,13 +969,13 @@ void unitok_lattice_free(unitok_lattice *lattice);
 
 /* Adds to expected[i], in multiples of 1 / unit, how often piece i is expected in the units over all ways to make them
  * up. The sums do not depend on the order of calls. *ret_log_likelihood is added to. */
-int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice, const double *p, double p_unknown,
-                              const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
+int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice, unitok_edges *kept,
+                              const double *p, double p_unknown, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
                               int64_t n_units, double unit, uint64_t *expected, double *ret_log_likelihood);
 
 /* The same in float32 logarithms, as sentencepiece 0.2.3 does it with one thread, to the last bit. unknown_piece: which
  * piece unknown characters are counted for, or -1. */
-int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice, unitok_edges *kept,
                                     const float *scores, float unknown_score, int64_t unknown_piece, const uint8_t *data,
                                     const int64_t *offsets, const uint64_t *counts, int64_t n_units, float *expected);
 
@@ -985,7 +994,7 @@ void unitok_unigram_maximize_f64(const double *expected, int64_t n, double min_c
  * and its sum: -infinity if it is not used or is worth less than its parts, +infinity if nothing can take its place.
  * parts: of how many pieces the best path through piece i without itself is made: 0 if there is none, -1 if it is worth
  * more than the piece. */
-int32_t unitok_unigram_paths_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+int32_t unitok_unigram_paths_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice, unitok_edges *kept,
                                 const float *scores, float unknown_score, int64_t unknown_piece, const uint8_t *data,
                                 const int64_t *offsets, const uint64_t *counts, int64_t n_units, float *used,
                                 double *ret_score, int64_t *ret_tokens);
@@ -996,7 +1005,7 @@ int32_t unitok_unigram_losses_f32(const unitok_lexicon *lexicon, unitok_lattice 
 int32_t unitok_unigram_parts_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                       const float *scores, float unknown_score, const uint8_t *data,
                                       const int64_t *offsets, int64_t begin, int64_t end, int32_t *parts);
-int32_t unitok_unigram_paths_f64(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+int32_t unitok_unigram_paths_f64(const unitok_lexicon *lexicon, unitok_lattice *lattice, unitok_edges *kept,
                                 const double *scores, double unknown_score, int64_t unknown_piece, const uint8_t *data,
                                 const int64_t *offsets, const uint64_t *counts, int64_t n_units, double *used,
                                 double *ret_score, int64_t *ret_tokens);

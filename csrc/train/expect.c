@@ -102,22 +102,24 @@ static void backward(unitok_lattice *lattice, int64_t window, double weight, uin
     }
 }
 
-int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice, const double *p, double p_unknown,
-                              const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
+int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice, unitok_edges *kept,
+                              const double *p, double p_unknown, const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
                               double unit, uint64_t *expected, double *ret_log_likelihood)
 {
     double total = 0;
     int64_t window = lexicon->max_piece_bytes > 4 ? lexicon->max_piece_bytes : 4;
-    lattice_clear(lattice);
+    int was_scaled = 0;
+    lattice_begin(lattice, kept, lexicon);
     for (int64_t i = 0; i < n_units; i++) {
         int64_t n_bytes = offsets[i + 1] - offsets[i];
         if (n_bytes == 0) continue;
         int64_t shared = lattice_fill_f64(lattice, lexicon, p, 0, p_unknown, data + offsets[i], n_bytes);
         if (shared < 0) return UNITOK_ERROR_MEMORY;
-        total += (double)counts[i] * forward(lattice, shared, window);
+        total += (double)counts[i] * forward(lattice, was_scaled ? 0 : shared, window);
         backward(lattice, window, (double)counts[i] * unit, expected);
-        if (((const cell *)lattice->cells)[n_bytes].exponent != 0) lattice_clear(lattice); /* alpha was scaled */
+        was_scaled = ((const cell *)lattice->cells)[n_bytes].exponent != 0;
     }
+    lattice_end(lattice);
     *ret_log_likelihood += total;
     return UNITOK_OK;
 }
@@ -131,25 +133,49 @@ INLINE uint32_t float_bits(float x)
     return bits;
 }
 
-/* log(exp(a) + exp(b)), by the same steps: float32 sums, float64 functions; the larger alone if 50 apart. A polynomial gives
- * the functions nearly; where that leaves open which float32 is nearest, they are called. */
+/* log(exp(a) + exp(b)) by sentencepiece's steps: float32 sums, float64 functions; the larger alone if 50 apart. */
+static NOINLINE float log_sum_by_libm(float a, float b)
+{
+    float low = a < b ? a : b, high = a < b ? b : a;
+    if (high > low + 50) return high;
+    /* The second term is below half of the first one's last place: it would be rounded away. */
+    if (high - low >= LOG_SPAN && (high > 1 || high < -1)) return high;
+    return (float)(high + log1p(exp((double)(low - high))));
+}
+
+/* The same. A polynomial gives the functions nearly; where that leaves open which float32 is nearest, they are called. */
 INLINE float log_sum(const struct log_terms *logs, float a, float b)
 {
     const float round = 0x1.8p23f; /* added to a small number and taken off again it leaves an integer */
-    float low = a < b ? a : b, high = a < b ? b : a, d = high - low;
-    if (UNLIKELY(d > 15)) {
-        if (high > low + 50) return high;
-        /* The second term is below half of the first one's last place: it would be rounded away. */
-        if (d > 19 ? high > 1 || high < -1 : high < -8) return high;
-        if (d >= LOG_SPAN) return (float)(high + log1p(exp((double)(low - high))));
-    }
+    float high = a < b ? b : a, d = fabsf(a - b);
+    if (UNLIKELY(d >= LOG_SPAN)) return log_sum_by_libm(a, b);
     float step = d * LOG_STEPS + round;
     double t = d - (step - round) * (1.0f / LOG_STEPS), square = t * t;
     const double *c = logs[float_bits(step) - float_bits(round)].of;
     double sum = high + ((c[0] + c[1] * t) + square * (c[2] + c[3] * t + c[4] * square));
     float nearest = (float)(sum - LOG_ERROR);
     if (LIKELY(nearest == (float)(sum + LOG_ERROR))) return nearest;
-    return (float)(high + log1p(exp((double)(low - high))));
+    return log_sum_by_libm(a, b);
+}
+
+/* sum + count * exp(score), where the product and its sum are float64. Likewise. */
+INLINE float add_exp(const double *powers, float sum, float count, float score)
+{
+    const double round = 0x1.8p52;
+    if (UNLIKELY(score < -80)) return (float)(sum + count * exp((double)score));
+    double step = score * (EXP_STEPS * 1.4426950408889634) + round;
+    double t = score - (step - round) * (0.69314718055994531 / EXP_STEPS);
+    int64_t bits, power;
+    memcpy(&bits, &step, sizeof bits);
+    bits -= INT64_C(0x4338000000000000); /* the bits of `round` */
+    memcpy(&power, &powers[bits & (EXP_STEPS - 1)], sizeof power);
+    power += (bits >> EXP_BITS) * (INT64_C(1) << 52);
+    double e;
+    memcpy(&e, &power, sizeof e);
+    double exact = sum + count * (e + e * (t + t * t * (0.5 + t * (1.0 / 6) + t * t * (1.0 / 24))));
+    float nearest = (float)(exact * (1 - EXP_ERROR));
+    if (LIKELY(nearest == (float)(exact * (1 + EXP_ERROR)))) return nearest;
+    return (float)(sum + count * exp((double)score));
 }
 
 typedef struct exact_cell {
@@ -195,14 +221,15 @@ static void exact_backward(unitok_lattice *lattice)
 }
 
 /* Adds to a sum how often an edge is expected to be used. */
-INLINE void exact_add(const exact_cell *cells, const edge *e, float score, float whole, float count, float *sum)
+INLINE void exact_add(const double *powers, const exact_cell *cells, const edge *e, float score, float whole,
+                      float count, float *sum)
 {
     score = cells[e->start].alpha + score;
     score = score + cells[e->end].beta;
     score = score - whole;
     /* exp(-12) and exp(-20) times the count, if that is below half of the sum's last place, change nothing. */
     if (score < -12 && count * (score < -20 ? 2.1e-9f : 6.2e-6f) < *sum * 2.9e-8f) return;
-    *sum = (float)(*sum + count * exp((double)score));
+    *sum = add_exp(powers, *sum, count, score);
 }
 
 static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, float count, float *expected)
@@ -214,17 +241,17 @@ static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, fl
     for (int64_t at = 0; at < lattice->n_bytes; at++) {
         uint32_t unknown = lattice->unknown[at];
         for (uint32_t k = lattice->out[at]; k != EDGE_NONE; k = edges[k].next)
-            exact_add(cells, &edges[k], scores[k], whole, count, &expected[edges[k].piece]);
+            exact_add(lattice->powers, cells, &edges[k], scores[k], whole, count, &expected[edges[k].piece]);
         if (UNLIKELY(unknown != EDGE_NONE) && unknown_piece >= 0)
-            exact_add(cells, &edges[unknown], scores[unknown], whole, count, &expected[unknown_piece]);
+            exact_add(lattice->powers, cells, &edges[unknown], scores[unknown], whole, count, &expected[unknown_piece]);
     }
 }
 
-int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice, const float *scores,
-                                    float unknown_score, int64_t unknown_piece, const uint8_t *data,
+int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice, unitok_edges *kept,
+                                    const float *scores, float unknown_score, int64_t unknown_piece, const uint8_t *data,
                                     const int64_t *offsets, const uint64_t *counts, int64_t n_units, float *expected)
 {
-    lattice_clear(lattice);
+    lattice_begin(lattice, kept, lexicon);
     for (int64_t i = 0; i < n_units; i++) {
         int64_t n_bytes = offsets[i + 1] - offsets[i];
         if (n_bytes == 0) continue;
@@ -234,5 +261,6 @@ int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattic
         exact_backward(lattice);
         exact_count(lattice, unknown_piece, (float)counts[i], expected);
     }
+    lattice_end(lattice);
     return UNITOK_OK;
 }

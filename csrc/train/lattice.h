@@ -42,11 +42,37 @@ struct log_terms {
     double of[5]; /* coefficients of 1, t, t^2, ... */
 };
 
+/* The edges of the lattices of a list of units, so that they need not be looked up in the trie once more: of each unit
+ * those that end after what it shares with the one before, without unknown ones.
+ *
+ *     n_edges[]             of each byte that is not shared: how many edges end after it
+ *     pieces[], lengths[]   of these edges, in their order; lengths in bytes
+ *
+ * The first call writes them, later ones read them and leave out pieces that have been dropped. */
+struct unitok_edges {
+    uint8_t *n_edges;
+    int64_t n_positions, positions_room;
+    uint32_t *pieces;
+    uint8_t *lengths;
+    int64_t n, room;
+    int64_t max_bytes;
+    enum edges_state { EDGES_NEW, EDGES_KEPT, EDGES_GIVEN_UP } state;
+    int64_t position, at; /* what is read next */
+};
+
+/* exp(x) is a power of 2, one of these steps between two of them, and a polynomial of what is left, at most
+ * t = log(2) / 2 / EXP_STEPS from a step. It leaves out t^5 / 120 = 4e-14. */
+#define EXP_BITS 6
+#define EXP_STEPS (1 << EXP_BITS)
+#define EXP_ERROR 1e-12
+
 /* Memory for the lattice of one unit, which grows as needed; it holds the last one that was filled. */
 struct unitok_lattice {
     struct log_terms logs[LOG_SPAN * LOG_STEPS + 1];
+    double powers[EXP_STEPS]; /* 2^(i / EXP_STEPS) */
     const uint8_t *unit; /* [0..n_bytes-1] */
     int64_t n_bytes;
+    unitok_edges *kept; /* or NULL */
     walk *walks;
     int64_t walks_room;
     edge *edges;
@@ -63,11 +89,9 @@ struct unitok_lattice {
 /* Room for the cells of a unit of n_bytes, which keep what they hold; 0 when memory is short. */
 int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes);
 
-/* Forgets the last unit: before the first one of another model, or where the cells have changed their meaning. */
-INLINE void lattice_clear(unitok_lattice *lattice)
-{
-    lattice->n_bytes = 0;
-}
+/* Around all units of a call. kept: what is kept of them from call to call, or NULL. */
+void lattice_begin(unitok_lattice *lattice, unitok_edges *kept, const unitok_lexicon *lexicon);
+void lattice_end(unitok_lattice *lattice);
 
 /* All edges of unit[0..n_bytes), of pieces whose score is not `dead`, and room for the cells. How many bytes the unit
  * shares with the one before, whose bytes must still be there; -1 when memory is short. Positions up to there, edges

@@ -29,12 +29,34 @@ INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base,
     f->n_edges += is_piece & (score != f->dead);
 }
 
+/* The edges that end at `end` as they were kept, without those of dropped pieces. */
+INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *kept, uint32_t end)
+{
+    int64_t n = kept->n, at = kept->at, stop = at + kept->n_edges[kept->position];
+    for (; at < stop; at++) {
+        uint32_t piece = kept->pieces[at], length = kept->lengths[at];
+        REAL score = f->scores[piece];
+        int is_alive = score != f->dead;
+        f->edges[f->n_edges] = (edge){piece, end - length, end, EDGE_NONE};
+        f->edge_scores[f->n_edges] = score;
+        f->n_edges += is_alive;
+        kept->pieces[n] = piece;
+        kept->lengths[n] = (uint8_t)length;
+        n += is_alive;
+    }
+    kept->n_edges[kept->position++] = (uint8_t)(n - kept->n);
+    kept->n = n;
+    kept->at = at;
+}
+
 int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexicon, const REAL *scores, REAL dead,
                            REAL unknown_score, const uint8_t *unit, int64_t n_bytes)
 {
     if (!lattice_reserve(lattice, n_bytes)) return -1;
     int64_t shared = common_bytes(lattice, unit, n_bytes), begin = shared, end = 0;
     uint32_t *walk_begin = lattice->walk_begin, *edge_begin = lattice->edge_begin;
+    unitok_edges *kept = lattice->kept;
+    int is_kept = kept && kept->state == EDGES_KEPT, is_new = kept && kept->state == EDGES_NEW;
     struct NAME(filling) f = {
         lexicon->units, lexicon->n_pieces ? scores : &dead, dead, lattice->walks, lattice->edges, lattice->scores,
         walk_begin[shared + 1], edge_begin[shared + 1],
@@ -42,19 +64,26 @@ int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexico
     while (begin > 0 && begin < n_bytes && is_continuation(unit[begin])) begin--;
     if (begin < shared) end = begin + char_bytes(unit[begin]);
     for (int64_t i = shared; i < n_bytes; i++) {
-        int64_t n = walk_begin[i + 1] - walk_begin[i] + 2;
+        uint8_t byte = unit[i];
+        int64_t n = (is_kept ? kept->n_edges[kept->position] : walk_begin[i + 1] - walk_begin[i]) + 2;
         if (f.n_walks + n > lattice->walks_room || f.n_edges + n > lattice->edges_room) {
             if (!grow(lattice, f.n_walks + n, f.n_edges + n)) return -1;
             f.walks = lattice->walks;
             f.edges = lattice->edges;
             f.edge_scores = lattice->scores;
         }
-        for (uint32_t k = walk_begin[i]; k < walk_begin[i + 1]; k++)
-            NAME(follow)(&f, f.walks[k].start, f.walks[k].base, (uint32_t)i + 1, unit[i]);
-        if (!is_continuation(unit[i])) {
+        if (!is_continuation(byte)) {
             begin = i;
-            end = i + char_bytes(unit[i]);
-            NAME(follow)(&f, (uint32_t)i, TRIE_ROOT_BASE, (uint32_t)i + 1, unit[i]);
+            end = i + char_bytes(byte);
+        }
+        if (is_kept) {
+            NAME(recall)(&f, kept, (uint32_t)i + 1);
+        } else {
+            for (uint32_t k = walk_begin[i]; k < walk_begin[i + 1]; k++)
+                NAME(follow)(&f, f.walks[k].start, f.walks[k].base, (uint32_t)i + 1, byte);
+            if (begin == i) NAME(follow)(&f, (uint32_t)i, TRIE_ROOT_BASE, (uint32_t)i + 1, byte);
+            if (is_new) keep(kept, f.edges + edge_begin[i + 1], f.n_edges - edge_begin[i + 1]);
+            is_new = is_new && kept->state == EDGES_NEW;
         }
         if (i + 1 == end && (f.n_edges == edge_begin[i + 1] || f.edges[f.n_edges - 1].start != begin)) {
             f.edges[f.n_edges] = (edge){EDGE_UNKNOWN, (uint32_t)begin, (uint32_t)end, EDGE_NONE};

@@ -42,14 +42,14 @@ static int NAME(best_paths)(const unitok_lexicon *lexicon, unitok_lattice *latti
     return 1;
 }
 
-int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const REAL *scores,
-                                   REAL unknown_score, int64_t unknown_piece, const uint8_t *data,
+int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice, unitok_edges *kept,
+                                   const REAL *scores, REAL unknown_score, int64_t unknown_piece, const uint8_t *data,
                                    const int64_t *offsets, const uint64_t *counts, int64_t n_units, REAL *used,
                                    double *ret_score, int64_t *ret_tokens)
 {
     double total = 0;
     int64_t n_tokens = 0;
-    lattice_clear(lattice);
+    lattice_begin(lattice, kept, lexicon);
     for (int64_t i = 0; i < n_units; i++) {
         int64_t n_bytes = offsets[i + 1] - offsets[i];
         if (n_bytes == 0) continue;
@@ -64,6 +64,7 @@ int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice
             else if (unknown_piece >= 0) used[unknown_piece] += (REAL)counts[i];
         }
     }
+    lattice_end(lattice);
     *ret_score += total;
     *ret_tokens += n_tokens;
     return UNITOK_OK;
@@ -101,7 +102,7 @@ int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattic
     uint32_t *alternatives = mem_alloc(((size_t)lexicon->max_piece_bytes + 1) * sizeof *alternatives);
     if (!alternatives) return UNITOK_ERROR_MEMORY;
     REAL log_sum = (REAL)log((double)sum);
-    lattice_clear(lattice);
+    lattice_begin(lattice, NULL, lexicon);
     int32_t status = UNITOK_OK;
     for (int64_t i = begin; i < end; i++) {
         losses[i] = -INFINITY;
@@ -137,7 +138,7 @@ int32_t NAME(unitok_unigram_parts)(const unitok_lexicon *lexicon, unitok_lattice
     uint32_t *alternatives = mem_alloc(((size_t)lexicon->max_piece_bytes + 1) * sizeof *alternatives);
     if (!alternatives) return UNITOK_ERROR_MEMORY;
     int64_t n = 0;
-    lattice_clear(lattice);
+    lattice_begin(lattice, NULL, lexicon);
     for (int64_t i = begin; i < end && n > -2; i++) {
         parts[i] = 0;
         if (scores[i] == -INFINITY) continue;

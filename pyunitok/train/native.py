@@ -375,6 +375,10 @@ def _enough(status: int) -> None:
         raise MemoryError("not enough memory for a lattice")
 
 
+def _kept(kept: KeptEdges | None) -> Any:
+    return ffi.NULL if kept is None else kept.handle
+
+
 class Lattice:
     """Memory for one thread's lattices."""
 
@@ -383,6 +387,24 @@ class Lattice:
         if handle == ffi.NULL:
             raise MemoryError("not enough memory for a lattice")
         self.handle: Any = ffi.gc(handle, lib.unitok_lattice_free)
+
+
+class KeptEdges:
+    """What calls with the same units keep of them, max_bytes at most; see unitok_edges in csrc/unitok.h."""
+
+    def __init__(self, max_bytes: int) -> None:
+        handle = lib.unitok_edges_new(max_bytes)
+        if handle == ffi.NULL:
+            raise MemoryError("not enough memory for the edges of a lattice")
+        self.handle: Any = ffi.gc(handle, lib.unitok_edges_free)
+
+    @property
+    def memory_bytes(self) -> int:
+        return int(lib.unitok_edges_memory_bytes(self.handle))
+
+    def renumber(self, numbers: Numbers) -> None:
+        """Piece i is now numbers[i]; -1: dropped."""
+        lib.unitok_edges_renumber(self.handle, pointer(numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,38 +440,40 @@ class Lexicon:
 
     def expect(
         self, model: Scored, p: Doubles, p_unknown: float, units: Units, begin: int, end: int, unit: float,
-        expected: Counts,
+        expected: Counts, kept: KeptEdges | None = None,
     ) -> float:  # fmt: skip
         """Add to `expected` for units begin..end-1; their log-likelihood. p: probabilities, 0 for dropped pieces."""
         total = ffi.new("double *")
         _enough(
             lib.unitok_unigram_expect(
-                self.handle, model.lattice.handle, pointer(p), p_unknown, pointer(units.data),
+                self.handle, model.lattice.handle, _kept(kept), pointer(p), p_unknown, pointer(units.data),
                 pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin, unit, pointer(expected),
                 total,
             )
         )  # fmt: skip
         return float(total[0])
 
-    def expect_exact(self, model: Scored, units: Units, begin: int, end: int, expected: Floats) -> None:
+    def expect_exact(
+        self, model: Scored, units: Units, begin: int, end: int, expected: Floats, kept: KeptEdges | None = None
+    ) -> None:
         """Like expect, as sentencepiece."""
         _enough(
             lib.unitok_unigram_expect_exact(
-                self.handle, model.lattice.handle, pointer(model.live_scores), model.unknown_score,
+                self.handle, model.lattice.handle, _kept(kept), pointer(model.live_scores), model.unknown_score,
                 model.unknown_piece, pointer(units.data), pointer(units.offsets) + begin,
                 pointer(units.counts) + begin, end - begin, pointer(expected),
             )
         )  # fmt: skip
 
     def paths(
-        self, model: Scored, units: Units, begin: int, end: int, used: Floats | Doubles
+        self, model: Scored, units: Units, begin: int, end: int, used: Floats | Doubles, kept: KeptEdges | None = None
     ) -> tuple[float, int]:
         """Add to `used` the pieces of the best paths of units begin..end-1; (their score, their number)."""
         function = lib.unitok_unigram_paths_f32 if used.dtype == np.float32 else lib.unitok_unigram_paths_f64
         score, tokens = ffi.new("double *"), ffi.new("int64_t *")
         _enough(
             function(
-                self.handle, model.lattice.handle, pointer(model.live_scores), model.unknown_score,
+                self.handle, model.lattice.handle, _kept(kept), pointer(model.live_scores), model.unknown_score,
                 model.unknown_piece, pointer(units.data), pointer(units.offsets) + begin,
                 pointer(units.counts) + begin, end - begin, pointer(used), score, tokens,
             )

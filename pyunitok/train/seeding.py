@@ -79,10 +79,11 @@ def _characters(by_char: Counts) -> tuple[list[bytes], Floats]:
     return [chr(c).encode() for c in codes.tolist()], by_char[codes].astype(np.int64).astype(np.float32)
 
 
-def count_chars_of(pieces: Units) -> Numbers:
-    begins = np.concatenate(([0], np.cumsum((pieces.data & 0xC0) != 0x80)))
-    n_chars: Numbers = begins[pieces.offsets[1:]] - begins[pieces.offsets[:-1]]
-    return n_chars
+def count_chars_of(pieces: Units) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Of each piece; none is empty."""
+    if not len(pieces):
+        return np.zeros(0, np.int32)
+    return np.add.reduceat((pieces.data & 0xC0) != 0x80, pieces.offsets[:-1], dtype=np.int32)
 
 
 def _in_order(pieces: list[bytes], values: Floats) -> tuple[Units, Floats, Numbers]:

@@ -269,6 +269,7 @@ class Job:
             arrays, sizes = saved
             state = ExactState(unpack("pieces", arrays), arrays["scores"], arrays["order"], sizes)
         trainer = unigram_exact.ExactTrainer(state, units, self.progress)
+        del seeds, values, scores, order, state, units  # the trainer lets go of what it no longer needs
         trainer.train(spec.vocab_size, spec.shrinking_factor, spec.num_sub_iterations, self._after_exact_round)
         return unigram_exact.finalize(trainer.pieces(), trainer.min_score, chosen, n_pieces)
 

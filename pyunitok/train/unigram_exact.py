@@ -15,9 +15,10 @@ import numpy as np
 from pyunitok._ffi import Bytes
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import Floats, Lattice, Lexicon, Numbers, Scored, Units, maximize_exact
+from pyunitok.train.native import Floats, KeptEdges, Lattice, Lexicon, Numbers, Scored, Units, maximize_exact
 
 UNITS_AT_ONCE = 1 << 14
+KEPT_BYTES = 1 << 30
 UNKNOWN_PENALTY = np.float32(10)
 Progress = Callable[[str, int, int], None]
 
@@ -38,6 +39,9 @@ class ExactTrainer:
 
     def __init__(self, state: ExactState, units: Units, progress: Progress) -> None:
         self._units, self._progress, self._lattice = units, progress, Lattice()
+        n = len(units)
+        self._ranges = [(begin, min(begin + UNITS_AT_ONCE, n)) for begin in range(0, n, UNITS_AT_ONCE)]
+        self._kept: list[KeptEdges | None] = [None for _ in self._ranges]
         self._use(state.pieces, state.scores, state.order)
         self.sizes = state.sizes or [len(state.order)]
 
@@ -56,6 +60,9 @@ class ExactTrainer:
             return
         left = np.flatnonzero(self._alive)
         number = np.cumsum(self._alive, dtype=np.int64) - 1
+        for kept in self._kept:
+            if kept is not None:
+                kept.renumber(np.where(self._alive == 1, number, -1))
         self._use(self._lexicon.pieces.take(left), self._scores[left], number[order])
 
     @property
@@ -86,18 +93,20 @@ class ExactTrainer:
     def _step(self) -> None:
         expected: Floats = np.zeros(len(self._alive), np.float32)
         n, model = len(self._units), self._model
-        for begin in range(0, n, UNITS_AT_ONCE):
-            self._lexicon.expect_exact(model, self._units, begin, min(begin + UNITS_AT_ONCE, n), expected)
+        for (begin, end), kept in zip(self._ranges, self._kept, strict=True):
+            self._lexicon.expect_exact(model, self._units, begin, end, expected, kept)
             self._progress(f"expectation, {len(self._order)} pieces", begin, n)
         maximize_exact(expected, self._order, self._alive, self._scores)
         self._keep(self._order[self._alive[self._order] == 1])
         self.sizes.append(len(self._order))
+        if None in self._kept:  # from now on: most pieces go in the first step
+            self._kept = [KeptEdges(KEPT_BYTES) for _ in self._ranges]
 
     def _prune(self, wanted: int, shrinking_factor: float) -> None:
         used: Floats = np.zeros(len(self._alive), np.float32)
         n, model = len(self._units), self._model
-        for begin in range(0, n, UNITS_AT_ONCE):
-            self._lexicon.paths(model, self._units, begin, min(begin + UNITS_AT_ONCE, n), used)
+        for (begin, end), kept in zip(self._ranges, self._kept, strict=True):
+            self._lexicon.paths(model, self._units, begin, end, used, kept)
             self._progress(f"best paths, {len(self._order)} pieces", begin, n)
         total = np.float32(used.sum(dtype=np.float64))
         losses: Floats = np.empty(len(self._alive), np.float32)

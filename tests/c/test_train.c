@@ -106,6 +106,7 @@ static int32_t train(int32_t flags, int is_compatible)
     unitok_seed_finder *finder = NULL;
     unitok_lexicon *lexicon = NULL;
     unitok_lattice *lattice = NULL;
+    unitok_edges *kept = NULL;
     unitok_error error;
     uint8_t data[4096], pieces[4096];
     int64_t offsets[300], bounds[300], text_bounds[2] = {0, sizeof TEXT - 1}, symbol_bounds[2] = {0, 3};
@@ -166,20 +167,22 @@ static int32_t train(int32_t flags, int is_compatible)
     memset(expected, 0, sizeof expected);
     status = unitok_lexicon_new(pieces, bounds, n_pieces, &lexicon, &error);
     lattice = status ? NULL : unitok_lattice_new();
-    if (!status && !lattice) status = UNITOK_ERROR_MEMORY;
+    kept = lattice ? unitok_edges_new(1 << 20) : NULL;
+    if (!status && !kept) status = UNITOK_ERROR_MEMORY;
     for (int64_t i = 0; i < n_pieces; i++) {
         alive[i] = 1;
         order[i] = i;
         scores[i] = exact_scores[i] = -3.0f;
         p[i] = 0.05;
     }
-    if (!status) status = unitok_unigram_expect(lexicon, lattice, p, 1e-6, data, offsets, counts, n, 1e6, expected, &likelihood);
-    if (!status) status = unitok_unigram_expect_exact(lexicon, lattice, exact_scores, -13, 0, data, offsets, counts, n, exact);
+    if (!status) status = unitok_unigram_expect(lexicon, lattice, kept, p, 1e-6, data, offsets, counts, n, 1e6, expected, &likelihood);
+    if (!status) status = unitok_unigram_expect_exact(lexicon, lattice, kept, exact_scores, -13, 0, data, offsets, counts, n, exact);
     if (!status) unitok_unigram_maximize_f32(exact, order, n_pieces, alive, exact_scores);
-    if (!status) status = unitok_unigram_paths_f64(lexicon, lattice, scores, -13, -1, data, offsets, counts, n, used, &score, &tokens);
+    if (!status) status = unitok_unigram_paths_f64(lexicon, lattice, kept, scores, -13, -1, data, offsets, counts, n, used, &score, &tokens);
     if (!status) status = unitok_unigram_losses_f64(lexicon, lattice, scores, -13, -1, pieces, bounds, 0, n_pieces, used, 10, losses);
     if (!status) CHECK(likelihood < 0 && score < 0 && tokens > 3);
 end:
+    unitok_edges_free(kept);
     unitok_lattice_free(lattice);
     unitok_lexicon_free(lexicon);
     unitok_seed_finder_free(finder);
