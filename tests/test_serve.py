@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -330,6 +332,32 @@ def test_a_text_of_several_lines(page, address):
     page.wait_for_selector(".hits a")
     assert page.inner_text("#count").startswith("1 occurrence of") and "q=mat%0Athe" in page.url
     assert page.input_value("#q") == "mat\nthe" and page.get_attribute("#q", "rows") == "2"
+
+
+@pytest.fixture(scope="module")
+def cut_short(folder):
+    """A server whose searches give up at once."""
+    uvicorn = pytest.importorskip("uvicorn")
+    app = make_app(open_index(folder / "idx", max_work=0), {"127.0.0.1"})
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.mark.slow
+def test_answers_that_are_lower_bounds_say_so(page, cut_short):
+    page.goto(cut_short + "?q=cat%20sat%20on%20the")
+    page.wait_for_selector("#view:not(.loading)", state="attached")
+    page.wait_for_selector("text=cut short")
+    assert page.inner_text("#count").startswith("at least 0 occurrences")
+    page.goto(cut_short + "?q=cat%20sat%20on%20the&q=the&view=compare")
+    page.wait_for_selector("tbody tr:nth-child(2)")
+    assert page.inner_text("tbody tr:first-child .number").startswith("≥ 0")
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@
 const VIEWS = [["hits", "Hits"], ["next", "Next"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"]];
 const SORTS = [["rank", "as in the index"], ["text", "by place in the text"], ["random", "random"], ["R1", "by what follows"], ["L1", "by what precedes"]];
 const PAGE = 50;
+const CUT_SHORT = "The search took too long and was cut short; a longer text is found sooner.";
 const MOST_AT_ONCE = 1000; // hits of one request
 const at = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en-US");
@@ -129,7 +130,9 @@ async function drawHits(place, s) {
         if (!button.disabled) button.click();
       }, { rootMargin: "400px" }).observe(button);
     } else if (shown) {
-      more.append(make("span", { class: "quiet" }, shown < answer.count ? `The first ${number.format(shown)} hits in this order.` : "These are all."));
+      more.append(make("span", { class: "quiet" }, shown < answer.count ? `The first ${number.format(shown)} hits in this order.` : answer.approx ? CUT_SHORT : "These are all."));
+    } else if (answer.approx) {
+      more.append(make("span", { class: "quiet" }, CUT_SHORT));
     } else if (!answer.count) {
       more.append(make("span", { class: "quiet" }, "This text does not occur. Capitals and spaces count as written."));
     }
