@@ -1045,7 +1045,6 @@ int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams);
 /* Adds the chunks from the cursor on until there are max_bytes or more. After an error, part of them. */
 int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
                           int64_t max_bytes, unitok_cursor *cursor, unitok_error *error);
-int32_t unitok_ngrams_merge(unitok_ngrams *ngrams, const unitok_ngrams *other, unitok_error *error);
 /* Sorts in place; then nothing more is added until it is cleared. */
 int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error);
 

@@ -109,20 +109,20 @@ static void add_other(unitok_ngrams *ngrams, uint64_t key, uint64_t count)
     entry->count += count;
 }
 
-/* Adds to the count of an n-gram of the full order, 1 <= count <= most. */
-INLINE void add(unitok_ngrams *ngrams, uint64_t *slots, int64_t home, uint64_t ngram, uint64_t count, uint64_t most)
+/* Counts an n-gram of the full order. */
+INLINE void add(unitok_ngrams *ngrams, uint64_t *slots, int64_t home, uint64_t ngram, uint64_t most)
 {
     for (int64_t at = home;;) {
         uint64_t slot = slots[at];
         if (LIKELY(is_slot_of(slot, ngram, most))) {
-            slots[at] = slot + count;
-            if (LIKELY((slot & most) + count <= most)) return;
-            add_other(ngrams, ngram | (uint64_t)ngrams->order, (slot & most) + count - 1);
+            slots[at] = slot + 1;
+            if (LIKELY((slot & most) != most)) return;
+            add_other(ngrams, ngram | (uint64_t)ngrams->order, most);
             slots[at] = ngram + 1;
             return;
         }
         if ((slot & most) == 0) {
-            slots[at] = ngram + count;
+            slots[at] = ngram + 1;
             ngrams->n++;
             return;
         }
@@ -189,7 +189,7 @@ static int flush(unitok_ngrams *ngrams, batch *waiting)
         homes[k] = home_of(waiting->ngrams[k], ngrams->step, ngrams->bits);
         PREFETCH(&slots[homes[k]]);
     }
-    for (int k = 0; k < waiting->n; k++) add(ngrams, slots, homes[k], waiting->ngrams[k], 1, most);
+    for (int k = 0; k < waiting->n; k++) add(ngrams, slots, homes[k], waiting->ngrams[k], most);
     waiting->n = 0;
     return 1;
 }
@@ -227,26 +227,6 @@ int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int6
         if (!count_chunk(ngrams, text, n_bytes, &waiting)) return fail_memory(error);
     }
     return flush(ngrams, &waiting) ? UNITOK_OK : fail_memory(error);
-}
-
-int32_t unitok_ngrams_merge(unitok_ngrams *ngrams, const unitok_ngrams *other, unitok_error *error)
-{
-    uint64_t most = most_of(ngrams->order);
-    const char *problem = ngrams->sorted || other->sorted ? "the n-grams are sorted: clear them first" : NULL;
-    if (other->order != ngrams->order) problem = "n-grams of another order";
-    if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
-    for (int64_t i = 0; i < other->n_slots; i++) {
-        uint64_t ngram = other->slots[i] & ~most, count = other->slots[i] & most;
-        if (!count) continue;
-        if (!make_room(ngrams)) return fail_memory(error);
-        add(ngrams, ngrams->slots, home_of(ngram, ngrams->step, ngrams->bits), ngram, count, most);
-    }
-    for (int64_t i = 0; i < INT64_C(1) << other->other_bits; i++) {
-        if (!other->others[i].key) continue;
-        if (!make_room(ngrams)) return fail_memory(error);
-        add_other(ngrams, other->others[i].key, other->others[i].count);
-    }
-    return UNITOK_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------ Sorting ---- */

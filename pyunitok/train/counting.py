@@ -37,8 +37,6 @@ class Table(Protocol):
     @property
     def memory_bytes(self) -> int: ...
 
-    def merge(self, other: Any) -> None: ...
-
     def sort(self) -> None: ...
 
     def clear(self) -> None: ...
@@ -130,9 +128,10 @@ class UnitCounter:
 
     def settle(self) -> Callable[[], Iterator[Units]]:
         """All units, sorted by bytes, in parts, as often as asked for. The segmenters are gone then."""
-        if self._runs is None:
-            return self._together().chunks
-        return self._all_spilled
+        if self._runs is not None:
+            return self._all_spilled
+        tables = self._side_by_side()
+        return lambda: merged([table.chunks() for table in tables])
 
     def finish(self) -> Units:
         """All units, sorted by bytes. Where they are over max_memory, those rarer than .min_count are left out."""
@@ -144,22 +143,16 @@ class UnitCounter:
         self.n_dropped_units, self.n_dropped, self.min_count = store.n_dropped_units, store.n_dropped, store.min_count
         return store.units()
 
-    def _together(self) -> Table:
-        """Where nothing was spilled: all counters as one, sorted."""
-        counters = sorted((segmenter.counter for segmenter in self._segmenters.values()), key=len, reverse=True)
-        self._segmenters = {}
-        together: Table = counters[0] if counters else Counter()
-        for other in counters[1:]:
-            together.merge(other)
-            other.clear()
-        together.sort()
-        return together
-
-    def _sorted(self) -> Units:
-        """Where nothing was spilled: all units; counters are sorted side by side."""
+    def _side_by_side(self) -> list[Table]:
+        """Where nothing was spilled: the counters, each sorted."""
         counters = [segmenter.counter for segmenter in self._segmenters.values()]
         self._segmenters = {}
         share_out(counters, len(counters), lambda _, counter: counter.sort())
+        return counters
+
+    def _sorted(self) -> Units:
+        """Likewise, all units."""
+        counters = self._side_by_side()
         parts = []
         while counters:
             parts.append(counters[-1].export())
@@ -172,7 +165,7 @@ class UnitCounter:
             if len(segmenter.counter):
                 self._spill(segmenter.counter)
         self._segmenters = {}
-        yield from merged(self._runs)
+        yield from merged(self._runs.read())
 
 
 def _blocks(units: Units) -> Iterator[Units]:
@@ -257,10 +250,10 @@ def _read(path: Path) -> Iterator[Units]:
             yield Units(np.frombuffer(stream.read(n_bytes), np.uint8), offsets, counts)
 
 
-def merged(runs: Runs) -> Iterator[Units]:
-    """All units of all runs in order, in chunks."""
+def merged(runs: list[Iterator[Units]]) -> Iterator[Units]:
+    """All units of all runs in order, in chunks. A run: sorted blocks."""
     waiting: list[tuple[Units, Iterator[Units]]] = []
-    for blocks in runs.read():
+    for blocks in runs:
         if (block := next(blocks, None)) is not None:
             waiting.append((block, blocks))
     while waiting:

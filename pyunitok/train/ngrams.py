@@ -43,10 +43,6 @@ class Ngrams:
     def memory_bytes(self) -> int:
         return int(lib.unitok_ngrams_memory_bytes(self.handle))
 
-    def merge(self, other: Ngrams) -> None:
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_ngrams_merge(self.handle, other.handle, error), error)
-
     def sort(self) -> None:
         error = ffi.new("unitok_error *")
         check(lib.unitok_ngrams_sort(self.handle, error), error)

@@ -32,26 +32,24 @@ typedef struct texts {
     const uint8_t *digits;
 } texts;
 
-/* All n-grams of the texts, counted in two tables that are merged; how many. */
+/* All n-grams of the texts; how many. */
 static int64_t count_ngrams(const texts *t, int order, uint64_t *keys, uint64_t *counts)
 {
-    unitok_ngrams *ngrams[2];
+    unitok_ngrams *ngrams;
     unitok_cursor at = {0, 0};
-    for (int k = 0; k < 2; k++) require(unitok_ngrams_new(order, t->digits, &ngrams[k], NULL) == UNITOK_OK);
-    for (int k = 0; at.document < 2; k = !k)
-        require(unitok_ngrams_add(ngrams[k], t->data, t->bounds, 2, 100, &at, NULL) == UNITOK_OK);
-    require(unitok_ngrams_merge(ngrams[0], ngrams[1], NULL) == UNITOK_OK);
-    require(unitok_ngrams_sort(ngrams[0], NULL) == UNITOK_OK);
+    require(unitok_ngrams_new(order, t->digits, &ngrams, NULL) == UNITOK_OK);
+    while (at.document < 2) require(unitok_ngrams_add(ngrams, t->data, t->bounds, 2, 100, &at, NULL) == UNITOK_OK);
+    require(unitok_ngrams_sort(ngrams, NULL) == UNITOK_OK);
     unitok_ngram_place place = {0, 0};
-    int64_t n = unitok_ngrams_export(ngrams[0], &place, N_KEYS_MAX, keys, counts);
-    require(n == unitok_ngrams_count(ngrams[0]));
+    int64_t n = unitok_ngrams_export(ngrams, &place, N_KEYS_MAX, keys, counts);
+    require(n == unitok_ngrams_count(ngrams));
     uint64_t total = 0;
     for (int64_t i = 0; i < n; i++) {
         require(counts[i] > 0 && (i == 0 || keys[i] > keys[i - 1]));
         total += counts[i];
     }
     require(total == (uint64_t)t->bounds[2]);
-    for (int k = 0; k < 2; k++) unitok_ngrams_free(ngrams[k]);
+    unitok_ngrams_free(ngrams);
     return n;
 }
 
@@ -115,7 +113,8 @@ static void recount(const unitok_counter *pieces, int64_t n_text_bytes)
 {
     int64_t n = unitok_counter_count(pieces), *offsets = malloc((size_t)(n + 1) * sizeof *offsets);
     uint8_t *data = malloc((size_t)unitok_counter_key_bytes(pieces) + 1), *alive = malloc((size_t)n + 1);
-    uint64_t *counts = malloc((size_t)(n + 1) * sizeof *counts), *used = calloc((size_t)n + 1, sizeof *used), n_used = 0, n_cut = 0;
+    uint64_t *counts = malloc((size_t)(n + 1) * sizeof *counts), *used = calloc((size_t)n + 1, sizeof *used);
+    uint64_t n_used = 0, n_cut = 0;
     double *scores = malloc((size_t)(n + 1) * sizeof *scores);
     unitok_counter_export(pieces, data, offsets, counts);
     for (int64_t i = 0; i < n; i++) {

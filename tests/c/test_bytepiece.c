@@ -53,7 +53,7 @@ static void take_logs(unitok_ngram_model *model, unitok_ngram_tables *tables)
 /* From a text to recounted pieces. */
 static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int flags, const uint8_t *digits, trained *ret)
 {
-    unitok_ngrams *ngrams = NULL, *other = NULL;
+    unitok_ngrams *ngrams = NULL;
     unitok_ngram_model *model = NULL, *loaded = NULL;
     unitok_counter *counter = NULL;
     unitok_ngram_cutter *cutter = NULL;
@@ -66,11 +66,7 @@ static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int 
     int64_t *offsets = NULL, n = 0;
     double *scores = NULL;
     int32_t status = unitok_ngrams_new(order, digits, &ngrams, &error);
-    if (!status) status = unitok_ngrams_new(order, digits, &other, &error);
-    for (int k = 0; !status && at.document < 2; k++)
-        status = unitok_ngrams_add(k % 2 ? ngrams : other, text, bounds, 2, STEP, &at, &error);
-    if (!status) status = unitok_ngrams_merge(ngrams, other, &error);
-    if (!status) status = unitok_ngrams_clear(other, &error);
+    while (!status && at.document < 2) status = unitok_ngrams_add(ngrams, text, bounds, 2, STEP, &at, &error);
     if (!status) status = unitok_ngram_model_new(order, 2, &model, &error);
     if (status) goto end;
     status = unitok_ngrams_sort(ngrams, &error);
@@ -134,7 +130,6 @@ end:
     unitok_counter_free(counter);
     unitok_ngram_model_free(loaded);
     unitok_ngram_model_free(model);
-    unitok_ngrams_free(other);
     unitok_ngrams_free(ngrams);
     free(keys);
     free(counts);
@@ -168,32 +163,29 @@ static void test_texts(void)
     guard_free(&guard);
 }
 
-/* Counts too large for a slot, counted in two tables and merged: what a text of one letter has. */
+/* Counts too large for a slot: what a text of one letter has. */
 static void test_large_counts(void)
 {
     static uint8_t text[70000];
     running = "large counts";
     memset(text, 'a', sizeof text);
     for (int order = 1; order <= 7; order++) {
-        unitok_ngrams *ngrams[2];
+        unitok_ngrams *ngrams;
         unitok_error error;
         int64_t bounds[2] = {0, sizeof text}, n_chunks = sizeof text / 10000;
-        for (int k = 0; k < 2; k++) {
-            CHECK(unitok_ngrams_new(order, NULL, &ngrams[k], &error) == UNITOK_OK);
-            for (unitok_cursor at = {0, 0}; at.document < 1;)
-                CHECK(unitok_ngrams_add(ngrams[k], text, bounds, 1, 50000, &at, &error) == UNITOK_OK);
-        }
-        CHECK(unitok_ngrams_merge(ngrams[0], ngrams[1], &error) == UNITOK_OK);
-        CHECK(unitok_ngrams_sort(ngrams[0], &error) == UNITOK_OK);
-        CHECK(unitok_ngrams_count(ngrams[0]) == order);
+        CHECK(unitok_ngrams_new(order, NULL, &ngrams, &error) == UNITOK_OK);
+        for (unitok_cursor at = {0, 0}; at.document < 1;)
+            CHECK(unitok_ngrams_add(ngrams, text, bounds, 1, 50000, &at, &error) == UNITOK_OK);
+        CHECK(unitok_ngrams_sort(ngrams, &error) == UNITOK_OK);
+        CHECK(unitok_ngrams_count(ngrams) == order);
         uint64_t keys[8], counts[8];
         unitok_ngram_place place = {0, 0};
-        CHECK(unitok_ngrams_export(ngrams[0], &place, 8, keys, counts) == order);
+        CHECK(unitok_ngrams_export(ngrams, &place, 8, keys, counts) == order);
         for (int n = 1; n <= order; n++) {
             CHECK(keys[n - 1] == ((UINT64_C(0x6161616161616161) << (64 - 8 * n)) | (uint64_t)n));
-            CHECK(counts[n - 1] == (uint64_t)(2 * n_chunks * (n < order ? 1 : 10000 - order + 1)));
+            CHECK(counts[n - 1] == (uint64_t)(n_chunks * (n < order ? 1 : 10000 - order + 1)));
         }
-        for (int k = 0; k < 2; k++) unitok_ngrams_free(ngrams[k]);
+        unitok_ngrams_free(ngrams);
     }
 }
 
