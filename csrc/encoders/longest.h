@@ -1,6 +1,7 @@
 /* longest.h - greedy longest prefix: at every position the longest piece, else the byte's own id */
 #pragma once
 
+#include "encoders/lanes.h"
 #include "encoders/long_pieces.h"
 #include "structures/trie.h"
 
@@ -9,6 +10,7 @@ typedef struct longest {
     const unitok_hat *hat; /* instead of the trie, where it is not NULL */
     int64_t max_piece_bytes;
     long_pieces *longs; /* NULL: no piece has more than LONG_PIECE_BYTES */
+    lanes *lanes;       /* NULL: with any of the above, or ids of 32 bits */
 } longest;
 
 /* One token: its id and its length. n_bytes >= 1, and at most LONG_PIECE_BYTES if the model has longer pieces. */

@@ -21,6 +21,7 @@ static void free_tables(unitok_model *m)
     unitok_hat_free(m->hat);
     mem_free(m->own_heads);
     long_pieces_free(m->longest.longs);
+    mem_free(m->longest.lanes);
 }
 
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)

@@ -34,7 +34,8 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     s->model = m;
     s->memo_bytes = loop_memo_bytes(m->loop);
     s->memo = mem_zalloc(1, (size_t)s->memo_bytes);
-    if (s->memo) return s;
+    if (m->longest.lanes) s->lane_tokens = mem_alloc(LANES_SPAN_BYTES * sizeof *s->lane_tokens);
+    if (s->memo && (s->lane_tokens || !m->longest.lanes)) return s;
     unitok_scratch_free(s);
     return NULL;
 }
@@ -53,6 +54,7 @@ void unitok_scratch_free(unitok_scratch *s)
     bpe_scratch_free(&s->bpe);
     unigram_path_free(&s->path);
     long_window_free(&s->window);
+    mem_free(s->lane_tokens);
     mem_free(s->tokens);
     mem_free(s->buffer);
     mem_free(s->memo);
@@ -61,5 +63,6 @@ void unitok_scratch_free(unitok_scratch *s)
 
 int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
 {
-    return (int64_t)sizeof *s + s->memo_bytes + s->buffer_bytes + s->tokens_room * (int64_t)sizeof(token);
+    int64_t lane_bytes = s->lane_tokens ? LANES_SPAN_BYTES * (int64_t)sizeof *s->lane_tokens : 0;
+    return (int64_t)sizeof *s + s->memo_bytes + lane_bytes + s->buffer_bytes + s->tokens_room * (int64_t)sizeof(token);
 }

@@ -16,6 +16,7 @@ struct unitok_scratch {
     int64_t buffer_bytes;
     token *tokens; /* of one long segment */
     int64_t tokens_room;
+    uint64_t *lane_tokens; /* lanes.h; NULL where the model has none */
     long_window window;
     unigram_path path;
     bpe_scratch bpe;

@@ -354,6 +354,14 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
             chunk = s->tail;
         }
         int64_t n_cuts = m->scan(m->cuts, chunk, n_chunk, s->cuts);
+#ifdef GREEDY
+        if (m->longest.lanes && n_chunk >= LANES_LEAST_BYTES && n_cuts * LANES_SEGMENT_BYTES < n_chunk) {
+            int64_t n;
+            done += lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens, (uint16_t *)out, &n);
+            out += n;
+            continue;
+        }
+#endif
         if (closed && done + n_chunk == n_bytes) s->cuts[n_cuts++] = (uint16_t)n_chunk;
         if (UNLIKELY(n_cuts == 0)) {
             int64_t end = cut_next(m->cuts, text, done + n_chunk - 1, seen);

@@ -1,0 +1,71 @@
+/* lanes.h - greedy longest prefix over four parts of a text in turn, a byte of each, without a branch
+ *
+ * Where pieces cross spaces there are few cuts, segments are long and rarely recur, and the text must be walked. A walk
+ * waits: for the unit of every byte, and at the end of nearly every token for a branch that was mispredicted. Four walks
+ * in different parts of the text wait together. One step of a lane:
+ *
+ *     text     ...  o  f  _  t  h  u  s ...
+ *                   |        |     |
+ *                 start    best    at       the longest piece so far ends at `best`; the byte at `at` is next
+ *
+ *     the node has a child by text[at]   follow it; if a piece ends there, that is the best one now
+ *     it has none                        the best piece is a token; the next walk starts at its end, with its first
+ *                                        two bytes answered by a table
+ *
+ * Both outcomes are computed and one is picked by conditional moves. Units are half as large as those of trie.h, and
+ * ids are apart from them, so that what a text needs stays in the cache:
+ *
+ *     unit     31 ............... 10        9          8     7 ..... 0
+ *              base of the children     no piece     free    label c
+ *                                       ends here
+ *
+ *     (unit ^ c) & 0x1FF is 0 where the label fits, (unit ^ c) & 0x3FF where a piece ends there, too.
+ *
+ *     token    63 ............... 32    31 ...................... 0
+ *              where it ends            unit of its last byte, or n_units + the byte if it has one: index of its id
+ *
+ * Only the first lane knows that a token starts where it does. But greedy soon forgets where it started: the tokens of a
+ * part are right from the first boundary on that the tokens before it reach as well. Up to there the text is walked
+ * again, alone:
+ *
+ *     lane 0   |of |the |qui|ck |bro
+ *     lane 1                        w|n |fox |...     the part begins inside a token
+ *     alone                     |brown |fox            both reach the boundary after "brown ", so "fox " is right
+ */
+#pragma once
+
+#include "structures/trie.h"
+
+#define LANES 4
+#define LANES_SPAN_BYTES 32768  /* encoded at a time: large, because the lanes do not end together */
+#define LANES_LEAST_BYTES 1024  /* shorter texts gain nothing */
+#define LANES_SEGMENT_BYTES 8   /* with more cuts than one in so many bytes, the memo is faster */
+
+/* The state after the two bytes that a walk starts with. */
+typedef struct lane_head {
+    uint64_t token; /* the longest piece so far; its end counts from the start of the walk */
+    uint64_t base;  /* 0: no longer piece begins so */
+} lane_head;
+
+typedef struct lanes {
+    const trie *trie;
+    lane_head *heads;
+    uint32_t *units;   /* [0..n_units - 1] */
+    uint16_t *ids;     /* [0..n_units + 255]: of units, then of single bytes */
+    uint16_t *head_of; /* [first byte + 256 * second byte], an index into heads */
+    int64_t memory_bytes;
+} lanes;
+
+/* Can a trie whose ids have id_bytes be walked this way? Its bases must fit. */
+INLINE int lanes_fit(const trie *t, int32_t id_bytes)
+{
+    return id_bytes == 2 && t->n_units <= 1 << 22;
+}
+
+/* From a trie that lanes_fit and that lives as long; free with mem_free. NULL when memory is short. O(n_units). */
+lanes *lanes_new(const trie *t);
+
+/* Encodes text[0..n_bytes-1], LANES_LEAST_BYTES <= n_bytes, which begins where a token does: all of it, or about
+ * LANES_SPAN_BYTES of a longer text, up to the end of a token. Returns how much. tokens has room for LANES_SPAN_BYTES. */
+int64_t lanes_encode(const lanes *l, const uint8_t *text, int64_t n_bytes, uint64_t *tokens, uint16_t *ids,
+                     int64_t *ret_n_ids);

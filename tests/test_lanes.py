@@ -1,0 +1,58 @@
+"""Greedy where pieces cross spaces and cuts are rare: four walks in turn give the same ids as the oracle."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from conftest import CPUS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import longest as oracle
+
+from pyunitok import Packed, Tokenizer
+
+WORDS = ["of", "the", "a", "ab", "did", "not", "猫", "は", "é", "\n", "  ", "\0"]
+
+
+def vocabulary(rng: random.Random) -> dict[bytes, int]:
+    """Pieces that begin and end anywhere in and between words, so that most borders are inside one."""
+    pieces = [bytes([byte]) for byte in range(256)]
+    for _ in range(rng.randrange(1, 200)):
+        phrase = " ".join(rng.choices(WORDS, k=4)).encode()
+        begin = rng.randrange(len(phrase))
+        pieces.append(phrase[begin : begin + rng.randrange(1, 12)])
+    return {piece: k for k, piece in enumerate(dict.fromkeys(pieces))}
+
+
+def text_of(rng: random.Random, n_bytes: int) -> bytes:
+    """With runs in it: walks that start at different bytes of a run may never meet."""
+    text = b""
+    while len(text) < n_bytes:
+        text += " ".join(rng.choices(WORDS, k=20)).encode()
+        if rng.random() < 0.05:
+            text += rng.choice([b"a", b" ", b"ab", b" a "]) * rng.randrange(1, 700)
+    return text[:n_bytes]
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@settings(max_examples=8)
+@given(st.integers(0, 1 << 48))
+def test_ids(cpu: str, seed: int) -> None:
+    rng = random.Random(seed)
+    pieces = vocabulary(rng)
+    tok = Tokenizer.from_pieces(pieces, cpu=cpu)
+    docs = [text_of(rng, rng.choice([0, 1023, 1024, 1025, 3000, 5000])) for _ in range(3)]
+    expected = [oracle.longest_prefix(pieces, doc) for doc in docs]
+    assert [tok.encode(doc).tolist() for doc in docs] == expected
+    batch = tok.encode_batch(Packed.from_documents(docs))
+    assert batch.data.tolist() == [id_ for ids in expected for id_ in ids]
+
+
+def test_long_text() -> None:
+    """Of more than one span, against the growable trie, which walks alone."""
+    rng = random.Random(5)
+    pieces = vocabulary(rng)
+    text = text_of(rng, 150_000)
+    alone = Tokenizer.from_pieces(pieces, engine="hat")
+    assert Tokenizer.from_pieces(pieces).encode(text).tolist() == alone.encode(text).tolist()
