@@ -27,7 +27,7 @@ from pyunitok.cli.train import train as command
 from pyunitok.compat import bytepiece as compat
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.packed import Packed
-from pyunitok.train import bytepiece, ngrams, rereading
+from pyunitok.train import bytepiece, counting, ngrams, rereading
 from pyunitok.train.api import run
 from pyunitok.train.sharing import share_out
 from pyunitok.train.sources import Batches
@@ -156,6 +156,24 @@ def test_a_model_over_the_limit_is_refused() -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="counts cannot be written"):
         trained(["some text"] * 10, max_memory=1000, folder=tmp_path / "none")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("n_before", [0, 1])  # the n-grams, the pieces
+def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_before: int) -> None:
+    """Says what to do, and leaves nothing behind."""
+    made: list[counting.Runs] = []
+
+    def writer(runs: counting.Runs) -> counting.RunWriter:
+        made.extend([] if runs in made else [runs])
+        return counting.RunWriter(Path("/dev/full")) if len(made) > n_before else new(runs)
+
+    new = counting.Runs.new
+    monkeypatch.setattr(counting.Runs, "new", writer)
+    monkeypatch.setattr(ngrams.NgramModel, "memory_bytes", 0)
+    with pytest.raises(OutputError, match=r"No space left on device.*--max-memory"):
+        trained(["some text"] * 10, max_memory=1, folder=tmp_path)
+    assert not any(tmp_path.iterdir())
 
 
 # ------------------------------------------------------------------------------------------------------ Chunks ----
