@@ -39,6 +39,7 @@
 #define SLOTS_MAX INT64_C(0x7FFFFFF0)
 #define FLOOR_SHARE 128 /* the floor is this part of the count that pairs have if all are equally frequent */
 #define FLOOR_FALL 4
+#define LEAST_FLOOR 2 /* at first: half of all pairs occur once, and are merged only if the text is short */
 
 typedef struct symbol {
     uint64_t begin; /* of its bytes in `bytes` */
@@ -353,7 +354,7 @@ static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint6
     double share = weight / ((double)n_pieces * FLOOR_SHARE);
     uint64_t guess = share < 0x1p62 ? (uint64_t)share : UINT64_C(1) << 62;
     if (guess < min_count) return min_count;
-    return guess > 1 ? guess : 0;
+    return guess > LEAST_FLOOR ? guess : LEAST_FLOOR;
 }
 
 /* Makes every symbol its characters again, and forgets all merges. */
@@ -544,7 +545,6 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
     }
     if (!t->is_counted) {
         t->floor = guess_floor(t, n_pieces, min_count);
-        if (!t->floor && t->n_merged) t->floor = 1; /* which pairs have come to occur no more is not known */
         if (!count_pairs(t)) return -1;
     }
     while (t->n_merged < n_pieces && max_work > 0) {
