@@ -1127,8 +1127,9 @@ typedef struct unitok_greedy_rules {
     int32_t max_run_bytes;   /* where all bytes are the same; likewise */
     int32_t max_words;       /* 1: white space begins a piece and stands nowhere else in it, but for runs of it */
     int32_t max_digits;      /* side by side */
-    int32_t closed_words;    /* 1: after an ASCII letter stands no ASCII byte but a letter. Then every word ends at a cut
-                                (csrc/text/cut.h), and encoding is twice as fast */
+    int32_t closed_words;    /* 1: of ASCII, only letters follow a letter, only digits a digit, and before a digit there is a
+                                digit or white space. Words and numbers then end at cuts (csrc/text/cut.h), which makes
+                                encoding twice as fast */
 } unitok_greedy_rules;
 
 int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *piece, int64_t n_bytes);

@@ -183,3 +183,11 @@ def test_pipelines() -> None:
 def test_train_counting() -> None:
     rows = bench("train", "--part", "counting", "--megabytes", "1", corpora=False)["rows"]
     assert len(rows) == 1 and rows[0]["units"] > 1000 and rows[0]["rate"] > 0
+
+
+def test_vocabularies() -> None:
+    [row] = bench("vocabularies")["rows"]
+    assert row["corpus"] == "sample"
+    assert row["bytes per token"] > row["other"] > 1
+    [row] = bench("vocabularies", "-m", "rwkv-world", "-m", "rwkv-world")["rows"]
+    assert row["denser"] == 1

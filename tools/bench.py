@@ -5,8 +5,8 @@ longest, trie, single and load measure the library in this process, and so do un
 pipelines (bench_pipelines.py), checkpoints (bench_resume.py) and reading (bench_reading.py) the command line from
 outside; suffix (bench_suffix.py) sorts suffixes, search (bench_search.py) searches them in memory and
 in the browser (bench_page.py); train (bench_train.py) trains models, and density (bench_density.py) looks at what
-they make of unseen text. The corpora are not
-part of the repository: without them there is the sample.
+they make of unseen text; vocabularies (bench_vocabularies.py) compares the default vocabulary with RWKV World.
+The corpora are not part of the repository: without them there is the sample.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import bench_search
 import bench_stream
 import bench_suffix
 import bench_train
+import bench_vocabularies
 import click
 import numpy as np
 from bench_timing import (
@@ -401,6 +402,7 @@ for _command in (
     bench_models.unigram, bench_models.bpe, bench_models.bytepiece, bench_sample.sample, bench_command.start,
     bench_command.tokenize, bench_command.rss, bench_stream.stream, bench_pipelines.pipelines, bench_reading.reading,
     bench_resume.checkpoints, bench_search.search, bench_suffix.suffix, bench_train.train, bench_density.density,
+    bench_vocabularies.vocabularies,
 ):  # fmt: skip
     cli.add_command(_command)
 

@@ -37,6 +37,20 @@ static int is_letter(uint8_t byte)
     return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
 }
 
+static int is_digit(uint8_t byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+/* See closed_words in unitok.h. */
+static int is_closed(uint8_t before, uint8_t byte)
+{
+    if (before >= 0x80 || byte >= 0x80) return 1;
+    if (is_letter(before)) return is_letter(byte);
+    if (is_digit(before)) return is_digit(byte);
+    return !is_digit(byte) || is_space(before);
+}
+
 static int is_run(const uint8_t *piece, int64_t n_bytes)
 {
     return n_bytes > 0 && memcmp(piece, piece + 1, (size_t)(n_bytes - 1)) == 0;
@@ -51,9 +65,9 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
     int in_word = 0, has_blank_line = 0;
     for (int64_t i = 0; i < n_bytes; i++) {
         uint8_t byte = piece[i];
-        n_digits = byte >= '0' && byte <= '9' ? n_digits + 1 : 0;
+        n_digits = is_digit(byte) ? n_digits + 1 : 0;
         if (n_digits > rules->max_digits) return 0;
-        if (rules->closed_words && i && is_letter(piece[i - 1]) && byte < 0x80 && !is_letter(byte)) return 0;
+        if (rules->closed_words && i && !is_closed(piece[i - 1], byte)) return 0;
         if (is_space(byte)) {
             if (in_word && rules->max_words == 1) return 0; /* a space begins a piece, and never ends a word */
             if (byte == '\n' && n_newlines++) has_blank_line = 1;

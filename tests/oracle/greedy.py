@@ -86,7 +86,7 @@ def allows(
         if not any((head + piece + tail).decode("utf-8", "ignore") and _is_character(head + piece + tail)
                    for head in HEADS for tail in TAILS):  # fmt: skip
             return False
-    if closed_words and re.search(rb"[A-Za-z][^A-Za-z\x80-\xff]", piece):
+    if closed_words and re.search(rb"[A-Za-z][^A-Za-z\x80-\xff]|[0-9][^0-9\x80-\xff]|[^0-9\s\x80-\xff][0-9]", piece):
         return False
     words, digits, spaces = 0, 0, b""
     for k, byte in enumerate(piece):

@@ -27,20 +27,29 @@ WORD_LIST_SHARE = 0.3
 MAIN = ["en", "en_prose", "de", "fr", "ru", "ja", "ko", "zh", "zh_trad", "ar", "hi", "json", "latex"]
 MARKUP = ["xml", "html", "yaml"]
 KIND_WEIGHT = {
-    "en_prose": 3.4,
-    "zh_trad": 1.3,
-    "emoji": 0.5,
+    "en_prose": 9.0,
+    "en": 1.3,
+    "de": 1.1,
+    "fr": 1.1,
+    "ru": 1.1,
+    "ja": 0.9,
+    "zh": 0.5,
+    "zh_trad": 0.6,
+    "ar": 0.6,
+    "hi": 0.5,
+    "emoji": 0.4,
     "mail": 0.3,
     "csv": 0.2,
     "diff": 0.3,
     "markup": 0.7,
+    "json": 1.1,
     "logs": 0.8,
-    "multi": 1.9,
-    "code": 1.5,
+    "multi": 2.2,
+    "code": 1.8,
 }
 LANGUAGE_WEIGHT = {
     "es": 7.0, "pt": 7.0, "hu": 4.0, "uk": 3.5, "it": 2.5, "vi": 2.0, "fi": 2.0, "no": 2.0, "sr": 1.5, "nl": 1.5,
-    "gl": 1.3, "et": 1.2, "ca": 1.2,
+    "gl": 1.3, "et": 1.2, "ca": 1.2, "sq": 1.5, "fur": 3.0,
 }  # fmt: skip
 MAX_KIND_BYTES = 5_000_000
 MAX_LANGUAGE_BYTES = 500_000  # of one of many languages that share a kind

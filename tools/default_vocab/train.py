@@ -22,7 +22,9 @@ from pyunitok.vocab.vocabulary import Vocabulary
 NAME = "unitok-v1"
 EOD = "<|endoftext|>"  # of id 0, which no text encodes to
 N_IDS = 65_280  # ids from 0xFF00 on would be taken for separators by infini-gram's scan
-RULES = Rules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3)
+# Words and numbers are closed: a text then has a cut after every word, and encoding takes half the time. What crosses
+# spaces is punctuation with what follows: `, and`, `": "`, `) {`.
+RULES = Rules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3, closed_words=1)
 DAMPING = 200
 MIN_SOURCES = 3  # for a piece of LONG_BYTES or more
 LONG_BYTES = 7
