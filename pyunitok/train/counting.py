@@ -100,7 +100,7 @@ class UnitCounter:
 
     @property
     def _share(self) -> int:
-        """Of a thread: sorting takes as much again, and the final merge has the whole."""
+        """Of a thread: sorting takes half as much again, as does giving out the sorted units."""
         return self._max_memory // (2 * max(1, len(self._segmenters)))
 
     def _spill(self, counter: Table) -> None:
