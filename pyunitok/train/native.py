@@ -98,10 +98,6 @@ class Counter:
         )
         check(status, error)
 
-    def merge(self, other: Counter) -> None:
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_counter_merge(self.handle, other.handle, error), error)
-
     def sort(self) -> None:
         """By bytes."""
         error = ffi.new("unitok_error *")
