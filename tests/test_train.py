@@ -258,7 +258,7 @@ def test_command(tmp_path: Path, kind: str) -> None:
                  "--set", "unk_id=2", "--set", "eos_id=0", "--no-split-by-number"]  # fmt: skip
     done = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    assert "1 unknown" in done.output and "bytes a token" in done.output and "1 lines with 3,000 bytes" in done.output
+    assert "1 unknown" in done.output and "bytes per token" in done.output and "1 lines with 3,000 bytes" in done.output
     tokenizer = pyunitok.Tokenizer.from_file(out)
     assert tokenizer.id_to_piece(2) == "<unk>"
     with pytest.raises(OutputError, match="--overwrite"):

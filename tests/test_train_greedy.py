@@ -57,7 +57,8 @@ def test_as_the_trainer(tmp_path: Path) -> None:
     documents = [TEXT.encode(), b"and more"]
     assert held == documents[-1]
     source = Source(Packed.from_documents(documents[:-1]))
-    assert pieces(got.tokenizer) == train_longest([source], 399, rules=Rules(max_words=2, max_digits=1))
+    rules = Rules(max_words=2, max_digits=1, leading_spaces=1)
+    assert pieces(got.tokenizer) == train_longest([source], 399, rules=rules)
     assert got.sizes[-1].n_tokens < got.sizes[0].n_tokens
     from_iterator = pyunitok.train(iter([TEXT]), kind="longest", vocab_size=400, max_words=2, split_digits=True)
     assert pieces(from_iterator) == pieces(got.tokenizer)

@@ -75,10 +75,24 @@ PARTS = [b"a", b"Z", b"_", b"@", b"1", b" ", b"\n", b"\n\n", b"\t", b"\xe2", b"\
 
 
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map(b"".join), st.integers(1, 10), st.integers(1, 12),
-       st.integers(1, 3), st.integers(0, 3), st.integers(0, 1))  # fmt: skip
-def test_rules(piece, max_piece_bytes, max_run_bytes, max_words, max_digits, closed_words):
-    rules = Rules(max_piece_bytes, max_run_bytes, max_words, max_digits, closed_words)
+       st.integers(1, 3), st.integers(0, 3), st.integers(0, 1), st.integers(0, 1))  # fmt: skip
+def test_rules(piece, max_piece_bytes, max_run_bytes, max_words, max_digits, closed_words, leading_spaces):
+    rules = Rules(max_piece_bytes, max_run_bytes, max_words, max_digits, closed_words, leading_spaces)
     assert rules.allow(piece) == oracle.allows(piece, *rules)
+
+
+def test_spaces_lead():
+    """A word with its space is one piece; none takes the space of the next word."""
+    pieces = train_longest([Source(Packed.from_documents([PROSE]))], 700, rules=Rules(leading_spaces=1))
+    assert not [piece for piece in pieces if piece.endswith(b" ") and piece.strip()]
+    free = train_longest([Source(Packed.from_documents([PROSE]))], 700)
+    assert [piece for piece in free if piece.endswith(b" ") and piece.strip()]
+    tokens, more = (len(greedy_tokens(PROSE, kept)) for kept in (pieces, free))
+    assert tokens < more
+
+
+def greedy_tokens(text, pieces):
+    return Tokenizer.from_pieces(pieces).encode(text)
 
 
 def test_bytes_are_asked_for():

@@ -28,7 +28,7 @@ def test_page(tmp_path: Path, kind: str) -> None:
     done = CliRunner().invoke(command, [*arguments, "--report", str(tmp_path / "r.html")], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     page = (tmp_path / "r.html").read_text()
-    assert "data:image/svg+xml;base64," in page and "Longest pieces" in page and "bytes a token" in page
+    assert "data:image/svg+xml;base64," in page and "Longest pieces" in page and "bytes per token" in page
     assert "http" not in page.replace("base64,", "")[:2000]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import click
+from bench_greedy import compare_longest
 from bench_timing import ROOT, Corpora, Report, fail, json_option, n_option, shared_option, verdict
 
 from pyunitok.cli.arguments import Size
@@ -106,8 +107,8 @@ def least(code: str, n: int) -> Measured:
 @shared_option
 @n_option(1)
 @click.option(
-    "--part", type=click.Choice(["peers", "counting", "threads", "memory"]), default="peers", show_default=True,
-    help="peers: beside other trainers; the others: mixed JSON lines in a .zst, here alone.",
+    "--part", type=click.Choice(["peers", "greedy", "counting", "threads", "memory"]), default="peers",
+    show_default=True, help="peers, greedy: beside other trainers; the others: mixed JSON lines in a .zst, here alone.",
 )
 @click.option("--max-memory", type=Size(), default="2G", show_default=True, help="--part memory: the limit.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(["unigram", "bpe", "bytepiece"]), help="Only this.")
@@ -128,12 +129,15 @@ def train(
     bytepiece runs only where --kind names it, since it takes half a minute for 2 MB; always with one worker, and its
     model is checked to be ours at any number of threads.
 
+    greedy is about density: bytes per token of unseen text, by vocabularies of `longest` and by as many pieces of
+    sentencepiece's BPE, all encoded greedily.
+
     The other parts use the corpora over and over, with their letters permuted each time. counting: processor time of
     reading and counting beside that of `tokenize`, whose counts must be those of two threads that spill. threads: whole
     trainings by the clock with one thread and with two, whose models must be the same. memory: a training with two
     threads and --max-memory, 5 GB for example.
     """
-    if part != "peers":
+    if part not in ("peers", "greedy"):
         from bench_train_scale import scale
 
         scale(part, shared, megabytes, kinds, vocab_size, max_memory, n).show(as_json)
@@ -145,6 +149,9 @@ def train(
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "text.txt")
             path.write_bytes(text[: text.rfind(b"\n") + 1])
+            if part == "greedy":
+                compare_longest(report, name, path, vocab_size)
+                continue
             for kind in kinds or ("unigram", "bpe"):
                 comparison = compare_bytepiece if kind == "bytepiece" else compare
                 comparison(report, name, kind, path, vocab_size, threads, n)

@@ -79,7 +79,7 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
             n_newlines = 0;
         }
     }
-    return 1;
+    return !(rules->leading_spaces && n_words && piece[n_bytes - 1] == ' ');
 }
 
 /* ---- the pieces of a round ---- */

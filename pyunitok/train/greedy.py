@@ -24,6 +24,7 @@ class Rules(NamedTuple):
     max_words: int = 4  # 1: white space stands only at the beginning of a piece
     max_digits: int = 3
     closed_words: int = 0  # 1: words and numbers of ASCII end where the piece does: encoding is twice as fast
+    leading_spaces: int = 0  # 1: a space ends no piece but white space: words have one form, and pieces save more
 
     def allow(self, piece: bytes) -> bool:
         return bool(lib.unitok_greedy_allows(self._pointer(), piece, len(piece)))

@@ -68,7 +68,8 @@ class GreedyOptions:
             raise OptionError(f"max_piece_bytes is {self.max_piece_bytes}; it must be at most {MAX_PIECE_BYTES}")
         words = 1 if self.split_by == "space" else self.max_words
         digits = 1 if self.split_digits else self.max_digits
-        return Rules(self.max_piece_bytes, max(self.max_piece_bytes, Rules().max_run_bytes), words, digits)
+        run = max(self.max_piece_bytes, Rules().max_run_bytes)
+        return Rules(self.max_piece_bytes, run, words, digits, leading_spaces=1)
 
 
 def run(

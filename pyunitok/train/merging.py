@@ -54,6 +54,7 @@ def merge(
     if checkpoint is not None:
         _resume(trainer, checkpoint)
     saved = time.monotonic()
+    progress(trainer.n_pieces, n_merges)
     while trainer.step(n_merges, min_count=min_count, max_work=STEP_WORK):
         progress(trainer.n_pieces, n_merges)
         if checkpoint is not None and time.monotonic() - saved >= SAVE_SECONDS:

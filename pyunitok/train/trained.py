@@ -89,16 +89,25 @@ class Trained:
         types = ", ".join(f"{count:,} {name}" for name, count in self.types.items() if count)
         ret = [("pieces", f"{sum(self.types.values()):,}: {types}"), *self.notes]
         if self.n_sample_tokens:
-            unknown = self.n_sample_unknown / max(1, self.n_sample_chars)
             held = "held back" if self.is_held_back else "of the text itself"
             density = self.n_sample_bytes / self.n_sample_tokens
             of = f"{self.n_sample_bytes:,} bytes {held}"
-            ret.append(("density", f"{density:.3f} bytes a token, {unknown:.3%} of characters unknown, in {of}"))
+            ret.append(("density", f"{density:.3f} bytes per token{self._unknown_shares()}, in {of}"))
         longest = sorted(self.pieces, key=lambda piece: (-len(piece), piece))[:N_LONGEST]
         ret.append(("longest", "  ".join(repr(piece.decode("utf-8", "replace")) for piece in longest)))
-        for phase in self.phases:
+        seconds, peak = sum(p.seconds for p in self.phases), max((p.peak_bytes for p in self.phases), default=0)
+        for phase in [*self.phases, Phase("in all", seconds, peak)]:
             ret.append((phase.name, f"{phase.seconds:.1f} s, at most {phase.peak_bytes / (1 << 20):,.0f} MiB"))
         return ret
+
+    def _unknown_shares(self) -> str:
+        """Nothing for models of bytes, to which nothing is unknown."""
+        if self.normalize is None:
+            return ""
+        characters = self.n_sample_unknown / max(1, self.n_sample_chars)
+        id_ = self.tokenizer.unk_id
+        tokens = 0.0 if id_ is None else int(self.counts[id_]) / self.n_sample_tokens
+        return f", {characters:.3%} of characters and {tokens:.3%} of tokens unknown"
 
 
 def _unknown(normalize: Callable[[bytes], bytes], sample: Sequence[bytes], pieces: Sequence[bytes]) -> tuple[int, int]:

@@ -73,8 +73,9 @@ def count(pieces: Collection[bytes], sources: Iterable[tuple[Sequence[bytes], in
 
 
 def allows(
-    piece: bytes, max_piece_bytes: int, max_run_bytes: int, max_words: int, max_digits: int, closed_words: int
-) -> bool:
+    piece: bytes, max_piece_bytes: int, max_run_bytes: int, max_words: int, max_digits: int, closed_words: int,
+    leading_spaces: int,
+) -> bool:  # fmt: skip
     """Whether a string may be a piece."""
     if len(piece) <= 1:
         return len(piece) == 1
@@ -86,6 +87,8 @@ def allows(
         if not any((head + piece + tail).decode("utf-8", "ignore") and _is_character(head + piece + tail)
                    for head in HEADS for tail in TAILS):  # fmt: skip
             return False
+    if leading_spaces and piece.endswith(b" ") and piece.strip(b" \t\n\v\f\r"):
+        return False
     if closed_words and re.search(rb"[A-Za-z][^A-Za-z\x80-\xff]|[0-9][^0-9\x80-\xff]|[^0-9\s\x80-\xff][0-9]", piece):
         return False
     words, digits, spaces = 0, 0, b""
