@@ -18,7 +18,7 @@ from pyunitok.train.modelfile import Piece
 from pyunitok.train.native import Floats, KeptEdges, Lattice, Lexicon, Numbers, Scored, Units, maximize_exact
 
 UNITS_AT_ONCE = 1 << 14
-KEPT_BYTES = 1 << 30
+KEPT_BYTES = 1 << 25  # of the edges of that many units; words take about 2 MB
 UNKNOWN_PENALTY = np.float32(10)
 Progress = Callable[[str, int, int], None]
 
