@@ -65,8 +65,7 @@ INLINE int is_char_end(const uint8_t *text, int64_t at, int64_t n_bytes)
  * positions, which then need no walk. */
 INLINE int is_lone(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes)
 {
-    if (!is_inside(text, at)) return 0;
-    if (at + 1 == n_bytes) return 1;
+    if (!is_inside(text, at) || at + 1 == n_bytes) return 0;
     return !(m->pairs_inside[text[at] - 0x80][text[at + 1] >> 6] >> (text[at + 1] & 63) & 1);
 }
 
@@ -293,7 +292,8 @@ static void fill_pairs_inside(unigram *m)
 {
     for (int a = 0x80; a < 0xC0; a++)
         for (int b = 0; b < 256; b++)
-            if (head_base(m->heads[a | b << 8]) || head_pair_value(m->heads[a | b << 8]))
+            if (m->char_bytes != CHAR_BYTES_ONE || !m->singles[a] || head_base(m->heads[a | b << 8]) ||
+                head_pair_value(m->heads[a | b << 8]))
                 m->pairs_inside[a - 0x80][b >> 6] |= UINT64_C(1) << (b & 63);
 }
 

@@ -62,7 +62,9 @@ typedef struct unigram {
     int32_t unknown_is_low; /* no piece of one character scores less than an unknown one */
     uint64_t *units, *heads;
     uint32_t *singles;
-    uint64_t pairs_inside[64][4]; /* a bit for each byte c after a byte 80..BF: pieces of two bytes and more begin so */
+    /* A bit for each byte c after a byte 80..BF: pieces of two bytes and more begin so, or the first byte alone is not a piece
+     * or, without UNITOK_BYTES, not a position. */
+    uint64_t pairs_inside[64][4];
 } unigram;
 
 /* Keeps what can match: NORMAL and USER_DEFINED pieces, BYTE with UNITOK_BYTE_PIECES_MATCH; those with a space only
