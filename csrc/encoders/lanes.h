@@ -39,7 +39,7 @@
 #define LANES 4
 #define LANES_SPAN_BYTES 32768  /* encoded at a time: large, because the lanes do not end together */
 #define LANES_LEAST_BYTES 1024  /* shorter texts gain nothing */
-#define LANES_SEGMENT_BYTES 6   /* with more cuts than one in so many bytes, the memo is faster */
+#define LANES_SEGMENT_BYTES 5   /* with more cuts than one in so many bytes, the memo is faster */
 
 /* The state after the two bytes that a walk starts with. */
 typedef struct lane_head {
