@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -56,3 +57,20 @@ def test_long_text() -> None:
     text = text_of(rng, 150_000)
     alone = Tokenizer.from_pieces(pieces, engine="hat")
     assert Tokenizer.from_pieces(pieces).encode(text).tolist() == alone.encode(text).tolist()
+
+
+@pytest.mark.parametrize("n_words", [300, 300_000])
+def test_turns(n_words: int) -> None:
+    """Segments of middling length: those that recur stay with the memo, those that do not go to the lanes, and back."""
+    rng = random.Random(n_words)
+    pieces = [bytes([byte]) for byte in range(256)]
+    pieces += [bytes(pair) for pair in itertools.product(b" bcdfg", b"aeiou")] + [b" ba", b" bado", b"cafe", b"gub"]
+    words = [
+        bytes(itertools.chain(*zip(rng.choices(b"bcdfg", k=3), rng.choices(b"aeiou", k=3), strict=True)))
+        for _ in range(n_words)
+    ]
+    varied = b" ".join(rng.choices(words, k=300_000))
+    same = b" ".join(rng.choices(words[:50], k=100_000))
+    alone, tok = Tokenizer.from_pieces(pieces, engine="hat"), Tokenizer.from_pieces(pieces)
+    for text in (varied, same, varied[:500_000]):
+        assert tok.encode(text).tolist() == alone.encode(text).tolist()

@@ -39,7 +39,23 @@
 #define LANES 4
 #define LANES_SPAN_BYTES 32768  /* encoded at a time: large, because the lanes do not end together */
 #define LANES_LEAST_BYTES 1024  /* shorter texts gain nothing */
-#define LANES_SEGMENT_BYTES 5   /* with more cuts than one in so many bytes, the memo is faster */
+
+/* Lanes or memo? The lanes take the same time for any text, the memo walks alone what it does not hold. With more cuts
+ * than one in LANES_SHORT_SEGMENT bytes it holds nearly all, with fewer than one in LANES_LONG_SEGMENT little. In between
+ * the text tells: after LANES_TRIAL_BYTES through the memo, the lanes take their turn if it held too few of them, and
+ * with each trial that ends so a longer one. */
+#define LANES_SHORT_SEGMENT 4
+#define LANES_LONG_SEGMENT 8
+#define LANES_TRIAL_BYTES (256 << 10)
+#define LANES_TURN_BYTES (1 << 20)    /* the first turn */
+#define LANES_TURN_MAX (16 << 20)
+#define LANES_MISSED 8                /* their turn comes if more than one in so many bytes was missed */
+
+typedef struct lanes_turn {
+    int64_t tried_bytes, missed_bytes; /* of the trial: went through the memo; were not in it */
+    int64_t left_bytes;                /* of the lanes' turn */
+    int64_t turn_bytes;                /* how long it is, 0 after a trial that the memo won */
+} lanes_turn;
 
 /* The state after the two bytes that a walk starts with. */
 typedef struct lane_head {
@@ -64,6 +80,21 @@ INLINE int lanes_fit(const trie *t, int32_t id_bytes)
 
 /* From a trie that lanes_fit and that lives as long; free with mem_free. NULL when memory is short. O(n_units). */
 lanes *lanes_new(const trie *t);
+
+/* Are the next n_bytes, with so many cuts, for the lanes? */
+INLINE int lanes_are_next(lanes_turn *t, int64_t n_bytes, int64_t n_cuts)
+{
+    if (n_bytes < LANES_LEAST_BYTES || n_cuts * LANES_SHORT_SEGMENT > n_bytes) return 0;
+    if (n_cuts * LANES_LONG_SEGMENT < n_bytes) return 1;
+    if (t->tried_bytes >= LANES_TRIAL_BYTES) {
+        int64_t longer = t->turn_bytes ? 2 * t->turn_bytes : LANES_TURN_BYTES;
+        if (longer > LANES_TURN_MAX) longer = LANES_TURN_MAX;
+        t->turn_bytes = t->missed_bytes * LANES_MISSED > t->tried_bytes ? longer : 0;
+        t->left_bytes = t->turn_bytes;
+        t->tried_bytes = t->missed_bytes = 0;
+    }
+    return t->left_bytes > 0;
+}
 
 /* Encodes text[0..n_bytes-1], LANES_LEAST_BYTES <= n_bytes, which begins where a token does: all of it, or about
  * LANES_SPAN_BYTES of a longer text, up to the end of a token. Returns how much. tokens has room for LANES_SPAN_BYTES. */

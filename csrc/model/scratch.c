@@ -43,6 +43,7 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
 void unitok_scratch_clear(unitok_scratch *s)
 {
     memset(s->memo, 0, (size_t)s->memo_bytes);
+    s->turn = (lanes_turn){0};
 }
 
 void unitok_scratch_free(unitok_scratch *s)

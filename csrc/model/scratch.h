@@ -17,6 +17,7 @@ struct unitok_scratch {
     token *tokens; /* of one long segment */
     int64_t tokens_room;
     uint64_t *lane_tokens; /* lanes.h; NULL where the model has none */
+    lanes_turn turn;       /* of the lanes or of the memo */
     long_window window;
     unigram_path path;
     bpe_scratch bpe;

@@ -235,6 +235,9 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t
 #else
     int64_t n = NAME(walk)(r, segment, n_bytes, ids);
     uint32_t word = 0;
+#ifdef GREEDY
+    r->s->turn.missed_bytes += n_bytes;
+#endif
 #endif
     *ret_holds = n <= max_ids && !r->failed;
     if (*ret_holds) {
@@ -249,7 +252,12 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t
 
 static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment, int64_t n_bytes, ID *ids)
 {
-    if (n_bytes > MEMO_LONG_BYTES) return NAME(walk)(r, segment, n_bytes, ids);
+    if (n_bytes > MEMO_LONG_BYTES) {
+#ifdef GREEDY
+        r->s->turn.missed_bytes += n_bytes;
+#endif
+        return NAME(walk)(r, segment, n_bytes, ids);
+    }
     uint64_t key[4];
     memo_long_key(segment, n_bytes, key);
     NAME(long_entry) *slot = &memo->longs[memo_long_hash(key) >> (65 - SHORT_BITS)];
@@ -355,9 +363,11 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
         }
         int64_t n_cuts = m->scan(m->cuts, chunk, n_chunk, s->cuts);
 #ifdef GREEDY
-        if (m->longest.lanes && n_chunk >= LANES_LEAST_BYTES && n_cuts * LANES_SEGMENT_BYTES < n_chunk) {
-            int64_t n;
-            done += lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens, (uint16_t *)out, &n);
+        if (m->longest.lanes && lanes_are_next(&s->turn, n_chunk, n_cuts)) {
+            int64_t n, n_done;
+            n_done = lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens, (uint16_t *)out, &n);
+            s->turn.left_bytes -= n_done;
+            done += n_done;
             out += n;
             continue;
         }
@@ -376,6 +386,9 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
         }
         out += NAME(encode_segments)(r, (NAME(memo) *)s->memo, chunk, s->cuts, n_cuts, out);
         done += s->cuts[n_cuts - 1];
+#ifdef GREEDY
+        s->turn.tried_bytes += s->cuts[n_cuts - 1];
+#endif
     }
     *ret_n_ids = out - ids;
     return done;
