@@ -96,7 +96,7 @@ static void test_characters(void)
     static uint8_t found[3000][4];
     int n = 0;
     running = "characters";
-    CHECK(symbols_new(&t) && symbols_new(&first));
+    CHECK(symbols_new(&t, 0) && symbols_new(&first, 0));
     first.n_bits = 13;
     for (int k = 0; n < 3000; k++) {
         uint32_t tail = (uint32_t)k;
