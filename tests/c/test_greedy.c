@@ -15,7 +15,7 @@
 
 #define MAX_TEXT 4096
 
-static const unitok_greedy_rules FREE = {UNITOK_GREEDY_MAX_BYTES, UNITOK_GREEDY_MAX_BYTES, 1 << 20, 1 << 20};
+static const unitok_greedy_rules FREE = {UNITOK_GREEDY_MAX_BYTES, UNITOK_GREEDY_MAX_BYTES, 1 << 20, 1 << 20, 0, 0};
 static uint8_t pieces[1024];
 static int64_t offsets[512];
 static int64_t n_pieces;
