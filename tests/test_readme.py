@@ -250,3 +250,18 @@ def test_tools_exist():
     for name in FILES:
         for tool in re.findall(r"python (tools/\S+\.py)", (ROOT / name).read_text(encoding="utf-8")):
             assert (ROOT / tool).exists()
+
+
+@pytest.mark.skipif("pyunitok/README.md" not in FILES, reason="without the package's folder")
+def test_the_concordance_of_the_readme(tmp_path: Path) -> None:
+    """What the concordance shows is what the command prints."""
+    text = (ROOT / "pyunitok/README.md").read_text(encoding="utf-8")
+    block = re.search(r"```sh\npyunitok search idx (.*)\n```\n\n```text\n((.*\n)+?)```", text)
+    assert block
+    for arguments in (
+        ["tokenize", str(ROOT / "tests/data/sample.jsonl.zst"), "-o", str(tmp_path / "ids.u16")],
+        ["index", str(tmp_path / "ids.u16"), "-o", str(tmp_path / "idx")],
+    ):  # fmt: skip
+        assert CliRunner().invoke(cli, arguments).exit_code == 0
+    result = CliRunner().invoke(cli, ["search", str(tmp_path / "idx"), *shlex.split(block[1])])
+    assert result.stdout + result.stderr == block[2]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -169,19 +167,6 @@ def test_a_question_for_each_line_of_a_file(run: Any, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_does_not_go_together_is_said(run: Any, arguments: tuple[str, ...]) -> None:
     assert "Error" in run(*arguments, fails=True).output
-
-
-def test_the_concordance_of_the_readme(tmp_path: Path) -> None:
-    text = (ROOT / "pyunitok/README.md").read_text(encoding="utf-8")
-    block = re.search(r"```sh\npyunitok search idx (.*)\n```\n\n```text\n((.*\n)+?)```", text)
-    assert block
-    for arguments in (
-        ["tokenize", str(ROOT / "tests/data/sample.jsonl.zst"), "-o", str(tmp_path / "ids.u16")],
-        ["index", str(tmp_path / "ids.u16"), "-o", str(tmp_path / "idx")],
-    ):  # fmt: skip
-        assert CliRunner().invoke(cli, arguments).exit_code == 0
-    result = CliRunner().invoke(cli, ["search", str(tmp_path / "idx"), *shlex.split(block[1])])
-    assert result.stdout + result.stderr == block[2]
 
 
 def test_nothing_of_an_index_is_an_error(tmp_path: Path) -> None:
