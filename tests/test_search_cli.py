@@ -17,7 +17,6 @@ from pyunitok import Tokenizer
 from pyunitok.cli import cli
 from pyunitok.index import concordance
 
-ROOT = Path(__file__).resolve().parents[1]
 TEXTS = [
     "the cat sat on the mat.\nthe end", "a dog and a cat", "猫は吾輩である。名前はまだ無い。",
     "the <script>alert(1)</script>", "", "one the the the two",
