@@ -87,6 +87,7 @@ static void backward(unitok_lattice *lattice, int64_t window, double weight, uin
     for (int64_t at = n_bytes - 1; at >= 0; at--) {
         lattice_link(lattice, at + 1);
         double alpha = cells[at].alpha * share, beta = 0;
+        cells[at].beta = 0; /* scale_beta looks at it, inside characters too */
         if (alpha == 0) continue;
         int32_t off = whole - cells[at].exponent - exponent;
         if (UNLIKELY(off != 0)) alpha = ldexp(alpha, 256 * off);
