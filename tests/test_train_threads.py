@@ -1,0 +1,21 @@
+"""A model does not depend on threads, also where units are so long that their probabilities must be scaled."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyunitok
+
+
+def test_long_units_of_many_lengths(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    letters = [chr(0x4E00 + k) for k in range(300)]
+    lines = ["".join(rng.choices(letters, k=rng.choice([3, 40, 900]))) for _ in range(500)]
+    models = []
+    for threads in (1, 2, 3):
+        path = tmp_path / f"{threads}.model"
+        pyunitok.train(iter(lines), kind="unigram", vocab_size=500, threads=threads, out=path, max_sentence_length=1 << 20)
+        tok = pyunitok.Tokenizer.from_file(path)
+        models.append((tok.pieces().data.tobytes(), tok._core.model.scores()[1].tolist()))
+    assert models[0] == models[1] == models[2]
