@@ -171,7 +171,7 @@ def test_expectations_as_oracle(words: dict[str, int], extra: list[str], shift: 
 @given(WORDS, st.lists(st.text("abé", min_size=1, max_size=4), max_size=8))
 def test_losses_as_oracle(words: dict[str, int], extra: list[str]) -> None:
     lexicon, names = lexicon_of(words, extra)
-    scores = np.array([-1.5 - 0.37 * i for i in range(len(names))])
+    scores = np.array([-1.5 - (0.37 + 0.6 * i) ** 0.5 for i in range(len(names))])
     unknown = float(scores.min() - 10)
     units = native.Units.pack([word.encode() for word in words], list(words.values()))
     model = native.Scored(native.Lattice(), np.ones(len(names), np.uint8), scores, unknown)
