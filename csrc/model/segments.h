@@ -235,9 +235,7 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t
 #else
     int64_t n = NAME(walk)(r, segment, n_bytes, ids);
     uint32_t word = 0;
-#ifdef GREEDY
     r->s->turn.missed_bytes += n_bytes;
-#endif
 #endif
     *ret_holds = n <= max_ids && !r->failed;
     if (*ret_holds) {
@@ -253,9 +251,7 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t
 static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment, int64_t n_bytes, ID *ids)
 {
     if (n_bytes > MEMO_LONG_BYTES) {
-#ifdef GREEDY
         r->s->turn.missed_bytes += n_bytes;
-#endif
         return NAME(walk)(r, segment, n_bytes, ids);
     }
     uint64_t key[4];
@@ -386,9 +382,7 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
         }
         out += NAME(encode_segments)(r, (NAME(memo) *)s->memo, chunk, s->cuts, n_cuts, out);
         done += s->cuts[n_cuts - 1];
-#ifdef GREEDY
         s->turn.tried_bytes += s->cuts[n_cuts - 1];
-#endif
     }
     *ret_n_ids = out - ids;
     return done;
