@@ -117,17 +117,6 @@ INLINE int may_precede(finder f, const bpe_made *made, uint32_t right)
 
 /* -------------------------------------------------------------------------------------- Few symbols ---------- */
 
-INLINE int highest_bit_of(uint64_t v)
-{
-#if defined(__GNUC__) || defined(__clang__)
-    return 63 - __builtin_clzll(v);
-#else
-    int n = 0;
-    while (v >>= 1) n++;
-    return n;
-#endif
-}
-
 /* Few symbols have keys that say all: rank, position, and the merge itself. Ranks may be BPE_NO_MERGE, the greatest.
  *
  *     49 .. 28 | 27 .... 22 | 21 .. 0
@@ -208,7 +197,7 @@ INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double
         t->symbols[at] = made->symbol;
         t->keys[gone] = SHORT_NO_KEY;
         if (before) {
-            int left = highest_bit_of(before);
+            int left = highest_bit(before);
             t->keys[left] = SHORT_NO_KEY;
             if (may_follow(f, made, t->symbols[left])) set_key(f, t, left, at);
         }

@@ -80,6 +80,18 @@ INLINE int lowest_bit(uint64_t v)
 #endif
 }
 
+/* The index of the highest set bit; v != 0. */
+INLINE int highest_bit(uint64_t v)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return 63 - __builtin_clzll(v);
+#else
+    int n = 0;
+    while (v >>= 1) n++;
+    return n;
+#endif
+}
+
 INLINE int count_bits(uint64_t v)
 {
 #if defined(__GNUC__) || defined(__clang__)

@@ -269,18 +269,6 @@ int array_hash_erase(struct array_hash *table, const uint8_t *key, size_t n_byte
 
 /* ------------------------------------------------------------------------------------ Keys that begin a text -- */
 
-INLINE int highest_bit(uint64_t v)
-{
-#if defined(__GNUC__) || defined(__clang__)
-    return 63 - __builtin_clzll(v);
-#else
-    int n = 0;
-    while (v >>= 1) n++;
-    return n;
-#endif
-}
-
-
 /* The lengths that a key beginning the text can have; bit ARRAY_HASH_LONG_BYTES stands for that and more. */
 INLINE uint64_t possible_lengths(const struct array_hash *table, const uint8_t *text, size_t n_bytes)
 {

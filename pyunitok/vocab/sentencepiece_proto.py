@@ -10,12 +10,14 @@ are and written back.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 PACKAGE = "pyunitok.sentencepiece"
 
 # message: {number: (name, type, default or None)}; "*" after a type: repeated; an enum by its name.
-FIELDS: dict[str, dict[int, tuple[str, str, str | None]]] = {
+Fields = dict[str, dict[int, tuple[str, str, "str | None"]]]
+FIELDS: Fields = {
     "ModelProto": {
         1: ("pieces", "SentencePiece*", None),
         2: ("trainer_spec", "TrainerSpec", None),
@@ -89,45 +91,55 @@ ENUMS = {
     "Type": {"NORMAL": 1, "UNKNOWN": 2, "CONTROL": 3, "USER_DEFINED": 4, "UNUSED": 5, "BYTE": 6},
     "ModelType": {"UNIGRAM": 1, "BPE": 2, "WORD": 3, "CHAR": 4},
 }
-_ENUM_OWNERS = {"SentencePiece": "Type", "TrainerSpec": "ModelType"}
 _EXTENSIONS = (200, 1 << 29)
 
 
 @functools.cache
 def message(name: str) -> Any:
     """The class of a message of FIELDS."""
-    from google.protobuf import message_factory
-
-    return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{PACKAGE}.{name}"))
+    return _classes()(name)
 
 
 @functools.cache
-def _pool() -> Any:
-    from google.protobuf import descriptor_pb2, descriptor_pool
+def _classes() -> Callable[[str], Any]:
+    return classes(PACKAGE, FIELDS)
 
-    file = descriptor_pb2.FileDescriptorProto(name="pyunitok/sentencepiece.proto", package=PACKAGE, syntax="proto2")
-    for name, fields in FIELDS.items():
-        declared = file.message_type.add(name=name)
-        declared.extension_range.add(start=_EXTENSIONS[0], end=_EXTENSIONS[1])
-        if owned := _ENUM_OWNERS.get(name):
-            enum = declared.enum_type.add(name=owned)
-            for value_name, number in ENUMS[owned].items():
-                enum.value.add(name=value_name, number=number)
-        for number, (field_name, type_name, default) in fields.items():
-            _add_field(declared, name, field_name, number, type_name, default)
+
+def classes(package: str, fields: Fields, *, closed: tuple[str, ...] = ()) -> Callable[[str], Any]:
+    """From the name of a message to its class, in a descriptor pool of their own.
+
+    package: where the messages are; A.B is a message within A. An enum of ENUMS belongs to the message with a field of
+    that type. closed: the messages that have no extensions.
+    """
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto2")
+    declared: dict[str, Any] = {}
+    for name, of_message in fields.items():
+        outer, _, inner = name.rpartition(".")
+        declared[name] = declared[outer].nested_type.add(name=inner) if outer else file.message_type.add(name=inner)
+        if name not in closed:
+            declared[name].extension_range.add(start=_EXTENSIONS[0], end=_EXTENSIONS[1])
+        for number, field in of_message.items():
+            _add_field(declared[name], f"{package}.{name}", package, number, *field)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return pool
+    return lambda name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{name}"))
 
 
-def _add_field(declared: Any, owner: str, name: str, number: int, type_name: str, default: str | None) -> None:
+def _add_field(
+    declared: Any, owner: str, package: str, number: int, name: str, type_name: str, default: str | None
+) -> None:
     field = declared.field.add(name=name, number=number)
     field.label = field.LABEL_REPEATED if type_name.endswith("*") else field.LABEL_OPTIONAL
     type_name = type_name.rstrip("*")
-    if type_name in FIELDS:
-        field.type, field.type_name = field.TYPE_MESSAGE, f".{PACKAGE}.{type_name}"
-    elif type_name in ENUMS:
-        field.type, field.type_name = field.TYPE_ENUM, f".{PACKAGE}.{owner}.{type_name}"
+    if type_name in ENUMS:
+        field.type, field.type_name = field.TYPE_ENUM, f".{owner}.{type_name}"
+        enum = declared.enum_type.add(name=type_name)
+        for value, value_number in ENUMS[type_name].items():
+            enum.value.add(name=value, number=value_number)
+    elif type_name[0].isupper():
+        field.type, field.type_name = field.TYPE_MESSAGE, f".{package}.{type_name}"
     else:
         field.type = getattr(field, f"TYPE_{type_name.upper()}")
     if default is not None:
