@@ -792,17 +792,14 @@ int64_t unitok_counter_memory_bytes(const unitok_counter *counter);
 /* Adds counts[i] (NULL: 1) to key i. After UNITOK_ERROR_MEMORY the keys before `item` are counted. */
 int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
                            int64_t n_keys, unitok_error *error);
-/* Adds all of another. After an error, part of it. */
-int32_t unitok_counter_merge(unitok_counter *counter, const unitok_counter *other, unitok_error *error);
 /* Sorts the keys by their bytes. Takes 16 bytes a key beside the counter. */
 int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error);
-/* Copies all keys and counts out: data[0..key_bytes-1], offsets[0..count], counts[0..count-1]; sorted if they were
- * sorted last, else in the order in which they were first seen. */
-void unitok_counter_export(const unitok_counter *counter, uint8_t *data, int64_t *offsets, uint64_t *counts);
-/* The same for entries begin..end-1 of those there are; part_bytes() is the size of their keys. */
+/* Copies the keys and counts of entries begin..end-1 of those there are out: data[0..part_bytes-1],
+ * offsets[0..end-begin], counts[0..end-begin-1]; sorted if they were sorted last, else in the order in which they were
+ * first seen. part_bytes() is the size of their keys. */
 int64_t unitok_counter_part_bytes(const unitok_counter *counter, int64_t begin, int64_t end);
-void unitok_counter_export_part(const unitok_counter *counter, int64_t begin, int64_t end, uint8_t *data, int64_t *offsets,
-                                uint64_t *counts);
+void unitok_counter_export(const unitok_counter *counter, int64_t begin, int64_t end, uint8_t *data, int64_t *offsets,
+                           uint64_t *counts);
 
 enum unitok_segment_flags {
     UNITOK_SEGMENT_CUT = 1,       /* cut wherever the rules let no piece cross; else only at spaces, if the rules split there */

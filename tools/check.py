@@ -157,8 +157,7 @@ def compile_library(target: Target, folder: Path) -> list[Path]:
     return list(objects.values())
 
 
-# The rooms of csrc/, top down: a file includes only from its own room and those below. Training stands beside suffix
-# sorting, which it may use.
+# The rooms of csrc/, top down: a file includes only from its own room and those below.
 C_ROOMS = ["train", "suffix", "model", "encoders", "text", "structures", "ground"]
 
 

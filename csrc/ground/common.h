@@ -20,6 +20,7 @@
 #define PREFETCH(p) __builtin_prefetch(p)
 #elif defined(_MSC_VER)
 #include <intrin.h>
+#include <stdlib.h>
 #define LIKELY(x) (x)
 #define UNLIKELY(x) (x)
 #define NOINLINE __declspec(noinline)
@@ -59,6 +60,29 @@ INLINE uint16_t load_u16(const uint8_t *p)
     uint16_t v;
     memcpy(&v, p, 2);
     return v;
+}
+
+INLINE uint64_t swap_bytes(uint64_t v)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_bswap64(v);
+#elif defined(_MSC_VER)
+    return _byteswap_uint64(v);
+#else
+    uint64_t swapped = 0;
+    for (int i = 0; i < 8; i++) swapped = swapped << 8 | (v >> 8 * i & 0xFF);
+    return swapped;
+#endif
+}
+
+/* The first eight of n bytes as a number, the first byte on top, so that comparing numbers compares bytes; zeros after
+ * the last. */
+INLINE uint64_t first_eight(const uint8_t *bytes, int64_t n)
+{
+    if (n >= 8) return swap_bytes(load_u64(bytes));
+    uint64_t head = 0;
+    for (int64_t i = 0; i < 8; i++) head = head << 8 | (i < n ? bytes[i] : 0);
+    return head;
 }
 
 /* The index of the lowest set bit; v != 0. */

@@ -354,14 +354,6 @@ size_t array_hash_next_prefix(const struct array_hash *table, const uint8_t *tex
 
 /* --------------------------------------------------------------------------------------------- Sorting -------- */
 
-/* The first 8 bytes, big-endian, so that comparing numbers compares bytes; short keys are filled with zeros. */
-static uint64_t first_bytes(const uint8_t *key, size_t n_bytes)
-{
-    uint64_t mark = 0;
-    for (size_t i = 0; i < 8; i++) mark = mark << 8 | (i < n_bytes ? key[i] : 0);
-    return mark;
-}
-
 INLINE int item_less(const struct array_item *a, const struct array_item *b)
 {
     size_t n = a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes;
@@ -397,7 +389,7 @@ static void sort_run(struct array_item *items, size_t n_items)
 void array_items_sort(struct array_item *items, struct array_item *buffer, size_t n_items)
 {
     struct array_item *from = items, *to = buffer, *swap;
-    for (size_t i = 0; i < n_items; i++) items[i].mark = first_bytes(items[i].key, items[i].n_bytes);
+    for (size_t i = 0; i < n_items; i++) items[i].mark = first_eight(items[i].key, items[i].n_bytes);
     for (size_t i = 0; i < n_items; i += SORT_RUN) {
         sort_run(items + i, n_items - i < SORT_RUN ? n_items - i : SORT_RUN);
     }

@@ -213,18 +213,13 @@ int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const i
     return UNITOK_OK;
 }
 
-int32_t unitok_counter_merge(unitok_counter *counter, const unitok_counter *other, unitok_error *error)
+int counter_merge(unitok_counter *counter, const unitok_counter *other)
 {
     for (int64_t i = 0; i < other->n; i++) {
         const struct counter_entry *entry = &other->entries[i];
-        if (counter_add(counter, entry->key, entry->n_bytes, entry->count) < 0) return fail_memory(error);
+        if (counter_add(counter, entry->key, entry->n_bytes, entry->count) < 0) return 0;
     }
-    return UNITOK_OK;
-}
-
-void unitok_counter_export(const unitok_counter *counter, uint8_t *data, int64_t *offsets, uint64_t *counts)
-{
-    unitok_counter_export_part(counter, 0, counter->n, data, offsets, counts);
+    return 1;
 }
 
 int64_t unitok_counter_part_bytes(const unitok_counter *counter, int64_t begin, int64_t end)
@@ -234,8 +229,8 @@ int64_t unitok_counter_part_bytes(const unitok_counter *counter, int64_t begin, 
     return n_bytes;
 }
 
-void unitok_counter_export_part(const unitok_counter *counter, int64_t begin, int64_t end, uint8_t *data, int64_t *offsets,
-                                uint64_t *counts)
+void unitok_counter_export(const unitok_counter *counter, int64_t begin, int64_t end, uint8_t *data, int64_t *offsets,
+                           uint64_t *counts)
 {
     int64_t at = 0;
     for (int64_t i = begin; i < end; i++) {

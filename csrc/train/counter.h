@@ -56,5 +56,8 @@ INLINE void counter_fetch_entry(const unitok_counter *counter, uint32_t hash)
     if (slot && (slot = counter->slots[(hash + 1) & mask])) PREFETCH(&counter->entries[slot - 1]);
 }
 
+/* Adds all of another; 0 when memory is short: then a part of it. */
+int counter_merge(unitok_counter *counter, const unitok_counter *other);
+
 /* The entry of a key, or -1; not for ordered counters, nor between a sort and the next addition. */
 int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes);

@@ -17,17 +17,7 @@ struct item {
 
 INLINE uint64_t head_of(const struct counter_entry *entry, int64_t depth)
 {
-    uint64_t head = 0;
-    int64_t n = entry->n_bytes - depth;
-    if (n >= 8) {
-        head = load_u64(entry->key + depth);
-#if defined(__GNUC__) || defined(__clang__)
-        return __builtin_bswap64(head);
-#endif
-    }
-    head = 0;
-    for (int64_t i = 0; i < 8; i++) head = head << 8 | (i < n ? entry->key[depth + i] : 0);
-    return head;
+    return first_eight(entry->key + depth, entry->n_bytes - depth);
 }
 
 INLINE void swap_items(struct item *a, struct item *b)

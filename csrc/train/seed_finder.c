@@ -92,17 +92,6 @@ INLINE uint64_t high_bits_of_zeros(uint64_t v)
     return (v - UINT64_C(0x0101010101010101)) & ~v & UINT64_C(0x8080808080808080);
 }
 
-INLINE uint64_t swap_bytes(uint64_t v)
-{
-#if defined(__GNUC__) || defined(__clang__)
-    return __builtin_bswap64(v);
-#else
-    uint64_t swapped = 0;
-    for (int i = 0; i < 8; i++) swapped = swapped << 8 | (v >> 8 * i & 0xFF);
-    return swapped;
-#endif
-}
-
 INLINE uint64_t head_at(const uint8_t *text)
 {
     uint64_t bytes = load_u64(text), ends = high_bits_of_zeros(~bytes);
@@ -317,5 +306,5 @@ int32_t unitok_seed_finder_finish(unitok_seed_finder *f, unitok_counter *counter
 {
     if (f->max_seeds && f->n_found > f->max_seeds && !drop_worst(f)) return fail_memory(error);
     if (!hand_over(f, counter)) return fail_memory(error);
-    return f->early ? unitok_counter_merge(counter, f->early, error) : UNITOK_OK;
+    return !f->early || counter_merge(counter, f->early) ? UNITOK_OK : fail_memory(error);
 }

@@ -118,7 +118,7 @@ class Counter:
     def _part(self, begin: int, end: int) -> Units:
         data = np.empty(int(lib.unitok_counter_part_bytes(self.handle, begin, end)), np.uint8)
         offsets, counts = np.empty(end - begin + 1, np.int64), np.empty(end - begin, np.uint64)
-        lib.unitok_counter_export_part(self.handle, begin, end, pointer(data), pointer(offsets), pointer(counts))
+        lib.unitok_counter_export(self.handle, begin, end, pointer(data), pointer(offsets), pointer(counts))
         return Units(data, offsets, counts)
 
 

@@ -116,7 +116,7 @@ static void recount(const unitok_counter *pieces, int64_t n_text_bytes)
     uint64_t *counts = malloc((size_t)(n + 1) * sizeof *counts), *used = calloc((size_t)n + 1, sizeof *used);
     uint64_t n_used = 0, n_cut = 0;
     double *scores = malloc((size_t)(n + 1) * sizeof *scores);
-    unitok_counter_export(pieces, data, offsets, counts);
+    unitok_counter_export(pieces, 0, unitok_counter_count(pieces), data, offsets, counts);
     for (int64_t i = 0; i < n; i++) {
         n_cut += counts[i] * (uint64_t)(offsets[i + 1] - offsets[i]);
         alive[i] = offsets[i + 1] - offsets[i] == 1 || counts[i] > 1;

@@ -109,7 +109,7 @@ static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int 
     scores = malloc((size_t)n * sizeof *scores);
     uint64_t *weights = realloc(counts, (size_t)n * sizeof *counts);
     counts = weights;
-    unitok_counter_export(counter, data, offsets, counts);
+    unitok_counter_export(counter, 0, unitok_counter_count(counter), data, offsets, counts);
     for (int64_t i = 0; i < n; i++) {
         alive[i] = offsets[i + 1] - offsets[i] == 1 || random_u64() % 2;
         scores[i] = -1.0 - (double)(random_u64() % 8);

@@ -51,7 +51,7 @@ static void test_counter(void)
     uint8_t *keys = malloc((size_t)unitok_counter_key_bytes(counter) + 1);
     int64_t *bounds = malloc((size_t)(n + 1) * sizeof *bounds);
     uint64_t *counts = malloc((size_t)(n + 1) * sizeof *counts), total = 0;
-    unitok_counter_export(counter, keys, bounds, counts);
+    unitok_counter_export(counter, 0, unitok_counter_count(counter), keys, bounds, counts);
     for (int64_t i = 0; i < n; i++) {
         total += counts[i];
         if (i) CHECK(compare(keys + bounds[i - 1], bounds[i] - bounds[i - 1], keys + bounds[i], bounds[i + 1] - bounds[i]) < 0);
@@ -133,12 +133,12 @@ static int32_t train(int32_t flags, int is_compatible)
     if (status) goto end;
     n = unitok_counter_count(counter);
     CHECK(n > 3 && n < 300 && unitok_counter_key_bytes(counter) < 4096);
-    unitok_counter_export(counter, data, offsets, counts);
+    unitok_counter_export(counter, 0, unitok_counter_count(counter), data, offsets, counts);
     status = unitok_units_fold(data, offsets, counts, n, NULL, is_compatible ? UNITOK_FOLD_WHOLE : UNITOK_FOLD_CUT, folded, &error);
     if (!status) status = unitok_counter_sort(folded, &error);
     if (status) goto end;
     n = unitok_counter_count(folded);
-    unitok_counter_export(folded, data, offsets, counts);
+    unitok_counter_export(folded, 0, unitok_counter_count(folded), data, offsets, counts);
     if (!is_compatible) {
         for (int64_t i = 0; i < n; i++) heavy[i] = i % 3 ? counts[i] : counts[i] << 20; /* pairs of the others are rare */
         status = unitok_bpe_trainer_new(rules, data, offsets, heavy, n, &bpe, &error);
@@ -166,7 +166,7 @@ static int32_t train(int32_t flags, int is_compatible)
     if (status || is_compatible) goto end;
     int64_t n_pieces = unitok_counter_count(found);
     CHECK(n_pieces > 3);
-    unitok_counter_export(found, pieces, bounds, expected);
+    unitok_counter_export(found, 0, unitok_counter_count(found), pieces, bounds, expected);
     memset(expected, 0, sizeof expected);
     status = unitok_lexicon_new(pieces, bounds, n_pieces, &lexicon, &error);
     lattice = status ? NULL : unitok_lattice_new();
