@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import random
+import threading
 from pathlib import Path
 
+import pytest
+
 import pyunitok
+from pyunitok.train.sharing import share_out
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_every_thread_has_an_item(threads: int) -> None:
+    """As many items as threads are all worked on at a time, by this thread too."""
+    met: list[int] = []
+    meeting = threading.Barrier(threads, timeout=20)
+    share_out(range(threads), threads, lambda thread, item: met.append(meeting.wait()))
+    assert sorted(met) == list(range(threads))
 
 
 def test_long_units_of_many_lengths(tmp_path: Path) -> None:

@@ -44,6 +44,10 @@ def share_out(
             except queue.Full:
                 work(0, item)
             tick()
+        with contextlib.suppress(queue.Empty):  # few items all wait by now
+            while others and not errors:
+                work(0, waiting.get_nowait())  # type: ignore[arg-type]
+                tick()
     except BaseException as error:
         errors.append(error)
         with contextlib.suppress(queue.Empty):
