@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,19 @@ def test_command(tmp_path: Path, name: str) -> None:
     assert tokenizer.decode_bytes(tokenizer.encode(PROSE)) == PROSE
 
 
+def test_rules_from_the_command(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    arguments = ["longest", str(tmp_path / "a.txt"), "-o", str(tmp_path / "m.utk"), "--vocab-size", "500"]
+    for flags, options in (
+        (["--closed-words"], {"closed_words": True}),
+        (["--no-leading-spaces"], {"leading_spaces": False}),
+    ):
+        done = CliRunner().invoke(command, [*arguments, *flags, "--overwrite"], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        expected = run(tmp_path / "a.txt", kind="longest", vocab_size=500, **options)  # type: ignore[arg-type]
+        assert pieces(Tokenizer.from_file(tmp_path / "m.utk")) == pieces(expected.tokenizer)
+
+
 def test_as_the_trainer(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": TEXT}) + "\n" + json.dumps({"text": "and more"}))
     got = run(tmp_path / "a.jsonl", kind="longest", vocab_size=400, max_words=2, split_digits=True)
@@ -70,6 +84,14 @@ def test_options(tmp_path: Path) -> None:
     apart = pieces(pyunitok.train(iter([TEXT]), split_by="space", max_digits=2, max_piece_bytes=9, **options))
     assert any(b" " in piece.strip() for piece in free) and not any(b" " in piece[1:].strip() for piece in apart)
     assert max(map(len, apart)) <= 9
+
+    def learned(**more: Any) -> list[bytes]:
+        return [piece for piece in pieces(pyunitok.train(iter([TEXT]), **options, **more)) if len(piece) > 1]
+
+    assert any(re.search(rb"[a-z] ", piece) for piece in learned())
+    assert not any(re.search(rb"[a-z] ", piece) for piece in learned(closed_words=True))
+    assert not any(piece.endswith(b" ") and piece.strip() for piece in learned())
+    assert any(piece.endswith(b" ") and piece.strip() for piece in learned(leading_spaces=False))
     assert b"zyxwv" in pieces(pyunitok.train(iter([TEXT]), required=["zyxwv"], **options))
 
 

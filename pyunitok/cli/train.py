@@ -207,7 +207,18 @@ class Weight(AnyType):
 @click.option("--max-words", type=click.IntRange(1), default=4, show_default=True, help="In one piece.")
 @click.option("--split-digits", is_flag=True, help="Every digit is a piece of its own.")
 @click.option("--max-digits", type=click.IntRange(1), default=3, show_default=True, help="Side by side in a piece.")
-@click.option("--max-piece-bytes", type=click.IntRange(1, 256), default=32, show_default=True)
+@click.option(
+    "--max-piece-bytes", type=click.IntRange(1, 256), default=32, show_default=True,
+    help="Runs of one byte, such as indentation, may have 128.",
+)  # fmt: skip
+@click.option(
+    "--closed-words", is_flag=True,
+    help="A piece ends where its ASCII word or number ends, as in unitok-v1: large vocabularies encode faster.",
+)  # fmt: skip
+@click.option(
+    "--leading-spaces/--no-leading-spaces", default=True, show_default=True,
+    help="A space belongs to the word after it: no piece but white space ends with a space.",
+)  # fmt: skip
 @click.option(
     "--weight", "weights", type=Weight(), multiple=True, metavar="IN=W",
     help="A token saved in this input counts W times. May be repeated.",
@@ -227,7 +238,8 @@ def longest(**options: Any) -> None:
     \b
     Example:
       pyunitok train longest corpus.jsonl.zst -o world.txt --vocab-size 65536
-      pyunitok train longest en/ zh/ -o mix.unitok --vocab-size 32000 --equal-bytes --weight zh/=2 --split-digits
+      pyunitok train longest en/ zh/ -o mix.utk --vocab-size 32000 --equal-bytes --weight zh/=2 --split-digits
+      pyunitok train longest corpus/ -o fast.utk --vocab-size 65280 --closed-words
     """
     options["weights"] = dict(options["weights"])
     _train("longest", options)

@@ -38,6 +38,7 @@ EOD = 0
 class GreedyOptions:
     """How a greedy vocabulary is trained. The command's help says what each option means.
 
+    closed_words, leading_spaces  see Rules
     weights  by input as it was named; equal_bytes: every input counts as if all had the same number of bytes
     to       the format of the file: None goes by its name, RWKV's text for .txt
     """
@@ -47,6 +48,8 @@ class GreedyOptions:
     split_digits: bool = False
     max_digits: int = 3
     max_piece_bytes: int = 32
+    closed_words: bool = False
+    leading_spaces: bool = True
     weights: Mapping[str, float] = field(default_factory=dict)
     equal_bytes: bool = False
     min_sources: int = 1
@@ -69,7 +72,7 @@ class GreedyOptions:
         words = 1 if self.split_by == "space" else self.max_words
         digits = 1 if self.split_digits else self.max_digits
         run = max(self.max_piece_bytes, Rules().max_run_bytes)
-        return Rules(self.max_piece_bytes, run, words, digits, leading_spaces=1)
+        return Rules(self.max_piece_bytes, run, words, digits, int(self.closed_words), int(self.leading_spaces))
 
 
 def run(
