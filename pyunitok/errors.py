@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# Compiled by re.sub when it is first needed.
+_CONTROLS = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 def printable(text: object, *, lines: bool = False) -> str:
@@ -13,7 +14,7 @@ def printable(text: object, *, lines: bool = False) -> str:
 
     For every message with a file name or anything else that came from outside.
     """
-    return _CONTROLS.sub(lambda found: found[0] if lines and found[0] == "\n" else _escaped(found[0]), str(text))
+    return re.sub(_CONTROLS, lambda found: found[0] if lines and found[0] == "\n" else _escaped(found[0]), str(text))
 
 
 def _escaped(character: str) -> str:

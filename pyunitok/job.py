@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import check_target
 from pyunitok.disk.remote import is_url, without_file_scheme
 from pyunitok.errors import ModelFormatError, OptionError
+from pyunitok.records import record
 from pyunitok.run.journal import journal_path
 from pyunitok.run.output import EXTRA, files_of_parts, own_files, parts_folder
 from pyunitok.run.pipeline import tokenize as run_plan
@@ -109,7 +110,7 @@ def tokenize(
     return Job(inputs, out, model, options).run(given)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Options:
     """The options of tokenize(), which explains them."""
 
@@ -175,7 +176,7 @@ ON_ERROR = ("raise", "skip", "skip-file")
 DTYPES = {"uint16": "<u2", "uint32": "<u4"}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Callbacks:
     """What a caller of Job.run() hears.
 

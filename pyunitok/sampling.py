@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from pyunitok import _ffi
@@ -13,11 +13,12 @@ from pyunitok.arrays import np
 from pyunitok.core import Core
 from pyunitok.errors import OptionError
 from pyunitok.packed import as_bytes
+from pyunitok.records import record
 
 NBEST_MAX = 1024
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Sample:
     """How `tokenize --sample` draws: the arguments of Sampling.sample()."""
 

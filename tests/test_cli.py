@@ -175,6 +175,8 @@ def test_every_command_has_help_with_an_example():
         assert command.name == name
         assert "Example:" in command.help, name
         assert f"pyunitok {name}" in command.help
+        assert COMMANDS[name] == command.get_short_help_str(500)
+    assert list(COMMANDS) == sorted(COMMANDS)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pyunitok
+from pyunitok.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
@@ -40,8 +41,9 @@ def test_encodes() -> None:
 
 
 def test_help_starts_light() -> None:
-    """`pyunitok --help` imports neither numpy, nor the C library, nor any dependency but click."""
+    """`pyunitok --help` imports neither a command, nor the C library, nor any dependency but click."""
     heavy = {"numpy", "cffi", "_cffi_backend", "pyunitok._lib", "zstandard", "msgspec", "xxhash", "tqdm"}
+    heavy |= {f"pyunitok.cli.{name}" for name in COMMANDS} | {"dataclasses", "json", "pathlib"}
     out = python(
         "import sys\n"
         "from pyunitok.cli import cli\n"

@@ -35,7 +35,7 @@ ROOMS = [
         "_ffi", "_ffi_first", "_ffi_proto", "_ffi_search", "_ffi_suffix", "_ffi_text", "errors", "packed", "interrupts",
         "utf8",
     ],
-    ["arrays", "_lib"],
+    ["arrays", "records", "_lib"],
 ]
 RANK = {name: len(ROOMS) - k for k, names in enumerate(ROOMS) for name in names}
 # (importer, imported): why it must be so.

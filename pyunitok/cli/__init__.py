@@ -14,17 +14,37 @@ import click
 EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGTERM = 1, 2, 130, 143
 
 
-COMMANDS = (
-    "tokenize", "merge", "detokenize", "verify", "stats", "export", "index", "search", "serve", "duplicates", "train",
-    "vocab", "encode", "decode", "inspect", "convert",
-)  # fmt: skip
+# For `pyunitok --help`, which then imports no command; a test holds these to what the commands themselves say.
+COMMANDS = {
+    "convert": "Write the model IN as OUT, in another format.",
+    "decode": "Show the text of IDS, or of each line of ids on stdin.",
+    "detokenize": "Turn a token file back into its text.",
+    "duplicates": "Find text that occurs more than once in an index, or drop it.",
+    "encode": "Show the ids of TEXT, or of each line of stdin.",
+    "export": "Write a token file for another tool.",
+    "index": "Index token files for search: build suffix arrays in shards of whole documents.",
+    "inspect": "Describe a model file or a token file.",
+    "merge": "Join finished token files in the given order.",
+    "search": "Count and find any text in an index, however it was tokenized.",
+    "serve": "Search an index in the browser.",
+    "stats": "Show statistics of a token file: bytes per token, document lengths, inputs, frequent and unused pieces.",
+    "tokenize": "Tokenize files into OUT, a raw array of ids.",
+    "train": "Train a model on texts.",
+    "verify": "Check that a token file (hashes, document ends, ids, counts) or an index (hashes, order, tables) is "
+    "intact.",
+    "vocab": "Edit, compare and list vocabularies.",
+}
 
 
 class Commands(click.Group):
-    """Each command is imported when it is called or listed, from the module of its name."""
+    """Each command is imported when it is called, from the module of its name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:

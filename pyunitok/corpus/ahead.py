@@ -16,10 +16,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from pyunitok.errors import InputError
+from pyunitok.records import record
 
 Task = Callable[[], None]
 Bytes = bytes | memoryview
@@ -30,7 +30,7 @@ ENOUGH_PIECES = 3  # whatever their size
 MAX_SPARE = 8  # buffers of this size kept
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Chunk:
     """Some bytes of a file's text, or the work that produces them.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any, Protocol
 
 from pyunitok.arrays import np, vector
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.records import record
 
 # How much of an unfinished document may be handed on now: see unitok_split in csrc/unitok.h. 0: none yet, read on.
 Split = Callable[[memoryview], int]
@@ -24,7 +25,7 @@ def anywhere(text: memoryview) -> int:
     return len(text)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class BadDocument:
     """One that was left out: the number of its line, counting from 1, and what is wrong with it."""
 
@@ -32,7 +33,7 @@ class BadDocument:
     error: str
 
 
-@dataclass
+@record()
 class Block:
     """Documents of one input, in order. Reused: a reader's fill() overwrites everything here.
 

@@ -11,7 +11,7 @@ looks at 3 bytes of each block (at most 128 KiB decompressed) and does no I/O.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pyunitok.records import record
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))
@@ -31,7 +31,7 @@ class FrameError(ValueError):
         self.at = at
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FrameHeader:
     """The header of a frame."""
 

@@ -7,15 +7,15 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from pyunitok.corpus.source import STDIN
 from pyunitok.disk import remote
 from pyunitok.errors import InputError
+from pyunitok.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class LeftOut:
     """Something in a folder that is not read, and why."""
 
@@ -23,7 +23,7 @@ class LeftOut:
     reason: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Found:
     """A file that an argument names: stdin, a local one with its status, or one at a URL."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from pyunitok.records import record
 
-@dataclass(frozen=True)
+
+@record(frozen=True)
 class Position:
     """A place between two blocks, where reading can resume with the same result.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from pyunitok.arrays import np
@@ -31,6 +31,7 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.text import MAX_DOCS, TextReader
 from pyunitok.errors import InputWarning, LimitError
+from pyunitok.records import record
 
 if TYPE_CHECKING:
     from pyunitok.corpus.parquet import ParquetReader
@@ -50,7 +51,7 @@ MAX_WARNINGS = 3  # of files that do not look like UTF-8
 WRITING_BYTES = 16 << 20  # the output's buffers
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Reading:
     """How a corpus is read.
 
@@ -83,7 +84,7 @@ class Reading:
     plain: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Room:
     """How max_memory_bytes is divided.
 
@@ -128,7 +129,7 @@ class Room:
         return cls(n_unfinished, ahead - 2 * max_frame, max_frame, parquet)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Ending:
     """What is known of an input when it has been read.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from pyunitok.corpus.block import ByteStream
+from pyunitok.records import record
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"
@@ -19,7 +20,7 @@ Format = Annotated[str, ("pattern", "^(text|jsonl|parquet|documents)$")]  # docu
 Compression = Annotated[str, ("pattern", "^(none|zst|gz|bz2|xz)$")]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class InputFile:
     """Which file an input is, how it is stored, and what shows that it has changed.
 
@@ -58,7 +59,7 @@ class InputFile:
         return f"{self.path} ({', '.join(words)})"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Source(InputFile):
     """An input to be read.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import xxhash
+
+from pyunitok.records import record
 
 HASH_CHUNK_BYTES = 64 << 20
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Hashed:
     """The length and the hashes of the first part of a stream.
 

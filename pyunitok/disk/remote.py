@@ -21,10 +21,10 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyunitok.errors import InputError, UnitokError
+from pyunitok.records import record
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -45,7 +45,7 @@ FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredenti
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Found:
     """A file at a URL. size_bytes, etag: None if the server does not say; mtime_ns also where there is an etag,
     which says more: copying a file again changes its time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pyunitok import _ffi
@@ -12,11 +12,12 @@ from pyunitok.arrays import np, vector
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.workers import Carry
+from pyunitok.records import record
 from pyunitok.run.plan import Plan
 from pyunitok.tokens.verify_block import verify_block
 
 
-@dataclass
+@record()
 class Encoded:
     """One block's ids.
 

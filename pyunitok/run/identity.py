@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
 from pyunitok.corpus.source import InputFile
+from pyunitok.records import record
 from pyunitok.tokens.manifest import Manifest
 
 SHOWN = 5  # inputs that a message names
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Identity:
     """Two runs with equal identities write the same bytes.
 

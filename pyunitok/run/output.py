@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from pyunitok.disk.outfile import (
     write_whole,
 )
 from pyunitok.errors import OutputError
+from pyunitok.records import record
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import Journal, encode_run, journal_path
 from pyunitok.tokens.manifest import Manifest, sidecars
@@ -51,7 +51,7 @@ def _named(out: Path, suffix: str) -> Path:
     return out.with_name(out.name + suffix)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class OwnFiles:
     """Every file that a run at this OUT may write."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,14 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES, Reading, Room
 from pyunitok.corpus.source import Source
 from pyunitok.errors import OptionError, OutputError
+from pyunitok.records import record
 from pyunitok.run.identity import Identity
 from pyunitok.run.shard import Shard
 from pyunitok.sampling import Sample
 from pyunitok.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Plan:
     """What to do, decided before anything is read."""
 
@@ -126,7 +127,7 @@ class Plan:
         Room.of(self.reading)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Start:
     """Where a run begins: how much of the work an earlier, equal run has done. `complete`: all of it.
 
@@ -139,7 +140,7 @@ class Start:
     compressed: int = 0
 
 
-@dataclass
+@record()
 class Progress:
     """How far a run is.
 

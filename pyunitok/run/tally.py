@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from pyunitok.corpus.pipe import PipeStream
@@ -14,13 +14,14 @@ from pyunitok.corpus.reading import Ending
 from pyunitok.corpus.source import Source, total_bytes
 from pyunitok.corpus.workers import Result
 from pyunitok.disk.hashing import Hashed
+from pyunitok.records import record
 from pyunitok.run.encoding import Encoded
 from pyunitok.run.journal import to_hashed
 from pyunitok.run.plan import Plan, Progress
 from pyunitok.tokens.manifest import InputRecord, Manifest
 
 
-@dataclass
+@record()
 class Counted:
     """What has come out of one input so far; see InputRecord.
 

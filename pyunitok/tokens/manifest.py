@@ -11,13 +11,14 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import pyunitok
 from pyunitok.corpus.source import Count, InputFile
 from pyunitok.errors import OutputError
+from pyunitok.records import record
 
 FORMAT = "pyunitok tokens"
 VERSION = 1
@@ -36,7 +37,7 @@ def sidecars(out: StrPath) -> tuple[Path, Path]:
     return Path(f"{os.fspath(out)}.ends"), Path(f"{os.fspath(out)}.json")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class InputRecord(InputFile):
     """One input in the manifest: the file, and what came out of it.
 
@@ -71,7 +72,7 @@ def _record_values(values: Any) -> Any:
     return {names.get(name, name): value for name, value in values.items()}
 
 
-@dataclass
+@record()
 class Manifest:
     """OUT.json. `hash` holds the XXH64 of each 64 MiB of OUT and OUT.ends, in hexadecimal."""
 
@@ -188,7 +189,7 @@ class Manifest:
             raise ValueError("the inputs do not have as many documents as the file")
         if sum(record.tokens for record in self.inputs) != self.tokens:
             raise ValueError("the inputs do not have as many tokens as the file")
-        for text in [text for record in self.inputs for text in (record.path, record.separator)]:
+        for text in [text for one in self.inputs for text in (one.path, one.separator)]:
             os.fsencode(text or "")  # UnicodeEncodeError: no file has such a name, and no text such a separator
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
 from pyunitok import _ffi
 from pyunitok.arrays import np
 from pyunitok.errors import VocabularyError
+from pyunitok.records import record
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of pieces, as in csrc/unitok.h
 
@@ -35,7 +36,7 @@ def piece_at(packed: PackedPieces, index: int) -> bytes:
     return data[offsets[index] : offsets[index + 1]].tobytes()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class About:
     """What Python knows of a model besides its C side; stored as JSON after a native image.
 
@@ -93,7 +94,7 @@ class About:
         return cls(name, eod_piece, special, denormalization, prepare, count_total)
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Vocabulary:
     """The pieces as a packed list: piece i is data[offsets[i]:offsets[i + 1]] and has the id ids[i].
 
