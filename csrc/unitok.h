@@ -879,14 +879,35 @@ int64_t unitok_units_merge(const uint8_t *data_a, const int64_t *offsets_a, cons
 void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *shares);
 
 /* Byte-pair encoding over characters, as sentencepiece 0.2.3 trains it: the pair that occurs most often is merged, of
- * several the one with fewer characters, then with the smaller bytes. Units must be valid UTF-8 and are copied. */
+ * several the one with fewer characters, then with the smaller bytes. What is merged depends neither on the order of the
+ * units, nor on whether a unit is given once or in several places, nor on n_workers.
+ *
+ * A trainer is always in one of two states:
+ *   is_shared  each worker 0..n_workers-1 calls work(worker) until it is done; the workers may do so in threads of their
+ *              own, all at once. Then one thread calls join().
+ *   otherwise  one thread calls resume(), step() and whatever asks
+ *
+ *     unitok_bpe_trainer_new(...);
+ *     while (unitok_bpe_trainer_is_shared(t)) { for each worker: unitok_bpe_trainer_work(t, worker, ...);
+ *                                               unitok_bpe_trainer_join(t, &error); }    units are no longer needed
+ *     do { share as above; n = unitok_bpe_trainer_step(t, ...); } while (n < n_pieces && !is_done);
+ *
+ * Units must be valid UTF-8 and stay unchanged until they are no longer needed; those of count 0 are left out. keep,
+ * which is needed as long: a character c with keep[c] == 0 ends a unit and belongs to none: keep[0..0x10FFFF], or NULL
+ * to keep all. After an error the trainer is of no use. */
 typedef struct unitok_bpe_trainer unitok_bpe_trainer;
 int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets,
-                               const uint64_t *counts, int64_t n_units, unitok_bpe_trainer **ret, unitok_error *error);
+                               const uint64_t *counts, int64_t n_units, const uint8_t *keep, int32_t n_workers,
+                               unitok_bpe_trainer **ret, unitok_error *error);
 void unitok_bpe_trainer_free(unitok_bpe_trainer *trainer);
 int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *trainer);
-/* Merges on until there are n_pieces, or max_work positions were looked at, or no pair occurs min_count times. Returns
- * the number of pieces so far; *ret_is_done is 1 if no more can come. -1 when memory is short: the trainer is of no use
+int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *trainer);
+/* Part of a worker's share, max_work characters or so. *ret_is_done is 1 when there is no more of it. */
+int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *trainer, int32_t worker, int64_t max_work, int32_t *ret_is_done,
+                                unitok_error *error);
+int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *trainer, unitok_error *error);
+/* Merges on until there are n_pieces, or max_work positions were looked at, or no pair occurs min_count times, or
+ * there is work to share. Returns the number of pieces so far; *ret_is_done is 1 if no more can come. -1 when memory is short: the trainer is of no use
  * then. */
 int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *trainer, int64_t n_pieces, uint64_t min_count, int64_t max_work,
                                 int32_t *ret_is_done);

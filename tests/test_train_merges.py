@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import re
+from collections import Counter
+from functools import partial
+
 import numpy as np
 import pytest
 from conftest import fewer
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle import train_bpe as oracle
 
+from pyunitok._ffi import Bytes
+from pyunitok.train import native
 from pyunitok.train.native import BpeTrainer, Counts, Rules, Units
 
 RULES = Rules({"split_by_whitespace", "split_by_script"}, 8)
@@ -18,9 +26,10 @@ WORDS = st.dictionaries(
 
 
 def trained(
-    units: Units, *, min_count: int, n_pieces: int = N_PIECES, resume: BpeTrainer | None = None
+    units: Units, *, min_count: int, n_pieces: int = N_PIECES, resume: BpeTrainer | None = None, threads: int = 1,
+    keep: Bytes | None = None,
 ) -> BpeTrainer:  # fmt: skip
-    trainer = BpeTrainer(RULES, units)
+    trainer = BpeTrainer(RULES, units, keep, threads)
     if resume is not None:
         trainer.resume(*resume.merges())
     while trainer.step(n_pieces, min_count=min_count, max_work=20):
@@ -42,6 +51,50 @@ def test_resumed_after(words: dict[str, int], min_count: int, n_merges: int) -> 
     assert got.pieces().items() == expected.pieces().items()
     assert got.pieces().counts.tolist() == expected.pieces().counts.tolist()
     assert got.done == expected.done
+
+
+WITHOUT = st.sampled_from(["", "a", "\u6771b"])  # characters
+
+
+@given(WORDS, st.sampled_from([0, 2]), st.sampled_from([1, 2, 3, 8]), st.randoms(), WITHOUT)
+@fewer(1)
+def test_shared(words: dict[str, int], min_count: int, threads: int, rng: random.Random, without: str) -> None:
+    """Any number of threads makes the oracle's merges, symbol for symbol, wherever units lie and if they are given
+    twice, and whether characters end units in the trainer or before."""
+    parts: Counter[str] = Counter()
+    for word, count in words.items():
+        for part in re.split(f"[{without}]", word) if without else [word]:
+            parts[part] += count
+    allowed = partial(native.allowed, RULES)
+    expected = oracle.train(parts, N_PIECES, min_count=min_count, allowed=lambda piece: allowed(piece.encode()))
+    pieces = [(word, count - count // 2) for word, count in words.items()]
+    pieces += [(word, count // 2) for word, count in words.items()]
+    rng.shuffle(pieces)
+    units = Units.pack([word.encode() for word, _ in pieces], [count for _, count in pieces])
+    keep = np.ones(native.CODE_POINTS, np.uint8)
+    keep[[ord(c) for c in without]] = 0
+    got = trained(units, min_count=min_count, threads=threads, keep=keep)
+    counts = got.pieces().counts.tolist()
+    assert list(zip([piece.decode() for piece in got.pieces().items()], counts, strict=True)) == expected
+    in_order = trained(units_of(words), min_count=min_count, keep=keep)
+    assert got.merges()[0].tolist() == in_order.merges()[0].tolist()
+    half = trained(units, min_count=min_count, n_pieces=got.n_pieces // 2, keep=keep)
+    resumed = trained(units, min_count=min_count, resume=half, threads=threads, keep=keep)
+    assert resumed.merges()[0].tolist() == got.merges()[0].tolist()
+    assert resumed.pieces().counts.tolist() == counts
+
+
+def test_units_that_are_none() -> None:
+    """Invalid UTF-8 in some thread's share; no units at all; units of no count."""
+    units = Units.pack([b"ab", b"ab", b"b\xff"], [9, 9, 9])
+    for threads in (1, 2, 8):
+        with pytest.raises(ValueError, match="invalid UTF-8"):
+            BpeTrainer(RULES, units, None, threads)
+        assert trained(Units.pack([], []), min_count=0, threads=threads).n_pieces == 0
+        unseen = Units.pack([b"ab", b"b\xff"], [0, 0])
+        assert trained(unseen, min_count=0, threads=threads).n_pieces == 0
+    with pytest.raises(ValueError, match="workers"):
+        BpeTrainer(RULES, units, None, 0)
 
 
 def test_a_long_unit() -> None:

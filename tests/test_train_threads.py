@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,3 +34,25 @@ def test_long_units_of_many_lengths(tmp_path: Path) -> None:
         tok = pyunitok.Tokenizer.from_file(path)
         models.append((tok.pieces().data.tobytes(), tok._core.model.scores()[1].tolist()))
     assert models[0] == models[1] == models[2]
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"compat": "sentencepiece"}, {"byte_level": True}, {"auto_character_coverage": True, "byte_fallback": True},
+    {"max_memory": 1 << 16},
+], ids=lambda options: " ".join(options) or "default")  # fmt: skip
+def test_bpe(options: dict[str, Any], tmp_path: Path) -> None:
+    """Many files, so that each thread counts some of them."""
+    rng = random.Random(5)
+    words = ["".join(rng.choices("abcde\u00e9\u6771\u4eac", k=rng.randint(1, 9))) for _ in range(400)]
+    (tmp_path / "texts").mkdir()
+    for k in range(40):
+        lines = [" ".join(rng.choices(words, k=12)) for _ in range(20)]
+        (tmp_path / "texts" / f"{k}.txt").write_text("\n".join(lines), encoding="utf-8")
+    models = set()
+    suffix = ".json" if options.get("byte_level") else ".model"
+    options = {"kind": "bpe", "vocab_size": 300, "num_threads": 1, **options}
+    for threads in (1, 2, 3, 8):
+        out = tmp_path / f"{threads}{suffix}"
+        pyunitok.train(tmp_path / "texts", out=out, threads=threads, **options)
+        models.add(out.read_bytes())
+    assert len(models) == 1

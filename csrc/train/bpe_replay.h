@@ -13,10 +13,14 @@ typedef struct bpe_replay {
     uint32_t *n_chars; /* of these symbols */
     int64_t room;
     uint32_t n_characters;
+} bpe_replay;
+
+/* A share of the units; any number of them are worked on side by side. */
+typedef struct replay_share {
     uint64_t *heap; /* of one unit: merge << 32 | slot, smallest first */
     int64_t n_heap, heap_room;
-    int64_t at; /* the slot where the next unit begins */
-} bpe_replay;
+    int64_t at, end; /* the slot where the next unit begins; where the share ends */
+} replay_share;
 
 int bpe_replay_init(bpe_replay *replay, uint32_t n_characters); /* 0 when memory is short */
 void bpe_replay_free(bpe_replay *replay);
@@ -29,5 +33,5 @@ INLINE uint32_t bpe_replay_chars(const bpe_replay *replay, uint32_t symbol)
     return symbol < replay->n_characters ? 1 : replay->n_chars[symbol - replay->n_characters];
 }
 
-/* Merges until all slots are done or *work of them, which it lowers; -1 when memory is short, 1 when all are done. */
-int bpe_replay_run(bpe_replay *replay, uint32_t *slots, int64_t n_slots, int64_t *work);
+/* Merges until the share is done or `work` of its slots: 1 when done, 0 when not, -1 when memory is short. */
+int bpe_replay_run(const bpe_replay *replay, replay_share *share, uint32_t *slots, int64_t work);

@@ -1,9 +1,26 @@
-/* bpe_slots.h - the units of the BPE trainer as slots: see bpe.c, which draws them */
+/* bpe_slots.h - the units of the BPE trainer, in 4 bytes per character
+ *
+ * All units are in one array of slots, one slot per character, a 0 between units. A symbol of n characters has its id
+ * in the first of its n slots and, if n > 1, TAIL | n in the last, so both neighbours are found in one step:
+ *
+ *     slots   0 | 'l' 'o' 'w' | 0 | [lo] TAIL|2 'w' 'e' 'r' | 0 |           ids are symbol + 1
+ *
+ * Units are laid out with the largest counts first, so that a slot gives the count of its unit: see levels.h.
+ */
 #pragma once
 
-#include "ground/common.h"
+#include "train/bpe_symbols.h"
+#include "train/levels.h"
 
 #define TAIL UINT32_C(0x80000000)
+#define SLOTS_MAX INT64_C(0x7FFFFFF0)
+
+typedef struct bpe_text {
+    uint32_t *slots; /* [0..n-1]; the first and the last are 0 */
+    int64_t n;
+    levels levels;
+    int64_t n_characters; /* the first symbols */
+} bpe_text;
 
 /* The id + 1 of the symbol that ends before `slot`, and where it begins; 0 at a unit's start. */
 INLINE uint32_t symbol_before(const uint32_t *slots, uint32_t slot, uint32_t *ret_slot)
@@ -19,4 +36,20 @@ INLINE void slots_join(uint32_t *slots, uint32_t slot, uint32_t n_left, uint32_t
     slots[slot] = made + 1;
     slots[slot + n_left] = TAIL; /* begins nothing any more; of a symbol only the ends are read */
     slots[slot + n_all - 1] = TAIL | n_all;
+}
+
+/* The slot after the symbol, or the 0, at `slot`. */
+INLINE int64_t slot_after(const bpe_text *text, const symbol_list *symbols, int64_t slot)
+{
+    uint32_t value = text->slots[slot];
+    return slot + (value > text->n_characters ? symbols->items[value - 1].n_chars : 1);
+}
+
+/* Where the k-th of n shares of the slots begins: at a unit, or at the end. */
+INLINE int64_t share_begin(const bpe_text *text, int k, int n)
+{
+    if (k == n) return text->n;
+    int64_t begin = 1 + (text->n - 1) / n * k;
+    while (begin < text->n && text->slots[begin - 1]) begin++;
+    return begin;
 }

@@ -38,3 +38,17 @@ INLINE uint64_t levels_count(const levels *l, int64_t place)
     }
     return l->count[low];
 }
+
+/* The level that holds `place`, where level k or a later one does: for places in order. */
+INLINE int64_t levels_from(const levels *l, int64_t k, int64_t place)
+{
+    for (int near = 0; near < 4; near++, k++)
+        if (LIKELY(place < l->end[k])) return k;
+    int64_t low = k, high = l->n - 1;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (place < l->end[middle]) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}

@@ -23,7 +23,7 @@ from pyunitok.disk.outfile import OutputLock, open_own, partial_name, sync_folde
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train.native import Units
 
-VERSION = 2
+VERSION = 3
 PHASES = ("counts", "seeds", "rounds", "merges", "greedy", "ngrams")
 _FILES = ("normalization_rule_tsv", "denormalization_rule_tsv", "seed_sentencepieces_file")  # options that name one
 Arrays = dict[str, np.ndarray[Any, Any]]

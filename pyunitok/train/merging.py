@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pyunitok._ffi import Bytes
 from pyunitok.errors import TrainingError
-from pyunitok.train import native
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.modelfile import Piece
@@ -23,18 +23,21 @@ Progress = Callable[[int, int], None]  # done, of how many
 
 def train(
     rules: Rules, counted: list[Units], n_pieces: int, alphabet: Alphabet, *, min_count: int, progress: Progress,
-    by_char: Counts | None = None, checkpoint: Checkpoint | None = None,
+    threads: int = 1, by_char: Counts | None = None, checkpoint: Checkpoint | None = None,
 ) -> tuple[list[Piece], list[Size]]:  # fmt: skip
     """The pieces, at most n_pieces with the characters, and what the text took on the way to them.
 
-    counted: the units alone; it is emptied, for the trainer has its own copy.
+    counted: the units alone; it is emptied, for the trainer has its own copy. Units end where the alphabet does.
     by_char: choose the characters, too, by the tokens they save.
     min_count: merge no pair that is rarer. 0 is sentencepiece's: pairs that occur no more become pieces as well.
     checkpoint: keeps the merges, and gives those that an earlier run has kept.
     """
     n_merges = n_pieces if by_char is not None else n_pieces - len(alphabet.required)
-    n_chars = int(native.count_chars(counted[0]).sum())
-    trainer = merge(rules, counted, n_merges, min_count=min_count, progress=progress, checkpoint=checkpoint)
+    n_chars = sum(alphabet.required.values()) if by_char is None else int(by_char.sum())
+    trainer = merge(
+        rules, counted, n_merges, keep=alphabet.keep, min_count=min_count, progress=progress, threads=threads,
+        checkpoint=checkpoint,
+    )  # fmt: skip
     merged = trainer.pieces()
     del trainer  # its memory, before the pieces become objects
     if by_char is not None:
@@ -46,11 +49,11 @@ def train(
 
 
 def merge(
-    rules: Rules, counted: list[Units], n_merges: int, *, min_count: int, progress: Progress,
-    checkpoint: Checkpoint | None,
+    rules: Rules, counted: list[Units], n_merges: int, *, keep: Bytes | None = None, min_count: int,
+    progress: Progress, threads: int, checkpoint: Checkpoint | None,
 ) -> BpeTrainer:  # fmt: skip
     """A trainer that has made its merges: see train()."""
-    trainer = BpeTrainer(rules, counted.pop())
+    trainer = BpeTrainer(rules, counted.pop(), keep, threads)
     if checkpoint is not None:
         _resume(trainer, checkpoint)
     saved = time.monotonic()

@@ -11,10 +11,12 @@ import numpy as np
 
 from pyunitok._ffi import Bytes, Offsets, check, ffi, lib, pointer
 from pyunitok._ffi_text import Normalizer
+from pyunitok.train.sharing import share_out
 
 Counts = np.ndarray[Any, np.dtype[np.uint64]]
 CODE_POINTS = 0x110000
 CHUNK_UNITS = 1 << 16
+SHARED_WORK = 1 << 22  # characters looked at in one call of a BPE trainer, which no interrupt ends
 
 RULE_FLAGS: dict[str, int] = {
     name: getattr(lib, f"UNITOK_RULE_{name.upper()}")
@@ -259,18 +261,33 @@ def log_shares(counts: Counts, total: int) -> np.ndarray[Any, np.dtype[np.float3
 
 
 class BpeTrainer:
-    """Merges pairs of units' characters; the units are copied."""
+    """Merges pairs of units' characters; the units are copied. Where characters c have keep[c] == 0, units end."""
 
-    def __init__(self, rules: Rules, units: Units) -> None:
+    def __init__(self, rules: Rules, units: Units, keep: Bytes | None = None, threads: int = 1) -> None:
         ret, error = ffi.new("unitok_bpe_trainer **"), ffi.new("unitok_error *")
         status = lib.unitok_bpe_trainer_new(
-            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), ret, error
-        )
+            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units),
+            ffi.NULL if keep is None else pointer(keep), threads, ret, error,
+        )  # fmt: skip
         check(status, error)
         self.handle: Any = ffi.gc(ret[0], lib.unitok_bpe_trainer_free)
-        self._rules = rules
+        self._rules, self._threads = rules, threads
         self.n_pieces = 0
         self.done = False
+        self._share(units, keep)
+
+    def _share(self, *needed: object) -> None:
+        """Phases that threads share. A thread that works on after an interrupt keeps what is needed."""
+
+        def work(_: int, worker: int) -> None:
+            done, error, _needed = ffi.new("int32_t *"), ffi.new("unitok_error *"), (self, needed)
+            while not done[0]:
+                check(lib.unitok_bpe_trainer_work(self.handle, worker, SHARED_WORK, done, error), error)
+
+        while lib.unitok_bpe_trainer_is_shared(self.handle):
+            share_out(range(self._threads), self._threads, work)
+            error = ffi.new("unitok_error *")
+            check(lib.unitok_bpe_trainer_join(self.handle, error), error)
 
     @property
     def memory_bytes(self) -> int:
@@ -278,6 +295,7 @@ class BpeTrainer:
 
     def step(self, n_pieces: int, *, min_count: int, max_work: int) -> bool:
         """Merge on for a while; False when there are n_pieces or no pair is left (then .done)."""
+        self._share()
         done = ffi.new("int32_t *")
         n = int(lib.unitok_bpe_trainer_step(self.handle, n_pieces, min_count, max_work, done))
         if n < 0:

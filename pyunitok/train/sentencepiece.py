@@ -132,8 +132,8 @@ class Job:
     def _byte_level_bpe(self, counted: list[Units], n_merges: int, special: list[bytes]) -> Vocabulary:
         by_char = native.count_chars(counted[0])
         trainer = merging.merge(
-            self.rules(byte_level=True), counted, n_merges, min_count=2, checkpoint=self.checkpoint,
-            progress=lambda done, total: self.progress("merge", done, total),
+            self.rules(byte_level=True), counted, n_merges, min_count=2, threads=self.own.threads,
+            checkpoint=self.checkpoint, progress=lambda done, total: self.progress("merge", done, total),
         )  # fmt: skip
         self.sizes = merging.sizes_of(int(by_char.sum()), 256 + len(special), trainer.pieces().counts)
         return byte_level.of_merges(trainer, int(np.count_nonzero(by_char)), special)
@@ -309,8 +309,8 @@ class Job:
         auto = self.specs.trainer.auto_character_coverage
         by_char = native.count_chars(counted[0]) if auto else None
         pieces, self.sizes = merging.train(
-            self.rules(), [self._fold(counted, chosen, native.FOLD_CUT)], n_pieces, chosen,
-            min_count=0 if self.compat else 2, by_char=by_char, checkpoint=self.checkpoint,
+            self.rules(), counted, n_pieces, chosen, min_count=0 if self.compat else 2, threads=self.own.threads,
+            by_char=by_char, checkpoint=self.checkpoint,
             progress=lambda done, total: self.progress("merge", done, total),
         )  # fmt: skip
         return pieces

@@ -71,6 +71,36 @@ static const char TEXT[] =
     "\xE2\x96\x81the\xE2\x96\x81other\xE2\x96\x81there\xE2\x96\x81the\xE2\x96\x81mother\xE2\x96\x81" "caf\xC3\xA9\xE2\x96\x81the\n"
     "\xE2\x96\x81mother\xE2\x96\x81the\x1Fre\xE2\x96\x81<s>the\xE2\x96\x81" "caf\xC3\xA9\n\n\xE2\x96\x81there";
 
+/* What workers share, in turn, a few characters at a time. */
+static int32_t share(unitok_bpe_trainer *bpe, int32_t n_workers)
+{
+    int32_t status = UNITOK_OK, done, n_left;
+    unitok_error error;
+    while (!status && unitok_bpe_trainer_is_shared(bpe)) {
+        for (n_left = n_workers; n_left && !status;) {
+            n_left = n_workers;
+            for (int32_t k = 0; k < n_workers && !status; k++) {
+                status = unitok_bpe_trainer_work(bpe, k, 7, &done, &error);
+                n_left -= done;
+            }
+        }
+        if (!status) status = unitok_bpe_trainer_join(bpe, &error);
+    }
+    return status;
+}
+
+/* Merges up to 200 pieces; -1 when memory is short. */
+static int64_t merge(unitok_bpe_trainer *bpe, int32_t n_workers, int64_t max_work)
+{
+    int32_t done = 0;
+    int64_t made = 0;
+    while (!done && made >= 0 && made < 200) {
+        if (share(bpe, n_workers)) return -1;
+        made = unitok_bpe_trainer_step(bpe, 200, 0, max_work, &done);
+    }
+    return made;
+}
+
 /* Half of a trainer's merges, made again by another one, which then makes the other half. */
 static int32_t resume(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
                       int64_t n, const unitok_bpe_trainer *first, int64_t n_merges)
@@ -80,11 +110,12 @@ static int32_t resume(const unitok_rules *rules, const uint8_t *data, const int6
     uint32_t symbols[600], resumed[600];
     uint64_t of[300], of_resumed[300];
     int64_t made = 0;
-    int32_t done = 0, status = unitok_bpe_trainer_new(rules, data, offsets, counts, n, &again, &error);
+    int32_t status = unitok_bpe_trainer_new(rules, data, offsets, counts, n, NULL, 3, &again, &error);
     CHECK(n_merges > 5 && n_merges <= 300);
     unitok_bpe_trainer_merges(first, 0, n_merges, symbols, of);
+    if (!status) status = share(again, 3);
     if (!status) status = unitok_bpe_trainer_resume(again, symbols, of, n_merges / 2, &error);
-    while (!status && !done && (made = unitok_bpe_trainer_step(again, 200, 0, 3, &done)) >= 0) {}
+    if (!status) made = merge(again, 3, 3);
     if (made < 0) status = UNITOK_ERROR_MEMORY;
     if (!status) {
         CHECK(made == n_merges);
@@ -118,7 +149,7 @@ static int32_t train(int32_t flags, int is_compatible)
     float exact[300] = {0}, exact_scores[300];
     uint8_t alive[300];
     int64_t order[300], tokens = 0, n;
-    int32_t done = 0, done_leaves = 0, status = unitok_rules_new(flags, 16, &rules, &error);
+    int32_t done_leaves = 0, status = unitok_rules_new(flags, 16, &rules, &error);
     if (!status) status = unitok_counter_new(0, &counter, &error);
     if (!status) status = unitok_counter_new(0, &folded, &error);
     if (!status) status = unitok_counter_new(0, &found, &error);
@@ -141,17 +172,10 @@ static int32_t train(int32_t flags, int is_compatible)
     unitok_counter_export(folded, 0, unitok_counter_count(folded), data, offsets, counts);
     if (!is_compatible) {
         for (int64_t i = 0; i < n; i++) heavy[i] = i % 3 ? counts[i] : counts[i] << 20; /* pairs of the others are rare */
-        status = unitok_bpe_trainer_new(rules, data, offsets, heavy, n, &bpe, &error);
+        status = unitok_bpe_trainer_new(rules, data, offsets, heavy, n, NULL, 2, &bpe, &error);
         if (status) goto end;
-        int64_t made = 0;
-        while (!done) {
-            made = unitok_bpe_trainer_step(bpe, 200, 0, 1, &done);
-            if (made < 0) {
-                status = UNITOK_ERROR_MEMORY;
-                goto end;
-            }
-        }
-        status = resume(rules, data, offsets, heavy, n, bpe, made);
+        int64_t made = merge(bpe, 2, 1);
+        status = made < 0 ? UNITOK_ERROR_MEMORY : resume(rules, data, offsets, heavy, n, bpe, made);
         if (status) goto end;
     }
     status = unitok_seeds_new(rules, data, offsets, counts, n, is_compatible, &seeds, &error);
@@ -240,14 +264,14 @@ static void test_hostile(void)
         for (int64_t i = 0; i < n; i++) unit[i] = (uint8_t)(random_u64() % 4 ? 0x80 + random_u64() % 0x80 : random_u64());
         if (round_ % 100 == 0) unitok_units_count_chars(unit, bounds, &one, 1, by_char, &error);
         unitok_units_fold(unit, bounds, &one, 1, NULL, (int32_t)(random_u64() % 3), counter, &error);
-        if (unitok_bpe_trainer_new(rules, unit, bounds, &one, 1, &bpe, &error)) CHECK(error.status == UNITOK_ERROR_ARGUMENT);
-        else {
+        int32_t n_workers = (int32_t)(1 + random_u64() % 3);
+        CHECK(unitok_bpe_trainer_new(rules, unit, bounds, &one, 1, NULL, n_workers, &bpe, &error) == UNITOK_OK);
+        if (share(bpe, n_workers) == UNITOK_OK) {
             uint32_t merges[12];
             uint64_t heavy[6] = {9, 8, 7, 6, 5, 4};
-            int32_t done = 0;
             for (int i = 0; i < 12; i++) merges[i] = random_u64() % 9 ? (uint32_t)(random_u64() % 4) : (uint32_t)random_u64();
             if (unitok_bpe_trainer_resume(bpe, merges, heavy, (int64_t)(random_u64() % 7), &error) == UNITOK_OK)
-                while (!done) unitok_bpe_trainer_step(bpe, 100, 0, 1, &done);
+                CHECK(merge(bpe, n_workers, 1) >= 0);
             else CHECK(error.status == UNITOK_ERROR_ARGUMENT);
         }
         unitok_seed_finder *finder = NULL;

@@ -1,0 +1,157 @@
+/* bpe_count.c - the steps of bpe_count.h */
+
+#include "train/bpe_count.h"
+
+#include "ground/alloc.h"
+
+#define FIRST_BITS 12
+#define AHEAD 16 /* pairs whose places in the table are being fetched */
+
+int pair_counter_open(pair_counter *counter, const bpe_text *text, int k, int n)
+{
+    *counter = (pair_counter){.bits = FIRST_BITS};
+    counter->begin = counter->at = share_begin(text, k, n);
+    counter->end = share_begin(text, k + 1, n);
+    counter->slots = mem_zalloc((size_t)1 << FIRST_BITS, sizeof *counter->slots);
+    return counter->slots != NULL;
+}
+
+void pair_counter_close(pair_counter *counter)
+{
+    mem_free(counter->slots);
+    counter->slots = NULL;
+}
+
+/* The place of a pair, or the free place where it belongs. */
+INLINE counted_pair *place_of(counted_pair *slots, int bits, uint32_t left, uint32_t right, uint32_t hash)
+{
+    uint32_t mask = (UINT32_C(1) << bits) - 1, at = hash >> (32 - bits);
+    while (slots[at].left && (slots[at].left != left || slots[at].right != right)) at = (at + 1) & mask;
+    return &slots[at];
+}
+
+static int grow_counter(pair_counter *counter)
+{
+    int bits = counter->bits + 1;
+    counted_pair *slots = bits < 32 ? mem_zalloc((size_t)1 << bits, sizeof *slots) : NULL;
+    if (!slots) return 0;
+    for (size_t i = 0; i < (size_t)1 << counter->bits; i++) {
+        const counted_pair *p = &counter->slots[i];
+        if (p->left) *place_of(slots, bits, p->left, p->right, pair_hash(p->left, p->right)) = *p;
+    }
+    mem_free(counter->slots);
+    counter->slots = slots;
+    counter->bits = bits;
+    return 1;
+}
+
+typedef struct met_pair {
+    uint32_t left, right; /* symbols + 1 */
+    uint32_t slot, hash;
+    uint64_t count;
+} met_pair;
+
+INLINE int count_met(pair_counter *counter, const met_pair *met)
+{
+    counted_pair *p = place_of(counter->slots, counter->bits, met->left, met->right, met->hash);
+    if (UNLIKELY(!p->left)) {
+        if (3 * (counter->n + 1) > INT64_C(2) << counter->bits) {
+            if (!grow_counter(counter)) return 0;
+            p = place_of(counter->slots, counter->bits, met->left, met->right, met->hash);
+        }
+        p->left = met->left;
+        p->right = met->right;
+        counter->n++;
+    }
+    p->count += met->count;
+    p->n_positions++;
+    return 1;
+}
+
+INLINE int place_met(pair_counter *counter, const met_pair *met)
+{
+    counted_pair *p = place_of(counter->slots, counter->bits, met->left, met->right, met->hash);
+    if (p->positions) *p->positions++ = met->slot;
+    return 1;
+}
+
+/* Calls `met` for the pairs at the next slots, each AHEAD pairs late. */
+INLINE int walk(pair_counter *counter, const bpe_text *text, const symbol_list *symbols, int64_t work,
+                int (*met)(pair_counter *, const met_pair *))
+{
+    met_pair waiting[AHEAD] = {{0}};
+    const levels *levels = &text->levels;
+    int64_t end = counter->end - counter->at > work ? counter->at + work : counter->end, next = end;
+    uint32_t n = 0;
+    for (int64_t slot = counter->at; slot < end; slot = next) {
+        uint32_t left = text->slots[slot], right;
+        next = slot_after(text, symbols, slot);
+        if (!left || !(right = text->slots[next])) continue;
+        while (slot >= levels->end[counter->level]) counter->level++;
+        uint32_t hash = pair_hash(left, right);
+        PREFETCH(&counter->slots[hash >> (32 - counter->bits)]);
+        met_pair due = waiting[n % AHEAD];
+        waiting[n % AHEAD] = (met_pair){left, right, (uint32_t)slot, hash, levels->count[counter->level]};
+        if (n++ >= AHEAD && !met(counter, &due)) return -1;
+    }
+    for (uint32_t i = n < AHEAD ? 0 : n - AHEAD; i < n; i++)
+        if (!met(counter, &waiting[i % AHEAD])) return -1;
+    counter->at = next;
+    return next >= counter->end;
+}
+
+int pair_counter_count(pair_counter *counter, const bpe_text *text, const symbol_list *symbols, int64_t work)
+{
+    return counter->at >= counter->end ? 1 : walk(counter, text, symbols, work, count_met);
+}
+
+int pair_counter_place(pair_counter *counter, const bpe_text *text, const symbol_list *symbols, int64_t work)
+{
+    return counter->at >= counter->end ? 1 : walk(counter, text, symbols, work, place_met);
+}
+
+/* Keeps a pair that `first` of the counters has and those before it do not. 0 when memory is short. */
+static int keep_pair(pair_counter *counters, int first, int n, const counted_pair *p, uint64_t floor,
+                     const unitok_rules *rules, symbol_list *symbols, pair_table *pairs, position_store *positions)
+{
+    uint32_t hash = pair_hash(p->left, p->right);
+    uint64_t count = 0, n_positions = 0;
+    for (int k = 0; k < first; k++)
+        if (place_of(counters[k].slots, counters[k].bits, p->left, p->right, hash)->left) return 1;
+    for (int k = first; k < n; k++) {
+        const counted_pair *q = place_of(counters[k].slots, counters[k].bits, p->left, p->right, hash);
+        count += q->count; /* 0 in a free place */
+        n_positions += q->n_positions;
+    }
+    if (count < floor) return 1;
+    int64_t n_bytes = symbol_list_join(symbols, p->left - 1, p->right - 1);
+    if (n_bytes < 0) return 0;
+    if (!rules_allow(rules, symbols->piece, n_bytes)) return 1;
+    uint32_t index = pair_table_add(pairs, p->left - 1, p->right - 1);
+    if (index == NO_PAIR) return 0;
+    pair *made = &pairs->pairs[index];
+    uint32_t *room = position_store_take(positions, (uint32_t)n_positions);
+    if (!room) return 0;
+    *made = (pair){count, room, (uint32_t)n_positions, made->left, made->right};
+    for (int k = first; k < n; k++) {
+        counted_pair *q = place_of(counters[k].slots, counters[k].bits, p->left, p->right, hash);
+        if (!q->left) continue;
+        q->positions = room;
+        room += q->n_positions;
+    }
+    return 1;
+}
+
+int counters_join(pair_counter *counters, int n, uint64_t floor, const unitok_rules *rules, symbol_list *symbols,
+                  pair_table *pairs, position_store *positions)
+{
+    for (int k = 0; k < n; k++) {
+        counters[k].at = counters[k].begin;
+        counters[k].level = 0;
+        for (size_t i = 0; i < (size_t)1 << counters[k].bits; i++) {
+            const counted_pair *p = &counters[k].slots[i];
+            if (p->left && !keep_pair(counters, k, n, p, floor, rules, symbols, pairs, positions)) return 0;
+        }
+    }
+    return 1;
+}

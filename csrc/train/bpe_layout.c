@@ -1,0 +1,169 @@
+/* bpe_layout.c - the steps of bpe_layout.h */
+
+#include "train/bpe_layout.h"
+
+#include "ground/alloc.h"
+#include "train/rules.h"
+
+#define AHEAD 8
+
+int layout_open(bpe_layout *layout, int64_t n_units, int n_shares)
+{
+    layout->shares = mem_zalloc((size_t)n_shares, sizeof *layout->shares);
+    if (!layout->shares) return 0;
+    layout->n_shares = n_shares;
+    for (int k = 0; k < n_shares; k++) {
+        layout->shares[k].begin = n_units / n_shares * k;
+        layout->shares[k].end = k + 1 < n_shares ? n_units / n_shares * (k + 1) : n_units;
+    }
+    return 1;
+}
+
+void layout_close(bpe_layout *layout)
+{
+    for (int k = 0; k < layout->n_shares; k++) {
+        layout_share *share = &layout->shares[k];
+        mem_free(share->order);
+        levels_free(&share->levels);
+        mem_free(share->place);
+        mem_free(share->seen);
+    }
+    mem_free(layout->shares);
+    mem_free(layout->ids);
+    *layout = (bpe_layout){0};
+}
+
+/* The i-th unit of a share's order. Units come from all over the data: those that are due next are fetched. */
+INLINE int64_t unit_at(const bpe_layout *layout, const layout_share *share, int64_t i)
+{
+    if (i + 2 * AHEAD < share->end - share->begin) {
+        PREFETCH(&layout->offsets[share->begin + share->order[i + 2 * AHEAD]]);
+        PREFETCH(&layout->data[layout->offsets[share->begin + share->order[i + AHEAD]]]);
+    }
+    return share->begin + share->order[i];
+}
+
+static int start(bpe_layout *layout, layout_share *share)
+{
+    share->seen = mem_zalloc(SCRIPT_CODE_POINTS, 1);
+    share->order = share->seen ? levels_order(layout->counts + share->begin, share->end - share->begin) : NULL;
+    return share->order != NULL;
+}
+
+int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
+{
+    layout_share *share = &layout->shares[k];
+    if (!share->order && !start(layout, share)) return -1;
+    int64_t i = share->n_measured, n = share->end - share->begin;
+    for (; i < n && work > 0; i++) {
+        int64_t unit = unit_at(layout, share, i), n_bytes = layout->offsets[unit + 1] - layout->offsets[unit];
+        uint64_t count = layout->counts[unit];
+        const uint8_t *bytes = layout->data + layout->offsets[unit];
+        if (!count) break; /* nor have those that follow */
+        if (!utf8_is_valid(bytes, n_bytes)) {
+            *ret_unit = unit;
+            return -2;
+        }
+        int64_t n_slots = 1;
+        int n_char;
+        for (int64_t at = 0; at < n_bytes; at += n_char, n_slots++) share->seen[char_at(bytes + at, &n_char)] = 1;
+        levels *own = &share->levels;
+        if (!own->n || own->count[own->n - 1] != count) {
+            int64_t before = own->n ? own->end[own->n - 1] : 0;
+            if (!levels_open(own, count)) return -1;
+            own->end[own->n - 1] = before;
+        }
+        own->end[own->n - 1] += n_slots;
+        work -= n_bytes + 8;
+    }
+    share->n_measured = i;
+    if (i < n && work <= 0) return 0;
+    share->end = share->begin + i;
+    return 1;
+}
+
+/* A symbol for each character of the units, by code point, so that symbols do not depend on the order of the units. */
+static int name_characters(bpe_layout *layout, symbol_list *symbols)
+{
+    layout->ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *layout->ids);
+    if (!layout->ids) return 0;
+    for (uint32_t c = 0; c < SCRIPT_CODE_POINTS; c++) {
+        int is_seen = 0;
+        uint8_t bytes[4];
+        for (int k = 0; k < layout->n_shares; k++) is_seen |= layout->shares[k].seen[c];
+        if (!is_seen || rules_exclude(c) || (layout->keep && !layout->keep[c])) continue;
+        int64_t made = symbol_list_add(symbols, bytes, char_put(c, bytes), 1);
+        if (made < 0) return 0;
+        layout->ids[c] = (uint32_t)made + 1;
+    }
+    return 1;
+}
+
+/* The largest count that some share has yet to place; 0: none. */
+static uint64_t next_count(const bpe_layout *layout)
+{
+    uint64_t count = 0;
+    for (int k = 0; k < layout->n_shares; k++) {
+        const layout_share *share = &layout->shares[k];
+        if (share->level < share->levels.n && share->levels.count[share->level] > count)
+            count = share->levels.count[share->level];
+    }
+    return count;
+}
+
+static int place_levels(bpe_layout *layout, bpe_text *text)
+{
+    uint64_t count;
+    for (int k = 0; k < layout->n_shares; k++) {
+        layout_share *share = &layout->shares[k];
+        share->place = mem_alloc((size_t)(share->levels.n + 1) * sizeof *share->place);
+        if (!share->place) return 0;
+    }
+    text->n = 1;
+    while ((count = next_count(layout)) != 0) {
+        if (!levels_open(&text->levels, count)) return 0;
+        for (int k = 0; k < layout->n_shares; k++) {
+            layout_share *share = &layout->shares[k];
+            int64_t level = share->level;
+            if (level == share->levels.n || share->levels.count[level] != count) continue;
+            share->place[level] = text->n;
+            text->n += share->levels.end[level] - (level ? share->levels.end[level - 1] : 0);
+            share->level++;
+        }
+        text->levels.end[text->levels.n - 1] = text->n;
+    }
+    for (int k = 0; k < layout->n_shares; k++) layout->shares[k].level = 0;
+    return 1;
+}
+
+int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text)
+{
+    if (!name_characters(layout, symbols) || !place_levels(layout, text)) return -1;
+    if (text->n > SLOTS_MAX) return -2;
+    text->n_characters = symbols->n;
+    text->slots = mem_alloc((size_t)(text->n + 1) * sizeof *text->slots);
+    if (!text->slots) return -1;
+    text->slots[0] = 0;
+    text->slots[text->n++] = 0; /* also where there are no units */
+    return 1;
+}
+
+int layout_write(bpe_layout *layout, int k, int64_t work, bpe_text *text)
+{
+    layout_share *share = &layout->shares[k];
+    const uint32_t *ids = layout->ids;
+    int64_t i = share->n_written, n = share->end - share->begin;
+    for (; i < n && work > 0; i++) {
+        int64_t unit = unit_at(layout, share, i), n_bytes = layout->offsets[unit + 1] - layout->offsets[unit];
+        const uint8_t *bytes = layout->data + layout->offsets[unit];
+        int n_char;
+        while (share->levels.count[share->level] != layout->counts[unit]) share->level++;
+        uint32_t *slot = text->slots + share->place[share->level];
+        for (int64_t at = 0; at < n_bytes; at += n_char) *slot++ = ids[char_at(bytes + at, &n_char)];
+        *slot++ = 0;
+        share->place[share->level] = slot - text->slots;
+        work -= n_bytes + 8;
+    }
+    share->n_written = i;
+    return i == n;
+}

@@ -1,0 +1,125 @@
+/* bpe_merge.c - the steps of bpe_merge.h */
+
+#include "train/bpe_merge.h"
+
+#include "train/grow.h"
+
+#define AHEAD 8
+
+void births_free(births *b)
+{
+    mem_free(b->items);
+    mem_free(b->numbers[0]);
+    mem_free(b->numbers[1]);
+    mem_free(b->events);
+}
+
+int64_t births_memory(const births *b)
+{
+    return b->room * (int64_t)sizeof *b->items + 2 * b->n_numbers * (int64_t)sizeof *b->numbers[0] +
+           b->events_room * (int64_t)sizeof *b->events;
+}
+
+/* Room for the numbers of n symbols, and for two events at each of so many positions. */
+static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
+{
+    for (int side = 0; side < 2 && n_symbols > b->n_numbers; side++) {
+        uint32_t *numbers = mem_realloc(b->numbers[side], (size_t)(2 * n_symbols) * sizeof *numbers);
+        if (!numbers) return 0;
+        memset(numbers + b->n_numbers, 0, (size_t)(2 * n_symbols - b->n_numbers) * sizeof *numbers);
+        b->numbers[side] = numbers;
+    }
+    if (n_symbols > b->n_numbers) b->n_numbers = 2 * n_symbols;
+    b->n = b->n_events = 0;
+    return grow(&b->events, 2 * n_positions, &b->events_room, sizeof *b->events);
+}
+
+/* Notes that the new symbol has `other` on one side, at `slot`. */
+INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uint64_t count)
+{
+    uint32_t number = b->numbers[is_right][other];
+    if (UNLIKELY(!number)) {
+        if (!grow(&b->items, b->n, &b->room, sizeof *b->items)) return 0;
+        b->items[b->n++] = (born_pair){.other = other, .is_right = is_right};
+        number = b->numbers[is_right][other] = (uint32_t)b->n;
+    }
+    b->items[number - 1].count += count;
+    b->items[number - 1].n_positions++;
+    b->events[b->n_events++] = (born_at){number - 1, slot};
+    return 1;
+}
+
+static int rewrite(births *b, bpe_text *text, const symbol_list *symbols, const pair *best, uint32_t made)
+{
+    uint32_t left = best->left, right = best->right, *slots = text->slots;
+    uint32_t n_left = symbols->items[left].n_chars, n_all = symbols->items[made].n_chars;
+    int64_t level = 0, n = best->n_positions;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t slot = best->positions[i], before_slot;
+        if (i + AHEAD < n) PREFETCH(&slots[best->positions[i + AHEAD]]);
+        if (slots[slot] != left + 1 || slots[slot + n_left] != right + 1) continue;
+        level = levels_from(&text->levels, level, slot);
+        uint64_t count = text->levels.count[level];
+        uint32_t before = symbol_before(slots, slot, &before_slot), after = slots[slot + n_all];
+        slots_join(slots, slot, n_left, n_all, made);
+        if (before && !note(b, 0, before - 1, before_slot, count)) return 0;
+        if (after && !note(b, 1, after - 1, slot, count)) return 0;
+    }
+    return 1;
+}
+
+/* Lowers the counts of the pairs that the born ones stand for now. Of "lrlr" the second merge takes (s, l) away again,
+ * which was born in the first. */
+static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_t made)
+{
+    for (int64_t i = 0; i < b->n; i++) {
+        if (i + AHEAD < b->n) {
+            const born_pair *next = &b->items[i + AHEAD];
+            uint32_t hash = next->is_right ? pair_hash(best->right, next->other) : pair_hash(next->other, best->left);
+            pair_table_fetch(pairs, hash);
+        }
+        const born_pair *born = &b->items[i];
+        if (born->other == made) {
+            b->items[b->numbers[1][best->left] - 1].count -= born->count;
+            continue;
+        }
+        uint32_t index = born->is_right ? pair_table_find(pairs, best->right, born->other)
+                                        : pair_table_find(pairs, born->other, best->left);
+        if (index != NO_PAIR) pairs->pairs[index].count -= born->count; /* if it is `best`, nobody asks any more */
+    }
+}
+
+/* Adds the born pairs that may be merged, with room for their positions; 0 when memory is short. */
+static int keep_born(births *b, symbol_list *symbols, pair_table *pairs, position_store *positions,
+                     const unitok_rules *rules, uint64_t floor, uint32_t made)
+{
+    for (int64_t i = 0; i < b->n; i++) {
+        born_pair *born = &b->items[i];
+        b->numbers[born->is_right][born->other] = 0;
+        if (born->count < floor) continue;
+        uint32_t left = born->is_right ? made : born->other, right = born->is_right ? born->other : made;
+        int64_t n_bytes = symbol_list_join(symbols, left, right);
+        if (n_bytes < 0) return 0;
+        if (!rules_allow(rules, symbols->piece, n_bytes)) continue;
+        uint32_t index = pair_table_add(pairs, left, right);
+        born->positions = index == NO_PAIR ? NULL : position_store_take(positions, born->n_positions);
+        if (!born->positions) return 0;
+        pairs->pairs[index] = (pair){born->count, born->positions, born->n_positions, left, right};
+    }
+    return 1;
+}
+
+int merge_pair(births *b, bpe_text *text, symbol_list *symbols, pair_table *pairs, position_store *positions,
+               const unitok_rules *rules, uint64_t floor, uint32_t best, uint32_t made)
+{
+    const pair merged = pairs->pairs[best];
+    if (!births_reserve(b, symbols->n, merged.n_positions)) return 0;
+    if (!rewrite(b, text, symbols, &merged, made)) return 0;
+    lower_counts(b, pairs, &merged, made);
+    if (!keep_born(b, symbols, pairs, positions, rules, floor, made)) return 0;
+    for (int64_t i = 0; i < b->n_events; i++) {
+        born_pair *born = &b->items[b->events[i].born];
+        if (born->positions) *born->positions++ = b->events[i].slot;
+    }
+    return 1;
+}
