@@ -238,13 +238,36 @@ def test_a_missing_file_is_told_of_in_its_turn(tmp_path):
         streams.read_all(ahead.take(1), 100)
 
 
+def test_buffers_of_frames_are_used_again_within_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(ahead_module, "MAX_SPARE_BYTES", 5000)
+    sizes, text = [2400, 600, 1800] * 20, TEXT * 2
+    (tmp_path / "a.zst").write_bytes(b"".join(frame(text[:size]) for size in sizes))
+    made = []
+    monkeypatch.setattr(ahead_module, "bytearray", lambda n=0: made.append(n) or bytearray(n), raising=False)
+    ahead = opened([tmp_path / "a.zst"], limit_bytes=20_000, enough_bytes=5000)
+    stream, parts, most_spare = ahead.take(0), [], 0
+    while True:
+        while do_one(ahead):
+            pass
+        assert ahead.held <= 20_000 + 2 * MIN_CHUNK_COST
+        buffer = bytearray(500)
+        n = stream.readinto(memoryview(buffer))
+        parts.append(bytes(buffer[:n]))
+        most_spare = max(most_spare, sum(map(len, ahead.spare)))
+        if n < 500:
+            break
+    assert b"".join(parts) == b"".join(text[:size] for size in sizes)
+    assert 0 < most_spare <= 5000
+    assert len([n for n in made if n]) < len(sizes) // 2
+
+
 def test_workers_that_fail_leave_nobody_waiting(tmp_path, monkeypatch):
     (tmp_path / "a.zst").write_bytes(frame(TEXT[:1000]) * 5)
 
     def fail(*_):
         raise MemoryError("no")
 
-    monkeypatch.setattr(zst, "_decompress_frame", fail)
+    monkeypatch.setattr(zst, "_decompress_into", fail)
     with pytest.raises(MemoryError):
         read(opened([tmp_path / "a.zst"]), 1, 100, random.Random(1))
 

@@ -27,7 +27,7 @@ Bytes = bytes | memoryview
 MIN_CHUNK_COST = 1 << 14  # the least a chunk counts for: its Python objects
 STREAM_BYTES = 1 << 20  # decompressed at once where a file is one stream
 ENOUGH_PIECES = 3  # whatever their size
-MAX_SPARE = 8  # buffers of this size kept
+MAX_SPARE_BYTES = 16 << 20  # of buffers kept
 
 
 @record(eq=False)
@@ -37,15 +37,15 @@ class Chunk:
     cost      bytes of memory that it holds or will hold
     frame_at  where in the file its first frame begins; None if it continues a frame
     data      set when it is done
-    work      returns data, and the error after it if there is one; None once a thread has taken it
+    work      returns data, the error after it if there is one, and the buffer; None once a thread has taken it
     error     raised when data has been read
-    buffer    holds data, and is reused afterwards
+    buffer    holds data, and is reused afterwards; None if data is no part of one
     """
 
     cost: int
     frame_at: int | None = None
     data: Bytes | None = None
-    work: Callable[[], tuple[Bytes, InputError | None]] | None = None
+    work: Callable[[], tuple[Bytes, InputError | None, bytearray | None]] | None = None
     error: BaseException | None = None
     buffer: bytearray | None = None
 
@@ -54,7 +54,7 @@ class Producer(Protocol):
     """Turns a file into chunks. Called by one thread at a time."""
 
     def produce(self, spare: list[bytearray]) -> Chunk | None:
-        """The next chunk; None at the end. Raises InputError. It may take buffers of STREAM_BYTES from `spare`."""
+        """The next chunk; None at the end. Raises InputError. It may take buffers from `spare`."""
 
     def stream_into(self, buffer: memoryview) -> int | None:
         """Read the next bytes straight into the buffer, if they come as a stream: how many, 0 at the end. None if they
@@ -260,14 +260,14 @@ class AheadStream:
 
         def task() -> None:
             try:
-                data, error = work()
+                data, error, buffer = work()
             except BaseException as failure:
-                data, error = b"", failure  # type: ignore[assignment]
+                data, error, buffer = b"", failure, None  # type: ignore[assignment]
             with self._ahead.changed:
-                cost = max(len(data), MIN_CHUNK_COST)
+                cost = max(len(data) if buffer is None else len(buffer), MIN_CHUNK_COST)
                 self._ahead.held += cost - chunk.cost
                 chunk.cost = cost
-                chunk.error = error
+                chunk.error, chunk.buffer = error, buffer
                 chunk.data = data
                 self._ahead.changed.notify_all()
 
@@ -343,18 +343,23 @@ class AheadStream:
             self._ahead.held -= chunk.cost
             self._ahead.changed.notify_all()
         self._chunk = None
-        if chunk.buffer is not None and len(self._ahead.spare) < MAX_SPARE:
-            self._ahead.spare.append(chunk.buffer)
+        spare = self._ahead.spare
+        if chunk.buffer is not None and sum(map(len, spare)) + len(chunk.buffer) <= MAX_SPARE_BYTES:
+            spare.append(chunk.buffer)
         if chunk.error is not None:
             raise chunk.error
 
 
-def spare_buffer(spare: list[bytearray]) -> bytearray:
-    """One of these, or a new one of STREAM_BYTES: touching fresh memory costs half as much as decompressing into it."""
+def spare_buffer(spare: list[bytearray], n_bytes: int) -> bytearray:
+    """One of these if it has n_bytes, or a new one: touching fresh memory costs half as much as decompressing into it.
+
+    One that is too small is dropped, so that the sizes kept are those in use.
+    """
     try:
-        return spare.pop()
+        buffer = spare.pop()
     except IndexError:
-        return bytearray(STREAM_BYTES)
+        buffer = bytearray()
+    return buffer if len(buffer) >= n_bytes else bytearray(n_bytes)
 
 
 class _Failed:

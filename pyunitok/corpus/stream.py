@@ -205,8 +205,8 @@ class Streamed:
         self._any_place = any_place
 
     def produce(self, spare: list[bytearray]) -> Chunk | None:
-        buffer = spare_buffer(spare)
-        n = self._stream.readinto(memoryview(buffer))
+        buffer = spare_buffer(spare, STREAM_BYTES)
+        n = self._stream.readinto(memoryview(buffer)[:STREAM_BYTES])
         return Chunk(STREAM_BYTES, data=memoryview(buffer)[:n], buffer=buffer) if n else None
 
     def stream_into(self, buffer: memoryview) -> int | None:

@@ -56,7 +56,8 @@ class ZstdFrames:
                     return chunk
             frames = self._next_frames()
             if frames:
-                return Chunk(sum(frame.cost for frame in frames), frames[0].at, work=partial(self._decompress, frames))
+                work = partial(self._decompress, frames, spare)
+                return Chunk(sum(frame.cost for frame in frames), frames[0].at, work=work)
             if self._error is not None:
                 raise self._error
             if self._large is None:
@@ -64,8 +65,8 @@ class ZstdFrames:
 
     def _produce_large(self, large: _LargeFrame, spare: list[bytearray]) -> Chunk | None:
         """The next bytes of a large frame; None at its end."""
-        buffer = spare_buffer(spare)
-        n = self.stream_into(memoryview(buffer))
+        buffer = spare_buffer(spare, STREAM_BYTES)
+        n = self.stream_into(memoryview(buffer)[:STREAM_BYTES])
         if n:
             frame_at, self._large_at = self._large_at, None
             return Chunk(STREAM_BYTES, frame_at, memoryview(buffer)[:n], buffer=buffer)
@@ -143,12 +144,23 @@ class ZstdFrames:
         whole = source.frame_done and source.frame_at == 0 and source.position == self._n_file_bytes
         return whole and source.most_bytes > ONLY_FRAME_BYTES
 
-    def _decompress(self, frames: list[Frame | Group]) -> tuple[Bytes, InputError | None]:
-        """The bytes of some frames; up to the first that is broken, and the error. Any number of threads at once."""
+    def _decompress(
+        self, frames: list[Frame | Group], spare: list[bytearray]
+    ) -> tuple[Bytes, InputError | None, bytearray | None]:
+        """The bytes of some frames; up to the first that is broken, and the error. Any number of threads at once.
+
+        One frame goes into a spare buffer, which comes last.
+        """
         try:
             context = self._contexts.pop()
         except IndexError:
             context = _new_context()
+        if len(frames) == 1 and isinstance(frame := frames[0], Frame) and frame.header.content_bytes:
+            buffer = spare_buffer(spare, frame.header.content_bytes + 1)
+            data = _decompress_into(buffer, context, frame)
+            if data is not None:
+                self._contexts.append(context)
+                return data, None, buffer
         parts: list[Bytes] = []
         error = None
         for frame in frames:
@@ -163,7 +175,7 @@ class ZstdFrames:
             if isinstance(frame, Frame) and window_bytes(frame.header) > KEPT_WINDOW_BYTES:
                 context = _new_context()
         self._contexts.append(context)
-        return parts[0] if len(parts) == 1 else b"".join(parts), error
+        return parts[0] if len(parts) == 1 else b"".join(parts), error, None
 
     def _decompress_group(self, context: zstandard.ZstdDecompressor, group: Group, parts: list[Bytes]) -> None:
         """Put the bytes of all frames of a group into parts; up to the first that is broken. InputError there."""
@@ -180,6 +192,18 @@ class ZstdFrames:
 
 def _new_context() -> zstandard.ZstdDecompressor:
     return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES)
+
+
+def _decompress_into(buffer: bytearray, context: zstandard.ZstdDecompressor, frame: Frame) -> memoryview | None:
+    """The bytes of a frame that says how long they are, in a buffer with room for one more; None if it is broken.
+
+    The decoder checks what follows the last byte only where there is room for another.
+    """
+    try:
+        n_bytes = context.stream_reader(frame.data).readinto(buffer)
+    except zstandard.ZstdError:
+        return None
+    return memoryview(buffer)[:n_bytes] if n_bytes == frame.header.content_bytes else None
 
 
 def _decompress_frame(context: zstandard.ZstdDecompressor, frame: Frame, name: str) -> bytes:

@@ -21,7 +21,7 @@ from pyunitok.disk.hashing import ChunkHash, Hashed
 from pyunitok.errors import OutputError
 
 BUFFER_BYTES = 4 << 20  # what one write takes; a multiple of any disk's block
-DIRECT_FROM_BYTES = 64 << 20
+DIRECT_FROM_BYTES = 16 << 20
 
 
 def partial_name(path: Path) -> Path:
