@@ -293,3 +293,12 @@ def test_dry_run(folder):
     said = pyunitok(folder, "tokenize", "-", "-m", "toy", "-o", "x", "--dry-run", stdin=b"the").stdout.decode()
     assert "would read 1 input of unknown size" in said
     assert "about" not in said
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists() or os.cpu_count() == 1, reason="needs /proc and two cores")
+def test_numpy_starts_no_threads_of_its_own():
+    program = "import os, sys; from pyunitok.cli import main; sys.argv[1:] = ['--version']; main(); import numpy"
+    program += "; print(len(os.listdir('/proc/self/task')))"
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, check=True)
+    assert done.stdout.split()[-1] == b"1"

@@ -91,6 +91,8 @@ def main() -> None:
     """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted."""
     from pyunitok.errors import OptionError, UnitokError, printable
 
+    # numpy's linear algebra, which no command uses, would start a thread a core, and each would spin for 40 ms.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, _on_sigterm)
     warnings.showwarning = _show_warning
     if sys.stdout is None:  # closed by the caller
