@@ -18,7 +18,7 @@ def wordfreq(data: bytes, joint: str = " ") -> str | None:
     bins = msgpack.unpackb(gzip.decompress(data), raw=False)[1:]
     words = [word for bin_ in bins for word in bin_]
     weights = [10 ** (-cb / 100) for cb, bin_ in enumerate(bins) for _ in bin_]
-    return _draw(words, weights, joint)
+    return _draw(words, weights, joint, "." if joint else "。")
 
 
 def wordfreq_joined(data: bytes) -> str | None:
@@ -26,14 +26,16 @@ def wordfreq_joined(data: bytes) -> str | None:
     return wordfreq(data, "")
 
 
-def _draw(words: list[str], weights: list[float], joint: str = " ") -> str:
+def _draw(words: list[str], weights: list[float], joint: str, ends: str) -> str:
+    """Sentences of 6 to 16 words, each ended by one of `ends`."""
     rng = random.Random(1)
     drawn = rng.choices(words, weights, k=N_WORDS)
     lines, i = [], 0
     while i < len(drawn):
         n = rng.randint(6, 16)
         line = joint.join(drawn[i : i + n])
-        lines.append(line[:1].upper() + line[1:] + ("." if joint else "。"))
+        end = ends if len(ends) == 1 else rng.choice(ends)  # a choice of one would use up random bits, too
+        lines.append(line[:1].upper() + line[1:] + end)
         i += n
     return "\n".join(lines)
 
@@ -42,7 +44,7 @@ def jieba(data: bytes) -> str | None:
     """jieba's dictionary: word, count, part of speech."""
     rows = [line.split(" ") for line in data.decode("utf-8").splitlines()]
     rows = [row for row in rows if len(row) >= 2 and int(row[1]) > 2]
-    return _draw([row[0] for row in rows], [float(row[1]) for row in rows], "")
+    return _draw([row[0] for row in rows], [float(row[1]) for row in rows], "", "。。。，！？")
 
 
 def opencc(data: bytes) -> str | None:
