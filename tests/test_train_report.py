@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -28,8 +29,27 @@ def test_page(tmp_path: Path, kind: str) -> None:
     done = CliRunner().invoke(command, [*arguments, "--report", str(tmp_path / "r.html")], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     page = (tmp_path / "r.html").read_text()
-    assert "data:image/svg+xml;base64," in page and "Longest pieces" in page and "bytes per token" in page
-    assert "http" not in page.replace("base64,", "")[:2000]
+    for shown in ("<svg role=img", "Longest pieces", "bytes per token", "Time and memory", "currentColor"):
+        assert shown in page
+    assert "http" not in page and page_colours(page).isdisjoint({"#000000", "#ffffff", "black", "white"})
+    assert f"<dd>{kind}, pyunitok " in page and "<dd>--vocab-size 350</dd>" in page
+
+
+def page_colours(page: str) -> set[str]:
+    """Of the charts: what is black or white cannot be read in either the light or the dark page."""
+    return set(re.findall(r"(?:fill|stroke): ([#\w]+)", page))
+
+
+def test_options_on_the_page(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "a.txt").write_text("\n".join(LINES))
+    arguments = ["longest", str(tmp_path / "a.txt"), "-o", str(tmp_path / "m"), "--vocab-size", "300", "--equal-bytes"]
+    arguments += ["--weight", f"{tmp_path}/a.txt=2", "--no-leading-spaces", "--report", str(tmp_path / "r.html")]
+    done = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "r.html").read_text()
+    assert f"<dd>--vocab-size 300 --no-leading-spaces --weight {tmp_path}/a.txt=2.0 --equal-bytes</dd>" in page
+    assert "<code> " in page  # a piece with its space
 
 
 @pytest.mark.parametrize("kind", KINDS)

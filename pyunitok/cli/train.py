@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from pyunitok.cli.arguments import AnyType, Size, parse_separator
 
@@ -303,8 +304,28 @@ def _train(kind: str, options: dict[str, Any]) -> None:
     if page is not None:
         from pyunitok.train import report_page
 
-        report_page.write(trained, Path(page), str(out))
+        report_page.write(trained, Path(page), str(out), _how(kind))
         click.echo(f"{'report':<14} {page}")
+
+
+def _how(kind: str) -> list[tuple[str, str]]:
+    """For the report: what the command line asked for."""
+    from pyunitok import __version__
+
+    context = click.get_current_context()
+    given = []
+    for option in context.command.params:
+        name, value = str(option.name), context.params.get(str(option.name))
+        on_line = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not isinstance(option, click.Option) or not on_line or name in ("out", "report", "overwrite", "checkpoint"):
+            continue
+        if isinstance(value, bool):
+            given.append(option.opts[0] if value else (option.secondary_opts or option.opts)[0])
+            continue
+        for item in value if option.multiple and value else [value]:
+            given.append(f"{option.opts[0]} {'='.join(map(str, item)) if isinstance(item, tuple) else item}")
+    inputs = ", ".join(context.params["inputs"])
+    return [("kind", f"{kind}, pyunitok {__version__}"), ("inputs", inputs), ("options", " ".join(given))]
 
 
 class Bar:

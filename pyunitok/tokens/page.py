@@ -1,10 +1,12 @@
-"""A page of HTML that needs nothing besides itself: figures, charts by matplotlib as one SVG, tables."""
+"""A page of HTML that needs nothing besides itself: figures, charts by matplotlib as one SVG, tables.
+
+Charts are part of the page, so that their text and axes take its colour, in light and in dark."""
 
 from __future__ import annotations
 
-import base64
 import html
 import io
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +17,8 @@ from pyunitok.errors import OutputError
 Rows = list[tuple[str, str]]
 Table = list[tuple[str, ...]]  # the first row holds the heads
 Plot = Callable[[Any], None]  # draws on matplotlib's Axes
+INK = "#1a1b1c"  # of text and axes; in a page, what colour the page has
+INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
 def require_plots() -> None:
@@ -25,26 +29,43 @@ def require_plots() -> None:
 def figure(plots: Sequence[Plot], height: float = 10 / 3) -> Any:
     """A matplotlib Figure of these charts, one below the other. OutputError where matplotlib is not installed."""
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
-        from matplotlib.ticker import FuncFormatter
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError:
         raise OutputError("pictures need matplotlib: pip install 'pyunitok[plot]'") from None
-    ret = Figure(figsize=(9, height * max(1, len(plots))), layout="constrained")
-    for number, plot in enumerate(plots, 1):
-        axes = ret.add_subplot(len(plots), 1, number)
-        plot(axes)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(alpha=0.25)
-        axes.set_axisbelow(True)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+    style: Any = dict.fromkeys(INKED, INK)
+    with rc_context(style):
+        ret = Figure(figsize=(9, height * max(1, len(plots))), layout=ConstrainedLayoutEngine(h_pad=0.12))
+        for number, plot in enumerate(plots, 1):
+            axes = ret.add_subplot(len(plots), 1, number)
+            plot(axes)
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.grid(alpha=0.25)
+            axes.set_axisbelow(True)
+            for axis in (axes.xaxis, axes.yaxis):
+                _label(axis)
     return ret
 
 
+def _label(axis: Any) -> None:
+    """Short numbers at round values, also on a logarithmic axis that spans less than two powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    if axis.get_scale() == "log" and high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def image(drawn: Any, format_: str) -> bytes:
-    """A Figure as "svg" or "png"."""
+    """A Figure as "svg", for picture(), or as "png"."""
+    from matplotlib import rc_context
+
     file = io.BytesIO()
-    drawn.savefig(file, format=format_, dpi=120)
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "pyunitok"}):
+        drawn.savefig(file, format=format_, dpi=120, transparent=format_ == "svg")
     return file.getvalue()
 
 
@@ -83,7 +104,10 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1.5em}dt{opacity
 .wide{overflow-x:auto}table{border-collapse:collapse}
 th,td{padding:.2em .9em .2em 0;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}
 th{font-weight:600;white-space:nowrap}.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-img{width:100%;margin-top:1.2em;background:#fff;border-radius:6px}
+.wide svg{width:100%;min-width:34em;height:auto;margin-top:1.2em}
+.wide svg text{font-family:system-ui,sans-serif!important}
+.side{display:grid;grid-template-columns:repeat(auto-fit,minmax(22em,1fr));gap:0 3em}
+code{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--line);border-radius:3px;padding:.1em 0}
 """
 
 
@@ -101,15 +125,24 @@ def page(title: str, rows: Rows, parts: Sequence[str]) -> str:
 
 
 def picture(svg: bytes, alt: str) -> str:
-    return f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{base64.b64encode(svg).decode()}">'
+    """What image() gives, as a part of the page: with its colour instead of INK, and no names of outside addresses."""
+    text = re.sub("<metadata>.*?</metadata>", "", svg.decode(), flags=re.DOTALL).replace(INK, "currentColor")
+    found = re.search(r'<svg[^>]*(viewBox="[^"]*")[^>]*>', text)
+    assert found is not None
+    start = f'<svg role=img aria-label="{html.escape(alt)}" {found[1]}>'
+    return f"<div class=wide>{start}{text[found.end() :].strip()}</div>"
 
 
-def table(cells: Table, left: Sequence[int]) -> str:
-    """Columns `left` hold text, all others numbers."""
+def table(cells: Table, left: Sequence[int], code: int | None = None) -> str:
+    """Columns `left` hold text, all others numbers; column `code` holds pieces, whose spaces are to be seen."""
 
     def row(line: tuple[str, ...], tag: str) -> str:
         marks = ["" if k in left else " class=n" for k in range(len(line))]
-        return "".join(f"<{tag}{mark}>{html.escape(cell)}</{tag}>" for mark, cell in zip(marks, line, strict=True))
+        shown = [
+            f"<code>{html.escape(cell)}</code>" if tag == "td" and k == code else html.escape(cell)
+            for k, cell in enumerate(line)
+        ]
+        return "".join(f"<{tag}{mark}>{cell}</{tag}>" for mark, cell in zip(marks, shown, strict=True))
 
     body = "".join(f"<tr>{row(line, 'td')}</tr>" for line in cells[1:])
     return f"<div class=wide><table><tr>{row(cells[0], 'th')}</tr>{body}</table></div>"

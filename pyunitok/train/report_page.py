@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +13,35 @@ from pyunitok.disk.outfile import write_whole
 from pyunitok.tokens import page
 from pyunitok.tokens.page import Table
 from pyunitok.train.trained import Size, Trained
+from pyunitok.vocab.lists import escape
 
 N_SHOWN = 50
+LOG_RATIO = 4  # of the largest vocabulary to the smallest, from which on sizes are drawn on a logarithmic axis
 
 
-def write(trained: Trained, path: Path, title: str) -> None:
-    """OutputError where matplotlib is not installed, or the file cannot be written."""
+def write(trained: Trained, path: Path, title: str, how: Sequence[tuple[str, str]] = ()) -> None:
+    """how: rows that say how the model was trained. OutputError where matplotlib is not installed, or the file cannot
+    be written."""
     svg = page.image(draw(trained), "svg")
     parts = [
         page.picture(svg, "Charts of density by vocabulary size, piece lengths and piece frequencies"),
-        "<h2>Most frequent pieces in the sample</h2>" + page.table(frequent_table(trained), [1]),
-        "<h2>Longest pieces</h2>" + page.table(longest_table(trained), [0]),
+        "<div class=side><div><h2>Most frequent pieces in the sample</h2>",
+        page.table(frequent_table(trained), [1], code=1),
+        "</div><div><h2>Longest pieces</h2>",
+        page.table(longest_table(trained), [0], code=0),
+        "<h2>Time and memory</h2>",
+        page.table(phase_table(trained), [0]),
+        "</div></div>",
     ]
-    write_whole(path, page.page(f"Training of {title}", trained.rows(), parts).encode())
+    rows = [*how, *trained.facts()]
+    write_whole(path, page.page(f"Training of {title}", rows, parts).encode())
 
 
 def draw(trained: Trained) -> Any:
     """A matplotlib Figure."""
     plots: list[page.Plot] = [
         lambda axes: _lengths(axes, trained),
-        lambda axes: page.by_rank(axes, trained.counts, "Frequency of pieces in the sample by rank"),
+        lambda axes: page.by_rank(axes, trained.counts, f"Frequency of pieces by rank, in {trained.sample_name()}"),
     ]
     if len(trained.sizes) > 1:
         plots.insert(0, lambda axes: _densities(axes, trained))
@@ -40,9 +50,17 @@ def draw(trained: Trained) -> Any:
 
 def _densities(axes: Any, trained: Trained) -> None:
     sizes = best_sizes(trained.sizes)
-    axes.plot([size.n_pieces for size in sizes], [trained.n_bytes / size.n_tokens for size in sizes], marker=".")
-    axes.set(title="Bytes per token by vocabulary size, of the text trained on", xscale="log",
-             xlabel="pieces in the vocabulary that training went through", ylabel="bytes per token")  # fmt: skip
+    numbers = [size.n_pieces for size in sizes]
+    densities = [trained.n_bytes / size.n_tokens for size in sizes]
+    axes.plot(numbers, densities, marker=".", label="the text trained on")
+    if trained.n_sample_tokens:
+        numbers.append(trained.tokenizer.vocab_size)
+        densities.append(trained.n_sample_bytes / trained.n_sample_tokens)
+        axes.plot(numbers[-1:], densities[-1:], "o", label=f"the model, in {trained.sample_name()}")
+    axes.set(title="Bytes per token by vocabulary size", ylabel="bytes per token", ylim=(0, 1.1 * max(densities)),
+             xlabel="pieces in the vocabularies that training went through",
+             xscale="log" if max(numbers) > LOG_RATIO * min(numbers) else "linear")  # fmt: skip
+    axes.legend(loc="lower right", frameon=False)
 
 
 def best_sizes(sizes: list[Size]) -> list[Size]:
@@ -69,7 +87,7 @@ def frequent_table(trained: Trained) -> Table:
     best = np.argsort(-trained.counts, kind="stable")[:N_SHOWN]
     total = max(1, trained.n_sample_tokens)
     lines = [
-        (str(id_), trained.tokenizer.id_to_piece(id_), f"{trained.counts[id_]:,}",
+        (str(id_), escape(trained.tokenizer.id_to_piece(id_).encode()), f"{trained.counts[id_]:,}",
          f"{100 * trained.counts[id_] / total:.3f} %")
         for id_ in best.tolist() if trained.counts[id_]
     ]  # fmt: skip
@@ -79,4 +97,10 @@ def frequent_table(trained: Trained) -> Table:
 def longest_table(trained: Trained) -> Table:
     """The longest pieces."""
     longest = sorted(trained.pieces, key=lambda piece: (-_n_chars(piece), piece))[:N_SHOWN]
-    return [("piece", "characters"), *((repr(p.decode("utf-8", "replace")), str(_n_chars(p))) for p in longest)]
+    return [("piece", "characters"), *((escape(piece), str(_n_chars(piece))) for piece in longest)]
+
+
+def phase_table(trained: Trained) -> Table:
+    """What each phase took."""
+    lines = [(p.name, f"{p.seconds:.1f}", f"{p.peak_bytes / (1 << 20):,.0f}") for p in trained.all_phases()]
+    return [("phase", "seconds", "peak MiB"), *lines]

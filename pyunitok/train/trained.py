@@ -85,20 +85,31 @@ class Trained:
             self.n_sample_chars, self.n_sample_unknown = _unknown(self.normalize, self.sample, self.pieces)
 
     def rows(self) -> Rows:
-        """(name, value) for the terminal and the report."""
+        """(name, value) for the terminal."""
+        ret = self.facts()
+        longest = sorted(self.pieces, key=lambda piece: (-len(piece), piece))[:N_LONGEST]
+        ret.append(("longest", "  ".join(repr(piece.decode("utf-8", "replace")) for piece in longest)))
+        for phase in self.all_phases():
+            ret.append((phase.name, f"{phase.seconds:.1f} s, at most {phase.peak_bytes / (1 << 20):,.0f} MiB"))
+        return ret
+
+    def facts(self) -> Rows:
+        """Of these what the report does not show as tables."""
         types = ", ".join(f"{count:,} {name}" for name, count in self.types.items() if count)
         ret = [("pieces", f"{sum(self.types.values()):,}: {types}"), *self.notes]
         if self.n_sample_tokens:
-            held = "held back" if self.is_held_back else "of the text itself"
             density = self.n_sample_bytes / self.n_sample_tokens
-            of = f"{self.n_sample_bytes:,} bytes {held}"
+            of = self.sample_name()
             ret.append(("density", f"{density:.3f} bytes per token{self._unknown_shares()}, in {of}"))
-        longest = sorted(self.pieces, key=lambda piece: (-len(piece), piece))[:N_LONGEST]
-        ret.append(("longest", "  ".join(repr(piece.decode("utf-8", "replace")) for piece in longest)))
-        seconds, peak = sum(p.seconds for p in self.phases), max((p.peak_bytes for p in self.phases), default=0)
-        for phase in [*self.phases, Phase("in all", seconds, peak)]:
-            ret.append((phase.name, f"{phase.seconds:.1f} s, at most {phase.peak_bytes / (1 << 20):,.0f} MiB"))
         return ret
+
+    def sample_name(self) -> str:
+        return f"{self.n_sample_bytes:,} bytes {'held back' if self.is_held_back else 'of the text itself'}"
+
+    def all_phases(self) -> list[Phase]:
+        """And their sum."""
+        seconds, peak = sum(p.seconds for p in self.phases), max((p.peak_bytes for p in self.phases), default=0)
+        return [*self.phases, Phase("in all", seconds, peak)]
 
     def _unknown_shares(self) -> str:
         """Nothing for models of bytes, to which nothing is unknown."""
