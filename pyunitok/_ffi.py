@@ -132,10 +132,11 @@ class Model:
 
     Tables that only encoding needs are mostly built later, by complete(), which the first Scratch calls.
 
-    id_code  of its ids, in the module `array`: "H", or "I" where the largest does not fit
+    id_code   of its ids, in the module `array`: "H", or "I" where the largest does not fit
+    checksum  that the native file which it was read from has been found to have, else None
     """
 
-    __slots__ = ("_keep", "_types", "first_bytes", "handle", "id_code", "info")
+    __slots__ = ("_keep", "_types", "checksum", "first_bytes", "handle", "id_code", "info")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = _info_of(handle)
@@ -143,6 +144,7 @@ class Model:
         self.id_code = "H" if info.id_bytes == 2 else "I"
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
         self._keep = keep
+        self.checksum: int | None = None
         self._types: Bytes | None = None  # of every id
         self.first_bytes = 1 << 16  # of text that may yet be encoded before it is completed: see _ffi_first
 

@@ -12,8 +12,7 @@ from pyunitok._ffi import Ids
 from pyunitok.arrays import np
 from pyunitok.decoding import Decoding
 from pyunitok.errors import ModelFormatError, VocabularyError
-from pyunitok.vocab import nfc
-from pyunitok.vocab.vocabulary import About, split
+from pyunitok.vocab.vocabulary import PREPARE_NFC, About, split
 
 if TYPE_CHECKING:
     from pyunitok.vocab.huggingface.preparation import Preparation
@@ -36,9 +35,9 @@ class Core(Decoding):
         self.scratches: list[_ffi.Scratch] = []
         self.shown: dict[int, str] = {}
         self.known: dict[str | bytes, int] = {}
-        self.decodes_few = about.denormalization is None and (about.prepare is None or about.prepare == nfc.PREPARE)
+        self.decodes_few = about.denormalization is None and (about.prepare is None or about.prepare == PREPARE_NFC)
         self.preparation: Preparation | None = None
-        self.is_nfc = about.prepare == nfc.PREPARE
+        self.is_nfc = about.prepare == PREPARE_NFC
         if about.prepare is not None and not self.is_nfc:
             from pyunitok.vocab.huggingface import preparation  # slow to import, and few models need it
 
@@ -100,6 +99,8 @@ class Core(Decoding):
         if self.preparation is not None:
             return self.preparation.normalize(utf8.replaced(data))
         if self.is_nfc:
+            from pyunitok.vocab import nfc  # here and below: only these models need unicodedata
+
             data = nfc.normalize(data)
         return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
 
@@ -111,7 +112,11 @@ class Core(Decoding):
         """
         if self.preparation is not None:
             return 0
-        return nfc.split(text) if self.is_nfc else self.model.split(text)
+        if self.is_nfc:
+            from pyunitok.vocab import nfc
+
+            return nfc.split(text)
+        return self.model.split(text)
 
     def new_scratch(self) -> _ffi.Scratch:
         """What a thread needs to encode."""
@@ -119,7 +124,11 @@ class Core(Decoding):
             from pyunitok.vocab.huggingface import preparation
 
             return preparation.Scratch(self.model, self.preparation)
-        return nfc.Scratch(self.model) if self.is_nfc else _ffi_first.new_scratch(self.model)
+        if self.is_nfc:
+            from pyunitok.vocab import nfc
+
+            return nfc.Scratch(self.model)
+        return _ffi_first.new_scratch(self.model)
 
     @contextmanager
     def scratch(self) -> Iterator[_ffi.Scratch]:

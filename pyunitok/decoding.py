@@ -16,7 +16,6 @@ from pyunitok._ffi import Ids, Offsets
 from pyunitok.arrays import np
 from pyunitok.errors import IdError
 from pyunitok.packed import Packed
-from pyunitok.vocab import nfc
 from pyunitok.vocab.vocabulary import NORMAL, USER_DEFINED, About
 
 if TYPE_CHECKING:
@@ -104,6 +103,8 @@ class Decoding:
         if self.lossless:
             return text
         if self.is_nfc:
+            from pyunitok.vocab import nfc  # loads unicodedata
+
             return nfc.normalize(text)
         if not self._keeps_normalized:
             return self.decode_bytes(self.encode(text))

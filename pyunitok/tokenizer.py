@@ -66,16 +66,21 @@ class Tokenizer(Sampling, Pieces):
         A native file is mapped into memory, not read: replace it by a new file, never overwrite it in place.
         """
         found = known.find(path)
+        if found == known.FILE:
+            return cls.default(engine=engine, cpu=cpu)
         model, about = open_model(found or Path(path), engine=engine, cpu=cpu)
         if found:
             about = replace(about, name=os.fspath(path))
-        return cls(model, about, path=None if found == known.FILE else os.fspath(found or path))
+        return cls(model, about, path=os.fspath(found or path))
 
     @classmethod
     def default(cls, *, engine: Engine = "double-array", cpu: str | None = None) -> Tokenizer:
         """The vocabulary unitok-v1, which is part of this package. Its ids never change."""
         model, about = open_model(known.FILE, engine=engine, cpu=cpu)
-        return cls(model, about)
+        ret = cls(model, about)
+        if model.checksum == known.CHECKSUM:
+            ret.sha256 = known.SHA256
+        return ret
 
     @classmethod
     def from_pieces(

@@ -57,7 +57,7 @@ def compression_of(start: bytes) -> str:
     if start[:6] == b"\xfd7zXZ\0":
         return "xz"
     # "BZh" and a digit may begin a text; what follows, the head of a block or of the end, does not.
-    return "bz2" if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start) else "none"
+    return "bz2" if start[:3] == b"BZh" and re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start) else "none"
 
 
 def why_not_text(start: bytes) -> str | None:

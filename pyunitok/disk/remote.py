@@ -57,7 +57,7 @@ class Found:
 
 
 def is_url(path: str) -> bool:
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) is not None
+    return "://" in path and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) is not None
 
 
 def without_file_scheme(path: str) -> str:

@@ -82,6 +82,8 @@ class Identity:
 
 def _known(file: InputFile) -> InputFile:
     """The file of <(command) has another number each time."""
+    if "/fd/" not in file.path:
+        return file
     return replace(file, path=re.sub(r"^/(dev|proc/self)/fd/\d+$", "/dev/fd", file.path))
 
 

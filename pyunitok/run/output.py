@@ -192,8 +192,8 @@ class Output:
     # ------------------------------------------------------------------------------------------ what is there
 
     def _start(self, found: Journal | Manifest | None) -> None:
-        if self._overwrite:
-            journal_path(self.out).unlink(missing_ok=True)  # before anything it describes changes
+        if self._overwrite and journal_path(self.out).exists():
+            journal_path(self.out).unlink()  # before anything it describes changes
             sync_folder(self.out.parent)
         if isinstance(found, Manifest):
             self.finished = found

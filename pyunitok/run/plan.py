@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import field
@@ -161,7 +160,11 @@ class Progress:
 
 def describe_model(tokenizer: Tokenizer) -> dict[str, Any]:
     """What the manifest says of the model; read before the run, which may take days."""
-    file_sha256 = hashlib.sha256(Path(tokenizer.path).read_bytes()).hexdigest() if tokenizer.path else None
+    file_sha256 = None
+    if tokenizer.path:
+        import hashlib  # only now: it loads OpenSSL
+
+        file_sha256 = hashlib.sha256(Path(tokenizer.path).read_bytes()).hexdigest()
     return {
         "name": tokenizer.name,
         "path": str(Path(tokenizer.path).resolve()) if tokenizer.path else None,

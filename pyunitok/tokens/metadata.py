@@ -11,7 +11,6 @@ a prefix of what is there; the heads give the index of a file that is not finish
 
 from __future__ import annotations
 
-import bisect
 import json
 import operator
 import os
@@ -100,9 +99,11 @@ class MetadataFile:
         to be appended then. They are in the file, see flush()."""
         if n_documents == self.n_documents:
             return self._file.n_bytes, []
+        from bisect import bisect_right
+
         import zstandard
 
-        k = bisect.bisect_right(self._index, n_documents, key=lambda item: item[1]) - 1
+        k = bisect_right(self._index, n_documents, key=lambda item: item[1]) - 1
         frame_at, first = self._index[k]
         end = self._index[k + 1][0] - _WHOLE_HEAD_BYTES if k + 1 < len(self._index) else self._file.n_bytes
         with path.open("rb") as file:
@@ -200,7 +201,9 @@ class Metadata(Sequence[dict[str, Any]]):
         if not -len(self) <= i < len(self):
             raise IndexError(f"document {i} of {len(self)}")
         i %= len(self)
-        frame = bisect.bisect_right(self._firsts, i) - 1
+        from bisect import bisect_right  # this module is imported by runs without metadata too
+
+        frame = bisect_right(self._firsts, i) - 1
         if frame != self._frame:
             self._lines, self._frame = self._decompress(frame), frame
         return self._lines[i - self._firsts[frame]]

@@ -25,8 +25,7 @@ import numpy as np
 
 from pyunitok import _ffi
 from pyunitok.errors import VocabularyError
-from pyunitok.vocab.nfc import PREPARE
-from pyunitok.vocab.vocabulary import CONTROL, NORMAL, UNUSED, Vocabulary
+from pyunitok.vocab.vocabulary import CONTROL, NORMAL, PREPARE_NFC, UNUSED, Vocabulary
 
 SPECIAL = {"pad": 0, "bos": 1, "eos": 2}
 SPECIAL_PIECES = ("<pad>", "<bos>", "<eos>")
@@ -107,7 +106,7 @@ def vocabulary_of(entries: Entries, name: str, flags: int = FLAGS) -> Vocabulary
         eod_id=SPECIAL["eos"], eod_piece=SPECIAL_PIECES[2], name=name, kind="unigram", flags=flags,
         scores=np.concatenate((np.zeros(n_special), scores)),
         types=np.concatenate((np.full(n_special, CONTROL), np.where(unused, UNUSED, NORMAL))).astype(np.uint8),
-        special=SPECIAL, prepare=PREPARE, count_total=total,
+        special=SPECIAL, prepare=PREPARE_NFC, count_total=total,
     )  # fmt: skip
 
 
@@ -133,7 +132,7 @@ def scores_of(counts: list[Count], total: Count) -> tuple[_ffi.Scores, np.ndarra
 
 def is_bytepiece(vocabulary: Vocabulary) -> bool:
     """Whether it encodes as BytePiece does."""
-    return vocabulary.kind == "unigram" and vocabulary.flags == FLAGS and vocabulary.prepare == PREPARE
+    return vocabulary.kind == "unigram" and vocabulary.flags == FLAGS and vocabulary.prepare == PREPARE_NFC
 
 
 def counted(vocabulary: Vocabulary) -> Entries:

@@ -59,7 +59,9 @@ def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Mo
         raise ModelFormatError(f"{name}: the checksum does not match: the file is damaged or truncated; save it again")
     image_bytes = int.from_bytes(view[_IMAGE_BYTES_AT : _IMAGE_BYTES_AT + 8], "little")
     try:
-        return _ffi.Model.load(data, engine=engine, cpu=cpu), _read_about(bytes(view[image_bytes:]))
+        model = _ffi.Model.load(data, engine=engine, cpu=cpu)
+        model.checksum = stored
+        return model, _read_about(bytes(view[image_bytes:]))
     except (ModelFormatError, VocabularyError) as error:
         raise type(error)(f"{name}: {error}") from None
 

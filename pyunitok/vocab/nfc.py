@@ -13,8 +13,6 @@ from pyunitok import _ffi, _ffi_text
 from pyunitok.arrays import np
 from pyunitok.vocab import forms
 
-PREPARE = {"nfc": True}  # About.prepare of models whose texts go through here
-
 
 def normalize(text: bytes) -> bytes:
     """The text in NFC, by this Python's Unicode version. O(n), except for marks after one base character."""

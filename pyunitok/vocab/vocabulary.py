@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import field
 from itertools import pairwise
@@ -36,6 +35,9 @@ def piece_at(packed: PackedPieces, index: int) -> bytes:
     return data[offsets[index] : offsets[index + 1]].tobytes()
 
 
+PREPARE_NFC = {"nfc": True}  # About.prepare of models whose texts go through nfc.py
+
+
 @record(frozen=True)
 class About:
     """What Python knows of a model besides its C side; stored as JSON after a native image.
@@ -61,6 +63,8 @@ class About:
             values["special"] = self.special
         if self.denormalization:
             charsmap, flags = self.denormalization
+            from base64 import b64encode  # few models have this
+
             values["denormalization"] = {"charsmap": b64encode(charsmap).decode(), "flags": flags}
         if self.prepare:
             values["prepare"] = self.prepare
@@ -90,6 +94,8 @@ class About:
         if rules is not None:
             if not isinstance(rules, dict) or type(rules.get("flags")) is not int:
                 raise ValueError("the denormalization is not valid")
+            from base64 import b64decode
+
             denormalization = (b64decode(rules["charsmap"], validate=True), rules["flags"])
         return cls(name, eod_piece, special, denormalization, prepare, count_total)
 
