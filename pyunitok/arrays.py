@@ -5,6 +5,7 @@ Importing numpy takes longer than a short run of `pyunitok tokenize`, which does
 
 from __future__ import annotations
 
+import mmap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,7 +33,15 @@ else:
 __all__ = ["Bytes", "Ids", "Offsets", "Scores", "np", "vector"]
 
 
+_MAPPED_FROM_BYTES = 1 << 17
+_OF_THIS_PROCESS = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+
+
 def vector(code: str, n: int) -> memoryview:
-    """n zeros of a type of the module `array`: "B", "H", "I" or "q". It slices, counts and assigns as numpy's does."""
-    item_bytes = {"B": 1, "H": 2, "I": 4, "q": 8}[code]
-    return memoryview(bytearray(item_bytes * n)).cast(code)  # type: ignore[call-overload, no-any-return]
+    """n zeros of a type of the module `array`: "B", "H", "I" or "q". It slices, counts and assigns as numpy's does.
+
+    Of a large one, only the memory that is used is touched: a small file needs little of a block.
+    """
+    n_bytes = {"B": 1, "H": 2, "I": 4, "q": 8}[code] * n
+    data = bytearray(n_bytes) if n_bytes < _MAPPED_FROM_BYTES else mmap.mmap(-1, n_bytes, **_OF_THIS_PROCESS)
+    return memoryview(data).cast(code)  # type: ignore[call-overload, no-any-return]

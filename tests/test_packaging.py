@@ -58,8 +58,9 @@ def test_help_starts_light() -> None:
 def test_short_run_starts_light(tmp_path: Path) -> None:
     """`pyunitok tokenize a.txt` with the default model imports only what it uses. numpy takes longer than the run."""
     heavy = {"numpy", "msgspec", "zstandard", "tqdm", "fsspec", "pyarrow", "google", "asyncio", "multiprocessing"}
-    heavy |= {"concurrent", "socket", "secrets", "tempfile"}
-    heavy |= {f"pyunitok.{name}" for name in ("index", "train", "export", "tokens.array", "run.parts", "cli.train")}
+    heavy |= {"concurrent", "socket", "secrets", "tempfile", "hashlib", "base64", "bisect", "unicodedata"}
+    own = ("index", "train", "export", "tokens.array", "run.parts", "cli.train", "vocab.nfc")
+    heavy |= {f"pyunitok.{name}" for name in own}
     (tmp_path / "a.txt").write_text("a short text\n")
     arguments = ["tokenize", str(tmp_path / "a.txt"), "-o", str(tmp_path / "a.u16")]
     out = python(

@@ -440,6 +440,19 @@ def test_names_of_the_command() -> None:
     assert arguments.NAMES == known.NAMES
 
 
+def test_known_hash_of_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is what hashing gives, and the hash of another file in its place is not taken for granted."""
+    tok = Tokenizer.default()
+    assert tok._core.model.checksum == known.CHECKSUM
+    assert "sha256" in tok.__dict__  # hashing is slow
+    tok.save(tmp_path / "copy.utk")
+    assert Tokenizer.from_file(tmp_path / "copy.utk").sha256 == known.SHA256 == tok.sha256
+    other = Tokenizer.from_pieces([bytes([byte]) for byte in range(256)])
+    other.save(tmp_path / "other.utk")
+    monkeypatch.setattr(known, "FILE", tmp_path / "other.utk")
+    assert Tokenizer.default().sha256 == other.sha256
+
+
 def test_import_is_lazy() -> None:
     """`import pyunitok` loads neither numpy nor the library; the names come when they are asked for."""
     code = "import sys, pyunitok; names = {'numpy', 'pyunitok._lib'}; assert not names & set(sys.modules)\n"
