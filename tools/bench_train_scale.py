@@ -43,13 +43,13 @@ from pyunitok.train.specs import Specs
 specs = Specs.parse({{"model_type": "unigram", "vocab_size": 32000}})
 complete(specs)
 rules, made, symbols = Job(specs, compat=False).rules(), normalizer(specs), MetaPieces(specs).symbols()
-began = time.process_time()
+cpu_began = time.process_time()
 reading = Reading(inputs.find([{path!r}]), threads={threads})
 def make(counter):
     return Segmenter(made, rules, counter, flags=CUT, max_line_bytes=1 << 27, symbols=symbols)
 with UnitCounter(make, {max_memory}) as counter:
     Corpus(reading, hold=False).feed(counter, lambda done, total: None)
-    cpu, n_bytes, n_runs = time.process_time() - began, counter.stats().n_bytes, counter.n_runs
+    cpu, n_bytes, n_runs = time.process_time() - cpu_began, counter.stats().n_bytes, counter.n_runs
     digests, n_units = [hashlib.sha256() for _ in range(3)], 0
     for units in counter.settle()():
         n_units += len(units)
