@@ -113,13 +113,14 @@ def least(code: str, n: int) -> Measured:
 @click.option("--max-memory", type=Size(), default="2G", show_default=True, help="--part memory: the limit.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(["unigram", "bpe", "bytepiece"]), help="Only this.")
 @click.option("--text", "texts", multiple=True, type=click.Choice(list(TEXTS)), help="Only this.")
+@click.option("--file", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="This text instead.")
 @click.option("--megabytes", type=click.IntRange(1), default=20, show_default=True, help="Of text, as far as there is.")
 @click.option("--vocab-size", type=click.IntRange(300), default=32000, show_default=True)
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of every trainer.")
 @json_option
 def train(
     shared: Path | None, n: int, part: str, max_memory: int, kinds: tuple[str, ...], texts: tuple[str, ...],
-    megabytes: int, vocab_size: int, threads: int, as_json: bool,
+    file: Path | None, megabytes: int, vocab_size: int, threads: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Train 32k models with sentencepiece, tokenizers (BPE), and here, from the same file.
 
@@ -144,8 +145,9 @@ def train(
         return
     compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # the peers are installed, and so compiled
     report = Report(f"train: {vocab_size} pieces, {threads} threads", n)
-    for name in texts or TEXTS:
-        text = Corpora.find(shared, TEXTS[name]).round_robin()[: megabytes * 1_000_000]
+    for name in [file.name] if file else texts or TEXTS:
+        read = file.read_bytes() if file else Corpora.find(shared, TEXTS[name]).round_robin()
+        text = read[: megabytes * 1_000_000]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "text.txt")
             path.write_bytes(text[: text.rfind(b"\n") + 1])
