@@ -1089,6 +1089,11 @@ void unitok_ngram_model_free(unitok_ngram_model *model);
 int64_t unitok_ngram_model_memory_bytes(const unitok_ngram_model *model);
 int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys, const uint64_t *counts, int64_t n,
                                 unitok_error *error);
+/* Like scan(), of sorted tables that are merged on the way: of about `budget` n-grams from places[0..n_tables-1] on.
+ * *ret_is_done says whether that was all. */
+int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model, const unitok_ngrams *const *tables, int64_t n_tables,
+                                       unitok_ngram_place *places, int64_t budget, int32_t *ret_is_done,
+                                       unitok_error *error);
 int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *error);
 /* After the second pass: the count of all bytes, of which those that were not seen are given a count of 1. */
 uint64_t unitok_ngram_model_total(unitok_ngram_model *model);

@@ -51,7 +51,7 @@ with UnitCounter(make, {max_memory}) as counter:
     Corpus(reading, hold=False).feed(counter, lambda done, total: None)
     cpu, n_bytes, n_runs = time.process_time() - cpu_began, counter.stats().n_bytes, counter.n_runs
     digests, n_units = [hashlib.sha256() for _ in range(3)], 0
-    for units in counter.settle()():
+    for units in counter.settle().chunks():
         n_units += len(units)
         for digest, array in zip(digests, (units.data, units.offsets[1:] - units.offsets[:-1], units.counts)):
             digest.update(array.tobytes())
@@ -62,8 +62,7 @@ TRAIN = """
 import hashlib, json
 from pathlib import Path
 from pyunitok.train.api import run
-trained = run([{path!r}], kind={kind!r}, vocab_size={size}, threads={threads}, max_memory={max_memory}, num_threads=1,
-              out={out!r})
+trained = run([{path!r}], kind={kind!r}, vocab_size={size}, threads={threads}, max_memory={max_memory}, out={out!r})
 phases = {{phase.name: phase.seconds for phase in trained.phases}}
 digest = hashlib.sha256(Path({out!r}).read_bytes()).hexdigest()
 print(json.dumps({{"phases": phases, "digest": digest, "n_bytes": trained.n_bytes}}))
@@ -81,7 +80,7 @@ def scale(
         if part == "counting":
             return counting(path, n_bytes, n)
         if part == "threads":
-            return threads(path, n_bytes, kinds or ("unigram", "bpe"), size, n)
+            return threads(path, n_bytes, kinds or ("unigram", "bpe", "bytepiece"), size, n)
         return memory(path, n_bytes, kinds or ("unigram",), size, max_memory)
 
 

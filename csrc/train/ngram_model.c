@@ -19,7 +19,15 @@
 
 #define SLOTS_MAX INT64_C(0xFFFFFFFF)
 #define OTHER_NGRAMS "the second pass has other n-grams than the first"
+#define NOT_IN_ORDER "not n-grams in order"
 #define FIRST_LENGTH 3 /* of those that are in slots */
+
+/* What a table that is being read gives next. */
+struct table_head {
+    uint64_t key; /* UINT64_MAX: no more */
+    uint64_t count;
+    unitok_ngram_place after;
+};
 
 int32_t unitok_ngram_model_new(int32_t order, uint64_t min_count, unitok_ngram_model **ret, unitok_error *error)
 {
@@ -181,20 +189,76 @@ static int is_ngram(const unitok_ngram_model *model, uint64_t key)
     return n >= 1 && n <= (uint64_t)model->order && (key & UINT64_MAX >> 8 * n) == n;
 }
 
+static int32_t begin_scan(unitok_ngram_model *model, unitok_error *error)
+{
+    if (model->n_passes > 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a third pass");
+    return model->n_passes == 0 || model->large || open_slots(model) ? UNITOK_OK : fail_memory(error);
+}
+
+/* 0 where it does not come after the last one. */
+INLINE int scan(unitok_ngram_model *model, uint64_t key, uint64_t count)
+{
+    if (UNLIKELY(!is_ngram(model, key) || key <= model->last)) return 0;
+    close_path(model, common_bytes(model->last, key));
+    for (int k = 1; k <= (int)(key & 7); k++) model->counts[k] += count;
+    model->last = key;
+    return 1;
+}
+
 int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys, const uint64_t *counts, int64_t n,
                                 unitok_error *error)
 {
-    if (model->n_passes > 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a third pass");
-    if (model->n_passes == 1 && !model->large && !open_slots(model)) return fail_memory(error);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t key = keys[i];
-        if (UNLIKELY(!is_ngram(model, key) || key <= model->last))
-            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "not n-grams in order");
-        close_path(model, common_bytes(model->last, key));
-        for (int k = 1; k <= (int)(key & 7); k++) model->counts[k] += counts[i];
-        model->last = key;
-    }
+    int32_t status = begin_scan(model, error);
+    if (status) return status;
+    for (int64_t i = 0; i < n; i++)
+        if (!scan(model, keys[i], counts[i])) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, NOT_IN_ORDER);
     return model->is_wrong ? fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, OTHER_NGRAMS) : UNITOK_OK;
+}
+
+/* The least number of all heads; UINT64_MAX: all tables are at their end. */
+static uint64_t least_of(const struct table_head *heads, int64_t n_tables)
+{
+    uint64_t least = UINT64_MAX;
+    for (int64_t t = 0; t < n_tables; t++)
+        if (heads[t].key < least) least = heads[t].key;
+    return least;
+}
+
+INLINE void read_head(struct table_head *head, const unitok_ngrams *table, const unitok_ngram_place *place)
+{
+    head->after = *place;
+    head->key = ngrams_next(table, &head->after, &head->count);
+    if (!head->key) head->key = UINT64_MAX;
+}
+
+int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model, const unitok_ngrams *const *tables, int64_t n_tables,
+                                       unitok_ngram_place *places, int64_t budget, int32_t *ret_is_done,
+                                       unitok_error *error)
+{
+    for (int64_t t = 0; t < n_tables; t++)
+        if (!tables[t]->sorted || places[t].full < 0 || places[t].other < 0)
+            return fail(error, UNITOK_ERROR_ARGUMENT, t, -1, "the n-grams are not sorted");
+    int32_t status = begin_scan(model, error);
+    if (status) return status;
+    struct table_head *heads = mem_alloc((size_t)(n_tables + 1) * sizeof *heads);
+    if (!heads) return fail_memory(error);
+    for (int64_t t = 0; t < n_tables; t++) read_head(&heads[t], tables[t], &places[t]);
+    uint64_t key = least_of(heads, n_tables);
+    for (; key != UINT64_MAX && budget > 0 && !status; budget--) {
+        uint64_t count = 0;
+        for (int64_t t = 0; t < n_tables; t++) {
+            if (heads[t].key != key) continue;
+            count += heads[t].count;
+            places[t] = heads[t].after;
+            read_head(&heads[t], tables[t], &places[t]);
+        }
+        if (!scan(model, key, count)) status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, NOT_IN_ORDER);
+        key = least_of(heads, n_tables);
+    }
+    mem_free(heads);
+    *ret_is_done = key == UINT64_MAX;
+    if (!status && model->is_wrong) status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, OTHER_NGRAMS);
+    return status;
 }
 
 int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *error)

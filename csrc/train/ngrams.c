@@ -293,21 +293,34 @@ int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error)
     return UNITOK_OK;
 }
 
+INLINE uint64_t next_ngram(const unitok_ngrams *ngrams, unitok_ngram_place *place, uint64_t *ret_count)
+{
+    uint64_t most = most_of(ngrams->order), order = (uint64_t)ngrams->order;
+    uint64_t slot = place->full < ngrams->n ? ngrams->slots[place->full] : 0;
+    uint64_t full = place->full < ngrams->n ? (slot & ~most) | order : UINT64_MAX;
+    uint64_t other = place->other < ngrams->n_others ? ngrams->sorted[place->other] : UINT64_MAX;
+    if (full < other) {
+        *ret_count = slot & most;
+        place->full++;
+        return full;
+    }
+    if (other == UINT64_MAX) return 0;
+    *ret_count = find_other(ngrams->others, ngrams->other_bits, other)->count + (full == other ? slot & most : 0);
+    place->full += full == other;
+    place->other++;
+    return other;
+}
+
+uint64_t ngrams_next(const unitok_ngrams *ngrams, unitok_ngram_place *place, uint64_t *ret_count)
+{
+    return next_ngram(ngrams, place, ret_count);
+}
+
 int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, unitok_ngram_place *place, int64_t n, uint64_t *keys,
                              uint64_t *counts)
 {
-    uint64_t most = most_of(ngrams->order), order = (uint64_t)ngrams->order;
     int64_t k = 0;
     if (!ngrams->sorted || place->full < 0 || place->other < 0) return 0;
-    for (; k < n && (place->full < ngrams->n || place->other < ngrams->n_others); k++) {
-        uint64_t slot = place->full < ngrams->n ? ngrams->slots[place->full] : 0;
-        uint64_t full = place->full < ngrams->n ? (slot & ~most) | order : UINT64_MAX;
-        uint64_t other = place->other < ngrams->n_others ? ngrams->sorted[place->other] : UINT64_MAX;
-        keys[k] = full < other ? full : other;
-        counts[k] = full <= other ? slot & most : 0;
-        if (other <= full) counts[k] += find_other(ngrams->others, ngrams->other_bits, other)->count;
-        place->full += full <= other;
-        place->other += other <= full;
-    }
+    while (k < n && (keys[k] = next_ngram(ngrams, place, &counts[k])) != 0) k++;
     return k;
 }

@@ -37,6 +37,9 @@ struct unitok_ngrams {
     uint64_t *sorted; /* [n_others]: the numbers of the others; NULL before a sort */
 };
 
+/* The next n-gram of a sorted table, and its count; 0: there are no more. */
+uint64_t ngrams_next(const unitok_ngrams *ngrams, unitok_ngram_place *place, uint64_t *ret_count);
+
 #define NGRAMS_WAITING 32 /* for their slots to be fetched */
 #define FEW_PAIRS 256
 #define N_FEW (256 + 65536)

@@ -14,15 +14,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from pyunitok._ffi import Bytes
 from pyunitok.errors import OptionError, TrainingError
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
-from pyunitok.train.counting import UnitCounter
-from pyunitok.train.native import Counter, Counts, Lattice, Lexicon, SegmentStats, Units
-from pyunitok.train.ngrams import MAX_ORDER, NgramModel, NgramReader, PieceReader, decimal_digits, recount
+from pyunitok.train.counting import Settled, Store, UnitCounter
+from pyunitok.train.native import Counter, Counts, Lattice, Lexicon, SegmentStats, Units, merge
+from pyunitok.train.ngrams import MAX_ORDER, NgramModel, NgramReader, Ngrams, PieceReader, decimal_digits, recount
 from pyunitok.train.rereading import Rereading
 from pyunitok.train.sharing import share_out
 from pyunitok.train.sources import Source
@@ -140,30 +141,26 @@ class Job:
             if self.stats.n_bytes == 0:
                 raise TrainingError("there is no text to train on")
             self.progress("sort n-grams", 0, 0)
-            chunks = counter.settle()
-            model = self._scanned(chunks, options.min_count)
+            ngrams = counter.settle()
+            model = self._measured(ngrams, options.min_count)
             if self.max_memory and model.memory_bytes > self.max_memory:
-                raise self._too_large(chunks, model.memory_bytes)
-            for chunk in chunks():
-                model.scan(chunk)
-            model.end_pass()
+                raise self._too_large(ngrams, model.memory_bytes)
+            _scan(model, ngrams)
         model.finish()
         return model
 
-    def _scanned(self, chunks: Callable[[], Iterator[Units]], min_count: int) -> NgramModel:
+    def _measured(self, ngrams: Settled, min_count: int) -> NgramModel:
         """After the first pass: its size is known."""
         model = NgramModel(self.options.order, min_count)
-        for chunk in chunks():
-            model.scan(chunk)
-        model.end_pass()
+        _scan(model, ngrams)
         return model
 
-    def _too_large(self, chunks: Callable[[], Iterator[Units]], n_bytes: int) -> TrainingError:
+    def _too_large(self, ngrams: Settled, n_bytes: int) -> TrainingError:
         """Says which min_count would fit, so that the texts need not be counted again to find it."""
         count, needed, before = max(self.options.min_count, 1), n_bytes, 0
         while needed > self.max_memory and needed != before:
             before, count = needed, 2 * count
-            needed = self._scanned(chunks, count).memory_bytes
+            needed = self._measured(ngrams, count).memory_bytes
         enough = f" ({count} is enough)" if needed <= self.max_memory else ""
         return TrainingError(
             f"the n-grams that occur {self.options.min_count} times or more need {n_bytes >> 20} MiB; raise"
@@ -172,23 +169,19 @@ class Job:
 
     # -------------------------------------------------------------------------------------------- Pruning ----
 
-    def _common(self, chunks: Callable[[], Iterator[Units]]) -> Units:
-        options = self.options
-        common = Counter()
-        common.add(Units.pack([bytes([byte]) for byte in range(256)], [0] * 256))
-        for chunk in chunks():
+    def _common(self, counted: Settled) -> Units:
+        options, common = self.options, Store(0)
+        for chunk in counted.chunks():
             common.add(chunk.take(np.flatnonzero(self._is_common(chunk))))
-        common.sort()
-        pieces = common.export()
+        pieces = merge(Units.pack([bytes([byte]) for byte in range(256)], [0] * 256), common.units())
         pieces.counts[pieces.counts == 0] = 1  # bytes that were not seen
-        common.clear()
         if len(pieces) > MAX_PIECES:
             raise TrainingError(
                 f"{len(pieces):,} pieces occur {options.min_count} times or more, and {MAX_PIECES:,} are possible;"
                 " raise --min-count"
             )
         counts = pieces.counts
-        counts += self._vocabulary(pieces).recounted(self._rare(chunk) for chunk in chunks())
+        counts += self._vocabulary(pieces).recounted(self._rare(chunk) for chunk in counted.chunks())
         return pieces
 
     def _vocabulary(self, pieces: Units) -> Vocabulary:
@@ -220,6 +213,16 @@ class Job:
         common = (n_bytes <= options.max_piece_length) & (pieces.counts >= max(options.min_count, 0))
         ret: np.ndarray[tuple[int], np.dtype[np.bool_]] = common | (n_bytes == 1)
         return ret
+
+
+def _scan(model: NgramModel, ngrams: Settled) -> None:
+    """A pass over all of them."""
+    if ngrams.spilled is None:
+        model.scan_tables(cast("list[Ngrams]", ngrams.tables))
+    else:
+        for chunk in ngrams.chunks():
+            model.scan(chunk)
+    model.end_pass()
 
 
 class Vocabulary:

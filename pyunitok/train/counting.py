@@ -14,6 +14,7 @@ import io
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from types import TracebackType
@@ -126,12 +127,9 @@ class UnitCounter:
             total += segmenter.stats()
         return total
 
-    def settle(self) -> Callable[[], Iterator[Units]]:
-        """All units, sorted by bytes, in parts, as often as asked for. The segmenters are gone then."""
-        if self._runs is not None:
-            return self._all_spilled
-        tables = self._side_by_side()
-        return lambda: merged([table.chunks() for table in tables])
+    def settle(self) -> Settled:
+        """All units, as often as asked for. The segmenters are gone then."""
+        return Settled(self._side_by_side(), None) if self._runs is None else Settled([], self._all_spilled)
 
     def finish(self) -> Units:
         """All units, sorted by bytes. Where they are over max_memory, those rarer than .min_count are left out."""
@@ -166,6 +164,18 @@ class UnitCounter:
                 self._spill(segmenter.counter)
         self._segmenters = {}
         yield from merged(self._runs.read())
+
+
+@dataclass(frozen=True)
+class Settled:
+    """All units that were counted. tables: of each thread, sorted; none where anything was spilled."""
+
+    tables: list[Table]
+    spilled: Callable[[], Iterator[Units]] | None
+
+    def chunks(self) -> Iterator[Units]:
+        """Sorted by bytes, in parts."""
+        return merged([table.chunks() for table in self.tables]) if self.spilled is None else self.spilled()
 
 
 def _blocks(units: Units) -> Iterator[Units]:

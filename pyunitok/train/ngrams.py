@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ MAX_ORDER: int = lib.UNITOK_NGRAM_MAX_ORDER
 KEY_BYTES = 8
 N_FEW = 256 + 65536  # n-grams of one and of two bytes
 CHUNK_NGRAMS = 1 << 15
+SCANNED_AT_ONCE = 1 << 22
 STEP_BYTES = 1 << 20  # of a call, after which an interrupt is seen
 
 
@@ -85,6 +86,17 @@ class NgramModel:
         error = ffi.new("unitok_error *")
         keys = np.ascontiguousarray(ngrams.data).view(">u8").astype(np.uint64)
         check(lib.unitok_ngram_model_scan(self.handle, pointer(keys), pointer(ngrams.counts), len(keys), error), error)
+
+    def scan_tables(self, tables: Sequence[Ngrams]) -> None:
+        """scan() of all that sorted tables hold together."""
+        handles = ffi.new("unitok_ngrams *[]", [table.handle for table in tables])
+        places = ffi.new("unitok_ngram_place[]", len(tables))
+        done, error = ffi.new("int32_t *"), ffi.new("unitok_error *")
+        while not done[0]:
+            status = lib.unitok_ngram_model_scan_tables(
+                self.handle, handles, len(tables), places, SCANNED_AT_ONCE, done, error
+            )
+            check(status, error)
 
     def end_pass(self) -> None:
         error = ffi.new("unitok_error *")

@@ -163,15 +163,13 @@ class UnigramTrainer:
         """work(thread, begin, end) for every chunk, in any thread; the results in the chunks' order."""
         results: list[Any] = [None] * len(chunks)
         done = [0] * self._options.threads
+        phase = f"{what}, {self.n_pieces} pieces"
 
         def run(thread: int, k: int) -> None:
             results[k] = work(thread, *chunks[k])
             done[thread] += 1
 
-        share_out(
-            range(len(chunks)), len(done), run,
-            lambda: self._progress(f"{what}, {self.n_pieces} pieces", sum(done), len(chunks)),
-        )  # fmt: skip
+        share_out(range(len(chunks)), len(done), run, lambda: self._progress(phase, sum(done), len(chunks)))
         return results
 
     # ------------------------------------------------------------------------------------------------ Rounds ----

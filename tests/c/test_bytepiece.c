@@ -207,6 +207,61 @@ static void test_failing_memory(void)
     alloc_fail_at = 0;
 }
 
+static unitok_ngrams *sorted_ngrams(const uint8_t *text, const int64_t *bounds, int64_t n_docs, int order)
+{
+    unitok_ngrams *ngrams;
+    unitok_cursor at = {0, 0};
+    CHECK(unitok_ngrams_new(order, is_digit, &ngrams, NULL) == UNITOK_OK);
+    while (at.document < n_docs) CHECK(unitok_ngrams_add(ngrams, text, bounds, n_docs, STEP, &at, NULL) == UNITOK_OK);
+    CHECK(unitok_ngrams_sort(ngrams, NULL) == UNITOK_OK);
+    return ngrams;
+}
+
+static unitok_ngram_model *scanned(int order, const unitok_ngrams *const *tables, int64_t n_tables, int64_t budget)
+{
+    unitok_ngram_model *model;
+    CHECK(unitok_ngram_model_new(order, 2, &model, NULL) == UNITOK_OK);
+    for (int pass = 0; pass < 2; pass++) {
+        unitok_ngram_place places[3] = {{0, 0}, {0, 0}, {0, 0}};
+        int32_t is_done = 0;
+        while (!is_done)
+            CHECK(unitok_ngram_model_scan_tables(model, tables, n_tables, places, budget, &is_done, NULL) == UNITOK_OK);
+        CHECK(unitok_ngram_model_end_pass(model, NULL) == UNITOK_OK);
+    }
+    return model;
+}
+
+/* Several tables, scanned in steps, give the model of one table of all texts. */
+static void test_tables(void)
+{
+    running = "several tables of n-grams";
+    static uint8_t text[N_BYTES];
+    for (round_ = 0; round_ < 60; round_++) {
+        int64_t bounds[4] = {0, N_BYTES / 3, round_ % 5 ? N_BYTES / 2 : N_BYTES / 3, N_BYTES};
+        int order = 1 + round_ % 7;
+        make_text(text, N_BYTES);
+        if (round_ % 4 == 0) memset(text, 'a', 2 * N_BYTES / 3); /* counts with no room in a slot */
+        unitok_ngrams *all = sorted_ngrams(text, bounds, 3, order), *of[3];
+        for (int i = 0; i < 3; i++) of[i] = sorted_ngrams(text, bounds + i, 1, order);
+        unitok_ngram_model *one = scanned(order, (const unitok_ngrams *const[]){all}, 1, INT64_MAX);
+        unitok_ngram_model *three = scanned(order, (const unitok_ngrams *const[]){of[0], of[1], of[2]}, 3, 1 + round_ % 9);
+        unitok_ngram_tables a, b;
+        unitok_ngram_model_get_tables(one, &a);
+        unitok_ngram_model_get_tables(three, &b);
+        int64_t n_slots = 0;
+        for (int n = 0; n <= UNITOK_NGRAM_MAX_ORDER; n++) n_slots += a.n_slots[n];
+        CHECK(unitok_ngram_model_total(one) == unitok_ngram_model_total(three));
+        CHECK(memcmp(a.n_slots, b.n_slots, sizeof a.n_slots) == 0 && a.n_large_slots == b.n_large_slots);
+        CHECK(memcmp(a.few, b.few, (256 + 65536) * sizeof *a.few) == 0);
+        CHECK(memcmp(a.slots, b.slots, (size_t)n_slots * sizeof *a.slots) == 0);
+        CHECK(memcmp(a.large, b.large, (size_t)(2 * a.n_large_slots) * sizeof *a.large) == 0);
+        unitok_ngram_model_free(one);
+        unitok_ngram_model_free(three);
+        unitok_ngrams_free(all);
+        for (int i = 0; i < 3; i++) unitok_ngrams_free(of[i]);
+    }
+}
+
 /* What is no n-gram, and n-grams out of order, are refused. */
 static void test_hostile(void)
 {
@@ -267,6 +322,7 @@ int main(void)
     test_texts();
     test_large_counts();
     test_failing_memory();
+    test_tables();
     test_hostile();
     printf("ok\n");
     return 0;
