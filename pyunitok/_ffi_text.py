@@ -132,19 +132,17 @@ class JsonLines:
     def count(self, lines: Any, *, at_end: bool) -> Any:
         """The place after the whole lines, as if all of them were right."""
         place = ffi.new("unitok_json_place *")
-        buffer = ffi.from_buffer("uint8_t[]", lines)
-        lib.unitok_json_count(buffer, len(buffer), self._max_line_bytes, at_end, place)
+        lib.unitok_json_count(pointer(lines), len(lines), self._max_line_bytes, at_end, place)
         return place
 
     def read(self, lines: Any, out: Bytes, offsets: Offsets, place: Any) -> bool:
         """Put the texts of lines into a packed list, from `place` on; True once all have been read."""
-        buffer = ffi.from_buffer("uint8_t[]", lines)
-        max_docs = len(offsets) - 1
-        if len(out) < len(buffer) or not 0 <= place.n_docs <= max_docs or not 0 <= place.at <= len(buffer):
+        n_bytes, max_docs = len(lines), len(offsets) - 1
+        if len(out) < n_bytes or not 0 <= place.n_docs <= max_docs or not 0 <= place.at <= n_bytes:
             raise ValueError("a buffer is too small for these lines")
         return bool(
             lib.unitok_json_read(
-                self._cpu, buffer, len(buffer), self._names, self._name_offsets, self._n_names, self._max_line_bytes,
-                pointer(out, writable=True), pointer(offsets, writable=True), max_docs, place,
+                self._cpu, pointer(lines), n_bytes, self._names, self._name_offsets, self._n_names,
+                self._max_line_bytes, pointer(out, writable=True), pointer(offsets, writable=True), max_docs, place,
             )
         )  # fmt: skip

@@ -55,14 +55,15 @@ def test_help_starts_light() -> None:
     assert heavy & set(modules.split()) == set()
 
 
-def test_short_run_starts_light(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "text"), [("a.txt", "a short text\n"), ("a.jsonl", '{"text": "a short text\\n"}\n')])
+def test_short_run_starts_light(tmp_path: Path, name: str, text: str) -> None:
     """`pyunitok tokenize a.txt` with the default model imports only what it uses. numpy takes longer than the run."""
     heavy = {"numpy", "msgspec", "zstandard", "tqdm", "fsspec", "pyarrow", "google", "asyncio", "multiprocessing"}
     heavy |= {"concurrent", "socket", "secrets", "tempfile", "hashlib", "base64", "bisect", "unicodedata"}
     own = ("index", "train", "export", "tokens.array", "run.parts", "cli.train", "vocab.nfc")
     heavy |= {f"pyunitok.{name}" for name in own}
-    (tmp_path / "a.txt").write_text("a short text\n")
-    arguments = ["tokenize", str(tmp_path / "a.txt"), "-o", str(tmp_path / "a.u16")]
+    (tmp_path / name).write_text(text)
+    arguments = ["tokenize", str(tmp_path / name), "-o", str(tmp_path / "a.u16")]
     out = python(
         "import sys\n"
         "from pyunitok.cli import cli\n"

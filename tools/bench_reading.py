@@ -50,8 +50,9 @@ def reading(
     """`pyunitok tokenize` with RWKV World on the same documents as text and as JSON lines, in one frame, many frames
     and many files.
 
-    All corpora in slices of 1 MB, over and over, newlines made spaces, a document every 3000 characters. The wall time
-    of an empty input is taken off. All of them must give the same tokens and ends.
+    All corpora in slices of 1 MB, over and over, newlines made spaces, a document every 3000 characters; the vocabulary
+    is a native file. The wall time of an empty input of the same format is taken off, and no run replaces an older
+    output. All of them must give the same tokens and ends.
 
     --shares works beside other processes too: it counts processor time. turn is reading in turn, which only one thread
     can do at a time, finish the reading of JSON, write what the main thread does; at_most is how many times as fast as
@@ -70,27 +71,34 @@ def reading(
             "JSON lines": _write(folder / "u.jsonl.zst", _json(docs, False) * n_times, FRAME_BYTES),
             "JSON lines, escaped": _write(folder / "a.jsonl.zst", _json(docs, True) * n_times, FRAME_BYTES),
         }
-        empty, out = folder / "empty.txt", folder / "ids.u16"
+        out = folder / "ids.u16"
         if shares:
             _report_shares({kind: path for kind, path in kinds.items() if path.is_file()}, out, threads, n, as_json)
             return
-        empty.touch()
-        base = [*command(), "tokenize", "-m", MODEL, "-o", str(out), "--overwrite", "--doc", "line", "--threads"]
+        model = folder / "model"
+        run([*command(), "convert", MODEL, str(model)])
+        base = [*command(), "tokenize", "-m", str(model), "-o", str(out), "--doc", "line", "--threads"]
         functions = {
             f"{kind} {k}": partial(run, [*base, str(k), str(path)])
             for kind, path in kinds.items() for k in (1, threads)
         }
         hashes = set()
+        clear = partial(_remove_output, out)
         for function in functions.values():
+            clear()
             function()
             manifest = json.loads(out.with_name(out.name + ".json").read_text())
             hashes.add(json.dumps([manifest["hash"], manifest["tokens"], manifest["documents"]]))
         if len(hashes) != 1:
             raise fail("not all kinds of files give the same tokens")
-        functions["start"] = partial(run, [*base, "1", str(empty)])
-        seconds = interleave(functions, n)
+        starts = {suffix: _write(folder / f"empty{suffix}", b"", FRAME_BYTES) for suffix in (".txt.zst", ".jsonl.zst")}
+        functions |= {suffix: partial(run, [*base, "1", str(path)]) for suffix, path in starts.items()}
+        seconds = interleave(functions, n, before=dict.fromkeys(functions, clear))
     n_bytes = n_times * len(_text(docs))
-    walls = {name: [a - b for a, b in zip(seconds[name], seconds["start"], strict=True)] for name in functions}
+    walls = {
+        f"{kind} {k}": [a - b for a, b in zip(seconds[f"{kind} {k}"], seconds[_start_of(kind)], strict=True)]
+        for kind in kinds for k in (1, threads)
+    }  # fmt: skip
     report = Report(f"reading: {n_bytes / 1e9:.2f} GB of text, {len(docs) * n_times:,} documents", n)
     for kind in kinds:
         for k in (1, threads):
@@ -105,8 +113,18 @@ def reading(
                 to_text=ratio(wall, plain), text_target=JSONL_TARGET if is_json else None,
                 text_verdict=verdict(ratio(wall, plain) <= JSONL_TARGET) if is_json else None,
             )  # fmt: skip
-    report.notes.append(f"start-up, taken off: {statistics.median(seconds['start']):.3f} s; all outputs the same")
+    medians = ", ".join(f"{suffix} {statistics.median(seconds[suffix]):.3f} s" for suffix in starts)
+    report.notes.append(f"start-up, taken off: {medians}; all outputs the same")
     report.show(as_json)
+
+
+def _start_of(kind: str) -> str:
+    return ".jsonl.zst" if kind.startswith("JSON") else ".txt.zst"
+
+
+def _remove_output(out: Path) -> None:
+    for path in out.parent.glob(out.name + "*"):
+        path.unlink()
 
 
 def _report_shares(kinds: dict[str, Path], out: Path, threads: int, n: int, as_json: bool) -> None:
@@ -145,7 +163,7 @@ def _frames(data: bytes, frame_bytes: int | None) -> Iterator[bytes]:
 
     compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
     step = frame_bytes or len(data)
-    return (compressor.compress(memoryview(data)[at : at + step]) for at in range(0, len(data), step))
+    return (compressor.compress(memoryview(data)[at : at + step]) for at in range(0, max(1, len(data)), step))
 
 
 def _write(path: Path, data: bytes, frame_bytes: int | None) -> Path:

@@ -11,10 +11,12 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from itertools import cycle
 from pathlib import Path
@@ -219,11 +221,21 @@ def command() -> list[str]:
     return [str(script)] if script.exists() else [sys.executable, "-c", "from pyunitok.cli import main; main()"]
 
 
+@cache
+def _bytecode_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
+
+
 def run(argv: Sequence[str]) -> str:
-    """Run it with the pyunitok of this process in reach; what it printed. ClickException with its words if it fails."""
+    """Run it with the pyunitok of this process in reach; what it printed. ClickException with its words if it fails.
+
+    Modules are compiled once, as when a package is installed, and not in each process if this one writes no bytecode.
+    """
     import pyunitok
 
     environment = os.environ | {"PYTHONPATH": str(Path(pyunitok.__file__).parent.parent)}
+    environment["PYTHONPYCACHEPREFIX"] = _bytecode_folder().name
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(argv, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise click.ClickException(f"{' '.join(argv)} ended with {done.returncode}:\n{done.stderr.strip()[-2000:]}")

@@ -50,7 +50,7 @@ class Block:
     after           where the next block begins
     bad             the documents that were left out
     metadata        if asked for: a line of JSON, without its newline, for each document that ends in this block
-    lines           uint8[], an array for the reader's own use
+    lines           uint8[], a memoryview for the reader's own use
     work            what finish() must do, without the reading turn, before the above is valid
     """
 

@@ -13,8 +13,7 @@ import re
 from typing import Any
 
 from pyunitok import _ffi_text
-from pyunitok.arrays import Bytes as Bytes
-from pyunitok.arrays import Offsets, np
+from pyunitok.arrays import vector
 
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r\n"  # JSON's white space
@@ -57,7 +56,7 @@ class TextField:
         names = [name.encode("utf-8", "surrogateescape") for name in self.path]
         self._lines = _ffi_text.JsonLines(names, max_line_bytes, cpu)
 
-    def count(self, data: Bytes, *, at_end: bool) -> Any:
+    def count(self, data: Any, *, at_end: bool) -> Any:
         """Where the last whole line of `data` ends (.at), how many lines there are (.n_lines), and how many of them are
         not blank (.n_docs). at_end: what follows the last newline is a line."""
         return self._lines.count(data, at_end=at_end)
@@ -66,7 +65,7 @@ class TextField:
         """Before the first line, for read()."""
         return self._lines.new_place()
 
-    def read(self, data: Bytes, out: Bytes, offsets: Offsets, place: Any) -> bool:
+    def read(self, data: Any, out: Any, offsets: Any, place: Any) -> bool:
         """Put the texts of the lines in `data` into `out`, a packed list with `offsets`, from `place` on; True when all
         have been read. False: the line at `place` is wrong, as message() says; the next call leaves it out.
 
@@ -75,14 +74,14 @@ class TextField:
 
     def of_line(self, line: bytes) -> bytes:
         """The text of one line. ValueError says what is wrong."""
-        out, offsets, place = np.empty(len(line), np.uint8), np.empty(2, np.int64), self.new_place()
-        if line and not self.read(np.frombuffer(line, np.uint8), out, offsets, place):
+        out, offsets, place = vector("B", len(line)), vector("q", 2), self.new_place()
+        if line and not self.read(memoryview(line), out, offsets, place):
             raise ValueError(self.message(line, place))
         if place.n_docs == 0:
             raise ValueError("the line is blank")
         return out[: int(offsets[1])].tobytes()
 
-    def message(self, data: bytes | Bytes, place: Any) -> str:
+    def message(self, data: Any, place: Any) -> str:
         """What is wrong with the line at `place`, and at which of its bytes, counted from 0."""
         what = self._what(place.error, place.detail, bytes(data[place.at + max(0, place.error_at) :][:1]))
         return what if place.error_at < 0 else f"byte {place.error_at}: {what}"

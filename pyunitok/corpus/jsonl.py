@@ -14,9 +14,9 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pyunitok.arrays import np
+from pyunitok.arrays import np, vector
 from pyunitok.corpus.block import BadDocument, Block, ByteStream, Split
-from pyunitok.corpus.json_text import BLANK, BOM, Bytes, TextField, key_path
+from pyunitok.corpus.json_text import BLANK, BOM, TextField, key_path
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputError
@@ -64,7 +64,7 @@ class JsonlReader:
         self._name = stream.name
         self._file = json.dumps(stream.name).encode()
         # The file's bytes _carry[_begin:_end] come before the rest of the stream.
-        self._carry: Bytes = np.empty(0, np.uint8)
+        self._carry = vector("B", 0)
         self._begin = self._end = 0
         self._at_end = False  # of the stream
         self._position = start
@@ -114,26 +114,27 @@ class JsonlReader:
     def _load(self, block: Block) -> int:
         """Fill block.lines; return how far."""
         if len(block.lines) < len(block.data):
-            block.lines = np.empty(len(block.data), np.uint8)
+            block.lines = vector("B", len(block.data))
         limit = len(block.lines)
         n = min(self._end - self._begin, limit)
         block.lines[:n] = self._carry[self._begin : self._begin + n]
         self._begin += n
         if n < limit and not self._at_end:
-            n_read = self._stream.readinto(block.lines.data[n:limit])
+            n_read = self._stream.readinto(block.lines[n:limit])
             self._at_end = n_read < limit - n
             n += n_read
         return n
 
-    def _save(self, rest: Bytes) -> None:
+    def _save(self, rest: memoryview | bytearray) -> None:
         """Put back `rest`, which was read last."""
         n_rest, n_held = len(rest), self._end - self._begin
         if n_rest <= self._begin:
             self._begin -= n_rest
             self._carry[self._begin : self._begin + n_rest] = rest
         else:
-            self._carry = np.concatenate((rest, self._carry[self._begin : self._end]))
-            self._begin, self._end = 0, n_rest + n_held
+            carry = vector("B", n_rest + n_held)
+            carry[:n_rest], carry[n_rest:] = rest, self._carry[self._begin : self._end]
+            self._carry, self._begin, self._end = carry, 0, n_rest + n_held
 
     def _take_lines(self, block: Block, n_bytes: int, lines: Any) -> None:
         """Give these lines to the block, unless all are blank."""
@@ -142,7 +143,7 @@ class JsonlReader:
         if end == 0:
             return
         if self._position.bytes == 0 and block.lines[: len(BOM)].tobytes() == BOM:
-            block.lines[: len(BOM)] = BLANK[0]
+            block.lines[: len(BOM)] = BLANK[:1] * len(BOM)
             n_docs = int(self._field.count(block.lines[:end], at_end=True).n_docs)  # its line may be blank
         if n_docs:
             first_line = self._position.lines + 1
@@ -155,9 +156,9 @@ class JsonlReader:
     def _parse(self, block: Block, end: int, n_docs: int, first_line: int) -> None:
         """Find the texts of block.lines[:end]. Without the reading turn: it changes nothing here."""
         if len(block.data) < end:
-            block.data = np.empty(len(block.lines), np.uint8)
+            block.grow(end - len(block.data))
         if len(block.offsets) <= n_docs:
-            block.offsets = np.zeros(max(n_docs, MAX_DOCS) + 1, np.int64)
+            block.have_offsets(max(n_docs, MAX_DOCS) + 1)
         lines, place = block.lines[:end], self._field.new_place()
         bad: list[int] = []  # of the documents here
         while not self._field.read(lines, block.data, block.offsets, place):
@@ -169,7 +170,7 @@ class JsonlReader:
         if self._rest is not None:
             self._add_metadata(block, lines, first_line)
 
-    def _add_metadata(self, block: Block, lines: Bytes, first_line: int) -> None:
+    def _add_metadata(self, block: Block, lines: memoryview, first_line: int) -> None:
         bad = {one.line for one in block.bad}
         for number, line in enumerate(lines.tobytes().split(b"\n"), first_line):
             stripped = line.strip(BLANK)
@@ -214,7 +215,7 @@ class JsonlReader:
         while True:
             newline = held.find(b"\n", searched)
             if newline >= 0:
-                self._save(np.frombuffer(held, np.uint8)[newline + 1 :].copy())
+                self._save(held[newline + 1 :])
                 return bytes(held[: min(newline, self._max_line_bytes + 1)]), n_dropped + newline + 1
             searched = len(held)
             if searched > self._max_line_bytes + 1:
@@ -231,7 +232,7 @@ class JsonlReader:
     def _read_more(self, held: bytearray, wanted: int) -> int:
         """Append up to `wanted` bytes to `held`; how many."""
         n = min(self._end - self._begin, wanted)
-        held += self._carry[self._begin : self._begin + n].data
+        held += self._carry[self._begin : self._begin + n]
         self._begin += n
         if n == 0 and not self._at_end:
             at = len(held)
@@ -249,10 +250,10 @@ class JsonlReader:
             rest = self._long[self._long_at :]
             size = len(rest)
             if size > len(block.data):
-                block.data[:] = np.frombuffer(rest[: len(block.data)], np.uint8)
-                size = self._split(block.data.data)
+                memoryview(block.data)[:] = rest[: len(block.data)]
+                size = self._split(memoryview(block.data))
                 if size == 0:
-                    block.data = np.empty(2 * len(block.data), np.uint8)
+                    block.grow(len(block.data))
                     continue
             break
         block.n_docs = 1
@@ -262,7 +263,7 @@ class JsonlReader:
             self._long_at += size
             self._position = replace(self._position, inside=self._long_at)
             return
-        block.data[:size] = np.frombuffer(rest, np.uint8)
+        memoryview(block.data)[:size] = rest
         if self._rest is not None:
             block.metadata.append(self._long_metadata)
         self._long = None

@@ -67,7 +67,7 @@ class Reading:
     max_line_bytes    a longer JSON line is bad
     max_memory_bytes  for reading, and for the results that wait: see Room
     result_bytes      memory that a worker's result takes for each byte of text
-    plain             blocks of text files need not be numpy's arrays: see block.Block
+    plain             blocks need not be numpy's arrays, except those of Parquet: see block.Block
     """
 
     sources: Sequence[Source]
@@ -176,7 +176,7 @@ class Inputs:
 
     def new_block(self) -> Block:
         """A buffer for fill()."""
-        if self._reading.plain and all(source.format == "text" for source in self._reading.sources):
+        if self._reading.plain and all(source.format != "parquet" for source in self._reading.sources):
             return Block.plain(self._reading.block_bytes)
         return Block(np.empty(self._reading.block_bytes, np.uint8))
 
