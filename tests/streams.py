@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pyunitok.arrays import vector
 from pyunitok.corpus.block import Block
 
 
@@ -82,9 +83,11 @@ class Read:
         return iter((self.documents, self.n_bytes))
 
 
-def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=None) -> Read:
-    """A DocumentReader to its end."""
+def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=None, *, plain: bool = False) -> Read:
+    """A DocumentReader to its end, by blocks of arrays or plain ones."""
     block = Block(np.zeros(block_bytes, np.uint8), np.zeros(n_offsets, np.int64))
+    if plain:
+        block = Block(vector("B", block_bytes), vector("q", n_offsets))
     ret = Read()
     going_on = False
     while True:
@@ -109,7 +112,7 @@ def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=No
         going_on = block.open_end
         if going_on and check_pieces:
             check_pieces(block)
-        block.data[:] = 0x2A  # nothing may be kept there
+        memoryview(block.data)[:] = b"*" * len(block.data)  # nothing may be kept there
         if reader.finished:
             break
     assert not going_on and not reader.fill(block)
