@@ -792,6 +792,11 @@ int64_t unitok_counter_memory_bytes(const unitok_counter *counter);
 /* Adds counts[i] (NULL: 1) to key i. After UNITOK_ERROR_MEMORY the keys before `item` are counted. */
 int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
                            int64_t n_keys, unitok_error *error);
+/* Takes over the counts of those of other's keys begin..end-1 that are in this counter, too; they are 0 in the other one
+ * then. Neither was sorted. Several threads may do so for different keys of one other counter. */
+int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, int64_t begin, int64_t end,
+                              unitok_error *error);
+void unitok_counter_drop_absorbed(unitok_counter *counter); /* and all keys of count 0 */
 /* Sorts the keys by their bytes. Takes 16 bytes a key beside the counter. */
 int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error);
 /* Copies the keys and counts of entries begin..end-1 of those there are out: data[0..part_bytes-1],

@@ -11,13 +11,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyunitok import _ffi, _ffi_text
-from pyunitok.train import native
+from pyunitok.train import counting, native
 from pyunitok.vocab import charsmap
 
 SPLIT = ("split_by_whitespace", "split_by_script")
 FLAGS = sum(_ffi.MODEL_FLAGS[name] for name in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"))
 NMT_NFKC = charsmap.named("nmt_nfkc", None)
 LINES = st.lists(st.text("ab  \u2581\u2585é\u0301жя東カ。ﾊﾞ１09.,<s>|\x1f\u3000", max_size=40), max_size=6)
+
+
+@given(st.lists(st.dictionaries(st.binary(max_size=3), st.integers(1, 1 << 50), max_size=30), max_size=5))
+def test_counters_joined(tables: list[dict[bytes, int]]) -> None:
+    """What each of several threads has counted: every unit once, with the sum of its counts."""
+    counters = [native.Counter() for _ in tables]
+    for counter, table in zip(counters, tables, strict=True):
+        counter.add(native.Units.pack(list(table), list(table.values())))
+    units = counting.joined(counters)
+    assert len(set(units.items())) == len(units)
+    expected: Counter[bytes] = Counter()
+    for table in tables:
+        expected.update(table)
+    assert dict(zip(units.items(), units.counts.tolist(), strict=True)) == expected
 
 
 def normalizer(rules: bytes | None = NMT_NFKC) -> _ffi_text.Normalizer:

@@ -82,7 +82,7 @@ void unitok_counter_clear(unitok_counter *counter)
     mem_free(counter->entries);
     counter->entries = NULL;
     counter->n = counter->room = counter->n_key_bytes = 0;
-    counter->is_sorted = 0;
+    counter->is_moved = 0;
     if (counter->slots) memset(counter->slots, 0, sizeof *counter->slots << counter->bits);
 }
 
@@ -159,9 +159,9 @@ int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t 
 {
     uint32_t at = 0, mask = 0;
     if (counter->slots) {
-        if (counter->is_sorted) {
+        if (counter->is_moved) {
             if (!grow_slots(counter, counter->bits)) return -1;
-            counter->is_sorted = 0;
+            counter->is_moved = 0;
         }
         mask = (UINT32_C(1) << counter->bits) - 1;
         for (at = hash; counter->slots[at & mask]; at++) {
@@ -188,15 +188,20 @@ int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t 
     return counter->n++;
 }
 
-int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes)
+static int64_t find_hashed(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint32_t hash)
 {
-    uint32_t hash = counter_hash(key, n_bytes), mask = (UINT32_C(1) << counter->bits) - 1;
+    uint32_t mask = (UINT32_C(1) << counter->bits) - 1;
     for (uint32_t at = hash; counter->slots[at & mask]; at++) {
         const struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
         if (entry->hash == hash && entry->n_bytes == n_bytes && same_bytes(entry->key, key, n_bytes))
             return entry - counter->entries;
     }
     return -1;
+}
+
+int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes)
+{
+    return find_hashed(counter, key, n_bytes, counter_hash(key, n_bytes));
 }
 
 int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
@@ -211,6 +216,37 @@ int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const i
             return fail(error, UNITOK_ERROR_MEMORY, i, -1, "not enough memory");
     }
     return UNITOK_OK;
+}
+
+#define ABSORBED_AHEAD 8
+
+int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, int64_t begin, int64_t end,
+                              unitok_error *error)
+{
+    if (!counter->slots || counter->is_moved || counter == other || begin < 0 || begin > end || end > other->n)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a counter absorbs what another one counted, before it is sorted");
+    const struct counter_entry *entries = other->entries;
+    for (int64_t i = begin; i < end; i++) {
+        if (i + 2 * ABSORBED_AHEAD < end) counter_fetch_slot(counter, entries[i + 2 * ABSORBED_AHEAD].hash);
+        if (i + ABSORBED_AHEAD < end) counter_fetch_entry(counter, entries[i + ABSORBED_AHEAD].hash);
+        if (!entries[i].count) continue;
+        int64_t found = find_hashed(counter, entries[i].key, entries[i].n_bytes, entries[i].hash);
+        if (found < 0) continue;
+        counter->entries[found].count += entries[i].count;
+        other->entries[i].count = 0;
+    }
+    return UNITOK_OK;
+}
+
+void unitok_counter_drop_absorbed(unitok_counter *counter)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < counter->n; i++) {
+        if (counter->entries[i].count) counter->entries[n++] = counter->entries[i];
+        else counter->n_key_bytes -= counter->entries[i].n_bytes;
+    }
+    if (n < counter->n) counter->is_moved = 1;
+    counter->n = n;
 }
 
 int counter_merge(unitok_counter *counter, const unitok_counter *other)

@@ -31,7 +31,7 @@ struct unitok_counter {
     int64_t n_key_bytes;
     int64_t memory_bytes;
     int bits;
-    int is_sorted; /* by bytes; the slots are out of date */
+    int is_moved; /* entries are at other places than the slots say */
 };
 
 /* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Its entry, or -1 when memory is short: nothing

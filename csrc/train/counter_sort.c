@@ -142,6 +142,6 @@ int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error)
     sort_items(counter->entries, items, counter->n);
     permute(counter->entries, items, counter->n);
     mem_free(items);
-    counter->is_sorted = 1;
+    counter->is_moved = 1;
     return UNITOK_OK;
 }

@@ -15,15 +15,16 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import zstandard
 
 from pyunitok.errors import OutputError
+from pyunitok.train import native
 from pyunitok.train.native import Counter, SegmentStats, Units, merge
 from pyunitok.train.sharing import share_out
 
@@ -131,10 +132,11 @@ class UnitCounter:
         """All units, as often as asked for. The segmenters are gone then."""
         return Settled(self._side_by_side(), None) if self._runs is None else Settled([], self._all_spilled)
 
-    def finish(self) -> Units:
-        """All units, sorted by bytes. Where they are over max_memory, those rarer than .min_count are left out."""
+    def finish(self, *, sort: bool = True) -> Units:
+        """All units, sorted by bytes, or in no order where that does. Where they are over max_memory, those rarer than
+        .min_count are left out."""
         if self._runs is None:
-            return self._sorted()
+            return self._sorted() if sort else self._unsorted()
         store = Store(self._max_memory)
         for chunk in self._all_spilled():
             store.add(chunk)
@@ -157,6 +159,13 @@ class UnitCounter:
             counters.pop().clear()
         return reduce(merge, parts) if parts else Counter().export()
 
+    def _unsorted(self) -> Units:
+        """Likewise. In an order that differs between runs with several threads."""
+        counters = [segmenter.counter for segmenter in self._segmenters.values()]
+        assert all(isinstance(counter, Counter) for counter in counters)
+        self._segmenters = {}
+        return joined(cast("list[Counter]", counters))
+
     def _all_spilled(self) -> Iterator[Units]:
         assert self._runs is not None
         for segmenter in self._segmenters.values():
@@ -176,6 +185,23 @@ class Settled:
     def chunks(self) -> Iterator[Units]:
         """Sorted by bytes, in parts."""
         return merged([table.chunks() for table in self.tables]) if self.spilled is None else self.spilled()
+
+
+def joined(counters: list[Counter]) -> Units:
+    """What one thread or several have counted, each unit once. The counters are used up."""
+    threads = len(counters)
+    counters.sort(key=len, reverse=True)
+    for k in range(1, threads):
+        before, counter = counters[:k], counters[k]
+        share_out(native.shares(len(counter), threads), threads, partial(_absorb, before, counter))
+    for counter in counters[1:]:
+        counter.drop_absorbed()
+    return native.export(counters, max(threads, 1))
+
+
+def _absorb(counters: list[Counter], other: Counter, _: int, bounds: tuple[int, int]) -> None:
+    for counter in counters:
+        counter.absorb(other, *bounds)
 
 
 def _blocks(units: Units) -> Iterator[Units]:

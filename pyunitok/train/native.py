@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import reduce
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -105,23 +106,61 @@ class Counter:
         error = ffi.new("unitok_error *")
         check(lib.unitok_counter_sort(self.handle, error), error)
 
+    def absorb(self, other: Counter, begin: int, end: int) -> None:
+        """Take over the counts of those of the other's keys begin..end-1 that are here, too; several threads may do so
+        for different keys. Before sort()."""
+        error = ffi.new("unitok_error *")
+        check(lib.unitok_counter_absorb(self.handle, other.handle, begin, end, error), error)
+
+    def drop_absorbed(self) -> None:
+        """Drop the keys whose counts others have."""
+        lib.unitok_counter_drop_absorbed(self.handle)
+
     def clear(self) -> None:
         lib.unitok_counter_clear(self.handle)
 
     def export(self) -> Units:
         """A copy of all: sorted by bytes after sort(), else in the order of first sight."""
-        return self._part(0, len(self))
+        return export([self], 1)
 
     def chunks(self) -> Iterator[Units]:
         """The same in parts."""
         for begin in range(0, len(self), CHUNK_UNITS):
-            yield self._part(begin, min(begin + CHUNK_UNITS, len(self)))
+            yield _export([(self, begin, min(begin + CHUNK_UNITS, len(self)))], 1)
 
-    def _part(self, begin: int, end: int) -> Units:
-        data = np.empty(int(lib.unitok_counter_part_bytes(self.handle, begin, end)), np.uint8)
-        offsets, counts = np.empty(end - begin + 1, np.int64), np.empty(end - begin, np.uint64)
-        lib.unitok_counter_export(self.handle, begin, end, pointer(data), pointer(offsets), pointer(counts))
-        return Units(data, offsets, counts)
+
+def export(counters: list[Counter], threads: int) -> Units:
+    """All that they hold, one after the other."""
+    return _export([(c, *bounds) for c in counters for bounds in shares(len(c), threads)], threads)
+
+
+def _export(parts: list[tuple[Counter, int, int]], threads: int) -> Units:
+    """Of each of the counters, keys begin..end-1."""
+    sizes = [int(lib.unitok_counter_part_bytes(counter.handle, begin, end)) for counter, begin, end in parts]
+    starts, firsts = _sums(sizes), _sums([end - begin for _, begin, end in parts])
+    data, counts = np.empty(starts[-1], np.uint8), np.empty(firsts[-1], np.uint64)
+    offsets = np.empty(firsts[-1] + 1, np.int64)
+
+    def work(_: int, k: int) -> None:
+        counter, begin, end = parts[k]
+        own = np.empty(end - begin + 1, np.int64)
+        lib.unitok_counter_export(
+            counter.handle, begin, end, pointer(data[starts[k] :]), pointer(own), pointer(counts[firsts[k] :])
+        )
+        np.add(own[:-1], starts[k], out=offsets[firsts[k] : firsts[k + 1]])
+
+    share_out(range(len(parts)), threads, work)
+    offsets[-1] = starts[-1]
+    return Units(data, offsets, counts)
+
+
+def _sums(sizes: list[int]) -> list[int]:
+    return list(accumulate(sizes, initial=0))
+
+
+def shares(n: int, parts: int) -> list[tuple[int, int]]:
+    """0..n-1 in parts of about one size: (begin, end) of each."""
+    return [(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
 
 
 @dataclass
@@ -199,14 +238,22 @@ class Segmenter:
         return int(stats.memory_bytes) + self._counter.memory_bytes
 
 
-def count_chars(units: Units) -> Counts:
+def count_chars(units: Units, threads: int = 1) -> Counts:
     """How often each character occurs in the units: uint64[0x110000]."""
-    by_char, error = np.zeros(CODE_POINTS, np.uint64), ffi.new("unitok_error *")
-    status = lib.unitok_units_count_chars(
-        pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), pointer(by_char), error
-    )
-    check(status, error)
-    return by_char
+    totals: list[Counts] = []
+
+    def work(_: int, bounds: tuple[int, int]) -> None:
+        by_char, error = np.zeros(CODE_POINTS, np.uint64), ffi.new("unitok_error *")
+        begin, end = bounds
+        status = lib.unitok_units_count_chars(
+            pointer(units.data), pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin,
+            pointer(by_char), error,
+        )  # fmt: skip
+        check(status, error)
+        totals.append(by_char)
+
+    share_out(shares(len(units), threads), threads, work)
+    return reduce(np.add, totals)
 
 
 FOLD_WHOLE: int = lib.UNITOK_FOLD_WHOLE

@@ -96,7 +96,7 @@ class Job:
         normalization.complete(specs, self.rules_folder)
         meta = checks.MetaPieces(specs)
         units = self._counted(source, meta.symbols())
-        chosen = alphabets.choose(native.count_chars(units), specs.trainer)
+        chosen = alphabets.choose(native.count_chars(units, self.own.threads), specs.trainer)
         if specs.kind in ("unigram", "bpe"):
             alphabets.check_room(chosen, len(meta), specs.trainer)
         n_pieces = specs.trainer.vocab_size - len(meta)
@@ -130,7 +130,7 @@ class Job:
         return vocabulary
 
     def _byte_level_bpe(self, counted: list[Units], n_merges: int, special: list[bytes]) -> Vocabulary:
-        by_char = native.count_chars(counted[0])
+        by_char = native.count_chars(counted[0], self.own.threads)
         trainer = merging.merge(
             self.rules(byte_level=True), counted, n_merges, min_count=2, threads=self.own.threads,
             checkpoint=self.checkpoint, progress=lambda done, total: self.progress("merge", done, total),
@@ -207,7 +207,7 @@ class Job:
                 source.feed(counter, lambda done, total: self.progress("count", done, total))
                 self.stats = counter.stats()
                 self.progress("sort", 0, 0)
-                units = counter.finish()
+                units = counter.finish(sort=self.specs.kind == "unigram")
                 self.left_out = (counter.n_dropped_units, counter.n_dropped, counter.min_count)
         except ModelFormatError as error:
             raise TrainingError(str(error)) from None
@@ -307,7 +307,7 @@ class Job:
 
     def _bpe(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         auto = self.specs.trainer.auto_character_coverage
-        by_char = native.count_chars(counted[0]) if auto else None
+        by_char = native.count_chars(counted[0], self.own.threads) if auto else None
         pieces, self.sizes = merging.train(
             self.rules(), counted, n_pieces, chosen, min_count=0 if self.compat else 2, threads=self.own.threads,
             by_char=by_char, checkpoint=self.checkpoint,

@@ -57,6 +57,19 @@ static void test_counter(void)
         if (i) CHECK(compare(keys + bounds[i - 1], bounds[i] - bounds[i - 1], keys + bounds[i], bounds[i + 1] - bounds[i]) < 0);
     }
     CHECK(total == 2 * N_KEYS);
+    unitok_counter *other;
+    CHECK(unitok_counter_new(0, &other, &error) == UNITOK_OK);
+    CHECK(unitok_counter_add(other, keys, bounds, NULL, n, &error) == UNITOK_OK);
+    CHECK(unitok_counter_absorb(counter, other, 0, n, &error) == UNITOK_ERROR_ARGUMENT); /* it is sorted */
+    unitok_counter_clear(counter);
+    CHECK(unitok_counter_add(counter, keys, bounds, counts, n / 2, &error) == UNITOK_OK);
+    CHECK(unitok_counter_absorb(counter, other, 0, n + 1, &error) == UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_counter_absorb(counter, other, 0, n / 3, &error) == UNITOK_OK);
+    CHECK(unitok_counter_absorb(counter, other, n / 3, n, &error) == UNITOK_OK);
+    unitok_counter_drop_absorbed(other);
+    CHECK(unitok_counter_count(counter) == n / 2 && unitok_counter_count(other) == n - n / 2);
+    unitok_counter_export(counter, 0, n / 2, keys, bounds, counts);
+    unitok_counter_free(other);
     unitok_counter_clear(counter);
     CHECK(unitok_counter_count(counter) == 0);
     free(keys);
