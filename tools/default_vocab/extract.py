@@ -26,6 +26,7 @@ import zstandard
 from sources import Source, read_table
 
 LIMIT = 6 << 20  # bytes of a source and kind
+TEXT_SHA256 = "33e811ec485a45f6772b2272da0b79032cb34d725e26ba351a0f4bb724c0c2a7"  # of all kinds' text of training, on which unitok-v1 was trained
 MAX_FILE = 200_000  # bytes of a file: one large file is not to stand for its package
 READERS = readers.READERS | lists.READERS
 
@@ -102,13 +103,18 @@ def main(folder: Path) -> None:
         for source, kinds in pool.map(work, jobs):
             for kind, texts in kinds.items():
                 out[source.split, kind] += [(source.package, text) for text in texts]
+    digest = hashlib.sha256()
     for (split, kind), found in sorted(out.items()):
         target = folder / "text" / split / f"{kind}.jsonl.zst"
         target.parent.mkdir(parents=True, exist_ok=True)
         lines = "".join(json.dumps({"source": s, "text": t}, ensure_ascii=False) + "\n" for s, t in found)
         data = lines.encode("utf-8", "replace")
         target.write_bytes(zstandard.compress(data, 6))
+        if split == "train":
+            digest.update(f"{kind} {len(data)}\n".encode() + data)
         print(f"{split} {kind}: {len({s for s, _ in found})} sources, {len(found)} files, {len(data) / 1e6:.2f} MB")
+    if digest.hexdigest() != TEXT_SHA256:
+        raise SystemExit(f"SHA-256 {digest.hexdigest()}: this is not the text that unitok-v1 was trained on")
 
 
 if __name__ == "__main__":
