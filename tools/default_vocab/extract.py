@@ -26,7 +26,8 @@ import zstandard
 from sources import Source, read_table
 
 LIMIT = 6 << 20  # bytes of a source and kind
-TEXT_SHA256 = "33e811ec485a45f6772b2272da0b79032cb34d725e26ba351a0f4bb724c0c2a7"  # of all kinds' text of training, on which unitok-v1 was trained
+# Of the text that unitok-v1 was trained on, all kinds of it.
+TEXT_SHA256 = "33e811ec485a45f6772b2272da0b79032cb34d725e26ba351a0f4bb724c0c2a7"
 MAX_FILE = 200_000  # bytes of a file: one large file is not to stand for its package
 READERS = readers.READERS | lists.READERS
 
