@@ -139,7 +139,8 @@ static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *
         wrong = trie_check_heads(&m->longest.trie, h->n_ids, &at);
     }
     if (!wrong) {
-        uint32_t *owners = mem_zalloc(h->n_units, sizeof *owners), *depths = mem_zalloc(h->n_units, sizeof *depths);
+        size_t n_bytes = h->n_units * sizeof(uint32_t);
+        uint32_t *owners = mem_zalloc_touched(n_bytes), *depths = mem_zalloc_touched(n_bytes);
         int ok = owners && depths;
         if (ok) wrong = trie_check_shape(&m->longest.trie, m->longest.max_piece_bytes, owners, depths, &at);
         mem_free(depths);

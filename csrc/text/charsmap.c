@@ -75,6 +75,89 @@ void charsmap_tree_free(charsmap_tree *tree)
     memset(tree, 0, sizeof *tree);
 }
 
+/* Lists the children of every base; with is_useful, only those from which a key can be reached. */
+static void list_children(const charsmap *m, const uint8_t *is_useful, charsmap_tree *tree)
+{
+    for (uint32_t at = (uint32_t)m->n_units; --at > 0;) {
+        if (is_replacement(m, at)) continue;
+        if (is_useful && !charsmap_has_leaf(m->units[at]) && !is_useful[charsmap_base(at, m->units[at])]) continue;
+        uint32_t above = base_above(m, at);
+        tree->next[at] = tree->first[above];
+        tree->first[above] = at;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------- Measures ---- */
+
+/* lengths[i] is that of the replacement at i, from the back so that no overlap of strings costs more than once; negative
+ * (-1 - length) where it is not whole characters. */
+static void measure_replacements(const charsmap *m, int32_t *lengths)
+{
+    for (int64_t i = m->n_replacement_bytes - 1; i >= 0; i--) {
+        const uint8_t *p = m->replacements + i;
+        int32_t next = *p ? lengths[i + 1] : 0, length = next < 0 ? -1 - next : next;
+        int n = *p ? utf8_length(p, m->n_replacement_bytes - i) : 0;
+        int is_utf8 = !*p || (n && lengths[i + n] >= 0);
+        length += *p != 0;
+        lengths[i] = is_utf8 ? length : -1 - length;
+    }
+}
+
+/* A key leads to a replacement of this length. */
+INLINE void count_replacement(charsmap *m, int32_t length)
+{
+    if (length < 0) m->is_utf8 = 0;
+    if (length < 0) length = -1 - length;
+    if (length > m->max_replacement_bytes) m->max_replacement_bytes = length;
+}
+
+/* A walk down, depth first, that visits every base once, and so every unit below the root. */
+typedef struct frame {
+    uint32_t base;
+    uint32_t child;  /* the next to look at; 0: none */
+    int32_t height;  /* of the highest child so far */
+} frame;
+
+#define ON_THE_WAY (-1)
+
+/* Fills heights, inner, and what *m says of its keys and replacements. Returns 0 if a base is below itself, or if a unit
+ * leads nowhere. */
+static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths, frame *stack, uint8_t *inner)
+{
+    uint32_t root = charsmap_base(0, m->units[0]);
+    int64_t depth = 1;
+    stack[0] = (frame){root, tree->first[root], 0};
+    tree->heights[root] = ON_THE_WAY;
+    m->is_utf8 = 1;
+    m->max_replacement_bytes = 0;
+    while (depth > 0) {
+        frame *top = &stack[depth - 1];
+        uint32_t at = top->child;
+        if (!at) {
+            tree->heights[top->base] = top->height;
+            if (--depth && top[-1].height < top->height + 1) top[-1].height = top->height + 1;
+            continue;
+        }
+        uint32_t unit = m->units[at], base = charsmap_base(at, unit);
+        top->child = tree->next[at];
+        if (charsmap_has_leaf(unit)) count_replacement(m, lengths[m->units[base] & 0x7FFFFFFF]);
+        else if (!tree->first[base]) return 0;
+        if (depth > 1) inner[unit & 0xFF] = 1;
+        if (top->height < 1) top->height = 1;
+        if (tree->heights[base] == ON_THE_WAY) return 0;
+        if (tree->heights[base]) {
+            if (top->height < tree->heights[base] + 1) top->height = tree->heights[base] + 1;
+        } else if (tree->first[base]) {
+            tree->heights[base] = ON_THE_WAY;
+            stack[depth++] = (frame){base, tree->first[base], 0};
+        }
+    }
+    m->max_key_bytes = tree->heights[root];
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------------- Units for nothing ---- */
+
 /* Marks in is_useful the bases from which a key can be reached, from the leaves upwards. owners and others list the
  * units of each base, as 1 + the unit; queue has room for every base. The root is below nothing: no key passes it
  * again, though a NUL in a text may lead there. */
@@ -100,139 +183,64 @@ static void mark_useful(const charsmap *m, uint32_t *owners, uint32_t *others, u
     }
 }
 
-static void list_children(const charsmap *m, const uint8_t *is_useful, charsmap_tree *tree)
-{
-    for (uint32_t at = (uint32_t)m->n_units; --at > 0;) {
-        if (is_replacement(m, at)) continue;
-        if (!charsmap_has_leaf(m->units[at]) && !is_useful[charsmap_base(at, m->units[at])]) continue;
-        uint32_t above = base_above(m, at);
-        tree->next[at] = tree->first[above];
-        tree->first[above] = at;
-    }
-}
-
-/* ------------------------------------------------------------------------------------------------- Measures ---- */
-
-/* A walk down, depth first, that visits every base once. */
-typedef struct frame {
-    uint32_t base;
-    uint32_t child;  /* the next to look at; 0: none */
-    int32_t height;  /* of the highest child so far */
-} frame;
-
-#define ON_THE_WAY (-1)
-
-/* Fills heights, inner, and is_met: the units that a walk from the root meets. Returns 0 if a base is below itself. */
-static int measure_heights(const charsmap *m, charsmap_tree *tree, frame *stack, uint8_t *inner, uint8_t *is_met)
-{
-    uint32_t root = charsmap_base(0, m->units[0]);
-    int64_t depth = 1;
-    stack[0] = (frame){root, tree->first[root], 0};
-    tree->heights[root] = ON_THE_WAY;
-    while (depth > 0) {
-        frame *top = &stack[depth - 1];
-        uint32_t at = top->child;
-        if (!at) {
-            tree->heights[top->base] = top->height;
-            if (--depth && top[-1].height < top->height + 1) top[-1].height = top->height + 1;
-            continue;
-        }
-        uint32_t base = charsmap_base(at, m->units[at]);
-        top->child = tree->next[at];
-        is_met[at] = 1;
-        if (depth > 1) inner[m->units[at] & 0xFF] = 1;
-        if (top->height < 1) top->height = 1;
-        if (tree->heights[base] == ON_THE_WAY) return 0;
-        if (tree->heights[base]) {
-            if (top->height < tree->heights[base] + 1) top->height = tree->heights[base] + 1;
-        } else if (tree->first[base]) {
-            tree->heights[base] = ON_THE_WAY;
-            stack[depth++] = (frame){base, tree->first[base], 0};
-        }
-    }
-    return 1;
-}
-
-/* Measures the replacements that keys lead to: lengths[i] is that of the string at i, from the back so that no
- * overlap of strings costs more than once; negative (-1 - length) where it is not whole characters. */
-static void measure_replacements(charsmap *m, const uint8_t *is_met, int32_t *lengths)
-{
-    for (int64_t i = m->n_replacement_bytes - 1; i >= 0; i--) {
-        const uint8_t *p = m->replacements + i;
-        int32_t next = *p ? lengths[i + 1] : 0, length = next < 0 ? -1 - next : next;
-        int n = *p ? utf8_length(p, m->n_replacement_bytes - i) : 0;
-        int is_utf8 = !*p || (n && lengths[i + n] >= 0);
-        length += *p != 0;
-        lengths[i] = is_utf8 ? length : -1 - length;
-    }
-    for (uint32_t at = 0; at < m->n_units; at++) {
-        if (!is_met[at] || !charsmap_has_leaf(m->units[at])) continue;
-        int32_t length = lengths[m->units[charsmap_base(at, m->units[at])] & 0x7FFFFFFF];
-        if (length < 0) m->is_utf8 = 0;
-        if (length < 0) length = -1 - length;
-        if (length > m->max_replacement_bytes) m->max_replacement_bytes = length;
-    }
-}
-
-/* The memory that opening works in. */
-typedef struct workspace {
-    uint32_t *owners, *others, *queue;
-    uint8_t *is_useful, *is_met;
-    frame *stack;
-    int32_t *lengths;
-} workspace;
-
-static int workspace_new(const charsmap *m, workspace *w, charsmap_tree *tree)
+/* Lists again the children that lead to a key. Returns 0 when memory is short. */
+static int list_useful(const charsmap *m, charsmap_tree *tree)
 {
     size_t n = (size_t)m->n_units;
-    w->owners = mem_zalloc(n, sizeof *w->owners);
-    w->others = mem_alloc(n * sizeof *w->others);
-    w->queue = mem_alloc(n * sizeof *w->queue);
-    w->is_useful = mem_zalloc(n, 1);
-    w->is_met = mem_zalloc(n, 1);
-    w->stack = mem_alloc(n * sizeof *w->stack);
-    w->lengths = mem_alloc((size_t)m->n_replacement_bytes * sizeof *w->lengths);
-    tree->first = mem_zalloc(n, sizeof *tree->first);
-    tree->next = mem_zalloc(n, sizeof *tree->next);
-    tree->heights = mem_zalloc(n, sizeof *tree->heights);
-    return w->owners && w->others && w->queue && w->is_useful && w->is_met && w->stack && w->lengths && tree->first &&
-           tree->next && tree->heights;
+    uint32_t *owners = mem_zalloc(n, sizeof *owners), *others = mem_alloc(n * sizeof *others);
+    uint32_t *queue = mem_alloc(n * sizeof *queue);
+    uint8_t *is_useful = mem_zalloc(n, 1);
+    int ok = owners && others && queue && is_useful;
+    if (ok) {
+        memset(tree->first, 0, n * sizeof *tree->first);
+        memset(tree->heights, 0, n * sizeof *tree->heights);
+        mark_useful(m, owners, others, queue, is_useful);
+        list_children(m, is_useful, tree);
+    }
+    mem_free(is_useful);
+    mem_free(queue);
+    mem_free(others);
+    mem_free(owners);
+    return ok;
 }
 
-static void workspace_free(workspace *w)
-{
-    mem_free(w->owners);
-    mem_free(w->others);
-    mem_free(w->queue);
-    mem_free(w->is_useful);
-    mem_free(w->is_met);
-    mem_free(w->stack);
-    mem_free(w->lengths);
-}
+/* ------------------------------------------------------------------------------------------------ The whole ---- */
 
-static int32_t measure(charsmap *m, workspace *w, charsmap_tree *tree, uint8_t *inner, unitok_error *error)
+/* The maps that SentencePiece makes have no unit for nothing, so the one walk that measures the keys also proves it. */
+static int32_t measure(charsmap *m, charsmap_tree *tree, int32_t *lengths, frame *stack, uint8_t *inner,
+                       unitok_error *error)
 {
-    mark_useful(m, w->owners, w->others, w->queue, w->is_useful);
-    list_children(m, w->is_useful, tree);
-    if (!measure_heights(m, tree, w->stack, inner, w->is_met))
-        return broken(error, "the charsmap's trie contains a cycle");
-    m->max_key_bytes = tree->heights[charsmap_base(0, m->units[0])];
+    uint8_t found[256] = {0};
+    list_children(m, NULL, tree);
+    measure_replacements(m, lengths);
+    if (!measure_keys(m, tree, lengths, stack, found)) {
+        memset(found, 0, sizeof found);
+        if (!list_useful(m, tree)) return fail_memory(error);
+        if (!measure_keys(m, tree, lengths, stack, found)) return broken(error, "the charsmap's trie contains a cycle");
+    }
     if (m->max_key_bytes > CHARSMAP_KEY_BYTES_MAX) return broken(error, "the charsmap has a key longer than 4096 bytes");
-    measure_replacements(m, w->is_met, w->lengths);
+    for (int byte = 0; byte < 256; byte++) inner[byte] |= found[byte];
     return UNITOK_OK;
 }
 
 int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree, uint8_t *inner, charsmap *ret,
                       unitok_error *error)
 {
-    charsmap m = {.is_utf8 = 1};
-    workspace w = {0};
+    charsmap m = {0};
     memset(tree, 0, sizeof *tree);
     int32_t status = take_apart(blob, n_bytes, &m, error);
     if (!status) status = check_units(&m, error);
     if (status) return status;
-    status = workspace_new(&m, &w, tree) ? measure(&m, &w, tree, inner, error) : fail_memory(error);
+    size_t n = (size_t)m.n_units;
+    tree->first = mem_zalloc_touched(n * sizeof *tree->first);
+    tree->next = mem_alloc(n * sizeof *tree->next);
+    tree->heights = mem_zalloc_touched(n * sizeof *tree->heights);
+    frame *stack = mem_alloc(n * sizeof *stack);
+    int32_t *lengths = mem_alloc((size_t)m.n_replacement_bytes * sizeof *lengths);
+    int ok = tree->first && tree->next && tree->heights && stack && lengths;
+    status = ok ? measure(&m, tree, lengths, stack, inner, error) : fail_memory(error);
     if (!status) *ret = m;
-    workspace_free(&w);
+    mem_free(lengths);
+    mem_free(stack);
     return status;
 }
