@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import threading
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
+from pyunitok.run.encoding import Encoded
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Plan
 from pyunitok.tokenizer import Tokenizer
@@ -333,3 +335,11 @@ def test_failures_beside_the_blocks_reach_the_caller(toy, tmp_path, monkeypatch,
     monkeypatch.setattr(ZstdFrames, "close", fail)
     with pytest.raises(OSError, match="cannot be closed"):
         run(toy, [tmp_path / "a.txt.zst"] * 3, tmp_path / "ids", threads=threads, block_bytes=1000)
+
+
+@given(st.lists(st.integers(0, 1 << 61), max_size=20), st.integers(0, 1 << 61))
+def test_ends_of_blocks_are_added_up(ends, n_before):
+    vectors = np.array(ends, np.int64), memoryview(array("q", ends))
+    for vector in vectors:
+        encoded = Encoded(memoryview(b""), 0, vector)
+        assert encoded.data_of_ends(n_before).tobytes() == array("q", [end + n_before for end in ends]).tobytes()

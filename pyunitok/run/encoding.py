@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from array import array
 from dataclasses import replace
@@ -38,12 +39,19 @@ class Encoded:
     def data_of_ends(self, n_before: int) -> memoryview:
         """The ends as bytes, in tokens from the start of the output."""
         if len(self.ends) < FEW_DOCS:
-            return memoryview(array("q", [end + n_before for end in self.ends.tolist()])).cast("B")
+            return _added(memoryview(self.ends), n_before)
         ends: memoryview = (np.asarray(self.ends) + n_before).view(np.uint8).data
         return ends
 
 
 FEW_DOCS = 1000  # up to here importing numpy would take longer than it saves
+
+
+def _added(numbers: memoryview, n: int) -> memoryview:
+    """int64[] with n added to each, as bytes: the digits of one integer, to which n * (1 + 2**64 + 2**128 + …) is added."""
+    ones = bytes(array("q", [1])) * len(numbers)
+    digits = [int.from_bytes(data, sys.byteorder) for data in (numbers.tobytes(), ones)]
+    return memoryview((digits[0] + n * digits[1]).to_bytes(len(ones), sys.byteorder))
 
 
 class Encoder:
