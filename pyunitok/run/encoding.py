@@ -48,7 +48,7 @@ FEW_DOCS = 1000  # up to here importing numpy would take longer than it saves
 
 
 def _added(numbers: memoryview, n: int) -> memoryview:
-    """int64[] with n added to each, as bytes: the digits of one integer, to which n * (1 + 2**64 + 2**128 + …) is added."""
+    """int64[] with n added to each, as bytes: one addition of n * (1 + 2**64 + 2**128 + …) to all of them."""
     ones = bytes(array("q", [1])) * len(numbers)
     digits = [int.from_bytes(data, sys.byteorder) for data in (numbers.tobytes(), ones)]
     return memoryview((digits[0] + n * digits[1]).to_bytes(len(ones), sys.byteorder))
