@@ -76,6 +76,14 @@ class TrainingError(UnitokError, ValueError, RuntimeError):
     """A model cannot be trained with these options or from these texts; the message says what to change."""
 
 
+class TrainingOptionError(TrainingError, OptionError):
+    """A model cannot be trained with these options, whatever the texts."""
+
+
+class NoTextError(TrainingError):
+    """There is no text to train on."""
+
+
 class InputWarning(UserWarning):
     """A corpus file is read, but is perhaps not what it should be; the message names the file."""
 

@@ -18,7 +18,7 @@ from test_train_sentencepiece import text
 import pyunitok
 from pyunitok import Tokenizer
 from pyunitok.cli.train import train as command
-from pyunitok.errors import OptionError
+from pyunitok.errors import NoTextError, OptionError
 from pyunitok.packed import Packed
 from pyunitok.train.api import run
 from pyunitok.train.greedy_text import Text
@@ -160,6 +160,9 @@ def test_a_weight_that_is_none(tmp_path: Path, weight: str) -> None:
     assert CliRunner().invoke(command, arguments).exit_code == 2
 
 
-def test_an_empty_text() -> None:
-    tokenizer = pyunitok.train(iter([""]), kind="longest", vocab_size=300)
+def test_hardly_any_text() -> None:
+    """Bytes alone, of which a text with no pair that repeats is made; no text at all is an error."""
+    with pytest.raises(NoTextError):
+        pyunitok.train(iter([""]), kind="longest", vocab_size=300)
+    tokenizer = pyunitok.train(iter(["a"]), kind="longest", vocab_size=300)
     assert tokenizer.vocab_size == 257 and np.array_equal(tokenizer.encode("ab"), [98, 99])

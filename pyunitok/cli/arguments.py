@@ -96,7 +96,7 @@ def load_model(model: str | None) -> Any:
     if model is None:
         return Tokenizer.default()
     if not model or (model not in NAMES and not Path(model).is_file()):
-        raise click.ClickException(f"there is no model file {model!r}; -m takes a file, {' or '.join(NAMES)}")
+        raise click.ClickException(f"there is no model file {model!r}; name a file, {' or '.join(NAMES)}")
     return Tokenizer.from_file(model)
 
 

@@ -57,6 +57,10 @@ def reading_options(function: Command) -> Command:
         ),
         click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text."),
         click.option(
+            "--include", metavar="PATTERN", multiple=True, help="Read only files in directories whose names match."
+        ),
+        click.option("--exclude", metavar="PATTERN", multiple=True, help="Leave out files whose names match."),
+        click.option(
             "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR",
             help="Text: how files are divided into documents.",
         ),
@@ -279,7 +283,7 @@ def bytepiece(also: tuple[int, ...], **options: Any) -> None:
 
 
 def _train(kind: str, options: dict[str, Any]) -> None:
-    from pyunitok.disk.outfile import check_target
+    from pyunitok.disk.outfile import check_folder, check_target
     from pyunitok.tokens.page import require_plots
     from pyunitok.train.api import run
 
@@ -287,8 +291,10 @@ def _train(kind: str, options: dict[str, Any]) -> None:
     files = outputs(kind, out, options["vocab_size"], byte_level=options.get("byte_level", False))
     for file in files:
         check_target(file, overwrite=overwrite)
+        check_folder(file)
     if page is not None:
         check_target(Path(page), overwrite=True)
+        check_folder(Path(page))
         require_plots()
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     for pair in given.pop("more", ()):

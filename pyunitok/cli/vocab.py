@@ -80,6 +80,7 @@ def edit(
     from pyunitok.train.editing import edit_vocabulary
     from pyunitok.vocab import lists
 
+    _check_json(json_path)
     if out is None and not dry_run:
         raise click.UsageError("name the file to write with -o, or give --dry-run")
     additions = [lists.from_file(path, escapes=not no_escapes) for path in add]
@@ -143,6 +144,15 @@ def _show_texts(texts: Sequence[FileCount]) -> None:
         _show([("tokens", f"{before:,} before, {after:,} after ({change}): {text.name}")])
 
 
+def _check_json(path: str | None) -> None:
+    """OutputError, before any work."""
+    from pyunitok.disk.outfile import check_folder, check_target
+
+    if path and path != "-":
+        check_target(Path(path), overwrite=True)
+        check_folder(Path(path))
+
+
 def _write_json(path: str | None, values: Any) -> bool:
     """Whether stdout is taken by it."""
     from pyunitok.disk.outfile import write_whole
@@ -180,6 +190,7 @@ def diff(
     from pyunitok.vocab.diff import diff as compare
     from pyunitok.vocab.lists import escape
 
+    _check_json(json_path)
     models = [load_model(a), load_model(b)]
     found, counts = compare(models[0].pieces(), models[1].pieces()), list[Any]()
     if texts:

@@ -39,6 +39,12 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{path} exists; --overwrite replaces it")
 
 
+def check_folder(path: Path) -> None:
+    """OutputError, before any work, if the folder of this file does not exist."""
+    if not path.parent.is_dir():
+        raise OutputError(f"{path} cannot be written: there is no folder {path.parent}; create it first")
+
+
 def sync_folder(folder: Path) -> None:
     """fsync a folder, so that its names are on disk, where the system can."""
     with contextlib.suppress(OSError):
@@ -68,7 +74,8 @@ def open_own(path: Path, *, create: bool = True) -> int:
 
 
 def write_whole(path: Path, data: bytes | bytearray) -> None:
-    """Write a small file: afterwards it is complete and on disk, or unchanged."""
+    """Write a small file: afterwards it is complete and on disk, or unchanged. A device is never replaced by it."""
+    check_target(path, overwrite=True)
     partial = partial_name(path)
     try:
         with open(open_own(partial), "wb") as file:

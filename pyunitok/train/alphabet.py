@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._ffi import Bytes
-from pyunitok.errors import TrainingError
+from pyunitok.errors import NoTextError, TrainingError
 from pyunitok.train.native import CODE_POINTS, Counts
 
 UNKNOWN, BOUNDARY = 0x2585, 0x1F
@@ -35,7 +35,7 @@ def choose(by_char: Counts, spec: Any) -> Alphabet:
     by_char[0] = 0
     total = int(by_char.sum())
     if total == 0:
-        raise TrainingError("there is no text to train on: every line is empty, too long, or of reserved characters")
+        raise NoTextError("there is no text to train on: every line is empty, too long, or of reserved characters")
     if spec.auto_character_coverage:
         return Alphabet({}, None, 1.0)
     wanted = np.zeros(CODE_POINTS, bool)

@@ -12,7 +12,7 @@ from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import STDIN
 from pyunitok.corpus.source import Source as File
-from pyunitok.errors import OptionError
+from pyunitok.errors import NoTextError, OptionError
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.train.checkpoint import Checkpoint, description
@@ -20,6 +20,7 @@ from pyunitok.train.lines import Batch
 from pyunitok.train.trained import Progress, Trained, silent
 
 TEXTS_AT_ONCE = 256
+N_NAMED = 5  # inputs that a message lists
 KINDS = ("unigram", "bpe", "word", "char", "longest", "bytepiece")
 Texts = str | os.PathLike[str] | Iterable[str | bytes | os.PathLike[str]]
 
@@ -37,7 +38,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
                  "bytepiece": that of bytepiece 0.6.3
     threads      cores to use; all of them by default
     max_memory   bytes for counting; beyond, counts are spilled to disk. longest: twice the text that is trained on
-    separator, text_key, input_format    how files are read: see Reading
+    separator, text_key, input_format, include, exclude    how files are found and read: as in tokenize()
     em, prior, prune, objective, em_iterations, em_tolerance, max_rounds    see UnigramOptions
     min_frequency, initial_alphabet, split_by, seed    see `pyunitok train unigram --help`
     byte_level   unigram, bpe: the symbols are the 256 bytes, as in GPT-2, and texts are not normalized. out is
@@ -51,24 +52,41 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     return run(texts, kind=kind, vocab_size=vocab_size, **options).tokenizer
 
 
-def run(
-    texts: Texts, *, kind: str, vocab_size: int | Sequence[int], out: str | os.PathLike[str] | None = None,
-    threads: int | None = None, max_memory: int = 0, separator: bytes | None = None, text_key: str = "text",
-    input_format: str = "auto", progress: Progress = silent,
+def run(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options: Any) -> Trained:
+    """Like train(), with what the summary of the command says."""
+    paths = _paths(texts)
+    try:
+        trained = _run(paths, kind, vocab_size, **options)
+    except NoTextError as error:
+        names = paths[:N_NAMED] + ["…"] * (len(paths) > N_NAMED) if isinstance(paths, list) else []
+        raise NoTextError(f"{', '.join(names)}: {error}" if names else str(error)) from None
+    trained.n_wanted = vocab_size if isinstance(vocab_size, int) else max(vocab_size)
+    return trained
+
+
+def _run(
+    paths: list[str] | Iterable[Any], kind: str, vocab_size: int | Sequence[int], *,
+    out: str | os.PathLike[str] | None = None, threads: int | None = None, max_memory: int = 0,
+    separator: bytes | None = None, text_key: str = "text", input_format: str = "auto",
+    include: Sequence[str] = (), exclude: Sequence[str] = (), progress: Progress = silent,
     checkpoint: str | os.PathLike[str] | None = None, **options: Any,
 ) -> Trained:  # fmt: skip
-    """Like train(), with what the summary of the command says."""
     if kind not in KINDS:
         raise OptionError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+
+    def find(arguments: Sequence[str]) -> list[File]:
+        return inputs.find(
+            arguments, input_format=input_format, text_key=text_key, include=include, exclude=exclude
+        )
+
     reading = Reading([], separator=separator, text_key=text_key, threads=threads or available_cores())
-    paths = _paths(texts)
     if checkpoint is not None and (not isinstance(paths, list) or STDIN in paths):
         raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
     asked = {**options, "separator": separator, "text_key": text_key, "input_format": input_format}
     if kind == "bytepiece":
         from pyunitok.train import bytepiece_job
 
-        texts_in = inputs.find(paths, input_format=input_format, text_key=text_key) if isinstance(paths, list) else None
+        texts_in = find(paths) if isinstance(paths, list) else None
         with _checkpoint(checkpoint, kind, vocab_size, texts_in, asked) as kept:
             trained = bytepiece_job.run(
                 texts_in or _batches(paths), vocab_size, reading, out=out, max_memory=max_memory, progress=progress,
@@ -85,7 +103,7 @@ def run(
         if unknown := sorted(options.keys() - greedy_job.GreedyOptions.__dataclass_fields__):
             raise OptionError(f"there is no option {unknown[0]} for greedy vocabularies")
         own = greedy_job.GreedyOptions(**options)
-        files = greedy_text.files_of(paths, own.weights, input_format, text_key) if isinstance(paths, list) else None
+        files = greedy_text.files_of(paths, own.weights, find) if isinstance(paths, list) else None
         asked["max_memory"] = max_memory  # decides on what sample
         found = None if files is None else files.sources
         with _checkpoint(checkpoint, kind, vocab_size, found, asked) as kept:
@@ -98,7 +116,7 @@ def run(
         return trained
     from pyunitok.train import sentencepiece_job
 
-    sources = inputs.find(paths, input_format=input_format, text_key=text_key) if isinstance(paths, list) else None
+    sources = find(paths) if isinstance(paths, list) else None
     with _checkpoint(checkpoint, kind, vocab_size, sources, asked) as kept:
         trained = sentencepiece_job.run(
             _batches(paths) if sources is None else sources, kind, vocab_size, reading, out=out, max_memory=max_memory,

@@ -19,7 +19,7 @@ from typing import cast
 import numpy as np
 
 from pyunitok._ffi import Bytes
-from pyunitok.errors import OptionError, TrainingError
+from pyunitok.errors import NoTextError, OptionError, TrainingError
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.counting import Settled, Store, UnitCounter
 from pyunitok.train.native import Counter, Counts, Lattice, Lexicon, SegmentStats, Units, merge
@@ -139,7 +139,7 @@ class Job:
             texts.feed(counter, lambda done, total: self.progress("count n-grams", done, total))
             self.stats = counter.stats()
             if self.stats.n_bytes == 0:
-                raise TrainingError("there is no text to train on")
+                raise NoTextError("there is no text to train on")
             self.progress("sort n-grams", 0, 0)
             ngrams = counter.settle()
             model = self._measured(ngrams, options.min_count)

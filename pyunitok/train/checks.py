@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyunitok.errors import TrainingError
+from pyunitok.errors import TrainingOptionError
 from pyunitok.train.specs import Specs
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, USER_DEFINED
 
@@ -15,42 +15,42 @@ _RANGES = {
 
 
 def check(specs: Specs, *, has_pretokenizer: bool = False, auto_coverage_in_unigram: bool = False) -> None:
-    """TrainingError names the option at fault and what it may be."""
+    """TrainingOptionError names the option at fault and what it may be."""
     spec, kind = specs.trainer, specs.kind
     cuts_text = kind in ("unigram", "bpe")
     if spec.vocab_size <= 0:
-        raise TrainingError(f"vocab_size is {spec.vocab_size}; it must be positive")
+        raise TrainingOptionError(f"vocab_size is {spec.vocab_size}; it must be positive")
     if cuts_text and spec.use_all_vocab:
-        raise TrainingError("use_all_vocab is for word and char models only")
+        raise TrainingOptionError("use_all_vocab is for word and char models only")
     if spec.seed_sentencepieces_file and kind != "unigram":
-        raise TrainingError("seed_sentencepieces_file is for unigram models only")
+        raise TrainingOptionError("seed_sentencepieces_file is for unigram models only")
     for name, (low, high) in _RANGES.items():
         value = getattr(spec, name)
         if not low <= (round(value, 6) if isinstance(value, float) else value) <= high:
-            raise TrainingError(f"{name} is {value:g}; it must be within {low}..{high}")
+            raise TrainingOptionError(f"{name} is {value:g}; it must be within {low}..{high}")
     if 0 < spec.input_sentence_size <= 100:
-        raise TrainingError(f"input_sentence_size is {spec.input_sentence_size}; it must be 0 or over 100")
+        raise TrainingOptionError(f"input_sentence_size is {spec.input_sentence_size}; it must be 0 or over 100")
     for name in ("unk_piece", "bos_piece", "eos_piece", "pad_piece"):
         if not getattr(spec, name):
-            raise TrainingError(f"{name} must not be empty")
+            raise TrainingOptionError(f"{name} must not be empty")
     if spec.input_format not in (b"", b"text", b"tsv"):
-        raise TrainingError(f"input_format is {spec.input_format.decode()!r}; it must be text or tsv")
+        raise TrainingOptionError(f"input_format is {spec.input_format.decode()!r}; it must be text or tsv")
     if has_pretokenizer or spec.pretokenization_delimiter:
         if not cuts_text:
-            raise TrainingError("a pretokenizer is for unigram and bpe models only")
+            raise TrainingOptionError("a pretokenizer is for unigram and bpe models only")
         if has_pretokenizer and spec.pretokenization_delimiter:
-            raise TrainingError("give a pretokenizer or a pretokenization_delimiter, not both")
+            raise TrainingOptionError("give a pretokenizer or a pretokenization_delimiter, not both")
     if spec.auto_character_coverage:
         if not cuts_text:
-            raise TrainingError("auto_character_coverage is for unigram and bpe models only")
+            raise TrainingOptionError("auto_character_coverage is for unigram and bpe models only")
         if kind == "unigram" and not auto_coverage_in_unigram:
-            raise TrainingError("auto_character_coverage in a unigram model needs prune=sparse, and no compat")
+            raise TrainingOptionError("auto_character_coverage in a unigram model needs prune=sparse, and no compat")
         if not spec.byte_fallback:
-            raise TrainingError("auto_character_coverage needs byte_fallback")
+            raise TrainingOptionError("auto_character_coverage needs byte_fallback")
         if spec.required_chars:
-            raise TrainingError("auto_character_coverage and required_chars exclude each other")
+            raise TrainingOptionError("auto_character_coverage and required_chars exclude each other")
     if not specs.normalizer.escape_whitespaces:
-        raise TrainingError("escape_whitespaces must be on to train a model")
+        raise TrainingOptionError("escape_whitespaces must be on to train a model")
 
 
 class MetaPieces(dict[int, tuple[bytes, int]]):
@@ -63,7 +63,7 @@ class MetaPieces(dict[int, tuple[bytes, int]]):
         for role in ("unk", "bos", "eos", "pad"):
             self._place(role, getattr(spec, f"{role}_id"), getattr(spec, f"{role}_piece"))
         if not spec.byte_fallback and not any(type_ == UNKNOWN for _, type_ in self.values()):
-            raise TrainingError(f"{spec.unk_piece.decode()} must have an id (unk_id), unless byte_fallback is on")
+            raise TrainingOptionError(f"{spec.unk_piece.decode()} must have an id (unk_id), unless byte_fallback is on")
         self._given: set[bytes] = set()
         self._roles = {
             getattr(spec, f"{role}_piece"): getattr(spec, f"{role}_id")
@@ -84,20 +84,21 @@ class MetaPieces(dict[int, tuple[bytes, int]]):
             return
         is_unknown = piece == self._unk
         if id_ >= self._vocab_size:
-            raise TrainingError(f"{role}_id is {id_}, which is not below vocab_size ({self._vocab_size})")
+            raise TrainingOptionError(f"{role}_id is {id_}, which is not below vocab_size ({self._vocab_size})")
         if id_ in self:
-            raise TrainingError(f"{role}_id is {id_}, which {self[id_][0].decode('utf-8', 'replace')} has already")
+            other = self[id_][0].decode("utf-8", "replace")
+            raise TrainingOptionError(f"{role}_id is {id_}, which {other} has already")
         if is_unknown and any(type_ == UNKNOWN for _, type_ in self.values()):
-            raise TrainingError(f"{role}_piece is the same as unk_piece")
+            raise TrainingOptionError(f"{role}_piece is the same as unk_piece")
         self[id_] = piece, UNKNOWN if is_unknown else CONTROL
 
     def _add(self, piece: bytes, type_: int) -> None:
         name = piece.decode("utf-8", "replace")
         if piece in self._given:
-            raise TrainingError(f"the symbol {name} is defined twice")
+            raise TrainingOptionError(f"the symbol {name} is defined twice")
         self._given.add(piece)
         if piece == self._unk:
-            raise TrainingError(f"{name} is the unknown piece and cannot be a control or user-defined symbol")
+            raise TrainingOptionError(f"{name} is the unknown piece and cannot be a control or user-defined symbol")
         if piece in self._roles:
             self[self._roles[piece]] = piece, type_
             return

@@ -13,7 +13,7 @@ import numpy as np
 from pyunitok.batch import available_cores
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
-from pyunitok.errors import OptionError
+from pyunitok.errors import InputError, OptionError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.corpus_counts import FileCount, count_files, count_uses
 from pyunitok.train.words import Word, rank_words
@@ -71,7 +71,7 @@ def edit_vocabulary(
     The words are ranked under the base vocabulary. Errors: VocabularyError, OptionError, InputError, OutputError.
     """
     if bool(add_words) != bool(script):
-        raise OptionError("words are added of a script in a corpus: give both")
+        raise OptionError("add_words and script (--add-words, --script) go together: give both")
     if out is not None:
         to = edit.format_of(out, to)
         edit.check_out(base, out, overwrite=overwrite)
@@ -94,6 +94,8 @@ def edit_vocabulary(
         lists.append(PieceList("words", [word.piece for word in words]))
     if remove_unused:
         uses = count_uses(reading(remove_unused), before, shown("uses"))
+        if not uses.any():
+            raise InputError(f"{', '.join(remove_unused)}: there is no text, and so no piece that is used")
         removals.append(PieceList("unused", _unused(before, uses)))
     report = Report(edit.edit(vocabulary, add=lists, remove=removals, max_id=max_id), words, [])
     after = report.tokenizer()

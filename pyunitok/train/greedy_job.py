@@ -14,7 +14,7 @@ import numpy as np
 
 from pyunitok.corpus.reading import Reading
 from pyunitok.disk.outfile import write_whole
-from pyunitok.errors import OptionError
+from pyunitok.errors import NoTextError, OptionError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.train import greedy_text, longest
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
@@ -89,6 +89,8 @@ def run(
     clock = Clock(progress)
     text = Text(max_memory // 2 or MAX_TEXT_BYTES, options.seed)
     sample, is_held_back, weights = _read(texts, options, reading, text, clock)
+    if not text.n_bytes:
+        raise NoTextError("there is no text to train on")
     state, steps = (None, []) if checkpoint is None else _load(checkpoint)
 
     def after_round(state: State) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from pyunitok._ffi import Bytes, Offsets
-from pyunitok.corpus import inputs
 from pyunitok.corpus.source import STDIN
 from pyunitok.corpus.source import Source as File
 from pyunitok.errors import OptionError
@@ -36,16 +35,18 @@ class Files:
     groups: list[int]
 
 
-def files_of(arguments: Sequence[str], weights: Mapping[str, float], input_format: str, text_key: str) -> Files:
-    """OptionError for a weight of no argument."""
+def files_of(
+    arguments: Sequence[str], weights: Mapping[str, float], find: Callable[[Sequence[str]], list[File]]
+) -> Files:
+    """find: the files that arguments name. OptionError for a weight of no argument."""
     if arguments.count(STDIN) > 1:
-        inputs.find(arguments)  # raises
+        find(arguments)  # raises
     for name, weight in weights.items():
         if name not in arguments:
             raise OptionError(f"the weight {name}={weight:g} is of no input; the inputs are {', '.join(arguments)}")
         if not (math.isfinite(weight) and weight > 0):
             raise OptionError(f"the weight of {name} is {weight:g}; it must be above 0")
-    found = [inputs.find([argument], input_format=input_format, text_key=text_key) for argument in arguments]
+    found = [find([argument]) for argument in arguments]
     groups = [i for i, files in enumerate(found) for _ in files]
     return Files(arguments, [file for files in found for file in files], groups)
 

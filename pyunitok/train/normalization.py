@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pyunitok import _ffi, _ffi_text
-from pyunitok.errors import TrainingError, VocabularyError
+from pyunitok.errors import TrainingError, TrainingOptionError, VocabularyError
 from pyunitok.train.specs import Specs
 from pyunitok.vocab import charsmap
 from pyunitok.vocab.sentencepiece import read_normalization
@@ -20,7 +20,7 @@ def complete(specs: Specs, folder: Path | None = None) -> None:
     spec = specs.normalizer
     if spec.normalization_rule_tsv:
         if spec.precompiled_charsmap:
-            raise TrainingError("give normalization_rule_tsv or precompiled_charsmap, not both")
+            raise TrainingOptionError("give normalization_rule_tsv or precompiled_charsmap, not both")
         _compile(spec)
     else:
         spec.name = spec.name or DEFAULT
@@ -47,7 +47,7 @@ def _named(name: str, folder: Path | None) -> bytes:
     if rules is None:
         names = ", ".join((*charsmap.NAMES, "identity"))
         where = "" if folder is None else f" in {folder}"
-        raise TrainingError(
+        raise TrainingOptionError(
             f"there are no normalization rules {name!r}{where}: choose one of {names}, or give normalization_rule_tsv"
         )
     return rules

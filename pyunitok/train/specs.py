@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyunitok.errors import TrainingError
+from pyunitok.errors import TrainingOptionError
 from pyunitok.vocab import sentencepiece_proto
 
 RETIRED = {
@@ -56,7 +56,7 @@ class Specs:
         specs = cls()
         if normalizer_spec is not None:
             if clash := sorted(_NORMALIZER_KEYS & values.keys()):
-                raise TrainingError(f"{clash[0]} cannot be given beside a normalizer: set it there")
+                raise TrainingOptionError(f"{clash[0]} cannot be given beside a normalizer: set it there")
             specs.normalizer.ParseFromString(normalizer_spec)
         for name, value in values.items():
             specs._set(name, value)
@@ -76,7 +76,7 @@ class Specs:
         elif name in _TYPES["NormalizerSpec"]:
             _set_field(self.normalizer, name, _TYPES["NormalizerSpec"][name], value)
         else:
-            raise TrainingError(f"unknown option {name!r}: it is not among those of spm_train 0.2.3")
+            raise TrainingOptionError(f"unknown option {name!r}: it is not among those of spm_train 0.2.3")
 
 
 def parse_arguments(line: str) -> dict[str, str]:
@@ -107,7 +107,7 @@ def _set_field(message: Any, name: str, type_name: str, value: Any) -> None:
             setattr(message, name, (float if type_name == "float" else int)(value))
     except (KeyError, ValueError):
         kind = " or ".join(MODEL_TYPES) if type_name == "ModelType" else type_name.rstrip("0123456789")
-        raise TrainingError(f"{name}: {value!r} is not a valid {kind}") from None
+        raise TrainingOptionError(f"{name}: {value!r} is not a valid {kind}") from None
 
 
 def _bool(value: Any) -> bool:

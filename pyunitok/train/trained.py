@@ -70,6 +70,7 @@ class Trained:
     proto: Any = None  # a ModelProto, where it is one
     job: Job | None = None
     normalize: Callable[[bytes], bytes] | None = None
+    n_wanted: int = 0  # pieces that were asked for, symbols included; 0: unknown
     n_sample_bytes: int = field(init=False)
     n_sample_tokens: int = field(init=False)
     n_sample_chars: int = field(init=False)
@@ -96,7 +97,10 @@ class Trained:
     def facts(self) -> Rows:
         """Of these what the report does not show as tables."""
         types = ", ".join(f"{count:,} {name}" for name, count in self.types.items() if count)
-        ret = [("pieces", f"{sum(self.types.values()):,}: {types}"), *self.notes]
+        n_pieces = sum(self.types.values())
+        ret = [("pieces", f"{n_pieces:,}: {types}"), *self.notes]
+        if n_pieces < self.n_wanted:
+            ret.insert(1, ("fewer", f"{self.n_wanted:,} were asked for; the text gives no more"))
         if self.n_sample_tokens:
             density = self.n_sample_bytes / self.n_sample_tokens
             of = self.sample_name()

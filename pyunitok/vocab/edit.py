@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from pyunitok import _ffi
-from pyunitok.disk.outfile import check_target, write_whole
-from pyunitok.errors import OptionError, OutputError, VocabularyError
+from pyunitok.disk.outfile import check_folder, check_target, write_whole
+from pyunitok.errors import ModelFormatError, OptionError, OutputError, VocabularyError
 from pyunitok.vocab import known, native, open_model, rwkv
 from pyunitok.vocab.convert import pieces_of, rwkv_text, vocabulary_of
 from pyunitok.vocab.lists import PieceList, escape
@@ -162,7 +162,10 @@ def locate(base: str | os.PathLike[str]) -> Path:
 
 def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, _ffi.Model, About]:
     """A vocabulary to edit, and its model."""
-    model, about = open_model(locate(base), engine="double-array", cpu=None)
+    path = locate(base)
+    if not path.is_file():
+        raise ModelFormatError(f"there is no model file {os.fspath(base)!r}; name a file, unitok-v1 or rwkv-world")
+    model, about = open_model(path, engine="double-array", cpu=None)
     vocabulary = vocabulary_of(model, about)
     check_greedy(vocabulary)
     return vocabulary, model, about
@@ -185,6 +188,7 @@ def format_of(out: str | os.PathLike[str], to: str | None = None) -> str:
 def check_out(base: str | os.PathLike[str], out: str | os.PathLike[str], *, overwrite: bool) -> None:
     """OutputError, before any work, if the result cannot be written there."""
     check_target(Path(out), overwrite=overwrite)
+    check_folder(Path(out))
     if Path(out).exists() and locate(base).samefile(out):
         raise OutputError(f"{os.fspath(out)} is the vocabulary that is being edited; name another file")
 

@@ -1,0 +1,112 @@
+"""What a user of `train` and `vocab` is told: messages name the file and what to do; exit codes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_train_sentencepiece import text
+
+import pyunitok
+from pyunitok.cli import main
+from pyunitok.disk.outfile import write_whole
+from pyunitok.errors import NoTextError, OutputError
+
+LINES = text(11, 300)
+KINDS = ["unigram", "bpe", "char", "word", "longest", "bytepiece"]
+
+
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str]:
+    """(exit code, what was printed)."""
+    monkeypatch.setattr(sys, "argv", ["pyunitok", *map(str, arguments)])
+    code: Any = 0
+    try:
+        main()
+    except SystemExit as error:
+        code = error.code
+    printed = capsys.readouterr()
+    return code, printed.out + printed.err
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    (tmp_path / "t.txt").write_text("\n".join(LINES))
+    (tmp_path / "empty.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: command(monkeypatch, capsys, *arguments)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_text(run: Any, tmp_path: Path, kind: str) -> None:
+    """A greedy vocabulary of nothing was once written, with exit code 0."""
+    code, printed = run("train", kind, "empty.txt", "-o", "m.model", "--vocab-size", "300")
+    assert code == 1 and printed.startswith("error: empty.txt: there is no text to train on")
+    assert not (tmp_path / "m.model").exists()
+    with pytest.raises(NoTextError, match=r"^there is no text to train on"):
+        pyunitok.train(iter([]), kind=kind, vocab_size=300)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fewer_pieces_than_asked_for(run: Any, kind: str) -> None:
+    code, printed = run("train", kind, "t.txt", "-o", "m.model", "--vocab-size", "90000")
+    assert code == 0 and "90,000 were asked for; the text gives no more" in printed
+    code, printed = run("train", kind, "t.txt", "-o", "n.model", "--vocab-size", "280")
+    assert code == 0 and ("were asked for" not in printed or kind in ("unigram", "char", "word"))
+
+
+def test_folders_are_checked_before_training(run: Any, tmp_path: Path) -> None:
+    code, printed = run("train", "bpe", "t.txt", "-o", "none/m.model", "--vocab-size", "300")
+    assert code == 1 and "none/m.model cannot be written: there is no folder none; create it first" in printed
+    pytest.importorskip("matplotlib")
+    code, printed = run("train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", "300", "--report", "none/r.html")
+    assert code == 1 and "there is no folder none" in printed and not (tmp_path / "m.model").exists()
+    code, printed = run("vocab", "edit", "unitok-v1", "-o", "none/v.txt")
+    assert code == 1 and "there is no folder none" in printed
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--character-coverage", "7"], ["--set", "foo=1"], ["--set", "unk_id=abc"], ["--set", "foo"],
+    ["--normalization-rule-name", "nope"],
+])  # fmt: skip
+def test_wrong_options_are_usage_errors(run: Any, arguments: list[str]) -> None:
+    code, _ = run("train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", "300", *arguments)
+    assert code == 2
+
+
+def test_files_are_left_out(run: Any, tmp_path: Path) -> None:
+    """As the message on binary data advises."""
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus/a.txt").write_text("\n".join(LINES))
+    (tmp_path / "corpus/b.dat").write_bytes(bytes(range(256)) * 40)
+    arguments = ["--vocab-size", "300"]
+    for kind in ("bpe", "longest", "bytepiece"):
+        code, printed = run("train", kind, "corpus/b.dat", "-o", f"{kind}.model", *arguments)
+        assert code == 1 and "b.dat: binary data" in printed and "--exclude" in printed
+        for option in (["--exclude", "*.dat"], ["--include", "*.txt"]):
+            code, _ = run("train", kind, "corpus", "-o", f"{kind}.model", *arguments, *option, "--overwrite")
+            assert code == 0
+
+
+def test_a_device_is_not_replaced(run: Any, tmp_path: Path) -> None:
+    """Once it was, with the rights to do so."""
+    import os
+
+    (tmp_path / "target").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "target"):
+        with pytest.raises(OutputError, match=r"not a regular file|is a directory"):
+            write_whole(tmp_path / name, b"x")
+        code, _ = run("vocab", "edit", "unitok-v1", "--dry-run", "--json", name)
+        assert code == 1
+    assert not (tmp_path / "pipe").is_file()
+
+
+def test_vocab(run: Any) -> None:
+    code, printed = run("vocab", "edit", "nofile", "-o", "v.txt")
+    assert code == 1 and "there is no model file 'nofile'; name a file, unitok-v1 or rwkv-world" in printed
+    code, printed = run("vocab", "edit", "unitok-v1", "-o", "v.utk", "--remove-unused", "empty.txt")
+    assert code == 1 and "empty.txt: there is no text" in printed and not Path("v.utk").exists()
+    code, printed = run("vocab", "edit", "unitok-v1", "-o", "v.utk", "--script", "Latin")
+    assert code == 2 and "--add-words, --script" in printed
