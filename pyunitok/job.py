@@ -26,17 +26,16 @@ from pyunitok.run.journal import journal_path
 from pyunitok.run.output import EXTRA, files_of_parts, own_files, parts_folder
 from pyunitok.run.pipeline import tokenize as run_plan
 from pyunitok.run.plan import Plan, Progress, Start
-from pyunitok.run.shard import Shard, shard_suffix, take
 from pyunitok.run.tally import Tally
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.inspect import is_token_file
-from pyunitok.tokens.manifest import MAX_SHARDS, Manifest, sidecars
-from pyunitok.tokens.metadata import ERRORS_SUFFIX
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, MAX_SHARDS, Manifest, sidecars
 from pyunitok.vocab import known
 
 if TYPE_CHECKING:
     from pyunitok.export import Exported
     from pyunitok.export.instead import Direct
+    from pyunitok.run.shard import Shard
     from pyunitok.run.survey import Survey
     from pyunitok.run.upload import Spool
     from pyunitok.sampling import Sample
@@ -211,7 +210,7 @@ class Job:
         options.check(name)
         tokenizer = open_model(model)
         eod_id = _eod_id(options.eod, tokenizer)
-        this = name + (shard_suffix(*options.shard) if options.shard else "")
+        this = _name_of_shard(name, *options.shard) if options.shard else name
         self.spool = self._spool(this) if is_url(this) else None
         target = self.spool.out if self.spool else Path(this)
         for path in own_files(target).finished:
@@ -220,6 +219,8 @@ class Job:
         sources = self._found([os.fspath(item) for item in given], target, name, this)
         part: Shard | None = None
         if options.shard:
+            from pyunitok.run.shard import take
+
             sources, part = take(sources, *options.shard)
         self.plan = Plan(
             sources=sources, out=target, tokenizer=tokenizer, eod_id=eod_id, separator=_separator(options.separator),
@@ -337,11 +338,17 @@ def open_model(model: Model) -> Tokenizer:
 def _files_of_shards(out: str, count: int) -> list[Path] | list[str]:
     """What the shards of OUT may have written: here all that is there, at a URL all that may be."""
     if is_url(out):
-        return [url for k in range(count) for url in _own_urls(out + shard_suffix(k, count))]
+        return [url for k in range(count) for url in _own_urls(_name_of_shard(out, k, count))]
     path = Path(out)
     named = re.compile(re.escape(path.name) + rf"\.\d+-of-{count}(\..*)?")
     there = path.parent.iterdir() if path.parent.is_dir() else ()
     return [file for file in there if named.fullmatch(file.name)]
+
+
+def _name_of_shard(out: str, number: int, count: int) -> str:
+    from pyunitok.run.shard import shard_suffix
+
+    return out + shard_suffix(number, count)
 
 
 def _own_urls(url: str) -> list[str]:

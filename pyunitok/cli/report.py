@@ -112,12 +112,12 @@ class Listener:
 
     def report_skipped(self, manifest: Any) -> bool:
         """Whether anything was left out."""
-        from pyunitok.tokens.metadata import errors_path
-
         n_lines: int = sum(record.skipped for record in manifest.inputs)
         n_files = sum(record.error is not None for record in manifest.inputs)
         what = [count(n_lines, "bad line")] * (n_lines > 0) + [count(n_files, "damaged file")] * (n_files > 0)
         if what:
+            from pyunitok.tokens.metadata import errors_path
+
             click.echo(f"{' and '.join(what)} left out; {printable(errors_path(self._name()))} lists them", err=True)
         return bool(what)
 

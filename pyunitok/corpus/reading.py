@@ -25,7 +25,6 @@ from pyunitok.batch import available_cores
 from pyunitok.corpus import stream
 from pyunitok.corpus.ahead import Ahead, AheadStream
 from pyunitok.corpus.block import Block, ByteStream, DocumentReader, Split, whole
-from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.looks import MUCH, not_text, share_invalid, why_not_text
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.source import Source
@@ -247,6 +246,8 @@ class Inputs:
         assert self._stream is not None
         stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
         if source.format == "jsonl":
+            from pyunitok.corpus.jsonl import JsonlReader  # here: many runs read text alone
+
             self._reader = JsonlReader(
                 self._stream, reading.text_key, reading.split, reading.max_line_bytes, start,
                 skip=reading.skip_bad, metadata=reading.metadata,

@@ -28,8 +28,8 @@ from pyunitok.index.hits import Int64s
 from pyunitok.index.opened import Index
 from pyunitok.run.identity import Identity
 from pyunitok.run.output import Output
-from pyunitok.tokens.manifest import InputRecord, Manifest
-from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, MetadataFile, metadata_path
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, InputRecord, Manifest
+from pyunitok.tokens.metadata import MetadataFile, metadata_path
 
 STEP = 1 << 20  # suffixes passed between two looks at the keyboard
 DOCUMENTS_AT_ONCE = 1 << 16

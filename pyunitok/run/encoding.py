@@ -15,7 +15,6 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.workers import Carry
 from pyunitok.records import record
 from pyunitok.run.plan import Plan
-from pyunitok.tokens.verify_block import verify_block
 
 
 @record()
@@ -78,6 +77,8 @@ class Encoder:
             block.after = replace(block.after, state=state.hexadecimal())
             self.carry.put(block.number + 1, block.after.state)
         if plan.verify and block.n_docs:
+            from pyunitok.tokens.verify_block import verify_block
+
             verify_block(plan.tokenizer, block, ids, id_offsets, eod=has_eod, name=plan.sources[block.source].name)
         ends = id_offsets[1 : block.n_docs + 1 - block.open_end]
         if not self._is_plain and ids.dtype != plan.dtype:

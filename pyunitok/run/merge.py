@@ -23,8 +23,8 @@ from pyunitok.run.journal import journal_path
 from pyunitok.run.output import EXTRA, Output
 from pyunitok.run.plan import Progress
 from pyunitok.run.shard import SHARD_OPTIONS
-from pyunitok.tokens.manifest import InputRecord, Manifest, sidecars
-from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, MetadataFile, errors_path, metadata_path
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, InputRecord, Manifest, sidecars
+from pyunitok.tokens.metadata import MetadataFile, errors_path, metadata_path
 
 PIECE_BYTES = 4 << 20
 

@@ -31,8 +31,7 @@ from pyunitok.errors import OutputError
 from pyunitok.records import record
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import Journal, encode_run, journal_path
-from pyunitok.tokens.manifest import Manifest, sidecars
-from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest, sidecars
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -40,8 +40,7 @@ from pyunitok.run.units import (
     make_part,
     plan_units,
 )
-from pyunitok.tokens.manifest import Manifest
-from pyunitok.tokens.metadata import ERRORS_SUFFIX
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, Manifest
 
 LOOKING_THREADS = 16  # to look for existing parts on file systems that answer slowly
 

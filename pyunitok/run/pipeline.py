@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyunitok._ffi import State
 from pyunitok.corpus.workers import Result, Workers
@@ -24,8 +24,10 @@ from pyunitok.run.journal import journal_path
 from pyunitok.run.output import Output
 from pyunitok.run.plan import Plan, Progress, Start, describe_model
 from pyunitok.run.tally import Tally
-from pyunitok.tokens.manifest import Manifest
-from pyunitok.tokens.metadata import ERRORS_SUFFIX, METADATA_SUFFIX, ErrorsFile, MetadataFile
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest
+
+if TYPE_CHECKING:
+    from pyunitok.tokens.metadata import ErrorsFile, MetadataFile
 
 
 def tokenize(
@@ -85,7 +87,11 @@ class Writer:
         self._plan, self._output = plan, output
         self.tally = tally
         self._metadata: MetadataFile | None = None
-        self._errors = ErrorsFile(output.files[ERRORS_SUFFIX]) if plan.skip_bad else None
+        self._errors: ErrorsFile | None = None
+        if plan.skip_bad:
+            from pyunitok.tokens.metadata import ErrorsFile  # here and below: few runs write more files
+
+            self._errors = ErrorsFile(output.files[ERRORS_SUFFIX])
         if output.progress is None:
             self._open_metadata(None, [])
             return
@@ -160,6 +166,8 @@ class Writer:
 
     def _open_metadata(self, begun: Path | None, lines: list[str]) -> None:
         if self._plan.metadata:
+            from pyunitok.tokens.metadata import MetadataFile
+
             self._metadata = MetadataFile(self._output.files[METADATA_SUFFIX], begun)
             self._metadata.append([line.encode("latin-1") for line in lines])
 

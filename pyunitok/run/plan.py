@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyunitok.batch import available_cores
 from pyunitok.corpus.block import Split, whole
@@ -16,9 +16,11 @@ from pyunitok.corpus.source import Source
 from pyunitok.errors import OptionError, OutputError
 from pyunitok.records import record
 from pyunitok.run.identity import Identity
-from pyunitok.run.shard import Shard
-from pyunitok.sampling import Sample
 from pyunitok.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from pyunitok.run.shard import Shard
+    from pyunitok.sampling import Sample
 
 
 @record(frozen=True)

@@ -24,6 +24,8 @@ FORMAT = "pyunitok tokens"
 VERSION = 1
 ALGORITHM = "longest-prefix 1"
 MAX_SHARDS = 1_000_000
+# Files that some runs write beside OUT: see metadata.py.
+METADATA_SUFFIX, ERRORS_SUFFIX = ".meta.jsonl.zst", ".errors.jsonl"
 
 StrPath = str | os.PathLike[str]
 Id = Annotated[int, ("ge", 0), ("le", (1 << 32) - 1)]

@@ -22,6 +22,7 @@ from typing import Any
 from pyunitok.arrays import np
 from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import OutputError
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX
 
 FRAME_BYTES = 1 << 16  # of lines in one frame: it ends with the line that reaches this
 # A hostile frame of 48 KB can hold 3 GB, and objects made of JSON take up to some 40 times its size.
@@ -34,9 +35,6 @@ _MAGIC = b"UTMETA1\n"
 _SKIPPABLE = 0x184D2A5D  # frames that zstd passes over
 _HEAD_BYTES = _FOOTER_BYTES = 16
 _WHOLE_HEAD_BYTES = 8 + _HEAD_BYTES
-
-
-METADATA_SUFFIX, ERRORS_SUFFIX = ".meta.jsonl.zst", ".errors.jsonl"
 
 
 def metadata_path(out: str | os.PathLike[str]) -> Path:
