@@ -957,10 +957,11 @@ void unitok_seed_finder_free(unitok_seed_finder *finder);
 int32_t unitok_seed_finder_add(unitok_seed_finder *finder, int64_t part, unitok_error *error);
 int32_t unitok_seed_finder_finish(unitok_seed_finder *finder, unitok_counter *counter, unitok_error *error);
 
-/* Adds units that repeat nothing and are not in the counter, if they occur min_leaf times; those of up to three
- * characters if they occur twice. Goes on for `budget` bytes; *ret_is_done says whether that was all. */
-int32_t unitok_seeds_leaves(unitok_seeds *seeds, uint64_t min_leaf, int64_t budget, unitok_counter *counter,
-                            int32_t *ret_is_done, unitok_error *error);
+/* Adds to counters[0] units that repeat nothing and are in none of counters[0..n_counters-1], if they occur min_leaf
+ * times; those of up to three characters if they occur twice. Goes on for `budget` bytes; *ret_is_done says whether that
+ * was all. */
+int32_t unitok_seeds_leaves(unitok_seeds *seeds, uint64_t min_leaf, int64_t budget, unitok_counter *const *counters,
+                            int64_t n_counters, int32_t *ret_is_done, unitok_error *error);
 void unitok_seeds_free(unitok_seeds *seeds);
 
 /* The pieces of a Unigram model in training, sorted by bytes, none empty, none twice: at most 2^23 - 2. Piece i of the

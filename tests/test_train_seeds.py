@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from functools import reduce
 
 import pytest
 from hypothesis import given
@@ -48,7 +49,6 @@ def seeds(units: dict[str, int], rules: native.Rules, min_leaf: int) -> Counter[
 
 
 def found(units: dict[str, int], rules: native.Rules, min_leaf: int, limit: int, threads: int) -> Counter[bytes]:
-    counter = native.Counter()
     packed = native.Units.pack([unit.encode() for unit in units], list(units.values()))
     made = native.Seeds(rules, packed, compat=False)
     while made.step(3) < 1:
@@ -56,11 +56,14 @@ def found(units: dict[str, int], rules: native.Rules, min_leaf: int, limit: int,
     finders = [native.SeedFinder(made, limit) for _ in range(threads)]
     for part in range(made.n_parts):
         finders[part % threads].add(part)
-    for finder in finders:
+    counters = [native.Counter() for _ in finders]
+    for finder, counter in zip(finders, counters, strict=True):
         finder.finish(counter)
-    while not made.add_leaves(min_leaf, counter, 3):
+    while not made.add_leaves(min_leaf, counters, 3):
         pass
-    got = counter.export()
+    for counter in counters:
+        counter.sort()
+    got = reduce(native.merge, [counter.export() for counter in counters])
     return Counter(dict(zip(got.items(), got.counts.tolist(), strict=True)))
 
 

@@ -169,8 +169,16 @@ int64_t seed_bytes(const unitok_seeds *s, int64_t begin, int64_t n_bytes)
     return rules_allow(s->rules, piece, n_bytes) ? n_bytes : 0;
 }
 
+static int is_known(unitok_counter *const *counters, int64_t n_counters, const uint8_t *piece, int64_t n_bytes)
+{
+    for (int64_t i = 0; i < n_counters; i++)
+        if (counter_find(counters[i], piece, n_bytes) >= 0) return 1;
+    return 0;
+}
+
 /* A unit that is not a seed yet, or as much of it as a piece can hold. */
-static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t min_leaf, unitok_counter *counter)
+static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t min_leaf,
+                    unitok_counter *const *counters, int64_t n_counters)
 {
     uint64_t weight = levels_count(&s->levels, begin);
     int64_t n_chars = 0, n_bytes = 0, at = begin;
@@ -184,7 +192,8 @@ static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t 
     for (; n_chars > 1 && n_bytes > 0; n_chars--) {
         if (seed_bytes(s, begin, n_bytes)) {
             const uint8_t *piece = s->text + begin;
-            return counter_find(counter, piece, n_bytes) >= 0 || counter_add(counter, piece, n_bytes, weight) >= 0;
+            if (is_known(counters, n_counters, piece, n_bytes)) return 1;
+            return counter_add(counters[0], piece, n_bytes, weight) >= 0;
         }
         do n_bytes--;
         while (n_bytes > 0 && is_continuation(s->text[begin + n_bytes]));
@@ -192,13 +201,13 @@ static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t 
     return 1;
 }
 
-int32_t unitok_seeds_leaves(unitok_seeds *s, uint64_t min_leaf, int64_t budget, unitok_counter *counter,
-                            int32_t *ret_is_done, unitok_error *error)
+int32_t unitok_seeds_leaves(unitok_seeds *s, uint64_t min_leaf, int64_t budget, unitok_counter *const *counters,
+                            int64_t n_counters, int32_t *ret_is_done, unitok_error *error)
 {
     while (s->leaf_at < s->n && budget > 0) {
         const uint8_t *end = memchr(s->text + s->leaf_at, 0xFF, (size_t)(s->n - s->leaf_at));
         int64_t next = end - s->text;
-        if (next > s->leaf_at && !add_leaf(s, s->leaf_at, next, min_leaf, counter)) return fail_memory(error);
+        if (next > s->leaf_at && !add_leaf(s, s->leaf_at, next, min_leaf, counters, n_counters)) return fail_memory(error);
         budget -= next + 1 - s->leaf_at;
         s->leaf_at = next + 1;
     }

@@ -399,10 +399,13 @@ class Seeds:
     def n_parts(self) -> int:
         return int(lib.unitok_seeds_parts(self.handle))
 
-    def add_leaves(self, min_leaf: int, counter: Counter, budget: int = 1 << 23) -> bool:
-        """Count units that repeat nothing, for a while; whether that was all. Not with compat."""
+    def add_leaves(self, min_leaf: int, counters: Sequence[Counter], budget: int = 1 << 23) -> bool:
+        """Count in the first counter, for a while, units that none of them holds; whether that was all. Not with
+        compat."""
         done, error = ffi.new("int32_t *"), ffi.new("unitok_error *")
-        check(lib.unitok_seeds_leaves(self.handle, min_leaf, budget, counter.handle, done, error), error)
+        handles = ffi.new("unitok_counter *[]", [counter.handle for counter in counters])
+        status = lib.unitok_seeds_leaves(self.handle, min_leaf, budget, handles, len(counters), done, error)
+        check(status, error)
         return bool(done[0])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyunitok.errors import TrainingError
 from pyunitok.train import native
-from pyunitok.train.native import Counter, Counts, Floats, Numbers, Rules, SeedFinder, Seeds, Units
+from pyunitok.train.native import Counter, Counts, Floats, Numbers, Rules, SeedFinder, Seeds, Units, merge
 from pyunitok.train.sharing import share_out
 
 # A unit without repeats in it, "▁however" say, is a seed if it occurs this often (or has up to three characters). Rarer
@@ -61,14 +61,17 @@ def repeats(
         progress("seeds", PREPARING + sum(n_done) * (99 - PREPARING) // max(1, n_parts), 100)
 
     share_out(range(n_parts), threads, work, tick)
-    counter = Counter()
-    while finders:
-        finders.pop(0).finish(counter)
-    while not compat and not seeds.add_leaves(MIN_LEAF, counter):
+    counters = [Counter() for _ in finders]
+    share_out(range(threads), threads, lambda _, k: finders[k].finish(counters[k]))
+    finders.clear()
+    while not compat and not seeds.add_leaves(MIN_LEAF, counters):
         progress("seeds", 99, 100)
     del seeds
-    counter.sort()
-    return counter.export()
+    share_out(counters, threads, lambda _, counter: counter.sort())
+    found = counters.pop().export()
+    while counters:
+        found = merge(found, counters.pop().export())
+    return found
 
 
 def _characters(by_char: Counts) -> tuple[list[bytes], Floats]:

@@ -198,7 +198,7 @@ static int32_t train(int32_t flags, int is_compatible)
         status = unitok_seed_finder_add(finder, part, &error);
     if (!status) status = unitok_seed_finder_finish(finder, found, &error);
     while (!status && !is_compatible && !done_leaves)
-        status = unitok_seeds_leaves(seeds, 2, 7, found, &done_leaves, &error);
+        status = unitok_seeds_leaves(seeds, 2, 7, &found, 1, &done_leaves, &error);
     if (!status) status = unitok_counter_sort(found, &error);
     if (status || is_compatible) goto end;
     int64_t n_pieces = unitok_counter_count(found);
