@@ -969,6 +969,12 @@ void unitok_seeds_free(unitok_seeds *seeds);
 typedef struct unitok_lexicon unitok_lexicon;
 int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, unitok_lexicon **ret,
                            unitok_error *error);
+/* The same by threads: each part holds pieces begin..end-1 of the list, no two parts have a first byte in common, and
+ * parts are only good for being joined. They stay the caller's. */
+int32_t unitok_lexicon_new_part(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end,
+                                unitok_lexicon **ret, unitok_error *error);
+int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts, unitok_lexicon **ret,
+                            unitok_error *error);
 int64_t unitok_lexicon_memory_bytes(const unitok_lexicon *lexicon);
 void unitok_lexicon_free(unitok_lexicon *lexicon);
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyunitok.train import native
 from pyunitok.train.native import KeptEdges, Lattice, Lexicon, Scored, Units
 
 WORDS = st.text("abé▁語😀", min_size=1, max_size=9).map(str.encode)
@@ -51,6 +52,17 @@ def test_kept_edges(max_bytes: int, words: set[bytes], pieces: set[bytes], rando
         ones = np.ones(len(left), np.uint8)
         assert results(fewer, scores[left], ones, units, kept) == results(fewer, scores[left], ones, units, None)
     assert kept.memory_bytes <= max_bytes
+
+
+@given(st.sets(WORDS, max_size=60), st.sets(WORDS, min_size=1, max_size=30), st.randoms(), st.integers(2, 3))
+def test_a_lexicon_that_threads_make(pieces: set[bytes], words: set[bytes], random, threads: int) -> None:
+    units, names = packed(words), packed(pieces | {b"z"})
+    scores = np.array([random.uniform(-9, -1) for _ in range(len(names))], np.float32)
+    alive = np.ones(len(names), np.uint8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "MIN_LEXICON_PART", 0)
+        shared = Lexicon(names, threads)
+    assert results(shared, scores, alive, units, None) == results(Lexicon(names), scores, alive, units, None)
 
 
 def test_long_pieces_are_looked_up_each_time() -> None:

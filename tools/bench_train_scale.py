@@ -63,7 +63,8 @@ import hashlib, json
 from pathlib import Path
 from pyunitok.train.api import run
 kept = {{}} if {kind!r} == "bytepiece" else {{"num_threads": 1}}  # the model says how many
-trained = run([{path!r}], kind={kind!r}, vocab_size={size}, threads={threads}, max_memory={max_memory}, out={out!r}, **kept)
+trained = run([{path!r}], kind={kind!r}, vocab_size={size}, threads={threads}, max_memory={max_memory}, out={out!r},
+              **kept)
 phases = {{phase.name: phase.seconds for phase in trained.phases}}
 digest = hashlib.sha256(Path({out!r}).read_bytes()).hexdigest()
 print(json.dumps({{"phases": phases, "digest": digest, "n_bytes": trained.n_bytes}}))

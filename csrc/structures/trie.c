@@ -175,8 +175,8 @@ static int lay_out(builder *b, range node)
     return 1;
 }
 
-int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces, trie_parts *ret,
-                   unitok_error *error)
+static int32_t build(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces, int is_part,
+                     trie_parts *ret, unitok_error *error)
 {
     builder b;
     memset(&b, 0, sizeof b);
@@ -187,6 +187,7 @@ int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *i
     if (ok && n_pieces > 0) {
         range root = {0, n_pieces, 0, 0};
         ok = lay_out(&b, root);
+        if (is_part) b.n_open = 0; /* nothing else goes into the root's block: that of all parts becomes one */
         while (ok && b.queue_begin < b.queue_end) ok = lay_out(&b, b.queue[b.queue_begin++]);
     } else if (ok) {
         ok = add_block(&b) == 1;
@@ -199,6 +200,45 @@ int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *i
     }
     ret->units = b.units;
     ret->n_units = b.n_blocks * TRIE_BLOCK;
+    return UNITOK_OK;
+}
+
+int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces, trie_parts *ret,
+                   unitok_error *error)
+{
+    return build(data, offsets, ids, n_pieces, 0, ret, error);
+}
+
+int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces,
+                        trie_parts *ret, unitok_error *error)
+{
+    return build(data, offsets, ids, n_pieces, 1, ret, error);
+}
+
+/* Copies the units begin..end-1 of a part, whose blocks after the root's move up by `shift`. */
+static void move_units(const trie_parts *part, int64_t begin, int64_t end, int64_t shift, uint64_t *units)
+{
+    for (int64_t i = begin; i < end; i++) {
+        uint64_t unit = part->units[i];
+        if (unit) units[i] = unit + (unit_base(unit) ? (uint64_t)shift << 32 : 0);
+    }
+}
+
+int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, unitok_error *error)
+{
+    const int64_t rest = TRIE_ROOT_BASE + TRIE_BLOCK; /* where the blocks of a part's other nodes begin */
+    int64_t n_units = rest;
+    for (int64_t i = 0; i < n_parts; i++) n_units += parts[i].n_units - rest;
+    if (n_units > UINT32_MAX) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the pieces are too many");
+    uint64_t *units = mem_zalloc((size_t)n_units, sizeof *units);
+    if (!units) return fail_memory(error);
+    int64_t at = rest;
+    for (int64_t i = 0; i < n_parts; at += parts[i++].n_units - rest) {
+        move_units(&parts[i], TRIE_ROOT_BASE, rest, at - rest, units);
+        move_units(&parts[i], rest, parts[i].n_units, at - rest, units + at - rest);
+    }
+    ret->units = units;
+    ret->n_units = n_units;
     return UNITOK_OK;
 }
 

@@ -135,6 +135,12 @@ typedef struct trie_parts {
 int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces, trie_parts *ret,
                    unitok_error *error);
 
+/* The same in parts that threads make side by side, for any number of sorted lists of pieces that have no first byte in
+ * common; then they are joined. The parts stay the caller's. */
+int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces,
+                        trie_parts *ret, unitok_error *error);
+int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, unitok_error *error);
+
 /* Fills heads[0..TRIE_HEADS-1] and singles[0..255] from the units; a byte that is not a piece gets fallback_value. */
 void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads, uint32_t *singles);
 

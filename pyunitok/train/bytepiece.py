@@ -231,7 +231,7 @@ class Vocabulary:
     def __init__(self, pieces: Units, threads: int, progress: Callable[[int, int], None]) -> None:
         self._all, self.counts = pieces, pieces.counts.copy()
         self._threads, self._progress = threads, progress
-        self._lexicon = Lexicon(pieces)
+        self._lexicon = Lexicon(pieces, threads)
         self._lattices = [Lattice() for _ in range(threads)]
 
     def pieces(self) -> Units:

@@ -17,6 +17,8 @@ from pyunitok.train.sharing import share_out
 Counts = np.ndarray[Any, np.dtype[np.uint64]]
 CODE_POINTS = 0x110000
 CHUNK_UNITS = 1 << 16
+LEXICON_PARTS = 4  # for each thread
+MIN_LEXICON_PART = 1 << 10  # pieces
 SHARED_WORK = 1 << 22  # characters looked at in one call of a BPE trainer, which no interrupt ends
 
 RULE_FLAGS: dict[str, int] = {
@@ -490,15 +492,49 @@ class Scored:
         object.__setattr__(self, "live_scores", np.where(self.alive == 1, self.scores, dropped))
 
 
+def _parts(pieces: Units, n: int) -> list[tuple[int, int]]:
+    """Ranges of pieces, about n, that have no first byte in common; none where they would be small."""
+    size = len(pieces) / n
+    if size < MIN_LEXICON_PART:
+        return []
+    ret, begin = [], 0
+    for end in [*(np.flatnonzero(np.diff(pieces.data[pieces.offsets[:-1]])) + 1).tolist(), len(pieces)]:
+        if end - begin >= size or end == len(pieces):
+            ret.append((begin, end))
+            begin = end
+    return ret
+
+
+def _lexicon_parts(pieces: Units, parts: list[tuple[int, int]], threads: int) -> list[Any]:
+    """A lexicon of each part."""
+    made: list[Any] = [None] * len(parts)
+
+    def work(_: int, k: int) -> None:
+        ret, error = ffi.new("unitok_lexicon **"), ffi.new("unitok_error *")
+        data, offsets = pointer(pieces.data), pointer(pieces.offsets)
+        check(lib.unitok_lexicon_new_part(data, offsets, *parts[k], ret, error), error)
+        made[k] = ffi.gc(ret[0], lib.unitok_lexicon_free)
+
+    share_out(range(len(parts)), threads, work)
+    return made
+
+
 class Lexicon:
     """The pieces of a Unigram model in training, by their bytes; its arrays go by their numbers. See csrc/unitok.h.
 
-    pieces  sorted by bytes, none twice; their counts are of no meaning here
+    pieces   sorted by bytes, none twice; their counts are of no meaning here
+    threads  make it together where there are many pieces
     """
 
-    def __init__(self, pieces: Units) -> None:
+    def __init__(self, pieces: Units, threads: int = 1) -> None:
         ret, error = ffi.new("unitok_lexicon **"), ffi.new("unitok_error *")
-        check(lib.unitok_lexicon_new(pointer(pieces.data), pointer(pieces.offsets), len(pieces), ret, error), error)
+        parts = [] if threads == 1 else _parts(pieces, LEXICON_PARTS * threads)
+        if len(parts) < 2:
+            check(lib.unitok_lexicon_new(pointer(pieces.data), pointer(pieces.offsets), len(pieces), ret, error), error)
+        else:
+            made = _lexicon_parts(pieces, parts, threads)
+            handles = ffi.new("unitok_lexicon *[]", made)
+            check(lib.unitok_lexicon_join(handles, len(made), ret, error), error)
         self.handle: Any = ffi.gc(ret[0], lib.unitok_lexicon_free, int(lib.unitok_lexicon_memory_bytes(ret[0])))
         self.pieces = pieces
 

@@ -84,7 +84,7 @@ class UnigramTrainer:
         self._use()
 
     def _use(self) -> None:
-        self._lexicon = Lexicon(self.state.pieces)
+        self._lexicon = Lexicon(self.state.pieces, self._options.threads)
         self._alive: Bytes = np.ones(len(self.state.pieces), np.uint8)
 
     @property

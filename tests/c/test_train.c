@@ -141,6 +141,19 @@ static int32_t resume(const unitok_rules *rules, const uint8_t *data, const int6
 
 static int can_do_without; /* whether training goes on without the allocation that failed */
 
+/* In two parts, as two threads make it. */
+static int32_t make_lexicon(const uint8_t *pieces, const int64_t *bounds, int64_t n, unitok_lexicon **ret, unitok_error *error)
+{
+    unitok_lexicon *parts[2] = {NULL, NULL};
+    int64_t middle = n / 2;
+    while (middle < n && pieces[bounds[middle]] == pieces[bounds[middle - 1]]) middle++;
+    int32_t status = unitok_lexicon_new_part(pieces, bounds, 0, middle, &parts[0], error);
+    if (!status) status = unitok_lexicon_new_part(pieces, bounds, middle, n, &parts[1], error);
+    if (!status) status = unitok_lexicon_join((const unitok_lexicon *const *)parts, 2, ret, error);
+    for (int i = 0; i < 2; i++) unitok_lexicon_free(parts[i]);
+    return status;
+}
+
 /* Lines to pieces by every trainer; each step may fail for want of memory, and then all is given back. */
 static int32_t train(int32_t flags, int is_compatible)
 {
@@ -205,7 +218,7 @@ static int32_t train(int32_t flags, int is_compatible)
     CHECK(n_pieces > 3);
     unitok_counter_export(found, 0, unitok_counter_count(found), pieces, bounds, expected);
     memset(expected, 0, sizeof expected);
-    status = unitok_lexicon_new(pieces, bounds, n_pieces, &lexicon, &error);
+    status = make_lexicon(pieces, bounds, n_pieces, &lexicon, &error);
     lattice = status ? NULL : unitok_lattice_new();
     kept = lattice ? unitok_edges_new(1 << 20) : NULL;
     if (!status && !kept) status = UNITOK_ERROR_MEMORY;
