@@ -1,4 +1,4 @@
-"""Writes pyunitok/vocab/charsmaps.xz: sentencepiece's named normalization rules, from the installed package.
+"""Writes pyunitok/vocab/charsmaps.zst: sentencepiece's named normalization rules, from the installed package.
 
     python tools/charsmaps.py          write it
     python tools/charsmaps.py --check  exit 1 if it does not hold what the installed sentencepiece has
