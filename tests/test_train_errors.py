@@ -110,3 +110,13 @@ def test_vocab(run: Any) -> None:
     assert code == 1 and "empty.txt: there is no text" in printed and not Path("v.utk").exists()
     code, printed = run("vocab", "edit", "unitok-v1", "-o", "v.utk", "--script", "Latin")
     assert code == 2 and "--add-words, --script" in printed
+
+
+def test_help_names_what_has_an_effect(run: Any) -> None:
+    shown = {kind: run("train", kind, "--help")[1] for kind in KINDS}
+    for kind, printed in shown.items():
+        assert ("--split-digits" in printed) == (kind in ("unigram", "bpe", "longest")), kind
+        assert ("NAME.vocab" in printed) == (kind not in ("longest", "bytepiece")), kind
+        assert ("--byte-level" in printed) == (kind in ("unigram", "bpe")), kind
+        assert "--exclude" in printed and "--closed-words" not in printed or kind == "longest"
+    assert run("train", "char", "t.txt", "-o", "m.model", "--vocab-size", "300", "--split-digits")[0] == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,12 @@ YES_NO = [
 ]  # fmt: skip
 
 
+FOR_CUTS = {  # words: what a model of whole words or of characters has no use for
+    "split-by-unicode-script", "split-by-number", "split-digits", "byte-level", "auto-character-coverage",
+    "pretokenization-delimiter", "max-sentencepiece-length", "split-by",
+}  # fmt: skip
+
+
 @click.group()
 def train() -> None:
     """Train a model on texts.
@@ -45,11 +52,14 @@ def train() -> None:
     """
 
 
-def reading_options(function: Command) -> Command:
+def reading_options(
+    function: Command, out: str = "The model; NAME.vocab is written beside it.",
+    memory: str = "Memory for counting; further counts go to disk (in TMPDIR). The result does not change.",
+) -> Command:  # fmt: skip
     """How texts are read: for every kind of model."""
     options = [
         click.argument("inputs", metavar="IN...", nargs=-1, required=True),
-        click.option("-o", "--out", metavar="NAME", required=True, help="The model; NAME.vocab is written beside it."),
+        click.option("-o", "--out", metavar="NAME", required=True, help=out),
         click.option("--vocab-size", type=click.IntRange(1), required=True, help="Number of pieces, symbols included."),
         click.option(
             "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto",
@@ -65,10 +75,7 @@ def reading_options(function: Command) -> Command:
             help="Text: how files are divided into documents.",
         ),
         click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core."),
-        click.option(
-            "--max-memory", type=Size(), default="2G", show_default=True,
-            help="Memory for counting; further counts go to disk (in TMPDIR). The result does not change.",
-        ),
+        click.option("--max-memory", type=Size(), default="2G", show_default=True, help=memory),
         click.option("--overwrite", is_flag=True, help="Replace the model if it exists."),
         click.option(
             "--checkpoint", metavar="DIR",
@@ -81,8 +88,8 @@ def reading_options(function: Command) -> Command:
     return function
 
 
-def sentencepiece_options(function: Command) -> Command:
-    """spm_train's options, by their names there."""
+def sentencepiece_options(function: Command, cuts_words: bool = True) -> Command:
+    """spm_train's options, by their names there. Without cuts_words, the help leaves out those that have no effect."""
     for name, default, help_ in reversed(YES_NO):
         text = f"{help_} Default: {'yes' if default else 'no'}."
         function = click.option(f"--{name}/--no-{name}", default=None, help=text)(function)
@@ -119,6 +126,9 @@ def sentencepiece_options(function: Command) -> Command:
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)
+    for parameter in getattr(function, "__click_params__", []):
+        if not cuts_words and parameter.opts[0].removeprefix("--") in FOR_CUTS:
+            parameter.hidden = True
     return function
 
 
@@ -163,7 +173,7 @@ def bpe(**options: Any) -> None:
 
 @train.command()
 @reading_options
-@sentencepiece_options
+@partial(sentencepiece_options, cuts_words=False)
 def word(**options: Any) -> None:
     """Train a word model (SentencePiece).
 
@@ -176,7 +186,7 @@ def word(**options: Any) -> None:
 
 @train.command()
 @reading_options
-@sentencepiece_options
+@partial(sentencepiece_options, cuts_words=False)
 def char(**options: Any) -> None:
     """Train a character model (SentencePiece).
 
@@ -203,18 +213,20 @@ class Weight(AnyType):
 
 
 @train.command()
-@reading_options
+@partial(
+    reading_options, out="The model.", memory="The text may take half of it; of a larger text a sample is trained on."
+)
 @click.option("--to", type=click.Choice(["native", "rwkv"]), help="The file's format. Default: rwkv for NAME.txt.")
 @click.option(
     "--split-by", type=click.Choice(["space", "none"]), default="none", show_default=True,
     help="space: a piece holds one word at most.",
 )  # fmt: skip
-@click.option("--max-words", type=click.IntRange(1), default=4, show_default=True, help="In one piece.")
+@click.option("--max-words", type=click.IntRange(1), default=4, show_default=True, help="Most words in a piece.")
 @click.option("--split-digits", is_flag=True, help="Every digit is a piece of its own.")
-@click.option("--max-digits", type=click.IntRange(1), default=3, show_default=True, help="Side by side in a piece.")
+@click.option("--max-digits", type=click.IntRange(1), default=3, show_default=True, help="Most digits in a row.")
 @click.option(
     "--max-piece-bytes", type=click.IntRange(1, 256), default=32, show_default=True,
-    help="Runs of one byte, such as indentation, may have 128.",
+    help="Most bytes in a piece; runs of one byte, such as indentation, may have 128.",
 )  # fmt: skip
 @click.option(
     "--closed-words", is_flag=True,
@@ -235,10 +247,11 @@ class Weight(AnyType):
 )  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="For the sample, where --max-memory needs one.")
 def longest(**options: Any) -> None:
-    """Train a greedy vocabulary, of RWKV World's kind, which takes the longest piece everywhere.
+    """Train a greedy vocabulary, RWKV World's kind.
 
-    The pieces are those under which greedy encoding takes the fewest tokens. Ids follow the order of the pieces' bytes
-    from 1 on; 0 ends a document. The text is held in memory: half of --max-memory, of more a sample is taken.
+    Encoding takes the longest piece everywhere. The pieces are those under which that gives the fewest tokens. Ids
+    follow the order of the pieces' bytes from 1 on; 0 ends a document. The text is held in memory: half of
+    --max-memory, of more a sample is taken.
 
     \b
     Example:
@@ -251,7 +264,7 @@ def longest(**options: Any) -> None:
 
 
 @train.command()
-@reading_options
+@partial(reading_options, out="The model; with --also-size NAME.SIZE, one of each.")
 @click.option("--compat", type=click.Choice(["bytepiece"]), help="Train exactly the model of bytepiece 0.6.3.")
 @click.option(
     "--also-size", "also", type=click.IntRange(1), multiple=True, metavar="N",
@@ -268,9 +281,10 @@ def longest(**options: Any) -> None:
     "--ensure-unicode/--no-ensure-unicode", default=True, show_default=True, help="No piece begins inside a character."
 )
 def bytepiece(also: tuple[int, ...], **options: Any) -> None:
-    """Train a BytePiece model: pieces of bytes, found by a model of byte n-grams.
+    """Train a BytePiece model.
 
-    The texts are read twice; stdin and pipes are kept in a temporary file for that.
+    Its pieces of bytes are found by a model of byte n-grams. The texts are read twice; stdin and pipes are kept in a
+    temporary file for that.
 
     \b
     Example:

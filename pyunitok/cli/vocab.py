@@ -176,7 +176,9 @@ def _write_json(path: str | None, values: Any) -> bool:
 def diff(
     a: str, b: str, texts: Sequence[str], text_key: str, threads: int | None, limit: int, json_path: str | None
 ) -> None:
-    """Compare two models of any kind: pieces that only one has, and ids that differ.
+    """Compare two models of any kind.
+
+    Shown are the pieces that only one has, and those whose ids differ.
 
     \b
     Example:
@@ -234,7 +236,9 @@ def list_(
     model: str, longest: int | None, regex: str | None, script: Sequence[str], min_bytes: int, not_utf8: bool,
     plain: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Show the pieces of a model of any kind: id, number of bytes, and the piece.
+    """Show the pieces of a model of any kind.
+
+    A line: id, number of bytes, and the piece.
 
     \b
     Example:
