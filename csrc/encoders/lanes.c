@@ -5,11 +5,7 @@
 #include "ground/alloc.h"
 #include "ground/cpu.h"
 
-#define FITS 0x1FF
-#define PIECE_FITS 0x3FF
-#define NO_PIECE 0x200
 #define FREE 0x100
-#define BASE_SHIFT 10
 #define END_SHIFT 32
 
 /* ---------------------------------------------------------------------------------------------------- tables ---- */
@@ -40,7 +36,7 @@ static void put_units(lanes *l, const trie *t)
     for (int64_t i = 0; i < t->n_units; i++) {
         uint64_t unit = t->units[i];
         uint32_t value = unit_value(unit);
-        l->units[i] = unit & 0x100 ? unit_base(unit) << BASE_SHIFT | (value ? 0 : NO_PIECE) | (uint8_t)unit : FREE;
+        l->units[i] = unit & 0x100 ? unit_base(unit) << LANE_BASE_SHIFT | (value ? 0 : LANE_NO_PIECE) | (uint8_t)unit : FREE;
         l->ids[i] = (uint16_t)(value - 1);
     }
     for (int byte = 0; byte < 256; byte++) l->ids[t->n_units + byte] = (uint16_t)(t->singles[byte] - 1);
@@ -94,15 +90,15 @@ INLINE lane lane_begin(const lanes *l, const uint8_t *text, int64_t at, uint64_t
 INLINE void lane_step(const lanes *l, const uint8_t *text, lane *x)
 {
     uint64_t c = text[x->at], to = x->base ^ c;
-    uint32_t unit = l->units[to], differs = unit ^ (uint32_t)c, ends = differs & FITS;
+    uint32_t unit = l->units[to], differs = unit ^ (uint32_t)c, ends = differs & LANE_FITS;
     uint64_t start = x->best >> END_SHIFT;
     const lane_head *head = &l->heads[l->head_of[load_u16(text + start)]];
     *x->out = x->best;
     x->out += ends != 0;
-    uint64_t longer = pick(differs & PIECE_FITS, (x->at + 1) << END_SHIFT | to, x->best);
+    uint64_t longer = pick(differs & LANE_PIECE_FITS, (x->at + 1) << END_SHIFT | to, x->best);
     x->best = pick(ends, longer, head->token + (start << END_SHIFT));
     x->at = pick(ends, x->at + 1, start + 2);
-    x->base = pick(ends, unit >> BASE_SHIFT, head->base);
+    x->base = pick(ends, unit >> LANE_BASE_SHIFT, head->base);
 }
 
 INLINE int64_t least(int64_t a, int64_t b)

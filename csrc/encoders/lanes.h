@@ -19,7 +19,7 @@
  *              base of the children     no piece     free    label c
  *                                       ends here
  *
- *     (unit ^ c) & 0x1FF is 0 where the label fits, (unit ^ c) & 0x3FF where a piece ends there, too.
+ *     (unit ^ c) & LANE_FITS is 0 where the label fits, (unit ^ c) & LANE_PIECE_FITS where a piece ends there, too.
  *
  *     token    63 ............... 32    31 ...................... 0
  *              where it ends            unit of its last byte, or n_units + the byte if it has one: index of its id
@@ -36,6 +36,11 @@
 
 #include "structures/trie.h"
 
+#define LANE_FITS 0x1FF
+#define LANE_PIECE_FITS 0x3FF
+#define LANE_NO_PIECE 0x200
+#define LANE_BASE_SHIFT 10
+
 #define LANES 4
 #define LANES_SPAN_BYTES 32768  /* encoded at a time: large, because the lanes do not end together */
 #define LANES_LEAST_BYTES 1024  /* shorter texts gain nothing */
@@ -43,18 +48,21 @@
 /* Lanes or memo? The lanes take the same time for any text, the memo walks alone what it does not hold. With more cuts
  * than one in LANES_SHORT_SEGMENT bytes it holds nearly all, with fewer than one in LANES_LONG_SEGMENT little. In between
  * the text tells: after LANES_TRIAL_BYTES through the memo, the lanes take their turn if it held too few of them, and
- * with each trial that ends so a longer one. */
+ * with each trial that ends so a longer one. A memo that is empty, or has not seen the turn's text, misses up to twice
+ * as much as it will later: its first trial is judged more kindly. */
 #define LANES_SHORT_SEGMENT 4
 #define LANES_LONG_SEGMENT 8
 #define LANES_TRIAL_BYTES (256 << 10)
 #define LANES_TURN_BYTES (1 << 20)    /* the first turn */
 #define LANES_TURN_MAX (16 << 20)
-#define LANES_MISSED 8                /* their turn comes if more than one in so many bytes was missed */
+#define LANES_MISSED 9                /* their turn comes if more than one in so many bytes was missed, */
+#define LANES_MISSED_FIRST 6          /* and in the first trial since the last turn if more than one in so many */
 
 typedef struct lanes_turn {
     int64_t tried_bytes, missed_bytes; /* of the trial: went through the memo; were not in it */
     int64_t left_bytes;                /* of the lanes' turn */
     int64_t turn_bytes;                /* how long it is, 0 after a trial that the memo won */
+    int is_warm;                       /* the memo has won a trial since the last turn */
 } lanes_turn;
 
 /* The state after the two bytes that a walk starts with. */
@@ -78,6 +86,31 @@ INLINE int lanes_fit(const trie *t, int32_t id_bytes)
     return id_bytes == 2 && t->n_units <= 1 << 22;
 }
 
+/* The token at text[0]: its id, and its length; n_bytes >= 1. What trie_longest gives, but from the smaller units, which
+ * leave more of the cache to the memo: 3 to 13 % faster for what the memo misses in Latin script. */
+INLINE uint16_t lanes_next(const lanes *l, const uint8_t *text, int64_t n_bytes, int64_t *ret_n_bytes)
+{
+    if (UNLIKELY(n_bytes < 2)) {
+        *ret_n_bytes = 1;
+        return (uint16_t)(l->trie->singles[text[0]] - 1);
+    }
+    uint64_t head = l->trie->heads[load_u16(text)];
+    uint64_t base = head_base(head), best = 0;
+    int64_t length = head_length(head);
+    for (int64_t i = 2; i < n_bytes; i++) {
+        uint64_t to = base ^ text[i];
+        uint32_t differs = l->units[to] ^ text[i];
+        if (differs & LANE_FITS) break;
+        base = differs >> LANE_BASE_SHIFT;
+        if (!(differs & LANE_NO_PIECE)) {
+            best = to;
+            length = i + 1;
+        }
+    }
+    *ret_n_bytes = length;
+    return best ? l->ids[best] : (uint16_t)(head_value(head) - 1);
+}
+
 /* From a trie that lanes_fit and that lives as long; free with mem_free. NULL when memory is short. O(n_units). */
 lanes *lanes_new(const trie *t);
 
@@ -89,7 +122,8 @@ INLINE int lanes_are_next(lanes_turn *t, int64_t n_bytes, int64_t n_cuts)
     if (t->tried_bytes >= LANES_TRIAL_BYTES) {
         int64_t longer = t->turn_bytes ? 2 * t->turn_bytes : LANES_TURN_BYTES;
         if (longer > LANES_TURN_MAX) longer = LANES_TURN_MAX;
-        t->turn_bytes = t->missed_bytes * LANES_MISSED > t->tried_bytes ? longer : 0;
+        t->is_warm = t->missed_bytes * (t->is_warm ? LANES_MISSED : LANES_MISSED_FIRST) <= t->tried_bytes;
+        t->turn_bytes = t->is_warm ? 0 : longer;
         t->left_bytes = t->turn_bytes;
         t->tried_bytes = t->missed_bytes = 0;
     }

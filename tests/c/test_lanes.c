@@ -66,6 +66,12 @@ static void check_text(const lanes *l, int64_t n_bytes)
         CHECK(n_ids > 0 && n_ids <= n && ends[n_ids - 1] == done);
     }
     CHECK(!memcmp(ids, expected, (size_t)n_ids * sizeof *ids));
+    int64_t at = 0, token_bytes;
+    for (int64_t k = 0; k < n; k++) {
+        CHECK(lanes_next(l, at_end + at, n_bytes - at, &token_bytes) == expected[k]);
+        at += token_bytes;
+        CHECK(at == ends[k]);
+    }
     free(tokens);
 }
 
@@ -82,10 +88,33 @@ static void check_lengths(const lanes *l, int set)
     }
 }
 
+/* A trial of the memo that missed one byte in `missed` (0: none), then a chunk that only the trials decide: for the lanes? */
+static int try_memo(lanes_turn *turn, int64_t missed)
+{
+    turn->tried_bytes = LANES_TRIAL_BYTES;
+    turn->missed_bytes = missed ? LANES_TRIAL_BYTES / missed : 0;
+    return lanes_are_next(turn, 6000, 1000);
+}
+
+static void check_turns(void)
+{
+    lanes_turn turn = {0};
+    CHECK(!lanes_are_next(&turn, 6000, 3000) && lanes_are_next(&turn, 6000, 10) && !lanes_are_next(&turn, 6000, 1000));
+    CHECK(!try_memo(&turn, 6)); /* the first trial of an empty memo is judged more kindly than the second */
+    CHECK(try_memo(&turn, 6) && turn.left_bytes == LANES_TURN_BYTES);
+    turn.left_bytes = -100; /* the last span of a turn is rarely the rest of it */
+    CHECK(!lanes_are_next(&turn, 6000, 1000));
+    CHECK(try_memo(&turn, 4) && turn.left_bytes == 2 * LANES_TURN_BYTES);
+    turn.left_bytes = -100;
+    CHECK(!try_memo(&turn, 6) && !try_memo(&turn, 9) && !try_memo(&turn, 0));
+    CHECK(try_memo(&turn, 6) && turn.left_bytes == LANES_TURN_BYTES);
+}
+
 int main(void)
 {
     random_start(20261122);
     running = "lanes";
+    check_turns();
     text_guard = guard_new(TEXT_MAX);
     uint64_t *heads = malloc(TRIE_HEADS * sizeof *heads);
     uint32_t singles[256];
