@@ -73,7 +73,8 @@ class Producer(Protocol):
 class Ahead:
     """What the streams of one run share: the lock, the memory limit, and which stream comes next.
 
-    changed       notified whenever something happens that a thread may be waiting for
+    lock          of all that is shared
+    changed       of that lock; notified whenever something happens that a reading or idle thread may be waiting for
     limit_bytes   of chunks made and not yet read; another chunk is begun only below this
     enough_bytes  nothing more is made ahead while this many bytes, in at least ENOUGH_PIECES, are ready without a gap
     n_streams     opened in order by open_stream(number), which returns None for one that only the reader may open
@@ -83,7 +84,8 @@ class Ahead:
         self, limit_bytes: int, enough_bytes: int = 0, n_streams: int = 0,
         open_stream: Callable[[int], AheadStream | None] = lambda _: None,
     ) -> None:  # fmt: skip
-        self.changed = threading.Condition()
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
         self.held = 0  # the cost of all chunks not yet read
         self.spare: list[bytearray] = []
         self._limit_bytes = limit_bytes

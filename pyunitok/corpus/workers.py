@@ -122,6 +122,7 @@ class Workers(Generic[T]):
         self._do = work
         self._carry = carry
         self._changed = self._inputs.ahead.changed
+        self._delivered = threading.Condition(self._inputs.ahead.lock)  # the next result: few others wake main
         self._turn_taken = False
         self._results: dict[int, Result[T] | BaseException | None] = {}
         self._failure: BaseException | None = None  # of a worker that held no block
@@ -152,13 +153,14 @@ class Workers(Generic[T]):
     def results(self) -> Iterator[Result[T]]:
         """The results in the order of their blocks; raises what a worker raised, after the results before it."""
         while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._n_taken in self._results or self._failure)
+            with self._delivered:
+                self._delivered.wait_for(lambda: self._n_taken in self._results or self._failure)
                 if self._failure:
                     raise self._failure
                 result = self._results.pop(self._n_taken)
+                if self._is_full():
+                    self._changed.notify_all()
                 self._n_taken += 1
-                self._changed.notify_all()
             if result is None:
                 return
             if isinstance(result, BaseException):
@@ -174,9 +176,14 @@ class Workers(Generic[T]):
             self._carry.stop(number)
 
     def _deliver(self, number: int, result: Result[T] | BaseException | None) -> None:
-        with self._changed:
+        with self._delivered:
             self._results[number] = result
-            self._changed.notify_all()
+            if number <= self._n_taken:
+                self._delivered.notify_all()
+
+    def _is_full(self) -> bool:
+        """Whether there are as many unfinished blocks as there may be."""
+        return self._n_filled - self._n_taken >= self._inputs.room.n_unfinished
 
     def _work(self) -> None:
         number = -1
@@ -215,6 +222,7 @@ class Workers(Generic[T]):
                 if not more:
                     self._stop = True
                     self._results[number + 1] = None
+                    self._delivered.notify_all()
                 self._changed.notify_all()
 
     def _result(self, block: Block, compressed: int, endings: list[Ending]) -> Result[T]:
@@ -231,7 +239,7 @@ class Workers(Generic[T]):
             with self._changed:
                 if self._stop:
                     return None
-                if not self._turn_taken and self._n_filled - self._n_taken < self._inputs.room.n_unfinished:
+                if not self._turn_taken and not self._is_full():
                     self._turn_taken = True
                     self._n_filled += 1
                     return self._n_filled - 1
