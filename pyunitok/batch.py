@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from pyunitok import _ffi
+from pyunitok import _ffi, _ffi_scratch
 from pyunitok._ffi import Ids, Offsets
 from pyunitok.arrays import np
 from pyunitok.core import Core
@@ -30,7 +30,7 @@ def available_cores() -> int:
 class Documents(Protocol):
     sizes: Offsets
 
-    def encode(self, scratch: _ffi.Scratch, begin: int, end: int, region: Ids) -> Offsets:
+    def encode(self, scratch: _ffi_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
         """Encode documents begin..end-1 into `region`; int64[end - begin + 1]: their offsets there."""
 
 
@@ -43,7 +43,7 @@ class PackedDocuments:
         self._packed = packed
         self.sizes: Offsets = np.diff(packed.offsets)
 
-    def encode(self, scratch: _ffi.Scratch, begin: int, end: int, region: Ids) -> Offsets:
+    def encode(self, scratch: _ffi_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
         data, bounds = self._packed.data, self._packed.offsets[begin : end + 1]
         return _encode_groups(scratch, bounds, region, lambda first, stop: (data, bounds[first : stop + 1]))
 
@@ -55,7 +55,7 @@ class ListedDocuments:
         self._items = items
         self.sizes: Offsets = np.fromiter(map(len, items), np.int64, len(items))
 
-    def encode(self, scratch: _ffi.Scratch, begin: int, end: int, region: Ids) -> Offsets:
+    def encode(self, scratch: _ffi_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
         sizes = self.sizes[begin:end]
         if sizes.sum() >= WHOLE_BYTES * len(sizes):
             return scratch.encode_each(self._items[begin:end], region)
@@ -69,7 +69,10 @@ class ListedDocuments:
 
 
 def _encode_groups(
-    scratch: _ffi.Scratch, starts: Offsets, region: Ids, packed: Callable[[int, int], tuple[_ffi.Bytes, Offsets]]
+    scratch: _ffi_scratch.Scratch,
+    starts: Offsets,
+    region: Ids,
+    packed: Callable[[int, int], tuple[_ffi.Bytes, Offsets]],
 ) -> Offsets:
     """Encode documents, which begin at `starts`, in groups of some GROUP_BYTES; packed(first, stop) gives a group.
 
@@ -126,7 +129,7 @@ def _into_several(core: Core, documents: Documents, cuts: list[int], bounds: lis
     """The number of ids is not known in advance: every part has an array that grows until they fit."""
 
     def encode_part(part: int) -> tuple[Ids, Offsets]:
-        room = _ffi.room_for(bounds[part + 1] - bounds[part])
+        room = _ffi_scratch.room_for(bounds[part + 1] - bounds[part])
         with core.scratch() as scratch:
             while True:
                 ids: Ids = np.empty(room, core.dtype)

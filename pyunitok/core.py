@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pyunitok import _ffi, _ffi_first, utf8
+from pyunitok import _ffi, _ffi_first, _ffi_scratch, utf8
 from pyunitok._ffi import Ids
 from pyunitok.arrays import np
 from pyunitok.decoding import Decoding
@@ -32,7 +32,7 @@ class Core(Decoding):
 
     def __init__(self, model: _ffi.Model, about: About) -> None:
         self.model, self.about = model, about
-        self.scratches: list[_ffi.Scratch] = []
+        self.scratches: list[_ffi_scratch.Scratch] = []
         self.shown: dict[int, str] = {}
         self.known: dict[str | bytes, int] = {}
         self.decodes_few = about.denormalization is None and (about.prepare is None or about.prepare == PREPARE_NFC)
@@ -108,7 +108,7 @@ class Core(Decoding):
         """How much of an unfinished document can be encoded now, whatever follows: see unitok_split in csrc/unitok.h.
 
         Where the model keeps nothing from one part to the next (greedy longest prefix), encode(text[:k]) followed by
-        encode(text[k:] + more) is encode(text + more); others carry a _ffi.State. 0: not yet.
+        encode(text[k:] + more) is encode(text + more); others carry a _ffi_scratch.State. 0: not yet.
         """
         if self.preparation is not None:
             return 0
@@ -118,7 +118,7 @@ class Core(Decoding):
             return nfc.split(text)
         return self.model.split(text)
 
-    def new_scratch(self) -> _ffi.Scratch:
+    def new_scratch(self) -> _ffi_scratch.Scratch:
         """What a thread needs to encode."""
         if self.preparation is not None:
             from pyunitok.vocab.huggingface import preparation
@@ -131,7 +131,7 @@ class Core(Decoding):
         return _ffi_first.new_scratch(self.model)
 
     @contextmanager
-    def scratch(self) -> Iterator[_ffi.Scratch]:
+    def scratch(self) -> Iterator[_ffi_scratch.Scratch]:
         """An idle one, or a new one."""
         try:
             scratch = self.scratches.pop()

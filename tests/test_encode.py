@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from oracle import longest as oracle
 from toys.vocabularies import CHUNK, EDGES, Case, cases, texts_of, vocabularies
 
-from pyunitok import Packed, Tokenizer, _ffi
+from pyunitok import Packed, Tokenizer, _ffi, _ffi_scratch
 
 BYTES = [bytes([b]) for b in range(256)]
 
@@ -37,14 +37,14 @@ def encode_all(model: _ffi.Model, texts: list[bytes], **how: Any) -> list[list[i
     packed = Packed.from_documents(texts)
     ids = np.empty(len(packed.data) + len(texts) + _ffi.ENCODE_SLACK, np.uint16)
     ends = np.empty(len(texts) + 1, np.int64)
-    n = _ffi.Scratch(model).encode_batch(packed.data, packed.offsets, ids, ends, **how)
+    n = _ffi_scratch.Scratch(model).encode_batch(packed.data, packed.offsets, ids, ends, **how)
     return [ids.tolist() for ids in Packed(ids[:n], ends)]
 
 
 def check(case: Case) -> None:
     expected = [case.ids(text) for text in case.texts]
     for name, model in models(case.tokenizer()):
-        scratch = _ffi.Scratch(model)
+        scratch = _ffi_scratch.Scratch(model)
         for text, ids in zip(case.texts, expected, strict=True):
             assert scratch.encode(text).tolist() == ids, name
         for text, ids in zip(case.texts, expected, strict=True):  # this time the memo knows the segments

@@ -22,7 +22,7 @@ from oracle.huggingface_unigram import Unigram
 from toys import huggingface as toy
 from toys import sentencepieces
 
-from pyunitok import Packed, Tokenizer, _ffi
+from pyunitok import Packed, Tokenizer, _ffi, _ffi_scratch
 from pyunitok.errors import IdError, ModelFormatError, ModelWarning, UnitokError, VocabularyError
 from pyunitok.vocab.huggingface import characters, charsmap, normalizers, patterns, pretokenizers, shortcut
 from pyunitok.vocab.huggingface import file as huggingface
@@ -207,7 +207,7 @@ def test_unigram(seed: int) -> None:
     unknown = vocabulary.special["unk"]
     slow = Unigram(tokenizer._core.model, unknown, prepare["unknown_score"], prepare["byte_fallback"])
     second = fast.Unigram(tokenizer._core.model, unknown, prepare["unknown_score"], prepare["byte_fallback"])
-    scratch = _ffi.Scratch(second.model)
+    scratch = _ffi_scratch.Scratch(second.model)
     for _ in range(6):
         text = toy.text(rng, document) + rng.choice(["", "<unk>", "é<unk>ab<unk>x"])
         expected = slow.encode(text.encode())

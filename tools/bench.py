@@ -56,7 +56,7 @@ from bench_timing import (
     warm_up,
 )
 
-from pyunitok import Packed, Tokenizer, _ffi
+from pyunitok import Packed, Tokenizer, _ffi, _ffi_scratch
 from pyunitok._lib import ffi, lib
 
 # Times as fast as pyrwkv-tokenizer, documents given as bytes.
@@ -280,7 +280,7 @@ class _Hat:
 
 def _walk(model: _ffi.Model, packed: Packed) -> tuple[_ffi.Ids, Callable[[], int]]:
     """The ids that the engine gives alone, and a function that does it again."""
-    scratch = _ffi.Scratch(model)
+    scratch = _ffi_scratch.Scratch(model)
     ids = np.empty(len(packed.data) + len(packed) + _ffi.ENCODE_SLACK, np.uint16)
     id_offsets = np.empty(len(packed) + 1, np.int64)
     again = partial(scratch.encode_batch, packed.data, packed.offsets, ids, id_offsets, plain=True)

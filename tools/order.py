@@ -32,8 +32,8 @@ ROOMS = [
     ["vocab"],
     ["disk"],
     [
-        "_ffi", "_ffi_first", "_ffi_proto", "_ffi_search", "_ffi_suffix", "_ffi_text", "errors", "packed", "interrupts",
-        "utf8",
+        "_ffi", "_ffi_scratch", "_ffi_first", "_ffi_proto", "_ffi_search", "_ffi_suffix", "_ffi_text", "errors",
+        "packed", "interrupts", "utf8",
     ],
     ["arrays", "records", "_lib"],
 ]

@@ -8,7 +8,7 @@ from array import array
 from dataclasses import replace
 from typing import Any
 
-from pyunitok import _ffi
+from pyunitok import _ffi, _ffi_scratch
 from pyunitok.arrays import np, vector
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.position import BEGINNING, Position
@@ -71,7 +71,7 @@ class Encoder:
         plan, has_eod = self._plan, self._plan.eod_id is not None
         carries = plan.tokenizer.kind != "longest"
         continues = carries and block.n_docs > 0 and block.inside > 0
-        state = _ffi.State(self.carry.take(block.number)) if continues else _ffi.State()
+        state = _ffi_scratch.State(self.carry.take(block.number)) if continues else _ffi_scratch.State()
         ids, id_offsets, n_ids = self._encode(block, state)
         if carries and block.open_end:
             block.after = replace(block.after, state=state.hexadecimal())
@@ -92,7 +92,7 @@ class Encoder:
         """Its ids have been written."""
         self._idle.append(encoded.ids)
 
-    def _encode(self, block: Block, state: _ffi.State) -> tuple[Any, Any, int]:
+    def _encode(self, block: Block, state: _ffi_scratch.State) -> tuple[Any, Any, int]:
         """The block's ids, in an array that is used again; where each document's begin; and how many there are."""
         plan, n_docs = self._plan, block.n_docs
         if not hasattr(self._own, "scratch"):

@@ -9,7 +9,7 @@ import unicodedata
 from itertools import pairwise
 from typing import Any
 
-from pyunitok import _ffi, _ffi_text
+from pyunitok import _ffi, _ffi_scratch, _ffi_text
 from pyunitok.arrays import np
 from pyunitok.vocab import forms
 
@@ -74,8 +74,8 @@ def _begins_anew(character: str) -> bool:
     return unicodedata.combining(character) == 0 and _ffi_text.nfc_is_sure(character.encode("utf-8", "surrogatepass"))
 
 
-class Scratch(_ffi.Scratch):
-    """A _ffi.Scratch that puts texts in NFC before C sees them."""
+class Scratch(_ffi_scratch.Scratch):
+    """A _ffi_scratch.Scratch that puts texts in NFC before C sees them."""
 
     __slots__ = ()
 

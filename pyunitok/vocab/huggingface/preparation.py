@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok import _ffi, utf8
+from pyunitok import _ffi, _ffi_scratch, utf8
 from pyunitok._ffi import Bytes, Ids, Offsets
 from pyunitok.errors import UnitokError, VocabularyError
 from pyunitok.vocab import byte_level, limits
@@ -171,7 +171,7 @@ class Preparation:
         for start, stop, token in self._cooked.split(text, special):
             yield text[start:stop], min(max(first - start, 0), stop - start), token
 
-    def tokens(self, scratch: _ffi.Scratch, data: bytes) -> list[str]:
+    def tokens(self, scratch: _ffi_scratch.Scratch, data: bytes) -> list[str]:
         """A text's pieces as tokenizers shows them: added tokens and what Unigram does not know as they stand in the
         text; BPE's as in the vocabulary."""
         assert isinstance(scratch, Scratch)
@@ -225,7 +225,7 @@ class Preparation:
         """Made when a text first needs it."""
         return Unigram(self._model, self._unknown_id, self._unknown_score, self._byte_fallback)
 
-    def encode(self, scratch: _ffi.Scratch, data: bytes, *, special: bool) -> Ids:
+    def encode(self, scratch: _ffi_scratch.Scratch, data: bytes, *, special: bool) -> Ids:
         """See Scratch.encode_text; of a scratch made for this model."""
         assert isinstance(scratch, Scratch)
         return scratch.encode_text(data, special=special)
@@ -301,7 +301,7 @@ def _no_sampling() -> UnitokError:
     return UnitokError("models of tokenizer.json support neither sampling nor n-best here: use the SentencePiece model")
 
 
-class Scratch(_ffi.Scratch):
+class Scratch(_ffi_scratch.Scratch):
     """Encodes texts as tokenizers does: prepared, or as they are where the C side does all of it."""
 
     __slots__ = ("_preparation", "_second")
@@ -309,13 +309,13 @@ class Scratch(_ffi.Scratch):
     def __init__(self, model: _ffi.Model, preparation: Preparation) -> None:
         super().__init__(model)
         self._preparation = preparation
-        self._second: _ffi.Scratch | None = None
+        self._second: _ffi_scratch.Scratch | None = None
 
     @property
-    def second(self) -> _ffi.Scratch:
+    def second(self) -> _ffi_scratch.Scratch:
         """For the second model."""
         if self._second is None:
-            self._second = _ffi.Scratch(self._preparation.second.model)
+            self._second = _ffi_scratch.Scratch(self._preparation.second.model)
         return self._second
 
     def encode(self, text: bytes) -> Any:
@@ -375,12 +375,12 @@ class Scratch(_ffi.Scratch):
     def encode_spans(self, text: bytes) -> Offsets:
         raise UnitokError("models of tokenizer.json give ids and pieces here, but no offsets")
 
-    def nbest(self, text: bytes, n: int) -> list[_ffi.Path]:
+    def nbest(self, text: bytes, n: int) -> list[_ffi_scratch.Path]:
         raise _no_sampling()
 
     def sample_paths(
         self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool
-    ) -> list[_ffi.Path]:
+    ) -> list[_ffi_scratch.Path]:
         raise _no_sampling()
 
     def entropy(self, text: bytes, alpha: float) -> float:
@@ -400,7 +400,7 @@ class Scratch(_ffi.Scratch):
 
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
-        eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: _ffi.State | None = None,
+        eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: _ffi_scratch.State | None = None,
         plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         if sampling is not None:

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok import _ffi, _ffi_scratch
 from pyunitok.vocab.vocabulary import BYTE, NORMAL, UNKNOWN
 
 # Up to these no joined unknown characters can be a piece: k of them score k (least - 10), a piece at least `least`, and
@@ -65,7 +65,7 @@ class Unigram:
             types=np.array(types[: len(texts)], np.uint8), eod_id=None,
         )  # fmt: skip
 
-    def encode(self, scratch: _ffi.Scratch, text: bytes) -> list[int]:
+    def encode(self, scratch: _ffi_scratch.Scratch, text: bytes) -> list[int]:
         """The ids of a piece of UTF-8; `scratch` is for `model`."""
         spans = scratch.encode_spans(text)
         ret: list[int] = []
@@ -77,7 +77,7 @@ class Unigram:
         ret += ids[done:].tolist()
         return ret
 
-    def tokens(self, scratch: _ffi.Scratch, text: bytes) -> list[str]:
+    def tokens(self, scratch: _ffi_scratch.Scratch, text: bytes) -> list[str]:
         """The same as they are shown: the characters themselves, but for those that become bytes."""
         spans = scratch.encode_spans(text)
         begins, ends = spans[:, 1].tolist(), spans[:, 2].tolist()

@@ -1,0 +1,232 @@
+"""Encoding by the compiled library: what a thread needs for it, what a later part continues from, samples and paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyunitok._ffi import ENCODE_SLACK, Bytes, Ids, Model, Offsets, RoomError, check, ffi, lib, pointer
+from pyunitok.arrays import np, vector
+from pyunitok.errors import UnitokError
+
+METHODS = {"lattice": 0, "nbest": 1, "viterbi": 2, "dropout": 3}
+_encode, _unpack = lib.unitok_encode, ffi.unpack
+_new_undefined = ffi.new_allocator(should_clear_after_alloc=False)
+_SMALL_BYTES = 4096  # texts up to here are encoded into a buffer that is used again
+_NO_ROOM, _TOO_LONG = -2, -3
+
+
+def room_for(n_bytes: int) -> int:
+    """Ids that are enough for most texts of so many bytes: the encoder goes on while it has three for each byte of the
+    next 8 KiB. Exactly enough for models that normalize nothing."""
+    return n_bytes + n_bytes // 8 + 3 * min(n_bytes, 9000) + ENCODE_SLACK
+
+
+def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: int = 0, document: int = 0) -> Any:
+    """A unitok_sampling: see csrc/unitok.h."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"a seed is within 0..2**64 - 1, not {seed}")
+    ret = ffi.new("unitok_sampling *")
+    ret.method, ret.n_best, ret.alpha, ret.seed, ret.input, ret.document = (
+        METHODS[method], n_best, alpha, seed, source, document
+    )  # fmt: skip
+    return ret
+
+
+class State:
+    """What the next part of a document continues from: unitok_state in csrc/unitok.h. New: a document's start."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, hexadecimal: str = "") -> None:
+        """ValueError if this is not what hexadecimal() returned, in this release or an earlier one."""
+        self.handle: Any = ffi.new("unitok_state *")
+        if hexadecimal:
+            data = bytes.fromhex(hexadecimal)
+            if lib.unitok_state_load(data, len(data), self.handle, ffi.NULL):
+                raise ValueError("not the state of an encoder")
+
+    def hexadecimal(self) -> str:
+        """The state as text that a file can hold; the same on every machine."""
+        out = bytearray(lib.UNITOK_STATE_BYTES)
+        lib.unitok_state_save(self.handle, ffi.from_buffer("uint8_t[]", out, require_writable=True))
+        return out.hex()
+
+
+Path = tuple[Offsets, float]  # int64[n, 4] as encode_spans, and the score
+
+
+def _take_paths(handle: Any) -> list[Path]:
+    """Copies of all paths of a unitok_paths, which is freed."""
+    spans, score, paths = ffi.new("unitok_span **"), ffi.new("double *"), []
+    try:
+        for k in range(lib.unitok_paths_count(handle)):
+            n = lib.unitok_paths_get(handle, k, spans, score)
+            table = np.frombuffer(ffi.buffer(spans[0], 32 * n)[:], np.int64).reshape(n, 4)
+            paths.append((table, float(score[0])))
+    finally:
+        lib.unitok_paths_free(handle)
+    return paths
+
+
+def _failed(code: int, text: bytes) -> Exception:
+    if code == _TOO_LONG:
+        return UnitokError(
+            f"a text of {len(text):,} bytes is too long: this model takes at most 536,870,912 bytes at once where it "
+            "cannot cut; divide the text into shorter documents"
+        )
+    return MemoryError("not enough memory to encode this text")
+
+
+class Scratch:
+    """What one thread needs to encode with one model: the memo of segments met, and a buffer for short results."""
+
+    __slots__ = ("_array", "_ids", "_ids_pointer", "_model", "_model_handle", "handle")
+
+    def __init__(self, model: Model) -> None:
+        model.complete()
+        handle = lib.unitok_scratch_new(model.handle)
+        if handle == ffi.NULL:
+            raise MemoryError("not enough memory for an encoder's scratch")
+        self._model = model  # must outlive the scratch
+        self._model_handle = model.handle
+        self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
+        self._ids: Any = vector(model.id_code, room_for(_SMALL_BYTES))
+        self._ids_pointer: Any = pointer(self._ids)
+        self._array: Any
+
+    def clear(self) -> None:
+        """Forget the segments met."""
+        lib.unitok_scratch_clear(self.handle)
+
+    def encode(self, text: bytes) -> Any:
+        """ids[n]: of one document."""
+        n_bytes = len(text)
+        if n_bytes <= _SMALL_BYTES:
+            n = _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer, len(self._ids))
+            if n >= 0:
+                try:
+                    ids = self._array
+                except AttributeError:  # the first
+                    ids = self._array = np.asarray(self._ids)
+                return np.array(ids[:n])
+        return self._encode_large(text)
+
+    def encode_list(self, text: bytes) -> list[int]:
+        """As encode, as a list."""
+        n_bytes = len(text)
+        if n_bytes <= _SMALL_BYTES:
+            n = _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer, len(self._ids))
+            if n >= 0:
+                ids: list[int] = _unpack(self._ids_pointer, n)
+                return ids
+        found: list[int] = self._encode_large(text).tolist()
+        return found
+
+    def _encode_large(self, text: bytes) -> Ids:
+        room = room_for(len(text))
+        while True:
+            ids: Ids = np.empty(room, self._model.dtype)
+            n = _encode(self._model_handle, self.handle, text, len(text), pointer(ids), room)
+            if n >= 0:
+                ids.resize(n, refcheck=False)
+                return ids
+            if n != _NO_ROOM:
+                raise _failed(n, text)
+            room *= 2
+
+    def count(self, text: bytes) -> int:
+        n = -1
+        if len(text) <= _SMALL_BYTES:
+            n = int(_encode(self._model_handle, self.handle, text, len(text), self._ids_pointer, len(self._ids)))
+        return n if n >= 0 else len(self._encode_large(text))
+
+    def encode_spans(self, text: bytes) -> Offsets:
+        """int64[n, 4]: id, begin and end in the text, end in the normalized text; see unitok_span."""
+        room = len(text) + ENCODE_SLACK
+        while True:
+            spans = np.empty((room, 4), np.int64)
+            buffer = ffi.cast("unitok_span *", ffi.from_buffer(spans))
+            n = lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), buffer, room)
+            if n >= 0:
+                found: Offsets = spans[:n].copy()
+                return found
+            if n != _NO_ROOM:
+                raise _failed(n, text)
+            room *= 2
+
+    def places(self, text: bytes, tokens: list[int]) -> list[tuple[int, int]]:
+        """Where these tokens of a text, ascending, begin and end in the normalized text."""
+        room = room_for(len(text))
+        spans = _new_undefined("unitok_span[]", room)
+        if lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), spans, room) >= 0:
+            return [(spans[k - 1].piece_end if k else 0, spans[k].piece_end) for k in tokens]
+        ends = self.encode_spans(text)[:, 3].tolist()
+        return [(ends[k - 1] if k else 0, ends[k]) for k in tokens]
+
+    def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
+        """Encode each text where it lies, one call a text, into `ids`; int64[n + 1]: their offsets there.
+
+        RoomError where `ids` may be too small.
+        """
+        out, model, scratch, room = pointer(ids, writable=True), self._model_handle, self.handle, len(ids)
+        done, offsets = 0, [0]
+        for text in texts:
+            n = _encode(model, scratch, text, len(text), out + done, room - done)
+            if n < 0:
+                raise RoomError("too small") if n == _NO_ROOM else _failed(n, text)
+            done += n
+            offsets.append(done)
+        return np.array(offsets, np.int64)
+
+    def encode_batch(
+        self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
+        eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None,
+        plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
+    ) -> int:  # fmt: skip
+        """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
+        ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough.
+
+        sampling   what sampling() made, to draw a sample of each document; its document is the first one's number
+        documents  with sampling: the number of each, int64[n], where they do not follow each other
+        prepared   the documents are normalized already, see UNITOK_ENCODE_PREPARED
+        """
+        n_docs, code = len(offsets) - 1, memoryview(ids).format  # type: ignore[arg-type]
+        if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or code != self._model.id_code:
+            raise ValueError("a buffer is too small for these documents, or of another dtype")
+        flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain
+        flags |= lib.UNITOK_ENCODE_OPEN_START * open_start | lib.UNITOK_ENCODE_PREPARED * prepared
+        error = ffi.new("unitok_error *")
+        head = (self._model_handle, self.handle)
+        tail = (
+            pointer(data), pointer(offsets), n_docs, eod_id, flags, ffi.NULL if state is None else state.handle,
+            pointer(ids, writable=True), len(ids), pointer(id_offsets, writable=True), error,
+        )  # fmt: skip
+        if sampling is None:
+            check(lib.unitok_encode_batch(*head, *tail), error)
+        else:
+            sampling.documents = ffi.NULL if documents is None else pointer(documents)
+            check(lib.unitok_sample_batch(*head, sampling, *tail), error)
+        return int(id_offsets[n_docs])
+
+    def nbest(self, text: bytes, n: int) -> list[Path]:
+        """The n best, best first."""
+        ret, error = ffi.new("unitok_paths **"), ffi.new("unitok_error *")
+        check(lib.unitok_nbest(self._model_handle, self.handle, text, len(text), n, ret, error), error)
+        return _take_paths(ret[0])
+
+    def sample_paths(self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool) -> list[Path]:
+        """n samples with the logarithms of their probabilities."""
+        ret, error = ffi.new("unitok_paths **"), ffi.new("unitok_error *")
+        flags = lib.UNITOK_SAMPLE_DISTINCT * distinct | lib.UNITOK_SAMPLE_INCLUDE_BEST * include_best
+        status = lib.unitok_sample_paths(
+            self._model_handle, self.handle, sampling, text, len(text), n, flags, ret, error
+        )
+        check(status, error)
+        return _take_paths(ret[0])
+
+    def entropy(self, text: bytes, alpha: float) -> float:
+        ret, error = ffi.new("double *"), ffi.new("unitok_error *")
+        check(lib.unitok_entropy(self._model_handle, self.handle, text, len(text), alpha, ret, error), error)
+        return float(ret[0])
