@@ -3,7 +3,7 @@
 #include "encoders/lanes.h"
 
 #include "ground/alloc.h"
-#include "ground/cpu.h"
+#include "ground/pick.h"
 
 #define FREE 0x100
 #define END_SHIFT 32
@@ -67,18 +67,6 @@ typedef struct lane {
     uint64_t at, base, best; /* best: a token */
     uint64_t *out;
 } lane;
-
-/* a where test is 0, else b, for a test that no processor predicts: compilers turn `?:` into branches. */
-INLINE uint64_t pick(uint32_t test, uint64_t a, uint64_t b)
-{
-#if defined(UNITOK_X86) && defined(__GNUC__)
-    __asm__("testl %1, %1\n\tcmovzq %2, %0" : "+r"(b) : "r"(test), "r"(a) : "cc");
-    return b;
-#else
-    uint64_t mask = (uint64_t)((int64_t)((uint64_t)test - 1) >> 63);
-    return b ^ ((a ^ b) & mask);
-#endif
-}
 
 INLINE lane lane_begin(const lanes *l, const uint8_t *text, int64_t at, uint64_t *out)
 {

@@ -346,6 +346,16 @@ static int64_t highest_id(const unitok_spec *spec)
     return highest;
 }
 
+/* The automaton, where the model can have one; 0 when memory is short. */
+static int add_automaton(unigram *m, const unitok_spec *spec, const uint8_t *packed, const int64_t *offsets)
+{
+    automaton_source from = {&m->trie, packed, offsets, m->n_pieces, m->scores64, m->ids};
+    if (!m->is_float64 || m->char_bytes != CHAR_BYTES_ONE) return 1;
+    if (!automaton_fits(&from, (spec->flags & UNITOK_RESTART_AFTER_NEWLINE) != 0)) return 1;
+    m->automaton = automaton_new(&from);
+    return m->automaton != NULL;
+}
+
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
 {
     int32_t status = check_pieces(spec, error);
@@ -370,6 +380,7 @@ int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
     m->char_bytes = spec->flags & UNITOK_BYTES ? CHAR_BYTES_ONE : CHAR_BYTES_UTF8;
     status = allocate(m) ? lay_out(m, entries, packed, offsets, error) : fail_memory(error);
     if (status == UNITOK_OK) fill(m, spec, entries);
+    if (status == UNITOK_OK && !add_automaton(m, spec, packed, offsets)) status = fail_memory(error);
 done:
     mem_free(offsets);
     mem_free(packed);
@@ -392,6 +403,7 @@ void unigram_free(unigram *m)
     mem_free(m->units);
     mem_free(m->heads);
     mem_free(m->singles);
+    automaton_free(m->automaton);
     mem_free(m);
 }
 
@@ -399,5 +411,5 @@ int64_t unigram_memory_bytes(const unigram *m)
 {
     int64_t score = m->is_float64 ? 8 : 4;
     return (int64_t)sizeof *m + (m->n_pieces + 1) * (score + 8) + m->n_ids * score + m->trie.n_units * 8 +
-           TRIE_HEADS * 8 + 256 * 4;
+           TRIE_HEADS * 8 + 256 * 4 + (m->automaton ? m->automaton->memory_bytes : 0);
 }

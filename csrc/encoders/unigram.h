@@ -23,6 +23,7 @@
  */
 #pragma once
 
+#include "encoders/automaton.h"
 #include "encoders/token.h"
 #include "structures/trie.h"
 
@@ -62,6 +63,7 @@ typedef struct unigram {
     int32_t unknown_is_low; /* no piece of one character scores less than an unknown one */
     uint64_t *units, *heads;
     uint32_t *singles;
+    automaton *automaton; /* NULL: none */
     /* A bit for each byte c after a byte 80..BF: pieces of two bytes and more begin so, or the first byte alone is not a piece
      * or, without UNITOK_BYTES, not a position. */
     uint64_t pairs_inside[64][4];

@@ -5,6 +5,8 @@
 #include "encoders/memo.h"
 #include "model/kind.h"
 
+_Static_assert(CUT_CHUNK_BYTES <= AUTOMATON_CHUNK_BYTES, "the automaton takes a chunk at once");
+
 /* See segments.h. Most entries serve up to 99,700 or so; a bound beyond FAR_WORD proves little. */
 #define AHEAD_IDS 64
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)

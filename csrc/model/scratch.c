@@ -35,7 +35,9 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     s->memo_bytes = loop_memo_bytes(m->loop);
     s->memo = mem_zalloc(1, (size_t)s->memo_bytes);
     if (m->longest.lanes) s->lane_tokens = mem_alloc(LANES_SPAN_BYTES * sizeof *s->lane_tokens);
-    if (s->memo && (s->lane_tokens || !m->longest.lanes)) return s;
+    int with_automaton = m->unigram && m->unigram->automaton;
+    if (with_automaton) s->automaton = mem_zalloc(1, sizeof *s->automaton);
+    if (s->memo && (s->lane_tokens || !m->longest.lanes) && (s->automaton || !with_automaton)) return s;
     unitok_scratch_free(s);
     return NULL;
 }
@@ -44,6 +46,7 @@ void unitok_scratch_clear(unitok_scratch *s)
 {
     memset(s->memo, 0, (size_t)s->memo_bytes);
     s->turn = (lanes_turn){0};
+    if (s->automaton) s->automaton->turn = (automaton_turn){0};
 }
 
 void unitok_scratch_free(unitok_scratch *s)
@@ -55,6 +58,7 @@ void unitok_scratch_free(unitok_scratch *s)
     bpe_scratch_free(&s->bpe);
     unigram_path_free(&s->path);
     long_window_free(&s->window);
+    mem_free(s->automaton);
     mem_free(s->lane_tokens);
     mem_free(s->tokens);
     mem_free(s->buffer);
@@ -65,5 +69,6 @@ void unitok_scratch_free(unitok_scratch *s)
 int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
 {
     int64_t lane_bytes = s->lane_tokens ? LANES_SPAN_BYTES * (int64_t)sizeof *s->lane_tokens : 0;
+    if (s->automaton) lane_bytes += (int64_t)sizeof *s->automaton;
     return (int64_t)sizeof *s + s->memo_bytes + lane_bytes + s->buffer_bytes + s->tokens_room * (int64_t)sizeof(token);
 }

@@ -224,6 +224,19 @@ static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t
 #endif
 }
 
+/* Counts what the memo did not hold: another way to encode may be faster. */
+INLINE void NAME(note_missed)(NAME(run) *r, int64_t n_bytes)
+{
+#if defined(GREEDY)
+    r->s->turn.missed_bytes += n_bytes;
+#elif defined(SUM_RESTARTS)
+    if (r->s->automaton) r->s->automaton->turn.missed_bytes += n_bytes;
+#else
+    (void)r;
+    (void)n_bytes;
+#endif
+}
+
 /* Encodes a segment of up to MEMO_LONG_BYTES that the memo does not hold. Fills `held`, the ids of an entry, of which the
  * last, held[max_ids], is the word; *ret_holds says whether it did. Not inlined: the loop of hits must stay small. */
 static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *held, int64_t max_ids,
@@ -344,6 +357,41 @@ static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8
     return out - ids;
 }
 
+#ifdef SUM_RESTARTS
+/* Where the sum restarts next, after text[begin]; here only lines restart it. */
+INLINE int64_t NAME(line_end)(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t n_bytes)
+{
+    while (m->flags & UNITOK_RESTART_AFTER_NEWLINE && begin < n_bytes) {
+        const uint8_t *newline = memchr(text + begin, '\n', (size_t)(n_bytes - begin));
+        if (!newline) break;
+        begin = newline - text + 1;
+        if (begin < n_bytes && restarts(m, '\n', text[begin])) return begin;
+    }
+    return n_bytes;
+}
+
+/* Encodes text[0..n_bytes-1], which begins and ends at a cut, without the memo. */
+static NOINLINE int64_t NAME(encode_by_automaton)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, ID *ids)
+{
+    const unitok_model *m = r->m;
+    const automaton *a = m->unigram->automaton;
+    automaton_work *work = r->s->automaton;
+    ID *out = ids;
+    NAME(catch_up)(r, out);
+    automaton_find(a, text, n_bytes, work);
+    for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
+        end = NAME(line_end)(m, text, begin, n_bytes);
+        double sum = restarts(m, begin ? text[begin - 1] : r->last_byte, text[begin]) ? 0 : r->sum;
+        int64_t n = automaton_path(a, text, begin, end, &sum, work);
+        for (int64_t k = 0; k < n; k++) out[k] = (ID)work->ids[AUTOMATON_CHUNK_BYTES - n + k];
+        out += n;
+        NAME(set_sum)(r, sum, out);
+    }
+    r->last_byte = text[n_bytes - 1];
+    return out - ids;
+}
+#endif
+
 /* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1], chunk by chunk: find the
  * cuts of the next CUT_CHUNK_BYTES, encode the segments between them, continue from the last cut. `closed`: the text's end
  * is a cut too; else the part after the last cut is left. Returns how much was encoded. */
@@ -385,6 +433,14 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
             done = end;
             continue;
         }
+#ifdef SUM_RESTARTS
+        int64_t n_cut = s->cuts[n_cuts - 1];
+        if (s->automaton && automaton_is_next(&s->automaton->turn, n_cut, n_cuts)) {
+            out += NAME(encode_by_automaton)(r, chunk, n_cut, out);
+            done += n_cut;
+            continue;
+        }
+#endif
         out += NAME(encode_segments)(r, (NAME(memo) *)s->memo, chunk, s->cuts, n_cuts, out);
         done += s->cuts[n_cuts - 1];
         s->turn.tried_bytes += s->cuts[n_cuts - 1];

@@ -1,0 +1,306 @@
+/* automaton.c - the functions of automaton.h */
+
+#include "encoders/automaton.h"
+
+#include <math.h>
+
+#include "ground/alloc.h"
+#include "ground/pick.h"
+
+#if defined(UNITOK_X86)
+#include <emmintrin.h>
+#endif
+
+#define FITS 0x1FF
+#define FREE 0x100
+#define BASE_SHIFT 9
+#define LONGEST_SHIFT 32
+#define BASE_MAX (1 << (32 - BASE_SHIFT))
+#define PIECE_SHIFT 24
+#define ID_MAX ((1 << PIECE_SHIFT) - 1)
+#define LANES 4
+#define LINE_BYTES 64 /* of the cache */
+
+/* ---------------------------------------------------------------------------------------------------- tables ---- */
+
+int automaton_fits(const automaton_source *from, int restarts)
+{
+    if (from->trie->n_units > BASE_MAX) return 0;
+    for (int byte = 0; byte < 256; byte++)
+        if (!from->trie->singles[byte]) return 0;
+    for (int64_t k = 0; k < from->n_pieces; k++) {
+        const uint8_t *piece = from->data + from->offsets[k];
+        int64_t n_bytes = from->offsets[k + 1] - from->offsets[k];
+        if (n_bytes > AUTOMATON_PIECE_BYTES_MAX || from->ids[k + 1] > ID_MAX) return 0;
+        for (int64_t i = 1; restarts && i < n_bytes; i++)
+            if (piece[i - 1] == '\n' && piece[i] != '\n' && (piece[i] & 0xC0) != 0x80) return 0;
+    }
+    return 1;
+}
+
+INLINE uint32_t unit_base_of(uint64_t unit)
+{
+    return (uint32_t)unit >> BASE_SHIFT;
+}
+
+/* A node of the trie, to be given its suffix after all that are nearer to the root. */
+typedef struct node {
+    uint32_t unit, parent; /* parent 0: the root */
+} node;
+
+INLINE uint32_t base_of(const trie *t, uint32_t unit)
+{
+    return unit ? unit_base(t->units[unit]) : TRIE_ROOT_BASE;
+}
+
+/* Each node of the trie once: counts them by depth in starts[depth + 1], or puts them where starts[depth] says. Beginnings
+ * that sorted pieces share are walked once. */
+static void list_nodes(const automaton_source *from, node *nodes, int64_t *starts)
+{
+    uint32_t path[AUTOMATON_PIECE_BYTES_MAX + 1] = {0};
+    int64_t n_before = 0;
+    const uint8_t *before = from->data;
+    for (int64_t k = 0; k < from->n_pieces; k++) {
+        const uint8_t *piece = from->data + from->offsets[k];
+        int64_t n_bytes = from->offsets[k + 1] - from->offsets[k], i = 0;
+        while (i < n_before && i < n_bytes && piece[i] == before[i]) i++;
+        for (; i < n_bytes; i++) {
+            path[i + 1] = base_of(from->trie, path[i]) ^ piece[i];
+            if (nodes) nodes[starts[i]++] = (node){path[i + 1], path[i]};
+            else starts[i + 1]++;
+        }
+        before = piece;
+        n_before = n_bytes;
+    }
+}
+
+/* The longest proper suffix of a node that is a node, given those of shorter ones in true_suffix. */
+static uint32_t suffix_of(const trie *t, const uint32_t *true_suffix, node x)
+{
+    uint8_t label = (uint8_t)t->units[x.unit];
+    for (uint32_t at = x.parent; at;) {
+        at = true_suffix[at];
+        uint32_t to = base_of(t, at) ^ label;
+        if (unit_has_label(t->units[to], label)) return to;
+    }
+    return 0;
+}
+
+static uint32_t packed_piece(const automaton_source *from, uint32_t value)
+{
+    int64_t n_bytes = value ? from->offsets[value] - from->offsets[value - 1] : 1;
+    return (uint32_t)(256 - n_bytes) << PIECE_SHIFT | (value ? (uint32_t)from->ids[value] : 0);
+}
+
+/* The record of a piece, after which the pieces of `shorter` follow. All shorter ones are there. */
+static void put_ends(automaton *a, const automaton_source *from, uint32_t *shorter, uint32_t value, uint32_t next)
+{
+    automaton_ends *ends = &a->ends[value];
+    shorter[value] = next;
+    for (int k = 0; k < AUTOMATON_ENDS; k++) {
+        ends->scores[k] = value ? from->scores[value] : -INFINITY;
+        ends->pieces[k] = packed_piece(from, value);
+        if (value) value = shorter[value];
+    }
+    ends->more = value;
+}
+
+static void put_state(automaton *a, const automaton_source *from, uint32_t *true_suffix, uint32_t *shorter, node x)
+{
+    uint64_t unit = from->trie->units[x.unit];
+    uint32_t suffix = suffix_of(from->trie, true_suffix, x), value = unit_value(unit), base = unit_base(unit);
+    uint32_t next_base = suffix ? unit_base_of(a->units[suffix]) : TRIE_ROOT_BASE;
+    uint32_t longest = suffix ? (uint32_t)(a->units[suffix] >> LONGEST_SHIFT) : 0;
+    true_suffix[x.unit] = suffix;
+    if (value && !x.parent) {
+        a->single_scores[unit & 0xFF] = from->scores[value];
+        a->singles[unit & 0xFF] = packed_piece(from, value);
+    } else if (value) {
+        put_ends(a, from, shorter, value, longest);
+        longest = value;
+    }
+    a->suffixes[x.unit] = base ? (automaton_suffix){suffix, next_base} : a->suffixes[suffix];
+    a->units[x.unit] = (uint64_t)longest << LONGEST_SHIFT | (base ? base : next_base) << BASE_SHIFT | (uint8_t)unit;
+}
+
+/* By ascending depth, so that suffixes come before. 0 when memory is short. */
+static int put_all(automaton *a, const automaton_source *from)
+{
+    int64_t starts[AUTOMATON_PIECE_BYTES_MAX + 2] = {0}, n_nodes;
+    list_nodes(from, NULL, starts);
+    for (int i = 0; i < AUTOMATON_PIECE_BYTES_MAX; i++) starts[i + 1] += starts[i];
+    n_nodes = starts[AUTOMATON_PIECE_BYTES_MAX];
+    node *nodes = mem_alloc((size_t)n_nodes * sizeof *nodes);
+    uint32_t *true_suffix = mem_alloc((size_t)from->trie->n_units * sizeof *true_suffix);
+    uint32_t *shorter = mem_alloc((size_t)(from->n_pieces + 1) * sizeof *shorter);
+    int ok = nodes && true_suffix && shorter;
+    if (ok) {
+        list_nodes(from, nodes, starts);
+        for (int64_t i = 0; i < from->trie->n_units; i++) a->units[i] = FREE;
+        a->suffixes[0] = (automaton_suffix){0, TRIE_ROOT_BASE};
+        put_ends(a, from, shorter, 0, 0);
+        true_suffix[0] = 0;
+        for (int64_t k = 0; k < n_nodes; k++) put_state(a, from, true_suffix, shorter, nodes[k]);
+    }
+    mem_free(shorter);
+    mem_free(true_suffix);
+    mem_free(nodes);
+    return ok;
+}
+
+automaton *automaton_new(const automaton_source *from)
+{
+    size_t n_units = (size_t)from->trie->n_units, n_ends = (size_t)from->n_pieces + 1;
+    automaton *a = mem_zalloc(1, sizeof *a);
+    if (!a) return NULL;
+    a->units = mem_alloc(n_units * sizeof *a->units);
+    a->suffixes = mem_zalloc(n_units, sizeof *a->suffixes);
+    a->block = mem_alloc(n_ends * sizeof *a->ends + LINE_BYTES);
+    if (a->block) a->ends = (automaton_ends *)(((uintptr_t)a->block + LINE_BYTES - 1) & ~(uintptr_t)(LINE_BYTES - 1));
+    for (int64_t k = 0; k < from->n_pieces; k++) {
+        int64_t n_bytes = from->offsets[k + 1] - from->offsets[k];
+        if (n_bytes > a->max_piece_bytes) a->max_piece_bytes = n_bytes;
+    }
+    a->memory_bytes = (int64_t)(sizeof *a + n_units * (sizeof *a->units + sizeof *a->suffixes));
+    a->memory_bytes += (int64_t)(n_ends * sizeof *a->ends);
+    if (a->units && a->suffixes && a->block && put_all(a, from)) return a;
+    automaton_free(a);
+    return NULL;
+}
+
+void automaton_free(automaton *a)
+{
+    if (!a) return;
+    mem_free(a->units);
+    mem_free(a->suffixes);
+    mem_free(a->block);
+    mem_free(a);
+}
+
+/* ----------------------------------------------------------------------------------------------- the states ---- */
+
+typedef struct lane {
+    uint64_t at, state, base;
+} lane;
+
+/* One step: `at` grows by 1 or not at all. The record is always written; the last time counts. */
+INLINE void lane_step(const automaton *a, const uint8_t *text, uint32_t *longest, lane *x)
+{
+    uint64_t c = text[x->at], to = x->base ^ c, unit = a->units[to];
+    uint32_t differs = ((uint32_t)unit ^ (uint32_t)c) & FITS;
+    const automaton_suffix *suffix = &a->suffixes[x->state];
+    uint64_t ends = pick(differs, unit >> LONGEST_SHIFT, 0);
+    x->state = pick(differs, to, suffix->unit);
+    x->base = pick(differs, unit_base_of(unit), suffix->base);
+    longest[x->at] = (uint32_t)ends;
+    PREFETCH(&a->ends[ends]);
+    x->at += differs == 0;
+}
+
+INLINE lane lane_begin(int64_t at)
+{
+    return (lane){(uint64_t)at, 0, TRIE_ROOT_BASE};
+}
+
+/* A lane begins max_piece_bytes early. What it writes there, in at most twice as many steps, is overwritten by the lane
+ * before, which comes there later. */
+void automaton_find(const automaton *shared, const uint8_t *text, int64_t n_bytes, automaton_work *work)
+{
+    const automaton tables = *shared, *a = &tables;
+    uint32_t *longest = work->longest;
+    int64_t early = a->max_piece_bytes, q = n_bytes / LANES, n_left;
+    lane x = lane_begin(0);
+    if (q <= 3 * early) {
+        while ((int64_t)x.at < n_bytes) lane_step(a, text, longest, &x);
+        return;
+    }
+    lane y = lane_begin(q - early), z = lane_begin(2 * q - early), w = lane_begin(3 * q - early);
+    for (;;) {
+        int64_t xy = q - (int64_t)x.at, yz = 2 * q - (int64_t)y.at;
+        int64_t zw = 3 * q - (int64_t)z.at, w_end = n_bytes - (int64_t)w.at;
+        n_left = xy < yz ? xy : yz;
+        n_left = zw < n_left ? zw : n_left;
+        n_left = w_end < n_left ? w_end : n_left;
+        if (n_left <= 0) break;
+        for (; n_left > 0; n_left--) {
+            lane_step(a, text, longest, &x);
+            lane_step(a, text, longest, &y);
+            lane_step(a, text, longest, &z);
+            lane_step(a, text, longest, &w);
+        }
+    }
+    while ((int64_t)x.at < q) lane_step(a, text, longest, &x);
+    while ((int64_t)y.at < 2 * q) lane_step(a, text, longest, &y);
+    while ((int64_t)z.at < 3 * q) lane_step(a, text, longest, &z);
+    while ((int64_t)w.at < n_bytes) lane_step(a, text, longest, &w);
+}
+
+/* ------------------------------------------------------------------------------------------------- the path ---- */
+
+/* Which candidate is the best cannot be foreseen: no branches. */
+INLINE void take_better(double *best, uint32_t *piece, double sum, uint32_t other)
+{
+    *piece ^= (*piece ^ other) & (0 - (uint32_t)(sum > *best));
+    *best = sum > *best ? sum : *best;
+}
+
+/* The best of the record's pieces, the first of equals; the sum at their end's position i is *sum_at. */
+#if defined(UNITOK_X86)
+#define SUM_BEFORE(k) (sum_at - 256 + (ends->pieces[k] >> PIECE_SHIFT))
+INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, double *ret)
+{
+    __m128d two = _mm_loadh_pd(_mm_load_sd(SUM_BEFORE(0)), SUM_BEFORE(1)); /* in SSE2, which every x86-64 has: 5 % */
+    __m128d four = _mm_loadh_pd(_mm_load_sd(SUM_BEFORE(2)), SUM_BEFORE(3));
+    __m128d five = _mm_add_sd(_mm_load_sd(SUM_BEFORE(4)), _mm_load_sd(ends->scores + 4));
+    two = _mm_add_pd(two, _mm_load_pd(ends->scores));
+    four = _mm_add_pd(four, _mm_load_pd(ends->scores + 2));
+    __m128d best = _mm_max_pd(two, four);
+    best = _mm_max_sd(_mm_max_sd(best, _mm_unpackhi_pd(best, best)), five);
+    *ret = _mm_cvtsd_f64(best);
+    best = _mm_unpacklo_pd(best, best);
+    int which = _mm_movemask_pd(_mm_cmpeq_pd(two, best)) | _mm_movemask_pd(_mm_cmpeq_pd(four, best)) << 2;
+    return ends->pieces[lowest_bit((uint64_t)which | 1 << 4)];
+}
+#else
+INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, double *ret)
+{
+    double best = -INFINITY;
+    uint32_t piece = ends->pieces[0];
+    for (int k = 0; k < AUTOMATON_ENDS; k++) {
+        uint32_t other = ends->pieces[k];
+        take_better(&best, &piece, sum_at[(int32_t)(other >> PIECE_SHIFT) - 256] + ends->scores[k], other);
+    }
+    *ret = best;
+    return piece;
+}
+#endif
+
+int64_t automaton_path(const automaton *a, const uint8_t *text, int64_t begin, int64_t end, double *io_sum,
+                       automaton_work *work)
+{
+    double *sums = work->sums + AUTOMATON_PIECE_BYTES_MAX + 1, sum = *io_sum;
+    sums[begin] = sum;
+    for (int64_t i = begin; i < end; i++) {
+        const automaton_ends *ends = &a->ends[work->longest[i]];
+        double best, less;
+        uint32_t piece = best_end(ends, sums + i + 1, &best);
+        while (UNLIKELY(ends->more)) {
+            ends = &a->ends[ends->more];
+            uint32_t other = best_end(ends, sums + i + 1, &less);
+            take_better(&best, &piece, less, other);
+        }
+        take_better(&best, &piece, sum + a->single_scores[text[i]], a->singles[text[i]]);
+        sum = best;
+        sums[i + 1] = best;
+        work->last[i + 1] = piece;
+    }
+    *io_sum = sum;
+    uint32_t *ids = work->ids + AUTOMATON_CHUNK_BYTES;
+    int64_t n = 0;
+    for (int64_t at = end; at > begin;) {
+        uint32_t piece = work->last[at];
+        ids[--n] = piece & ID_MAX;
+        at -= 256 - (piece >> PIECE_SHIFT);
+    }
+    return -n;
+}
