@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -91,8 +93,6 @@ def test_files_are_left_out(run: Any, tmp_path: Path) -> None:
 
 def test_a_device_is_not_replaced(run: Any, tmp_path: Path) -> None:
     """Once it was, with the rights to do so."""
-    import os
-
     (tmp_path / "target").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "target"):
@@ -120,3 +120,21 @@ def test_help_names_what_has_an_effect(run: Any) -> None:
         assert ("--byte-level" in printed) == (kind in ("unigram", "bpe")), kind
         assert "--exclude" in printed and ("--closed-words" in printed) == (kind == "longest"), kind
     assert run("train", "char", "t.txt", "-o", "m.model", "--vocab-size", "300", "--split-digits")[0] == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_full_disk_leaves_nothing(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Neither a part of the model nor the .vocab of no model, which would stop the next attempt."""
+    fsync, calls = os.fsync, list[int]()
+
+    def full(fd: int) -> None:
+        calls.append(fd)
+        if len(calls) == (1 if kind in ("longest", "bytepiece") else 2):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(fd)
+
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(os, "fsync", full)
+    code, printed = run("train", kind, "t.txt", "-o", "m.model", "--vocab-size", "280")
+    assert code == 1 and "m.model: cannot be written: No space left on device" in printed
+    assert sorted(tmp_path.iterdir()) == before

@@ -85,6 +85,8 @@ def write_whole(path: Path, data: bytes | bytearray) -> None:
             os.fsync(file.fileno())
         partial.replace(path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()  # it would take up what is left of a full disk
         raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
 
 

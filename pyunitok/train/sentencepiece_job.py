@@ -13,7 +13,7 @@ from typing import Any
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import Source as File
 from pyunitok.disk.outfile import write_whole
-from pyunitok.errors import OptionError
+from pyunitok.errors import OptionError, OutputError
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.train import byte_level, modelfile, normalization
@@ -141,8 +141,13 @@ def _save(proto: Any, out: str | os.PathLike[str] | None) -> Tokenizer:
     data: bytes = proto.SerializeToString()
     if out is not None:
         path = Path(out)
-        write_whole(path.with_suffix(".vocab"), modelfile.vocabulary_text(proto))
-        write_whole(path, data)  # last: where it is, all is done
+        beside = path.with_suffix(".vocab")
+        write_whole(beside, modelfile.vocabulary_text(proto))
+        try:
+            write_whole(path, data)  # last: where it is, all is done
+        except OutputError:
+            beside.unlink()  # of no model, and in the way of the next attempt
+            raise
         return Tokenizer.from_file(path)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trained.model")
