@@ -4,7 +4,7 @@
 
 #include "train/grow.h"
 
-#define AHEAD 8
+#define AHEAD 24
 
 void births_free(births *b)
 {
@@ -54,6 +54,7 @@ static int rewrite(births *b, bpe_text *text, const symbol_list *symbols, const 
     uint32_t left = best->left, right = best->right, *slots = text->slots;
     uint32_t n_left = symbols->items[left].n_chars, n_all = symbols->items[made].n_chars;
     int64_t level = 0, n = best->n_positions;
+    for (int64_t i = 0; i < n && i < AHEAD; i++) PREFETCH(&slots[best->positions[i]]);
     for (int64_t i = 0; i < n; i++) {
         uint32_t slot = best->positions[i], before_slot;
         if (i + AHEAD < n) PREFETCH(&slots[best->positions[i + AHEAD]]);
