@@ -33,16 +33,13 @@
 #define AUTOMATON_ENDS 5
 
 /* The automaton or the memo? The automaton takes the same time for any text; the memo is faster where it holds most of
- * it. It holds little where segments are longer than AUTOMATON_LONG_SEGMENT on average; otherwise what it missed counts.
- * This is decided for AUTOMATON_WINDOW_BYTES at a time: a memo that sees only every other chunk misses more. */
+ * it, which it does not where segments are longer than AUTOMATON_LONG_SEGMENT on average. Each AUTOMATON_WINDOW_BYTES
+ * decide about as many to come: a memo that sees only every other chunk holds less. */
 #define AUTOMATON_LONG_SEGMENT 10
 #define AUTOMATON_WINDOW_BYTES (64 << 10)
-#define AUTOMATON_TURN_BYTES (512 << 10) /* after a window of which the memo missed more than AUTOMATON_MISSED percent */
-#define AUTOMATON_MISSED 40
 
 typedef struct automaton_turn {
-    int64_t n_bytes, n_cuts, missed_bytes; /* of this window */
-    int64_t left_bytes;
+    int64_t n_bytes, n_cuts; /* of this window */
     int is_on;
 } automaton_turn;
 
@@ -94,20 +91,16 @@ typedef struct automaton_work {
     uint32_t ids[AUTOMATON_CHUNK_BYTES];      /* of a path, at the end of the array */
 } automaton_work;
 
-/* Are the next n_bytes, with so many cuts, for the automaton? */
+/* Are the next n_bytes, with so many cuts, for the automaton? The first window begins with a look at these. */
 INLINE int automaton_is_next(automaton_turn *t, int64_t n_bytes, int64_t n_cuts)
 {
-    if (t->left_bytes <= 0) {
-        int is_first = t->n_bytes == 0;
-        int is_long = (is_first ? n_cuts : t->n_cuts) * AUTOMATON_LONG_SEGMENT < (is_first ? n_bytes : t->n_bytes);
-        int is_missed = !t->is_on && t->missed_bytes * 100 > t->n_bytes * AUTOMATON_MISSED;
-        t->is_on = is_long || is_missed;
-        t->left_bytes = is_missed ? AUTOMATON_TURN_BYTES : AUTOMATON_WINDOW_BYTES;
-        t->n_bytes = t->n_cuts = t->missed_bytes = 0;
-    }
+    int is_first = t->n_bytes == 0;
     t->n_bytes += n_bytes;
     t->n_cuts += n_cuts;
-    t->left_bytes -= n_bytes;
+    if (is_first || t->n_bytes >= AUTOMATON_WINDOW_BYTES) {
+        t->is_on = t->n_cuts * AUTOMATON_LONG_SEGMENT < t->n_bytes;
+        if (!is_first) t->n_bytes = t->n_cuts = 1; /* no longer the first */
+    }
     return t->is_on;
 }
 

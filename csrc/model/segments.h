@@ -224,19 +224,6 @@ static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t
 #endif
 }
 
-/* Counts what the memo did not hold: another way to encode may be faster. */
-INLINE void NAME(note_missed)(NAME(run) *r, int64_t n_bytes)
-{
-#if defined(GREEDY)
-    r->s->turn.missed_bytes += n_bytes;
-#elif defined(SUM_RESTARTS)
-    if (r->s->automaton) r->s->automaton->turn.missed_bytes += n_bytes;
-#else
-    (void)r;
-    (void)n_bytes;
-#endif
-}
-
 /* Encodes a segment of up to MEMO_LONG_BYTES that the memo does not hold. Fills `held`, the ids of an entry, of which the
  * last, held[max_ids], is the word; *ret_holds says whether it did. Not inlined: the loop of hits must stay small. */
 static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *held, int64_t max_ids,
