@@ -60,7 +60,7 @@ def test_a_sample_is_held_back(tmp_path: Path) -> None:
     held = b"".join(trained.sample)
     assert 0 < len(held) <= len(TEXT.encode()) // 32 and TEXT.encode().endswith(held)
     assert trained.job is not None and trained.job.stats.n_bytes == len(TEXT.encode()) - len(held)
-    assert trained.n_sample_tokens > 0
+    assert trained.in_sample.n_tokens > 0
 
 
 # ------------------------------------------------------------------------------------------ The same whatever ----

@@ -85,8 +85,8 @@ def test_unknown_characters(tmp_path: Path) -> None:
     for options in ({}, {"byte_fallback": True}):
         got = run(tmp_path / "a.txt", kind="bpe", vocab_size=280, **options)  # type: ignore[arg-type]
         (line,) = [item for item in got.sample[0].decode().split("\n") if item == strange]
-        assert got.n_sample_unknown == len(line)
-        assert got.n_sample_chars > got.n_sample_unknown
+        assert got.in_sample.n_unknown == len(line)
+        assert got.in_sample.n_chars > got.in_sample.n_unknown
 
 
 def test_the_longest_pieces_and_types() -> None:

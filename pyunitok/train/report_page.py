@@ -41,7 +41,9 @@ def draw(trained: Trained) -> Any:
     """A matplotlib Figure."""
     plots: list[page.Plot] = [
         lambda axes: _lengths(axes, trained),
-        lambda axes: page.by_rank(axes, trained.counts, f"Frequency of pieces by rank, in {trained.sample_name()}"),
+        lambda axes: page.by_rank(
+            axes, trained.in_sample.counts, f"Frequency of pieces by rank, in {trained.sample_name()}"
+        ),
     ]
     if len(trained.sizes) > 1:
         plots.insert(0, lambda axes: _densities(axes, trained))
@@ -53,9 +55,9 @@ def _densities(axes: Any, trained: Trained) -> None:
     numbers = [size.n_pieces for size in sizes]
     densities = [trained.n_bytes / size.n_tokens for size in sizes]
     axes.plot(numbers, densities, marker=".", label="the text trained on")
-    if trained.n_sample_tokens:
+    if trained.in_sample.n_tokens:
         numbers.append(trained.tokenizer.vocab_size)
-        densities.append(trained.n_sample_bytes / trained.n_sample_tokens)
+        densities.append(trained.in_sample.n_bytes / trained.in_sample.n_tokens)
         axes.plot(numbers[-1:], densities[-1:], "o", label=f"the model, in {trained.sample_name()}")
     axes.set(title="Bytes per token by vocabulary size", ylabel="bytes per token", ylim=(0, 1.1 * max(densities)),
              xlabel="pieces in the vocabularies that training went through",
@@ -84,12 +86,12 @@ def _n_chars(piece: bytes) -> int:
 
 def frequent_table(trained: Trained) -> Table:
     """The pieces that the sample takes most often."""
-    best = np.argsort(-trained.counts, kind="stable")[:N_SHOWN]
-    total = max(1, trained.n_sample_tokens)
+    best = np.argsort(-trained.in_sample.counts, kind="stable")[:N_SHOWN]
+    total = max(1, trained.in_sample.n_tokens)
     lines = [
-        (str(id_), escape(trained.tokenizer.id_to_piece(id_).encode()), f"{trained.counts[id_]:,}",
-         f"{100 * trained.counts[id_] / total:.3f} %")
-        for id_ in best.tolist() if trained.counts[id_]
+        (str(id_), escape(trained.tokenizer.id_to_piece(id_).encode()), f"{trained.in_sample.counts[id_]:,}",
+         f"{100 * trained.in_sample.counts[id_] / total:.3f} %")
+        for id_ in best.tolist() if trained.in_sample.counts[id_]
     ]  # fmt: skip
     return [("id", "piece", "count", "share"), *lines]
 

@@ -6,7 +6,8 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,17 @@ class Size:
     n_tokens: int
 
 
+@dataclass(frozen=True)
+class InSample:
+    """What the model makes of the sample. n_unknown: characters in no piece; counts: of ids."""
+
+    n_bytes: int
+    n_tokens: int
+    n_chars: int
+    n_unknown: int
+    counts: np.ndarray[Any, np.dtype[np.int64]]
+
+
 @dataclass
 class Trained:
     """A trained model and what there is to say of it.
@@ -71,19 +83,15 @@ class Trained:
     job: Job | None = None
     normalize: Callable[[bytes], bytes] | None = None
     n_wanted: int = 0  # pieces that were asked for, symbols included; 0: unknown
-    n_sample_bytes: int = field(init=False)
-    n_sample_tokens: int = field(init=False)
-    n_sample_chars: int = field(init=False)
-    n_sample_unknown: int = field(init=False)
-    counts: np.ndarray[Any, np.dtype[np.int64]] = field(init=False)  # of ids in the sample
 
-    def __post_init__(self) -> None:
-        ids = self.tokenizer.encode_batch(self.sample).data
-        self.counts = np.bincount(ids, minlength=self.tokenizer.vocab_size)
-        self.n_sample_bytes, self.n_sample_tokens = sum(map(len, self.sample)), len(ids)
-        self.n_sample_chars = self.n_sample_unknown = 0
+    @cached_property
+    def in_sample(self) -> InSample:
+        """Computed when it is first asked for: who only wants the tokenizer needs none of it."""
+        ids, n_chars, n_unknown = self.tokenizer.encode_batch(self.sample).data, 0, 0
         if self.normalize is not None:
-            self.n_sample_chars, self.n_sample_unknown = _unknown(self.normalize, self.sample, self.pieces)
+            n_chars, n_unknown = _unknown(self.normalize, self.sample, self.pieces)
+        counts = np.bincount(ids, minlength=self.tokenizer.vocab_size)
+        return InSample(sum(map(len, self.sample)), len(ids), n_chars, n_unknown, counts)
 
     def rows(self) -> Rows:
         """(name, value) for the terminal."""
@@ -101,14 +109,14 @@ class Trained:
         ret = [("pieces", f"{n_pieces:,}: {types}"), *self.notes]
         if n_pieces < self.n_wanted:
             ret.insert(1, ("fewer", f"{self.n_wanted:,} were asked for; the text gives no more"))
-        if self.n_sample_tokens:
-            density = self.n_sample_bytes / self.n_sample_tokens
+        if self.in_sample.n_tokens:
+            density = self.in_sample.n_bytes / self.in_sample.n_tokens
             of = self.sample_name()
             ret.append(("density", f"{density:.3f} bytes per token{self._unknown_shares()}, in {of}"))
         return ret
 
     def sample_name(self) -> str:
-        return f"{self.n_sample_bytes:,} bytes {'held back' if self.is_held_back else 'of the text itself'}"
+        return f"{self.in_sample.n_bytes:,} bytes {'held back' if self.is_held_back else 'of the text itself'}"
 
     def all_phases(self) -> list[Phase]:
         """And their sum."""
@@ -119,9 +127,9 @@ class Trained:
         """Nothing for models of bytes, to which nothing is unknown."""
         if self.normalize is None:
             return ""
-        characters = self.n_sample_unknown / max(1, self.n_sample_chars)
+        characters = self.in_sample.n_unknown / max(1, self.in_sample.n_chars)
         id_ = self.tokenizer.unk_id
-        tokens = 0.0 if id_ is None else int(self.counts[id_]) / self.n_sample_tokens
+        tokens = 0.0 if id_ is None else int(self.in_sample.counts[id_]) / self.in_sample.n_tokens
         return f", {characters:.3%} of characters and {tokens:.3%} of tokens unknown"
 
 

@@ -15,6 +15,7 @@ never matches. Refused are files that it loads but cannot use:
 from __future__ import annotations
 
 import binascii
+import io
 import json
 import re
 from base64 import b64decode, b64encode
@@ -163,10 +164,10 @@ def to_json(entries: Entries) -> dict[str, list[Any]]:
 
 def write(entries: Entries) -> bytes:
     """A .model file as bytepiece writes it: json.dumps(to_json(entries), indent=4, ensure_ascii=False)."""
-    quoted = json.encoder.encode_basestring
-    lines = (
-        f'    "{b64encode(piece).decode()}": [\n        {id_},\n        {quoted(piece.decode(errors="ignore"))},\n'
-        f"        {count}\n    ]"
-        for piece, (id_, count) in entries.items()
-    )
-    return ("{\n" + ",\n".join(lines) + "\n}").encode()
+    quoted, ret, before = json.encoder.encode_basestring, io.BytesIO(), "{\n"
+    for piece, (id_, count) in entries.items():  # one by one: a string of all would take four bytes a character
+        name, text = b64encode(piece).decode(), quoted(piece.decode(errors="ignore"))
+        ret.write(f'{before}    "{name}": [\n        {id_},\n        {text},\n        {count}\n    ]'.encode())
+        before = ",\n"
+    ret.write(b"\n}" if entries else b"{\n\n}")
+    return ret.getvalue()
