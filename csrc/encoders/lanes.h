@@ -48,21 +48,19 @@
 /* Lanes or memo? The lanes take the same time for any text, the memo walks alone what it does not hold. With more cuts
  * than one in LANES_SHORT_SEGMENT bytes it holds nearly all, with fewer than one in LANES_LONG_SEGMENT little. In between
  * the text tells: after LANES_TRIAL_BYTES through the memo, the lanes take their turn if it held too few of them, and
- * with each trial that ends so a longer one. A memo that is empty, or has not seen the turn's text, misses up to twice
- * as much as it will later: its first trial is judged more kindly. */
+ * with each trial that ends so a longer one. What may be missed errs to the memo: in its first trials it misses up to
+ * twice as much as later, and changing often is slower than either, because the memo forgets what is new meanwhile. */
 #define LANES_SHORT_SEGMENT 4
 #define LANES_LONG_SEGMENT 8
 #define LANES_TRIAL_BYTES (256 << 10)
 #define LANES_TURN_BYTES (1 << 20)    /* the first turn */
 #define LANES_TURN_MAX (16 << 20)
-#define LANES_MISSED 9                /* their turn comes if more than one in so many bytes was missed, */
-#define LANES_MISSED_FIRST 6          /* and in the first trial since the last turn if more than one in so many */
+#define LANES_MISSED 7                /* their turn comes if more than one in so many bytes was missed */
 
 typedef struct lanes_turn {
     int64_t tried_bytes, missed_bytes; /* of the trial: went through the memo; were not in it */
     int64_t left_bytes;                /* of the lanes' turn */
     int64_t turn_bytes;                /* how long it is, 0 after a trial that the memo won */
-    int is_warm;                       /* the memo has won a trial since the last turn */
 } lanes_turn;
 
 /* The state after the two bytes that a walk starts with. */
@@ -122,8 +120,7 @@ INLINE int lanes_are_next(lanes_turn *t, int64_t n_bytes, int64_t n_cuts)
     if (t->tried_bytes >= LANES_TRIAL_BYTES) {
         int64_t longer = t->turn_bytes ? 2 * t->turn_bytes : LANES_TURN_BYTES;
         if (longer > LANES_TURN_MAX) longer = LANES_TURN_MAX;
-        t->is_warm = t->missed_bytes * (t->is_warm ? LANES_MISSED : LANES_MISSED_FIRST) <= t->tried_bytes;
-        t->turn_bytes = t->is_warm ? 0 : longer;
+        t->turn_bytes = t->missed_bytes * LANES_MISSED > t->tried_bytes ? longer : 0;
         t->left_bytes = t->turn_bytes;
         t->tried_bytes = t->missed_bytes = 0;
     }
