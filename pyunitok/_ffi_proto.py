@@ -8,7 +8,7 @@ import numpy as np
 
 from pyunitok._ffi import Bytes, Offsets, ffi, lib, pointer
 
-Proto = tuple[Bytes, Offsets, np.ndarray[Any, np.dtype[np.float32]], Bytes, bytes]
+Proto = tuple[Bytes, Offsets, np.ndarray[Any, np.dtype[np.float32]], Bytes, bytearray]
 
 
 def read_proto(data: bytes) -> Proto | None:
@@ -17,11 +17,13 @@ def read_proto(data: bytes) -> Proto | None:
     None where something in it is unusual or wrong: see unitok_proto_read in csrc/unitok.h.
     """
     room = len(data) // lib.UNITOK_PROTO_PIECE_BYTES_MIN
-    pieces, rest, types = np.empty(len(data), np.uint8), np.empty(len(data), np.uint8), np.empty(room, np.uint8)
+    pieces, types = np.empty(len(data), np.uint8), np.empty(room, np.uint8)
+    rest = bytearray(len(data))  # protobuf reads it where it lies
     offsets, scores = np.empty(room + 1, np.int64), np.empty(room, np.float32)
     n_rest = ffi.new("int64_t *")
     n = lib.unitok_proto_read(
-        data, len(data), pointer(pieces), pointer(offsets), pointer(scores), pointer(types), pointer(rest), n_rest
+        data, len(data), pointer(pieces), pointer(offsets), pointer(scores), pointer(types),
+        ffi.from_buffer("uint8_t[]", rest, require_writable=True), n_rest,
     )
     if n == -2:
         raise MemoryError("not enough memory for the pieces of a model")
@@ -29,4 +31,5 @@ def read_proto(data: bytes) -> Proto | None:
         return None
     n_bytes = int(offsets[n])
     arrays = (pieces[:n_bytes].copy(), offsets[: n + 1].copy(), scores[:n].copy(), types[:n].copy())
-    return (*arrays, rest[: n_rest[0]].tobytes())
+    del rest[n_rest[0] :]
+    return (*arrays, rest)

@@ -31,9 +31,22 @@ static int32_t take_apart(const uint8_t *blob, int64_t n_bytes, charsmap *ret, u
     return UNITOK_OK;
 }
 
+/* The base whose children `at` is among. */
+INLINE uint32_t base_above(const charsmap *m, uint32_t at)
+{
+    return at ^ (m->units[at] & 0xFF);
+}
+
+INLINE void list_child(const charsmap *m, uint32_t at, charsmap_tree *tree)
+{
+    uint32_t above = base_above(m, at);
+    tree->next[at] = tree->first[above];
+    tree->first[above] = at;
+}
+
 /* Every offset leads inside, and what is marked as a leaf is one. Units that no walk meets are checked too:
- * sentencepiece refuses them. */
-static int32_t check_units(const charsmap *m, unitok_error *error)
+ * sentencepiece refuses them. Lists the children of every base on the way. */
+static int32_t check_units(const charsmap *m, charsmap_tree *tree, unitok_error *error)
 {
     uint32_t root = m->units[0];
     if (root & 0x800001FF || charsmap_base(0, root) == 0) return broken(error, "the root of the charsmap's trie is invalid");
@@ -50,17 +63,12 @@ static int32_t check_units(const charsmap *m, unitok_error *error)
         if (charsmap_has_leaf(unit) && !(m->units[base] >> 31)) {
             return broken(error, "a key of the charsmap has no replacement");
         }
+        if (at) list_child(m, at, tree);
     }
     return UNITOK_OK;
 }
 
 /* ---------------------------------------------------------------------------------------------------- Edges ---- */
-
-/* The base whose children `at` is among. */
-INLINE uint32_t base_above(const charsmap *m, uint32_t at)
-{
-    return at ^ (m->units[at] & 0xFF);
-}
 
 INLINE int is_replacement(const charsmap *m, uint32_t at)
 {
@@ -70,21 +78,7 @@ INLINE int is_replacement(const charsmap *m, uint32_t at)
 void charsmap_tree_free(charsmap_tree *tree)
 {
     mem_free(tree->first);
-    mem_free(tree->next);
-    mem_free(tree->heights);
     memset(tree, 0, sizeof *tree);
-}
-
-/* Lists the children of every base; with is_useful, only those from which a key can be reached. */
-static void list_children(const charsmap *m, const uint8_t *is_useful, charsmap_tree *tree)
-{
-    for (uint32_t at = (uint32_t)m->n_units; --at > 0;) {
-        if (is_replacement(m, at)) continue;
-        if (is_useful && !charsmap_has_leaf(m->units[at]) && !is_useful[charsmap_base(at, m->units[at])]) continue;
-        uint32_t above = base_above(m, at);
-        tree->next[at] = tree->first[above];
-        tree->first[above] = at;
-    }
 }
 
 /* ------------------------------------------------------------------------------------------------- Measures ---- */
@@ -183,7 +177,15 @@ static void mark_useful(const charsmap *m, uint32_t *owners, uint32_t *others, u
     }
 }
 
-/* Lists again the children that lead to a key. Returns 0 when memory is short. */
+static void list_useful_children(const charsmap *m, const uint8_t *is_useful, charsmap_tree *tree)
+{
+    for (uint32_t at = 1; at < m->n_units; at++) {
+        if (is_replacement(m, at)) continue;
+        if (charsmap_has_leaf(m->units[at]) || is_useful[charsmap_base(at, m->units[at])]) list_child(m, at, tree);
+    }
+}
+
+/* Lists again the children, those that lead to a key. Returns 0 when memory is short. */
 static int list_useful(const charsmap *m, charsmap_tree *tree)
 {
     size_t n = (size_t)m->n_units;
@@ -195,7 +197,7 @@ static int list_useful(const charsmap *m, charsmap_tree *tree)
         memset(tree->first, 0, n * sizeof *tree->first);
         memset(tree->heights, 0, n * sizeof *tree->heights);
         mark_useful(m, owners, others, queue, is_useful);
-        list_children(m, is_useful, tree);
+        list_useful_children(m, is_useful, tree);
     }
     mem_free(is_useful);
     mem_free(queue);
@@ -211,7 +213,6 @@ static int32_t measure(charsmap *m, charsmap_tree *tree, int32_t *lengths, frame
                        unitok_error *error)
 {
     uint8_t found[256] = {0};
-    list_children(m, NULL, tree);
     measure_replacements(m, lengths);
     if (!measure_keys(m, tree, lengths, stack, found)) {
         memset(found, 0, sizeof found);
@@ -229,18 +230,18 @@ int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree,
     charsmap m = {0};
     memset(tree, 0, sizeof *tree);
     int32_t status = take_apart(blob, n_bytes, &m, error);
-    if (!status) status = check_units(&m, error);
     if (status) return status;
-    size_t n = (size_t)m.n_units;
-    tree->first = mem_zalloc_touched(n * sizeof *tree->first);
-    tree->next = mem_alloc(n * sizeof *tree->next);
-    tree->heights = mem_zalloc_touched(n * sizeof *tree->heights);
-    frame *stack = mem_alloc(n * sizeof *stack);
-    int32_t *lengths = mem_alloc((size_t)m.n_replacement_bytes * sizeof *lengths);
-    int ok = tree->first && tree->next && tree->heights && stack && lengths;
-    status = ok ? measure(&m, tree, lengths, stack, inner, error) : fail_memory(error);
+    /* One block: malloc returns several to the system, at each opening, and has to ask for them again. */
+    size_t n = (size_t)m.n_units, n_lengths = (size_t)m.n_replacement_bytes;
+    tree->first = mem_alloc(n * (3 * sizeof(uint32_t) + sizeof(frame)) + n_lengths * sizeof(int32_t));
+    if (!tree->first) return fail_memory(error);
+    tree->heights = (int32_t *)(tree->first + n);
+    tree->next = (uint32_t *)(tree->heights + n);
+    frame *stack = (frame *)(tree->next + n);
+    int32_t *lengths = (int32_t *)(stack + n);
+    memset(tree->first, 0, 2 * n * sizeof *tree->first); /* and heights */
+    status = check_units(&m, tree, error);
+    if (!status) status = measure(&m, tree, lengths, stack, inner, error);
     if (!status) *ret = m;
-    mem_free(lengths);
-    mem_free(stack);
     return status;
 }

@@ -72,7 +72,7 @@ INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_
  *
  * Only children that lead to a key are listed. */
 typedef struct charsmap_tree {
-    uint32_t *first, *next; /* [0..n_units - 1] */
+    uint32_t *first, *next; /* [0..n_units - 1]; first begins the one block that holds all of this */
     int32_t *heights;       /* [base]: the most bytes that a key can continue with from there; 0: none */
 } charsmap_tree;
 

@@ -28,11 +28,12 @@ HEAD_BYTES = 4096  # enough to tell all formats apart but SentencePiece's
 
 def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, About]:
     """The model in a file of any format, and what else is known of it; see Tokenizer.from_file for the errors."""
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    if native.looks_native(head):
-        return native.open_file(path, engine=engine, cpu=cpu)
-    vocabulary = _read(path.read_bytes(), str(path))
+    with path.open("rb", buffering=0) as file:
+        if native.looks_native(file.read(HEAD_BYTES)):
+            return native.open_file(path, engine=engine, cpu=cpu)
+        file.seek(0)
+        data = file.readall()
+    vocabulary = _read(data, str(path))
     return vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(path.stem)
 
 
