@@ -20,6 +20,7 @@
 
 #define PART_BYTES 4096 /* of text in one call of unigram_advance: its cells stay in the first cache */
 #define CHAR_BYTES_MAX 4
+#define CROSSING_SHARE 16 /* one piece in so many must cross a space for endings */
 #define CHAR_BYTES_ONE 0x1111111111111111u /* of unigram.char_bytes */
 #define CHAR_BYTES_UTF8 0x4322111111111111u
 #define UNIGRAM_ARCS_MAX ((UNIGRAM_SEGMENT_BYTES + 1) * UNIGRAM_SEGMENT_BYTES / 2 + UNIGRAM_SEGMENT_BYTES)
@@ -40,13 +41,16 @@ INLINE int64_t first_char_bytes(const unigram *m, const uint8_t *text, int64_t n
     return n_char < n_bytes ? n_char : n_bytes;
 }
 
-INLINE int32_t value_id(const unigram *m, uint32_t value)
+/* `follows`: cells hold the values of outs (unigram_follow.h). */
+INLINE int32_t value_id(const unigram *m, uint32_t value, int follows)
 {
+    if (follows) return value >> ENDINGS_BYTES_BITS ? m->ids[value >> ENDINGS_BYTES_BITS] : TOKEN_UNKNOWN;
     return value & VALUE_UNKNOWN ? TOKEN_UNKNOWN : m->ids[value];
 }
 
-INLINE int64_t value_bytes(const unigram *m, uint32_t value)
+INLINE int64_t value_bytes(const unigram *m, uint32_t value, int follows)
 {
+    if (follows) return value & ENDINGS_PIECE_BYTES;
     return value & VALUE_UNKNOWN ? (int64_t)(value & 15) : (int64_t)m->lengths[value];
 }
 
@@ -100,6 +104,8 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define ERROR_UNIT ((1 + RESERVE) / 33554432) /* 2^-25: half a unit in the last of 24 bits */
 #define LEVELS {131072, 65536, 32768, 16384, 8192, 4096, 2048}
 #include "encoders/unigram_dp.h"
+#include "encoders/unigram_follow.h"
+
 #undef SUM
 #undef NAME
 #undef SCORES
@@ -135,10 +141,13 @@ void unigram_begin(unigram_path *path, double sum)
 {
     path->sum = sum;
     path->n_filled = path->at = path->reach = path->settle_at = 0;
+    path->state = 0;
+    path->restarted = INT64_MIN / 2;
 }
 
 int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_last)
 {
+    if (m->endings) return follow(m, path, text, n_bytes, is_last);
     return m->is_float64 ? advance64(m, path, text, n_bytes, is_last) : advance32(m, path, text, n_bytes, is_last);
 }
 
@@ -146,6 +155,7 @@ void unigram_path_free(unigram_path *path)
 {
     mem_free(path->cells);
     mem_free(path->tokens);
+    mem_free(path->places);
     memset(path, 0, sizeof *path);
 }
 
@@ -319,6 +329,22 @@ static int32_t lay_out(unigram *m, const entry *entries, uint8_t *packed, int64_
     return UNITOK_OK;
 }
 
+/* Do many pieces cross a space? Then there are few cuts, and segments are long. */
+static int is_for_endings(const unigram *m, const uint8_t *packed, const int64_t *offsets)
+{
+    int64_t n = 0;
+    if (m->is_float64 || m->largest_score * (double)m->max_piece_bytes > FOLLOW_SUM_MAX) return 0;
+    for (int64_t i = 0; i < m->n_pieces; i++) {
+        const uint8_t *piece = packed + offsets[i];
+        for (int64_t k = 1; k + 1 < offsets[i + 1] - offsets[i]; k++)
+            if (piece[k] == ' ' && piece[k - 1] != ' ' && piece[k + 1] != ' ') {
+                n++;
+                break;
+            }
+    }
+    return n * CROSSING_SHARE > m->n_pieces;
+}
+
 /* The pieces that can match, compact in `bytes`, sorted; returns their number, or -1 if one occurs twice. */
 static int64_t collect(const unitok_spec *spec, uint8_t *bytes, entry *entries, unitok_error *error)
 {
@@ -381,6 +407,10 @@ int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
     status = allocate(m) ? lay_out(m, entries, packed, offsets, error) : fail_memory(error);
     if (status == UNITOK_OK) fill(m, spec, entries);
     if (status == UNITOK_OK && !add_automaton(m, spec, packed, offsets)) status = fail_memory(error);
+    if (status == UNITOK_OK && is_for_endings(m, packed, offsets)) {
+        endings_pieces pieces = {packed, offsets, m->scores32, m->n_pieces};
+        if (!endings_new(&m->trie, &pieces, &m->endings)) status = fail_memory(error);
+    }
 done:
     mem_free(offsets);
     mem_free(packed);
@@ -404,6 +434,7 @@ void unigram_free(unigram *m)
     mem_free(m->heads);
     mem_free(m->singles);
     automaton_free(m->automaton);
+    endings_free(m->endings);
     mem_free(m);
 }
 
@@ -411,5 +442,6 @@ int64_t unigram_memory_bytes(const unigram *m)
 {
     int64_t score = m->is_float64 ? 8 : 4;
     return (int64_t)sizeof *m + (m->n_pieces + 1) * (score + 8) + m->n_ids * score + m->trie.n_units * 8 +
-           TRIE_HEADS * 8 + 256 * 4 + (m->automaton ? m->automaton->memory_bytes : 0);
+           TRIE_HEADS * 8 + 256 * 4 + (m->automaton ? m->automaton->memory_bytes : 0) +
+           endings_memory_bytes(m->endings);
 }

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "encoders/automaton.h"
+#include "encoders/endings.h"
 #include "encoders/token.h"
 #include "structures/trie.h"
 
@@ -64,6 +65,7 @@ typedef struct unigram {
     uint64_t *units, *heads;
     uint32_t *singles;
     automaton *automaton; /* NULL: none */
+    endings *endings; /* float32, where many pieces cross spaces, else NULL */
     /* A bit for each byte c after a byte 80..BF: pieces of two bytes and more begin so, or the first byte alone is not a piece
      * or, without UNITOK_BYTES, not a position. */
     uint64_t pairs_inside[64][4];
@@ -106,6 +108,11 @@ typedef struct unigram_path {
     int64_t settle_at; /* look for settled tokens when `at` gets here: see unigram_advance */
     token *tokens; /* what the last call settled; ends count from where the tokens of the call before ended */
     int64_t n_tokens, tokens_room;
+    /* With endings: their state and places, and where and from which sum the sums restarted last. */
+    uint32_t state;
+    endings_place *places;
+    int64_t restarted;
+    double restarted_from;
     double sum; /* the running sum where the text ended, after the call that came to its end */
 } unigram_path;
 

@@ -108,18 +108,19 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
 }
 
 /* The number of tokens on the path from cells[0] to cells[end]. */
-static int64_t NAME(count)(const unigram *m, const NAME(cell) * cells, int64_t end)
+INLINE int64_t NAME(count)(const unigram *m, const NAME(cell) * cells, int64_t end, int follows)
 {
     int64_t n = 0;
-    for (; end > 0; end -= value_bytes(m, cells[end].value)) n++;
+    for (; end > 0; end -= value_bytes(m, cells[end].value, follows)) n++;
     return n;
 }
 
 /* Writes those n_tokens tokens. */
-static void NAME(trace)(const unigram *m, const NAME(cell) * cells, int64_t end, token *tokens, int64_t n_tokens)
+INLINE void NAME(trace)(const unigram *m, const NAME(cell) * cells, int64_t end, token *tokens, int64_t n_tokens,
+                        int follows)
 {
-    for (; end > 0; end -= value_bytes(m, cells[end].value))
-        tokens[--n_tokens] = (token){value_id(m, cells[end].value), (uint32_t)end};
+    for (; end > 0; end -= value_bytes(m, cells[end].value, follows))
+        tokens[--n_tokens] = (token){value_id(m, cells[end].value, follows), (uint32_t)end};
     ASSERT(n_tokens == 0);
 }
 
@@ -136,8 +137,8 @@ static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_by
         at += n_char;
     }
     *io_sum = (double)cells[n_bytes].sum;
-    int64_t n = NAME(count)(m, cells, n_bytes);
-    NAME(trace)(m, cells, n_bytes, tokens, n);
+    int64_t n = NAME(count)(m, cells, n_bytes, 0);
+    NAME(trace)(m, cells, n_bytes, tokens, n, 0);
     return n;
 }
 
@@ -161,7 +162,7 @@ static int NAME(reserve)(unigram_path *path, int64_t n_cells)
 
 /* The last cell that every path which may still win passes. Those paths pass one of the cells that are set from `at`
  * on. All are marked; the furthest mark moves to where its last piece begins, until one mark is left. */
-static int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, int64_t reach)
+INLINE int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, int64_t reach, int follows)
 {
     int64_t n_marks = 0, i;
     for (i = at; i <= reach; i++) {
@@ -172,7 +173,7 @@ static int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, i
     for (i = reach; n_marks > 1; i--) {
         if (!(cells[i].value & VALUE_MARK)) continue;
         cells[i].value ^= VALUE_MARK;
-        NAME(cell) *before = &cells[i - value_bytes(m, cells[i].value)];
+        NAME(cell) *before = &cells[i - value_bytes(m, cells[i].value, follows)];
         if (before->value & VALUE_MARK) n_marks--;
         before->value |= VALUE_MARK;
     }
@@ -182,13 +183,13 @@ static int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, i
 }
 
 /* Gives out the tokens up to cells[end] and makes that cells[0]; 0 when memory is short. */
-static int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
+INLINE int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end, int follows)
 {
     NAME(cell) *cells = path->cells;
     if (end == 0) return 1;
-    int64_t n = NAME(count)(m, cells, end);
+    int64_t n = NAME(count)(m, cells, end, follows);
     if (!reserve_tokens(path, n)) return 0;
-    NAME(trace)(m, cells, end, path->tokens, n);
+    NAME(trace)(m, cells, end, path->tokens, n, follows);
     path->n_tokens = n;
     memmove(cells, cells + end, (size_t)(path->n_filled - end) * sizeof *cells);
     path->n_filled -= end;
@@ -229,10 +230,10 @@ static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t
     path->reach = reach;
     if (is_last && n == n_bytes) {
         path->sum = (double)cells[path->at].sum;
-        if (!NAME(give_out)(m, path, path->at)) return -1;
+        if (!NAME(give_out)(m, path, path->at, 0)) return -1;
         unigram_begin(path, path->sum);
     } else if (path->at >= path->settle_at) {
-        if (!NAME(give_out)(m, path, NAME(meeting)(m, cells, path->at, path->reach))) return -1;
+        if (!NAME(give_out)(m, path, NAME(meeting)(m, cells, path->at, path->reach, 0), 0)) return -1;
         path->settle_at = path->at * 2;
     }
     return n;
@@ -393,7 +394,7 @@ static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_byte
     NAME(fetch_starts)(m, text, n_bytes);
     NAME(lattice_build)(m, text, n_bytes, &l, 0);
     for (int64_t end = n_bytes; end > 0; end = l.values[end] >> VALUE_START) {
-        tokens[n_bytes - ++n] = (token){value_id(m, l.values[end] & VALUE_MASK), (uint32_t)end};
+        tokens[n_bytes - ++n] = (token){value_id(m, l.values[end] & VALUE_MASK, 0), (uint32_t)end};
         double lead = l.sums[end] - l.seconds[end];
         gap = lead < gap ? lead : gap;
     }

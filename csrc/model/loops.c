@@ -11,6 +11,11 @@ _Static_assert(CUT_CHUNK_BYTES <= AUTOMATON_CHUNK_BYTES, "the automaton takes a 
 #define AHEAD_IDS 64
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
 
+/* With endings (encoders/endings.h): where segments are longer than this on average, the memo holds few of
+ * them, and so many bytes are encoded at once without it. */
+#define FOLLOW_SEGMENT 6
+#define FOLLOW_SPAN 16384
+
 #define NAME(x) x##_greedy_16
 #define ID uint16_t
 #define SHORT_BITS 16

@@ -398,6 +398,21 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
             chunk = s->tail;
         }
         int64_t n_cuts = m->scan(m->cuts, chunk, n_chunk, s->cuts);
+#ifdef SUM
+        if (m->unigram->endings && n_cuts * FOLLOW_SEGMENT < n_chunk) {
+            int64_t n_span = seen - done < FOLLOW_SPAN ? seen - done : FOLLOW_SPAN;
+            if (!closed || done + n_span < n_bytes) n_span = cut_last(m->cuts, text + done, n_span);
+            if (n_span) {
+#ifdef SUM_RESTARTS
+                if (restarts(m, r->last_byte, text[done])) NAME(set_sum)(r, 0, out);
+#endif
+                out += NAME(walk)(r, text + done, n_span, out);
+                done += n_span;
+                r->last_byte = text[done - 1];
+                continue;
+            }
+        }
+#endif
 #ifdef GREEDY
         if (m->longest.lanes && lanes_are_next(&s->turn, n_chunk, n_cuts)) {
             int64_t n, n_done;

@@ -153,6 +153,8 @@ static double random_score(int style)
     }
 }
 
+static int64_t n_endings; /* random models that have them */
+
 /* Returns the symbols for texts. */
 static int random_model(unigram **ret)
 {
@@ -172,6 +174,7 @@ static int random_model(unigram **ret)
     unitok_spec spec = spec_of();
     error.message = NULL;
     CHECK(unigram_new(&spec, ret, &error) == UNITOK_OK);
+    n_endings += (*ret)->endings != NULL;
     return set;
 }
 
@@ -489,6 +492,29 @@ static void test_failing_memory(int64_t rounds)
     }
 }
 
+/* Lanes against one byte at a time, across borders of parts. */
+static void test_following(int64_t rounds)
+{
+    static uint8_t bytes[TEXT_MAX];
+    static endings_place places[TEXT_MAX], expected;
+    running = "following";
+    for (int64_t round = 0; round < rounds; round++) {
+        unigram *m = NULL;
+        int set = random_model(&m);
+        int64_t n_bytes = 1 + random_below(TEXT_MAX), half = random_below(n_bytes);
+        random_symbols(set, bytes, n_bytes);
+        const uint8_t *text = guard_copy(&text_guard, bytes, (size_t)n_bytes);
+        for (int64_t i = 0; m->endings && i < n_bytes; i++) {
+            if (i == 0) endings_follow(m->endings, 0, text, half, places);
+            if (i == half)
+                endings_follow(m->endings, half ? places[half - 1].state : 0, text + half, n_bytes - half, places + half);
+            endings_follow(m->endings, i ? places[i - 1].state : 0, text + i, 1, &expected);
+            CHECK(places[i].state == expected.state && places[i].outs == expected.outs);
+        }
+        unigram_free(m);
+    }
+}
+
 int main(void)
 {
     const char *factor = getenv("ROUNDS");
@@ -502,6 +528,8 @@ int main(void)
     test_segments(2000 * rounds);
     CHECK(n_kept > n_redone && n_redone > 1000);
     test_documents(300 * rounds);
+    test_following(60 * rounds);
+    CHECK(n_endings > 100);
     test_failing_memory(20 * rounds);
     CHECK(alloc_live_blocks == 0);
     guard_free(&text_guard);
