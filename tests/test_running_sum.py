@@ -31,8 +31,11 @@ SCORES: dict[str, Callable[[random.Random], float]] = {
 def random_model(rng: random.Random, alphabet: str, scores: str) -> Any:
     score = SCORES[scores]
     pieces = {character: score(rng) for character in alphabet + "\u2581" if rng.random() < 0.9}
+    crosses = rng.random() < 0.4  # spaces: csrc/encoders/endings.h
     for _ in range(rng.choice([5, 30, 200])):
         word = "".join(rng.choices(alphabet, k=rng.choice([2, 2, 3, 4, 6])))
+        if crosses and rng.random() < 0.5:
+            word += "\u2581" + rng.choice(alphabet)
         word = rng.choice(["", "\u2581"]) + word
         pieces[word] = score(rng)
         if scores == "almost as its characters":
