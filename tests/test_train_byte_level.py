@@ -21,7 +21,7 @@ from test_train_sentencepiece import text
 import pyunitok
 from pyunitok.cli import cli
 from pyunitok.errors import OptionError, TrainingError, VocabularyError
-from pyunitok.train import byte_level, native
+from pyunitok.train import byte_level, native, native_bpe
 from pyunitok.train.native import Rules, Units
 from pyunitok.vocab.byte_level import CHARACTERS, bytes_of, shown
 from pyunitok.vocab.convert import convert
@@ -134,7 +134,7 @@ def test_merges_of_the_slow_trainer(words: dict[str, int]) -> None:
     units = byte_level.mapped(Units.pack([w.replace(" ", "\u2581").encode() for w in words], list(words.values())))
     assert [bytes_of(item.decode()) for item in units.items()] == [word.encode() for word in words]
     rules = Rules({"split_by_whitespace", "whitespace_only", "byte_level"}, 6)
-    trainer = native.BpeTrainer(rules, units)
+    trainer = native_bpe.BpeTrainer(rules, units)
     while trainer.step(40, min_count=2, max_work=1 << 20):
         pass
     counted = Counter({shown(word.encode()): count for word, count in words.items()})

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyunitok.train import native
-from pyunitok.train.native import KeptEdges, Lattice, Lexicon, Scored, Units
+from pyunitok.train.native import Units
+from pyunitok.train.native_lexicon import KeptEdges, Lattice, Lexicon, Scored
 
 WORDS = st.text("abé▁語😀", min_size=1, max_size=9).map(str.encode)
 

@@ -16,7 +16,8 @@ from oracle import train_bpe as oracle
 
 from pyunitok._ffi import Bytes
 from pyunitok.train import native
-from pyunitok.train.native import BpeTrainer, Counts, Rules, Units
+from pyunitok.train.native import Counts, Rules, Units
+from pyunitok.train.native_bpe import BpeTrainer
 
 RULES = Rules({"split_by_whitespace", "split_by_script"}, 8)
 N_PIECES = 1000  # more than there are

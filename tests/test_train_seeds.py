@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyunitok.train import native
+from pyunitok.train import native, native_seeds
 
 END = -1
 UNITS = st.dictionaries(st.text("ab\u2581éж東", min_size=1, max_size=7), st.integers(1, 6), max_size=9)
@@ -50,10 +50,10 @@ def seeds(units: dict[str, int], rules: native.Rules, min_leaf: int) -> Counter[
 
 def found(units: dict[str, int], rules: native.Rules, min_leaf: int, limit: int, threads: int) -> Counter[bytes]:
     packed = native.Units.pack([unit.encode() for unit in units], list(units.values()))
-    made = native.Seeds(rules, packed, compat=False)
+    made = native_seeds.Seeds(rules, packed, compat=False)
     while made.step(3) < 1:
         pass
-    finders = [native.SeedFinder(made, limit) for _ in range(threads)]
+    finders = [native_seeds.SeedFinder(made, limit) for _ in range(threads)]
     for part in range(made.n_parts):
         finders[part % threads].add(part)
     counters = [native.Counter() for _ in finders]

@@ -15,7 +15,7 @@ from oracle import train_bpe
 from train_options import AUTOMATIC, SETS, pieces, reference, trained
 
 from pyunitok.errors import TrainingError
-from pyunitok.train import native
+from pyunitok.train import native, native_bpe
 from pyunitok.train.specs import Specs, parse_arguments
 
 KINDS = ["unigram", "bpe", "word", "char"]
@@ -91,7 +91,7 @@ def test_bpe_as_oracle(words: list[tuple[str, int]]) -> None:
     units = native.Units.pack([word.encode() for word in counted], list(counted.values()))
     rules = native.Rules({"split_by_whitespace"}, 16)
     for min_count, n_pieces in ((0, 30), (2, 30), (0, 3), (1000, 9)):
-        trainer = native.BpeTrainer(rules, units)
+        trainer = native_bpe.BpeTrainer(rules, units)
         while trainer.step(n_pieces, min_count=min_count, max_work=1):
             pass
         found = trainer.pieces()
@@ -111,7 +111,7 @@ def test_text_with_nul(kind: str) -> None:
 def test_counts_are_64_bits_wide() -> None:
     many = 1 << 33
     units = native.Units.pack([b"ab", b"cd"], [many + 1, many])
-    trainer = native.BpeTrainer(native.Rules(set(), 16), units)
+    trainer = native_bpe.BpeTrainer(native.Rules(set(), 16), units)
     while trainer.step(2, min_count=0, max_work=1 << 20):
         pass
     assert trainer.pieces().counts.tolist() == [many + 1, many]

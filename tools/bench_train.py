@@ -80,9 +80,9 @@ class Measured:
 def child(code: str, output: IO[str] | None = None) -> Measured:
     """Runs Python code in a process. output: gets what it prints, with a line of what it took."""
     wrapped = "import time\nbegan = time.monotonic()\n" + code + MEASURED
-    done = subprocess.run(
-        [sys.executable, "-c", wrapped], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
+    # As in the command: numpy's linear algebra would start a thread a core, each of which spins for 40 ms.
+    env = {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", wrapped], capture_output=True, text=True, env=env)
     if done.returncode:
         raise fail(done.stderr[-2000:])
     if output is not None:

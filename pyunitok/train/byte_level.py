@@ -23,7 +23,8 @@ from pyunitok.tokenizer import Tokenizer
 from pyunitok.train import native
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import BpeTrainer, Units
+from pyunitok.train.native import Units
+from pyunitok.train.native_bpe import BpeTrainer
 from pyunitok.train.specs import Specs
 from pyunitok.vocab import byte_level
 from pyunitok.vocab import native as native_file

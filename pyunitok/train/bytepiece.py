@@ -22,7 +22,8 @@ from pyunitok._ffi import Bytes
 from pyunitok.errors import NoTextError, OptionError, TrainingError
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.counting import Settled, Store, UnitCounter
-from pyunitok.train.native import Counter, Counts, Lattice, Lexicon, SegmentStats, Units, merge
+from pyunitok.train.native import Counter, Counts, SegmentStats, Units, merge
+from pyunitok.train.native_lexicon import Lattice, Lexicon
 from pyunitok.train.ngrams import MAX_ORDER, NgramModel, NgramReader, Ngrams, PieceReader, decimal_digits, recount
 from pyunitok.train.rereading import Rereading
 from pyunitok.train.sharing import share_out

@@ -12,7 +12,8 @@ from pyunitok.errors import TrainingError
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import BpeTrainer, Counts, Rules, Units
+from pyunitok.train.native import Counts, Rules, Units
+from pyunitok.train.native_bpe import BpeTrainer
 from pyunitok.train.trained import Size
 
 N_SIZES = 64  # on the curve of tokens by vocabulary size

@@ -11,7 +11,9 @@ import numpy as np
 
 from pyunitok.errors import TrainingError
 from pyunitok.train import native
-from pyunitok.train.native import Counter, Counts, Floats, Numbers, Rules, SeedFinder, Seeds, Units, merge
+from pyunitok.train.native import Counter, Counts, Rules, Units, merge
+from pyunitok.train.native_lexicon import Floats, Numbers
+from pyunitok.train.native_seeds import SeedFinder, Seeds
 from pyunitok.train.sharing import share_out
 
 # A unit without repeats in it, "▁however" say, is a seed if it occurs this often (or has up to three characters). Rarer

@@ -29,7 +29,8 @@ from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.counting import UnitCounter
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import Counter, Floats, Numbers, Rules, Segmenter, SegmentStats, Units
+from pyunitok.train.native import Counter, Rules, Segmenter, SegmentStats, Units
+from pyunitok.train.native_lexicon import Floats, Numbers
 from pyunitok.train.pretokenize import Pretokenizer, normalized
 from pyunitok.train.sources import Batches, Source
 from pyunitok.train.specs import Specs

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from pyunitok._ffi import Bytes
-from pyunitok.train.native import Doubles, Lattice, Lexicon, Scored, Units, maximize
+from pyunitok.train.native import Units
+from pyunitok.train.native_lexicon import Doubles, Lattice, Lexicon, Scored, maximize
 from pyunitok.train.sharing import share_out
 
 CHUNK_BYTES = 1 << 16  # of units, for one call

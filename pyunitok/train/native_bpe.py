@@ -1,0 +1,80 @@
+"""The C side of BPE training. See "Training" in csrc/unitok.h."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, check, ffi, lib, pointer
+from pyunitok.train.native import Counts, Rules, Units
+from pyunitok.train.sharing import share_out
+
+SHARED_WORK = 1 << 22  # characters looked at in one call of a BPE trainer, which no interrupt ends
+
+
+class BpeTrainer:
+    """Merges pairs of units' characters; the units are copied. Where characters c have keep[c] == 0, units end."""
+
+    def __init__(self, rules: Rules, units: Units, keep: Bytes | None = None, threads: int = 1) -> None:
+        ret, error = ffi.new("unitok_bpe_trainer **"), ffi.new("unitok_error *")
+        status = lib.unitok_bpe_trainer_new(
+            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units),
+            ffi.NULL if keep is None else pointer(keep), threads, ret, error,
+        )  # fmt: skip
+        check(status, error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_bpe_trainer_free)
+        self._rules, self._threads = rules, threads
+        self.n_pieces = 0
+        self.done = False
+        self._share(units, keep)
+
+    def _share(self, *needed: object) -> None:
+        """Phases that threads share. A thread that works on after an interrupt keeps what is needed."""
+
+        def work(_: int, worker: int) -> None:
+            done, error, _needed = ffi.new("int32_t *"), ffi.new("unitok_error *"), (self, needed)
+            while not done[0]:
+                check(lib.unitok_bpe_trainer_work(self.handle, worker, SHARED_WORK, done, error), error)
+
+        while lib.unitok_bpe_trainer_is_shared(self.handle):
+            share_out(range(self._threads), self._threads, work)
+            error = ffi.new("unitok_error *")
+            check(lib.unitok_bpe_trainer_join(self.handle, error), error)
+
+    @property
+    def memory_bytes(self) -> int:
+        return int(lib.unitok_bpe_trainer_memory_bytes(self.handle))
+
+    def step(self, n_pieces: int, *, min_count: int, max_work: int) -> bool:
+        """Merge on for a while; False when there are n_pieces or no pair is left (then .done)."""
+        self._share()
+        done = ffi.new("int32_t *")
+        n = int(lib.unitok_bpe_trainer_step(self.handle, n_pieces, min_count, max_work, done))
+        if n < 0:
+            raise MemoryError("not enough memory for the pairs of the BPE trainer")
+        self.n_pieces, self.done = n, bool(done[0])
+        return not self.done and n < n_pieces
+
+    def merges(self) -> tuple[np.ndarray[Any, np.dtype[np.uint32]], Counts]:
+        """The symbols of each merge so far, left and right, and its count: for resume()."""
+        symbols, counts = np.empty((self.n_pieces, 2), np.uint32), np.empty(self.n_pieces, np.uint64)
+        lib.unitok_bpe_trainer_merges(self.handle, 0, self.n_pieces, pointer(symbols.reshape(-1)), pointer(counts))
+        return symbols, counts
+
+    def resume(self, symbols: np.ndarray[Any, np.dtype[np.uint32]], counts: Counts) -> None:
+        """Before the first step: begin after the merges() of another trainer of the same units and rules."""
+        error, flat = ffi.new("unitok_error *"), np.ascontiguousarray(symbols, np.uint32).reshape(-1)
+        if len(flat) != 2 * len(counts):
+            raise ValueError("a merge has two symbols and a count")
+        check(lib.unitok_bpe_trainer_resume(self.handle, pointer(flat), pointer(counts), len(counts), error), error)
+        self.n_pieces = len(counts)
+
+    def pieces(self) -> Units:
+        """In the order of the merges, each with the count its pair had."""
+        n = self.n_pieces
+        n_bytes = lib.unitok_bpe_trainer_pieces(self.handle, 0, n, ffi.NULL, -1, ffi.NULL, ffi.NULL)
+        data = np.empty(int(n_bytes), np.uint8)
+        offsets, counts = np.zeros(n + 1, np.int64), np.empty(n, np.uint64)
+        lib.unitok_bpe_trainer_pieces(self.handle, 0, n, pointer(data), len(data), pointer(offsets), pointer(counts))
+        return Units(data, offsets, counts)

@@ -1,0 +1,200 @@
+"""The C side of training Unigram: the pieces as a trie, lattices, expectations and losses. See csrc/unitok.h."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pyunitok._ffi import Bytes, check, ffi, lib, pointer
+from pyunitok.train.native import Counts, Units
+from pyunitok.train.sharing import share_out
+
+LEXICON_PARTS = 4  # for each thread
+MIN_LEXICON_PART = 1 << 10  # pieces
+Floats = np.ndarray[Any, np.dtype[np.float32]]
+Doubles = np.ndarray[Any, np.dtype[np.float64]]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def _enough(status: int) -> None:
+    if status:
+        raise MemoryError("not enough memory for a lattice")
+
+
+def _kept(kept: KeptEdges | None) -> Any:
+    return ffi.NULL if kept is None else kept.handle
+
+
+class Lattice:
+    """Memory for one thread's lattices."""
+
+    def __init__(self) -> None:
+        handle = lib.unitok_lattice_new()
+        if handle == ffi.NULL:
+            raise MemoryError("not enough memory for a lattice")
+        self.handle: Any = ffi.gc(handle, lib.unitok_lattice_free)
+
+
+class KeptEdges:
+    """What calls with the same units keep of them, max_bytes at most; see unitok_edges in csrc/unitok.h."""
+
+    def __init__(self, max_bytes: int) -> None:
+        handle = lib.unitok_edges_new(max_bytes)
+        if handle == ffi.NULL:
+            raise MemoryError("not enough memory for the edges of a lattice")
+        self.handle: Any = ffi.gc(handle, lib.unitok_edges_free)
+
+    @property
+    def memory_bytes(self) -> int:
+        return int(lib.unitok_edges_memory_bytes(self.handle))
+
+    def renumber(self, numbers: Numbers) -> None:
+        """Piece i is now numbers[i]; -1: dropped."""
+        lib.unitok_edges_renumber(self.handle, pointer(numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A Unigram model in training: arrays by piece, and what an unknown character counts as.
+
+    unknown_piece  the piece that unknown characters are counted for; -1: none
+    """
+
+    lattice: Lattice
+    alive: Bytes
+    scores: Floats | Doubles
+    unknown_score: float
+    unknown_piece: int = -1
+    live_scores: Floats | Doubles = field(init=False)
+
+    def __post_init__(self) -> None:
+        dropped = self.scores.dtype.type(-np.inf)
+        object.__setattr__(self, "live_scores", np.where(self.alive == 1, self.scores, dropped))
+
+
+def _parts(pieces: Units, n: int) -> list[tuple[int, int]]:
+    """Ranges of pieces, about n, that have no first byte in common; none where they would be small."""
+    size = len(pieces) / n
+    if size < MIN_LEXICON_PART:
+        return []
+    ret, begin = [], 0
+    for end in [*(np.flatnonzero(np.diff(pieces.data[pieces.offsets[:-1]])) + 1).tolist(), len(pieces)]:
+        if end - begin >= size or end == len(pieces):
+            ret.append((begin, end))
+            begin = end
+    return ret
+
+
+def _lexicon_parts(pieces: Units, parts: list[tuple[int, int]], threads: int) -> list[Any]:
+    """A lexicon of each part."""
+    made: list[Any] = [None] * len(parts)
+
+    def work(_: int, k: int) -> None:
+        ret, error = ffi.new("unitok_lexicon **"), ffi.new("unitok_error *")
+        data, offsets = pointer(pieces.data), pointer(pieces.offsets)
+        check(lib.unitok_lexicon_new_part(data, offsets, *parts[k], ret, error), error)
+        made[k] = ffi.gc(ret[0], lib.unitok_lexicon_free)
+
+    share_out(range(len(parts)), threads, work)
+    return made
+
+
+class Lexicon:
+    """The pieces of a Unigram model in training, by their bytes; its arrays go by their numbers. See csrc/unitok.h.
+
+    pieces   sorted by bytes, none twice; their counts are of no meaning here
+    threads  make it together where there are many pieces
+    """
+
+    def __init__(self, pieces: Units, threads: int = 1) -> None:
+        ret, error = ffi.new("unitok_lexicon **"), ffi.new("unitok_error *")
+        parts = [] if threads == 1 else _parts(pieces, LEXICON_PARTS * threads)
+        if len(parts) < 2:
+            check(lib.unitok_lexicon_new(pointer(pieces.data), pointer(pieces.offsets), len(pieces), ret, error), error)
+        else:
+            made = _lexicon_parts(pieces, parts, threads)
+            handles = ffi.new("unitok_lexicon *[]", made)
+            check(lib.unitok_lexicon_join(handles, len(made), ret, error), error)
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_lexicon_free, int(lib.unitok_lexicon_memory_bytes(ret[0])))
+        self.pieces = pieces
+
+    def expect(
+        self, model: Scored, p: Doubles, p_unknown: float, units: Units, begin: int, end: int, unit: float,
+        expected: Counts, kept: KeptEdges | None = None,
+    ) -> float:  # fmt: skip
+        """Add to `expected` for units begin..end-1; their log-likelihood. p: probabilities, 0 for dropped pieces."""
+        total = ffi.new("double *")
+        _enough(
+            lib.unitok_unigram_expect(
+                self.handle, model.lattice.handle, _kept(kept), pointer(p), p_unknown, pointer(units.data),
+                pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin, unit, pointer(expected),
+                total,
+            )
+        )  # fmt: skip
+        return float(total[0])
+
+    def expect_exact(
+        self, model: Scored, units: Units, begin: int, end: int, expected: Floats, kept: KeptEdges | None = None
+    ) -> None:
+        """Like expect, as sentencepiece."""
+        _enough(
+            lib.unitok_unigram_expect_exact(
+                self.handle, model.lattice.handle, _kept(kept), pointer(model.live_scores), model.unknown_score,
+                model.unknown_piece, pointer(units.data), pointer(units.offsets) + begin,
+                pointer(units.counts) + begin, end - begin, pointer(expected),
+            )
+        )  # fmt: skip
+
+    def paths(
+        self, model: Scored, units: Units, begin: int, end: int, used: Floats | Doubles, kept: KeptEdges | None = None
+    ) -> tuple[float, int]:
+        """Add to `used` the pieces of the best paths of units begin..end-1; (their score, their number)."""
+        function = lib.unitok_unigram_paths_f32 if used.dtype == np.float32 else lib.unitok_unigram_paths_f64
+        score, tokens = ffi.new("double *"), ffi.new("int64_t *")
+        _enough(
+            function(
+                self.handle, model.lattice.handle, _kept(kept), pointer(model.live_scores), model.unknown_score,
+                model.unknown_piece, pointer(units.data), pointer(units.offsets) + begin,
+                pointer(units.counts) + begin, end - begin, pointer(used), score, tokens,
+            )
+        )  # fmt: skip
+        return float(score[0]), int(tokens[0])
+
+    def losses(
+        self, model: Scored, begin: int, end: int, used: Floats | Doubles, total: float, losses: Floats | Doubles
+    ) -> None:
+        """What the likelihood loses without each of the pieces begin..end-1."""
+        function = lib.unitok_unigram_losses_f32 if used.dtype == np.float32 else lib.unitok_unigram_losses_f64
+        _enough(
+            function(
+                self.handle, model.lattice.handle, pointer(model.live_scores), model.unknown_score,
+                model.unknown_piece, pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end,
+                pointer(used), total, pointer(losses),
+            )
+        )  # fmt: skip
+
+    def parts(self, model: Scored, begin: int, end: int, parts: np.ndarray[Any, np.dtype[np.int32]]) -> None:
+        """Of how many pieces the best path through each of the pieces begin..end-1 is made without itself."""
+        is_float = model.scores.dtype == np.float32
+        function = lib.unitok_unigram_parts_f32 if is_float else lib.unitok_unigram_parts_f64
+        _enough(
+            function(
+                self.handle, model.lattice.handle, pointer(model.live_scores), model.unknown_score,
+                pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end, pointer(parts),
+            )
+        )  # fmt: skip
+
+
+def maximize_exact(expected: Floats, order: Numbers, alive: Bytes, scores: Floats) -> None:
+    """New scores from expected counts, as sentencepiece; pieces below 0.5 are dropped."""
+    lib.unitok_unigram_maximize_f32(pointer(expected), pointer(order), len(order), pointer(alive), pointer(scores))
+
+
+def maximize(expected: Doubles, min_count: float, prior: str, alive: Bytes, scores: Doubles) -> None:
+    """New scores from expected counts; pieces below min_count are dropped."""
+    number = lib.UNITOK_PRIOR_DIGAMMA if prior == "digamma" else lib.UNITOK_PRIOR_NONE
+    lib.unitok_unigram_maximize_f64(
+        pointer(expected), len(expected), min_count, number, pointer(alive), pointer(scores)
+    )
