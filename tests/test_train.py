@@ -18,7 +18,7 @@ from test_train_sentencepiece import text
 import pyunitok
 from pyunitok.cli.train import train as command
 from pyunitok.errors import OptionError, OutputError, TrainingError
-from pyunitok.train import counting, native, unigram
+from pyunitok.train import counting, native, native_lexicon, unigram
 from pyunitok.train.api import run
 
 TEXT = "\n".join(text(11, 3000))
@@ -147,9 +147,9 @@ class FullDisk(counting.RunWriter):
 WORDS = st.dictionaries(st.text("abé", min_size=1, max_size=9), st.integers(1, 50), min_size=1, max_size=8)
 
 
-def lexicon_of(words: dict[str, int], extra: list[str]) -> tuple[native.Lexicon, list[str]]:
+def lexicon_of(words: dict[str, int], extra: list[str]) -> tuple[native_lexicon.Lexicon, list[str]]:
     names = sorted({c for word in words for c in word[1:]} | set(extra), key=str.encode) or ["z"]
-    return native.Lexicon(native.Units.pack([name.encode() for name in names], [0] * len(names))), names
+    return native_lexicon.Lexicon(native.Units.pack([name.encode() for name in names], [0] * len(names))), names
 
 
 @given(WORDS, st.lists(st.text("abé", min_size=1, max_size=4), max_size=8), st.integers(0, 80))
@@ -159,7 +159,7 @@ def test_expectations_as_oracle(words: dict[str, int], extra: list[str], shift: 
     scores = np.array([-1.5 - shift - 0.3 * i for i in range(len(names))])
     unknown = float(scores.min() - 10)
     units = native.Units.pack([word.encode() for word in words], list(words.values()))
-    model = native.Scored(native.Lattice(), np.ones(len(names), np.uint8), scores, unknown)
+    model = native_lexicon.Scored(native_lexicon.Lattice(), np.ones(len(names), np.uint8), scores, unknown)
     sums = np.zeros(len(names), np.uint64)
     unit = 2.0**40
     likelihood = lexicon.expect(model, np.exp(scores), float(np.exp(unknown)), units, 0, len(units), unit, sums)
@@ -174,7 +174,7 @@ def test_losses_as_oracle(words: dict[str, int], extra: list[str]) -> None:
     scores = np.array([-1.5 - (0.37 + 0.6 * i) ** 0.5 for i in range(len(names))])
     unknown = float(scores.min() - 10)
     units = native.Units.pack([word.encode() for word in words], list(words.values()))
-    model = native.Scored(native.Lattice(), np.ones(len(names), np.uint8), scores, unknown)
+    model = native_lexicon.Scored(native_lexicon.Lattice(), np.ones(len(names), np.uint8), scores, unknown)
     used = np.zeros(len(names))
     lexicon.paths(model, units, 0, len(units), used)
     given_scores = dict(zip(names, scores.tolist(), strict=True))
