@@ -3,7 +3,7 @@
 #include "encoders/endings.h"
 
 #include "ground/alloc.h"
-#include "ground/cpu.h"
+#include "ground/pick.h"
 
 #define OUTS_MAX (1 << 24)
 #define LIST_MAX 255
@@ -167,18 +167,6 @@ typedef struct lane {
     uint32_t state, base, fail, bytes;
 } lane;
 
-/* a where test is 0, else b: see lanes.c. */
-INLINE uint32_t pick(uint32_t test, uint32_t a, uint32_t b)
-{
-#if defined(UNITOK_X86) && defined(__GNUC__)
-    __asm__("testl %1, %1\n\tcmovzl %2, %0" : "+r"(b) : "r"(test), "r"(a) : "cc");
-    return b;
-#else
-    uint32_t mask = 0 - (uint32_t)(test == 0);
-    return b ^ ((a ^ b) & mask);
-#endif
-}
-
 INLINE lane lane_begin(const endings_node *nodes, uint32_t state, int64_t at)
 {
     const endings_node *node = &nodes[state];
@@ -189,9 +177,9 @@ INLINE lane lane_begin(const endings_node *nodes, uint32_t state, int64_t at)
 INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x, endings_place *places)
 {
     uint32_t c = text[x->at], is_ruled_out = ~x->bytes >> (c & 31) & 1;
-    uint32_t child = pick(is_ruled_out, x->base ^ c, x->state); /* the state's node is in the cache */
+    uint32_t child = (uint32_t)pick(is_ruled_out, x->base ^ c, x->state); /* the state's node is in the cache */
     uint32_t differs = is_ruled_out | ((nodes[child].unit & LABEL_MASK) ^ (c | 0x100));
-    x->state = pick(differs, child, x->fail);
+    x->state = (uint32_t)pick(differs, child, x->fail);
     const endings_node *node = &nodes[x->state];
     places[x->at] = (endings_place){x->state, node->outs};
     x->at += (differs == 0) | (x->base == TRIE_ROOT_BASE);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ground/alloc.h"
+#include "ground/grow.h"
 #include "ground/rng.h"
 
 /* SentencePiece's limits: see nbest.h. */
@@ -15,21 +16,8 @@
 
 #define FAILED (-1) /* memory is short */
 
-/* Makes room for n items at *items, whose capacity is *room; 0 when memory is short. */
-static int reserve(void *items, int64_t *room, int64_t n, size_t item_bytes)
-{
-    void *moved;
-    if (n <= *room) return 1;
-    int64_t more = n + n / 2 + 64;
-    memcpy(&moved, items, sizeof moved);
-    moved = mem_realloc(moved, (size_t)more * item_bytes);
-    if (!moved) return 0;
-    memcpy(items, &moved, sizeof moved);
-    *room = more;
-    return 1;
-}
-
-#define RESERVE(s, items, room, n) reserve(&(s)->items, &(s)->room, n, sizeof *(s)->items)
+/* Room for n items; 0 when memory is short. */
+#define RESERVE(s, items, room, n) grow(&(s)->items, (n) - 1, &(s)->room, sizeof *(s)->items)
 
 /* ------------------------------------------------------------------------------------------------ Lattice ---- */
 

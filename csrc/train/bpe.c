@@ -18,13 +18,13 @@
  */
 
 #include "ground/error.h"
+#include "ground/grow.h"
 #include "ground/packed.h"
 #include "train/bpe_count.h"
 #include "train/bpe_heap.h"
 #include "train/bpe_layout.h"
 #include "train/bpe_merge.h"
 #include "train/bpe_replay.h"
-#include "train/grow.h"
 
 #define WORKERS_MAX 1024
 #define FLOOR_SHARE 128 /* the floor is this part of the count that pairs have if all are equally frequent */

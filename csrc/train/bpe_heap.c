@@ -2,7 +2,7 @@
 
 #include "train/bpe_heap.h"
 
-#include "train/grow.h"
+#include "ground/grow.h"
 
 INLINE uint8_t pair_byte(const symbol_list *symbols, const pair *p, uint32_t i)
 {

@@ -2,7 +2,7 @@
 
 #include "train/bpe_merge.h"
 
-#include "train/grow.h"
+#include "ground/grow.h"
 
 #define AHEAD 24
 

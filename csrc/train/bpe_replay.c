@@ -2,8 +2,8 @@
 
 #include "train/bpe_replay.h"
 
+#include "ground/grow.h"
 #include "train/bpe_slots.h"
-#include "train/grow.h"
 
 int bpe_replay_init(bpe_replay *r, uint32_t n_characters)
 {

@@ -2,7 +2,7 @@
 
 #include "train/bpe_symbols.h"
 
-#include "train/grow.h"
+#include "ground/grow.h"
 
 void symbol_list_free(symbol_list *list)
 {
