@@ -64,7 +64,7 @@ def random_text(rng: random.Random, alphabet: str, n_words: int) -> str:
 @given(st.integers(0, 1 << 48))
 def test_ids_are_sentencepieces(scores: str, seed: int) -> None:
     rng = random.Random(seed)
-    alphabet = rng.choice(["abcdefgh", "ab", "abcé日本語", "etaoinshrdlu"])
+    alphabet = rng.choice(["abcdefgh", "ab", "abcé日本語", "日本語のは。", "etaoinshrdlu"])
     proto = random_model(rng, alphabet, scores)
     want, tok = spm.SentencePieceProcessor(model_proto=proto.SerializeToString()), tokenizer(proto)
     docs = [random_text(rng, alphabet, rng.choice([10, 300, 3_000, 30_000])) for _ in range(3)]

@@ -32,7 +32,7 @@
 
 /* See unigram_dp.h. Of a model whose largest score is no more than this, it serves for every segment's. */
 #define LARGEST_SCORE_USUAL 256.0
-#define RESTART_ABOVE 100000.0f
+#define RESTART_ABOVE CHARWISE_RESTART_ABOVE
 #define RESERVE (1.0 / 524288)
 
 INLINE int64_t first_char_bytes(const unigram *m, const uint8_t *text, int64_t n_bytes)
@@ -411,6 +411,10 @@ int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
         endings_pieces pieces = {packed, offsets, m->scores32, m->n_pieces};
         if (!endings_new(&m->trie, &pieces, &m->endings)) status = fail_memory(error);
     }
+    if (status == UNITOK_OK && !m->is_float64 && !m->endings && m->char_bytes == CHAR_BYTES_UTF8) {
+        charwise_pieces pieces = {packed, offsets, m->scores32, m->ids, m->n_pieces, (float)m->unknown_score};
+        if (!charwise_new(&pieces, &m->charwise)) status = fail_memory(error);
+    }
 done:
     mem_free(offsets);
     mem_free(packed);
@@ -435,6 +439,7 @@ void unigram_free(unigram *m)
     mem_free(m->singles);
     automaton_free(m->automaton);
     endings_free(m->endings);
+    charwise_free(m->charwise);
     mem_free(m);
 }
 
@@ -443,5 +448,5 @@ int64_t unigram_memory_bytes(const unigram *m)
     int64_t score = m->is_float64 ? 8 : 4;
     return (int64_t)sizeof *m + (m->n_pieces + 1) * (score + 8) + m->n_ids * score + m->trie.n_units * 8 +
            TRIE_HEADS * 8 + 256 * 4 + (m->automaton ? m->automaton->memory_bytes : 0) +
-           endings_memory_bytes(m->endings);
+           endings_memory_bytes(m->endings) + charwise_memory_bytes(m->charwise);
 }

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "encoders/automaton.h"
+#include "encoders/charwise.h"
 #include "encoders/endings.h"
 #include "encoders/token.h"
 #include "structures/trie.h"
@@ -66,6 +67,7 @@ typedef struct unigram {
     uint32_t *singles;
     automaton *automaton; /* NULL: none */
     endings *endings; /* float32, where many pieces cross spaces, else NULL */
+    charwise *charwise; /* float32, where many pieces join characters of three bytes, else NULL */
     /* A bit for each byte c after a byte 80..BF: pieces of two bytes and more begin so, or the first byte alone is not a piece
      * or, without UNITOK_BYTES, not a position. */
     uint64_t pairs_inside[64][4];

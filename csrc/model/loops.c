@@ -6,6 +6,7 @@
 #include "model/kind.h"
 
 _Static_assert(CUT_CHUNK_BYTES <= AUTOMATON_CHUNK_BYTES, "the automaton takes a chunk at once");
+_Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by characters");
 
 /* See segments.h. Most entries serve up to 99,700 or so; a bound beyond FAR_WORD proves little. */
 #define AHEAD_IDS 64

@@ -37,7 +37,11 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     if (m->longest.lanes) s->lane_tokens = mem_alloc(LANES_SPAN_BYTES * sizeof *s->lane_tokens);
     int with_automaton = m->unigram && m->unigram->automaton;
     if (with_automaton) s->automaton = mem_zalloc(1, sizeof *s->automaton);
-    if (s->memo && (s->lane_tokens || !m->longest.lanes) && (s->automaton || !with_automaton)) return s;
+    int with_charwise = m->unigram && m->unigram->charwise;
+    if (with_charwise) s->charwise = mem_alloc(sizeof *s->charwise);
+    if (s->memo && (s->lane_tokens || !m->longest.lanes) && (s->automaton || !with_automaton) &&
+        (s->charwise || !with_charwise))
+        return s;
     unitok_scratch_free(s);
     return NULL;
 }
@@ -58,6 +62,7 @@ void unitok_scratch_free(unitok_scratch *s)
     bpe_scratch_free(&s->bpe);
     unigram_path_free(&s->path);
     long_window_free(&s->window);
+    mem_free(s->charwise);
     mem_free(s->automaton);
     mem_free(s->lane_tokens);
     mem_free(s->tokens);
@@ -70,5 +75,6 @@ int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
 {
     int64_t lane_bytes = s->lane_tokens ? LANES_SPAN_BYTES * (int64_t)sizeof *s->lane_tokens : 0;
     if (s->automaton) lane_bytes += (int64_t)sizeof *s->automaton;
+    if (s->charwise) lane_bytes += (int64_t)sizeof *s->charwise;
     return (int64_t)sizeof *s + s->memo_bytes + lane_bytes + s->buffer_bytes + s->tokens_room * (int64_t)sizeof(token);
 }

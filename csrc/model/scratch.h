@@ -19,6 +19,7 @@ struct unitok_scratch {
     uint64_t *lane_tokens; /* lanes.h; NULL where the model has none */
     lanes_turn turn;       /* of the lanes or of the memo */
     automaton_work *automaton; /* NULL where the model has none */
+    charwise_work *charwise;   /* NULL where the model has none */
     long_window window;
     unigram_path path;
     bpe_scratch bpe;

@@ -379,6 +379,22 @@ static NOINLINE int64_t NAME(encode_by_automaton)(NAME(run) *r, const uint8_t *t
 }
 #endif
 
+#if defined(SUM) && !defined(SUM_RESTARTS)
+/* Encodes text[0..n_bytes-1], which begins and ends at a cut, without the memo; 0 if it is not UTF-8. */
+static NOINLINE int64_t NAME(encode_charwise)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, ID *ids)
+{
+    charwise_work *work = r->s->charwise;
+    NAME(catch_up)(r, ids);
+    SUM sum = r->sum;
+    int64_t n = charwise_path(r->m->unigram->charwise, text, n_bytes, &sum, work);
+    if (n == 0) return 0;
+    n = NAME(emit)(r->m, text, work->tokens + CHARWISE_BYTES - n, n, ids);
+    NAME(set_sum)(r, sum, ids + n);
+    r->last_byte = text[n_bytes - 1];
+    return n;
+}
+#endif
+
 /* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1], chunk by chunk: find the
  * cuts of the next CUT_CHUNK_BYTES, encode the segments between them, continue from the last cut. `closed`: the text's end
  * is a cut too; else the part after the last cut is left. Returns how much was encoded. */
@@ -441,6 +457,16 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
             out += NAME(encode_by_automaton)(r, chunk, n_cut, out);
             done += n_cut;
             continue;
+        }
+#endif
+#if defined(SUM) && !defined(SUM_RESTARTS)
+        if (s->charwise && charwise_is_next(chunk, s->cuts[n_cuts - 1], n_cuts)) {
+            int64_t n = NAME(encode_charwise)(r, chunk, s->cuts[n_cuts - 1], out);
+            if (n) {
+                out += n;
+                done += s->cuts[n_cuts - 1];
+                continue;
+            }
         }
 #endif
         out += NAME(encode_segments)(r, (NAME(memo) *)s->memo, chunk, s->cuts, n_cuts, out);

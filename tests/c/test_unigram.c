@@ -16,6 +16,7 @@
 
 #include "pieces.h"
 #include "encoders/unigram.h"
+#include "ground/utf8.h"
 
 enum { TEXT_MAX = 24000, SYMBOLS = N_SYMBOL_SETS };
 
@@ -515,6 +516,94 @@ static void test_following(int64_t rounds)
     }
 }
 
+static const char *const letters[] = {"日", "本", "語", "の", "は", "。", "a", " ", "é", "😀", "가", "\0", "漢", "Z"};
+enum { LETTERS = 12 }; /* the others are in no piece */
+
+/* n_chars random letters, the first ones more often; returns their bytes. "\0" has one as well. */
+static int64_t random_word(uint8_t *out, int64_t n_chars, int64_t n_letters)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < n_chars; k++) {
+        const char *letter = letters[random_below(random_below(3) ? 1 + random_below(6) : n_letters)];
+        int64_t n_bytes = *letter ? (int64_t)strlen(letter) : 1;
+        memcpy(out + n, letter, (size_t)n_bytes);
+        n += n_bytes;
+    }
+    return n;
+}
+
+/* A model of Japanese; n_others characters that occur in one piece each. */
+static unigram *japanese_model(int style, int64_t n_others)
+{
+    uint8_t word[4 * 300];
+    unigram *m = NULL;
+    pieces_clear(&pieces);
+    flags = 0;
+    for (int64_t k = 0; k < LETTERS; k++)
+        if (random_below(8)) pieces_add(&pieces, letters[k], *letters[k] ? (int64_t)strlen(letters[k]) : 1);
+    for (int64_t k = 0, n = random_below(300); k < n; k++)
+        pieces_add(&pieces, word, random_word(word, 2 + random_below(random_below(9) ? 4 : 12), LETTERS));
+    if (random_below(4) == 0) pieces_add(&pieces, word, random_word(word, 255 + random_below(2), 3));
+    for (int64_t k = 0; k < n_others; k++) {
+        int64_t n = random_word(word, 1 + random_below(2), 6);
+        pieces_add(&pieces, word, n + utf8_encode((uint32_t)(0x5000 + random_below(0x4000)), word + n));
+    }
+    for (int64_t k = 0; k < pieces.n; k++) {
+        types[k] = random_below(20) ? UNITOK_PIECE_NORMAL : UNITOK_PIECE_USER_DEFINED;
+        scores[k] = (double)(float)random_score(style);
+    }
+    unitok_spec spec = spec_of();
+    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
+    return m;
+}
+
+/* Character by character, from any running sum; and what cannot be read that way. */
+static void test_charwise(int64_t rounds)
+{
+    static charwise_work work;
+    static uint8_t bytes[TEXT_MAX];
+    static token expected[CHARWISE_BYTES];
+    int64_t n_models = 0;
+    running = "charwise";
+    for (int64_t round = 0; round < rounds; round++) {
+        unigram *m = japanese_model((int)random_below(13), random_below(3) ? 0 : random_below(400));
+        n_models += m->charwise != NULL;
+        for (int64_t k = 1, status = UNITOK_OK; round < 10 && (k == 1 || status == UNITOK_ERROR_MEMORY); k++) {
+            unigram *other = NULL;
+            unitok_spec spec = spec_of();
+            alloc_fail_at = k;
+            status = unigram_new(&spec, &other, &error);
+            CHECK(status == UNITOK_OK || !other);
+            unigram_free(other);
+        }
+        alloc_fail_at = 0;
+        for (int64_t k = 0; k < 5 && m->charwise; k++) {
+            int64_t n_bytes = random_word(bytes, 1 + random_below(random_below(4) ? 40 : CHARWISE_BYTES / 4),
+                                          sizeof letters / sizeof *letters);
+            double expected_sum = random_sum();
+            float sum = (float)expected_sum;
+            const uint8_t *text = guard_copy(&text_guard, bytes, (size_t)n_bytes);
+            int64_t n_expected = slow_encode(text, n_bytes, &expected_sum, expected);
+            int64_t n = charwise_path(m->charwise, text, n_bytes, &sum, &work);
+            CHECK(same(expected, n_expected, work.tokens + CHARWISE_BYTES - n, n));
+            CHECK((double)sum == expected_sum);
+            bytes[random_below(n_bytes)] = (uint8_t)(0x80 + random_below(128));
+            n = charwise_path(m->charwise, guard_copy(&text_guard, bytes, (size_t)n_bytes), n_bytes, &sum, &work);
+            CHECK(utf8_is_valid(bytes, n_bytes) == (n > 0));
+        }
+        unigram_free(m);
+    }
+    CHECK(n_models > rounds / 4);
+    pieces_clear(&pieces);
+    pieces_add(&pieces, "日本", 6);
+    pieces_add(&pieces, "本\xE6", 4);
+    scores[0] = scores[1] = -1;
+    unitok_spec spec = spec_of();
+    unigram *m = NULL;
+    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK && !m->charwise);
+    unigram_free(m);
+}
+
 int main(void)
 {
     const char *factor = getenv("ROUNDS");
@@ -530,6 +619,7 @@ int main(void)
     test_documents(300 * rounds);
     test_following(60 * rounds);
     CHECK(n_endings > 100);
+    test_charwise(400 * rounds);
     test_failing_memory(20 * rounds);
     CHECK(alloc_live_blocks == 0);
     guard_free(&text_guard);

@@ -1,0 +1,346 @@
+/* charwise.c - building and reading the double array of characters (charwise.h) */
+
+#include "encoders/charwise.h"
+
+#include <math.h>
+
+#include "ground/alloc.h"
+#include "ground/grow.h"
+#include "ground/pick.h"
+#include "ground/utf8.h"
+
+#define LEAST_SHARE 8 /* one piece in so many must join characters of three bytes */
+#define NODES_MAX 0x7FFFFFFF
+
+/* ------------------------------------------------------------------------------------------------- building ---- */
+
+/* A node with children, which are those of the pieces first..last-1: they share their first n_bytes bytes. */
+typedef struct inner {
+    int64_t first, last;
+    int32_t n_bytes, n_children;
+    uint32_t base;
+    uint16_t children; /* of charwise_node */
+} inner;
+
+typedef struct builder {
+    const charwise_pieces *pieces;
+    charwise *charwise;
+    inner *inners;
+    int64_t n_inners, inners_room;
+    uint64_t *used, *used_bases; /* a bit each */
+    int64_t n_words;
+} builder;
+
+/* Counts the characters in counts[0..0x10FFFF]. Is the table of use, and can it be built? */
+static int count_chars(builder *b, uint32_t *counts)
+{
+    const charwise_pieces *p = b->pieces;
+    charwise *c = b->charwise;
+    int64_t n_joined = 0;
+    for (int64_t k = 0; k < p->n_pieces; k++) {
+        int64_t n_chars = 0, n_long = 0;
+        if (p->ids[k + 1] < 0 || p->ids[k + 1] >= (int32_t)CHARWISE_UNKNOWN) return 0;
+        for (int64_t i = p->offsets[k]; i < p->offsets[k + 1]; n_chars++) {
+            int n_bytes = utf8_length(p->bytes + i, p->offsets[k + 1] - i);
+            if (n_bytes == 0) return 0;
+            uint32_t code_point = utf8_code_point(p->bytes + i, n_bytes);
+            counts[code_point]++;
+            if (code_point >= c->n_code_points) c->n_code_points = code_point + 1;
+            n_long += n_bytes >= 3;
+            i += n_bytes;
+        }
+        n_joined += n_long >= 2;
+        if (n_chars > c->max_piece_chars) c->max_piece_chars = n_chars;
+    }
+    return n_joined > 0 && n_joined * LEAST_SHARE >= p->n_pieces && c->max_piece_chars <= CHARWISE_PIECE_CHARS_MAX;
+}
+
+static int more_frequent(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* Numbers the characters, frequent ones first; 0 when memory is short, -1 if there are too many. */
+static int number_chars(charwise *c, const uint32_t *counts)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < c->n_code_points; i++) n += counts[i] != 0;
+    if (n >= UINT16_MAX) return -1;
+    uint64_t *keys = mem_alloc((size_t)(n + 1) * sizeof *keys);
+    c->numbers = mem_zalloc((size_t)c->n_code_points + 1, sizeof *c->numbers);
+    if (keys && c->numbers) {
+        c->n_numbers = n + 1;
+        n = 0;
+        for (int64_t i = 0; i < c->n_code_points; i++)
+            if (counts[i]) keys[n++] = (uint64_t)counts[i] << 32 | (uint32_t)~i;
+        qsort(keys, (size_t)n, sizeof *keys, more_frequent);
+        for (int64_t k = 0; k < n; k++) c->numbers[~(uint32_t)keys[k]] = (uint16_t)(k + 1);
+    }
+    mem_free(keys);
+    return keys && c->numbers;
+}
+
+/* The pieces of one inner node that go on with one character. */
+typedef struct group {
+    int64_t piece;       /* the one that ends with it; -1: none */
+    int64_t first, last; /* those that go on */
+    uint32_t number;
+    int32_t n_bytes; /* with the character */
+} group;
+
+/* The group that begins with piece `at`. */
+static group next_group(const builder *b, const inner *node, int64_t at)
+{
+    const charwise_pieces *p = b->pieces;
+    const uint8_t *next = p->bytes + p->offsets[at] + node->n_bytes;
+    int n_char = utf8_length(next, p->offsets[at + 1] - p->offsets[at] - node->n_bytes);
+    group g = {-1, at, at + 1, b->charwise->numbers[utf8_code_point(next, n_char)], node->n_bytes + n_char};
+    while (g.last < node->last && memcmp(p->bytes + p->offsets[g.last] + node->n_bytes, next, (size_t)n_char) == 0) g.last++;
+    if (p->offsets[at + 1] - p->offsets[at] == g.n_bytes) g.piece = g.first++;
+    return g;
+}
+
+/* Lists the nodes with children, the root first, children after their parent, in the order of the pieces; 0 when memory is
+ * short. */
+static int list_inners(builder *b)
+{
+    if (!grow(&b->inners, b->n_inners, &b->inners_room, sizeof *b->inners)) return 0;
+    b->inners[b->n_inners++] = (inner){0, b->pieces->n_pieces, 0, 0, 0, 0};
+    for (int64_t k = 0; k < b->n_inners; k++) {
+        inner node = b->inners[k];
+        for (int64_t at = node.first; at < node.last; node.n_children++) {
+            group g = next_group(b, &node, at);
+            at = g.last;
+            node.children |= (uint16_t)(1 << (g.number & 15));
+            if (g.first == g.last) continue;
+            if (!grow(&b->inners, b->n_inners, &b->inners_room, sizeof *b->inners)) return 0;
+            b->inners[b->n_inners++] = (inner){g.first, g.last, g.n_bytes, 0, 0, 0};
+        }
+        b->inners[k].n_children = node.n_children;
+        b->inners[k].children = node.children;
+    }
+    return 1;
+}
+
+/* Room for bases up to word w; 0 when memory is short. */
+static int reserve_words(builder *b, int64_t w)
+{
+    int64_t wanted = w + 2 + (UINT16_MAX + 1) / 64, n_words = wanted + wanted / 2;
+    if (wanted <= b->n_words) return 1;
+    uint64_t *used = mem_realloc(b->used, (size_t)n_words * sizeof *used);
+    if (used) b->used = used;
+    uint64_t *used_bases = mem_realloc(b->used_bases, (size_t)n_words * sizeof *used_bases);
+    if (used_bases) b->used_bases = used_bases;
+    if (!used || !used_bases) return 0;
+    memset(used + b->n_words, 0, (size_t)(n_words - b->n_words) * sizeof *used);
+    memset(used_bases + b->n_words, 0, (size_t)(n_words - b->n_words) * sizeof *used_bases);
+    if (b->n_words == 0) used_bases[0] = 1; /* base 0 means: no children */
+    b->n_words = n_words;
+    return 1;
+}
+
+INLINE uint64_t bits_from(const uint64_t *words, int64_t bit)
+{
+    int shift = (int)(bit & 63);
+    return words[bit >> 6] >> shift | (words[(bit >> 6) + 1] << 1) << (63 - shift);
+}
+
+/* The first base from word *io_from on under which all of the numbers are free: 64 bases at a time. Where the search was
+ * long, the next one starts further on. 0 when memory is short. */
+static uint32_t find_base(builder *b, const uint16_t *numbers, int64_t n, int64_t *io_from)
+{
+    for (int64_t w = *io_from; w < NODES_MAX / 64 && reserve_words(b, w); w++) {
+        uint64_t taken = b->used_bases[w];
+        for (int64_t k = 0; k < n && taken != UINT64_MAX; k++) taken |= bits_from(b->used, w * 64 + numbers[k]);
+        if (taken == UINT64_MAX) continue;
+        if (w - *io_from > 32) *io_from += (w - *io_from) / 2;
+        uint32_t base = (uint32_t)(w * 64 + lowest_bit(~taken));
+        b->used_bases[w] |= UINT64_C(1) << (base & 63);
+        for (int64_t k = 0; k < n; k++) b->used[(base + numbers[k]) >> 6] |= UINT64_C(1) << ((base + numbers[k]) & 63);
+        return base;
+    }
+    return 0;
+}
+
+/* Gives the inner nodes their bases, those with many children first; 0 when memory is short. */
+static int place(builder *b)
+{
+    charwise *c = b->charwise;
+    uint16_t *numbers = mem_alloc((size_t)c->n_numbers * sizeof *numbers);
+    int64_t highest = 0;
+    int ok = numbers != NULL;
+    for (int64_t most = UINT16_MAX, least = 64; ok && most > 0; most = least - 1, least = (least + 1) / 2) {
+        int64_t from = 0; /* a rank of sizes begins at the front: it fits where larger ones did not */
+        for (int64_t k = 1; k < b->n_inners && ok; k++) {
+            inner *node = &b->inners[k];
+            int64_t n = 0;
+            if (node->n_children < least || node->n_children > most) continue;
+            for (int64_t at = node->first; at < node->last;) {
+                group g = next_group(b, node, at);
+                numbers[n++] = (uint16_t)g.number;
+                at = g.last;
+            }
+            node->base = find_base(b, numbers, n, &from);
+            ok = node->base != 0;
+            if (node->base > highest) highest = node->base;
+        }
+    }
+    mem_free(numbers);
+    c->n_nodes = highest + c->n_numbers; /* any number fits after any base */
+    return ok;
+}
+
+/* Fills the nodes, and the table of first characters; 0 when memory is short. */
+static int fill(builder *b)
+{
+    const charwise_pieces *p = b->pieces;
+    charwise *c = b->charwise;
+    c->nodes = mem_alloc((size_t)c->n_nodes * sizeof *c->nodes);
+    c->firsts = mem_alloc((size_t)c->n_numbers * sizeof *c->firsts);
+    if (!c->nodes || !c->firsts) return 0;
+    for (int64_t k = 0; k < c->n_nodes; k++) c->nodes[k] = (charwise_node){0, 0, 0, -INFINITY, 0};
+    for (int64_t k = 0; k < c->n_numbers; k++)
+        c->firsts[k] = (charwise_node){0, (uint16_t)k, 0, p->unknown_score, CHARWISE_UNKNOWN << 8 | 1};
+    for (int64_t k = 0, child = 1, n_chars = 0; k < b->n_inners; k++) {
+        const inner *node = &b->inners[k];
+        n_chars = 1;
+        for (int32_t i = 0; i < node->n_bytes; i++) n_chars += !is_continuation(p->bytes[p->offsets[node->first] + i]);
+        for (int64_t at = node->first; at < node->last;) {
+            group g = next_group(b, node, at);
+            charwise_node *made = k ? &c->nodes[node->base + g.number] : &c->firsts[g.number];
+            at = g.last;
+            made->label = (uint16_t)g.number;
+            if (g.first < g.last) {
+                made->children = b->inners[child].children;
+                made->base = b->inners[child++].base;
+            }
+            if (g.piece < 0) continue;
+            made->score = p->scores[g.piece + 1];
+            made->piece = (uint32_t)p->ids[g.piece + 1] << 8 | (uint32_t)n_chars;
+        }
+    }
+    return 1;
+}
+
+int charwise_new(const charwise_pieces *pieces, charwise **ret)
+{
+    *ret = NULL;
+    charwise *c = mem_zalloc(1, sizeof *c);
+    uint32_t *counts = mem_zalloc(0x110000, sizeof *counts);
+    builder b;
+    memset(&b, 0, sizeof b);
+    b.pieces = pieces;
+    b.charwise = c;
+    int status = c && counts;
+    if (status && !count_chars(&b, counts)) status = -1;
+    if (status > 0) status = number_chars(c, counts);
+    if (status > 0) status = list_inners(&b) && place(&b) && fill(&b);
+    mem_free(b.used_bases);
+    mem_free(b.used);
+    mem_free(b.inners);
+    mem_free(counts);
+    if (status > 0) *ret = c;
+    else charwise_free(c);
+    return status != 0;
+}
+
+void charwise_free(charwise *c)
+{
+    if (!c) return;
+    mem_free(c->nodes);
+    mem_free(c->firsts);
+    mem_free(c->numbers);
+    mem_free(c);
+}
+
+int64_t charwise_memory_bytes(const charwise *c)
+{
+    if (!c) return 0;
+    return (int64_t)sizeof *c + (c->n_nodes + c->n_numbers) * (int64_t)sizeof *c->nodes + c->n_code_points * 2;
+}
+
+/* -------------------------------------------------------------------------------------------------- reading ---- */
+
+/* Splits a text into characters: their numbers and where they start, and the end after the last. Returns how many, or 0 if
+ * it is not UTF-8. */
+static int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_bytes, charwise_work *work)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < n_bytes; n++) {
+        uint32_t code_point = text[i];
+        int n_char = 1;
+        if (code_point >= 0x80) {
+            n_char = utf8_length(text + i, n_bytes - i);
+            if (UNLIKELY(n_char == 0)) return 0;
+            code_point = utf8_code_point(text + i, n_char);
+        }
+        work->starts[n] = (uint16_t)i;
+        work->numbers[n] = code_point < c->n_code_points ? c->numbers[code_point] : 0;
+        i += n_char;
+    }
+    work->starts[n] = (uint16_t)n_bytes;
+    for (int64_t k = 0; k < CHARWISE_AHEAD + 4; k++) work->numbers[n + k] = 0; /* no node has this label */
+    return n;
+}
+
+INLINE void offer(charwise_cell *best, float sum, const charwise_node *node)
+{
+    float candidate = sum + node->score;
+    best->piece = pick_above(candidate, best->sum, node->piece, best->piece);
+    best->sum = candidate > best->sum ? candidate : best->sum;
+}
+
+/* The child by this number, or node 0. */
+INLINE const charwise_node *child_of(const charwise_node *nodes, const charwise_node *node, uint32_t number)
+{
+    uint64_t at = pick(~(uint32_t)node->children >> (number & 15) & 1, (uint64_t)node->base + number, 0);
+    return &nodes[pick(nodes[at].label ^ number, at, 0)];
+}
+
+/* Takes the sum off all that is open; the other two cells are in registers. */
+static NOINLINE void restart(charwise_cell *cells, int64_t n_cells, float offset)
+{
+    for (int64_t k = 0; k < n_cells; k++) cells[k].sum -= offset;
+}
+
+int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum, charwise_work *work)
+{
+    const charwise_node *nodes = c->nodes, *firsts = c->firsts;
+    const uint16_t *numbers = work->numbers;
+    charwise_cell *cells = work->cells, near = {-INFINITY, 0}, next = near;
+    int64_t n = number_text(c, text, n_bytes, work), n_tokens = 0;
+    float sum = *io_sum;
+    for (int64_t i = 0; i < n + 4; i++) cells[i] = near;
+    for (int64_t i = 0; i < n; i++) {
+        if (UNLIKELY(fabsf(sum) > CHARWISE_RESTART_ABOVE)) {
+            int64_t n_left = n - i < c->max_piece_chars ? n - i : c->max_piece_chars;
+            near.sum -= sum;
+            next.sum -= sum;
+            restart(cells + i + 3, n_left - 2, sum);
+            sum = 0;
+        }
+        PREFETCH(&nodes[firsts[numbers[i + CHARWISE_AHEAD]].base + numbers[i + CHARWISE_AHEAD + 1]]);
+        const charwise_node *one = &firsts[numbers[i]], *two = child_of(nodes, one, numbers[i + 1]);
+        const charwise_node *three = child_of(nodes, two, numbers[i + 2]);
+        charwise_cell far = cells[i + 3];
+        offer(&near, sum, one);
+        offer(&next, sum, two);
+        offer(&far, sum, three);
+        for (int64_t k = i + 3; UNLIKELY(three->children >> (numbers[k] & 15) & 1); k++) {
+            three = &nodes[three->base + numbers[k]];
+            if (three->label != numbers[k]) break;
+            offer(&cells[k + 1], sum, three);
+        }
+        cells[i + 1].piece = near.piece;
+        sum = near.sum;
+        near = next;
+        next = far;
+    }
+    *io_sum = sum;
+    for (int64_t i = n; i > 0; i -= cells[i].piece & 255) {
+        uint32_t id = cells[i].piece >> 8;
+        work->tokens[CHARWISE_BYTES - ++n_tokens] = (token){id == CHARWISE_UNKNOWN ? TOKEN_UNKNOWN : (int32_t)id, work->starts[i]};
+    }
+    return n_tokens;
+}

@@ -1,0 +1,98 @@
+/* charwise.h - the best path of a float32 Unigram model, character by character: for Japanese and Chinese
+ *
+ * A Japanese character has three bytes, each a unit of the trie to wait for and a branch that may end the walk. Here a
+ * step is a character: those in pieces have numbers, frequent ones first, and the child of a node by number c is node
+ * base + c, if it has the label c. Which piece ends there, and its score, is in the node. The first character has a table:
+ *
+ *     text       東        京        都        に
+ *     numbers    812       95        407       3
+ *                firsts[812] ──base + 95──▶ nodes[…] ──base + 407──▶ nodes[…] ──base + 3──▶ another label: the end
+ *                "東"                      "東京"                   "東京都"
+ *
+ * No two nodes share a base, so a fitting label proves the parent. A node without children has the base 0.
+ *
+ * Three steps are made from every character, without a branch: what does not fit leads to node 0, whose score loses to all.
+ * Only the tenth start or so goes further. The sums of the next three positions stay in registers; those further on are in
+ * cells:
+ *
+ *     cells      here   +1     +2     +3     +4 ...
+ *     sums       sum    near   next   far    in memory, until `far` gets there
+ *
+ * Sums are added, compared and restarted as the reference does (unigram_dp.h): candidates come by ascending start, and the
+ * first of equals stays.
+ */
+#pragma once
+
+#include "encoders/token.h"
+#include "ground/common.h"
+
+#define CHARWISE_PIECE_CHARS_MAX 255
+#define CHARWISE_UNKNOWN 0xFFFFFFu       /* instead of an id */
+#define CHARWISE_BYTES 4096              /* of text in one call */
+#define CHARWISE_AHEAD 8                 /* characters, for which nodes are prefetched */
+#define CHARWISE_SEGMENT 4               /* bytes: see charwise_is_next */
+#define CHARWISE_SHARE 4                 /* one byte in so many begins a character of those */
+#define CHARWISE_RESTART_ABOVE 100000.0f /* sentencepiece 0.2.3 */
+
+typedef struct charwise_node {
+    uint32_t base;
+    uint16_t label;    /* 0: unused */
+    uint16_t children; /* a bit for each: bit number & 15 */
+    float score;    /* -INFINITY: no piece ends here */
+    uint32_t piece; /* id << 8 | characters */
+} charwise_node;
+
+typedef struct charwise {
+    charwise_node *nodes;  /* [0..n_nodes-1]; nodes[0] is nothing */
+    charwise_node *firsts; /* [0..n_numbers-1], by the number of the first character; an unknown one if it is no piece */
+    uint16_t *numbers;     /* [0..n_code_points-1]; 0: in no piece */
+    int64_t n_nodes, n_numbers, n_code_points;
+    int64_t max_piece_chars;
+} charwise;
+
+/* The pieces that can match, sorted, with scores[1..n_pieces] and ids[1..n_pieces]. */
+typedef struct charwise_pieces {
+    const uint8_t *bytes;
+    const int64_t *offsets; /* [0..n_pieces] */
+    const float *scores;
+    const int32_t *ids;
+    int64_t n_pieces;
+    float unknown_score;
+} charwise_pieces;
+
+/* *ret is NULL where it is of no use or something does not fit: few pieces join characters of three bytes, a piece is not
+ * UTF-8 or has too many characters, there are too many characters or ids. 0 when memory is short. O(bytes of pieces), but
+ * for the search for free nodes. */
+int charwise_new(const charwise_pieces *pieces, charwise **ret);
+void charwise_free(charwise *c);
+int64_t charwise_memory_bytes(const charwise *c);
+
+typedef struct charwise_cell {
+    float sum;
+    uint32_t piece; /* the last piece of the best path to here */
+} charwise_cell;
+
+typedef struct charwise_work {
+    charwise_cell cells[CHARWISE_BYTES + CHARWISE_PIECE_CHARS_MAX + 4];
+    uint16_t numbers[CHARWISE_BYTES + CHARWISE_AHEAD + 4];
+    uint16_t starts[CHARWISE_BYTES + 1]; /* of the characters, in bytes */
+    token tokens[CHARWISE_BYTES];
+} charwise_work;
+
+/* Encodes text[0..n_bytes-1], 0 < n_bytes <= CHARWISE_BYTES, from the running sum *io_sum, and leaves there the sum after it.
+ * Returns the number n of tokens, which are work->tokens[CHARWISE_BYTES - n...]; 0 if the text is not UTF-8. */
+int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum, charwise_work *work);
+
+/* Is it faster than the memo for text[0..n_bytes-1], with so many cuts? Where most bytes are of kana and Chinese characters
+ * (U+3000..U+9FFF), and segments are not so short that they recur. Korean words recur. */
+INLINE int charwise_is_next(const uint8_t *text, int64_t n_bytes, int64_t n_cuts)
+{
+    int64_t n_chars = 0;
+    if (n_cuts * CHARWISE_SEGMENT > n_bytes) return 0;
+    for (int64_t i = 0; i + 64 <= n_bytes; i += 64) {
+        uint8_t n = 0;
+        for (int64_t k = 0; k < 64; k++) n = (uint8_t)(n + ((uint8_t)(text[i + k] - 0xE3) < 7));
+        n_chars += n;
+    }
+    return n_chars * CHARWISE_SHARE > n_bytes;
+}
