@@ -321,7 +321,7 @@ int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const 
 
 /* Like unitok_encode, but needs neither a scratch nor unitok_model_complete: for the first short texts of a model, at a
  * speed of some MB/s. -2 also where n_bytes > UNITOK_FIRST_BYTES, or where the model cannot do it: only BPE models of
- * SentencePiece without unused and user-defined pieces can, and only those of unitok_model_new_later and load_later.
+ * SentencePiece without unused pieces can, and only those of unitok_model_new_later and load_later.
  * May be called by any number of threads, also while one completes the model. */
 #define UNITOK_FIRST_BYTES 4096
 int64_t unitok_encode_first(const unitok_model *model, const uint8_t *text, int64_t n_bytes, void *ids, int64_t capacity);

@@ -155,7 +155,7 @@ class Model:
         self._keep = keep
         self.checksum: int | None = None
         self._types: Bytes | None = None  # of every id
-        self.first_bytes = 1 << 16  # of text that may yet be encoded before it is completed: see _ffi_first
+        self.first_bytes = max(1 << 16, 4 * info.n_pieces)  # may yet be encoded before it is completed: see _ffi_first
 
     @classmethod
     def new(

@@ -1,7 +1,8 @@
 """The first texts of a BPE model: encoded from its pieces, as the tables take longer to build than they do.
 
-sentencepiece opens a model and encodes a sentence in 4 ms; the tables of 32,000 pieces take 25 ms. So they are built
-when there is more to encode than 64 KB of short texts, which takes about as long without them.
+sentencepiece opens a model of 32,000 pieces and encodes a sentence in 4 ms, one of 256,000 in 26 ms; their tables take
+20 and 300 ms. So they are built when there are more short texts to encode than 4 bytes a piece: these take half as long
+without them.
 """
 
 from __future__ import annotations

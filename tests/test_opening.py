@@ -140,7 +140,7 @@ def test_the_first_texts_of_bpe_are_encoded_alike(seed: int) -> None:
         file.flush()
         tok, whole = Tokenizer.from_file(file.name), Tokenizer.from_file(file.name)
     whole._core.model.complete()
-    is_plain = not {UNUSED, USER_DEFINED} & {piece.type for piece in proto.pieces}
+    is_plain = UNUSED not in {piece.type for piece in proto.pieces}
     for _ in range(4):
         text = toy_models.text(rng, alphabet)
         assert tok.encode(text).tolist() == whole.encode(text).tolist(), (text, proto)

@@ -86,10 +86,13 @@ static uint32_t suffix_of(const trie *t, const uint32_t *true_suffix, node x)
     return 0;
 }
 
+/* Of no piece: a length of 256, that is a sum stored long ago. To wait for one just stored takes longer than all the rest
+ * of a position. */
 static uint32_t packed_piece(const automaton_source *from, uint32_t value)
 {
-    int64_t n_bytes = value ? from->offsets[value] - from->offsets[value - 1] : 1;
-    return (uint32_t)(256 - n_bytes) << PIECE_SHIFT | (value ? (uint32_t)from->ids[value] : 0);
+    if (!value) return 0;
+    int64_t n_bytes = from->offsets[value] - from->offsets[value - 1];
+    return (uint32_t)(256 - n_bytes) << PIECE_SHIFT | (uint32_t)from->ids[value];
 }
 
 /* The record of a piece, after which the pieces of `shorter` follow. All shorter ones are there. */

@@ -35,7 +35,7 @@
 /* The automaton or the memo? The automaton takes the same time for any text; the memo is faster where it holds most of
  * it, which it does not where segments are longer than AUTOMATON_LONG_SEGMENT on average. Each AUTOMATON_WINDOW_BYTES
  * decide about as many to come: a memo that sees only every other chunk holds less. */
-#define AUTOMATON_LONG_SEGMENT 10
+#define AUTOMATON_LONG_SEGMENT 8
 #define AUTOMATON_WINDOW_BYTES (64 << 10)
 
 typedef struct automaton_turn {
@@ -49,7 +49,7 @@ typedef struct automaton_suffix {
 } automaton_suffix;
 
 typedef struct automaton_ends {
-    double scores[AUTOMATON_ENDS]; /* -INFINITY beyond the last */
+    double scores[AUTOMATON_ENDS]; /* -INFINITY beyond the last, of length 256 */
     uint32_t pieces[AUTOMATON_ENDS];
     uint32_t more;
 } automaton_ends;
@@ -83,10 +83,11 @@ int automaton_fits(const automaton_source *from, int restarts);
 automaton *automaton_new(const automaton_source *from);
 void automaton_free(automaton *a);
 
+/* Zeroed before its first use. */
 typedef struct automaton_work {
     automaton_turn turn;
     uint32_t longest[AUTOMATON_CHUNK_BYTES]; /* of the state after each byte */
-    double sums[AUTOMATON_PIECE_BYTES_MAX + 1 + AUTOMATON_CHUNK_BYTES + 1]; /* from 256 before the chunk */
+    double sums[AUTOMATON_PIECE_BYTES_MAX + 1 + AUTOMATON_CHUNK_BYTES + 1]; /* from 256 before the chunk; finite */
     uint32_t last[AUTOMATON_CHUNK_BYTES + 1]; /* the last piece of the best path to each position */
     uint32_t ids[AUTOMATON_CHUNK_BYTES];      /* of a path, at the end of the array */
 } automaton_work;

@@ -12,21 +12,37 @@
 typedef struct work {
     const unitok_spec *spec;
     const distinct_table *pieces;
+    const symbols *users;
     const uint8_t *text;
     int64_t n_bytes, max_piece_bytes, n_heap;
     uint32_t *ends;   /* [0..n_bytes) */
     uint32_t *begins; /* [0..n_bytes]: of the symbol that ends here */
     uint32_t *ranks;  /* [0..n_bytes): of the symbol and the next, RANK_NONE where they may not merge */
+    uint32_t *whole;  /* [0..n_bytes): the user-defined piece + 1 that the symbol is, which never merges; 0: none */
     uint64_t *heap;   /* rank << 32 | symbol; outdated if that is not its rank: bpe.c says why this is enough */
 } work;
 
-int bpe_first_can(const unitok_spec *spec)
+int bpe_first_begin(const unitok_spec *spec, symbols *ret_users)
 {
     const int32_t flags = UNITOK_LISTED_MERGES | UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE;
+    int64_t n = spec->types ? spec->n_pieces : 0, n_users = 0;
     if (spec->flags & flags) return 0;
-    for (int64_t k = 0; k < spec->n_pieces && spec->types; k++)
-        if (spec->types[k] == UNITOK_PIECE_UNUSED || spec->types[k] == UNITOK_PIECE_USER_DEFINED) return 0;
-    return 1;
+    for (int64_t k = 0; k < n; k++) {
+        if (spec->types[k] == UNITOK_PIECE_UNUSED) return 0;
+        n_users += spec->types[k] == UNITOK_PIECE_USER_DEFINED;
+    }
+    if (!n_users) return 1;
+    uint8_t *take = mem_alloc((size_t)n);
+    uint32_t *numbers = mem_alloc((size_t)n * sizeof *numbers);
+    int ok = take && numbers;
+    for (int64_t k = 0; k < n && ok; k++) {
+        take[k] = spec->types[k] == UNITOK_PIECE_USER_DEFINED;
+        numbers[k] = (uint32_t)k;
+    }
+    ok = ok && symbols_add_user(ret_users, spec, take, numbers, NULL) == UNITOK_OK;
+    mem_free(numbers);
+    mem_free(take);
+    return ok;
 }
 
 /* The NORMAL piece that is text[begin..end), or -1. */
@@ -42,21 +58,31 @@ static void set_pair(work *w, uint32_t left)
 {
     uint32_t right = w->ends[left];
     w->ranks[left] = RANK_NONE;
-    if (right == w->n_bytes) return;
+    if (right == w->n_bytes || w->whole[left] || w->whole[right]) return;
     int64_t k = find_piece(w, left, w->ends[right]);
     if (k < 0) return;
     w->ranks[left] = bpe_rank_of_score(w->spec->scores ? w->spec->scores[k] : 0);
     heap_push(w->heap, &w->n_heap, (uint64_t)w->ranks[left] << 32 | left);
 }
 
-static void merge_all(work *w)
+/* Makes the text symbols: the longest user-defined piece, else a character. */
+static void cut_text(work *w)
 {
     for (uint32_t i = 0, n; i < w->n_bytes; i += n) {
-        n = (uint32_t)char_bytes(w->text[i]);
+        uint32_t piece = 0;
+        n = 0;
+        if (w->users->user_leads[w->text[i]])
+            n = (uint32_t)symbols_match_user(w->users, w->text + i, w->n_bytes - i, &piece);
+        w->whole[i] = n ? piece + 1 : 0;
+        if (!n) n = (uint32_t)char_bytes(w->text[i]);
         if (n > w->n_bytes - i) n = (uint32_t)(w->n_bytes - i);
         w->ends[i] = i + n;
         w->begins[i + n] = i;
     }
+}
+
+static void merge_all(work *w)
+{
     for (uint32_t i = 0; i < w->n_bytes; i = w->ends[i]) set_pair(w, i);
     while (w->n_heap) {
         uint64_t key = heap_pop(w->heap, &w->n_heap);
@@ -71,20 +97,22 @@ static void merge_all(work *w)
     }
 }
 
-int64_t bpe_first(const unitok_spec *spec, const distinct_table *pieces, const uint8_t *text, int64_t n_bytes,
-                  int64_t max_piece_bytes, token *tokens)
+int64_t bpe_first(const unitok_spec *spec, const distinct_table *pieces, const symbols *users, const uint8_t *text,
+                  int64_t n_bytes, int64_t max_piece_bytes, token *tokens)
 {
     size_t room = (size_t)n_bytes + 1;
-    work w = {spec, pieces, text, n_bytes, max_piece_bytes, 0, NULL, NULL, NULL, NULL};
+    work w = {spec, pieces, users, text, n_bytes, max_piece_bytes, 0, NULL, NULL, NULL, NULL, NULL};
     w.heap = mem_alloc(room * 2 * sizeof *w.heap); /* each pair at first, and two for every merge, which takes one out */
-    w.ends = mem_alloc(room * 3 * sizeof *w.ends);
+    w.ends = mem_alloc(room * 4 * sizeof *w.ends);
     int64_t n = w.heap && w.ends ? 0 : -1;
     if (n == 0) {
         w.begins = w.ends + room;
         w.ranks = w.begins + room;
+        w.whole = w.ranks + room;
+        cut_text(&w);
         merge_all(&w);
         for (uint32_t i = 0; i < n_bytes; i = w.ends[i]) {
-            int64_t k = find_piece(&w, i, w.ends[i]);
+            int64_t k = w.whole[i] ? (int64_t)w.whole[i] - 1 : find_piece(&w, i, w.ends[i]);
             tokens[n++] = (token){k < 0 ? TOKEN_UNKNOWN : (int32_t)spec->ids[k], w.ends[i]};
         }
     }

@@ -202,7 +202,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     m->info.unknown_id = m->unknown_id;
     m->info.is_compact = m->compact;
     if (!m->may_wait || !spec_is_sound(&m->spec, &m->first_pieces)) return build_encoder(m, error);
-    m->can_begin = m->kind->first && m->normalizer && m->normalizer->is_utf8 && m->kind->can_first(&m->spec);
+    m->can_begin = m->kind->first && m->normalizer && m->normalizer->is_utf8 && m->kind->begin_first(m);
     if (!m->can_begin) distinct_free(&m->first_pieces);
     else m->info.memory_bytes += (int64_t)sizeof(uint64_t) << m->first_pieces.n_bits;
     return UNITOK_OK;
@@ -220,6 +220,7 @@ int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 void build_free(unitok_model *m)
 {
     distinct_free(&m->first_pieces);
+    symbols_free(&m->first_users);
     unitok_normalizer_free(m->normalizer);
     mem_free(m->byte_of_id);
     mem_free(m->types);

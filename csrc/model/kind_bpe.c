@@ -66,9 +66,14 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return bpe_segment(m->bpe, &s->bpe, text, n_bytes, tokens);
 }
 
+static int begin_first(unitok_model *m)
+{
+    return bpe_first_begin(&m->spec, &m->first_users);
+}
+
 static int64_t first(const unitok_model *m, const uint8_t *text, int64_t n_bytes, token *tokens)
 {
-    return bpe_first(&m->spec, &m->first_pieces, text, n_bytes, m->info.max_piece_bytes, tokens);
+    return bpe_first(&m->spec, &m->first_pieces, &m->first_users, text, n_bytes, m->info.max_piece_bytes, tokens);
 }
 
 /* Merges of different segments draw independently. Where segments begin must not depend on anything but the document:
@@ -102,7 +107,7 @@ const model_kind kind_bpe = {
     .free = free_tables,
     .encode = encode,
     .first = first,
-    .can_first = bpe_first_can,
+    .begin_first = begin_first,
     .draw = draw,
     .find = build_find,
 };

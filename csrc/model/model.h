@@ -4,6 +4,7 @@
 #include "encoders/bpe.h"
 #include "encoders/lattice.h"
 #include "encoders/longest.h"
+#include "encoders/symbols.h"
 #include "encoders/token.h"
 #include "encoders/unigram.h"
 #include "encoders/words.h"
@@ -60,6 +61,7 @@ struct unitok_model {
     int may_wait;          /* the encoder may be built later: build.h */
     int can_begin;         /* unitok_encode_first works, by first_pieces */
     distinct_table first_pieces; /* of the spec; the slots may be NULL */
+    symbols first_users;         /* for unitok_encode_first: only user-defined pieces, if any */
     unitok_model_info info;
 };
 

@@ -102,7 +102,7 @@ static void check_text(const unigram *m, unigram_path *path, automaton_work *wor
 static void test_texts(void)
 {
     unigram_path path = {0};
-    automaton_work *work = malloc(sizeof *work);
+    automaton_work *work = calloc(1, sizeof *work);
     running = "texts";
     for (round_ = 0; round_ < 300; round_++) {
         static const int64_t lengths[] = {1, 2, 100, 700, 1500, TEXT_MAX - 1, TEXT_MAX};
@@ -129,7 +129,7 @@ static void test_texts(void)
 static void test_lines(void)
 {
     unigram_path path = {0};
-    automaton_work *work = malloc(sizeof *work);
+    automaton_work *work = calloc(1, sizeof *work);
     static uint32_t expected[TEXT_MAX];
     running = "lines";
     pieces_clear(&pieces);
