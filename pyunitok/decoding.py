@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyunitok import _ffi, _ffi_text, utf8
+from pyunitok import _ffi, utf8
 from pyunitok._ffi import Ids, Offsets
 from pyunitok.arrays import np
 from pyunitok.errors import IdError
@@ -19,6 +19,7 @@ from pyunitok.packed import Packed
 from pyunitok.vocab.vocabulary import NORMAL, USER_DEFINED, About
 
 if TYPE_CHECKING:
+    from pyunitok import _ffi_text
     from pyunitok.vocab.huggingface.preparation import Preparation
 
 Errors = Literal["strict", "replace"]
@@ -89,6 +90,8 @@ class Decoding:
     def _denormalizer(self) -> _ffi_text.Normalizer | None:
         if self.about.denormalization is None:
             return None
+        from pyunitok import _ffi_text
+
         charsmap, flags = self.about.denormalization
         return _ffi_text.Normalizer(charsmap, [], flags)
 

@@ -14,7 +14,10 @@ def printable(text: object, *, lines: bool = False) -> str:
 
     For every message with a file name or anything else that came from outside.
     """
-    return re.sub(_CONTROLS, lambda found: found[0] if lines and found[0] == "\n" else _escaped(found[0]), str(text))
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    return re.sub(_CONTROLS, lambda found: found[0] if lines and found[0] == "\n" else _escaped(found[0]), shown)
 
 
 def _escaped(character: str) -> str:

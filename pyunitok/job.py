@@ -19,7 +19,7 @@ from pyunitok.corpus.paths import LeftOut
 from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES
 from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import check_target
-from pyunitok.disk.remote import is_url, without_file_scheme
+from pyunitok.disk.url import is_url, without_file_scheme
 from pyunitok.errors import ModelFormatError, OptionError
 from pyunitok.records import record
 from pyunitok.run.journal import journal_path
@@ -28,8 +28,7 @@ from pyunitok.run.pipeline import tokenize as run_plan
 from pyunitok.run.plan import Plan, Progress, Start
 from pyunitok.run.tally import Tally
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens.inspect import is_token_file
-from pyunitok.tokens.manifest import ERRORS_SUFFIX, MAX_SHARDS, Manifest, sidecars
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, MAX_SHARDS, Manifest, is_token_file, sidecars
 from pyunitok.vocab import known
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from pyunitok.run.identity import Identity
 from pyunitok.run.shard import Shard
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.detokenize import detokenize
-from pyunitok.tokens.inspect import is_token_file, token_rows
-from pyunitok.tokens.manifest import Manifest
+from pyunitok.tokens.inspect import token_rows
+from pyunitok.tokens.manifest import Manifest, is_token_file
 from pyunitok.tokens.stats import stats
 from pyunitok.tokens.verify import verify
 from pyunitok.tokens.verify_text import sources_of, verify_text

@@ -61,9 +61,10 @@ def test_short_run_starts_light(tmp_path: Path, name: str, text: str) -> None:
     heavy = {"numpy", "msgspec", "zstandard", "tqdm", "fsspec", "pyarrow", "google", "asyncio", "multiprocessing"}
     heavy |= {"concurrent", "socket", "secrets", "tempfile", "hashlib", "base64", "bisect", "unicodedata"}
     own = ("index", "train", "export", "tokens.array", "run.parts", "cli.train", "vocab.nfc")
-    own += ("tokens.metadata", "tokens.verify_block", "corpus.pipe", "run.shard")
-    own += () if name.endswith("jsonl") else ("corpus.jsonl",)
-    heavy |= {f"pyunitok.{module}" for module in own}
+    own += ("tokens.metadata", "tokens.verify_block", "corpus.pipe", "corpus.kept", "corpus.frames", "run.shard")
+    own += ("disk.remote", "tokens.inspect")
+    own += () if name.endswith("jsonl") else ("corpus.jsonl", "_ffi_text")
+    heavy |= {"shutil", "lzma"} | {f"pyunitok.{module}" for module in own}
     (tmp_path / name).write_text(text)
     arguments = ["tokenize", str(tmp_path / name), "-o", str(tmp_path / "a.u16")]
     out = python(

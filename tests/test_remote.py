@@ -18,6 +18,7 @@ from pyunitok.corpus.inputs import find
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.stream import RawFile
 from pyunitok.disk import remote
+from pyunitok.disk.url import without_query
 from pyunitok.errors import InputError
 
 fsspec = pytest.importorskip("fsspec")
@@ -122,8 +123,8 @@ def test_file_urls(tmp_path):
 
 
 def test_queries_are_no_suffix():
-    assert remote.without_query("https://host/a.gz?b=.txt#c") == "https://host/a.gz"
-    assert remote.without_query("s3://bucket/what?.gz") == "s3://bucket/what?.gz"
+    assert without_query("https://host/a.gz?b=.txt#c") == "https://host/a.gz"
+    assert without_query("s3://bucket/what?.gz") == "s3://bucket/what?.gz"
 
 
 def test_identity_of_what_is_found():

@@ -69,6 +69,14 @@ def test_results_come_in_order_and_account_for_every_byte(corpus, threads):
     assert joined.startswith(b"the cat|the dog||and the mouse long ")
 
 
+@pytest.mark.parametrize(("name", "block_bytes", "n"), [("a.txt", 1531, 1), ("a.txt", 1530, 4), ("", 1 << 20, 4)])
+def test_a_file_of_one_block_needs_one_thread(corpus, name, block_bytes, n):
+    reading = Reading(find([str(corpus / name)]), threads=4, block_bytes=block_bytes)
+    assert reading.useful_threads == n
+    seen = results_of(reading, lambda block: threading.get_ident())
+    assert len({result.value for result in seen}) <= n
+
+
 def test_one_thread_sees_the_same_blocks(corpus):
     reading = Reading(find([str(corpus)]), separator=b"\n", threads=1, block_bytes=50)
     with contextlib.closing(Inputs(reading)) as inputs:

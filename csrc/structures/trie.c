@@ -244,14 +244,18 @@ int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, uni
 
 void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads, uint32_t *singles)
 {
+    uint32_t bases[256];
     for (int first = 0; first < 256; first++) {
         uint64_t one = units[TRIE_ROOT_BASE ^ first];
         int known = unit_has_label(one, (uint8_t)first);
         uint32_t value = known ? unit_value(one) : 0;
         singles[first] = value ? value : fallback_value;
-        for (int second = 0; second < 256; second++) {
+        bases[first] = known ? unit_base(one) : 0;
+    }
+    for (int second = 0; second < 256; second++) {
+        for (int first = 0; first < 256; first++) {
             uint64_t head = (uint64_t)1 << 56 | (uint64_t)singles[first] << 32;
-            uint64_t two = known ? units[unit_base(one) ^ (uint32_t)second] : 0;
+            uint64_t two = units[bases[first] ^ (uint32_t)second];
             if (unit_has_label(two, (uint8_t)second)) {
                 if (unit_value(two)) head = (uint64_t)2 << 56 | (uint64_t)unit_value(two) << 32;
                 head |= unit_base(two);

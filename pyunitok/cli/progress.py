@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import sys
-from shutil import get_terminal_size
 from typing import Any
 
 WITH_TOTAL = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}, {remaining} left{postfix}"
@@ -52,6 +51,8 @@ class Meter:
         """A plan.Progress; may be called very often."""
         if not sys.stderr.isatty():
             return
+        from shutil import get_terminal_size  # here: it loads all compressors
+
         if self._bar is None:
             from tqdm import tqdm
 

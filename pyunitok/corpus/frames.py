@@ -11,10 +11,9 @@ looks at 3 bytes of each block (at most 128 KiB decompressed) and does no I/O.
 
 from __future__ import annotations
 
+from pyunitok.corpus.looks import SKIPPABLE_MAGICS, ZSTD_MAGIC
 from pyunitok.records import record
 
-MAGIC = b"\x28\xb5\x2f\xfd"
-SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))
 MAX_WINDOW_BYTES = 1 << 31  # what `zstd --long=31` makes; no decoder takes more
 
 MAX_BLOCK_BYTES = 1 << 17  # decompressed
@@ -55,10 +54,10 @@ def header_size(start: bytes) -> int:
 
     Raises FrameError if no frame begins with `start`.
     """
-    if start[:4] != MAGIC:
+    if start[:4] != ZSTD_MAGIC:
         if start[:4] in SKIPPABLE_MAGICS:
             return 8
-        if not any(magic.startswith(start[:4]) for magic in (MAGIC, *SKIPPABLE_MAGICS)):
+        if not any(magic.startswith(start[:4]) for magic in (ZSTD_MAGIC, *SKIPPABLE_MAGICS)):
             raise FrameError("no zstd frame begins here", 0)
         return 5
     if len(start) < 5:
@@ -73,7 +72,7 @@ def header_size(start: bytes) -> int:
 def parse_header(start: bytes) -> FrameHeader:
     """The header at the beginning of `start`, which has at least header_size(start) bytes. Raises FrameError."""
     size = header_size(start)
-    if start[:4] != MAGIC:
+    if start[:4] != ZSTD_MAGIC:
         return FrameHeader(True, size, skip_bytes=int.from_bytes(start[4:8], "little"))
     descriptor = start[4]
     if descriptor & 8:

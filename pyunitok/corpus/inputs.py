@@ -27,7 +27,7 @@ from pyunitok.corpus.looks import compression_of, not_text, why_not_text
 from pyunitok.corpus.paths import Found, LeftOut, expand
 from pyunitok.corpus.source import STDIN, Source
 from pyunitok.corpus.stream import Lookahead, RawFile, decompressed
-from pyunitok.disk import remote
+from pyunitok.disk.url import is_url, without_file_scheme, without_query
 from pyunitok.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def find(
     left_out = [] if left_out is None else left_out
     chooser = _Chooser(input_format, text_key, include, exclude, left_out, allow_damaged)
     sources: list[Source] = []
-    for argument in map(remote.without_file_scheme, arguments):
+    for argument in map(without_file_scheme, arguments):
         if argument == STDIN:
             if any(source.path == STDIN for source in sources):
                 raise InputError("stdin ('-') is given twice, and can be read once")
@@ -104,8 +104,8 @@ class _Excluded:
 
     def __init__(self, paths: Iterable[str]) -> None:
         paths = list(paths)
-        self._urls = {remote.canonical(path) for path in paths if remote.is_url(path)}
-        self._real_paths = {os.path.realpath(path) for path in paths if not remote.is_url(path)}
+        self._urls = {_canonical(path) for path in paths if is_url(path)}
+        self._real_paths = {os.path.realpath(path) for path in paths if not is_url(path)}
         self._inodes = set()
         for path in self._real_paths:
             try:
@@ -117,9 +117,15 @@ class _Excluded:
 
     def holds(self, found: Found) -> bool:
         if found.status is None:
-            return bool(self._urls) and remote.canonical(found.path) in self._urls
+            return bool(self._urls) and _canonical(found.path) in self._urls
         inode = (found.status.st_dev, found.status.st_ino)
         return inode in self._inodes or os.path.realpath(found.path) in self._real_paths
+
+
+def _canonical(url: str) -> str:
+    from pyunitok.disk import remote  # most files are on this machine
+
+    return remote.canonical(url)
 
 
 def _nothing(argument: str, n_found: int, n_kept: int, left_out: list[LeftOut]) -> str:
@@ -131,7 +137,7 @@ def _nothing(argument: str, n_found: int, n_kept: int, left_out: list[LeftOut]) 
         return f"no text to read; left out: {left_out[0].path} ({left_out[0].reason}){more}"
     if n_found:
         return "no file is left by --include and --exclude"
-    if remote.is_url(argument):
+    if is_url(argument):
         return "nothing is there, and no file matches it as a pattern"
     return "holds no file" if Path(argument).is_dir() else "no such file, and no file matches it as a pattern"
 
@@ -167,7 +173,7 @@ class _Chooser:
     @staticmethod
     def _is_unclear(item: Found) -> bool:
         """A file behind a URL whose name says neither that it is compressed nor that it is Parquet."""
-        suffix = os.path.splitext(remote.without_query(item.path).lower())[1]  # noqa: PTH122
+        suffix = os.path.splitext(without_query(item.path).lower())[1]  # noqa: PTH122
         return item.far is not None and suffix not in {*COMPRESSIONS, *PARQUET_SUFFIXES, *BINARY_SUFFIXES}
 
     def _choose(self, item: Found, tokens: dict[str, str]) -> Source | None:
@@ -190,7 +196,7 @@ class _Chooser:
     def _source(self, found: Found, is_forced: bool) -> Source:
         """_NotText where its name or its first bytes say that it is none; what compressed data holds is seen later."""
         path, input_format = found.path, self._format
-        stem, suffix = os.path.splitext(remote.without_query(path).lower())  # noqa: PTH122
+        stem, suffix = os.path.splitext(without_query(path).lower())  # noqa: PTH122
         compression = COMPRESSIONS.get(suffix, "none")
         if suffix in COMPRESSIONS:
             suffix = os.path.splitext(stem)[1]  # noqa: PTH122

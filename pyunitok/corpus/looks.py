@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 
-from pyunitok.corpus.frames import MAGIC, SKIPPABLE_MAGICS
 from pyunitok.errors import InputError
 
 LOOK_BYTES = 1 << 16  # enough for why_not_text and share_invalid
 MUCH = 0.05  # of a text that is not UTF-8: worth a warning
+
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))  # of zstd too
 
 _COMPRESSIONS = {"zst": "zstd", "gz": "gzip", "bz2": "bzip2", "xz": "xz"}
 _STARTS = {
@@ -50,7 +52,7 @@ _CONTROLS = bytes(byte for byte in [*range(1, 32), 127] if byte not in b"\b\t\n\
 
 def compression_of(start: bytes) -> str:
     """'zst', 'gz', 'bz2' or 'xz' where a file that begins so cannot be anything else; or 'none'."""
-    if start[:4] == MAGIC or start[:4] in SKIPPABLE_MAGICS:
+    if start[:4] == ZSTD_MAGIC or start[:4] in SKIPPABLE_MAGICS:
         return "zst"
     if start[:3] == b"\x1f\x8b\x08":
         return "gz"

@@ -8,11 +8,15 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyunitok.corpus.source import STDIN
-from pyunitok.disk import remote
+from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError
 from pyunitok.records import record
+
+if TYPE_CHECKING:
+    from pyunitok.disk import remote
 
 
 @record(frozen=True)
@@ -54,7 +58,9 @@ def expand(argument: str, left_out: list[LeftOut]) -> list[Found]:
     """The files of one argument, in reading order. left_out gets what is in its folders and is not a regular file."""
     if not argument:
         raise InputError("an argument is empty")
-    if remote.is_url(argument):
+    if is_url(argument):
+        from pyunitok.disk import remote  # most files are on this machine
+
         return [Found(far.url, None, far, far.url == argument) for far in remote.expand(argument)]
     try:
         status = Path(argument).stat()

@@ -27,7 +27,7 @@ from pyunitok.corpus.reading import Inputs, Reading
 from pyunitok.corpus.small_frames import follow
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.stream import CHUNK_BYTES, decompressed, open_raw
-from pyunitok.disk import remote
+from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError
 
 _TABLE_MAGIC = 0x8F92EAB1
@@ -62,7 +62,7 @@ def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[R
         return [Range()]
     if source.format == "parquet" or source.size_bytes <= n_bytes:
         return [Range()]
-    if source.compression == "zst" and remote.is_url(source.path):
+    if source.compression == "zst" and is_url(source.path):
         return [Range()]
     begins = [0]
     if source.compression == "none":

@@ -82,6 +82,14 @@ class Reading:
     result_bytes: int = 1
     plain: bool = False
 
+    @property
+    def useful_threads(self) -> int:
+        """1 where a single file fits into one block: another thread would find nothing to do."""
+        if len(self.sources) != 1 or self.sources[0].compression != "none" or self.sources[0].format == "parquet":
+            return self.threads
+        n_bytes = self.sources[0].size_bytes
+        return self.threads if n_bytes is None or n_bytes > self.block_bytes else 1
+
 
 @record(frozen=True)
 class Room:

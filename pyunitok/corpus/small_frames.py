@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyunitok.corpus.frames import MAGIC, MAX_BLOCK_BYTES, MAX_WINDOW_BYTES, header_size
+from pyunitok.corpus.frames import MAX_BLOCK_BYTES, MAX_WINDOW_BYTES, header_size
+from pyunitok.corpus.looks import ZSTD_MAGIC
 
 KEPT_WINDOW_BYTES = 1 << 23  # a decoder with a larger window is not kept
 
@@ -31,7 +32,7 @@ _KEPT_WINDOW = _window_byte(KEPT_WINDOW_BYTES)
 
 def _header_sizes() -> list[int]:
     """Of each frame header descriptor; 0 where the reserved bit is set or a dictionary is asked for."""
-    return [0 if d & 0b1011 else header_size(MAGIC + bytes([d])) for d in range(256)]
+    return [0 if d & 0b1011 else header_size(ZSTD_MAGIC + bytes([d])) for d in range(256)]
 
 
 _HEADER_SIZES = _header_sizes()
@@ -59,7 +60,7 @@ def follow(chunk: bytes, at: int, max_bytes: int) -> SmallFrames:
     spans: list[tuple[int, int]] = []
     n, most_bytes, sizes = len(chunk), 0, _HEADER_SIZES
     while at + 9 <= n and most_bytes < max_bytes:  # no frame is shorter, but for skippable ones
-        if not chunk.startswith(MAGIC, at):
+        if not chunk.startswith(ZSTD_MAGIC, at):
             if not (chunk[at] & 0xF0 == 0x50 and chunk.startswith(b"\x2a\x4d\x18", at + 1)):
                 break
             end = at + 8 + int.from_bytes(chunk[at + 4 : at + 8], "little")

@@ -8,16 +8,18 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from pyunitok.corpus.ahead import STREAM_BYTES, Ahead, AheadStream, Chunk, Producer, spare_buffer
 from pyunitok.corpus.block import ByteStream
-from pyunitok.corpus.kept import Kept
 from pyunitok.corpus.position import Position
 from pyunitok.corpus.source import STDIN, STDIN_NAME, Source
 from pyunitok.corpus.unchanged import Unchanged
-from pyunitok.disk import remote
+from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError
+
+if TYPE_CHECKING:
+    from pyunitok.corpus.kept import Kept
 
 CHUNK_BYTES = 1 << 18  # compressed bytes read at once
 MAX_DECODER_BYTES = 1 << 30  # memory of a decoder, by default
@@ -43,14 +45,16 @@ class RawFile:
                     raise InputError(f"{self.name}: closed")
                 # Not sys.stdin.buffer: a thread left waiting in it would hold a lock that Python needs at exit.
                 self._file = io.FileIO(sys.stdin.fileno(), closefd=False)
-            elif remote.is_url(path):
+            elif is_url(path):
+                from pyunitok.disk import remote  # here and below: most files are on this machine
+
                 self._file = remote.open_file(path)
             else:
                 # Unbuffered: all reads are large, and readinto avoids a copy.
                 self._file = io.FileIO(path)
         except OSError as error:
             raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
-        self._unchanged = None if path == STDIN or remote.is_url(path) else Unchanged(self._file, self.name)
+        self._unchanged = None if path == STDIN or is_url(path) else Unchanged(self._file, self.name)
         # A parent process may have left a pipe non-blocking; "nothing yet" must not read as the end of the file.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(self._file.fileno(), True)
@@ -279,14 +283,18 @@ def open_ahead(
 def open_seekable(source: Source) -> BinaryIO | Kept:
     """The file of a source as stored, for random access."""
     try:
-        if not remote.is_url(source.path):
+        if not is_url(source.path):
             return _open_local(source)
+        from pyunitok.disk import remote
+
         file = remote.open_file(source.path)
     except OSError as error:
         raise InputError(f"{source.name}: cannot be opened: {error.strerror}") from error
     if not file.seekable():
         file.close()
         raise InputError(f"{source.name}: its server cannot send parts of files; download it first")
+    from pyunitok.corpus.kept import Kept
+
     return Kept(io.BufferedReader(file, 1 << 16))
 
 

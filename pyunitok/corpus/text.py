@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from pyunitok import _ffi_text
 from pyunitok.arrays import np, vector
 from pyunitok.corpus.block import Block, ByteStream, Split
 from pyunitok.corpus.looks import LOOK_BYTES
@@ -158,6 +157,8 @@ class TextReader:
             n_whole, hold = 0, 0
             block.offsets[1] = n_bytes
         else:
+            from pyunitok import _ffi_text  # here: most files are one document
+
             n_found, n_consumed = _ffi_text.split_documents(block.data, n_bytes, self._separator, block.offsets)
             n_whole, hold = n_found - 1, len(self._separator) - 1
             if n_whole:

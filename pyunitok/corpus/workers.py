@@ -129,7 +129,7 @@ class Workers(Generic[T]):
         self._n_filled = self._n_taken = 0
         self._stop = False  # nothing more is read
         self.unreported: list[Ending] = []  # inputs that ended just before one that could not be read
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(reading.threads)]
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(reading.useful_threads)]
 
     def __enter__(self) -> Workers[T]:
         try:

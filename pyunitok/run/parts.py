@@ -23,7 +23,7 @@ from pathlib import Path
 
 from pyunitok.corpus.source import Source, total_bytes
 from pyunitok.disk.outfile import OutputLock, sync_folder, write_whole
-from pyunitok.disk.remote import is_url
+from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run import merge
 from pyunitok.run.identity import Identity

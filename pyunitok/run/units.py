@@ -33,8 +33,8 @@ from pyunitok.corpus.ranges import (
     separator_of,
 )
 from pyunitok.corpus.source import Source
-from pyunitok.disk import remote
 from pyunitok.disk.outfile import sync_folder
+from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run.output import find, own_files
 from pyunitok.run.pipeline import tokenize
@@ -262,7 +262,7 @@ def _plan_of(work: Work, unit: Unit, sources: Sequence[Source]) -> Plan:
 
 def _stand_in(cwd: str, sources: Sequence[Source]) -> None:
     """Make relative paths mean what they meant where the command was run."""
-    if any(not (remote.is_url(source.path) or Path(source.path).is_absolute()) for source in sources):
+    if any(not (is_url(source.path) or Path(source.path).is_absolute()) for source in sources):
         try:
             os.chdir(cwd)
         except OSError as error:

@@ -20,6 +20,7 @@ from typing import Any
 
 from pyunitok.disk import remote
 from pyunitok.disk.outfile import OutputLock
+from pyunitok.disk.url import is_url
 from pyunitok.errors import OutputError, UnitokError
 from pyunitok.run.identity import Identity
 from pyunitok.run.output import own_files
@@ -167,7 +168,7 @@ class Spool:
 
 def own_urls(out: str) -> list[str]:
     """The URLs of OUT and of the files beside it; none if OUT is not a URL."""
-    return [out + path.name[1:] for path in own_files(Path("x")).finished] if remote.is_url(out) else []
+    return [out + path.name[1:] for path in own_files(Path("x")).finished] if is_url(out) else []
 
 
 def tokenize_to(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pyunitok
 from pyunitok import _ffi
-from pyunitok.disk.remote import is_url
+from pyunitok.disk.url import is_url
 from pyunitok.errors import MissingFileError, ModelFormatError, VocabularyError, printable
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens.manifest import FORMAT, sidecars
+from pyunitok.tokens.manifest import is_token_file
 
 Rows = list[tuple[str, str]]
 TOKEN_SUFFIXES = {".u16", ".u32", ".bin"}  # what token files are usually called
@@ -30,15 +29,6 @@ def rows(path: str | os.PathLike[str]) -> Rows:
         if Path(path).suffix in TOKEN_SUFFIXES:
             return token_rows(path)  # which says what is missing beside it
         raise
-
-
-def is_token_file(path: str | os.PathLike[str]) -> bool:
-    """Whether its ends or its manifest are beside it; any other JSON may be."""
-    ends, manifest = sidecars(path)
-    try:
-        return ends.exists() or bool(json.loads(manifest.read_bytes())["format"] == FORMAT)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return False
 
 
 KINDS = {

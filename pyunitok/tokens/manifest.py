@@ -39,6 +39,15 @@ def sidecars(out: StrPath) -> tuple[Path, Path]:
     return Path(f"{os.fspath(out)}.ends"), Path(f"{os.fspath(out)}.json")
 
 
+def is_token_file(path: str | os.PathLike[str]) -> bool:
+    """Whether its ends or its manifest are beside it; any other JSON may be."""
+    ends, manifest = sidecars(path)
+    try:
+        return ends.exists() or bool(json.loads(manifest.read_bytes())["format"] == FORMAT)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
 @record(frozen=True)
 class InputRecord(InputFile):
     """One input in the manifest: the file, and what came out of it.

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from pyunitok.disk.remote import is_url
+from pyunitok.disk.url import is_url
 from pyunitok.errors import MissingFileError, OutputError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray

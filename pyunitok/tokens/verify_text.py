@@ -25,7 +25,7 @@ from pyunitok.corpus.block import Block, anywhere
 from pyunitok.corpus.reading import BLOCK_BYTES, Reading
 from pyunitok.corpus.source import STDIN, Source
 from pyunitok.corpus.workers import Workers
-from pyunitok.disk.remote import is_url
+from pyunitok.disk.url import is_url
 from pyunitok.errors import IdError, InputError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray

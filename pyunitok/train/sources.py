@@ -15,7 +15,7 @@ from pyunitok.corpus.block import Block, Split
 from pyunitok.corpus.reading import Inputs, Reading
 from pyunitok.corpus.source import Source as InputSource
 from pyunitok.corpus.workers import Workers
-from pyunitok.disk.remote import is_url
+from pyunitok.disk.url import is_url
 from pyunitok.train.lines import Batch
 from pyunitok.train.sharing import share_out
 
