@@ -81,6 +81,14 @@ def test_edges_are_there(content: bytes) -> None:
     assert any(len(text) >= 10_240 and not text.split()[1:] for text in texts)
 
 
+def test_the_weights_of_pairs_are_those_of_the_sample() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "tools")
+        import pair_weights
+
+        assert pair_weights.TARGET.read_text() == pair_weights.render(), "run tools/pair_weights.py"
+
+
 def test_a_grammar_leaves_no_slot_open(generator: ModuleType) -> None:
     for lang, grammar in generator.PROSE.items():
         writer = generator.Writer(grammar, seed=1)

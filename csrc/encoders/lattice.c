@@ -6,40 +6,30 @@
 
 /* ------------------------------------------------------------------------------------------------- Tables ---- */
 
-/* Finds piece k as the unigram has it, with U+2581 as one byte where spaces are escaped: its value, or 0 if it can
- * never match; its characters, and whether the last one is whole. */
-static uint32_t find_piece(const trie *t, const unitok_spec *spec, int64_t k, int64_t *ret_n_chars, int *ret_is_whole)
+/* The characters of piece k, and whether the last one is whole; U+2581 is one byte where spaces are escaped. */
+static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_whole)
 {
     int is_escaped = (spec->flags & UNITOK_ESCAPE_WHITESPACES) != 0;
     int64_t n_chars = 0, n_missing = 0; /* bytes that the character still lacks */
-    uint64_t unit = (uint64_t)TRIE_ROOT_BASE << 32;
-    for (int64_t i = spec->offsets[k], end = spec->offsets[k + 1]; i < end; i++) {
-        uint8_t byte = spec->data[i];
-        if (is_escaped && byte == SPACE_BYTE) return 0;
-        if (is_escaped && space_symbol_begins(spec->data + i, end - i)) {
-            byte = SPACE_BYTE;
-            i += 2;
-        }
-        unit = t->units[unit_base(unit) ^ byte];
-        if (!unit_has_label(unit, byte)) return 0;
-        if (n_missing == 0) {
-            n_chars++;
-            n_missing = char_bytes(byte);
-        }
-        n_missing--;
+    for (int64_t i = spec->offsets[k], end = spec->offsets[k + 1]; i < end; i++, n_missing--) {
+        int is_space = is_escaped && space_symbol_begins(spec->data + i, end - i);
+        if (is_space) i += 2;
+        if (n_missing) continue;
+        n_chars++;
+        n_missing = is_space ? 1 : char_bytes(spec->data[i]);
     }
-    *ret_n_chars = n_chars;
     *ret_is_whole = n_missing == 0;
-    return unit_value(unit);
+    return n_chars;
 }
 
-static void enter_piece(const unigram *m, const unitok_spec *spec, int64_t k, lattice_model *model)
+/* values[id]: of the piece as the unigram has it; 0 if it can never match. */
+static void enter_piece(const unigram *m, const unitok_spec *spec, int64_t k, const uint32_t *values,
+                        lattice_model *model)
 {
     int is_whole, type = spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
-    int64_t n_chars;
-    if (type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) return;
-    uint32_t value = find_piece(&m->trie, spec, k, &n_chars, &is_whole);
-    if (!value) return;
+    uint32_t value = values[spec->ids[k]];
+    if ((type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) || !value) return;
+    int64_t n_chars = count_characters(spec, k, &is_whole);
     double score = m->is_float64 ? m->scores64[value] : (double)m->scores32[value];
     if (type == UNITOK_PIECE_USER_DEFINED) score = lattice_round(model, 0.1 * (double)(n_chars - 1));
     if (!is_whole && !model->is_bytes) model->is_ragged = 1;
@@ -52,11 +42,15 @@ int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_mo
     model.is_bytes = (spec->flags & UNITOK_BYTES) != 0;
     model.scores = mem_zalloc((size_t)model.n_values, sizeof *model.scores);
     model.id_scores = mem_zalloc((size_t)m->n_ids + 1, sizeof *model.id_scores);
-    if (!model.scores || !model.id_scores) {
+    uint32_t *values = mem_zalloc((size_t)m->n_ids + 1, sizeof *values);
+    if (!model.scores || !model.id_scores || !values) {
+        mem_free(values);
         lattice_model_free(&model);
         return fail_memory(error);
     }
-    for (int64_t k = 0; k < spec->n_pieces; k++) enter_piece(m, spec, k, &model);
+    for (int64_t value = 1; value <= m->n_pieces; value++) values[m->ids[value]] = (uint32_t)value;
+    for (int64_t k = 0; k < spec->n_pieces; k++) enter_piece(m, spec, k, values, &model);
+    mem_free(values);
     model.scores[0] = model.id_scores[0] = m->unknown_score;
     model.max_edge_bytes = m->max_piece_bytes > 4 ? m->max_piece_bytes : 4;
     if (model.is_ragged) model.max_edge_bytes += 3; /* to the end of the character */

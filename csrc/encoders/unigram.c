@@ -163,13 +163,15 @@ void unigram_path_free(unigram_path *path)
 
 /* A piece that can match, in the form that texts have. */
 typedef struct entry {
+    uint64_t head; /* first_eight: nearly always tells two apart */
     const uint8_t *bytes;
-    int64_t n_bytes, piece;
+    uint32_t n_bytes, piece;
 } entry;
 
 static int entry_compare(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
+    if (x->head != y->head) return x->head < y->head ? -1 : 1;
     size_t n = (size_t)(x->n_bytes < y->n_bytes ? x->n_bytes : y->n_bytes);
     int order = memcmp(x->bytes, y->bytes, n);
     return order ? order : (x->n_bytes > y->n_bytes) - (x->n_bytes < y->n_bytes);
@@ -352,7 +354,7 @@ static int64_t collect(const unitok_spec *spec, uint8_t *bytes, entry *entries, 
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         int64_t n_bytes = compact(spec, k, bytes + at);
         if (n_bytes == 0) continue;
-        entries[n++] = (entry){bytes + at, n_bytes, k};
+        entries[n++] = (entry){first_eight(bytes + at, n_bytes), bytes + at, (uint32_t)n_bytes, (uint32_t)k};
         at += n_bytes;
     }
     qsort(entries, (size_t)n, sizeof *entries, entry_compare);

@@ -4,6 +4,7 @@
 
 #include "ground/alloc.h"
 #include "ground/cpu.h"
+#include "text/pair_weights.h"
 
 INLINE int continues(uint8_t byte)
 {
@@ -37,18 +38,38 @@ typedef struct row {
     uint64_t after[4];  /* the bytes that may follow, one bit each */
     uint64_t before[4]; /* the bytes merged into this row */
     int32_t n_before;
+    /* In plane 0, by the byte that follows: all ones if it may, */
+    uint32_t joins[128];
+    uint32_t weights[128]; /* and else what it weighs if `before` are joined to it too */
 } row;
+
+/* Pairs of ASCII bytes weigh what they are worth: about how often they are met. */
+static uint32_t pair_weight(int a, int b)
+{
+    int places[2] = {a, b};
+    for (int k = 0; k < 2; k++) {
+        int byte = places[k];
+        places[k] = byte == '\n' ? 0x5F : byte == '\t' ? 0x60 : byte >= 0x20 && byte < 0x7F ? byte - 0x20 : 0x61;
+    }
+    char digit = pair_weights[places[0]][places[1]];
+    return UINT32_C(1) << (digit >= 'a' ? digit - 'a' + 10 : digit - '0');
+}
 
 INLINE int is_of_newline(const row *r)
 {
     return (int)(r->before['\n' >> 6] >> ('\n' & 63)) & 1;
 }
 
-/* How many pairs that are in no piece a merge of two rows would call joined. Cuts that are forced after a newline must
- * not be lost: that row stays alone. */
-static uint32_t merge_cost(const row *a, const row *b, int32_t flags)
+/* What the pairs weigh that are in no piece, and that a merge of two rows would call joined; in plane 1, how many they
+ * are. Cuts that are forced after a newline must not be lost: that row stays alone. */
+static uint32_t merge_cost(const row *a, const row *b, int plane, int32_t flags)
 {
     if (flags & CUT_AFTER_NEWLINE && (is_of_newline(a) || is_of_newline(b))) return UINT32_MAX;
+    uint32_t weight = 0;
+    if (plane == 0) {
+        for (int k = 0; k < 128; k++) weight += (b->joins[k] & a->weights[k]) + (a->joins[k] & b->weights[k]);
+        return weight;
+    }
     int a_gains = 0, b_gains = 0;
     for (int w = 0; w < 4; w++) {
         a_gains += count_bits(b->after[w] & ~a->after[w]);
@@ -71,34 +92,48 @@ static int plane_rows(const cut_table *t, int plane, row *rows)
             r.after[b >> 6] |= 1ULL << (b & 63);
             any = 1;
         }
+        if (!any) continue;
         r.before[a >> 6] |= 1ULL << (a & 63);
         r.n_before = 1;
-        if (any) rows[n++] = r;
+        for (int b = 0; b < 128 && plane == 0; b++) {
+            r.joins[b] = r.after[b >> 6] >> (b & 63) & 1 ? UINT32_MAX : 0;
+            r.weights[b] = r.joins[b] ? 0 : pair_weight(a, b);
+        }
+        rows[n++] = r;
     }
     return n;
 }
 
+static void join_rows(row *keep, const row *drop)
+{
+    for (int w = 0; w < 4; w++) {
+        keep->after[w] |= drop->after[w];
+        keep->before[w] |= drop->before[w];
+    }
+    keep->n_before += drop->n_before;
+    for (int b = 0; b < 128; b++) {
+        keep->joins[b] |= drop->joins[b];
+        keep->weights[b] = (keep->weights[b] + drop->weights[b]) & ~keep->joins[b];
+    }
+}
+
 /* Merges the cheapest two rows until 8 are left. costs[i * 256 + j], j < i, is kept up to date: O(n^2) a merge. */
-static int merge_rows(row *rows, int n, uint32_t *costs, int32_t flags)
+static int merge_rows(row *rows, int n, uint32_t *costs, int plane, int32_t flags)
 {
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++) costs[i * 256 + j] = merge_cost(&rows[i], &rows[j], flags);
+        for (int j = 0; j < i; j++) costs[i * 256 + j] = merge_cost(&rows[i], &rows[j], plane, flags);
     while (n > 8) {
         int keep = 0, drop = 1;
         for (int i = 1; i < n; i++)
             for (int j = 0; j < i; j++)
                 if (costs[i * 256 + j] < costs[drop * 256 + keep]) keep = j, drop = i;
-        for (int w = 0; w < 4; w++) {
-            rows[keep].after[w] |= rows[drop].after[w];
-            rows[keep].before[w] |= rows[drop].before[w];
-        }
-        rows[keep].n_before += rows[drop].n_before;
+        join_rows(&rows[keep], &rows[drop]);
         rows[drop] = rows[--n];
         for (int k = 0; k < n; k++) { /* the rows at `keep` and `drop` are new */
-            if (k > keep) costs[k * 256 + keep] = merge_cost(&rows[k], &rows[keep], flags);
-            if (k < keep) costs[keep * 256 + k] = merge_cost(&rows[k], &rows[keep], flags);
-            if (drop < n && k > drop) costs[k * 256 + drop] = merge_cost(&rows[k], &rows[drop], flags);
-            if (drop < n && k < drop) costs[drop * 256 + k] = merge_cost(&rows[k], &rows[drop], flags);
+            if (k > keep) costs[k * 256 + keep] = merge_cost(&rows[k], &rows[keep], plane, flags);
+            if (k < keep) costs[keep * 256 + k] = merge_cost(&rows[k], &rows[keep], plane, flags);
+            if (drop < n && k > drop) costs[k * 256 + drop] = merge_cost(&rows[k], &rows[drop], plane, flags);
+            if (drop < n && k < drop) costs[drop * 256 + k] = merge_cost(&rows[k], &rows[drop], plane, flags);
         }
     }
     return n;
@@ -120,7 +155,7 @@ static int build_planes(cut_table *t, int32_t flags)
     uint32_t *costs = mem_alloc((size_t)256 * 256 * sizeof(uint32_t));
     int ok = rows && costs;
     for (int plane = 0; ok && plane < CUT_PLANES; plane++)
-        write_plane(t, plane, rows, merge_rows(rows, plane_rows(t, plane, rows), costs, flags));
+        write_plane(t, plane, rows, merge_rows(rows, plane_rows(t, plane, rows), costs, plane, flags));
     mem_free(costs);
     mem_free(rows);
     return ok;

@@ -22,7 +22,8 @@
  *
  *   planes   The pair table as rectangles, for SIMD: byte a is followed by b in a piece  =>  left[a] & right[b] != 0 in
  *            one of two planes of 8 rectangles. Plane 0 covers ASCII before ASCII, plane 1 everything else. Rows of the
- *            pair table are merged, least harmful first, until 8 are left: a superset of the table.
+ *            pair table are merged, least harmful first, until 8 are left: a superset of the table. Least harmful is what
+ *            joins pairs that are rare in text (pair_weights.h).
  *
  *   kinds    The same for SSE2, which has no byte look-up but can compare: seven fixed kinds of ASCII bytes, and which
  *            kinds may precede each.

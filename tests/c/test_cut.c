@@ -103,6 +103,36 @@ static void test_finds_cuts(void)
     printf("ok %s\n", running);
 }
 
+/* Nine sets of what may follow a byte, for which there are eight places: two are merged, and then some pairs that no piece
+ * has are taken for joined. Not a letter before a space, which every text has, though that is one pair and all others are
+ * more. */
+static void test_keeps_frequent_cuts(void)
+{
+    static const char text[] = "ba ab ac";
+    static uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
+    running = "keeps frequent cuts";
+    pieces_clear(&pieces);
+    pieces_add_bytes(&pieces);
+    for (int k = 0; k < 8; k++) {
+        uint8_t after_space[2] = {' ', (uint8_t)('a' + k)}, after_letter[2] = {'a', (uint8_t)('a' + k)};
+        pieces_add(&pieces, after_space, 2);
+        pieces_add(&pieces, after_letter, 2);
+    }
+    pieces_add(&pieces, "  ", 2);
+    for (int k = 0; k < 14; k++) {
+        uint8_t rare[2] = {(uint8_t)(1 + k / 2), (uint8_t)(14 + k)};
+        pieces_add(&pieces, rare, 2);
+    }
+    CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, 0, &table));
+    for (int cpu = UNITOK_CPU_AVX2; cpu <= UNITOK_CPU_NEON; cpu++) {
+        if (!unitok_cpu_supported(cpu)) continue;
+        int64_t n = scan_guarded(cpu, (const uint8_t *)text, 8, 0, 0, cuts), has_space = 0;
+        for (int64_t k = 0; k < n; k++) has_space += text[cuts[k]] == ' ';
+        CHECK(has_space == 2);
+    }
+    printf("ok %s\n", running);
+}
+
 /* Every pair of bytes, alone in a text and in a piece: the tables of all levels at every entry. */
 static void test_every_pair(void)
 {
@@ -137,6 +167,7 @@ int main(void)
     text_guard = guard_new(2 * CUT_CHUNK_BYTES);
     cuts_guard = guard_new(4 * CUT_CHUNK_BYTES);
     test_finds_cuts();
+    test_keeps_frequent_cuts();
     test_every_pair();
     for (int set = 0; set < N_SYMBOL_SETS; set++) test_random(set);
     guard_free(&cuts_guard);
