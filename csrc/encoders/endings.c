@@ -2,20 +2,33 @@
 
 #include "encoders/endings.h"
 
+#include <math.h>
+
 #include "ground/alloc.h"
 #include "ground/pick.h"
 
-#define OUTS_MAX (1 << 24)
+#define LISTS_MAX (1 << 24)
 #define LIST_MAX 255
 #define LABEL_BITS 9
 #define LABEL_MASK 0x1FF
-#define UNITS_MAX (1 << 23)
-#define LANES_PIECES (4 * ENDINGS_LANES) /* a text for the lanes is so many times as long as the longest piece */
-#define LANES_LEAST_BYTES 1024
+#define SUFFIX_BITS 23
+#define SUFFIX_MASK ((1 << SUFFIX_BITS) - 1)
+#define UNITS_MAX (1 << SUFFIX_BITS)
+#define ID_MAX ((1 << 23) - 2) /* the upper bit of a value is unigram's mark */
+#define LANES 32
+#define LANES_FEW 8
+#define EARLY 32
+/* A part of a lane, see follow_together. */
+#define PART_LEAST (4 * EARLY + 16)
 
 INLINE uint32_t node_base(const endings_node *node)
 {
     return node->unit >> LABEL_BITS;
+}
+
+INLINE uint32_t node_fail(const endings_node *node)
+{
+    return node->suffix & SUFFIX_MASK;
 }
 
 /* The state after c. */
@@ -23,10 +36,9 @@ INLINE uint32_t next_state(const endings_node *nodes, uint32_t state, uint32_t c
 {
     for (;;) {
         const endings_node *node = &nodes[state];
-        uint32_t base = node_base(node), child = base ^ c;
+        uint32_t child = node_base(node) ^ c;
         if (node->bytes >> (c & 31) & 1 && (nodes[child].unit & LABEL_MASK) == (0x100 | c)) return child;
-        if (base == TRIE_ROOT_BASE) return 0;
-        state = node->fail;
+        state = node_fail(node);
     }
 }
 
@@ -36,63 +48,102 @@ typedef struct builder {
     const trie *trie;
     const endings_pieces *pieces;
     endings *endings;
-    int64_t outs_room;
+    int64_t room; /* of lists */
 } builder;
 
-INLINE uint32_t trie_child(const trie *t, uint32_t parent, uint8_t c)
+/* The unit of a node but the root. */
+INLINE uint64_t trie_unit(const trie *t, uint32_t node)
 {
-    return (parent ? unit_base(t->units[parent]) : TRIE_ROOT_BASE) ^ c;
+    return t->units[node < TRIE_BLOCK ? TRIE_ROOT_BASE ^ node : node];
 }
 
 /* Which children a node has must be known before a leaf takes it over. */
 static void put_bytes(builder *b)
 {
     const endings_pieces *pieces = b->pieces;
+    endings_node *nodes = b->endings->nodes;
     for (int64_t i = 0; i < pieces->n_pieces; i++) {
+        const uint8_t *end = pieces->bytes + pieces->offsets[i + 1];
         uint32_t at = 0;
-        for (int64_t k = pieces->offsets[i]; k < pieces->offsets[i + 1]; k++) {
-            b->endings->nodes[at].bytes |= 1u << (pieces->bytes[k] & 31);
-            at = trie_child(b->trie, at, pieces->bytes[k]);
+        for (const uint8_t *byte = pieces->bytes + pieces->offsets[i]; byte < end; byte++) {
+            if (at) nodes[at].bytes |= 1u << (*byte & 31);
+            at = (at ? unit_base(trie_unit(b->trie, at)) : 0) ^ *byte;
         }
     }
 }
 
-/* Gives nodes[at] its own list: the piece that ends there, then the list of `suffix`. 1; 0 when memory is short; -1 if
- * it is too long. */
-static int put_outs(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
+/* Room for n lists more; 0 when memory is short. */
+static int reserve_lists(builder *b, int64_t n)
 {
     endings *a = b->endings;
-    uint32_t n_bytes = (uint32_t)(b->pieces->offsets[value] - b->pieces->offsets[value - 1]);
-    int64_t n = (a->nodes[suffix].outs & LIST_MAX) + 1;
-    if (n > LIST_MAX || a->n_outs + n > OUTS_MAX) return -1;
-    if (a->n_outs + n > b->outs_room) {
-        int64_t room = (a->n_outs + n) * 3 / 2;
-        endings_out *outs = mem_realloc(a->outs, (size_t)room * sizeof *outs);
-        if (!outs) return 0;
-        a->outs = outs;
-        b->outs_room = room;
-    }
-    endings_out *outs = a->outs + a->n_outs;
-    outs[0] = (endings_out){b->pieces->scores[value], value << ENDINGS_BYTES_BITS | n_bytes};
-    memcpy(outs + 1, a->outs + (a->nodes[suffix].outs >> 8), (size_t)(n - 1) * sizeof *outs);
-    a->nodes[at].outs = (uint32_t)(a->n_outs << 8 | n);
-    a->n_outs += n;
+    if (a->n_lists + n <= b->room) return 1;
+    int64_t room = (a->n_lists + n) * 3 / 2;
+    endings_list *lists = mem_realloc(a->lists, (size_t)room * sizeof *lists);
+    if (!lists) return 0;
+    a->lists = a->block = lists;
+    b->room = room;
     return 1;
 }
 
-/* Fills the node of the byte c after `parent`, whose own suffix is known; returns as put_outs. */
-static int put_node(builder *b, uint32_t parent, uint32_t at, uint8_t c)
+static void put_list(endings_list *lists, const float *scores, const uint32_t *values, int64_t n)
 {
-    endings_node *nodes = b->endings->nodes, *node = &nodes[at];
-    uint64_t unit = b->trie->units[at];
-    uint32_t suffix = parent ? next_state(nodes, nodes[parent].fail, c) : 0, base = unit_base(unit);
-    uint32_t bytes = base ? node->bytes : nodes[suffix].bytes, fail = base ? suffix : nodes[suffix].fail;
-    if (!base) base = node_base(&nodes[suffix]);
-    *node = (endings_node){base << LABEL_BITS | 0x100 | c, fail, nodes[suffix].outs, bytes};
-    return unit_value(unit) ? put_outs(b, at, unit_value(unit), suffix) : 1;
+    for (int64_t k = 0; k < n || k % ENDINGS_OUTS; k++) {
+        lists[k / ENDINGS_OUTS].scores[k % ENDINGS_OUTS] = scores[k < n ? k : 0];
+        lists[k / ENDINGS_OUTS].values[k % ENDINGS_OUTS] = values[k < n ? k : 0];
+    }
 }
 
-/* Level by level, since a suffix is less deep. at[i] is the node that piece i has come to. Returns as put_outs. */
+/* The pieces of a node's list; returns their number. */
+static int64_t get_list(const endings *a, uint32_t list, float *scores, uint32_t *values)
+{
+    int64_t n = 0, n_room = ENDINGS_OUTS * ((list & 255) + 1);
+    const endings_list *lists = a->lists + (list >> 8);
+    for (; list && n < n_room; n++) {
+        scores[n] = lists[n / ENDINGS_OUTS].scores[n % ENDINGS_OUTS];
+        values[n] = lists[n / ENDINGS_OUTS].values[n % ENDINGS_OUTS];
+        if (n && values[n] == values[0]) break;
+    }
+    return n;
+}
+
+/* Gives nodes[at] its own list: the piece that ends there, then the list of `suffix`. 1; 0 when memory is short; -1 if
+ * it is too long. */
+static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
+{
+    endings *a = b->endings;
+    float scores[LIST_MAX + 1 + ENDINGS_OUTS];
+    uint32_t values[LIST_MAX + 1 + ENDINGS_OUTS];
+    uint32_t n_bytes = (uint32_t)(b->pieces->offsets[value] - b->pieces->offsets[value - 1]);
+    scores[0] = b->pieces->scores[value];
+    values[0] = (uint32_t)(b->pieces->ids[value] + 1) << 8 | (256 - n_bytes);
+    if (at < 128) {
+        a->single_scores[at] = scores[0];
+        a->singles[at] = values[0];
+        return 1;
+    }
+    int64_t n = get_list(a, a->nodes[suffix].list, scores + 1, values + 1) + 1;
+    int64_t n_lists = (n + ENDINGS_OUTS - 1) / ENDINGS_OUTS;
+    if (n > LIST_MAX || a->n_lists + n_lists > LISTS_MAX) return -1;
+    if (!reserve_lists(b, n_lists)) return 0;
+    put_list(a->lists + a->n_lists, scores, values, n);
+    a->nodes[at].list = (uint32_t)(a->n_lists << 8 | (n_lists - 1));
+    a->n_lists += n_lists;
+    return 1;
+}
+
+/* Fills the node of the byte c after `parent`, whose own suffix is known; returns as put_piece. */
+static int put_node(builder *b, uint32_t parent, uint32_t at, uint8_t c, int64_t depth)
+{
+    endings_node *nodes = b->endings->nodes, *node = &nodes[at];
+    uint64_t unit = trie_unit(b->trie, at);
+    uint32_t suffix = parent ? next_state(nodes, node_fail(&nodes[parent]), c) : 0, base = unit_base(unit);
+    uint32_t bytes = base ? node->bytes : nodes[suffix].bytes, fail = base ? suffix : node_fail(&nodes[suffix]);
+    if (!base) base = node_base(&nodes[suffix]);
+    *node = (endings_node){base << LABEL_BITS | 0x100 | c, (uint32_t)depth << SUFFIX_BITS | fail, nodes[suffix].list, bytes};
+    return unit_value(unit) ? put_piece(b, at, unit_value(unit), suffix) : 1;
+}
+
+/* Level by level, since a suffix is less deep. at[i] is the node that piece i has come to. Returns as put_piece. */
 static int put_nodes(builder *b, uint32_t *at, uint32_t *open)
 {
     const endings_pieces *pieces = b->pieces;
@@ -104,8 +155,8 @@ static int put_nodes(builder *b, uint32_t *at, uint32_t *open)
         for (int64_t k = 0; k < n_open && status > 0; k++) {
             uint32_t i = open[k];
             uint8_t c = pieces->bytes[pieces->offsets[i] + depth];
-            uint32_t child = trie_child(b->trie, at[i], c);
-            if (!b->endings->nodes[child].unit) status = put_node(b, at[i], child, c);
+            uint32_t child = (depth ? unit_base(trie_unit(b->trie, at[i])) : 0) ^ c;
+            if (!b->endings->nodes[child].unit) status = put_node(b, at[i], child, c, depth + 1);
             at[i] = child;
             if (pieces->offsets[i] + depth + 1 < pieces->offsets[i + 1]) open[n++] = i;
         }
@@ -115,30 +166,66 @@ static int put_nodes(builder *b, uint32_t *at, uint32_t *open)
     return status;
 }
 
+/* The root, its children by bytes that begin no piece, and the empty list. */
+static void put_root(builder *b)
+{
+    endings *a = b->endings;
+    for (uint32_t c = 0; c < TRIE_BLOCK; c++)
+        if (!c || !unit_has_label(trie_unit(b->trie, c), (uint8_t)c))
+            a->nodes[c] = (endings_node){0x100 | c, 0, 0, UINT32_MAX};
+    for (int k = 0; k < ENDINGS_OUTS; k++) {
+        a->lists[0].scores[k] = -INFINITY;
+        a->lists[0].values[k] = 255;
+    }
+    a->n_lists = 1;
+}
+
+static int fits(const trie *t, const endings_pieces *pieces, int64_t *ret_max_piece_bytes)
+{
+    *ret_max_piece_bytes = 0;
+    for (int64_t i = 0; i < pieces->n_pieces; i++) {
+        int64_t n_bytes = pieces->offsets[i + 1] - pieces->offsets[i];
+        if (n_bytes > *ret_max_piece_bytes) *ret_max_piece_bytes = n_bytes;
+        if (pieces->ids[i + 1] > ID_MAX) return 0;
+    }
+    return *ret_max_piece_bytes <= ENDINGS_PIECE_BYTES && t->n_units <= UNITS_MAX &&
+           !unit_has_label(t->units[TRIE_ROOT_BASE], 0);
+}
+
+/* Each record in one line of the cache; 0 when memory is short. */
+static int align_lists(endings *a)
+{
+    size_t n_bytes = (size_t)a->n_lists * sizeof *a->lists;
+    uint8_t *block = mem_alloc(n_bytes + sizeof *a->lists);
+    if (!block) return 0;
+    endings_list *lists = (endings_list *)(block + (0 - (uintptr_t)block) % sizeof *lists);
+    memcpy(lists, a->lists, n_bytes);
+    mem_free(a->block);
+    a->lists = lists;
+    a->block = block;
+    return 1;
+}
+
 int endings_new(const trie *t, const endings_pieces *pieces, endings **ret)
 {
     size_t n_pieces = (size_t)pieces->n_pieces;
-    int64_t max_piece_bytes = 0;
+    int64_t max_piece_bytes;
     *ret = NULL;
-    for (size_t i = 0; i < n_pieces; i++) {
-        int64_t n_bytes = pieces->offsets[i + 1] - pieces->offsets[i];
-        if (n_bytes > max_piece_bytes) max_piece_bytes = n_bytes;
-    }
-    if (max_piece_bytes > ENDINGS_PIECE_BYTES || t->n_units > UNITS_MAX) return 1;
+    if (!fits(t, pieces, &max_piece_bytes)) return 1;
     endings *a = mem_zalloc(1, sizeof *a);
     uint32_t *at = mem_zalloc(n_pieces + 1, sizeof *at), *open = mem_alloc((n_pieces + 1) * sizeof *open);
     builder b = {t, pieces, a, 1};
     int status = 0;
     if (a) a->nodes = mem_zalloc((size_t)t->n_units, sizeof *a->nodes);
-    if (a) a->outs = mem_alloc(sizeof *a->outs);
-    if (a && a->nodes && a->outs && at && open) {
+    if (a) a->lists = a->block = mem_alloc(sizeof *a->lists);
+    if (a && a->nodes && a->lists && at && open) {
         a->n_nodes = t->n_units;
         a->max_piece_bytes = max_piece_bytes;
         put_bytes(&b);
-        a->nodes[0].unit = TRIE_ROOT_BASE << LABEL_BITS;
-        a->nodes[0].bytes = UINT32_MAX;
+        put_root(&b);
         status = put_nodes(&b, at, open);
     }
+    if (status > 0) status = align_lists(a);
     mem_free(at);
     mem_free(open);
     if (status > 0) *ret = a;
@@ -150,51 +237,46 @@ void endings_free(endings *a)
 {
     if (!a) return;
     mem_free(a->nodes);
-    mem_free(a->outs);
+    mem_free(a->block);
     mem_free(a);
 }
 
 int64_t endings_memory_bytes(const endings *a)
 {
     if (!a) return 0;
-    return (int64_t)sizeof *a + a->n_nodes * (int64_t)sizeof *a->nodes + a->n_outs * (int64_t)sizeof *a->outs;
+    return (int64_t)sizeof *a + a->n_nodes * (int64_t)sizeof *a->nodes + a->n_lists * (int64_t)sizeof *a->lists;
 }
 
 /* ------------------------------------------------------------------------------------------------ following ---- */
 
+/* `next` is looked at next: the child of text[at], if it has the label, or (mask 0) a suffix. */
 typedef struct lane {
-    uint64_t at;
-    uint32_t state, base, fail, bytes;
+    uint64_t at, end;
+    uint32_t next, label, mask, fail;
 } lane;
 
-INLINE lane lane_begin(const endings_node *nodes, uint32_t state, int64_t at)
-{
-    const endings_node *node = &nodes[state];
-    return (lane){(uint64_t)at, state, node_base(node), node->fail, node->bytes};
-}
-
-/* Follows a byte, or only gives up what does not fit it. The root's fail is the root. */
 INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x, endings_place *places)
 {
-    uint32_t c = text[x->at], is_ruled_out = ~x->bytes >> (c & 31) & 1;
-    uint32_t child = (uint32_t)pick(is_ruled_out, x->base ^ c, x->state); /* the state's node is in the cache */
-    uint32_t differs = is_ruled_out | ((nodes[child].unit & LABEL_MASK) ^ (c | 0x100));
-    x->state = (uint32_t)pick(differs, child, x->fail);
-    const endings_node *node = &nodes[x->state];
-    places[x->at] = (endings_place){x->state, node->outs};
-    x->at += (differs == 0) | (x->base == TRIE_ROOT_BASE);
-    x->base = node_base(node);
-    x->fail = node->fail;
-    x->bytes = node->bytes;
-    PREFETCH(&nodes[x->base ^ text[x->at]]);
+    const endings_node *node = &nodes[x->next];
+    uint32_t differs = (node->unit ^ x->label) & x->mask, fail = node_fail(node);
+    places[x->at] = (endings_place){x->next, node->list}; /* the last time counts */
+    uint64_t at = (uint64_t)pick(differs, x->at + (x->mask & 1), x->at);
+    uint32_t c = text[at], is_child = (uint32_t)pick(differs, node->bytes >> (c & 31) & 1, 0);
+    uint32_t suffix = (uint32_t)pick(differs, fail, x->fail);
+    x->at = at;
+    x->next = (uint32_t)pick(is_child, suffix, node_base(node) ^ c);
+    x->label = 0x100 | c;
+    x->mask = LABEL_MASK & (0 - is_child);
+    x->fail = fail;
+    PREFETCH(&nodes[x->next]);
 }
 
-INLINE void follow_alone(const endings_node *nodes, uint32_t state, const uint8_t *text, int64_t begin, int64_t end,
+static void follow_alone(const endings_node *nodes, uint32_t state, const uint8_t *text, int64_t begin, int64_t end,
                          endings_place *places)
 {
     for (int64_t i = begin; i < end; i++) {
         state = next_state(nodes, state, text[i]);
-        places[i] = (endings_place){state, nodes[state].outs};
+        places[i] = (endings_place){state, nodes[state].list};
     }
 }
 
@@ -203,33 +285,39 @@ INLINE uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* A lane first follows the last bytes of the part before, and writes places there that may be wrong: in at most twice
- * as many steps as the longest piece has bytes, since a step that gives up shortens the state. The lane before comes
- * there after three times as many, and writes the right ones. */
-static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes,
+/* A lane first follows the last bytes of the part before, and writes places there that may be wrong: in at most three
+ * times as many steps, since a suffix shortens the state and is found in two. The lane before comes there after more,
+ * and writes the right ones. */
+static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes, int n_lanes,
                                      endings_place *places)
 {
     const endings_node *nodes = a->nodes;
-    lane lanes[ENDINGS_LANES];
-    uint64_t ends[ENDINGS_LANES], n_left;
-    for (int k = 0; k < ENDINGS_LANES; k++) {
-        int64_t begin = n_bytes * k / ENDINGS_LANES;
-        ends[k] = (uint64_t)(n_bytes * (k + 1) / ENDINGS_LANES);
-        lanes[k] = k ? lane_begin(nodes, 0, begin - a->max_piece_bytes) : lane_begin(nodes, state, 0);
+    lane lanes[LANES];
+    int64_t last = n_bytes - 1;
+    int n_open = n_lanes;
+    for (int k = 0; k < n_lanes; k++)
+        lanes[k] = (lane){(uint64_t)(k ? last * k / n_lanes - EARLY : 0), (uint64_t)(last * (k + 1) / n_lanes),
+                          k ? 0 : state, 0, 0, 0};
+    while (n_open > 0) {
+        uint64_t n_left = UINT64_MAX;
+        for (int k = 0; k < n_open; k++) n_left = least(n_left, lanes[k].end - lanes[k].at);
+        for (; n_left > 0; n_left--)
+            for (int k = 0; k < n_open; k++) lane_step(nodes, text, &lanes[k], places);
+        for (int k = n_open - 1; k >= 0; k--)
+            if (lanes[k].at == lanes[k].end) lanes[k] = lanes[--n_open];
     }
-    do {
-        n_left = UINT64_MAX;
-        for (int k = 0; k < ENDINGS_LANES; k++) n_left = least(n_left, ends[k] - lanes[k].at);
-        for (uint64_t i = 1; i < n_left; i++)
-            for (int k = 0; k < ENDINGS_LANES; k++) lane_step(nodes, text, &lanes[k], places);
-    } while (n_left > 1);
-    for (int k = 0; k < ENDINGS_LANES; k++)
-        follow_alone(nodes, lanes[k].state, text, (int64_t)lanes[k].at, (int64_t)ends[k], places);
+    for (int k = 1; k < n_lanes; k++) {
+        int64_t begin = last * k / n_lanes, end = begin + a->max_piece_bytes - EARLY;
+        uint32_t before = places[begin - 1].state;
+        if (nodes[before].suffix >> SUFFIX_BITS > EARLY)
+            follow_alone(nodes, before, text, begin, end < last ? end : last, places);
+    }
+    follow_alone(nodes, places[last - 1].state, text, last, n_bytes, places);
 }
 
 void endings_follow(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes, endings_place *places)
 {
-    if (n_bytes < LANES_LEAST_BYTES || n_bytes < LANES_PIECES * a->max_piece_bytes)
-        follow_alone(a->nodes, state, text, 0, n_bytes, places);
-    else follow_together(a, state, text, n_bytes, places);
+    int64_t n_parts = n_bytes / PART_LEAST;
+    if (n_parts < LANES_FEW) follow_alone(a->nodes, state, text, 0, n_bytes, places);
+    else follow_together(a, state, text, n_bytes, n_parts < LANES ? LANES_FEW : LANES, places);
 }

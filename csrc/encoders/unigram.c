@@ -44,13 +44,13 @@ INLINE int64_t first_char_bytes(const unigram *m, const uint8_t *text, int64_t n
 /* `follows`: cells hold the values of outs (unigram_follow.h). */
 INLINE int32_t value_id(const unigram *m, uint32_t value, int follows)
 {
-    if (follows) return value >> ENDINGS_BYTES_BITS ? m->ids[value >> ENDINGS_BYTES_BITS] : TOKEN_UNKNOWN;
+    if (follows) return (int32_t)(value >> 8) - 1;
     return value & VALUE_UNKNOWN ? TOKEN_UNKNOWN : m->ids[value];
 }
 
 INLINE int64_t value_bytes(const unigram *m, uint32_t value, int follows)
 {
-    if (follows) return value & ENDINGS_PIECE_BYTES;
+    if (follows) return endings_value_bytes(value);
     return value & VALUE_UNKNOWN ? (int64_t)(value & 15) : (int64_t)m->lengths[value];
 }
 
@@ -410,7 +410,7 @@ int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
     if (status == UNITOK_OK) fill(m, spec, entries);
     if (status == UNITOK_OK && !add_automaton(m, spec, packed, offsets)) status = fail_memory(error);
     if (status == UNITOK_OK && is_for_endings(m, packed, offsets)) {
-        endings_pieces pieces = {packed, offsets, m->scores32, m->n_pieces};
+        endings_pieces pieces = {packed, offsets, m->scores32, m->ids, m->n_pieces};
         if (!endings_new(&m->trie, &pieces, &m->endings)) status = fail_memory(error);
     }
     if (status == UNITOK_OK && !m->is_float64 && !m->endings && m->char_bytes == CHAR_BYTES_UTF8) {

@@ -7,32 +7,98 @@
  *     cells   . . . . | restarted . . . . | restarted + longest piece
  *             sums as they were     candidates from both sides
  *
- * The value of a cell is that of its out; one without a piece, below 1 << ENDINGS_BYTES_BITS, is an unknown character.
+ * The value of a cell is that of its piece; one of an unknown character has no id, which is TOKEN_UNKNOWN + 1.
  */
+
+#include "ground/pick.h"
+
+#if defined(UNITOK_X86)
+#include <emmintrin.h>
+#endif
 
 #define FOLLOW_BYTES 16384 /* of text in one call */
 #define AHEAD 24           /* positions whose pieces are prefetched */
 /* A sum restarts at most once within the longest piece. */
 #define FOLLOW_SUM_MAX 90000.0
 
-INLINE void offer_out(cell32 *best, const cell32 *cells, int64_t end, endings_out out)
+/* Where the piece of `value`, which ends at `end`, begins. */
+INLINE const cell32 *piece_begin(const cell32 *end, uint32_t value)
 {
-    float sum = cells[end - (out.value & ENDINGS_PIECE_BYTES)].sum + out.score;
-    best->value ^= (best->value ^ out.value) & (0 - (uint32_t)(sum > best->sum));
-    best->sum = sum > best->sum ? sum : best->sum;
+    return end - 256 + (value & 255);
 }
 
-/* The best candidate for cells[end], where some start before the last restart. */
-static NOINLINE cell32 best_restarted(const cell32 *cells, const endings_out *outs, int64_t n_outs, int64_t end,
+/* The best of a record's pieces that end at cells[0], the first of equals. */
+#if defined(UNITOK_X86)
+#define SUM_BEFORE(k) _mm_load_ss(&piece_begin(end, list->values[k])->sum)
+INLINE cell32 best_of(const endings_list *list, const cell32 *end)
+{
+    __m128 two = _mm_unpacklo_ps(SUM_BEFORE(0), SUM_BEFORE(1)), other = _mm_unpacklo_ps(SUM_BEFORE(2), SUM_BEFORE(3));
+    __m128 sums = _mm_add_ps(_mm_movelh_ps(two, other), _mm_load_ps(list->scores));
+    __m128 best = _mm_max_ps(sums, _mm_movehl_ps(sums, sums));
+    best = _mm_max_ss(best, _mm_shuffle_ps(best, best, 1));
+    int which = _mm_movemask_ps(_mm_cmpeq_ps(sums, _mm_shuffle_ps(best, best, 0)));
+    return (cell32){_mm_cvtss_f32(best), list->values[lowest_bit((uint64_t)which)]};
+}
+#else
+INLINE cell32 best_of(const endings_list *list, const cell32 *end)
+{
+    cell32 best = {-INFINITY, list->values[0]};
+    for (int k = 0; k < ENDINGS_OUTS; k++) {
+        uint32_t value = list->values[k];
+        float sum = piece_begin(end, value)->sum + list->scores[k];
+        best.value ^= (best.value ^ value) & (0 - (uint32_t)(sum > best.sum));
+        best.sum = sum > best.sum ? sum : best.sum;
+    }
+    return best;
+}
+#endif
+
+INLINE cell32 better(cell32 a, cell32 b)
+{
+    return (cell32){b.sum > a.sum ? b.sum : a.sum, (uint32_t)pick(b.sum > a.sum, a.value, b.value)};
+}
+
+INLINE cell32 best_in(const endings *a, uint32_t list, const cell32 *end)
+{
+    const endings_list *lists = a->lists + (list >> 8);
+    cell32 best = best_of(lists, end);
+    for (uint32_t n = list & 255; UNLIKELY(n > 0); n--) best = better(best, best_of(++lists, end));
+    return best;
+}
+
+/* The best candidate for *end where some start before cells[restarted], the last restart. */
+static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cell32 *end, const cell32 *restarted,
                                       const unigram_path *path)
 {
     cell32 best = {-INFINITY, 0};
-    int64_t k = 0;
-    for (; k < n_outs && end - (outs[k].value & ENDINGS_PIECE_BYTES) < path->restarted; k++)
-        offer_out(&best, cells, end, outs[k]);
-    best.sum -= (float)path->restarted_from;
-    for (; k < n_outs; k++) offer_out(&best, cells, end, outs[k]);
+    const endings_list *lists = a->lists + (list >> 8);
+    int is_before = 1;
+    for (uint32_t k = 0; list && k < ENDINGS_OUTS * ((list & 255) + 1); k++) {
+        uint32_t value = lists[k / ENDINGS_OUTS].values[k % ENDINGS_OUTS];
+        if (k && value == lists->values[0]) break;
+        const cell32 *begin = piece_begin(end, value);
+        if (is_before && begin >= restarted) best.sum -= (float)path->restarted_from;
+        is_before = begin < restarted;
+        best = better(best, (cell32){begin->sum + lists[k / ENDINGS_OUTS].scores[k % ENDINGS_OUTS], value});
+    }
+    if (is_before) best.sum -= (float)path->restarted_from;
     return best;
+}
+
+/* Takes positions that are one ASCII character, which is a piece; no restart is near. Returns how many. */
+INLINE int64_t follow_ascii(const endings *a, const endings_place *places, const uint8_t *text, int64_t n_bytes,
+                            cell32 *cells)
+{
+    float sum = cells[0].sum;
+    int64_t n = 0;
+    for (; n < n_bytes && text[n] < 0x80 && a->singles[text[n]] && !(fabsf(sum) > RESTART_ABOVE); n++) {
+        PREFETCH(a->lists + (places[n + AHEAD].list >> 8));
+        cell32 best = best_in(a, places[n].list, cells + n + 1);
+        best = better(best, (cell32){sum + a->single_scores[text[n]], a->singles[text[n]]});
+        sum = best.sum;
+        cells[n + 1] = best;
+    }
+    return n;
 }
 
 /* The sums of cells[0..n_bytes] of a part. Returns how much of it was taken: all, or up to its last whole character. */
@@ -43,6 +109,9 @@ static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *
     int64_t n = 0;
     path->restarted -= path->at;
     while (n < n_bytes) {
+        if (LIKELY(n - path->restarted >= a->max_piece_bytes))
+            n += follow_ascii(a, path->places + n, text + n, n_bytes - n, cells + n);
+        if (n == n_bytes) break;
         int64_t n_char = first_char_bytes(m, text + n, is_end ? n_bytes - n : CHAR_BYTES_MAX), end = n + n_char;
         if (end > n_bytes) break;
         if (UNLIKELY(fabsf(cells[n].sum) > RESTART_ABOVE)) {
@@ -50,17 +119,16 @@ static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *
             path->restarted_from = (double)cells[n].sum;
             cells[n].sum = 0;
         }
-        uint32_t list = path->places[end - 1].outs;
-        const endings_out *outs = a->outs + (list >> 8);
-        int64_t n_outs = list & 255;
-        PREFETCH(a->outs + (path->places[end + AHEAD].outs >> 8));
-        cell32 best = {-INFINITY, 0};
-        if (UNLIKELY(end - path->restarted < a->max_piece_bytes)) best = best_restarted(cells, outs, n_outs, end, path);
-        else
-            for (int64_t k = 0; k < n_outs; k++) offer_out(&best, cells, end, outs[k]);
+        uint32_t list = path->places[end - 1].list, single = text[n] < 0x80 ? a->singles[text[n]] : 0;
+        PREFETCH(a->lists + (path->places[end + AHEAD].list >> 8));
+        cell32 best;
+        if (UNLIKELY(end - path->restarted < a->max_piece_bytes))
+            best = best_restarted(a, list, cells + end, cells + path->restarted, path);
+        else best = best_in(a, list, cells + end);
+        if (single) best = better(best, (cell32){cells[n].sum + a->single_scores[text[n]], single});
         float unknown = (float)m->unknown_score + cells[n].sum;
         if (UNLIKELY(unknown > best.sum) && (m->unknown_is_low || !is_piece(m, text + n, n_char)))
-            best = (cell32){unknown, (uint32_t)n_char};
+            best = (cell32){unknown, (uint32_t)(256 - n_char)};
         cells[end] = best;
         n = end;
     }

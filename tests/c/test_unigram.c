@@ -234,12 +234,15 @@ static void test_segments(int64_t rounds)
     }
 }
 
+static int64_t part_max = TEXT_MAX; /* bytes of text that in_parts adds at a time */
+
 /* Encodes what `path` stands before, in parts of random size; tokens with ends from the text's start. */
 static int64_t in_parts(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, token *tokens)
 {
     int64_t at = 0, known = 0, n = 0, settled = 0;
     while (at < n_bytes) {
-        known += random_below(3) ? n_bytes - known : random_below(n_bytes - known + 1);
+        int64_t n_more = n_bytes - known < part_max ? n_bytes - known : part_max;
+        known += random_below(3) ? n_more : random_below(n_more + 1);
         const uint8_t *part = guard_copy(&text_guard, text + at, (size_t)(known - at));
         int64_t used = known > at ? unigram_advance(m, path, part, known - at, known == n_bytes) : 0;
         CHECK(used >= 0 && used <= known - at);
@@ -493,25 +496,72 @@ static void test_failing_memory(int64_t rounds)
     }
 }
 
+/* A model whose pieces cross spaces: slices of up to n_bytes_max of `from`. Scores are at most what endings take. */
+static unigram *crossing_model(const uint8_t *from, int64_t n_from, int64_t n_bytes_max)
+{
+    unigram *m = NULL;
+    flags = 0;
+    pieces_clear(&pieces);
+    for (int k = 0; k < 4; k++) pieces_add(&pieces, &"a a b b a"[2 * k], 3);
+    for (int64_t n_left = random_below(60); n_left > 0; n_left--) {
+        int64_t n_bytes = 1 + random_below(pieces.n < 8 ? 3 : n_bytes_max);
+        pieces_add(&pieces, from + random_below(n_from - n_bytes), n_bytes);
+    }
+    for (int64_t k = 0; k < pieces.n; k++)
+        scores[k] = -(double)(1 + random_below(8)) * 80000 / (double)(8 * n_bytes_max);
+    memset(types, UNITOK_PIECE_NORMAL, sizeof types);
+    unitok_spec spec = spec_of();
+    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK && m->endings);
+    return m;
+}
+
+static void random_letters(uint8_t *text, int64_t n_bytes)
+{
+    for (int64_t i = 0; i < n_bytes; i++) text[i] = (uint8_t)"aab "[random_below(4)];
+}
+
+/* Slices of `from`, and now and then a character that is in no piece. */
+static void random_slices(const uint8_t *from, int64_t n_from, uint8_t *text, int64_t n_bytes)
+{
+    for (int64_t at = 0; at < n_bytes;) {
+        int64_t n = 1 + random_below(n_from - 1);
+        if (n > n_bytes - at) n = n_bytes - at;
+        memcpy(text + at, from + random_below(n_from - n), (size_t)n);
+        if (random_below(8) == 0) text[at] = random_below(2) ? 'z' : 0;
+        at += n;
+    }
+}
+
 /* Lanes against one byte at a time, across borders of parts. */
+static void check_following(const endings *a, const uint8_t *bytes, int64_t n_bytes)
+{
+    static endings_place places[TEXT_MAX];
+    int64_t half = random_below(n_bytes);
+    const uint8_t *text = guard_copy(&text_guard, bytes, (size_t)n_bytes);
+    endings_follow(a, 0, text, half, places);
+    endings_follow(a, half ? places[half - 1].state : 0, text + half, n_bytes - half, places + half);
+    for (int64_t i = 0; i < n_bytes; i++) {
+        endings_place expected;
+        endings_follow(a, i ? places[i - 1].state : 0, text + i, 1, &expected);
+        CHECK(places[i].state == expected.state && places[i].list == expected.list);
+    }
+}
+
 static void test_following(int64_t rounds)
 {
-    static uint8_t bytes[TEXT_MAX];
-    static endings_place places[TEXT_MAX], expected;
+    static uint8_t text[TEXT_MAX], from[400];
     running = "following";
     for (int64_t round = 0; round < rounds; round++) {
         unigram *m = NULL;
         int set = random_model(&m);
-        int64_t n_bytes = 1 + random_below(TEXT_MAX), half = random_below(n_bytes);
-        random_symbols(set, bytes, n_bytes);
-        const uint8_t *text = guard_copy(&text_guard, bytes, (size_t)n_bytes);
-        for (int64_t i = 0; m->endings && i < n_bytes; i++) {
-            if (i == 0) endings_follow(m->endings, 0, text, half, places);
-            if (i == half)
-                endings_follow(m->endings, half ? places[half - 1].state : 0, text + half, n_bytes - half, places + half);
-            endings_follow(m->endings, i ? places[i - 1].state : 0, text + i, 1, &expected);
-            CHECK(places[i].state == expected.state && places[i].outs == expected.outs);
-        }
+        int64_t n_bytes = 1 + random_below(TEXT_MAX);
+        random_symbols(set, text, n_bytes);
+        if (m->endings) check_following(m->endings, text, n_bytes);
+        unigram_free(m);
+        random_letters(from, sizeof from);
+        m = crossing_model(from, sizeof from, 250); /* states deeper than what lanes read before their parts */
+        random_slices(from, sizeof from, text, n_bytes);
+        check_following(m->endings, text, n_bytes);
         unigram_free(m);
     }
 }
@@ -604,6 +654,29 @@ static void test_charwise(int64_t rounds)
     unigram_free(m);
 }
 
+/* Sums that restart every few tokens, with pieces across the restart. */
+static void test_restarts(int64_t rounds)
+{
+    static uint8_t text[2000], from[60];
+    static token expected[sizeof text], tokens[sizeof text];
+    unigram_path path = {0};
+    running = "restarts";
+    for (int64_t round = 0; round < rounds; round++) {
+        random_letters(from, sizeof from);
+        unigram *m = crossing_model(from, sizeof from, 4 + random_below(13));
+        double sum = 0;
+        random_slices(from, sizeof from, text, sizeof text);
+        int64_t n = slow_encode(text, sizeof text, &sum, expected);
+        part_max = 1 + random_below(60);
+        unigram_begin(&path, 0);
+        CHECK(same(expected, n, tokens, in_parts(m, &path, text, sizeof text, tokens)));
+        CHECK(path.sum == sum);
+        unigram_path_free(&path);
+        unigram_free(m);
+    }
+    part_max = TEXT_MAX;
+}
+
 int main(void)
 {
     const char *factor = getenv("ROUNDS");
@@ -620,6 +693,7 @@ int main(void)
     test_following(60 * rounds);
     CHECK(n_endings > 100);
     test_charwise(400 * rounds);
+    test_restarts(200 * rounds);
     test_failing_memory(20 * rounds);
     CHECK(alloc_live_blocks == 0);
     guard_free(&text_guard);
