@@ -511,3 +511,12 @@ def test_list_command(tmp_path: Path) -> None:
     assert from_file(tmp_path / "all").pieces == [
         piece.tobytes() for piece in Tokenizer.from_file(path).pieces() if len(piece)
     ]
+
+
+@pytest.mark.parametrize("command", ["edit", "diff"])
+def test_advice_names_no_option_that_is_not_there(tmp_path: Path, command: str) -> None:
+    base, picture = toy_file(tmp_path / "base.txt", {b"the": 300}), tmp_path / "picture.txt"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    found = run(command, base, *([base] if command == "diff" else ["--dry-run"]), "--text", picture)
+    assert isinstance(found.exception, InputError)
+    assert str(found.exception) == f"{picture}: a PNG image, not text; leave it out"

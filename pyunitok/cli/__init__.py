@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -88,6 +89,33 @@ def _show_warning(message: Warning | str, category: type[Warning], *place: Any, 
 _show_other = warnings.showwarning
 
 
+STDOUT = "standard output"
+
+
+class _Stdout(io.FileIO):
+    """Standard output, whose errors name it: otherwise a full disk behind it says that it is full, not where."""
+
+    def write(self, data: Any) -> int | None:  # type: ignore[override]
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = STDOUT
+            raise
+
+
+def _named(stdout: Any) -> Any:
+    """sys.stdout, rebuilt over a _Stdout; what a program that calls main() has put there instead stays."""
+    is_own: bool = stdout is sys.__stdout__
+    if not is_own or stdout.isatty():
+        return stdout
+    raw = _Stdout(stdout.fileno(), "wb", closefd=False)
+    is_buffered = isinstance(stdout.buffer, io.BufferedWriter)  # not with PYTHONUNBUFFERED
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw) if is_buffered else raw,
+        stdout.encoding, stdout.errors, write_through=not is_buffered,
+    )  # fmt: skip
+
+
 def main() -> None:
     """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted."""
     from pyunitok.errors import OptionError, UnitokError, printable
@@ -100,8 +128,10 @@ def main() -> None:
     if sys.stdout is None:  # closed by the caller
         click.echo("error: stdout is closed", err=True)
         sys.exit(EXIT_ERROR)
+    sys.stdout = _named(sys.stdout)
     try:
         code = cli.main(standalone_mode=False)  # of a command that called exit(); else what it returned
+        sys.stdout.flush()
         if code:
             sys.exit(code)
     except click.ClickException as error:
@@ -118,7 +148,10 @@ def main() -> None:
         click.echo("terminated", err=True)
         sys.exit(EXIT_SIGTERM)
     except (UnitokError, OSError, MemoryError, UnicodeError) as error:
-        click.echo(f"error: {printable(error, lines=True) or type(error).__name__}", err=True)
+        what = printable(error, lines=True) or type(error).__name__
+        if isinstance(error, OSError) and error.filename == STDOUT:
+            what = f"{STDOUT}: cannot be written: {error.strerror}"
+        click.echo(f"error: {what}", err=True)
         sys.exit(EXIT_ERROR)
     except Exception as error:
         if os.environ.get("PYUNITOK_TRACEBACK"):

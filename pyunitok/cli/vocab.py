@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyunitok.cli.arguments import Size, load_model
+from pyunitok.corpus.looks import NotTextError
+from pyunitok.errors import InputError
 
 if TYPE_CHECKING:
     from pyunitok.tokens.corpus_counts import FileCount
@@ -17,7 +19,17 @@ if TYPE_CHECKING:
 SHOWN = 5  # pieces of a kind, on the terminal
 
 
-@click.group()
+class Vocab(click.Group):
+    """Its commands find texts as `tokenize` does, with fewer options."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except NotTextError as error:
+            raise InputError(f"{error.plain}; leave it out") from None
+
+
+@click.group(cls=Vocab)
 def vocab() -> None:
     """Edit, compare and list vocabularies.
 

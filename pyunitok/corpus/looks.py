@@ -82,9 +82,16 @@ def why_not_text(start: bytes) -> str | None:
     return "binary data" if n_controls > 1 and n_controls * 50 > len(sample) else None
 
 
-def not_text(name: str, what: str) -> InputError:
-    """The error for a file that is something else."""
-    return InputError(f"{name}: {what}, not text; --exclude leaves it out, --input-format text reads it as it is")
+class NotTextError(InputError):
+    """A file is something else. `plain` says so without naming options, for commands that lack them."""
+
+    def __init__(self, plain: str) -> None:
+        super().__init__(f"{plain}; --exclude leaves it out, --input-format text reads it as it is")
+        self.plain = plain
+
+
+def not_text(name: str, what: str) -> NotTextError:
+    return NotTextError(f"{name}: {what}, not text")
 
 
 def share_invalid(start: bytes) -> float:
