@@ -1,27 +1,32 @@
 """Bytes per token of vocabularies, kind by kind, on texts that none of them was trained on.
 
-    python tools/default_vocab/evaluate.py CORPORA A.utk B.utk [--without FOLDER]
+    python tools/default_vocab/evaluate.py CORPORA A.utk "Llama 3=tokenizer.json" rwkv-world [--without FOLDER]
 
-CORPORA: a folder of KIND.txt.zst. A model is a file or a name, or a folder of GPT-2's files. --without leaves out every
-line of 40 bytes or more that the training text in FOLDER has too, says how much that was, and measures the packages
-held back for validation as well. Ratios are of the first to the last.
+CORPORA: a folder of KIND.txt.zst. A model is a file or a name, or a folder of GPT-2's files, with the head of its
+column before a `=`; what pyunitok does not read goes through the package tokenizers, one thread of it. --without leaves
+out every line of 40 bytes or more that the training text in FOLDER has too, says how much that was, and measures the
+packages held back for validation as well. Ratios are of the first to the last.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import corpus
 import numpy as np
 import zstandard
 
 from pyunitok import Tokenizer
+from pyunitok.errors import ModelFormatError, VocabularyError
 
 MIN_LINE_BYTES = 40
 DOCUMENT_BYTES = 16_384
+BATCH = 64  # documents
 MIN_KIND_BYTES = 200_000  # held back, to be shown
 
 
@@ -51,17 +56,20 @@ def documents(text: bytes) -> Iterable[bytes]:
 
 
 class Counter:
-    """Counts the tokens of texts, and which ids they use; of GPT-2, those of the first megabyte of each text."""
+    """Counts the tokens of texts, and which ids they use."""
 
     def __init__(self, model: str) -> None:
-        self.name, self.used = Path(model).stem, np.zeros(0, bool)
-        if Path(model).is_dir():
-            from tokenizers import ByteLevelBPETokenizer
-
-            self._other = ByteLevelBPETokenizer(f"{model}/encoder.json", f"{model}/vocab.bpe")
-        else:
-            self._tokenizer = Tokenizer.from_file(model)
-            self.used = np.zeros(self._tokenizer.vocab_size, bool)
+        name, _, file = model.rpartition("=")
+        self.name, self.used = name or Path(file).stem, np.zeros(0, bool)
+        try:
+            if Path(file).is_dir():
+                raise ModelFormatError("a folder")
+            self._tokenizer = Tokenizer.from_file(file)
+            self.n_ids = self._tokenizer.vocab_size
+            self.used = np.zeros(self.n_ids, bool)
+        except (ModelFormatError, VocabularyError):
+            self._other = other(file)
+            self.n_ids = self._other.get_vocab_size()
 
     def rate(self, texts: list[bytes]) -> float:
         """Bytes per token."""
@@ -69,9 +77,25 @@ class Counter:
             ids = self._tokenizer.encode_batch(texts).data
             self.used[ids] = True
             return sum(map(len, texts)) / len(ids)
-        few = [text.decode("utf-8", "replace") for text in texts[: (1 << 20) // DOCUMENT_BYTES]]
-        n_bytes = sum(len(text.encode()) for text in few)
-        return n_bytes / sum(len(found.ids) for found in self._other.encode_batch(few))
+        valid = [text.decode("utf-8", "replace") for text in texts]
+        n_bytes, n_ids = sum(len(text.encode()) for text in valid), 0
+        for at in range(0, len(valid), BATCH):  # an encoding takes a hundred bytes a token
+            encodings = self._other.encode_batch_fast(valid[at : at + BATCH], add_special_tokens=False)
+            n_ids += sum(map(len, encodings))
+        return n_bytes / n_ids
+
+
+def other(file: str) -> Any:
+    """A tokenizer of the package tokenizers: a tokenizer.json, or a folder with encoder.json and vocab.bpe."""
+    os.environ.setdefault("RAYON_NUM_THREADS", "1")
+    import tokenizers
+    from tokenizers import decoders, models, pre_tokenizers
+
+    if not Path(file).is_dir():
+        return tokenizers.Tokenizer.from_file(file)
+    ret = tokenizers.Tokenizer(models.BPE.from_file(f"{file}/encoder.json", f"{file}/vocab.bpe"))
+    ret.pre_tokenizer, ret.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    return ret
 
 
 def main() -> None:
@@ -85,6 +109,7 @@ def main() -> None:
     rates: list[list[float]] = []
     print("| kind | left out | " + " | ".join(model.name for model in models) + " | ratio |")
     print("|---|---|" + "---|" * (len(models) + 1))
+    print("| ids |  | " + " | ".join(f"{model.n_ids:,}" for model in models) + " |  |")
     for path in sorted(options.corpora.glob("*.txt.zst")):
         text = zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read()
         kept = clean(text, seen)
