@@ -8,14 +8,15 @@ from __future__ import annotations
 import argparse
 import re
 import time
+from functools import partial
 from pathlib import Path
 
 import corpus
 import numpy as np
 from characters import characters
 
-from pyunitok.train.greedy import Rules
-from pyunitok.train.longest import Step, train_longest
+from pyunitok.train.greedy import VALUES, Counts, Round, Rules
+from pyunitok.train.longest import WEIGHT_UNIT, Source, State, Step, train_longest
 from pyunitok.vocab import native
 from pyunitok.vocab.vocabulary import Vocabulary
 
@@ -28,6 +29,7 @@ RULES = Rules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3, 
 DAMPING = 200
 MIN_SOURCES = 3  # for a piece of LONG_BYTES or more
 LONG_BYTES = 7
+N_ALONE = 1_500  # pieces that one source alone uses, exchanged at the end for others
 UNWANTED = re.compile(rb"later version|License, |fuck|bitch")
 SPARE = "囧喵咕噜嘎嗷咔嚓哒嘞嗨嘿哟喽呗"
 
@@ -47,6 +49,18 @@ def wanted(pieces: list[bytes]) -> list[bytes]:
     return kept + spare[: len(pieces) - len(kept)]
 
 
+def alone(pieces: list[bytes], sources: list[Source]) -> list[bytes]:
+    """The pieces of several characters that only one source uses, the least useful first."""
+    counts = Counts(Round(pieces, RULES))
+    for source in sources:
+        counts.count(source.documents.data, source.documents.offsets, VALUES)
+        counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), DAMPING)
+    _, values, n_sources = counts.pieces()
+    free = {piece for piece in pieces if len(piece.decode("utf-8", "replace")) > 1}.difference(required())
+    rows = sorted(zip(values.tolist(), counts.round_pieces, n_sources.tolist(), strict=True))
+    return [piece for _, piece, n in rows if n <= 1 and piece in free]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -63,17 +77,22 @@ def main() -> None:
         progress = f"{step.n_pieces} pieces, {rate:.4f} bytes/token, {seconds:.0f} s"
         print(f"{step.phase} {step.number}: {progress}", flush=True)
 
-    pieces = train_longest(
-        [source for _, source in sources],
+    texts = [source for _, source in sources]
+    train = partial(
+        train_longest,
+        texts,
         N_IDS - 1,
         rules=RULES,
         required=required(),
         min_sources=MIN_SOURCES,
-        long_bytes=LONG_BYTES,
         damping=DAMPING,
         threads=options.threads,
         on_step=show,
     )
+    pieces = train(long_bytes=LONG_BYTES)
+    # Unseen text hardly uses what one source alone uses: instead of it what repeats in three, however short.
+    dropped = alone(pieces, texts)[:N_ALONE]
+    pieces = train(long_bytes=1, state=State({*pieces}.difference(dropped), dict.fromkeys(dropped, 0), "settle"))
     write(numbered(wanted(pieces)), options.out)
 
 
