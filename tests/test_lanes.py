@@ -74,3 +74,19 @@ def test_turns(n_words: int) -> None:
     alone, tok = Tokenizer.from_pieces(pieces, engine="hat"), Tokenizer.from_pieces(pieces)
     for text in (varied, same, varied[:500_000]):
         assert tok.encode(text).tolist() == alone.encode(text).tolist()
+
+
+def test_characters() -> None:
+    """After 16 MB of text beyond ASCII a step is a character; strays and characters that are no pieces among them."""
+    rng = random.Random(3)
+    words = ["は", "です", "猫", "ねこ", "。", "犬", " the ", "é", "я", "\n", "😀", "鬱"]
+    pieces = [bytes([byte]) for byte in range(256)] + [word.encode() for word in words[:-1]]
+    pieces += [("".join(rng.choices(words, k=rng.randrange(2, 5)))).encode() for _ in range(200)]
+    pieces = list(dict.fromkeys(pieces))
+    alone, tok = Tokenizer.from_pieces(pieces, engine="hat"), Tokenizer.from_pieces(pieces)
+    text = "".join(rng.choices(words, k=200_000)).encode()
+    for _ in range(18_000_000 // len(text)):
+        tok.encode(text)
+    rare = "鬱".encode()
+    for other in (text, text[1:], text[:1_000] + b"\x81\xe3" + text, text.replace(rare, rare + b"\x82", 9)):
+        assert tok.encode(other).tolist() == alone.encode(other).tolist()

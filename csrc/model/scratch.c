@@ -27,6 +27,16 @@ token *scratch_tokens(unitok_scratch *s, int64_t n)
     return p;
 }
 
+int scratch_char_lanes(unitok_scratch *s, int64_t n_bytes)
+{
+    s->char_bytes += n_bytes;
+    if (s->char_lanes || s->char_bytes < CHAR_LANES_AFTER_BYTES) return s->char_lanes != NULL;
+    s->char_bytes = INT64_MIN; /* once */
+    s->char_work = mem_alloc(sizeof *s->char_work);
+    if (s->char_work) char_lanes_new(&s->model->longest.trie, s->model->info.cpu, &s->char_lanes);
+    return s->char_lanes != NULL;
+}
+
 unitok_scratch *unitok_scratch_new(const unitok_model *m)
 {
     unitok_scratch *s = m->info.is_complete ? mem_zalloc(1, sizeof *s) : NULL;
@@ -65,6 +75,8 @@ void unitok_scratch_free(unitok_scratch *s)
     mem_free(s->charwise);
     mem_free(s->automaton);
     mem_free(s->lane_tokens);
+    char_lanes_free(s->char_lanes);
+    mem_free(s->char_work);
     mem_free(s->tokens);
     mem_free(s->buffer);
     mem_free(s->memo);
@@ -74,6 +86,7 @@ void unitok_scratch_free(unitok_scratch *s)
 int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
 {
     int64_t lane_bytes = s->lane_tokens ? LANES_SPAN_BYTES * (int64_t)sizeof *s->lane_tokens : 0;
+    if (s->char_lanes) lane_bytes += s->char_lanes->memory_bytes + (int64_t)sizeof *s->char_work;
     if (s->automaton) lane_bytes += (int64_t)sizeof *s->automaton;
     if (s->charwise) lane_bytes += (int64_t)sizeof *s->charwise;
     return (int64_t)sizeof *s + s->memo_bytes + lane_bytes + s->buffer_bytes + s->tokens_room * (int64_t)sizeof(token);

@@ -407,6 +407,14 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
     ID *out = ids;
     while (done < seen && !r->failed) {
         int64_t n_chunk = seen - done < CUT_CHUNK_BYTES ? seen - done : CUT_CHUNK_BYTES;
+#ifdef GREEDY
+        if (m->longest.lanes && char_lanes_are_next(text + done, n_chunk) && scratch_char_lanes(s, n_chunk)) {
+            int64_t n;
+            done += char_lanes_encode(s->char_lanes, text + done, n_bytes - done, s->char_work, (uint16_t *)out, &n);
+            out += n;
+            continue;
+        }
+#endif
         const uint8_t *chunk = text + done;
         if (n_readable - done < n_chunk + CUT_READ_BEYOND) {
             /* With all that follows the chunk: the windows of its last characters reach there. */
@@ -432,7 +440,10 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
 #ifdef GREEDY
         if (m->longest.lanes && lanes_are_next(&s->turn, n_chunk, n_cuts)) {
             int64_t n, n_done;
-            n_done = lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens, (uint16_t *)out, &n);
+            if (scratch_char_lanes(s, n_chunk))
+                n_done = char_lanes_encode(s->char_lanes, text + done, n_bytes - done, s->char_work, (uint16_t *)out, &n);
+            else
+                n_done = lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens, (uint16_t *)out, &n);
             s->turn.left_bytes -= n_done;
             done += n_done;
             out += n;

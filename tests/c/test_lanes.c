@@ -12,7 +12,7 @@
 #include "guard.h"
 
 #include "encoders/longest.h"
-#include "pieces.h"
+#include "pieces_trie.h"
 
 enum { TEXT_MAX = 3 * LANES_SPAN_BYTES };
 
@@ -21,36 +21,6 @@ static struct guard text_guard;
 static uint8_t text[TEXT_MAX];
 static uint16_t ids[TEXT_MAX + 1], expected[TEXT_MAX];
 static int64_t ends[TEXT_MAX];
-
-/* The units are built from pieces in order. */
-static trie_parts build(trie *t, uint64_t *heads, uint32_t *singles)
-{
-    static uint8_t data[PIECES_BYTES_MAX];
-    static int64_t offsets[PIECES_MAX + 1], sorted_ids[PIECES_MAX];
-    int order[PIECES_MAX];
-    trie_parts parts;
-    for (int k = 0; k < pieces.n; k++) {
-        int at = k;
-        for (; at > 0; at--) {
-            int64_t a = pieces.offsets[order[at - 1]], b = pieces.offsets[k];
-            int64_t n_a = pieces.offsets[order[at - 1] + 1] - a, n_b = pieces.offsets[k + 1] - b;
-            int c = memcmp(pieces.data + a, pieces.data + b, (size_t)(n_a < n_b ? n_a : n_b));
-            if (c < 0 || (c == 0 && n_a < n_b)) break;
-            order[at] = order[at - 1];
-        }
-        order[at] = k;
-    }
-    for (int k = 0; k < pieces.n; k++) {
-        int64_t n = pieces.offsets[order[k] + 1] - pieces.offsets[order[k]];
-        memcpy(data + offsets[k], pieces.data + pieces.offsets[order[k]], (size_t)n);
-        offsets[k + 1] = offsets[k] + n;
-        sorted_ids[k] = pieces.ids[order[k]];
-    }
-    CHECK(trie_build(data, offsets, sorted_ids, pieces.n, &parts, NULL) == UNITOK_OK);
-    trie_build_heads(parts.units, pieces.fallback_id < 0 ? 0 : (uint32_t)pieces.fallback_id + 1, heads, singles);
-    *t = (trie){parts.units, heads, singles, parts.n_units};
-    return parts;
-}
 
 /* The whole text, span by span, between guard pages, in exactly the room that is documented. */
 static void check_text(const lanes *l, int64_t n_bytes)
@@ -122,7 +92,7 @@ int main(void)
         int set = round_ % N_SYMBOL_SETS;
         random_pieces(&pieces, set);
         if (pieces.fallback_id < 0) pieces_add_bytes(&pieces);
-        trie_parts parts = build(&t, heads, singles);
+        trie_parts parts = pieces_trie(&pieces, &t, heads, singles);
         CHECK(lanes_fit(&t, 2) && !lanes_fit(&t, 4));
         alloc_fail_at = 1;
         CHECK(lanes_new(&t) == NULL);

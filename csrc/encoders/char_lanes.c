@@ -1,0 +1,172 @@
+/* char_lanes.c - the walks of char_lanes.h */
+
+#include "encoders/char_lanes.h"
+
+#include "ground/cpu.h"
+#include "ground/utf8.h"
+
+typedef struct lane {
+    uint64_t at, unit;
+    uint32_t *out;
+} lane;
+
+INLINE lane lane_begin(const uint64_t *units, const uint16_t *symbols, int64_t at, uint32_t *out)
+{
+    return (lane){(uint64_t)at + 1, units[symbols[at]], out};
+}
+
+INLINE int64_t back_of(uint64_t unit)
+{
+    return (int64_t)(unit >> CHAR_BACK_SHIFT & CHAR_BACK_MAX);
+}
+
+/* Does `unit` have another symbol than c? Then *unit = head, *at = start, and the result is 1; else 0. */
+INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t *unit, uint64_t *at)
+{
+#if defined(UNITOK_X86) && defined(__GNUC__)
+    uint64_t ends = 0;
+    __asm__("cmpw %w[c], %w[unit]\n\tsetne %b[ends]\n\tcmovneq %[head], %[unit]\n\tcmovneq %[start], %[at]"
+            : [unit] "+r"(*unit), [at] "+r"(*at), [ends] "+q"(ends)
+            : [c] "r"(c), [head] "r"(head), [start] "r"(start)
+            : "cc");
+    return ends;
+#else
+    uint64_t ends = ((uint16_t)(*unit ^ c) + 0xFFFFu) >> 16, mask = 0 - ends;
+    *unit ^= (*unit ^ head) & mask;
+    *at ^= (*at ^ start) & mask;
+    return ends;
+#endif
+}
+
+/* One step; `at` grows by at most 1. The token, its id and where it ends, is always written, and kept if the walk ends. */
+INLINE void lane_step(const uint64_t *units, const uint16_t *symbols, lane *x)
+{
+    uint64_t c = symbols[x->at], next = units[(x->unit >> CHAR_BASE_SHIFT) + c];
+    uint64_t start = x->at - (uint64_t)back_of(x->unit), head = units[symbols[start]];
+    uint32_t token = (uint32_t)x->unit;
+    uint16_t end = (uint16_t)start;
+    memcpy(x->out, &token, sizeof token);
+    memcpy(x->out, &end, sizeof end);
+    x->out += lane_restart(c, head, start, &next, &x->at);
+    x->unit = next;
+    x->at++;
+}
+
+INLINE int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Walks the parts symbols[borders[k]..borders[k+1]-1] until the first of them is nearly done. begins[k] is where the
+ * tokens of part k go; ret_ends[k] is where they end. A lane reads only its own part. */
+static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbols, const int64_t borders[CHAR_LANES + 1],
+                                   uint32_t *const begins[CHAR_LANES], uint32_t *ret_ends[CHAR_LANES])
+{
+    lane lanes[CHAR_LANES];
+    for (int k = 0; k < CHAR_LANES; k++) lanes[k] = lane_begin(units, symbols, borders[k], begins[k]);
+    for (;;) {
+        int64_t n_left = borders[1];
+        for (int k = 0; k < CHAR_LANES; k++) n_left = least(n_left, borders[k + 1] - (int64_t)lanes[k].at);
+        if (n_left < 4) break;
+        for (; n_left > 0; n_left--) {
+            for (int k = 0; k < CHAR_LANES; k++) lane_step(units, symbols, &lanes[k]); /* unrolled at -O3 */
+        }
+    }
+    for (int k = 0; k < CHAR_LANES; k++) ret_ends[k] = lanes[k].out;
+}
+
+/* The id of the token at symbols[*at]. */
+INLINE uint16_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_t n, int64_t *at)
+{
+    uint64_t unit = units[symbols[*at]];
+    int64_t i = *at + 1;
+    for (; i < n; i++) {
+        uint64_t next = units[(unit >> CHAR_BASE_SHIFT) + symbols[i]];
+        if ((uint16_t)next != symbols[i]) break;
+        unit = next;
+    }
+    *at = i - back_of(unit);
+    return (uint16_t)(unit >> CHAR_ID_SHIFT);
+}
+
+/* Where ids go. */
+typedef struct output {
+    uint16_t *ids;
+    int is_malformed; /* they are wrong: see the third rule */
+} output;
+
+/* Writes the ids of the bytes of a character that is not a piece; `next` is the symbol after it. */
+static NOINLINE void put_bytes(const char_lanes *l, uint16_t symbol, uint16_t next, output *out)
+{
+    uint8_t bytes[3];
+    int n = utf8_encode(symbol, bytes);
+    out->is_malformed |= next >= (CODE_POINT_OF_BYTE | 0x80) && next < (CODE_POINT_OF_BYTE | 0xC0);
+    for (int64_t k = 0, n_bytes; k < n; k += n_bytes)
+        *out->ids++ = (uint16_t)(trie_longest(l->trie, bytes + k, n - k, &n_bytes) - 1);
+}
+
+/* Writes the ids of the token that ends before symbols[end]. */
+INLINE void put(const char_lanes *l, const uint16_t *symbols, uint16_t id, int64_t end, output *out)
+{
+    if (LIKELY(id != l->no_id)) *out->ids++ = id;
+    else put_bytes(l, symbols[end - 1], symbols[end], out);
+}
+
+/* How many bytes before text[at] belong to a symbol that reaches beyond it. */
+static int part_before(const uint8_t *text, int64_t at, int64_t n_bytes)
+{
+    for (int back = 1; back <= 2; back++) {
+        int n = utf8_length(text + at - back, n_bytes - at + back);
+        if (n > back && n < 4) return back;
+    }
+    return 0;
+}
+
+/* The span by bytes. */
+static int64_t encode_by_bytes(const char_lanes *l, const uint8_t *text, int64_t n_bytes, int64_t n_span, uint16_t *ids,
+                               int64_t *ret_n_ids)
+{
+    int64_t at = 0, n = 0, token_bytes;
+    for (; at < n_span; at += token_bytes)
+        ids[n++] = (uint16_t)(trie_longest(l->trie, text + at, n_bytes - at, &token_bytes) - 1);
+    *ret_n_ids = n;
+    return at;
+}
+
+int64_t char_lanes_encode(const char_lanes *l, const uint8_t *text, int64_t n_bytes, char_lanes_work *work, uint16_t *ids,
+                          int64_t *ret_n_ids)
+{
+    uint16_t *symbols = work->symbols;
+    int64_t borders[CHAR_LANES + 1], n_span = least(n_bytes, CHAR_LANES_SPAN_BYTES), at = 0, n_left = 0;
+    uint32_t *begins[CHAR_LANES], *ends[CHAR_LANES];
+    output out = {ids, 0};
+    if (n_span < n_bytes) n_span -= part_before(text, n_span, n_bytes);
+    int64_t n = l->read(text, n_span, symbols);
+    symbols[n] = n_span < n_bytes && is_continuation(text[n_span]) ? CODE_POINT_OF_BYTE | 0x80 : 0;
+    for (int k = 0; k <= CHAR_LANES; k++) borders[k] = n * k / CHAR_LANES;
+    for (int k = 0; k < CHAR_LANES; k++) begins[k] = work->tokens + borders[k];
+    walk_together(l->units, symbols, borders, begins, ends);
+    for (int k = 0; k < CHAR_LANES; k++) {
+        const uint32_t *token = begins[k];
+        int64_t boundary = borders[k]; /* where *token begins */
+        while (token < ends[k] && at != boundary) {
+            if (at < boundary) {
+                uint16_t id = walk_alone(l->units, symbols, n, &at);
+                put(l, symbols, id, at, &out);
+            } else {
+                boundary = (uint16_t)*token++;
+            }
+        }
+        if (token == ends[k]) continue; /* the parts had no boundary in common */
+        at = (uint16_t)ends[k][-1];
+        for (; token < ends[k]; token++) put(l, symbols, (uint16_t)(*token >> CHAR_ID_SHIFT), (uint16_t)*token, &out);
+    }
+    while (n_span == n_bytes && at < n) {
+        uint16_t id = walk_alone(l->units, symbols, n, &at);
+        put(l, symbols, id, at, &out);
+    }
+    if (UNLIKELY(out.is_malformed)) return encode_by_bytes(l, text, n_bytes, n_span, ids, ret_n_ids);
+    for (int64_t k = at; k < n; k++) n_left += code_point_bytes(symbols[k]);
+    *ret_n_ids = out.ids - ids;
+    return n_span - n_left;
+}

@@ -1,0 +1,149 @@
+/* test_char_lanes.c - eight walks by characters in turn give the tokens of one, for vocabularies and texts with whole
+ * characters, parts of them and strays; and texts read as code points
+ *
+ *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
+ *       tests/c/test_char_lanes.c csrc/[a-z]*.c -lm -o test_char_lanes && ./test_char_lanes
+ *   SEED=7 ./test_char_lanes     another seed; the one in use is printed first
+ */
+#define _DEFAULT_SOURCE
+
+#include "test_alloc.h"
+
+#include "guard.h"
+
+#include "encoders/char_lanes.h"
+#include "ground/utf8.h"
+#include "pieces_trie.h"
+
+enum { TEXT_MAX = 3 * CHAR_LANES_SPAN_BYTES };
+
+static struct pieces pieces;
+static struct guard text_guard;
+static uint8_t text[TEXT_MAX];
+static uint16_t ids[TEXT_MAX + 1], expected[TEXT_MAX];
+static int64_t ends[TEXT_MAX];
+static char_lanes_work work;
+
+/* Does the piece break a rule of char_lanes.h? */
+static int is_unfit(const uint8_t *piece, int64_t n)
+{
+    int n_rests = 0;
+    for (int64_t k = 0; k < n; k++) n_rests += is_continuation(piece[k]);
+    if (is_continuation(piece[0]) && n_rests < n) return 1;
+    if (n > 1 && piece[n - 1] >= 0xC2 && piece[n - 1] < 0xF0) return 1;
+    if (n > 2) {
+        const uint8_t character[3] = {piece[n - 2], piece[n - 1], 0x80};
+        if (utf8_length(character, 3) == 3) return 1;
+    }
+    return 0;
+}
+
+static int any_unfit(void)
+{
+    for (int64_t k = 0; k < pieces.n; k++)
+        if (is_unfit(pieces.data + pieces.offsets[k], pieces.offsets[k + 1] - pieces.offsets[k])) return 1;
+    return 0;
+}
+
+static void drop_unfit(void)
+{
+    static struct pieces all;
+    all = pieces;
+    pieces_clear(&pieces);
+    pieces.fallback_id = all.fallback_id;
+    for (int64_t k = 0; k < all.n; k++) {
+        int64_t n = all.offsets[k + 1] - all.offsets[k];
+        if (!is_unfit(all.data + all.offsets[k], n)) pieces_add(&pieces, all.data + all.offsets[k], n);
+    }
+}
+
+/* The whole text, span by span, between guard pages. */
+static void check_text(const char_lanes *l, int64_t n_bytes)
+{
+    const uint8_t *at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
+    int64_t n = pieces_encode(&pieces, text, n_bytes, expected, ends), n_ids = 0, done = 0, n_more;
+    while (n_bytes - done >= CHAR_LANES_LEAST_BYTES) {
+        int64_t taken = char_lanes_encode(l, at_end + done, n_bytes - done, &work, ids + n_ids, &n_more);
+        CHECK(taken > 0 && taken <= n_bytes - done && taken <= CHAR_LANES_SPAN_BYTES + 300);
+        done += taken;
+        n_ids += n_more;
+        CHECK(n_ids > 0 && n_ids <= n && ends[n_ids - 1] == done);
+    }
+    CHECK(!memcmp(ids, expected, (size_t)n_ids * sizeof *ids));
+}
+
+static void check_lengths(const char_lanes *l, int set)
+{
+    static const int64_t lengths[] = {CHAR_LANES_LEAST_BYTES, CHAR_LANES_LEAST_BYTES + 1, 4099, CHAR_LANES_SPAN_BYTES - 1,
+                                      CHAR_LANES_SPAN_BYTES, CHAR_LANES_SPAN_BYTES + 1, TEXT_MAX};
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        if (lengths[k] > 5000 && round_ % 8) continue;
+        random_symbols(set, text, lengths[k]);
+        int64_t begin = random_below(lengths[k]), n_same = random_below(lengths[k] - begin);
+        if (k % 2) memset(text + begin, text[begin], (size_t)n_same); /* walks in a run may never meet */
+        for (int strays = round_ % 4; strays > 0; strays--) text[random_below(lengths[k])] = (uint8_t)(0x80 | random_below(64));
+        check_text(l, lengths[k]);
+    }
+}
+
+/* Symbols give the text back, and each level gives the same. */
+static void check_code_points(int set)
+{
+    static uint16_t symbols[4096 + CODE_POINTS_BEYOND], same[4096 + CODE_POINTS_BEYOND];
+    int64_t n_bytes = random_below(4097), n, at = 0;
+    random_symbols(set, text, n_bytes);
+    const uint8_t *at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
+    n = code_points_portable(at_end, n_bytes, symbols);
+    for (int64_t k = 0; k < n; k++) {
+        uint8_t bytes[3] = {(uint8_t)symbols[k]};
+        int length = code_point_bytes(symbols[k]), whole = utf8_length(at_end + at, n_bytes - at);
+        if (length > 1) utf8_encode(symbols[k], bytes);
+        CHECK(length == (whole > 0 && whole < 4 ? whole : 1) && !memcmp(bytes, at_end + at, (size_t)length));
+        at += length;
+    }
+    CHECK(at == n_bytes);
+    for (int cpu = 0; cpu <= UNITOK_CPU_NEON; cpu++) {
+        if (!unitok_cpu_supported(cpu)) continue;
+        CHECK(code_points_for(cpu)(at_end, n_bytes, same) == n && !memcmp(same, symbols, (size_t)n * sizeof *same));
+    }
+}
+
+static void check_set(int set, uint64_t *heads, uint32_t *singles)
+{
+    int32_t cpu = round_ % 2 ? UNITOK_CPU_PORTABLE : cpu_best();
+    trie t;
+    char_lanes *l;
+    random_pieces(&pieces, set);
+    if (round_ / N_SYMBOL_SETS % 4) drop_unfit();
+    if (pieces.fallback_id < 0) pieces_add_bytes(&pieces);
+    trie_parts parts = pieces_trie(&pieces, &t, heads, singles);
+    int64_t n_calls = alloc_calls;
+    CHECK(char_lanes_new(&t, cpu, &l) && (l == NULL) == any_unfit());
+    n_calls = alloc_calls - n_calls;
+    if (l) check_lengths(l, set);
+    char_lanes_free(l);
+    for (int64_t k = 1; k <= n_calls && round_ < N_SYMBOL_SETS; k++) {
+        alloc_fail_at = k;
+        CHECK(!char_lanes_new(&t, cpu, &l) && l == NULL);
+        alloc_fail_at = 0;
+    }
+    unitok_test_free(parts.units);
+}
+
+int main(void)
+{
+    random_start(20261123);
+    running = "char lanes";
+    text_guard = guard_new(TEXT_MAX);
+    uint64_t *heads = malloc(TRIE_HEADS * sizeof *heads);
+    uint32_t singles[256];
+    for (round_ = 0; round_ < 8 * N_SYMBOL_SETS; round_++) {
+        check_set(round_ % N_SYMBOL_SETS, heads, singles);
+        for (int k = 0; k < 50; k++) check_code_points(round_ % N_SYMBOL_SETS);
+    }
+    CHECK(alloc_live_blocks == 0);
+    free(heads);
+    guard_free(&text_guard);
+    printf("ok %s\n", running);
+    return 0;
+}
