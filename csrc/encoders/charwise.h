@@ -29,6 +29,7 @@
 #define CHARWISE_PIECE_CHARS_MAX 255
 #define CHARWISE_UNKNOWN 0xFFFFFFu       /* instead of an id */
 #define CHARWISE_BYTES 4096              /* of text in one call */
+#define CHARWISE_SHORT_BYTES 31
 #define CHARWISE_AHEAD 8                 /* characters, for which nodes are prefetched */
 #define CHARWISE_SEGMENT 4               /* bytes: see charwise_is_next */
 #define CHARWISE_SHARE 4                 /* one byte in so many begins a character of those */
@@ -82,6 +83,11 @@ typedef struct charwise_work {
 /* Encodes text[0..n_bytes-1], 0 < n_bytes <= CHARWISE_BYTES, from the running sum *io_sum, and leaves there the sum after it.
  * Returns the number n of tokens, which are work->tokens[CHARWISE_BYTES - n...]; 0 if the text is not UTF-8. */
 int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum, charwise_work *work);
+
+/* The same in exact sums from 0, for a short segment: tokens[0..n-1], which has room for n_bytes. *ret_lead is the least by
+ * which a piece of the path leads the others that end where it does, *ret_largest_sum the largest |sum|. */
+int64_t charwise_exact(const charwise *c, const uint8_t *text, int64_t n_bytes, token *tokens, double *ret_lead,
+                       double *ret_largest_sum);
 
 /* Is it faster than the memo for text[0..n_bytes-1], with so many cuts? Where most bytes are of kana and Chinese characters
  * (U+3000..U+9FFF), and segments are not so short that they recur. Korean words recur. */

@@ -101,8 +101,10 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define FORESEEN 1
 #define RESTARTS 1
 #define STARTS_INSIDE 0
-#define ERROR_UNIT ((1 + RESERVE) / 33554432) /* 2^-25: half a unit in the last of 24 bits */
-#define LEVELS {131072, 65536, 32768, 16384, 8192, 4096, 2048}
+#define ERROR_UNIT32 ((1 + RESERVE) / 33554432) /* 2^-25: half a unit in the last of 24 bits */
+#define ERROR_UNIT ERROR_UNIT32
+#define LEVELS32 {131072, 65536, 32768, 16384, 8192, 4096, 2048}
+#define LEVELS LEVELS32
 #include "encoders/unigram_dp.h"
 #include "encoders/unigram_follow.h"
 
@@ -125,9 +127,25 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define LEVELS {2 * UNIGRAM_SUM_MAX, 131072}
 #include "encoders/unigram_dp.h"
 
+/* By characters; 0 where that does not do, as where two paths are nearly equal. */
+static NOINLINE int64_t exact_charwise(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens,
+                                       uint32_t *ret_limit)
+{
+    static const double levels[] = LEVELS32;
+    double lead, largest_sum;
+    int64_t n = charwise_exact(m->charwise, text, n_bytes, tokens, &lead, &largest_sum);
+    if (lead <= 2 * (double)n_bytes * levels[0] * ERROR_UNIT32 || m->largest_score > LARGEST_SCORE_USUAL) return 0;
+    *ret_limit = limit_at32(largest_sum + m->largest_score, levels[0]);
+    return n;
+}
+
 int64_t unigram_exact(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens, uint32_t *ret_limit)
 {
     ASSERT(n_bytes > 0 && n_bytes <= UNIGRAM_SEGMENT_BYTES);
+    if (m->charwise && text[n_bytes - 1] >= 0x80) {
+        int64_t n = exact_charwise(m, text, n_bytes, tokens, ret_limit);
+        if (LIKELY(n)) return n;
+    }
     return m->is_float64 ? exact64(m, text, n_bytes, tokens, ret_limit) : exact32(m, text, n_bytes, tokens, ret_limit);
 }
 

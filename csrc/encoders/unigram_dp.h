@@ -360,13 +360,13 @@ static int NAME(is_clear)(const NAME(lattice) * l, const int8_t *places, int64_t
 }
 
 /* The limit of a path that holds where all sums are at most `level`: that, less B. */
-static uint32_t NAME(limit_at)(const NAME(lattice) * l, double level)
+static uint32_t NAME(limit_at)(double size, double level)
 {
     double bound = level * (1 - RESERVE);
 #if RESTARTS
     if (bound > RESTART_ABOVE * (1 - RESERVE)) bound = RESTART_ABOVE * (1 - RESERVE);
 #endif
-    bound -= l->size;
+    bound -= size;
     if (bound >= UNIGRAM_SUM_MAX) return UNIGRAM_LIMIT_ALWAYS;
     if (bound >= (UNIGRAM_LIMIT_ALWAYS - 1) * UNIGRAM_LIMIT_STEP) return UNIGRAM_LIMIT_ALWAYS - 1;
     return bound > 0 ? (uint32_t)bound / UNIGRAM_LIMIT_STEP : 0;
@@ -381,7 +381,7 @@ static NOINLINE uint32_t NAME(limit_of)(const NAME(lattice) * l, const token *to
     places[0] = 0;
     for (int64_t k = 0; k < n; k++) places[tokens[k].end] = (int8_t)(k + 1);
     for (size_t k = 0; k < sizeof levels / sizeof *levels; k++)
-        if (NAME(is_clear)(l, places, n_bytes, levels[k] * ERROR_UNIT)) return NAME(limit_at)(l, levels[k]);
+        if (NAME(is_clear)(l, places, n_bytes, levels[k] * ERROR_UNIT)) return NAME(limit_at)(l->size, levels[k]);
     return 0;
 }
 
@@ -400,11 +400,11 @@ static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_byte
     }
     memmove(tokens, tokens + n_bytes - n, (size_t)n * sizeof *tokens);
     if (LIKELY(gap > 2 * (double)n_bytes * levels[0] * ERROR_UNIT && m->largest_score <= LARGEST_SCORE_USUAL)) {
-        *ret_limit = NAME(limit_at)(&l, levels[0]);
+        *ret_limit = NAME(limit_at)(l.size, levels[0]);
         return n;
     }
     NAME(lattice_keep)(m, text, n_bytes, &l);
-    if (gap > 2 * (double)n_bytes * levels[0] * ERROR_UNIT) *ret_limit = NAME(limit_at)(&l, levels[0]);
+    if (gap > 2 * (double)n_bytes * levels[0] * ERROR_UNIT) *ret_limit = NAME(limit_at)(l.size, levels[0]);
     else *ret_limit = NAME(limit_of)(&l, tokens, n, n_bytes);
     return n;
 }

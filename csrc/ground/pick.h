@@ -25,3 +25,13 @@ INLINE uint32_t pick_above(float a, float b, uint32_t x, uint32_t y)
     return y ^ ((x ^ y) & (0 - (uint32_t)(a > b)));
 #endif
 }
+
+INLINE uint32_t pick_larger(double a, double b, uint32_t x, uint32_t y)
+{
+#if defined(UNITOK_X86) && defined(__GNUC__)
+    __asm__("ucomisd %3, %2\n\tcmoval %1, %0" : "+r"(y) : "r"(x), "x"(a), "x"(b) : "cc");
+    return y;
+#else
+    return y ^ ((x ^ y) & (0 - (uint32_t)(a > b)));
+#endif
+}

@@ -612,7 +612,7 @@ static void test_charwise(int64_t rounds)
 {
     static charwise_work work;
     static uint8_t bytes[TEXT_MAX];
-    static token expected[CHARWISE_BYTES];
+    static token expected[CHARWISE_BYTES], tokens[UNIGRAM_SEGMENT_BYTES];
     int64_t n_models = 0;
     running = "charwise";
     for (int64_t round = 0; round < rounds; round++) {
@@ -628,15 +628,20 @@ static void test_charwise(int64_t rounds)
         }
         alloc_fail_at = 0;
         for (int64_t k = 0; k < 5 && m->charwise; k++) {
-            int64_t n_bytes = random_word(bytes, 1 + random_below(random_below(4) ? 40 : CHARWISE_BYTES / 4),
+            int64_t n_bytes = random_word(bytes, 1 + random_below(random_below(4) ? 20 : CHARWISE_BYTES / 4),
                                           sizeof letters / sizeof *letters);
-            double expected_sum = random_sum();
-            float sum = (float)expected_sum;
+            double before = random_sum(), expected_sum = before;
+            float sum = (float)before;
             const uint8_t *text = guard_copy(&text_guard, bytes, (size_t)n_bytes);
             int64_t n_expected = slow_encode(text, n_bytes, &expected_sum, expected);
             int64_t n = charwise_path(m->charwise, text, n_bytes, &sum, &work);
             CHECK(same(expected, n_expected, work.tokens + CHARWISE_BYTES - n, n));
             CHECK((double)sum == expected_sum);
+            if (n_bytes <= UNIGRAM_SEGMENT_BYTES) {
+                double memory_sum = before;
+                CHECK(from_memory(m, text, n_bytes, &memory_sum, tokens) == n_expected);
+                CHECK(same(expected, n_expected, tokens, n_expected) && memory_sum == expected_sum);
+            }
             bytes[random_below(n_bytes)] = (uint8_t)(0x80 + random_below(128));
             n = charwise_path(m->charwise, guard_copy(&text_guard, bytes, (size_t)n_bytes), n_bytes, &sum, &work);
             CHECK(utf8_is_valid(bytes, n_bytes) == (n > 0));
