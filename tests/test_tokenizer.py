@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import sys
+import unicodedata
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -399,6 +400,15 @@ def test_default_pieces() -> None:
             assert len(piece) < 4 and all(byte & 0xC0 == 0x80 for byte in piece[1:]), piece
         else:
             piece.decode()
+
+
+def test_default_characters(rwkv: Tokenizer) -> None:
+    """What is one token in RWKV World is one here: all its characters of written scripts."""
+    tok = Tokenizer.default()
+    texts = [rwkv.id_to_bytes(id_).decode("utf-8", "ignore") for id_ in range(1, rwkv.vocab_size)]
+    letters = [text for text in texts if len(text) == 1 and not text.isascii()]
+    missing = [letter for letter in letters if unicodedata.category(letter)[0] != "C" and tok.count(letter) > 1]
+    assert len(letters) > 10_000 and not missing
 
 
 def test_prefix_range() -> None:
