@@ -89,27 +89,29 @@ INLINE uint16_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64
     return (uint16_t)(unit >> CHAR_ID_SHIFT);
 }
 
-/* Where ids go. */
-typedef struct output {
-    uint16_t *ids;
-    int is_malformed; /* they are wrong: see the third rule */
-} output;
-
-/* Writes the ids of the bytes of a character that is not a piece; `next` is the symbol after it. */
-static NOINLINE void put_bytes(const char_lanes *l, uint16_t symbol, uint16_t next, output *out)
+/* Writes the ids of the bytes of a character that is not a piece, and returns where the next one goes; `next` is the symbol
+ * after it. */
+static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t next, uint16_t *ids, char_lanes_work *work)
 {
     uint8_t bytes[3];
     int n = utf8_encode(symbol, bytes);
-    out->is_malformed |= next >= (CODE_POINT_OF_BYTE | 0x80) && next < (CODE_POINT_OF_BYTE | 0xC0);
-    for (int64_t k = 0, n_bytes; k < n; k += n_bytes)
-        *out->ids++ = (uint16_t)(trie_longest(l->trie, bytes + k, n - k, &n_bytes) - 1);
+    work->n_rare++;
+    work->is_malformed |= next >= (CODE_POINT_OF_BYTE | 0x80) && next < (CODE_POINT_OF_BYTE | 0xC0);
+    for (int k = 0; k < n;) {
+        uint64_t head = k + 1 < n ? t->heads[load_u16(bytes + k)] : 0; /* no piece is all three */
+        *ids++ = (uint16_t)((head ? head_value(head) : t->singles[bytes[k]]) - 1);
+        k += head ? head_length(head) : 1;
+    }
+    return ids;
 }
 
-/* Writes the ids of the token that ends before symbols[end]. */
-INLINE void put(const char_lanes *l, const uint16_t *symbols, uint16_t id, int64_t end, output *out)
+/* Writes the ids of the token that ends before symbols[end], and returns where the next one goes. */
+INLINE uint16_t *put(const char_lanes *l, const uint16_t *symbols, uint16_t id, int64_t end, uint16_t *ids,
+                      char_lanes_work *work)
 {
-    if (LIKELY(id != l->no_id)) *out->ids++ = id;
-    else put_bytes(l, symbols[end - 1], symbols[end], out);
+    *ids = id;
+    if (LIKELY(id != l->no_id)) return ids + 1;
+    return put_bytes(l->trie, symbols[end - 1], symbols[end], ids, work);
 }
 
 /* How many bytes before text[at] belong to a symbol that reaches beyond it. */
@@ -139,7 +141,8 @@ int64_t char_lanes_encode(const char_lanes *l, const uint8_t *text, int64_t n_by
     uint16_t *symbols = work->symbols;
     int64_t borders[CHAR_LANES + 1], n_span = least(n_bytes, CHAR_LANES_SPAN_BYTES), at = 0, n_left = 0;
     uint32_t *begins[CHAR_LANES], *ends[CHAR_LANES];
-    output out = {ids, 0};
+    uint16_t *out = ids;
+    work->n_rare = work->is_malformed = 0;
     if (n_span < n_bytes) n_span -= part_before(text, n_span, n_bytes);
     int64_t n = l->read(text, n_span, symbols);
     symbols[n] = n_span < n_bytes && is_continuation(text[n_span]) ? CODE_POINT_OF_BYTE | 0x80 : 0;
@@ -152,21 +155,22 @@ int64_t char_lanes_encode(const char_lanes *l, const uint8_t *text, int64_t n_by
         while (token < ends[k] && at != boundary) {
             if (at < boundary) {
                 uint16_t id = walk_alone(l->units, symbols, n, &at);
-                put(l, symbols, id, at, &out);
+                out = put(l, symbols, id, at, out, work);
             } else {
                 boundary = (uint16_t)*token++;
             }
         }
         if (token == ends[k]) continue; /* the parts had no boundary in common */
         at = (uint16_t)ends[k][-1];
-        for (; token < ends[k]; token++) put(l, symbols, (uint16_t)(*token >> CHAR_ID_SHIFT), (uint16_t)*token, &out);
+        for (; token < ends[k]; token++)
+            out = put(l, symbols, (uint16_t)(*token >> CHAR_ID_SHIFT), (uint16_t)*token, out, work);
     }
     while (n_span == n_bytes && at < n) {
         uint16_t id = walk_alone(l->units, symbols, n, &at);
-        put(l, symbols, id, at, &out);
+        out = put(l, symbols, id, at, out, work);
     }
-    if (UNLIKELY(out.is_malformed)) return encode_by_bytes(l, text, n_bytes, n_span, ids, ret_n_ids);
+    if (UNLIKELY(work->is_malformed)) return encode_by_bytes(l, text, n_bytes, n_span, ids, ret_n_ids);
     for (int64_t k = at; k < n; k++) n_left += code_point_bytes(symbols[k]);
-    *ret_n_ids = out.ids - ids;
+    *ret_n_ids = out - ids;
     return n_span - n_left;
 }

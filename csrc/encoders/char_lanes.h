@@ -59,12 +59,19 @@ typedef struct char_lanes {
 typedef struct char_lanes_work {
     uint32_t tokens[CHAR_LANES_SPAN_BYTES];
     uint16_t symbols[CHAR_LANES_SPAN_BYTES + CODE_POINTS_BEYOND];
+    int64_t n_rare;   /* characters of the last span that are not pieces */
+    int is_malformed; /* one of them has a stray continuation byte after it: see the third rule */
 } char_lanes_work;
 
 /* From a trie that lanes_fit and that lives as long, for an instruction set that unitok_cpu_supported; free with
  * char_lanes_free. *ret is NULL if the vocabulary cannot be walked this way. Returns 0 when memory is short. */
 int char_lanes_new(const trie *t, int32_t cpu, char_lanes **ret);
 void char_lanes_free(char_lanes *l);
+
+/* A character that is not a piece costs a mispredicted branch. Where more than one byte in CHAR_LANES_RARE begins one, as in
+ * Korean, the memo is faster if segments are short, and takes the next CHAR_LANES_PAUSE chunks. */
+#define CHAR_LANES_RARE 128
+#define CHAR_LANES_PAUSE 64
 
 /* Is a text mostly, or in good part, beyond ASCII? A quarter of it is looked at. */
 INLINE int char_lanes_are_next(const uint8_t *text, int64_t n_bytes)

@@ -60,6 +60,7 @@ void unitok_scratch_clear(unitok_scratch *s)
 {
     memset(s->memo, 0, (size_t)s->memo_bytes);
     s->turn = (lanes_turn){0};
+    s->char_pause = 0;
     if (s->automaton) s->automaton->turn = (automaton_turn){0};
 }
 

@@ -22,6 +22,7 @@ struct unitok_scratch {
     char_lanes *char_lanes; /* NULL: not built yet, or not for this model */
     char_lanes_work *char_work;
     int64_t char_bytes; /* of text that was for them */
+    int char_pause;     /* chunks of such text for which the memo has its turn, if their segments are short */
     automaton_work *automaton; /* NULL where the model has none */
     charwise_work *charwise;   /* NULL where the model has none */
     long_window window;

@@ -395,6 +395,19 @@ static NOINLINE int64_t NAME(encode_charwise)(NAME(run) *r, const uint8_t *text,
 }
 #endif
 
+#ifdef GREEDY
+/* A span of text[*done..] by characters; returns how much. */
+static int64_t NAME(encode_characters)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t *done, ID **out)
+{
+    unitok_scratch *s = r->s;
+    int64_t n, n_done = char_lanes_encode(s->char_lanes, text, n_bytes, s->char_work, (uint16_t *)*out, &n);
+    s->char_pause = s->char_work->n_rare * CHAR_LANES_RARE > n_done ? CHAR_LANES_PAUSE : 0;
+    *done += n_done;
+    *out += n;
+    return n_done;
+}
+#endif
+
 /* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1], chunk by chunk: find the
  * cuts of the next CUT_CHUNK_BYTES, encode the segments between them, continue from the last cut. `closed`: the text's end
  * is a cut too; else the part after the last cut is left. Returns how much was encoded. */
@@ -408,10 +421,9 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
     while (done < seen && !r->failed) {
         int64_t n_chunk = seen - done < CUT_CHUNK_BYTES ? seen - done : CUT_CHUNK_BYTES;
 #ifdef GREEDY
-        if (m->longest.lanes && char_lanes_are_next(text + done, n_chunk) && scratch_char_lanes(s, n_chunk)) {
-            int64_t n;
-            done += char_lanes_encode(s->char_lanes, text + done, n_bytes - done, s->char_work, (uint16_t *)out, &n);
-            out += n;
+        int is_wide = m->longest.lanes && char_lanes_are_next(text + done, n_chunk) && scratch_char_lanes(s, n_chunk);
+        if (is_wide && !s->char_pause) {
+            NAME(encode_characters)(r, text + done, n_bytes - done, &done, &out);
             continue;
         }
 #endif
@@ -438,17 +450,20 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
         }
 #endif
 #ifdef GREEDY
-        if (m->longest.lanes && lanes_are_next(&s->turn, n_chunk, n_cuts)) {
+        int is_long = m->longest.lanes && lanes_are_next(&s->turn, n_chunk, n_cuts);
+        if ((is_wide && n_cuts * LANES_SHORT_SEGMENT <= n_chunk) || (is_long && scratch_char_lanes(s, n_chunk))) {
+            s->turn.left_bytes -= NAME(encode_characters)(r, text + done, n_bytes - done, &done, &out);
+            continue;
+        }
+        if (is_long) {
             int64_t n, n_done;
-            if (scratch_char_lanes(s, n_chunk))
-                n_done = char_lanes_encode(s->char_lanes, text + done, n_bytes - done, s->char_work, (uint16_t *)out, &n);
-            else
-                n_done = lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens, (uint16_t *)out, &n);
+            n_done = lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens, (uint16_t *)out, &n);
             s->turn.left_bytes -= n_done;
             done += n_done;
             out += n;
             continue;
         }
+        s->char_pause -= is_wide;
 #endif
         if (closed && done + n_chunk == n_bytes) s->cuts[n_cuts++] = (uint16_t)n_chunk;
         if (UNLIKELY(n_cuts == 0)) {
