@@ -33,6 +33,7 @@
 #define CHARWISE_AHEAD 8                 /* characters, for which nodes are prefetched */
 #define CHARWISE_SEGMENT 4               /* bytes: see charwise_is_next */
 #define CHARWISE_SHARE 4                 /* one byte in so many begins a character of those */
+#define CHARWISE_TURN_BYTES 32768
 #define CHARWISE_RESTART_ABOVE 100000.0f /* sentencepiece 0.2.3 */
 
 typedef struct charwise_node {
@@ -74,6 +75,7 @@ typedef struct charwise_cell {
 } charwise_cell;
 
 typedef struct charwise_work {
+    int64_t left_bytes; /* see charwise_is_next */
     charwise_cell cells[CHARWISE_BYTES + CHARWISE_PIECE_CHARS_MAX + 4];
     uint16_t numbers[CHARWISE_BYTES + CHARWISE_AHEAD + 4];
     uint16_t starts[CHARWISE_BYTES + 1]; /* of the characters, in bytes */
@@ -89,16 +91,23 @@ int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, f
 int64_t charwise_exact(const charwise *c, const uint8_t *text, int64_t n_bytes, token *tokens, double *ret_lead,
                        double *ret_largest_sum);
 
-/* Is it faster than the memo for text[0..n_bytes-1], with so many cuts? Where most bytes are of kana and Chinese characters
- * (U+3000..U+9FFF), and segments are not so short that they recur. Korean words recur. */
-INLINE int charwise_is_next(const uint8_t *text, int64_t n_bytes, int64_t n_cuts)
+/* Is text[0..n_bytes-1] mostly kana and Chinese characters (U+3000..U+9FFF)? Not Korean: its words recur. */
+INLINE int charwise_is_for(const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_chars = 0;
-    if (n_cuts * CHARWISE_SEGMENT > n_bytes) return 0;
     for (int64_t i = 0; i + 64 <= n_bytes; i += 64) {
         uint8_t n = 0;
         for (int64_t k = 0; k < 64; k++) n = (uint8_t)(n + ((uint8_t)(text[i + k] - 0xE3) < 7));
         n_chars += n;
     }
     return n_chars * CHARWISE_SHARE > n_bytes;
+}
+
+/* Is it faster than the memo for such a text, with so many cuts? Not where segments are so short that they recur. If it is,
+ * the next CHARWISE_TURN_BYTES that charwise_is_for need not be scanned for cuts. */
+INLINE int charwise_is_next(charwise_work *work, const uint8_t *text, int64_t n_bytes, int64_t n_cuts)
+{
+    int is_next = n_cuts * CHARWISE_SEGMENT <= n_bytes && charwise_is_for(text, n_bytes);
+    work->left_bytes = is_next ? CHARWISE_TURN_BYTES : 0;
+    return is_next;
 }

@@ -49,6 +49,7 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     if (with_automaton) s->automaton = mem_zalloc(1, sizeof *s->automaton);
     int with_charwise = m->unigram && m->unigram->charwise;
     if (with_charwise) s->charwise = mem_alloc(sizeof *s->charwise);
+    if (s->charwise) s->charwise->left_bytes = 0;
     if (s->memo && (s->lane_tokens || !m->longest.lanes) && (s->automaton || !with_automaton) &&
         (s->charwise || !with_charwise))
         return s;
@@ -62,6 +63,7 @@ void unitok_scratch_clear(unitok_scratch *s)
     s->turn = (lanes_turn){0};
     s->char_pause = 0;
     if (s->automaton) s->automaton->turn = (automaton_turn){0};
+    if (s->charwise) s->charwise->left_bytes = 0;
 }
 
 void unitok_scratch_free(unitok_scratch *s)

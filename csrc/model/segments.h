@@ -433,6 +433,19 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
             memcpy(s->tail, chunk, (size_t)(n_readable - done));
             chunk = s->tail;
         }
+#if defined(SUM) && !defined(SUM_RESTARTS)
+        if (s->charwise && s->charwise->left_bytes > 0 && charwise_is_for(chunk, n_chunk)) {
+            int is_end = closed && done + n_chunk == n_bytes;
+            int64_t n_span = is_end ? n_chunk : cut_last(m->cuts, chunk, n_chunk);
+            int64_t n = n_span ? NAME(encode_charwise)(r, chunk, n_span, out) : 0;
+            if (n) {
+                s->charwise->left_bytes -= n_span;
+                out += n;
+                done += n_span;
+                continue;
+            }
+        }
+#endif
         int64_t n_cuts = m->scan(m->cuts, chunk, n_chunk, s->cuts);
 #ifdef SUM
         if (m->unigram->endings && n_cuts * FOLLOW_SEGMENT < n_chunk) {
@@ -486,7 +499,7 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
         }
 #endif
 #if defined(SUM) && !defined(SUM_RESTARTS)
-        if (s->charwise && charwise_is_next(chunk, s->cuts[n_cuts - 1], n_cuts)) {
+        if (s->charwise && charwise_is_next(s->charwise, chunk, s->cuts[n_cuts - 1], n_cuts)) {
             int64_t n = NAME(encode_charwise)(r, chunk, s->cuts[n_cuts - 1], out);
             if (n) {
                 out += n;
