@@ -326,6 +326,8 @@ int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, f
     int64_t n = number_text(c, text, n_bytes, work->numbers, work->starts, CHARWISE_AHEAD + 4), n_tokens = 0;
     float sum = *io_sum;
     for (int64_t i = 0; i < n + 4; i++) cells[i] = near;
+    const charwise_node *twos[3]; /* of i and the next two: their children are prefetched */
+    for (int64_t i = 0; i < 3; i++) twos[i] = child_of(nodes, &firsts[numbers[i]], numbers[i + 1]);
     for (int64_t i = 0; i < n; i++) {
         if (UNLIKELY(fabsf(sum) > CHARWISE_RESTART_ABOVE)) {
             int64_t n_left = n - i < c->max_piece_chars ? n - i : c->max_piece_chars;
@@ -335,7 +337,11 @@ int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, f
             sum = 0;
         }
         PREFETCH(&nodes[firsts[numbers[i + CHARWISE_AHEAD]].base + numbers[i + CHARWISE_AHEAD + 1]]);
-        const charwise_node *one = &firsts[numbers[i]], *two = child_of(nodes, one, numbers[i + 1]);
+        const charwise_node *one = &firsts[numbers[i]], *two = twos[0];
+        twos[0] = twos[1];
+        twos[1] = twos[2];
+        twos[2] = child_of(nodes, &firsts[numbers[i + 3]], numbers[i + 4]);
+        PREFETCH(&nodes[twos[2]->base + numbers[i + 5]]);
         const charwise_node *three = child_of(nodes, two, numbers[i + 2]);
         charwise_cell far = cells[i + 3];
         offer(&near, sum, one);

@@ -30,7 +30,7 @@
 #define CHARWISE_UNKNOWN 0xFFFFFFu       /* instead of an id */
 #define CHARWISE_BYTES 4096              /* of text in one call */
 #define CHARWISE_SHORT_BYTES 31
-#define CHARWISE_AHEAD 8                 /* characters, for which nodes are prefetched */
+#define CHARWISE_AHEAD 8                 /* characters, for which second nodes are prefetched */
 #define CHARWISE_SEGMENT 4               /* bytes: see charwise_is_next */
 #define CHARWISE_SHARE 4                 /* one byte in so many begins a character of those */
 #define CHARWISE_TURN_BYTES 32768
