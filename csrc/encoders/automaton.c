@@ -122,7 +122,7 @@ static void put_state(automaton *a, const automaton_source *from, uint32_t *true
         put_ends(a, from, shorter, value, longest);
         longest = value;
     }
-    a->suffixes[x.unit] = base ? (automaton_suffix){suffix, next_base} : a->suffixes[suffix];
+    if (base) a->suffix_bases[base] = next_base;
     a->units[x.unit] = (uint64_t)longest << LONGEST_SHIFT | (base ? base : next_base) << BASE_SHIFT | (uint8_t)unit;
 }
 
@@ -140,7 +140,7 @@ static int put_all(automaton *a, const automaton_source *from)
     if (ok) {
         list_nodes(from, nodes, starts);
         for (int64_t i = 0; i < from->trie->n_units; i++) a->units[i] = FREE;
-        a->suffixes[0] = (automaton_suffix){0, TRIE_ROOT_BASE};
+        a->suffix_bases[TRIE_ROOT_BASE] = TRIE_ROOT_BASE;
         put_ends(a, from, shorter, 0, 0);
         true_suffix[0] = 0;
         for (int64_t k = 0; k < n_nodes; k++) put_state(a, from, true_suffix, shorter, nodes[k]);
@@ -157,16 +157,16 @@ automaton *automaton_new(const automaton_source *from)
     automaton *a = mem_zalloc(1, sizeof *a);
     if (!a) return NULL;
     a->units = mem_alloc(n_units * sizeof *a->units);
-    a->suffixes = mem_zalloc(n_units, sizeof *a->suffixes);
+    a->suffix_bases = mem_zalloc(n_units, sizeof *a->suffix_bases);
     a->block = mem_alloc(n_ends * sizeof *a->ends + LINE_BYTES);
     if (a->block) a->ends = (automaton_ends *)(((uintptr_t)a->block + LINE_BYTES - 1) & ~(uintptr_t)(LINE_BYTES - 1));
     for (int64_t k = 0; k < from->n_pieces; k++) {
         int64_t n_bytes = from->offsets[k + 1] - from->offsets[k];
         if (n_bytes > a->max_piece_bytes) a->max_piece_bytes = n_bytes;
     }
-    a->memory_bytes = (int64_t)(sizeof *a + n_units * (sizeof *a->units + sizeof *a->suffixes));
+    a->memory_bytes = (int64_t)(sizeof *a + n_units * (sizeof *a->units + sizeof *a->suffix_bases));
     a->memory_bytes += (int64_t)(n_ends * sizeof *a->ends);
-    if (a->units && a->suffixes && a->block && put_all(a, from)) return a;
+    if (a->units && a->suffix_bases && a->block && put_all(a, from)) return a;
     automaton_free(a);
     return NULL;
 }
@@ -175,7 +175,7 @@ void automaton_free(automaton *a)
 {
     if (!a) return;
     mem_free(a->units);
-    mem_free(a->suffixes);
+    mem_free(a->suffix_bases);
     mem_free(a->block);
     mem_free(a);
 }
@@ -183,18 +183,16 @@ void automaton_free(automaton *a)
 /* ----------------------------------------------------------------------------------------------- the states ---- */
 
 typedef struct lane {
-    uint64_t at, state, base;
+    uint64_t at, base;
 } lane;
 
 /* One step: `at` grows by 1 or not at all. The record is always written; the last time counts. */
 INLINE void lane_step(const automaton *a, const uint8_t *text, uint32_t *longest, lane *x)
 {
-    uint64_t c = text[x->at], to = x->base ^ c, unit = a->units[to];
+    uint64_t c = text[x->at], unit = a->units[x->base ^ c];
     uint32_t differs = ((uint32_t)unit ^ (uint32_t)c) & FITS;
-    const automaton_suffix *suffix = &a->suffixes[x->state];
     uint64_t ends = pick(differs, unit >> LONGEST_SHIFT, 0);
-    x->state = pick(differs, to, suffix->unit);
-    x->base = pick(differs, unit_base_of(unit), suffix->base);
+    x->base = pick(differs, unit_base_of(unit), a->suffix_bases[x->base]);
     longest[x->at] = (uint32_t)ends;
     PREFETCH(&a->ends[ends]);
     x->at += differs == 0;
@@ -202,7 +200,7 @@ INLINE void lane_step(const automaton *a, const uint8_t *text, uint32_t *longest
 
 INLINE lane lane_begin(int64_t at)
 {
-    return (lane){(uint64_t)at, 0, TRIE_ROOT_BASE};
+    return (lane){(uint64_t)at, TRIE_ROOT_BASE};
 }
 
 /* A lane begins max_piece_bytes early. What it writes there, in at most twice as many steps, is overwritten by the lane

@@ -22,7 +22,8 @@
  *     unit     63 .................... 32   31 ........ 9    8     7 ... 0
  *              longest piece that ends here   base           free   label
  *
- * A state without children has its suffix's base, which saves a step.
+ * A state without children has its suffix's base, which saves a step. States with the same base continue alike, so the base
+ * is all that the next step needs to know.
  */
 #pragma once
 
@@ -43,11 +44,6 @@ typedef struct automaton_turn {
     int is_on;
 } automaton_turn;
 
-/* Where to continue if no child fits. */
-typedef struct automaton_suffix {
-    uint32_t unit, base;
-} automaton_suffix;
-
 typedef struct automaton_ends {
     double scores[AUTOMATON_ENDS]; /* -INFINITY beyond the last, of length 256 */
     uint32_t pieces[AUTOMATON_ENDS];
@@ -56,7 +52,7 @@ typedef struct automaton_ends {
 
 typedef struct automaton {
     uint64_t *units;            /* [0..n_units), where the trie has them */
-    automaton_suffix *suffixes; /* [0..n_units), by unit; 0 is the root */
+    uint32_t *suffix_bases;     /* [0..n_units), by base: the suffix's, tried where no child fits; of the root: its own */
     automaton_ends *ends;       /* [0..n_pieces], by value, of pieces of two bytes and more; 0: none */
     void *block;                /* the memory of ends */
     double single_scores[256];
