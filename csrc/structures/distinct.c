@@ -5,6 +5,7 @@
 #include "ground/alloc.h"
 
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
+#define AHEAD 16 /* strings whose slots are fetched before their turn */
 #define RUN_MAX 128 /* a longer run of taken slots: strings chosen to collide */
 
 INLINE uint64_t mix(uint64_t hash, uint64_t word)
@@ -38,6 +39,14 @@ static uint64_t *find_slot(const distinct_table *t, const uint8_t *bytes, int64_
     return NULL;
 }
 
+/* The hash of string k, whose slot will be asked for. */
+INLINE uint64_t fetch(const distinct_table *t, int64_t k)
+{
+    uint64_t hash = hash_of(t->data + t->offsets[k], t->offsets[k + 1] - t->offsets[k]);
+    PREFETCH(&t->slots[hash >> (64 - t->n_bits)]);
+    return hash;
+}
+
 distinct distinct_build(const uint8_t *data, const int64_t *offsets, int64_t n, distinct_table *t)
 {
     t->data = data;
@@ -46,9 +55,12 @@ distinct distinct_build(const uint8_t *data, const int64_t *offsets, int64_t n, 
     while (INT64_C(1) << t->n_bits < 2 * n) t->n_bits++;
     t->slots = mem_zalloc((size_t)1 << t->n_bits, sizeof *t->slots);
     if (!t->slots) return DISTINCT_NO_MEMORY;
+    uint64_t hashes[AHEAD]; /* of string k at k % AHEAD */
+    for (int64_t k = 0; k < n && k < AHEAD; k++) hashes[k] = fetch(t, k);
     for (int64_t k = 0; k < n; k++) {
+        uint64_t hash = hashes[k % AHEAD];
+        if (k + AHEAD < n) hashes[k % AHEAD] = fetch(t, k + AHEAD);
         const uint8_t *bytes = data + offsets[k];
-        uint64_t hash = hash_of(bytes, offsets[k + 1] - offsets[k]);
         uint64_t *slot = find_slot(t, bytes, offsets[k + 1] - offsets[k], hash);
         if (!slot || *slot) return DISTINCT_MAYBE;
         *slot = hash << 32 | (uint64_t)(k + 1);
