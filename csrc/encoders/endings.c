@@ -11,24 +11,16 @@
 #define LIST_MAX 255
 #define LABEL_BITS 9
 #define LABEL_MASK 0x1FF
-#define SUFFIX_BITS 23
-#define SUFFIX_MASK ((1 << SUFFIX_BITS) - 1)
-#define UNITS_MAX (1 << SUFFIX_BITS)
+#define UNITS_MAX (1 << 23)
 #define ID_MAX ((1 << 23) - 2) /* the upper bit of a value is unigram's mark */
 #define LANES 32
 #define LANES_FEW 8
-#define EARLY 32
-/* A part of a lane, see follow_together. */
-#define PART_LEAST (4 * EARLY + 16)
+#define EARLY 16
+#define PART_LEAST (4 * EARLY + 16) /* see follow_together */
 
 INLINE uint32_t node_base(const endings_node *node)
 {
     return node->unit >> LABEL_BITS;
-}
-
-INLINE uint32_t node_fail(const endings_node *node)
-{
-    return node->suffix & SUFFIX_MASK;
 }
 
 /* The state after c. */
@@ -38,7 +30,7 @@ INLINE uint32_t next_state(const endings_node *nodes, uint32_t state, uint32_t c
         const endings_node *node = &nodes[state];
         uint32_t child = node_base(node) ^ c;
         if (node->bytes >> (c & 31) & 1 && (nodes[child].unit & LABEL_MASK) == (0x100 | c)) return child;
-        state = node_fail(node);
+        state = node->fail;
     }
 }
 
@@ -115,10 +107,9 @@ static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
     uint32_t values[LIST_MAX + 1 + ENDINGS_OUTS];
     uint32_t n_bytes = (uint32_t)(b->pieces->offsets[value] - b->pieces->offsets[value - 1]);
     scores[0] = b->pieces->scores[value];
-    values[0] = (uint32_t)(b->pieces->ids[value] + 1) << 8 | (256 - n_bytes);
+    values[0] = (uint32_t)(b->pieces->ids[value] + 1) << 8 | (255 - n_bytes);
     if (at < 128) {
-        a->single_scores[at] = scores[0];
-        a->singles[at] = values[0];
+        a->singles[at] = (endings_piece){scores[0], values[0]};
         return 1;
     }
     int64_t n = get_list(a, a->nodes[suffix].list, scores + 1, values + 1) + 1;
@@ -132,14 +123,14 @@ static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
 }
 
 /* Fills the node of the byte c after `parent`, whose own suffix is known; returns as put_piece. */
-static int put_node(builder *b, uint32_t parent, uint32_t at, uint8_t c, int64_t depth)
+static int put_node(builder *b, uint32_t parent, uint32_t at, uint8_t c)
 {
     endings_node *nodes = b->endings->nodes, *node = &nodes[at];
     uint64_t unit = trie_unit(b->trie, at);
-    uint32_t suffix = parent ? next_state(nodes, node_fail(&nodes[parent]), c) : 0, base = unit_base(unit);
-    uint32_t bytes = base ? node->bytes : nodes[suffix].bytes, fail = base ? suffix : node_fail(&nodes[suffix]);
+    uint32_t suffix = parent ? next_state(nodes, nodes[parent].fail, c) : 0, base = unit_base(unit);
+    uint32_t bytes = base ? node->bytes : nodes[suffix].bytes, fail = base ? suffix : nodes[suffix].fail;
     if (!base) base = node_base(&nodes[suffix]);
-    *node = (endings_node){base << LABEL_BITS | 0x100 | c, (uint32_t)depth << SUFFIX_BITS | fail, nodes[suffix].list, bytes};
+    *node = (endings_node){base << LABEL_BITS | 0x100 | c, fail, nodes[suffix].list, bytes};
     return unit_value(unit) ? put_piece(b, at, unit_value(unit), suffix) : 1;
 }
 
@@ -156,7 +147,7 @@ static int put_nodes(builder *b, uint32_t *at, uint32_t *open)
             uint32_t i = open[k];
             uint8_t c = pieces->bytes[pieces->offsets[i] + depth];
             uint32_t child = (depth ? unit_base(trie_unit(b->trie, at[i])) : 0) ^ c;
-            if (!b->endings->nodes[child].unit) status = put_node(b, at[i], child, c, depth + 1);
+            if (!b->endings->nodes[child].unit) status = put_node(b, at[i], child, c);
             at[i] = child;
             if (pieces->offsets[i] + depth + 1 < pieces->offsets[i + 1]) open[n++] = i;
         }
@@ -258,7 +249,7 @@ typedef struct lane {
 INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x, endings_place *places)
 {
     const endings_node *node = &nodes[x->next];
-    uint32_t differs = (node->unit ^ x->label) & x->mask, fail = node_fail(node);
+    uint32_t differs = (node->unit ^ x->label) & x->mask, fail = node->fail;
     places[x->at] = (endings_place){x->next, node->list}; /* the last time counts */
     uint64_t at = (uint64_t)pick(differs, x->at + (x->mask & 1), x->at);
     uint32_t c = text[at], is_child = (uint32_t)pick(differs, node->bytes >> (c & 31) & 1, 0);
@@ -285,15 +276,26 @@ INLINE uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Corrects places[begin..end-1], where `state` is the one before, up to the first that is right: what follows it is. */
+static void join(const endings_node *nodes, uint32_t state, const uint8_t *text, int64_t begin, int64_t end,
+                 endings_place *places)
+{
+    for (int64_t i = begin; i < end; i++) {
+        state = next_state(nodes, state, text[i]);
+        if (places[i].state == state) break;
+        places[i] = (endings_place){state, nodes[state].list};
+    }
+}
+
 /* A lane first follows the last bytes of the part before, and writes places there that may be wrong: in at most three
  * times as many steps, since a suffix shortens the state and is found in two. The lane before comes there after more,
- * and writes the right ones. */
+ * and overwrites them. */
 static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes, int n_lanes,
                                      endings_place *places)
 {
     const endings_node *nodes = a->nodes;
     lane lanes[LANES];
-    int64_t last = n_bytes - 1;
+    int64_t last = n_bytes - 1; /* a lane reads the byte after its part */
     int n_open = n_lanes;
     for (int k = 0; k < n_lanes; k++)
         lanes[k] = (lane){(uint64_t)(k ? last * k / n_lanes - EARLY : 0), (uint64_t)(last * (k + 1) / n_lanes),
@@ -307,10 +309,8 @@ static NOINLINE void follow_together(const endings *a, uint32_t state, const uin
             if (lanes[k].at == lanes[k].end) lanes[k] = lanes[--n_open];
     }
     for (int k = 1; k < n_lanes; k++) {
-        int64_t begin = last * k / n_lanes, end = begin + a->max_piece_bytes - EARLY;
-        uint32_t before = places[begin - 1].state;
-        if (nodes[before].suffix >> SUFFIX_BITS > EARLY)
-            follow_alone(nodes, before, text, begin, end < last ? end : last, places);
+        int64_t begin = last * k / n_lanes;
+        join(nodes, places[begin - 1].state, text, begin, last * (k + 1) / n_lanes, places);
     }
     follow_alone(nodes, places[last - 1].state, text, last, n_bytes, places);
 }

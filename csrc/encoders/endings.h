@@ -21,8 +21,8 @@
  *     a child by the next byte, if `bytes` does not rule it out: is the label that byte? then the byte is taken
  *     otherwise, or if the label was another one: the suffix
  *
- * Each part but the first begins at the root, EARLY bytes before. The state where the part begins is right if it is no
- * deeper than that. If it is deeper, the lane before knows, and some bytes are followed again.
+ * Each part but the first begins at the root, EARLY bytes before, which is mostly enough to come to the right state. Then
+ * the parts are joined: from the state where the part before ended, places are corrected until one is right already.
  */
 #pragma once
 
@@ -32,7 +32,7 @@
 #define ENDINGS_OUTS 4
 
 /* Pieces that end at a position, the longest first; where there are fewer, the first of them again. A value is
- * (id + 1) << 8 | 256 - the piece's bytes. A longer list takes several records in a row. */
+ * (id + 1) << 8 | 255 - the piece's bytes. A longer list takes several records in a row. */
 typedef struct endings_list {
     float scores[ENDINGS_OUTS];
     uint32_t values[ENDINGS_OUTS];
@@ -40,10 +40,15 @@ typedef struct endings_list {
 
 typedef struct endings_node {
     uint32_t unit;   /* the base of its children << 9 | 0x100 | the byte that leads here; the lower bits 0: unused */
-    uint32_t suffix; /* depth << 23 | fail */
+    uint32_t fail;
     uint32_t list;   /* the index of its first record << 8 | the number of records after that one */
     uint32_t bytes;  /* a bit for each child: bit c & 31 */
 } endings_node;
+
+typedef struct endings_piece {
+    float score;
+    uint32_t value; /* as in endings_list; 0: no piece */
+} endings_piece;
 
 typedef struct endings {
     endings_node *nodes;
@@ -51,13 +56,12 @@ typedef struct endings {
     void *block;         /* the memory of lists */
     int64_t n_nodes, n_lists;
     int64_t max_piece_bytes;
-    float single_scores[128]; /* pieces of one ASCII byte */
-    uint32_t singles[128];    /* as endings_list.values; 0: no piece */
+    endings_piece singles[256]; /* by byte: pieces of one ASCII byte */
 } endings;
 
 INLINE int64_t endings_value_bytes(uint32_t value)
 {
-    return 256 - (int64_t)(value & 255);
+    return 255 - (int64_t)(value & 255);
 }
 
 /* The pieces of a trie, sorted, with the values 1..n_pieces. */

@@ -41,13 +41,12 @@ INLINE int64_t first_char_bytes(const unigram *m, const uint8_t *text, int64_t n
     return n_char < n_bytes ? n_char : n_bytes;
 }
 
-/* `follows`: cells hold the values of outs (unigram_follow.h). */
-INLINE int32_t value_id(const unigram *m, uint32_t value, int follows)
+INLINE int32_t value_id(const unigram *m, uint32_t value)
 {
-    if (follows) return (int32_t)(value >> 8) - 1;
     return value & VALUE_UNKNOWN ? TOKEN_UNKNOWN : m->ids[value];
 }
 
+/* `follows`: cells hold the values of endings.h. */
 INLINE int64_t value_bytes(const unigram *m, uint32_t value, int follows)
 {
     if (follows) return endings_value_bytes(value);

@@ -108,19 +108,18 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
 }
 
 /* The number of tokens on the path from cells[0] to cells[end]. */
-INLINE int64_t NAME(count)(const unigram *m, const NAME(cell) * cells, int64_t end, int follows)
+INLINE int64_t NAME(count)(const unigram *m, const NAME(cell) * cells, int64_t end)
 {
     int64_t n = 0;
-    for (; end > 0; end -= value_bytes(m, cells[end].value, follows)) n++;
+    for (; end > 0; end -= value_bytes(m, cells[end].value, 0)) n++;
     return n;
 }
 
 /* Writes those n_tokens tokens. */
-INLINE void NAME(trace)(const unigram *m, const NAME(cell) * cells, int64_t end, token *tokens, int64_t n_tokens,
-                        int follows)
+INLINE void NAME(trace)(const unigram *m, const NAME(cell) * cells, int64_t end, token *tokens, int64_t n_tokens)
 {
-    for (; end > 0; end -= value_bytes(m, cells[end].value, follows))
-        tokens[--n_tokens] = (token){value_id(m, cells[end].value, follows), (uint32_t)end};
+    for (; end > 0; end -= value_bytes(m, cells[end].value, 0))
+        tokens[--n_tokens] = (token){value_id(m, cells[end].value), (uint32_t)end};
     ASSERT(n_tokens == 0);
 }
 
@@ -137,8 +136,8 @@ static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_by
         at += n_char;
     }
     *io_sum = (double)cells[n_bytes].sum;
-    int64_t n = NAME(count)(m, cells, n_bytes, 0);
-    NAME(trace)(m, cells, n_bytes, tokens, n, 0);
+    int64_t n = NAME(count)(m, cells, n_bytes);
+    NAME(trace)(m, cells, n_bytes, tokens, n);
     return n;
 }
 
@@ -182,19 +181,26 @@ INLINE int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, i
     return i;
 }
 
-/* Gives out the tokens up to cells[end] and makes that cells[0]; 0 when memory is short. */
-INLINE int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end, int follows)
+/* Makes cells[end] cells[0]. */
+INLINE void NAME(give_up)(unigram_path *path, int64_t end)
 {
     NAME(cell) *cells = path->cells;
-    if (end == 0) return 1;
-    int64_t n = NAME(count)(m, cells, end, follows);
-    if (!reserve_tokens(path, n)) return 0;
-    NAME(trace)(m, cells, end, path->tokens, n, follows);
-    path->n_tokens = n;
     memmove(cells, cells + end, (size_t)(path->n_filled - end) * sizeof *cells);
     path->n_filled -= end;
     path->at -= end;
     path->reach -= end;
+}
+
+/* Gives out the tokens up to cells[end] and makes that cells[0]; 0 when memory is short. */
+INLINE int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
+{
+    NAME(cell) *cells = path->cells;
+    if (end == 0) return 1;
+    int64_t n = NAME(count)(m, cells, end);
+    if (!reserve_tokens(path, n)) return 0;
+    NAME(trace)(m, cells, end, path->tokens, n);
+    path->n_tokens = n;
+    NAME(give_up)(path, end);
     return 1;
 }
 
@@ -230,10 +236,10 @@ static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t
     path->reach = reach;
     if (is_last && n == n_bytes) {
         path->sum = (double)cells[path->at].sum;
-        if (!NAME(give_out)(m, path, path->at, 0)) return -1;
+        if (!NAME(give_out)(m, path, path->at)) return -1;
         unigram_begin(path, path->sum);
     } else if (path->at >= path->settle_at) {
-        if (!NAME(give_out)(m, path, NAME(meeting)(m, cells, path->at, path->reach, 0), 0)) return -1;
+        if (!NAME(give_out)(m, path, NAME(meeting)(m, cells, path->at, path->reach, 0))) return -1;
         path->settle_at = path->at * 2;
     }
     return n;
@@ -394,7 +400,7 @@ static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_byte
     NAME(fetch_starts)(m, text, n_bytes);
     NAME(lattice_build)(m, text, n_bytes, &l, 0);
     for (int64_t end = n_bytes; end > 0; end = l.values[end] >> VALUE_START) {
-        tokens[n_bytes - ++n] = (token){value_id(m, l.values[end] & VALUE_MASK, 0), (uint32_t)end};
+        tokens[n_bytes - ++n] = (token){value_id(m, l.values[end] & VALUE_MASK), (uint32_t)end};
         double lead = l.sums[end] - l.seconds[end];
         gap = lead < gap ? lead : gap;
     }

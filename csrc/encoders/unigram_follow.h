@@ -17,14 +17,14 @@
 #endif
 
 #define FOLLOW_BYTES 16384 /* of text in one call */
-#define AHEAD 24           /* positions whose pieces are prefetched */
+#define AHEAD 48           /* positions whose pieces are prefetched */
 /* A sum restarts at most once within the longest piece. */
 #define FOLLOW_SUM_MAX 90000.0
 
 /* Where the piece of `value`, which ends at `end`, begins. */
 INLINE const cell32 *piece_begin(const cell32 *end, uint32_t value)
 {
-    return end - 256 + (value & 255);
+    return end - 255 + (value & 255);
 }
 
 /* The best of a record's pieces that end at cells[0], the first of equals. */
@@ -91,10 +91,12 @@ INLINE int64_t follow_ascii(const endings *a, const endings_place *places, const
 {
     float sum = cells[0].sum;
     int64_t n = 0;
-    for (; n < n_bytes && text[n] < 0x80 && a->singles[text[n]] && !(fabsf(sum) > RESTART_ABOVE); n++) {
+    for (; n < n_bytes && !(fabsf(sum) > RESTART_ABOVE); n++) {
+        endings_piece single = a->singles[text[n]];
+        if (UNLIKELY(!single.value)) break;
         PREFETCH(a->lists + (places[n + AHEAD].list >> 8));
         cell32 best = best_in(a, places[n].list, cells + n + 1);
-        best = better(best, (cell32){sum + a->single_scores[text[n]], a->singles[text[n]]});
+        best = better(best, (cell32){sum + single.score, single.value});
         sum = best.sum;
         cells[n + 1] = best;
     }
@@ -119,21 +121,37 @@ static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *
             path->restarted_from = (double)cells[n].sum;
             cells[n].sum = 0;
         }
-        uint32_t list = path->places[end - 1].list, single = text[n] < 0x80 ? a->singles[text[n]] : 0;
+        uint32_t list = path->places[end - 1].list;
+        endings_piece single = a->singles[text[n]];
         PREFETCH(a->lists + (path->places[end + AHEAD].list >> 8));
         cell32 best;
         if (UNLIKELY(end - path->restarted < a->max_piece_bytes))
             best = best_restarted(a, list, cells + end, cells + path->restarted, path);
         else best = best_in(a, list, cells + end);
-        if (single) best = better(best, (cell32){cells[n].sum + a->single_scores[text[n]], single});
+        if (single.value) best = better(best, (cell32){cells[n].sum + single.score, single.value});
         float unknown = (float)m->unknown_score + cells[n].sum;
         if (UNLIKELY(unknown > best.sum) && (m->unknown_is_low || !is_piece(m, text + n, n_char)))
-            best = (cell32){unknown, (uint32_t)(256 - n_char)};
+            best = (cell32){unknown, (uint32_t)(255 - n_char)};
         cells[end] = best;
         n = end;
     }
     path->restarted += path->at;
     return n;
+}
+
+/* give_out32 in one pass. */
+static int follow_give_out(unigram_path *path, int64_t end)
+{
+    const cell32 *cells = path->cells;
+    if (end == 0) return 1;
+    if (!reserve_tokens(path, end)) return 0;
+    token *first = path->tokens + end;
+    for (int64_t at = end; at > 0; at -= endings_value_bytes(cells[at].value))
+        *--first = (token){(int32_t)(cells[at].value >> 8) - 1, (uint32_t)at};
+    path->n_tokens = path->tokens + end - first;
+    memmove(path->tokens, first, (size_t)path->n_tokens * sizeof *first);
+    give_up32(path, end);
+    return 1;
 }
 
 /* unigram_advance by the endings. The cells before `at` that a piece may still begin at are as open as `at`. */
@@ -156,11 +174,11 @@ static int64_t follow(const unigram *m, unigram_path *path, const uint8_t *text,
     cell32 *cells = path->cells;
     if (is_end) {
         path->sum = (double)cells[path->at].sum;
-        if (!give_out32(m, path, path->at, 1)) return -1;
+        if (!follow_give_out(path, path->at)) return -1;
         unigram_begin(path, path->sum);
     } else if (path->at + CHAR_BYTES_MAX > path->settle_at) {
         int64_t open = path->at - a->max_piece_bytes + 1, at = path->at;
-        if (!give_out32(m, path, meeting32(m, cells, open > 0 ? open : 0, path->at, 1), 1)) return -1;
+        if (!follow_give_out(path, meeting32(m, cells, open > 0 ? open : 0, path->at, 1))) return -1;
         path->restarted -= at - path->at;
         path->settle_at = path->at * 2;
     }
