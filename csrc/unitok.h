@@ -183,16 +183,27 @@ void unitok_model_free(unitok_model *model);
 /* The bytes of piece `id`, owned by the model; NULL, and *ret_n_bytes is -1, if that id has no piece. */
 const uint8_t *unitok_model_piece(const unitok_model *model, int64_t id, int64_t *ret_n_bytes);
 
+/* What unitok_proto_read found in a file, besides the arrays. */
+typedef struct unitok_proto {
+    int64_t n_rest_bytes;
+    int64_t charsmap_at, n_charsmap_bytes; /* in the file; 0, 0 where it has none */
+    int64_t unknown_id;                    /* of the piece of type UNKNOWN; -1: none */
+    int32_t n_byte_pieces;                 /* how many of <0x00> to <0xFF> it has */
+    int32_t has_texts;                     /* a piece of type NORMAL, USER_DEFINED or UNUSED */
+    int32_t is_finite;                     /* all scores are */
+} unitok_proto;
+
 /* The pieces of a SentencePiece model file (a protobuf, ModelProto), as a packed list, with their scores and types
- * (enum unitok_piece_type), and everything else in the file, as it lies there: a ModelProto without pieces. With
- * room = n_bytes / UNITOK_PROTO_PIECE_BYTES_MIN:
- *   pieces[0..n_bytes-1], offsets[0..room], scores[0..room-1], types[0..room-1], rest[0..n_bytes-1], *ret_n_rest_bytes
- * Returns the number of pieces; -1 if something in the file is not as SentencePiece writes it: a piece that is empty or
- * the same as another, a field that it does not know, anything malformed. protobuf may still read such a file. -2:
- * memory. */
+ * (enum unitok_piece_type), and everything else in the file but the normalizer's precompiled_charsmap: a ModelProto
+ * without them. With room = n_bytes / UNITOK_PROTO_PIECE_BYTES_MIN:
+ *   pieces[0..n_bytes-1], offsets[0..room], scores[0..room-1], types[0..room-1], rest[0..n_bytes-1]
+ * Returns the number of pieces; -1 if something in the file is not as SentencePiece writes it: a piece that is empty,
+ * longer than it allows, with a NUL or the same as another, a second unknown piece, a byte piece that is none, a field
+ * that it does not know, anything malformed. protobuf may still read such a file. -2: memory. */
 #define UNITOK_PROTO_PIECE_BYTES_MIN 5
+#define UNITOK_PROTO_PIECE_BYTES_MAX 7999
 int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces, int64_t *offsets, float *scores,
-                          uint8_t *types, uint8_t *rest, int64_t *ret_n_rest_bytes);
+                          uint8_t *types, uint8_t *rest, unitok_proto *ret);
 
 /* Like unitok_normalize with the model's own rules, in the verbatim form; a model without rules copies the text. */
 int64_t unitok_model_normalize(const unitok_model *model, const uint8_t *text, int64_t n_bytes, uint8_t *out,

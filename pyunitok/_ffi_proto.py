@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pyunitok._ffi import Bytes, Offsets, ffi, lib, pointer
 
-Proto = tuple[Bytes, Offsets, np.ndarray[Any, np.dtype[np.float32]], Bytes, bytearray]
+
+class Proto(NamedTuple):
+    """What is in a model file; see unitok_proto in csrc/unitok.h."""
+
+    pieces: Bytes
+    offsets: Offsets
+    scores: np.ndarray[Any, np.dtype[np.float32]]
+    types: Bytes
+    rest: bytearray
+    charsmap: bytes
+    info: Any
 
 
 def read_proto(data: bytes) -> Proto | None:
-    """The pieces of a SentencePiece model file: (packed pieces, offsets, scores, types, everything else in the file).
+    """The pieces of a SentencePiece model file, the normalizer's charsmap, and everything else in the file.
 
     None where something in it is unusual or wrong: see unitok_proto_read in csrc/unitok.h.
     """
@@ -20,16 +30,17 @@ def read_proto(data: bytes) -> Proto | None:
     pieces, types = np.empty(len(data), np.uint8), np.empty(room, np.uint8)
     rest = bytearray(len(data))  # protobuf reads it where it lies
     offsets, scores = np.empty(room + 1, np.int64), np.empty(room, np.float32)
-    n_rest = ffi.new("int64_t *")
+    info = ffi.new("unitok_proto *")
     n = lib.unitok_proto_read(
         data, len(data), pointer(pieces), pointer(offsets), pointer(scores), pointer(types),
-        ffi.from_buffer("uint8_t[]", rest, require_writable=True), n_rest,
-    )
+        ffi.from_buffer("uint8_t[]", rest, require_writable=True), info,
+    )  # fmt: skip
     if n == -2:
         raise MemoryError("not enough memory for the pieces of a model")
     if n < 0:
         return None
     n_bytes = int(offsets[n])
     arrays = (pieces[:n_bytes].copy(), offsets[: n + 1].copy(), scores[:n].copy(), types[:n].copy())
-    del rest[n_rest[0] :]
-    return (*arrays, rest)
+    del rest[info.n_rest_bytes :]
+    charsmap_end = info.charsmap_at + info.n_charsmap_bytes
+    return Proto(*arrays, rest, data[info.charsmap_at : charsmap_end], info)

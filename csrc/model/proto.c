@@ -2,11 +2,14 @@
  *
  *     0A n [ 0A n piece | 15 score | 18 type ]     a piece: its three fields in any order; the score is a float32
  *     12 n [ trainer_spec ]
- *     1A n [ normalizer_spec ] ...                 other fields, all with a length: the rest
+ *     1A n [ ... | 12 n charsmap | ... ]           normalizer_spec: the charsmap, and the rest
+ *     ...                                          other fields, all with a length: the rest
  *
  * Numbers are varints. Only what SentencePiece writes is read, and refused where it is longer than need be; of a field
  * that occurs twice in a piece the last counts, and without a type it is NORMAL, as in protobuf.
  */
+
+#include <math.h>
 
 #include "ground/common.h"
 #include "structures/distinct.h"
@@ -58,6 +61,33 @@ static int read_piece(cursor c, piece_fields *ret)
     return ret->text.at < ret->text.end;
 }
 
+/* Which byte "<0x0A>" is; -1 for other texts. */
+static int byte_of(cursor text)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    if (text.end - text.at != 6 || memcmp(text.at, "<0x", 3) || text.at[5] != '>') return -1;
+    const char *high = text.at[3] ? strchr(digits, text.at[3]) : NULL, *low = text.at[4] ? strchr(digits, text.at[4]) : NULL;
+    return high && low ? (int)(high - digits) << 4 | (int)(low - digits) : -1;
+}
+
+/* Counts piece k; 0: SentencePiece does not write it. */
+static int count_piece(const piece_fields *piece, int64_t k, unitok_proto *ret)
+{
+    size_t n_bytes = (size_t)(piece->text.end - piece->text.at);
+    if (n_bytes > UNITOK_PROTO_PIECE_BYTES_MAX || memchr(piece->text.at, 0, n_bytes)) return 0;
+    if (!isfinite(piece->score)) ret->is_finite = 0;
+    if (piece->type == UNITOK_PIECE_UNKNOWN) {
+        if (ret->unknown_id >= 0) return 0;
+        ret->unknown_id = k;
+    } else if (piece->type == UNITOK_PIECE_BYTE) {
+        if (byte_of(piece->text) < 0) return 0;
+        ret->n_byte_pieces++;
+    } else if (piece->type != UNITOK_PIECE_CONTROL) {
+        ret->has_texts = 1;
+    }
+    return 1;
+}
+
 /* A field of the file that is no piece: its tag has one byte or two, and it has a length. */
 static int skip_field(cursor *c)
 {
@@ -68,24 +98,80 @@ static int skip_field(cursor *c)
     return tag >> 3 && (tag & 7) == 2 && take_bytes(c, &value);
 }
 
+/* Where the charsmap is in a normalizer_spec, and the field around it; empty where there is none. 0: malformed, or there
+ * are two. */
+static int find_charsmap(cursor c, cursor *ret_field, cursor *ret)
+{
+    *ret = *ret_field = (cursor){c.end, c.end};
+    while (c.at < c.end) {
+        const uint8_t *begin = c.at;
+        uint8_t tag = *c.at++;
+        cursor value;
+        if (tag & 0x80) return 0;
+        if ((tag & 7) == 0) {
+            while (c.at < c.end && *c.at & 0x80) c.at++;
+            if (c.at++ == c.end) return 0;
+        } else if ((tag & 7) != 2 || !take_bytes(&c, &value)) {
+            return 0;
+        } else if (tag == 0x12) {
+            if (ret_field->at < ret_field->end) return 0;
+            *ret_field = (cursor){begin, c.at};
+            *ret = value;
+        }
+    }
+    return 1;
+}
+
+static uint8_t *put(uint8_t *out, const uint8_t *begin, const uint8_t *end)
+{
+    memcpy(out, begin, (size_t)(end - begin));
+    return out + (end - begin);
+}
+
+/* A normalizer_spec without its charsmap. NULL: unusual. */
+static uint8_t *put_normalizer(cursor spec, const uint8_t *file, uint8_t *out, unitok_proto *ret)
+{
+    cursor field, charsmap;
+    if (!find_charsmap(spec, &field, &charsmap)) return NULL;
+    if (field.at < field.end) {
+        if (ret->charsmap_at) return NULL; /* of an earlier normalizer_spec */
+        ret->charsmap_at = charsmap.at - file;
+        ret->n_charsmap_bytes = charsmap.end - charsmap.at;
+    }
+    *out++ = 0x1A;
+    int64_t length = (spec.end - spec.at) - (field.end - field.at);
+    for (; length >= 0x80; length >>= 7) *out++ = (uint8_t)(length | 0x80);
+    *out++ = (uint8_t)length;
+    return put(put(out, spec.at, field.at), field.end, spec.end);
+}
+
 int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces, int64_t *offsets, float *scores,
-                          uint8_t *types, uint8_t *rest, int64_t *ret_n_rest_bytes)
+                          uint8_t *types, uint8_t *rest, unitok_proto *ret)
 {
     cursor c = {bytes, bytes + n_bytes};
-    int64_t n = 0, n_rest = 0;
+    uint8_t *out = rest;
+    int64_t n = 0;
+    *ret = (unitok_proto){.unknown_id = -1, .is_finite = 1};
     offsets[0] = 0;
     while (c.at < c.end) {
         const uint8_t *begin = c.at;
         cursor inside;
         piece_fields piece;
         if (*c.at != 0x0A) {
+            int is_normalizer = *c.at == 0x1A;
             if (!skip_field(&c)) return -1;
-            memcpy(rest + n_rest, begin, (size_t)(c.at - begin));
-            n_rest += c.at - begin;
+            if (is_normalizer) {
+                cursor field = {begin + 1, c.at}, spec;
+                if (!take_bytes(&field, &spec)) return -1;
+                out = put_normalizer(spec, bytes, out, ret);
+                if (!out) return -1;
+            } else {
+                out = put(out, begin, c.at);
+            }
             continue;
         }
         c.at++;
-        if (!take_bytes(&c, &inside) || !read_piece(inside, &piece)) return -1;
+        if (!take_bytes(&c, &inside) || !read_piece(inside, &piece) || !count_piece(&piece, n, ret)) return -1;
         int64_t length = piece.text.end - piece.text.at;
         memcpy(pieces + offsets[n], piece.text.at, (size_t)length);
         scores[n] = piece.score;
@@ -93,7 +179,7 @@ int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces
         offsets[n + 1] = offsets[n] + length;
         n++;
     }
-    *ret_n_rest_bytes = n_rest;
+    ret->n_rest_bytes = out - rest;
     distinct_table table;
     distinct found = distinct_build(pieces, offsets, n, &table);
     distinct_free(&table);

@@ -112,13 +112,13 @@ static void class_charsmap(classing *w)
 /* Characters that are a key and begin nothing longer, and give one character of ASCII. */
 static void class_items(unitok_normalizer *n)
 {
-    for (uint32_t c = 0; c < 0x10000 && n->blob; c++) {
+    uint8_t *end = n->classes + sizeof n->classes, *class = n->blob ? n->classes : end;
+    for (; (class = memchr(class, CLASS_STOP, (size_t)(end - class))) != NULL; class++) {
         uint8_t text[3];
         const uint8_t *gives = NULL;
-        if (n->classes[c] != CLASS_STOP) continue;
-        int n_bytes = utf8_encode(c, text);
+        int n_bytes = utf8_encode((uint32_t)(class - n->classes), text);
         if (symbols_match(n, text, n_bytes) || charsmap_match(&n->map, text, n_bytes, &gives) != n_bytes) continue;
-        if (gives[0] && gives[0] < 0x80 && !gives[1]) n->classes[c] = CLASS_BECOMES | gives[0];
+        if (gives[0] && gives[0] < 0x80 && !gives[1]) *class = CLASS_BECOMES | gives[0];
     }
 }
 

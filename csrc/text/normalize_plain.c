@@ -76,12 +76,12 @@ static int are_calm(const unitok_normalizer *n, int first, int count)
  * looked up. */
 static void find_spaces(unitok_normalizer *n)
 {
-    for (int c = 0; c < 0x10000; c++) {
-        uint8_t *class = &n->classes[c];
-        int becomes_space = *class == (CLASS_BECOMES | ' '), is_own = c == ' ' && !(*class & CLASS_BECOMES);
-        if (c < 128 && (becomes_space || (is_own && *class == 0))) n->plain.kinds[c] |= BYTE_SPACE;
-        else if (becomes_space) *class = CLASS_STOP;
-        else if (is_own) *class |= CLASS_STOP;
+    uint8_t *end = n->classes + sizeof n->classes, *class = n->classes, *own = &n->classes[' '];
+    if (*own == 0) n->plain.kinds[' '] |= BYTE_SPACE;
+    else if (!(*own & CLASS_BECOMES)) *own |= CLASS_STOP;
+    for (; (class = memchr(class, CLASS_BECOMES | ' ', (size_t)(end - class))) != NULL; class++) {
+        if (class - n->classes < 128) n->plain.kinds[class - n->classes] |= BYTE_SPACE;
+        else *class = CLASS_STOP;
     }
 }
 

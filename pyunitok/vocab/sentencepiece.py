@@ -5,6 +5,7 @@ It loads what sentencepiece loads, and refuses what sentencepiece refuses; error
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,6 +37,8 @@ _KINDS = {_UNIGRAM: "unigram", _BPE: "bpe", _WORD: "word", _CHAR: "char"}
 PIECE_BYTES_MAX = 7999
 _BYTE_PIECES = {b"<0x%02X>" % byte: byte for byte in range(256)}
 _TEXTS = (NORMAL, USER_DEFINED, UNUSED)  # types of pieces that may stand for a text
+
+_MARKS = re.compile(bytes([ord("["), UNKNOWN, CONTROL, ord("]")]))  # among types
 
 Scores = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -133,7 +136,7 @@ class SentencePieceModel:
     @cached_property
     def _marks(self) -> dict[bytes, int]:
         """The unknown piece and the control symbols."""
-        ids = np.flatnonzero((self.types == UNKNOWN) | (self.types == CONTROL)).tolist()
+        ids = [found.start() for found in _MARKS.finditer(self.types.tobytes())]
         return {piece_at(self.packed, id_): id_ for id_ in ids}
 
     def vocabulary(self) -> Vocabulary:
@@ -157,9 +160,9 @@ def read(data: bytes, name: str, *, is_built: bool = False) -> SentencePieceMode
     is_built  the caller builds the model of its vocabulary() next, which checks its normalization too
     """
     found = _read_usual(data, name) or _read_any(data, name)
-    proto, packed, scores, types, unknown_id = found
+    proto, packed, scores, types, unknown_id, charsmap = found
     trainer = proto.trainer_spec
-    normalization = read_normalization(proto.normalizer_spec, name, check=not is_built)
+    normalization = _normalization(proto.normalizer_spec, charsmap, None if is_built else name)
     denormalization = None
     if proto.denormalizer_spec.precompiled_charsmap:
         denormalization = read_normalization(proto.denormalizer_spec, name)
@@ -172,7 +175,8 @@ def read(data: bytes, name: str, *, is_built: bool = False) -> SentencePieceMode
     )  # fmt: skip
 
 
-Found = tuple[Any, PackedPieces, Scores, _ffi.Bytes, int]  # a ModelProto, maybe without its pieces; unknown_id at last
+# A ModelProto, maybe without its pieces and its normalizer's charsmap; …, unknown_id, this charsmap.
+Found = tuple[Any, PackedPieces, Scores, _ffi.Bytes, int, bytes]
 
 
 def _read_usual(data: bytes, name: str) -> Found | None:
@@ -181,25 +185,20 @@ def _read_usual(data: bytes, name: str) -> Found | None:
 
     if (read := read_proto(data)) is None:
         return None
-    pieces, offsets, scores, types, rest = read
     try:
-        proto = sentencepiece_proto.message("ModelProto").FromString(rest)
+        proto = sentencepiece_proto.message("ModelProto").FromString(read.rest)
     except DecodeError:
         return None
-    trainer = proto.trainer_spec
-    unknown, spelled = np.flatnonzero(types == UNKNOWN), np.flatnonzero(types == BYTE)
-    is_text = (types == NORMAL) | (types == USER_DEFINED) | (types == UNUSED)
-    if (np.diff(offsets) > PIECE_BYTES_MAX).any() or (pieces == 0).any():
+    trainer, info = proto.trainer_spec, read.info
+    if proto.normalizer_spec.precompiled_charsmap:  # under a tag that C does not know
         return None
-    if len(unknown) != 1 and (len(unknown) or not trainer.byte_fallback):
+    if info.unknown_id < 0 and not trainer.byte_fallback:
         return None
-    if {piece_at((pieces, offsets), id_) for id_ in spelled.tolist()} != set(
-        _BYTE_PIECES if trainer.byte_fallback else ()
-    ):
+    if info.n_byte_pieces != (len(_BYTE_PIECES) if trainer.byte_fallback else 0):
         return None
-    if trainer.model_type == _UNIGRAM and not (np.isfinite(scores).all() and is_text.any()):
+    if trainer.model_type == _UNIGRAM and not (info.is_finite and info.has_texts):
         return None
-    return proto, (pieces, offsets), scores, types, int(unknown[0]) if len(unknown) else -1
+    return proto, (read.pieces, read.offsets), read.scores, read.types, info.unknown_id, read.charsmap
 
 
 def _read_any(data: bytes, name: str) -> Found:
@@ -215,7 +214,7 @@ def _read_any(data: bytes, name: str) -> Found:
     unknown_id = _check_pieces(pieces, types, trainer, name)
     if trainer.model_type == _UNIGRAM:
         _check_unigram(pieces, scores, types, name)
-    return proto, pack(pieces), scores, types, unknown_id
+    return proto, pack(pieces), scores, types, unknown_id, proto.normalizer_spec.precompiled_charsmap
 
 
 def _parse(data: bytes, name: str) -> Any:
@@ -229,19 +228,24 @@ def _parse(data: bytes, name: str) -> Any:
     return proto
 
 
-def read_normalization(spec: Any, name: str, *, check: bool = True) -> Normalization:
+def read_normalization(spec: Any, name: str) -> Normalization:
+    """What a NormalizerSpec says. VocabularyError if its charsmap is not valid."""
+    return _normalization(spec, spec.precompiled_charsmap, name)
+
+
+def _normalization(spec: Any, charsmap: bytes, name: str | None) -> Normalization:
+    """name: for the error, if the charsmap is to be checked."""
     flags = sum(
         _ffi.MODEL_FLAGS[flag]
         for flag in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
         if getattr(spec, flag)
     )
-    if not check:
-        return Normalization(spec.precompiled_charsmap, flags)
-    try:
-        _ffi_text.Normalizer(spec.precompiled_charsmap, [], flags)
-    except VocabularyError as error:
-        raise VocabularyError(f"{name}: {error}") from None
-    return Normalization(spec.precompiled_charsmap, flags)
+    if name is not None:
+        try:
+            _ffi_text.Normalizer(charsmap, [], flags)
+        except VocabularyError as error:
+            raise VocabularyError(f"{name}: {error}") from None
+    return Normalization(charsmap, flags)
 
 
 # --------------------------------------------------------------------------------------------------- Pieces ----

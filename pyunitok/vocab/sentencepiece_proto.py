@@ -10,6 +10,7 @@ are and written back.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -151,6 +152,8 @@ def _add_field(
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIRE_TYPES = {"float": _FIXED32, "bool": _VARINT, "int32": _VARINT, "uint64": _VARINT}
 _WALKED_MAX = 10_000  # fields of a file before its first piece
+# How nearly all files begin: a field of 14 bytes, the piece <unk> with a score and a type.
+_USUAL_START = re.compile(rb"\x0a\x0e\x0a\x05<unk>\x15.{4}\x18[\0-\x7f]", re.DOTALL)
 
 
 def looks_like_model(data: bytes) -> bool:
@@ -160,6 +163,8 @@ def looks_like_model(data: bytes) -> bool:
     type and contain a message of theirs, others (extensions, fields of later versions) must be well-formed, and the
     piece must have a text. No text or JSON passes: its bytes would have to be tags and lengths that fit.
     """
+    if _USUAL_START.match(data):
+        return True
     at = 0
     for _ in range(_WALKED_MAX):
         if at >= len(data):

@@ -4,6 +4,8 @@
  */
 #define _DEFAULT_SOURCE
 
+#include <math.h>
+
 #include "check.h"
 #include "guard.h"
 #include "pieces.h"
@@ -17,6 +19,7 @@ typedef struct found {
     uint8_t pieces[FILE_MAX], types[PIECES_ROOM], rest[FILE_MAX];
     int64_t offsets[PIECES_ROOM + 1], n_rest;
     float scores[PIECES_ROOM];
+    unitok_proto info;
 } found;
 
 static struct guard file_guard;
@@ -62,29 +65,73 @@ static void put_other(void)
 {
     int64_t begin = n_file, n_bytes = random_below(200);
     if (random_below(2)) put_byte(0xC2), put_byte(0x0C); /* number 200 */
-    else put_byte((int)(2 + random_below(4)) << 3 | 2);
+    else put_byte(random_below(2) ? 0x12 : 0x2A);
     put_varint(n_bytes);
     for (int64_t i = 0; i < n_bytes; i++) put_byte((int)random_below(256));
     memcpy(written.rest + written.n_rest, file + begin, (size_t)(n_file - begin));
     written.n_rest += n_file - begin;
 }
 
+/* A normalizer_spec with a name, a charsmap and a number: the charsmap does not go to the rest. */
+static void put_normalizer(void)
+{
+    int64_t n_name = random_below(20), n_charsmap = random_below(300), n_length = n_charsmap < 128 ? 1 : 2;
+    put_byte(0x1A);
+    put_varint(2 + n_name + 1 + n_length + n_charsmap + 2);
+    put_byte(0x0A), put_varint(n_name);
+    for (int64_t i = 0; i < n_name; i++) put_byte('n');
+    put_byte(0x12), put_varint(n_charsmap);
+    written.info.charsmap_at = n_file;
+    written.info.n_charsmap_bytes = n_charsmap;
+    for (int64_t i = 0; i < n_charsmap; i++) put_byte((int)random_below(256));
+    put_byte(0x18), put_byte(1);
+    uint8_t *rest = written.rest + written.n_rest;
+    *rest++ = 0x1A, *rest++ = (uint8_t)(4 + n_name), *rest++ = 0x0A, *rest++ = (uint8_t)n_name;
+    memset(rest, 'n', (size_t)n_name);
+    rest[n_name] = 0x18, rest[n_name + 1] = 1;
+    written.n_rest += 6 + n_name;
+}
+
+/* A piece of 2 bytes or more, and its type, as SentencePiece may write them. */
+static int64_t write_piece(uint8_t *piece, int64_t k)
+{
+    static const uint8_t text_types[] = {UNITOK_PIECE_NORMAL, UNITOK_PIECE_USER_DEFINED, UNITOK_PIECE_UNUSED};
+    int64_t n_bytes = 2 + random_below(random_below(8) ? 10 : 300);
+    uint8_t *type = &written.types[k];
+    if (random_below(8) == 0) {
+        *type = UNITOK_PIECE_BYTE;
+        memcpy(piece, "<0x  >", 6);
+        piece[3] = (uint8_t)"0123456789ABCDEF"[k / 16];
+        piece[4] = (uint8_t)"0123456789ABCDEF"[k % 16];
+        written.info.n_byte_pieces++;
+        return 6;
+    }
+    for (int64_t i = 0; i < n_bytes; i++) piece[i] = (uint8_t)(1 + random_below(255));
+    piece[0] = (uint8_t)(k + 1);
+    piece[1] = 1;
+    *type = random_below(4) ? text_types[random_below(3)] : UNITOK_PIECE_CONTROL;
+    if (random_below(8) == 0 && written.info.unknown_id < 0) {
+        *type = UNITOK_PIECE_UNKNOWN;
+        written.info.unknown_id = k;
+    }
+    if (*type != UNITOK_PIECE_CONTROL && *type != UNITOK_PIECE_UNKNOWN) written.info.has_texts = 1;
+    return n_bytes;
+}
+
 /* Pieces that begin with their number, so that all differ. Returns how many. */
 static int64_t write_file(void)
 {
-    int64_t n = 0, wanted = random_below(40);
+    int64_t n = 0, wanted = random_below(40), normalizer_at = random_below(50);
     n_file = written.n_rest = 0;
-    while (n < wanted && n_file < FILE_MAX - 600) {
-        int64_t n_bytes = 2 + random_below(random_below(8) ? 10 : 300);
-        uint8_t *piece = written.pieces + written.offsets[n];
-        for (int64_t i = 0; i < n_bytes; i++) piece[i] = (uint8_t)random_below(256);
-        piece[0] = (uint8_t)n;
-        piece[1] = 1;
-        written.scores[n] = (float)random_below(1000) / 8 - 100;
-        written.types[n] = (uint8_t)(1 + random_below(6));
+    written.info = (unitok_proto){.unknown_id = -1, .is_finite = 1};
+    while (n < wanted && n_file < FILE_MAX - 1000) {
+        int64_t n_bytes = write_piece(written.pieces + written.offsets[n], n);
+        written.scores[n] = random_below(100) ? (float)random_below(1000) / 8 - 100 : INFINITY;
+        if (isinf(written.scores[n])) written.info.is_finite = 0;
         written.offsets[n + 1] = written.offsets[n] + n_bytes;
         put_piece(n++, n_bytes);
         if (random_below(10) == 0) put_other();
+        if (n == normalizer_at) put_normalizer();
     }
     return n;
 }
@@ -92,7 +139,10 @@ static int64_t write_file(void)
 static int64_t read_file(int64_t n_bytes)
 {
     uint8_t *bytes = guard_copy(&file_guard, file, (size_t)n_bytes);
-    return unitok_proto_read(bytes, n_bytes, got.pieces, got.offsets, got.scores, got.types, got.rest, &got.n_rest);
+    int64_t n = unitok_proto_read(bytes, n_bytes, got.pieces, got.offsets, got.scores, got.types, got.rest, &got.info);
+    got.n_rest = got.info.n_rest_bytes;
+    CHECK(n < 0 || got.n_rest <= n_bytes);
+    return n;
 }
 
 static void test_files(int64_t n_rounds)
@@ -105,6 +155,8 @@ static void test_files(int64_t n_rounds)
         CHECK(!memcmp(got.pieces, written.pieces, (size_t)got.offsets[n]));
         CHECK(!memcmp(got.scores, written.scores, (size_t)n * 4) && !memcmp(got.types, written.types, (size_t)n));
         CHECK(!memcmp(got.rest, written.rest, (size_t)got.n_rest));
+        written.info.n_rest_bytes = written.n_rest;
+        CHECK(!memcmp(&got.info, &written.info, offsetof(unitok_proto, is_finite) + sizeof got.info.is_finite));
         for (int k = 0; k < 20; k++) CHECK(read_file(random_below(n_file + 1)) <= n);
         for (int k = 0; k < 40 && n_file; k++) {
             uint8_t *place = &file[random_below(n_file)], was = *place;
