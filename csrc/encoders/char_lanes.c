@@ -26,7 +26,7 @@ INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t
 #if defined(UNITOK_X86) && defined(__GNUC__)
     uint64_t ends = 0;
     __asm__("cmpw %w[c], %w[unit]\n\tsetne %b[ends]\n\tcmovneq %[head], %[unit]\n\tcmovneq %[start], %[at]"
-            : [unit] "+r"(*unit), [at] "+r"(*at), [ends] "+q"(ends)
+            : [unit] "+&r"(*unit), [at] "+r"(*at), [ends] "+&q"(ends)
             : [c] "r"(c), [head] "r"(head), [start] "r"(start)
             : "cc");
     return ends;
@@ -75,8 +75,8 @@ static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbol
     for (int k = 0; k < CHAR_LANES; k++) ret_ends[k] = lanes[k].out;
 }
 
-/* The id of the token at symbols[*at]. */
-INLINE uint16_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_t n, int64_t *at)
+/* The id of the token at symbols[*at]; -1 if it may reach beyond symbols[n - 1], where the text goes on. */
+INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_t n, int goes_on, int64_t *at)
 {
     uint64_t unit = units[symbols[*at]];
     int64_t i = *at + 1;
@@ -85,6 +85,7 @@ INLINE uint16_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64
         if ((uint16_t)next != symbols[i]) break;
         unit = next;
     }
+    if (i == n && goes_on) return -1;
     *at = i - back_of(unit);
     return (uint16_t)(unit >> CHAR_ID_SHIFT);
 }
@@ -154,20 +155,21 @@ int64_t char_lanes_encode(const char_lanes *l, const uint8_t *text, int64_t n_by
         int64_t boundary = borders[k]; /* where *token begins */
         while (token < ends[k] && at != boundary) {
             if (at < boundary) {
-                uint16_t id = walk_alone(l->units, symbols, n, &at);
-                out = put(l, symbols, id, at, out, work);
+                int32_t id = walk_alone(l->units, symbols, n, n_span < n_bytes, &at);
+                if (id < 0) break;
+                out = put(l, symbols, (uint16_t)id, at, out, work);
             } else {
                 boundary = (uint16_t)*token++;
             }
         }
-        if (token == ends[k]) continue; /* the parts had no boundary in common */
+        if (token == ends[k] || at != boundary) continue; /* the parts had no boundary in common */
         at = (uint16_t)ends[k][-1];
         for (; token < ends[k]; token++)
             out = put(l, symbols, (uint16_t)(*token >> CHAR_ID_SHIFT), (uint16_t)*token, out, work);
     }
     while (n_span == n_bytes && at < n) {
-        uint16_t id = walk_alone(l->units, symbols, n, &at);
-        out = put(l, symbols, id, at, out, work);
+        int32_t id = walk_alone(l->units, symbols, n, 0, &at);
+        out = put(l, symbols, (uint16_t)id, at, out, work);
     }
     if (UNLIKELY(work->is_malformed)) return encode_by_bytes(l, text, n_bytes, n_span, ids, ret_n_ids);
     for (int64_t k = at; k < n; k++) n_left += code_point_bytes(symbols[k]);

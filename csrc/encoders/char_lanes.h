@@ -46,6 +46,7 @@
 #define CHAR_LANES_SPAN_BYTES 16384 /* encoded at a time */
 #define CHAR_LANES_LEAST_BYTES 2048 /* shorter texts gain nothing */
 #define CHAR_LANES_WIDE 4           /* texts with one byte in so many beyond ASCII are for these lanes */
+#define CHAR_LANES_PIECE_BYTES 1023 /* where there are longer ones there are no lanes: see `back` */
 #define CHAR_LANES_AFTER_BYTES (16 << 20) /* of such text: building them takes as long as encoding about 8 MB */
 
 typedef struct char_lanes {

@@ -94,12 +94,21 @@ static int leaves_inside(const builder *b, uint32_t at)
     return above == ROOT;
 }
 
+/* Is the piece that ends in this unit too long for a unit to say how long ago it began? */
+static int is_too_long(const builder *b, uint32_t at)
+{
+    int n_bytes = 0;
+    for (; at > ROOT && n_bytes <= CHAR_LANES_PIECE_BYTES; at = unit_above(b, at)) n_bytes++;
+    return n_bytes > CHAR_LANES_PIECE_BYTES;
+}
+
 static int is_fit(const builder *b)
 {
     const trie *t = b->trie;
     for (int64_t i = TRIE_BLOCK; i < t->n_units; i++) {
         if (!is_used(t->units[i])) continue;
-        if (leaves_inside(b, (uint32_t)i) || (unit_value(t->units[i]) && ends_inside(b, (uint32_t)i))) return 0;
+        if (leaves_inside(b, (uint32_t)i)) return 0;
+        if (unit_value(t->units[i]) && (ends_inside(b, (uint32_t)i) || is_too_long(b, (uint32_t)i))) return 0;
     }
     return 1;
 }

@@ -130,6 +130,46 @@ static void check_set(int set, uint64_t *heads, uint32_t *singles)
     unitok_test_free(parts.units);
 }
 
+/* Walks from different places of a period that never meet, up to the end of a span. */
+static void check_periods(uint64_t *heads, uint32_t *singles)
+{
+    uint8_t period[120];
+    int64_t n = 2 + random_below(39), turn = 1 + random_below(n - 1);
+    trie t;
+    char_lanes *l;
+    for (int64_t k = 0; k < n; k++) period[k] = (uint8_t)('A' + k);
+    memcpy(period + n, period, (size_t)n);
+    memcpy(period + 2 * n, period, (size_t)n);
+    pieces_clear(&pieces);
+    pieces_add_bytes(&pieces);
+    pieces_add(&pieces, period, n * (1 + random_below(3)));
+    pieces_add(&pieces, period + turn, n);
+    trie_parts parts = pieces_trie(&pieces, &t, heads, singles);
+    CHECK(char_lanes_new(&t, UNITOK_CPU_PORTABLE, &l) && l);
+    for (int64_t k = 0; k < TEXT_MAX; k++) text[k] = period[k % n];
+    check_text(l, TEXT_MAX);
+    char_lanes_free(l);
+    unitok_test_free(parts.units);
+}
+
+/* What a unit has no room for. */
+static void check_long_piece(uint64_t *heads, uint32_t *singles)
+{
+    for (int64_t n = CHAR_LANES_PIECE_BYTES; n <= CHAR_LANES_PIECE_BYTES + 1; n++) {
+        trie t;
+        char_lanes *l;
+        memset(text, 'a', TEXT_MAX);
+        pieces_clear(&pieces);
+        pieces_add_bytes(&pieces);
+        pieces_add(&pieces, text, n);
+        trie_parts parts = pieces_trie(&pieces, &t, heads, singles);
+        CHECK(char_lanes_new(&t, UNITOK_CPU_PORTABLE, &l) && (l != NULL) == (n == CHAR_LANES_PIECE_BYTES));
+        if (l) check_text(l, TEXT_MAX);
+        char_lanes_free(l);
+        unitok_test_free(parts.units);
+    }
+}
+
 int main(void)
 {
     random_start(20261123);
@@ -141,6 +181,8 @@ int main(void)
         check_set(round_ % N_SYMBOL_SETS, heads, singles);
         for (int k = 0; k < 50; k++) check_code_points(round_ % N_SYMBOL_SETS);
     }
+    for (round_ = 0; round_ < 16; round_++) check_periods(heads, singles);
+    check_long_piece(heads, singles);
     CHECK(alloc_live_blocks == 0);
     free(heads);
     guard_free(&text_guard);
