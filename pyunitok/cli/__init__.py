@@ -11,7 +11,9 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-import click
+gc.set_threshold(50_000)  # what imports make stays: looking for cycles in it took a fifth of a short run
+
+import click  # noqa: E402
 
 EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGTERM = 1, 2, 130, 143
 
@@ -122,7 +124,6 @@ def main() -> None:
 
     # numpy's linear algebra, which no command uses, would start a thread a core, and each would spin for 40 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.set_threshold(50_000)  # what imports make stays: looking for cycles in it took a fifth of a short run
     signal.signal(signal.SIGTERM, _on_sigterm)
     warnings.showwarning = _show_warning
     if sys.stdout is None:  # closed by the caller

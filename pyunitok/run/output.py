@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,18 +55,19 @@ def _named(out: Path, suffix: str) -> Path:
 class OwnFiles:
     """Every file that a run at this OUT may write."""
 
-    finished: list[Path]
-    unfinished: list[Path]
+    finished: tuple[Path, ...]
+    unfinished: tuple[Path, ...]
 
     @property
-    def all(self) -> list[Path]:
+    def all(self) -> tuple[Path, ...]:
         return self.finished + self.unfinished
 
 
+@lru_cache(maxsize=8)
 def own_files(out: Path) -> OwnFiles:
-    finished = [out, *sidecars(out), *(_named(out, suffix) for suffix in EXTRA)]
+    finished = (out, *sidecars(out), *(_named(out, suffix) for suffix in EXTRA))
     journal = journal_path(out)
-    return OwnFiles(finished, [journal, partial_name(journal), lock_path(out), *map(partial_name, finished)])
+    return OwnFiles(finished, (journal, partial_name(journal), lock_path(out), *map(partial_name, finished)))
 
 
 def parts_folder(out: Path) -> Path:
