@@ -1,4 +1,4 @@
-/* bpe_tables.h - what a BPE model holds; bpe_build.c makes it, bpe.c reads it */
+/* bpe_tables.h - what a BPE model holds; bpe_build_tables.c makes it, bpe.c reads it */
 #pragma once
 
 #include "encoders/bpe.h"
@@ -30,7 +30,7 @@ typedef struct bpe_made {
     uint32_t rights; /* likewise for those to its right */
 } bpe_made;
 
-/* Symbols below this are characters of the best merges (bpe_build.c numbers them so). Their pairs are in a square table, of
+/* Symbols below this are characters of the best merges (bpe_build_pieces.c numbers them so). Their pairs are in a square table, of
  * which pairs of letters use only a few lines of the first cache. */
 #define BPE_DENSE 256
 
@@ -152,7 +152,7 @@ INLINE int bpe_may_be_whole(const bpe *m, bpe_whole key)
     return m->whole_filter[bit >> 6] >> (bit & 63) & 1;
 }
 
-/* For bpe_build.c: like bpe_segment for a piece of a model without unused ones, but by merging alone; *ret_last is the pair
+/* For bpe_build_tables.c: like bpe_segment for a piece of a model without unused ones, but by merging alone; *ret_last is the pair
  * that merged last, BPE_FREE if none did. */
 int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens,
                       uint64_t *ret_last);
