@@ -13,9 +13,9 @@
 #define LABEL_MASK 0x1FF
 #define UNITS_MAX (1 << 23)
 #define ID_MAX ((1 << 23) - 2) /* the upper bit of a value is unigram's mark */
-#define LANES 32
-#define LANES_FEW 8
-#define EARLY 16
+#define LANES 64
+#define LANES_FEW 4
+#define EARLY 8
 #define PART_LEAST (4 * EARLY + 16) /* see follow_together */
 
 INLINE uint32_t node_base(const endings_node *node)
@@ -317,7 +317,7 @@ static NOINLINE void follow_together(const endings *a, uint32_t state, const uin
 
 void endings_follow(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes, endings_place *places)
 {
-    int64_t n_parts = n_bytes / PART_LEAST;
-    if (n_parts < LANES_FEW) follow_alone(a->nodes, state, text, 0, n_bytes, places);
-    else follow_together(a, state, text, n_bytes, n_parts < LANES ? LANES_FEW : LANES, places);
+    int64_t n_lanes = n_bytes / PART_LEAST < LANES ? n_bytes / PART_LEAST : LANES;
+    if (n_lanes < LANES_FEW) follow_alone(a->nodes, state, text, 0, n_bytes, places);
+    else follow_together(a, state, text, n_bytes, (int)n_lanes, places);
 }

@@ -15,7 +15,7 @@
  * A leaf has the base and the fail of the longest suffix that has children, so that nothing is tried in vain. A node
  * where no piece ends shares the list of its suffix.
  *
- * What takes time is nodes that are in no cache. So 32 parts of a text are followed in turn, a step of each, without a
+ * What takes time is nodes that are in no cache. So 64 parts of a text are followed in turn, a step of each, without a
  * branch, and each step prefetches the one node that the lane's next step reads:
  *
  *     a child by the next byte, if `bytes` does not rule it out: is the label that byte? then the byte is taken
