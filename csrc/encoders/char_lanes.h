@@ -45,7 +45,9 @@
 #define CHAR_LANES 8
 #define CHAR_LANES_SPAN_BYTES 16384 /* encoded at a time */
 #define CHAR_LANES_LEAST_BYTES 2048 /* shorter texts gain nothing */
-#define CHAR_LANES_WIDE 4           /* texts with one byte in so many beyond ASCII are for these lanes */
+#define CHAR_LANES_WIDE 4           /* text with one byte in so many beyond ASCII is for these lanes, */
+#define CHAR_LANES_WIDE_STILL 8     /* and with one in so many if what came before was */
+#define CHAR_LANES_MEMO_SEGMENT 5   /* where the memo has its turn, but not for longer segments */
 #define CHAR_LANES_PIECE_BYTES 1023 /* where there are longer ones there are no lanes: see `back` */
 #define CHAR_LANES_AFTER_BYTES (16 << 20) /* of such text: building them takes as long as encoding about 8 MB */
 
@@ -69,18 +71,30 @@ typedef struct char_lanes_work {
 int char_lanes_new(const trie *t, int32_t cpu, char_lanes **ret);
 void char_lanes_free(char_lanes *l);
 
-/* A character that is not a piece costs a mispredicted branch. Where more than one byte in CHAR_LANES_RARE begins one, as in
- * Korean, the memo is faster if segments are short, and takes the next CHAR_LANES_PAUSE chunks. */
-#define CHAR_LANES_RARE 128
-#define CHAR_LANES_PAUSE 64
-
-/* Is a text mostly, or in good part, beyond ASCII? A quarter of it is looked at. */
-INLINE int char_lanes_are_next(const uint8_t *text, int64_t n_bytes)
+/* Are these for the lanes: text, of up to CUT_CHUNK_BYTES, of which a good part is beyond ASCII? A quarter is looked at. */
+INLINE int char_lanes_are_next(const uint8_t *text, int64_t n_bytes, int were_last)
 {
-    int64_t n_wide = 0, n_seen = 0;
+    const uint64_t ones = 0x0101010101010101, pairs = 0x00FF00FF00FF00FF;
+    uint64_t counts = 0; /* in each byte: at most 128 */
+    int64_t n_seen = 0;
     if (n_bytes < CHAR_LANES_LEAST_BYTES) return 0;
-    for (; n_seen + 32 <= n_bytes; n_seen += 32) n_wide += count_bits(load_u64(text + n_seen) & 0x8080808080808080);
-    return n_wide * 4 * CHAR_LANES_WIDE > n_seen;
+    for (; n_seen + 32 <= n_bytes; n_seen += 32) counts += load_u64(text + n_seen) >> 7 & ones;
+    int64_t n_wide = (int64_t)(((counts & pairs) + (counts >> 8 & pairs)) * 0x0001000100010001 >> 48);
+    return n_wide * 4 * (were_last ? CHAR_LANES_WIDE_STILL : CHAR_LANES_WIDE) > n_seen;
+}
+
+/* A character that is not a piece costs a mispredicted branch. If so many bytes have more than one of them, the memo has
+ * its turn in the next CHAR_LANES_PAUSE chunks. */
+#define CHAR_LANES_RARE 40
+#define CHAR_LANES_PAUSE 256
+
+/* Is such a text Korean? Its 11,172 syllables are spread over the units, and many are not pieces: so the memo has its turn
+ * here, too. */
+INLINE int char_lanes_are_korean(const uint8_t *text, int64_t n_bytes)
+{
+    int64_t n_leads = 0;
+    for (int64_t i = 0; i < n_bytes; i += 128) n_leads += (uint8_t)(text[i] - 0xEA) < 4;
+    return n_leads * 128 * 16 > n_bytes;
 }
 
 /* Encodes text[0..n_bytes-1], CHAR_LANES_LEAST_BYTES <= n_bytes, which begins where a token does: all of it, or about

@@ -27,9 +27,8 @@ token *scratch_tokens(unitok_scratch *s, int64_t n)
     return p;
 }
 
-int scratch_char_lanes(unitok_scratch *s, int64_t n_bytes)
+int scratch_char_lanes(unitok_scratch *s)
 {
-    s->char_bytes += n_bytes;
     if (s->char_lanes || s->char_bytes < CHAR_LANES_AFTER_BYTES) return s->char_lanes != NULL;
     s->char_bytes = INT64_MIN; /* once */
     s->char_work = mem_alloc(sizeof *s->char_work);
@@ -61,7 +60,7 @@ void unitok_scratch_clear(unitok_scratch *s)
 {
     memset(s->memo, 0, (size_t)s->memo_bytes);
     s->turn = (lanes_turn){0};
-    s->char_pause = 0;
+    s->by_characters = s->char_pause = 0;
     if (s->automaton) s->automaton->turn = (automaton_turn){0};
     if (s->charwise) s->charwise->left_bytes = 0;
 }

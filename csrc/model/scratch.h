@@ -21,8 +21,9 @@ struct unitok_scratch {
     lanes_turn turn;       /* of the lanes or of the memo */
     char_lanes *char_lanes; /* NULL: not built yet, or not for this model */
     char_lanes_work *char_work;
-    int64_t char_bytes; /* of text that was for them */
-    int char_pause;     /* chunks of such text for which the memo has its turn, if their segments are short */
+    int64_t char_bytes; /* of text that was for them, and had to do without */
+    int by_characters;  /* they encoded what came last */
+    int char_pause;     /* chunks of it in which the memo has its turn */
     automaton_work *automaton; /* NULL where the model has none */
     charwise_work *charwise;   /* NULL where the model has none */
     long_window window;
@@ -36,8 +37,8 @@ struct unitok_scratch {
 /* Makes s->buffer hold `held` bytes of normalized text and at least as many more; 0 when memory is short. */
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held);
 
-/* Are there lanes of characters for the next n_bytes? They are built when they pay; without memory there are none. */
-int scratch_char_lanes(unitok_scratch *s, int64_t n_bytes);
+/* Are there lanes of characters? They are built once they pay; without memory there are none. */
+int scratch_char_lanes(unitok_scratch *s);
 
 /* Room for n tokens; NULL when memory is short. */
 token *scratch_tokens(unitok_scratch *s, int64_t n);

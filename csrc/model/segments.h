@@ -401,7 +401,8 @@ static int64_t NAME(encode_characters)(NAME(run) *r, const uint8_t *text, int64_
 {
     unitok_scratch *s = r->s;
     int64_t n, n_done = char_lanes_encode(s->char_lanes, text, n_bytes, s->char_work, (uint16_t *)*out, &n);
-    s->char_pause = s->char_work->n_rare * CHAR_LANES_RARE > n_done ? CHAR_LANES_PAUSE : 0;
+    s->by_characters = 1;
+    if (s->char_work->n_rare * CHAR_LANES_RARE > n_done) s->char_pause = CHAR_LANES_PAUSE;
     *done += n_done;
     *out += n;
     return n_done;
@@ -421,8 +422,10 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
     while (done < seen && !r->failed) {
         int64_t n_chunk = seen - done < CUT_CHUNK_BYTES ? seen - done : CUT_CHUNK_BYTES;
 #ifdef GREEDY
-        int is_wide = m->longest.lanes && char_lanes_are_next(text + done, n_chunk) && scratch_char_lanes(s, n_chunk);
-        if (is_wide && !s->char_pause) {
+        int is_wide = m->longest.lanes && char_lanes_are_next(text + done, n_chunk, s->by_characters);
+        int can_go = is_wide && scratch_char_lanes(s);
+        if (can_go && char_lanes_are_korean(text + done, n_chunk)) s->char_pause = CHAR_LANES_PAUSE;
+        if (can_go && !s->char_pause) {
             NAME(encode_characters)(r, text + done, n_bytes - done, &done, &out);
             continue;
         }
@@ -464,7 +467,7 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
 #endif
 #ifdef GREEDY
         int is_long = m->longest.lanes && lanes_are_next(&s->turn, n_chunk, n_cuts);
-        if ((is_wide && n_cuts * LANES_SHORT_SEGMENT <= n_chunk) || (is_long && scratch_char_lanes(s, n_chunk))) {
+        if ((can_go && n_cuts * CHAR_LANES_MEMO_SEGMENT <= n_chunk) || (is_long && scratch_char_lanes(s))) {
             s->turn.left_bytes -= NAME(encode_characters)(r, text + done, n_bytes - done, &done, &out);
             continue;
         }
@@ -472,11 +475,14 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
             int64_t n, n_done;
             n_done = lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens, (uint16_t *)out, &n);
             s->turn.left_bytes -= n_done;
+            s->char_bytes += n_done;
             done += n_done;
             out += n;
             continue;
         }
-        s->char_pause -= is_wide;
+        s->by_characters = 0;
+        s->char_bytes += is_wide ? n_chunk : 0;
+        s->char_pause -= s->char_pause > 0;
 #endif
         if (closed && done + n_chunk == n_bytes) s->cuts[n_cuts++] = (uint16_t)n_chunk;
         if (UNLIKELY(n_cuts == 0)) {
