@@ -9,11 +9,11 @@
  *           fail: he, the longest shorter suffix; its children are tried where "she" has none that fits
  *           list: "she", "he"
  *
- * Nodes have the indexes of the trie's units, but for the root and its children: the root is node 0, its child by byte c
- * is node c. A byte that begins no piece has a node there too, which is like the root, so the root has a child for every
- * byte. (Then "h" would be in no list if it were of two bytes: pieces of one ASCII byte are in a table of their own.)
- * A leaf has the base and the fail of the longest suffix that has children, so that nothing is tried in vain. A node
- * where no piece ends shares the list of its suffix.
+ * Nodes have the indexes of the trie's units, but for the root and its children: the root is node 0, its child by
+ * byte c is node c. A byte that begins no piece has a node there too, which is like the root, so the root has a child
+ * for every byte. A leaf has the base and the fail of the longest suffix that has children, so that nothing is tried
+ * in vain. A node where no piece ends shares the list of its suffix. Pieces of one ASCII byte, like "h" here, are in
+ * no list but in a table of their own.
  *
  * What takes time is nodes that are in no cache. So 64 parts of a text are followed in turn, a step of each, without a
  * branch, and each step prefetches the one node that the lane's next step reads:
