@@ -1,24 +1,14 @@
-/* hat.c - the growable HAT-trie: insert, find, erase, keys that begin a text; hat.h draws it, hat_walk.c walks it */
+/* hat.c - the growable HAT-trie: insert, find, erase, keys that begin a text; hat.h draws it, hat_walk.c walks it,
+ * hat_burst.c divides what has grown too large */
 
 #include "structures/hat.h"
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* When a container is full. Large containers mean few levels and fast look-ups; but the number of keys in a container
- * bounds the cost of an adversary's colliding hashes, and bursting copies them all. Bytes are limited as well as keys,
- * so that long keys with a common prefix do not pile up. Both values are from the flat minimum of measurements. */
-#define CONTAINER_KEYS_MAX 1024
-#define CONTAINER_BYTES_MAX 65536
-
 /* --------------------------------------------------------------------------------------- Making and freeing --- */
 
-static size_t branch_bytes(const struct branch *branch)
-{
-    return sizeof *branch + branch->n_prefix_bytes;
-}
-
-static struct branch *branch_new(const uint8_t *prefix, size_t n_bytes)
+struct branch *hat_branch_new(const uint8_t *prefix, size_t n_bytes)
 {
     struct branch *branch = mem_zalloc(1, sizeof *branch + n_bytes);
     if (!branch) return NULL;
@@ -32,7 +22,7 @@ int32_t unitok_hat_new(unitok_hat **ret, unitok_error *error)
 {
     unitok_hat *hat = mem_zalloc(1, sizeof *hat);
     if (!hat) return fail_memory(error);
-    hat->root = branch_new(NULL, 0);
+    hat->root = hat_branch_new(NULL, 0);
     if (!hat->root) {
         mem_free(hat);
         return fail_memory(error);
@@ -75,13 +65,7 @@ int64_t unitok_hat_memory_bytes(const unitok_hat *hat)
     return hat->memory_bytes;
 }
 
-static void set_children(struct branch *parent, int low, int high, struct node *child)
-{
-    for (int i = low; i <= high; i++) parent->children[i] = child;
-}
-
-/* Puts a new container, or NULL, into the trie. */
-static void set_container(unitok_hat *hat, struct branch *parent, int low, int high, struct array_hash *container)
+void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high, struct array_hash *container)
 {
     set_children(parent, low, high, NULL);
     if (!container) return;
@@ -146,121 +130,6 @@ static void prefetch_group(const unitok_hat *hat, const uint8_t *data, const int
     for (int k = 0; k < n_slots; k++) PREFETCH(slots[k]->bytes);
 }
 
-/* ------------------------------------------------------------------------------------------------ Bursting ---- */
-
-static int is_full(const struct array_hash *container)
-{
-    if (container->n_keys < 2) return 0; /* nothing to separate */
-    return container->n_keys >= CONTAINER_KEYS_MAX || container->n_entry_bytes >= CONTAINER_BYTES_MAX;
-}
-
-/* Counting sort by first byte: the items of byte b go to sorted[starts[b]..starts[b + 1]). */
-static void sort_by_byte(const struct array_item *items, size_t n_items, struct array_item *sorted, size_t *starts)
-{
-    size_t next[256];
-    memset(starts, 0, 257 * sizeof *starts);
-    for (size_t i = 0; i < n_items; i++) starts[items[i].key[0] + 1]++;
-    for (int b = 0; b < 256; b++) starts[b + 1] += starts[b];
-    memcpy(next, starts, sizeof next);
-    for (size_t i = 0; i < n_items; i++) sorted[next[items[i].key[0]]++] = items[i];
-}
-
-/* Where the range of bytes that begins at `low` ends: as many bytes as fill half a container, but at least one. */
-static int range_end(const struct array_item *sorted, const size_t *starts, int low, int high)
-{
-    size_t n_bytes = 0;
-    for (int b = low; b <= high; b++) {
-        for (size_t i = starts[b]; i < starts[b + 1]; i++) n_bytes += sorted[i].n_bytes;
-        if (b == low) continue;
-        if (starts[b + 1] - starts[low] > CONTAINER_KEYS_MAX / 2 || n_bytes > CONTAINER_BYTES_MAX / 2) return b - 1;
-    }
-    return high;
-}
-
-/* Fills children[low..high] of the parent, whose old values are no longer needed, with containers of the items, and
- * NULL where no key begins. All or nothing: when memory is short it returns 0 and the parent is unchanged. `sorted` is
- * scratch of n_items. */
-static int distribute(unitok_hat *hat, struct branch *parent, int low, int high, struct array_item *items,
-                      size_t n_items, struct array_item *sorted)
-{
-    struct array_hash *made[256];
-    size_t starts[257];
-    int n_made = 0, ends[256];
-    sort_by_byte(items, n_items, sorted, starts);
-    for (int b = low; b <= high; b = ends[n_made++] + 1) {
-        size_t n;
-        ends[n_made] = range_end(sorted, starts, b, high);
-        n = starts[ends[n_made] + 1] - starts[b];
-        made[n_made] = n ? array_hash_build(sorted + starts[b], n) : NULL;
-        if (n && !made[n_made]) {
-            while (n_made--) array_hash_free(made[n_made]);
-            return 0;
-        }
-    }
-    for (int i = 0; i < n_made; i++) {
-        set_container(hat, parent, low, ends[i], made[i]);
-        low = ends[i] + 1;
-    }
-    return 1;
-}
-
-/* Makes a branch of items that share their first byte; its prefix is their longest common prefix. */
-static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_t n_items, struct array_item *buffer)
-{
-    struct branch *branch;
-    size_t shared = items[0].n_bytes, n_left = 0;
-    for (size_t i = 1; i < n_items; i++) {
-        size_t n = items[i].n_bytes < shared ? items[i].n_bytes : shared;
-        shared = common_bytes(items[0].key, items[i].key, n);
-    }
-    branch = branch_new(items[0].key, shared);
-    if (!branch) return NULL;
-    for (size_t i = 0; i < n_items; i++) {
-        struct array_item rest = {items[i].key + shared, 0, items[i].n_bytes - (uint32_t)shared};
-        if (rest.n_bytes) {
-            items[n_left++] = rest;
-        } else {
-            branch->has_value = 1;
-            branch->value = load_i64(rest.key);
-        }
-    }
-    if (!distribute(hat, branch, 0, 255, items, n_left, buffer)) {
-        mem_free(branch);
-        return NULL;
-    }
-    hat->memory_bytes += (int64_t)branch_bytes(branch);
-    return branch;
-}
-
-/* Replaces a full container by containers of fewer keys, or by a branch. When memory is short it returns 0 and nothing
- * has changed. The items point into the old container, which is therefore freed last. */
-static int burst(unitok_hat *hat, struct branch *parent, struct array_hash *full)
-{
-    size_t n_keys = full->n_keys;
-    int low = full->node.low, high = full->node.high, done;
-    struct array_item *items = mem_alloc(2 * n_keys * sizeof *items); /* the second half for sorting */
-    size_t n_same = 1;
-    if (!items) return 0;
-    array_hash_items(full, items);
-    while (n_same < n_keys && items[n_same].key[0] == items[0].key[0]) n_same++;
-    if (n_same < n_keys) {
-        done = distribute(hat, parent, low, high, items, n_keys, items + n_keys);
-    } else {
-        struct branch *branch = branch_of(hat, items, n_keys, items + n_keys);
-        done = branch != NULL;
-        if (done) {
-            set_children(parent, low, high, NULL);
-            parent->children[branch->prefix[0]] = &branch->node;
-        }
-    }
-    if (done) {
-        hat->memory_bytes -= (int64_t)full->memory_bytes;
-        array_hash_free(full);
-    }
-    mem_free(items);
-    return done;
-}
-
 /* ---------------------------------------------------------------------------------------------- Inserting ---- */
 
 /* Splits a branch's prefix after its first `common` bytes: a new branch above gets these, the old one keeps the rest.
@@ -270,8 +139,8 @@ static int burst(unitok_hat *hat, struct branch *parent, struct array_hash *full
  * Returns the upper branch. When memory is short it returns NULL and nothing has changed. */
 static struct branch *split_prefix(unitok_hat *hat, struct branch *parent, struct branch *branch, size_t common)
 {
-    struct branch *above = branch_new(branch->prefix, common);
-    struct branch *below = branch_new(branch->prefix + common, branch->n_prefix_bytes - common);
+    struct branch *above = hat_branch_new(branch->prefix, common);
+    struct branch *below = hat_branch_new(branch->prefix + common, branch->n_prefix_bytes - common);
     if (!above || !below) {
         mem_free(above);
         mem_free(below);
@@ -299,7 +168,7 @@ static int add_container(unitok_hat *hat, struct branch *parent, const uint8_t *
     }
     while (low > 0 && !parent->children[low - 1]) low--;
     while (high < 255 && !parent->children[high + 1]) high++;
-    set_container(hat, parent, low, high, container);
+    hat_put_container(hat, parent, low, high, container);
     return 1;
 }
 
@@ -379,12 +248,12 @@ static int32_t insert_key(unitok_hat *hat, const uint8_t *key, size_t n_bytes, i
             memcpy(stored, &changed, sizeof changed);
             return status;
         }
-        if (!is_full(container)) {
+        if (!hat_is_full(container)) {
             done = add_to_container(hat, branch, container, key + at, n_bytes - at, hash, value);
             hat->n_keys += done;
             return done ? UNITOK_OK : UNITOK_ERROR_MEMORY;
         }
-        if (!burst(hat, branch, container)) return UNITOK_ERROR_MEMORY;
+        if (!hat_burst(hat, branch, container)) return UNITOK_ERROR_MEMORY;
     }
 }
 
