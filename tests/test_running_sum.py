@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +52,13 @@ def random_model(rng: random.Random, alphabet: str, scores: str) -> Any:
     return proto
 
 
+def with_wide_ids(proto: Any) -> Any:
+    """Pieces that no text has, so that ids have 32 bits, and missed segments are looked up in parts."""
+    for i in range(1 << 16):
+        proto.pieces.add(piece=(chr(0xE000 + (i >> 8)) + chr(0xE000 + (i & 255))).encode(), score=-20.0)
+    return proto
+
+
 def random_text(rng: random.Random, alphabet: str, n_words: int) -> str:
     """Few words that come often, as in a language; some letters are in no model."""
     letters = alphabet * 5 + "Z"
@@ -71,3 +79,14 @@ def test_ids_are_sentencepieces(scores: str, seed: int) -> None:
     expected = want.encode(docs)
     assert [ids.tolist() for ids in tok.encode_batch(docs, threads=rng.choice([1, 2]))] == expected
     assert encode_in_parts(tok, rng, docs[0].encode(), rng.choice([500, 5_000, 30_000])) == expected[0]
+
+
+@fewer(8)
+@given(st.integers(0, 1 << 48))
+def test_ids_of_32_bits(seed: int) -> None:
+    rng = random.Random(seed)
+    alphabet = rng.choice([string.ascii_letters, string.ascii_lowercase + "äöüß", "日本語のは。ab"])
+    proto = with_wide_ids(random_model(rng, alphabet, rng.choice(list(SCORES))))
+    want, tok = spm.SentencePieceProcessor(model_proto=proto.SerializeToString()), tokenizer(proto)
+    docs = [random_text(rng, alphabet, rng.choice([10, 300, 3_000])) for _ in range(4)]
+    assert [ids.tolist() for ids in tok.encode_batch(docs, threads=1)] == want.encode(docs)

@@ -10,6 +10,7 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by chara
 
 /* See segments.h. Most entries serve up to 99,700 or so; a bound beyond FAR_WORD proves little. */
 #define AHEAD_IDS 64
+#define STEP_USUAL 256.0 /* a larger step would lower the limits of segments in parts too much */
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
 
 /* With endings (encoders/endings.h): where segments are longer than this on average, the memo holds few of
@@ -51,6 +52,7 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by chara
 #define SHORT_BITS 17
 #define SUM float
 #define SUM_SCORES id_scores32
+#define SPLITS 1
 #include "model/segments.h"
 
 #define NAME(x) x##_double_16
