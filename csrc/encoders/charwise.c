@@ -89,6 +89,13 @@ typedef struct group {
     int32_t n_bytes; /* with the character */
 } group;
 
+INLINE int is_same_char(const uint8_t *a, const uint8_t *b, int n_bytes)
+{
+    for (int k = n_bytes - 1; k >= 0; k--)
+        if (a[k] != b[k]) return 0;
+    return 1;
+}
+
 /* The group that begins with piece `at`. */
 static group next_group(const builder *b, const inner *node, int64_t at)
 {
@@ -96,7 +103,7 @@ static group next_group(const builder *b, const inner *node, int64_t at)
     const uint8_t *next = p->bytes + p->offsets[at] + node->n_bytes;
     int n_char = utf8_length(next, p->offsets[at + 1] - p->offsets[at] - node->n_bytes);
     group g = {-1, at, at + 1, b->charwise->numbers[utf8_code_point(next, n_char)], node->n_bytes + n_char};
-    while (g.last < node->last && memcmp(p->bytes + p->offsets[g.last] + node->n_bytes, next, (size_t)n_char) == 0) g.last++;
+    while (g.last < node->last && is_same_char(p->bytes + p->offsets[g.last] + node->n_bytes, next, n_char)) g.last++;
     if (p->offsets[at + 1] - p->offsets[at] == g.n_bytes) g.piece = g.first++;
     return g;
 }
