@@ -1,4 +1,4 @@
-/* loops.c - the instances of segments.h, and the choice among them */
+/* loops.c - the instances of document.h, and the choice among them */
 
 #include "model/loops.h"
 
@@ -8,7 +8,7 @@
 _Static_assert(CUT_CHUNK_BYTES <= AUTOMATON_CHUNK_BYTES, "the automaton takes a chunk at once");
 _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by characters");
 
-/* See segments.h. Most entries serve up to 99,700 or so; a bound beyond FAR_WORD proves little. */
+/* See walk.h. Most entries serve up to 99,700 or so; a bound beyond FAR_WORD proves little. */
 #define AHEAD_IDS 64
 #define STEP_USUAL 256.0 /* a larger step would lower the limits of segments in parts too much */
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
@@ -22,30 +22,30 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by chara
 #define ID uint16_t
 #define SHORT_BITS 16
 #define GREEDY 1
-#include "model/segments.h"
+#include "model/document.h"
 
 #define NAME(x) x##_greedy_32
 #define ID uint32_t
 #define SHORT_BITS 16
 #define GREEDY 1
-#include "model/segments.h"
+#include "model/document.h"
 
 #define NAME(x) x##_alone_16
 #define ID uint16_t
 #define SHORT_BITS 16
-#include "model/segments.h"
+#include "model/document.h"
 
 #define NAME(x) x##_alone_32
 #define ID uint32_t
 #define SHORT_BITS 16
-#include "model/segments.h"
+#include "model/document.h"
 
 #define NAME(x) x##_float_16
 #define ID uint16_t
 #define SHORT_BITS 17
 #define SUM float
 #define SUM_SCORES id_scores32
-#include "model/segments.h"
+#include "model/document.h"
 
 #define NAME(x) x##_float_32
 #define ID uint32_t
@@ -53,7 +53,7 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by chara
 #define SUM float
 #define SUM_SCORES id_scores32
 #define SPLITS 1
-#include "model/segments.h"
+#include "model/document.h"
 
 #define NAME(x) x##_double_16
 #define ID uint16_t
@@ -61,7 +61,7 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by chara
 #define SUM double
 #define SUM_SCORES id_scores64
 #define SUM_RESTARTS 1
-#include "model/segments.h"
+#include "model/document.h"
 
 #define NAME(x) x##_double_32
 #define ID uint32_t
@@ -69,7 +69,7 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by chara
 #define SUM double
 #define SUM_SCORES id_scores64
 #define SUM_RESTARTS 1
-#include "model/segments.h"
+#include "model/document.h"
 
 /* By loop_kind. */
 static const struct {
