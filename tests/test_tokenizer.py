@@ -23,8 +23,9 @@ from toys.vocabularies import Case, vocabularies
 
 from pyunitok import CpuError, IdError, Packed, Tokenizer, VocabularyError, _ffi
 from pyunitok.cli import arguments
-from pyunitok.vocab import known
+from pyunitok.vocab import known, native
 from pyunitok.vocab import rwkv as rwkv_module
+from pyunitok.vocab.vocabulary import Vocabulary
 
 BYTES = [bytes([b]) for b in range(256)]
 WORDS = [b"the", " the", "猫", b"\xe3\x81", " " * 128]
@@ -382,6 +383,16 @@ def test_default() -> None:
     golden = json.loads((Path(__file__).parent / "golden/unitok-v1.json").read_text(encoding="utf-8"))
     assert hashlib.sha256(known.FILE.read_bytes()).hexdigest() == golden["file_sha256"]
     assert tok.sha256 == golden["sha256"] and tok.encode(golden["text"]).tolist() == golden["ids"]
+
+
+def test_default_is_what_this_code_writes(tmp_path: Path) -> None:
+    """The file holds tables for cuts as well: it is written anew when they change, which its ids never do."""
+    tok = Tokenizer.default()
+    pieces = [tok.id_to_bytes(id_) for id_ in range(1, tok.vocab_size)]
+    ids, eod, name = np.arange(1, tok.vocab_size), tok.id_to_piece(0), "unitok-v1"
+    vocabulary = Vocabulary.pack(pieces, ids, eod_id=0, eod_piece=eod, fallback_id=None, name=name)
+    native.save(tmp_path / "again.utk", vocabulary.build(engine="double-array", cpu=None), vocabulary.about(name))
+    assert (tmp_path / "again.utk").read_bytes() == known.FILE.read_bytes()
 
 
 def test_default_pieces() -> None:
