@@ -40,6 +40,11 @@ def test_longest(name: str) -> None:
     assert "0 different" in report["notes"][0]
 
 
+def test_longest_again() -> None:
+    report = bench("longest", "--again", "2")
+    assert "0 different" in report["notes"][0] and "half a corpus 2 times over" in report["notes"][1]
+
+
 def test_trie() -> None:
     rows = bench("trie")["rows"]
     assert [row["corpus"] for row in rows if row["corpus"]] == ["sample"]

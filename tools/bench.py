@@ -95,6 +95,7 @@ def different(ours: Packed, theirs: list[Any]) -> list[int]:
 @cpu_option
 @click.option("--levels", is_flag=True, help="Every instruction set that this processor has.")
 @click.option("--cold", is_flag=True, help="Time the whole of each corpus, from an empty memo.")
+@click.option("--again", type=click.IntRange(1), help="Time what both have met, so many times over in one call.")
 @clock_option
 @json_option
 def longest(
@@ -104,6 +105,7 @@ def longest(
     cpu: str | None,
     levels: bool,
     cold: bool,
+    again: int | None,
     clock: str,
     as_json: bool,
 ) -> None:
@@ -111,8 +113,8 @@ def longest(
 
     pyrwkv is its faster call: encode_batch, or a loop of encode. What is timed is the second half of each corpus;
     before every timed call the same function encodes the first half, so that both are as warm as in the middle of a
-    corpus, and our memo, emptied before that, has met no document that is timed. `of prototype` compares our share of
-    zstd's speed with what the study of prototypes reached.
+    corpus, and our memo, emptied before that, has met no document that is timed; with --again it has met them all.
+    `of prototype` compares our share of zstd's speed with what the study of prototypes reached.
     """
     import zstandard
 
@@ -128,6 +130,9 @@ def longest(
             as_bytes = documents(text)
             as_str = [document.decode() for document in as_bytes]
             half = 0 if cold else len(as_bytes) // 2  # where what is timed begins
+            if again:
+                as_bytes, as_str = as_bytes[half:] * (1 + again), as_str[half:] * (1 + again)
+                half = len(as_bytes) // (1 + again)
             text = b"".join(as_bytes[half:])
             expected = theirs.encode_batch(as_str)
             if [theirs.encode(document) for document in as_str[:20]] != expected[:20]:
@@ -156,8 +161,14 @@ def longest(
             for tokenizer in tokenizers:
                 _add_longest(report, name, tokenizer.cpu, len(text), n_tokens, seconds)
     report.notes.append(f"ids: {n_documents:,} documents of {len(texts.names)} corpora, 0 different from pyrwkv")
-    report.notes.append("from an empty memo" if cold else "warmed on the first half of a corpus, timed on the second")
+    report.notes.append(_how_warm(cold, again))
     report.show(as_json)
+
+
+def _how_warm(cold: bool, again: int | None) -> str:
+    if again:
+        return f"warmed on what is timed, which is {'a whole' if cold else 'half a'} corpus {again} times over"
+    return "from an empty memo" if cold else "warmed on the first half of a corpus, timed on the second"
 
 
 def _add_longest(
