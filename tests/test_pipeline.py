@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import pyunitok
 from pyunitok.corpus import inputs
+from pyunitok.corpus.looks import why_not_text
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run.encoding import Encoded
 from pyunitok.run.pipeline import tokenize
@@ -85,6 +86,8 @@ def test_lines_and_how_the_input_ended(toy, tmp_path, end):
     st.sampled_from([None, 300, 97]),
 )
 def test_any_text_comes_back(toy, tmp_path_factory, texts, separator, threads, block_bytes, eod_id):
+    # With many NULs it looks like UTF-16, which a folder leaves out; what is read first may be any part of a block.
+    assume(not any(why_not_text(text[:n]) for text in texts for n in range(len(text) + 1)))
     folder = tmp_path_factory.mktemp("corpus")
     for k, text in enumerate(texts):
         (folder / f"{k}.txt").write_bytes(text)
