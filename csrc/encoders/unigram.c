@@ -133,7 +133,7 @@ static NOINLINE int64_t exact_charwise(const unigram *m, const uint8_t *text, in
     static const double levels[] = LEVELS32;
     double lead, largest_sum;
     int64_t n = charwise_exact(m->charwise, text, n_bytes, tokens, &lead, &largest_sum);
-    if (lead <= 2 * (double)n_bytes * levels[0] * ERROR_UNIT32 || m->largest_score > LARGEST_SCORE_USUAL) return 0;
+    if (lead <= 2 * (double)n_bytes * levels[0] * ERROR_UNIT32) return 0;
     *ret_limit = limit_at32(largest_sum + m->largest_score, levels[0]);
     return n;
 }
@@ -141,7 +141,7 @@ static NOINLINE int64_t exact_charwise(const unigram *m, const uint8_t *text, in
 int64_t unigram_exact(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens, uint32_t *ret_limit)
 {
     ASSERT(n_bytes > 0 && n_bytes <= UNIGRAM_SEGMENT_BYTES);
-    if (m->charwise && text[n_bytes - 1] >= 0x80) {
+    if (m->charwise && text[n_bytes - 1] >= 0x80 && m->largest_score <= LARGEST_SCORE_USUAL) {
         int64_t n = exact_charwise(m, text, n_bytes, tokens, ret_limit);
         if (LIKELY(n)) return n;
     }

@@ -15,7 +15,7 @@ INLINE uint64_t pick(uint32_t test, uint64_t a, uint64_t b)
 #endif
 }
 
-/* x where a > b, else y. */
+/* x where a > b, else y; pick_larger is the same for doubles. */
 INLINE uint32_t pick_above(float a, float b, uint32_t x, uint32_t y)
 {
 #if defined(UNITOK_X86) && defined(__GNUC__)

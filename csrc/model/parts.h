@@ -12,19 +12,7 @@ static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const 
 static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(memo) *memo, NAME(short_entry) *slot, memo_short_key key,
                                            const uint8_t *segment, int64_t n_bytes, ID *ids);
 
-/* The ids of a segment of up to MEMO_LONG_BYTES in exact sums, and the limit of its path. */
-static NOINLINE int64_t NAME(solve)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *ids,
-                                    uint32_t *ret_limit)
-{
-    const unitok_model *m = r->m;
-    token tokens[UNIGRAM_SEGMENT_BYTES];
-    int64_t n_tokens = unigram_exact(m->unigram, segment, n_bytes, tokens, ret_limit);
-    int64_t n = NAME(emit)(m, segment, tokens, n_tokens, ids);
-    if (!NAME(ids_tell_scores)(m, segment, tokens, n_tokens)) *ret_limit = 0;
-    return n;
-}
-
-/* The same of a part of a missed segment, which the memo may hold. */
+/* solve() of a part of a missed segment, which the memo may hold. */
 static NOINLINE int64_t NAME(solve_part)(NAME(run) *r, NAME(memo) *memo, const uint8_t *part, int64_t n_bytes, ID *ids,
                                          uint32_t *ret_limit)
 {
@@ -40,8 +28,7 @@ static NOINLINE int64_t NAME(solve_part)(NAME(run) *r, NAME(memo) *memo, const u
     int64_t n = NAME(solve)(r, part, n_bytes, ids, ret_limit);
     if (n > MEMO_SHORT_IDS) return n;
     memcpy(slot->key, &key, sizeof slot->key);
-    for (int64_t k = 0; k < MEMO_SHORT_IDS; k++) slot->ids[k] = k < n ? ids[k] : 0;
-    slot->ids[MEMO_SHORT_IDS] = (ID)(*ret_limit << 4 | (uint32_t)n);
+    NAME(hold)(slot->ids, MEMO_SHORT_IDS, ids, n, *ret_limit << 4);
     return n;
 }
 

@@ -17,6 +17,27 @@ typedef struct NAME(memo) {
     NAME(long_entry) longs[1 << (SHORT_BITS - 1)];
 } NAME(memo);
 
+/* Fills the ids of an entry, of which the last, held[max_ids], is the word. */
+INLINE void NAME(hold)(ID *held, int64_t max_ids, const ID *ids, int64_t n, uint32_t word)
+{
+    for (int64_t k = 0; k < max_ids; k++) held[k] = k < n ? ids[k] : 0;
+    held[max_ids] = (ID)(word | (uint32_t)n);
+}
+
+#ifdef SUM
+/* The ids of a segment of up to MEMO_LONG_BYTES in exact sums, and the limit of its path. */
+static NOINLINE int64_t NAME(solve)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *ids,
+                                    uint32_t *ret_limit)
+{
+    const unitok_model *m = r->m;
+    token tokens[UNIGRAM_SEGMENT_BYTES];
+    int64_t n_tokens = unigram_exact(m->unigram, segment, n_bytes, tokens, ret_limit);
+    int64_t n = NAME(emit)(m, segment, tokens, n_tokens, ids);
+    if (!NAME(ids_tell_scores)(m, segment, tokens, n_tokens)) *ret_limit = 0;
+    return n;
+}
+#endif
+
 #ifdef SPLITS
 #include "model/parts.h"
 #endif
@@ -32,12 +53,8 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, NAME(memo) *memo, const uint8_t
     uint32_t word = limit << 4;
 #elif defined(SUM)
     (void)memo;
-    const unitok_model *m = r->m;
-    token tokens[UNIGRAM_SEGMENT_BYTES];
     uint32_t limit;
-    int64_t n_tokens = unigram_exact(m->unigram, segment, n_bytes, tokens, &limit);
-    int64_t n = NAME(emit)(m, segment, tokens, n_tokens, ids);
-    if (!NAME(ids_tell_scores)(m, segment, tokens, n_tokens)) limit = 0;
+    int64_t n = NAME(solve)(r, segment, n_bytes, ids, &limit);
     uint32_t word = limit << 4;
 #else
     (void)memo;
@@ -46,10 +63,7 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, NAME(memo) *memo, const uint8_t
     r->s->turn.missed_bytes += n_bytes;
 #endif
     *ret_holds = n <= max_ids && !r->failed;
-    if (*ret_holds) {
-        for (int64_t k = 0; k < max_ids; k++) held[k] = k < n ? ids[k] : 0;
-        held[max_ids] = (ID)(word | (uint32_t)n);
-    }
+    if (*ret_holds) NAME(hold)(held, max_ids, ids, n, word);
 #ifdef SUM
     if (!NAME(serves)(r, word, ids)) return NAME(walk)(r, segment, n_bytes, ids);
 #endif
