@@ -598,11 +598,6 @@ int64_t unitok_search_next(const unitok_search_shard *shard, int64_t lo, int64_t
  * `left`. */
 void unitok_search_previous(const unitok_search_shard *shard, int64_t lo, int64_t hi, int64_t *counts);
 
-/* lengths[i] = max(lengths[i], the longest part of the shard's tokens that ids[i..n-1] begins with, up to max_tokens),
- * for each i of 0..n-1. */
-void unitok_search_longest(const unitok_search_shard *shard, const uint16_t *ids, int64_t n, int64_t max_tokens,
-                           int64_t *lengths);
-
 /* The sequences of n_tokens tokens that occur at least min_count times, in the order of the suffix array: where one
  * occurrence begins, and how many there are. Reads about n_suffixes suffixes from *io_rank on and moves that on; done
  * when it is n. Returns how many it wrote, at most `capacity` (at least 1). */

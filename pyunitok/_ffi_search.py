@@ -103,11 +103,6 @@ class Shard:
         assert len(counts) == 65536
         lib.unitok_search_previous(self.handle, lo, hi, pointer(counts, writable=True))
 
-    def longest(self, ids: U16, max_tokens: int, lengths: Offsets) -> None:
-        """Raise lengths[i] to the longest prefix of ids[i:] that occurs, up to max_tokens."""
-        assert len(lengths) == len(ids)
-        lib.unitok_search_longest(self.handle, pointer(ids), len(ids), max_tokens, pointer(lengths, writable=True))
-
     def ngrams(self, n_tokens: int, min_count: int, rank: int, n_suffixes: int, room: int) -> tuple[int, U32, Offsets]:
         """(where to resume, positions, counts): see unitok_search_ngrams."""
         at, positions, counts = ffi.new("int64_t *", rank), np.empty(room, np.uint32), np.empty(room, np.int64)

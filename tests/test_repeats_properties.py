@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from toys import indexes
 
 import pyunitok
 from pyunitok import Tokenizer
+from pyunitok.corpus.words import word_bounds
 from pyunitok.index import duplicates
+from pyunitok.index.overlap import UNITS, Unit
 
 EOD = 300
 PIECES = ["ab", "aab", "ba", "b a", " a", "bb", "日", *("日本".encode()[k : k + 1] for k in range(6)), "日本"]
@@ -26,7 +29,6 @@ TOKENIZER = Tokenizer.from_pieces(
 )
 IS_INNER = [0x80 <= piece[0] < 0xC0 for piece in TOKENIZER.pieces()]
 TEXTS = st.text("ab a日本", max_size=14) | st.sampled_from(["", "aaaaaaaaa", "abababab", "日日日日"])
-
 
 @dataclass
 class Corpus:
@@ -41,6 +43,10 @@ class Corpus:
     def ids(self) -> list[list[int]]:
         return indexes.encode(TOKENIZER, [text.encode() for file in self.files for text in file])
 
+    @property
+    def documents(self) -> list[bytes]:
+        return [text.encode() for file in self.files for text in file]
+
     @contextmanager
     def indexed(self) -> Iterator[tuple[Any, Path]]:
         """An index of it, and the folder that it is in."""
@@ -51,46 +57,65 @@ class Corpus:
                 documents_a_shard=self.documents_a_shard,
             ), Path(name)  # fmt: skip
 
+# Also with bytes that are not UTF-8, and parts of characters.
+QUERIES = TEXTS.map(str.encode) | st.just(b"a\xffb") | st.builds(
+    lambda text, k: text.encode()[k:], TEXTS, st.integers(0, 3)
+)  # fmt: skip
+
+
+def units_of(text: bytes, unit: str) -> list[tuple[int, int]]:
+    """(begin, end) in bytes."""
+    if unit == "tokens":
+        return [tuple(span) for span in TOKENIZER.encode_with_offsets(text)[1].tolist()]
+    characters = list(text) if unit == "bytes" else text.decode("utf-8", "surrogateescape")
+    sizes = [1 if unit == "bytes" else len(c.encode("utf-8", "surrogateescape")) for c in characters]
+    places = list(accumulate(sizes, initial=0))
+    if unit == "words":
+        return [(places[begin], places[end]) for begin, end in oracle.words(text.decode("utf-8", "surrogateescape"))]
+    return list(pairwise(places))
 
 def corpora(*eods: int | None) -> st.SearchStrategy[Corpus]:
     files = st.lists(st.lists(TEXTS, max_size=5), min_size=1, max_size=3)
     return st.builds(Corpus, files, st.sampled_from(eods), st.sampled_from(["id", "bytes"]), st.integers(1, 4))
 
-
-
 @fewer(2)
-@given(corpora(EOD), st.lists(TEXTS, max_size=4), st.integers(1, 5))
-def test_overlap_is_that_of_every_window(corpus: Corpus, texts: list[str], n: int) -> None:
-    documents = corpus.ids
+@given(corpora(EOD, None), st.lists(QUERIES, max_size=4), st.integers(1, 5), st.sampled_from(UNITS))
+def test_overlap_is_that_of_every_window(corpus: Corpus, texts: list[bytes], n: int, unit: Unit) -> None:
     with corpus.indexed() as (index, _):
-        found = index.overlap(texts, n)
-        for k, text in enumerate(texts):
-            ids = TOKENIZER.encode(text).tolist()
-            part = slice(int(found.offsets[k]), int(found.offsets[k + 1]))
-            assert (found.counts[part].tolist(), found.covered[k]) == oracle.overlap(documents, ids, n)
-            for i, document in enumerate(found.documents[part].tolist()):
-                assert (document >= 0) == (oracle.count(documents, ids[i : i + n]) > 0)
-                assert document < 0 or oracle.count([documents[document]], ids[i : i + n])
-
+        found = index.overlap(texts, n, unit)
+    for k, text in enumerate(texts):
+        units = units_of(text, unit)
+        part = slice(int(found.offsets[k]), int(found.offsets[k + 1]))
+        expected, share = oracle.overlap(corpus.documents, text, units, n)
+        assert (found.counts[part].tolist(), found.share[k]) == (expected, share)
+        assert found.is_short[k] == (len(units) < n) and found.hits()[k] == sum(map(bool, expected))
+        windows = list(zip(found.begins[part].tolist(), found.ends[part].tolist(), strict=True))
+        assert windows == [(units[i][0], units[i + n - 1][1]) for i in range(len(expected))]
+        assert (found.documents[k] >= 0) == any(expected)
+        if any(expected):
+            begin, end = windows[expected.index(max(expected))]
+            assert text[begin:end] in corpus.documents[found.documents[k]]
 
 @fewer(2)
-@given(corpora(EOD), TEXTS, TEXTS, st.integers(1, 5), st.none() | st.integers(1, 3))
+@given(corpora(EOD, None), QUERIES, QUERIES, st.integers(1, 9), st.none() | st.integers(1, 3), st.booleans())
 def test_spans_are_the_longest_parts(
-    corpus: Corpus, text: str, more: str, min_tokens: int, max_count: int | None
+    corpus: Corpus, text: bytes, more: bytes, min_bytes: int, max_count: int | None, whole_words: bool
 ) -> None:
-    documents, ids = corpus.ids, TOKENIZER.encode(text + more).tolist()
-    expected = oracle.longest_spans(documents, ids, min_tokens)
+    text += more
+    units = units_of(text, "words" if whole_words else "characters")
+    expected = oracle.longest_spans(corpus.documents, text, units, min_bytes)
     with corpus.indexed() as (index, _):
-        found = index.spans(text + more, min_tokens, max_count)
-        spans = list(zip(found.begins.tolist(), found.ends.tolist(), found.counts.tolist(), strict=True))
-        assert spans == [span for span in expected if max_count is None or span[2] <= max_count]
-        data = (text + more).encode()
-        for begin, end, a, b, document in zip(
-            found.begins, found.ends, found.byte_begins, found.byte_ends, found.documents, strict=True
-        ):
-            assert TOKENIZER.decode_bytes(ids[begin:end]) == data[a:b]
-            assert oracle.count([documents[document]], ids[begin:end])
+        found = index.spans(text, min_bytes, max_count, whole_words=whole_words)
+    spans = list(zip(found.begins.tolist(), found.ends.tolist(), found.counts.tolist(), strict=True))
+    assert spans == [span for span in expected if max_count is None or span[2] <= max_count]
+    for begin, end, document in zip(found.begins, found.ends, found.documents, strict=True):
+        assert found.text[begin:end] in corpus.documents[document]
 
+@given(st.text(max_size=12) | st.text("aé日カ々ーｶﾞ\u0301กะກາខ្មကု3½_ -", max_size=12))
+def test_words_are_runs_of_letters_marks_and_digits(text: str) -> None:
+    places = [len(text[:k].encode("utf-8", "surrogatepass")) for k in range(len(text) + 1)]
+    expected = [[places[begin], places[end]] for begin, end in oracle.words(text)]
+    assert word_bounds(text.encode()).tolist() == expected
 
 @fewer(2)
 @given(corpora(EOD, None), st.integers(1, 5))
@@ -108,7 +133,6 @@ def test_repeated_spans_are_those_of_every_window(corpus: Corpus, n: int) -> Non
         later = [(d, i) for d, i in oracle.later_starts(documents, n) if d == record["document"]]
         inside = {i + j for _, i in later if begin <= i and i + n <= end for j in range(n)}
         assert record["later_tokens"] == len(inside)
-
 
 @fewer(2)
 @given(corpora(EOD, None), st.integers(1, 5))

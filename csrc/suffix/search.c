@@ -274,29 +274,6 @@ void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *cou
     }
 }
 
-/* How many tokens the suffix of rank r shares with ids[0..n-1]. */
-static int64_t common_with(const shard *s, int64_t r, const uint16_t *ids, int64_t n)
-{
-    int64_t same = 0;
-    compare_suffix(s, s->sa[r], ids, n, &same);
-    return same;
-}
-
-void unitok_search_longest(const shard *s, const uint16_t *ids, int64_t n, int64_t max_tokens, int64_t *lengths)
-{
-    for (int64_t i = 0; i < n; i++) {
-        int64_t room = n - i < max_tokens ? n - i : max_tokens, best = 0;
-        interval in = bucket(s, s->rank[ids[i]]);
-        if (in.lo < in.hi) { /* the neighbours of where the rest of the text would stand share most with it */
-            int64_t at = sequence_bound(s, in.lo, in.hi, 1, ids + i + 1, room - 1, 0);
-            best = at < in.hi ? common_with(s, at, ids + i, room) : 0;
-            int64_t before = at > in.lo ? common_with(s, at - 1, ids + i, room) : 0;
-            if (before > best) best = before;
-        }
-        if (best > lengths[i]) lengths[i] = best;
-    }
-}
-
 /* 1 if ids[a..a+n) and ids[b..b+n) are there and equal. */
 INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
 {

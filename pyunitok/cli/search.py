@@ -38,10 +38,17 @@ FILE = click.Path(exists=True, dir_okay=False)
 @click.option("--ngrams", metavar="N", type=click.IntRange(1), help="List the most frequent sequences of N tokens.")
 @click.option("--min-count", type=click.IntRange(1), default=2, show_default=True, help="Least count of --ngrams.")
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Continue TEXT by N tokens drawn from the corpus.")
-@click.option("--overlap", metavar="FILE", type=FILE, help="Show which windows of each line of FILE occur.")
-@click.option("--window", type=click.IntRange(1), default=13, show_default=True, help="Window of --overlap, in tokens.")
+@click.option("--overlap", metavar="FILE", type=FILE, help="Count the windows of each line of FILE that occur.")
+@click.option("--window", type=click.IntRange(1), default=13, show_default=True, help="Units in a window of --overlap.")
+@click.option(
+    "--unit", type=click.Choice(["words", "bytes", "tokens"]), default="words", show_default=True,
+    help="Unit of --window.",
+)
 @click.option("--spans", metavar="FILE", type=FILE, help="List the longest parts of FILE that occur.")
-@click.option("--min-tokens", type=click.IntRange(1), default=6, show_default=True, help="Shortest part for --spans.")
+@click.option(
+    "--span-bytes", type=click.IntRange(1), default=24, show_default=True, help="Shortest part that --spans lists."
+)
+@click.option("--whole-words", is_flag=True, help="With --spans: parts begin and end with a word.")
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="How many results to show.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many results to skip first.")
 @click.option(
@@ -68,13 +75,17 @@ def search(
       pyunitok search idx "the " --count
       pyunitok search idx " of " --next --limit 10
       pyunitok search idx "fox" --sort L1 --json
-      pyunitok search idx --overlap test_set.txt
+      pyunitok search idx --overlap test_set.txt --window 13 --unit words
       pyunitok search idx --queries phrases.txt --count
     """
     from pyunitok import open_index
     from pyunitok.cli.arguments import load_model
 
     options["next"] = options.pop("next_")
+    if options["within"] is not None and not options["all_of"]:
+        raise click.UsageError("--within needs --all-of")
+    if options["all_of"]:
+        options["count"] = False  # --all-of gives a count already
     asked = [name for name in QUESTIONS if options[name] not in (False, None, ())]
     if len(asked) > 1 or (as_json and as_csv):
         raise click.UsageError(f"--{asked[1].replace('_', '-')} cannot be combined with --{asked[0].replace('_', '-')}"
@@ -212,29 +223,30 @@ def _sample(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 def _overlap(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
     lines = Path(options["overlap"]).read_bytes().splitlines()
-    found = index.overlap(lines, options["window"])
+    found = index.overlap(lines, options["window"], options["unit"])
     rows: list[dict[str, Any]] = []
     n_hits = found.hits().tolist()
     for k, hits in enumerate(n_hits):
         part = slice(int(found.offsets[k]), int(found.offsets[k + 1]))
-        best = int(found.counts[part].argmax()) if part.stop > part.start else -1
-        document = int(found.documents[part][best]) if hits else None
-        row: dict[str, Any] = {"line": k + 1, "windows": part.stop - part.start, "found": hits}
-        row["covered"] = round(float(found.covered[k]), 4)
+        row: dict[str, Any] = {"line": k + 1, "short": bool(found.is_short[k]), "windows": part.stop - part.start}
+        row |= {"found": hits, "share": round(float(found.share[k]), 4)}
         row["most_frequent"] = int(found.counts[part].max()) if hits else 0
-        rows.append(row | {"document": document})
-    return {"window": options["window"], "lines": len(rows), "lines_found": sum(map(bool, n_hits)), "overlap": rows}
+        rows.append(row | {"document": int(found.documents[k]) if hits else None})
+    return {
+        "window": options["window"], "unit": options["unit"], "lines": len(rows), "approx": found.approx,
+        "lines_found": sum(map(bool, n_hits)), "lines_short": int(found.is_short.sum()), "overlap": rows,
+    }  # fmt: skip
 
 
 def _spans(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
     text = Path(options["spans"]).read_bytes()
-    found = index.spans(text, options["min_tokens"])
+    found = index.spans(text, options["span_bytes"], whole_words=options["whole_words"])
     rows = []
-    columns = (found.byte_begins, found.byte_ends, found.ends - found.begins, found.counts, found.documents)
-    for begin, end, n, count, document in zip(*(column.tolist() for column in columns), strict=True):
-        row = {"begin": begin, "end": end, "tokens": n, "count": count, "document": document}
-        rows.append(row | {"source": index.source(document), "text": _text(text[begin:end])})
-    return {"spans": _page(rows, options)}
+    columns = (found.begins, found.ends, found.counts, found.documents)
+    for begin, end, count, document in zip(*(column.tolist() for column in columns), strict=True):
+        row = {"begin": begin, "end": end, "count": count, "document": document}
+        rows.append(row | {"source": index.source(document), "text": _text(found.text[begin:end])})
+    return {"approx": found.approx, "spans": _page(rows, options)}
 
 
 def _text(data: bytes) -> str:
@@ -264,8 +276,8 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "documents": ("document", "count", "source"), "sources": ("source", "count", "documents"),
     "next": ("text", "count", "share"), "previous": ("text", "count", "share"),
     "infgram_next": ("id", "text", "count", "share"), "ngrams": ("text", "count", "ids"),
-    "overlap": ("line", "windows", "found", "covered", "most_frequent", "document"),
-    "spans": ("begin", "end", "tokens", "count", "document", "source", "text"),
+    "overlap": ("line", "short", "windows", "found", "share", "most_frequent", "document"),
+    "spans": ("begin", "end", "count", "document", "source", "text"),
 }  # fmt: skip
 
 
@@ -314,6 +326,22 @@ def _show(answer: dict[str, Any]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     if "count" in answer:
         click.echo(_amount(answer), err=True)
+    if "lines_short" in answer:
+        click.echo(_overlap_summary(answer), err=True)
+
+
+def _overlap_summary(answer: dict[str, Any]) -> str:
+    window, n_short = f"{answer['window']} {answer['unit']}", answer["lines_short"]
+    summary = f"{answer['lines_found']:,} of {_plural(answer['lines'], 'line')} share {window} with the corpus"
+    if n_short:
+        summary += f"; not compared: {_plural(n_short, 'line')} shorter than {window} (use a smaller --window)"
+    if answer["approx"]:
+        summary += "; some searches were cut short, so counts are lower bounds"
+    return summary
+
+
+def _plural(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def _cell(value: Any) -> str:

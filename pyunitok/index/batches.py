@@ -213,13 +213,11 @@ class Batches(Overlaps):
         return np.array(found, np.int64), np.array([count.approx for count in found], np.bool_)
 
     def spans_batch(
-        self, texts: Iterable[Text] | Packed, min_tokens: int = 6, max_count: int | None = None
-    ) -> tuple[Int64s, Spans]:
-        """(int64[n + 1] offsets, spans): those of text k are number offsets[k] to offsets[k + 1] - 1."""
-        found = [self.spans(text, min_tokens, max_count) for text in _texts(texts)]
-        names = ("begins", "ends", "byte_begins", "byte_ends", "counts", "documents")
-        columns = {name: _joined([getattr(one, name) for one in found]) for name in names}
-        return _offsets(map(len, found)), Spans(**columns)
+        self, texts: Iterable[Text] | Packed, min_bytes: int = 24, max_count: int | None = None, *,
+        whole_words: bool = False,
+    ) -> list[Spans]:  # fmt: skip
+        """spans() of each text."""
+        return [self.spans(text, min_bytes, max_count, whole_words=whole_words) for text in _texts(texts)]
 
 
 def _texts(queries: Iterable[Text] | Packed) -> list[bytes]:

@@ -1,40 +1,54 @@
-"""The part of Index that compares texts with the corpus: which of their windows and spans occur in it, and where."""
+"""The part of Index that compares texts with the corpus: which of their windows and spans occur in it, and where.
+
+Both work on bytes, as count does, so it does not matter how the tokens of a text and of the corpus lie.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
+from pyunitok.corpus.words import character_bounds, word_bounds
 from pyunitok.errors import LimitError
 from pyunitok.index.hits import Int64s
 from pyunitok.index.search import Text
-from pyunitok.index.sequences import U16, TokenSearch
-from pyunitok.packed import as_bytes
+from pyunitok.index.sequences import TokenSearch
+from pyunitok.packed import Packed, as_bytes
 
-MAX_SPAN = 1 << 20  # tokens
+Unit = Literal["words", "bytes", "tokens"]
+UNITS: tuple[Unit, ...] = ("words", "bytes", "tokens")
 
 
 @dataclass
 class Overlap:
-    """Which windows of n tokens of some texts occur in the corpus.
+    """Which windows of n units of some texts occur in the corpus, and how often.
 
-    n          tokens in a window
-    offsets    int64[texts + 1]: the windows of text k are counts[offsets[k]:offsets[k + 1]], the first from its token 0
-    counts     int64[windows]: how often each occurs
-    documents  int64[windows]: a document of the index that has it; -1 where none has
-    covered    float64[texts]: the share of a text's tokens in windows that occur; 0 for shorter texts
+    n, unit     the window
+    offsets     int64[texts + 1]: the windows of text k are numbers offsets[k] to offsets[k + 1] - 1
+    begins, ends  int64[windows]: the bytes of a window in its text; where the model normalizes, in the normalized text
+    counts      int64[windows]: how often each occurs
+    documents   int64[texts]: a document of the index that has the text's most frequent window; -1 where none occurs
+    share       float64[texts]: the share of a text's units that lie in windows that occur
+    is_short    bool[texts]: the text has fewer than n units, and so no window: nothing was compared
+    approx      some window's search was cut short by max_work: its count is a lower bound, and may be 0 for that reason
     """
 
     n: int
+    unit: Unit
     offsets: Int64s
+    begins: Int64s
+    ends: Int64s
     counts: Int64s
     documents: Int64s
-    covered: np.ndarray[tuple[int], np.dtype[np.float64]]
+    share: np.ndarray[tuple[int], np.dtype[np.float64]]
+    is_short: np.ndarray[Any, np.dtype[np.bool_]]
+    approx: bool
 
     def __len__(self) -> int:
-        return len(self.covered)
+        return len(self.share)
 
     def hits(self) -> Int64s:
         """int64[texts]: how many windows of each text occur."""
@@ -47,74 +61,204 @@ class Overlap:
 class Spans:
     """The longest parts of a text that occur in the corpus, none within another; int64[n] each.
 
-    begins, ends    in tokens of the text
-    byte_begins, byte_ends  in its bytes
-    counts          how often each occurs
-    documents       a document of the index that has it
+    begins, ends  in bytes of `text`
+    counts        how often each occurs
+    documents     a document of the index that has it
+    text          the text compared: what was given, or where the model normalizes, its normalized form
+    approx        some search was cut short by max_work: spans may be missing or shorter than they are
     """
 
     begins: Int64s
     ends: Int64s
-    byte_begins: Int64s
-    byte_ends: Int64s
     counts: Int64s
     documents: Int64s
+    text: bytes
+    approx: bool
 
     def __len__(self) -> int:
         return len(self.begins)
 
 
 class Overlaps(TokenSearch):
-    """Texts are encoded by the model of the index. Their first and last tokens can differ from those that the same text
-    has within a document, so windows at the ends of a text may be missed."""
+    """Compares texts with the corpus. Models that normalize compare the normalized text, as count does."""
 
-    def overlap(self, texts: Iterable[Text], n: int = 13) -> Overlap:
-        """Which windows of n tokens of each text occur in the corpus, and how often (contamination of a test set). Some
-        µs a window and shard."""
+    def overlap(self, texts: Iterable[Text], n: int = 13, unit: Unit = "words") -> Overlap:
+        """Count every window of n words, bytes or tokens of each text in the corpus (contamination of a test set).
+
+        A window is the text from the first byte of its first unit to the last byte of its last, punctuation and spaces
+        between included; it occurs if these bytes do, within one document. Words are those of corpus.words. Typically
+        2 to 20 µs a window and shard.
+        """
         if n < 1:
-            raise LimitError(f"a window must have at least one token, not {n}")
-        encoded = self.tokenizer.encode_batch([as_bytes(text) for text in texts])
-        ids, bounds = encoded.data.astype(np.uint16), encoded.offsets
-        n_windows = np.maximum(np.diff(bounds) - n + 1, 0)
-        offsets: Int64s = np.concatenate(([0], np.cumsum(n_windows))).astype(np.int64)
-        begins = np.arange(offsets[-1]) + np.repeat(bounds[:-1] - offsets[:-1], n_windows)
-        counts, documents = self._windows(ids, begins, begins + n)
-        marks = np.zeros(len(ids) + 1, np.int64)  # +1 where a window that occurs begins, -1 where one ends
-        np.add.at(marks, begins[counts > 0], 1)
-        np.add.at(marks, begins[counts > 0] + n, -1)
-        inside = np.concatenate(([0], np.cumsum(np.cumsum(marks[:-1]) > 0)))
-        sizes = np.diff(bounds)
-        covered = (inside[bounds[1:]] - inside[bounds[:-1]]) / np.maximum(sizes, 1)
-        return Overlap(n, offsets, counts, documents, covered)
+            raise LimitError(f"a window must have at least one unit, not {n}")
+        if unit not in UNITS:
+            raise LimitError(f"unit must be one of {', '.join(UNITS)}, not {unit!r}")
+        parts = [self._windows(self._as_indexed(as_bytes(text)), n, unit) for text in texts]
+        return Overlap(
+            n,
+            unit,
+            offsets=np.cumsum([0, *(len(part.begins) for part in parts)]),
+            begins=_joined(part.begins for part in parts),
+            ends=_joined(part.ends for part in parts),
+            counts=_joined(part.counts for part in parts),
+            documents=np.array([part.document for part in parts], np.int64),
+            share=np.array([part.share for part in parts], np.float64),
+            is_short=np.array([part.is_short for part in parts], np.bool_),
+            approx=any(part.approx for part in parts),
+        )
 
-    def spans(self, text: Text, min_tokens: int = 6, max_count: int | None = None) -> Spans:
-        """The longest parts of a text, at least min_tokens long and (with max_count) at most so frequent, that occur in
-        the corpus; those within a longer one left out. One binary search a token and shard."""
-        ids, places = self.tokenizer.encode_with_offsets(as_bytes(text))
-        ids = ids.astype(np.uint16)
-        lengths = np.zeros(len(ids), np.int64)
-        for shard in self.c:
-            shard.longest(ids, MAX_SPAN, lengths)
-        ends = np.arange(len(ids)) + lengths
-        before = np.concatenate(([0], np.maximum.accumulate(ends)))[:-1]
-        begins = np.flatnonzero((ends > before) & (lengths >= max(1, min_tokens)))
-        ends = ends[begins]
-        counts, documents = self._windows(ids, begins, ends)
-        if max_count is not None:
-            kept = counts <= max_count
-            begins, ends, counts, documents = begins[kept], ends[kept], counts[kept], documents[kept]
-        byte_begins, byte_ends = places[begins, 0], places[ends - 1, 1]
-        return Spans(begins, ends, byte_begins, byte_ends, counts, documents)
+    def spans(
+        self, text: Text, min_bytes: int = 24, max_count: int | None = None, *, whole_words: bool = False
+    ) -> Spans:  # fmt: skip
+        """Find the longest parts of a text that occur in the corpus and lie in no longer such part.
 
-    def _windows(self, ids: U16, begins: Int64s, ends: Int64s) -> tuple[Int64s, Int64s]:
-        """int64[n] counts of ids[begins[k]:ends[k]], and int64[n] documents that have them, or -1."""
-        counts = np.zeros(len(begins), np.int64)
-        documents = np.full(len(begins), -1, np.int64)
-        for number, shard in enumerate(self.c):
-            lo, hi = shard.tokens(ids, begins, ends)
-            new = np.flatnonzero((hi > lo) & (documents < 0))
-            tokens = self.shards[number].positions(lo[new])
-            documents[new] = self._documents_at(number, tokens) + self.first_document(number)
-            counts += hi - lo
-        return counts, documents
+        min_bytes    shorter parts are left out
+        max_count    more frequent ones too
+        whole_words  parts begin and end with a word; otherwise with any whole character
 
+        About 50 searches for each span, and for every 10 to 20 bytes of text without one; a search takes some µs and
+        1 to 10 ns a byte.
+        """
+        if min_bytes < 1:
+            raise LimitError(f"min_bytes must be at least 1, not {min_bytes}")
+        data = self._as_indexed(as_bytes(text))
+        bounds = word_bounds(data) if whole_words else character_bounds(data)
+        search = _Occurrence(self, data, bounds)
+        found = _longest_ranges(bounds, min_bytes, search)
+        begins, ends = bounds[found[:, 0], 0], bounds[found[:, 1] - 1, 1]
+        counts, is_cut = self.count_batch([data[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)])
+        kept = np.ones(len(counts), np.bool_) if max_count is None else counts <= max_count
+        begins, ends, counts = begins[kept], ends[kept], counts[kept]
+        documents = [self._document_with(data[a:b]) for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+        approx = search.approx or bool(is_cut.any())
+        return Spans(begins, ends, counts, np.array(documents, np.int64), data, approx)
+
+    def _as_indexed(self, text: bytes) -> bytes:
+        """The text as its tokens decode."""
+        return self.tokenizer.decode_bytes(self.tokenizer.encode(text)) if self.normalizes else text
+
+    def _windows(self, text: bytes, n: int, unit: Unit) -> _Windows:
+        bounds = self._units(text, unit)
+        n_windows = max(0, len(bounds) - n + 1)
+        begins, ends = bounds[:n_windows, 0], bounds[len(bounds) - n_windows :, 1]
+        counts, is_cut = self.count_batch(
+            Packed.from_documents(text[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True))
+        )
+        inside = np.zeros(len(bounds) + 1, np.int64)  # +1 where a window that occurs begins, -1 where it ends
+        inside[: n_windows] += counts > 0
+        inside[n : n + n_windows] -= counts > 0
+        share = float(np.count_nonzero(np.cumsum(inside[:-1]))) / max(1, len(bounds))
+        best = int(counts.argmax()) if n_windows and counts.any() else -1
+        document = self._document_with(text[begins[best] : ends[best]]) if best >= 0 else -1
+        return _Windows(begins, ends, counts, document, share, len(bounds) < n, bool(is_cut.any()))
+
+    def _units(self, text: bytes, unit: Unit) -> Int64s:
+        """int64[n, 2]: where the units of a text begin and end, in bytes."""
+        if unit == "words":
+            return word_bounds(text)
+        if unit == "bytes":
+            places = np.arange(len(text) + 1, dtype=np.int64)
+            return np.stack((places[:-1], places[1:]), axis=1)
+        return self.tokenizer.encode_with_offsets(text)[1].astype(np.int64)
+
+    def _document_with(self, text: bytes) -> int:
+        """A document of the index that has the text, or -1."""
+        found = self.find_all(text, max_hits=1)
+        if not found.total:
+            return -1
+        place = found.places(np.zeros(1, np.int64))
+        shard = int(place.shards[0])
+        return int(self._documents_at(shard, place.tokens)[0]) + self.first_document(shard)
+
+
+@dataclass
+class _Windows:
+    """The part of an Overlap about one text."""
+
+    begins: Int64s
+    ends: Int64s
+    counts: Int64s
+    document: int
+    share: float
+    is_short: bool
+    approx: bool
+
+
+def _joined(columns: Iterable[Int64s]) -> Int64s:
+    return np.concatenate([np.empty(0, np.int64), *columns])
+
+
+class _Occurrence:
+    """Whether units [first, last) of a text occur in the corpus."""
+
+    def __init__(self, index: Overlaps, text: bytes, bounds: Int64s) -> None:
+        self.index, self.text = index, text
+        self.begins, self.ends = bounds[:, 0].tolist(), bounds[:, 1].tolist()
+        self.approx = False
+
+    def __call__(self, first: int, last: int) -> bool:
+        count = self.index.count(self.text[self.begins[first] : self.ends[last - 1]])
+        self.approx |= count.approx
+        return count > 0
+
+
+def _longest_ranges(bounds: Int64s, min_bytes: int, occurs: Callable[[int, int], bool]) -> Int64s:
+    """int64[n, 2]: the ranges [first, last) of units, at least min_bytes long, that occur and lie in no longer one.
+
+    Every part of a range that occurs does so too. So from `first`, the last unit is found by doubling and halving; the
+    next range must hold the unit behind that one, and where it begins is found in the same way, backwards. A text that
+    occurs as a whole costs a few searches, not one for each unit.
+    """
+    n, found = len(bounds), []
+    begins, ends = bounds[:, 0], bounds[:, 1]
+    first = done = 0  # `done`: where the range before ends
+    while first < n:
+        shortest = int(np.searchsorted(ends, begins[first] + min_bytes)) + 1
+        least = max(shortest, done + 1)
+        if least > n:
+            break
+        if not occurs(first, least):
+            first = _first_start(first, least, occurs)
+            continue
+        done = _last_end(first, least, n, occurs)
+        found.append((first, done))
+        if done < n:
+            first = _first_start(first, done + 1, occurs)
+        else:
+            break
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+def _last_end(first: int, last: int, n: int, occurs: Callable[[int, int], bool]) -> int:
+    """The greatest end of a range from `first` that occurs; `last` is one such end."""
+    step, beyond = 1, n + 1
+    while last + step <= n:
+        if not occurs(first, last + step):
+            beyond = last + step
+            break
+        last += step
+        step *= 2
+    beyond = min(beyond, n + 1)
+    while beyond - last > 1:
+        middle = (last + beyond) // 2
+        if occurs(first, middle):
+            last = middle
+        else:
+            beyond = middle
+    return last
+
+
+def _first_start(first: int, last: int, occurs: Callable[[int, int], bool]) -> int:
+    """The least start of a range to `last` that occurs, or `last` if none does; one from `first` does not."""
+    step, start = 1, last
+    while start - step > first and occurs(start - step, last):
+        start -= step
+        step *= 2
+    before = max(first, start - step)
+    while start - before > 1:
+        middle = (start + before) // 2
+        if occurs(middle, last):
+            start = middle
+        else:
+            before = middle
+    return start

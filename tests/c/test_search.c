@@ -142,7 +142,7 @@ static void test_hostile(int n_rounds)
         if (which == 3) fill_random((uint8_t *)toy.ends, sizeof toy.ends);
         if (which == 4) fill_random(toy.top, n ? 20 : 0);
         for (int k = 0; k < 10; k++) {
-            int64_t m = random_query(&toy, q), n_runs, lo, hi, begin = 0, end = 3, lengths[3] = {0, 0, 0}, counts[65536];
+            int64_t m = random_query(&toy, q), n_runs, lo, hi, begin = 0, end = 3, counts[65536];
             uint16_t ids[3] = {(uint16_t)(random_u64() % 20), (uint16_t)(random_u64() % 20), (uint16_t)random_u64()};
             unitok_search_run *runs;
             count(&toy, q, m, 1000000, &approx);
@@ -152,7 +152,6 @@ static void test_hostile(int n_rounds)
             unitok_search_runs_free(runs);
             unitok_search_tokens(&toy.shard, ids, &begin, &end, 1, &lo, &hi);
             CHECK(0 <= lo && lo <= hi && hi <= toy.shard.n);
-            unitok_search_longest(&toy.shard, ids, 3, 10, lengths);
             memset(counts, 0, sizeof counts);
             unitok_search_previous(&toy.shard, 0, toy.shard.n, counts);
             uint16_t next[8];

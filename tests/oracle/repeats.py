@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 Document = Sequence[int]
+SPACELESS = {"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HENTAIGANA", "THAI", "LAO", "KHMER", "MYANMAR"}
 
 
 def windows(documents: Sequence[Document], n: int) -> dict[tuple[int, ...], list[tuple[int, int]]]:
@@ -53,19 +55,50 @@ def count(documents: Sequence[Document], part: Document) -> int:
     return sum(list(ids[i : i + n]) == list(part) for ids in documents for i in range(len(ids) - n + 1))
 
 
-def overlap(documents: Sequence[Document], ids: Document, n: int) -> tuple[list[int], float]:
-    """(how often each window of n tokens of a text occurs, the share of its tokens in windows that do)."""
-    counts = [count(documents, ids[i : i + n]) for i in range(len(ids) - n + 1)]
+def words(text: str) -> list[tuple[int, int]]:
+    """(begin, end) of the words of a text, in characters: runs of letters, marks and digits; letters of some scripts
+    alone, each with its marks."""
+    ret: list[tuple[int, int]] = []
+    is_open = is_alone = False  # whether the last word may grow; by marks only
+    for k, character in enumerate(text):
+        category, name = unicodedata.category(character), unicodedata.name(character, "")
+        is_mark, is_letter = category[0] == "M", category[0] == "L"
+        script = name.removeprefix("HALFWIDTH ").split(" ")[0].split("-")[0]
+        alone = is_letter and script in SPACELESS and not name.startswith("HALFWIDTH CJK")
+        if not (is_mark or is_letter or category == "Nd"):
+            is_open = False
+        elif is_open and (is_mark or not (alone or is_alone)):
+            ret[-1] = (ret[-1][0], k + 1)
+        else:
+            ret.append((k, k + 1))
+            is_open, is_alone = True, alone
+    return ret
+
+
+def occurrences(documents: Sequence[bytes], part: bytes) -> int:
+    """How often a text occurs within documents, overlapping occurrences included."""
+    return sum(document.startswith(part, k) for document in documents for k in range(len(document)) if part)
+
+
+def overlap(
+    documents: Sequence[bytes], text: bytes, units: Sequence[tuple[int, int]], n: int
+) -> tuple[list[int], float]:
+    """(how often each window of n units of a text occurs, the share of its units in windows that do)."""
+    windows = [(units[i][0], units[i + n - 1][1]) for i in range(len(units) - n + 1)]
+    counts = [occurrences(documents, text[begin:end]) for begin, end in windows]
     inside = {i + j for i, found in enumerate(counts) if found for j in range(n)}
-    return counts, len(inside) / len(ids) if ids else 0
+    return counts, len(inside) / max(1, len(units))
 
 
-def longest_spans(documents: Sequence[Document], ids: Document, min_tokens: int) -> list[tuple[int, int, int]]:
-    """(begin, end, count) of the parts of a text that occur, are long enough, and lie in no longer such part."""
-    n = len(ids)
+def longest_spans(
+    documents: Sequence[bytes], text: bytes, units: Sequence[tuple[int, int]], min_bytes: int
+) -> list[tuple[int, int, int]]:
+    """(begin, end, count) of the parts of a text that begin and end with a unit, occur, are long enough, and lie in no
+    longer such part."""
     found = {
-        (i, j): times for i in range(n) for j in range(i + min_tokens, n + 1) if (times := count(documents, ids[i:j]))
-    }
+        (begin, end): times for begin, _ in units for _, end in units
+        if end - begin >= min_bytes and (times := occurrences(documents, text[begin:end]))
+    }  # fmt: skip
     return sorted(
         (*span, times) for span, times in found.items()
         if not any(other != span and other[0] <= span[0] and span[1] <= other[1] for other in found)

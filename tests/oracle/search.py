@@ -45,17 +45,6 @@ def previous_tokens(ids: Sequence[int], query: Sequence[int]) -> Counter[int]:
     return Counter(int(ids[i - 1]) for i in positions(ids, query) if i > 0)
 
 
-def longest(ids: Sequence[int], query: Sequence[int], max_tokens: int) -> list[int]:
-    """For each start in the query, the longest part from there on that occurs in ids."""
-    ret = []
-    for i in range(len(query)):
-        n = 0
-        while i + n < len(query) and n < max_tokens and positions(ids, query[i : i + n + 1]):
-            n += 1
-        ret.append(n)
-    return ret
-
-
 def ngrams(ids: Sequence[int], n: int, min_count: int) -> dict[tuple[int, ...], int]:
     counts = Counter(tuple(int(x) for x in ids[i : i + n]) for i in range(len(ids) - n + 1))
     return {gram: count for gram, count in counts.items() if count >= min_count}
