@@ -177,7 +177,7 @@ def test_a_killed_driver_is_gone_on_with(toy, corpus):
     there = {path: path.stat().st_mtime_ns for path in finished_parts(folder)}
     # Killed while a part was given its names, and while another was written.
     finished_parts(folder)[4].unlink()
-    (folder / "attempts/7.x").mkdir(parents=True)
+    (folder / f"attempts/7.{'0' * 32}").mkdir(parents=True)
     done, started = [], []
 
     def counting(function, shared, items):
@@ -299,4 +299,108 @@ def test_many_parts_lie_in_folders(toy, corpus, monkeypatch):
     paths = finished_parts(folder)
     assert [pyunitok.open(path, model=toy).manifest.shard["index"] for path in paths] == list(range(len(paths)))
     tokenize_in_parts(plan_of(toy, corpus, "ids"), failing_after(1, AssertionError()), unit_bytes=100)
+    check_equal(corpus, toy)
+
+
+def interrupted(plan: Plan, n: int = 3) -> Path:
+    """OUT.parts of a run stopped after n parts."""
+    with pytest.raises(KeyboardInterrupt):
+        tokenize_in_parts(plan, failing_after(n, KeyboardInterrupt()), unit_bytes=UNIT)
+    return parts_folder(plan.out)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_foreign_files_in_parts_stay(toy, corpus, overwrite):
+    """A run used to remove any OUT.parts that had no plan."""
+    tokenize(plan_of(toy, corpus, "whole"))
+    folder = parts_folder(corpus / "ids")
+    for name in ("thesis.txt", "0/notes", "attempts/mine/1", "attempts/7.x"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"mine")
+    there = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    plan = plan_of(toy, corpus, "ids", overwrite=overwrite)
+    if overwrite:
+        tokenize_in_parts(plan, unit_bytes=UNIT)
+        assert (corpus / "ids").read_bytes() == (corpus / "whole").read_bytes()
+        tokenize_in_parts(plan_of(toy, corpus, "whole"))
+    else:
+        with pytest.raises(OutputError, match=r"ids\.parts holds files but no plan\.json"):
+            tokenize_in_parts(plan, unit_bytes=UNIT)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == there
+
+
+@pytest.mark.parametrize("name", ["", "attempts", "0", "plan.json"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_links_in_parts_are_refused(toy, corpus, name, overwrite):
+    target = corpus / "target"
+    (target / "attempts").mkdir(parents=True)
+    for file in ("attempts/0." + "0" * 32, "ids.0-of-5", "plan"):
+        (target / file).write_bytes(b"mine")
+    there = {path: path.read_bytes() for path in target.rglob("*") if path.is_file()}
+    plan = plan_of(toy, corpus, "ids", overwrite=overwrite)
+    folder = parts_folder(corpus / "ids")
+    if name:
+        interrupted(plan_of(toy, corpus, "ids"))
+        shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(target / "plan" if name == "plan.json" else target)
+    with pytest.raises(OutputError, match="is a symbolic link"):
+        tokenize_in_parts(plan, unit_bytes=UNIT)
+    assert (folder / name).is_symlink()
+    assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == there
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("change", ["removed", "repeated", "swapped", "last", "range", "type", "replaces"])
+def test_a_changed_plan_is_refused(toy, corpus, change, signed):
+    """A removed or repeated unit used to give 794 or 806 of 800 documents, and exit status 0."""
+    folder = interrupted(plan_of(toy, corpus, "ids"), 1)
+    shutil.rmtree(folder / "0")
+    values = json.loads((folder / "plan.json").read_bytes())
+    units = values["units"]
+    if change == "removed":
+        del units[4]
+    elif change == "last":
+        units.pop()
+    elif change == "repeated":
+        units.insert(4, units[4])
+    elif change == "swapped":
+        units[4], units[5] = units[5], units[4]
+    elif change == "range":
+        units[4][3] += 7
+    elif change == "type":
+        units[4][1] = "1"
+    else:
+        values["replaces"] = 1
+    digest = values.pop("xxh64")
+    values["xxh64"] = parts_module._digest(values) if signed else digest
+    (folder / "plan.json").write_text(json.dumps(values))
+    with pytest.raises(OutputError, match=r"plan\.json: damaged .*; --overwrite starts again"):
+        tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+    tokenize_in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
+    tokenize(plan_of(toy, corpus, "whole"))
+    check_equal(corpus, toy)
+
+
+def test_killed_while_parts_are_removed(toy, corpus, monkeypatch):
+    """The plan is removed last, so that what is left is known to be ours."""
+    tokenize(plan_of(toy, corpus, "whole"))
+    plan = plan_of(toy, corpus, "ids")
+    original, left = Path.unlink, []
+
+    def unlink(path, missing_ok=False):
+        if "ids.parts/" in str(path) and "attempts" not in str(path):
+            if not left:
+                raise KeyboardInterrupt
+            left.pop()
+        original(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    for n in range(1000):
+        left[:] = [None] * n
+        try:
+            tokenize_in_parts(plan, unit_bytes=2000)
+            break
+        except KeyboardInterrupt:
+            continue
+    assert n > 5
     check_equal(corpus, toy)

@@ -12,6 +12,7 @@ driver finds the plan and the parts.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
@@ -20,9 +21,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import xxhash
 
 from pyunitok.corpus.source import Source, total_bytes
-from pyunitok.disk.outfile import OutputLock, sync_folder, write_whole
+from pyunitok.disk.outfile import OutputLock, partial_name, sync_folder, write_whole
 from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run import merge
@@ -30,10 +34,13 @@ from pyunitok.run.identity import Identity
 from pyunitok.run.output import EXTRA, Output, find, parts_folder
 from pyunitok.run.plan import Plan, Progress, Start, describe_model
 from pyunitok.run.units import (
+    ATTEMPT,
+    ATTEMPTS,
     Counts,
     Each,
     Unit,
     Work,
+    check_units,
     default_unit_bytes,
     each,
     find_part,
@@ -42,6 +49,7 @@ from pyunitok.run.units import (
 )
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, Manifest
 
+PLAN_NAME = "plan.json"
 LOOKING_THREADS = 16  # to look for existing parts on file systems that answer slowly
 
 
@@ -61,21 +69,30 @@ class Planned:
 
     def write(self, folder: Path) -> None:
         values = self.run.to_json() | {"replaces": self.replaces, "units": [unit.to_json() for unit in self.units]}
-        write_whole(folder / "plan.json", json.dumps(values).encode())
+        write_whole(folder / PLAN_NAME, json.dumps(values | {"xxh64": _digest(values)}).encode())
         sync_folder(folder)
 
     @classmethod
     def read(cls, folder: Path) -> Planned | None:
         """None if there is none; OutputError if it is damaged."""
         try:
-            values = json.loads((folder / "plan.json").read_bytes())
+            values = json.loads((folder / PLAN_NAME).read_bytes())
+            if values.pop("xxh64", None) != _digest(values):
+                raise ValueError("its XXH64 differs")
             run = Identity.from_json(values)
             units = [Unit.from_json(index, item) for index, item in enumerate(values["units"])]
+            check_units(units, len(run.inputs))
+            if not isinstance(values["replaces"], bool):
+                raise TypeError("a field has the wrong type")
             return cls(run, values["replaces"], units)
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
-            raise OutputError(f"{folder / 'plan.json'}: damaged ({error}); --overwrite starts again") from error
+            raise OutputError(f"{folder / PLAN_NAME}: damaged ({error}); --overwrite starts again") from error
+
+
+def _digest(values: dict[str, Any]) -> str:
+    return xxhash.xxh64_hexdigest(json.dumps(values, sort_keys=True).encode())
 
 
 def tokenize_in_parts(
@@ -99,6 +116,7 @@ def tokenize_in_parts(
     on_start, folder, run = on_start or (lambda _: None), parts_folder(plan.out), plan.identity()
     lock = OutputLock(folder)
     try:
+        _check_folder(folder, plan.overwrite)
         planned = None if plan.overwrite else Planned.read(folder)
         replaces = plan.overwrite or (planned is not None and planned.replaces)
         finished = _finished(plan.out, run, replaces)
@@ -110,10 +128,10 @@ def tokenize_in_parts(
             _make_parts(work, plan.sources, planned.units, each, on_progress, on_start)
             finished = _join(work, run, replaces, keep_parts, on_merge)
         if not keep_parts:
-            _remove(folder)
+            _remove(folder, plan.out)
         return finished
     finally:
-        shutil.rmtree(folder / "attempts", ignore_errors=True)  # nothing waits for what is left there
+        _remove_attempts(folder)  # nothing waits for what is left there
         lock.release()
 
 
@@ -125,6 +143,22 @@ def _check(plan: Plan) -> None:
     for source in plan.sources:
         if source.opened is not None or (source.size_bytes is None and not is_url(source.path)):
             raise InputError(f"{source.name}: a pipe cannot be read by other machines")
+
+
+def _check_folder(folder: Path, overwrite: bool) -> None:
+    """OutputError if OUT.parts is not ours: it is a link, or holds files and no plan."""
+    for path in (folder, folder / ATTEMPTS, folder / PLAN_NAME):
+        if path.is_symlink():
+            raise OutputError(f"{path} is a symbolic link, and what it leads to would be overwritten: remove it")
+    if overwrite or not folder.exists() or (folder / PLAN_NAME).exists():
+        return
+    if not folder.is_dir():
+        raise OutputError(f"{folder} is not a folder; move it away: the parts of the run go there")
+    if any(path.name != partial_name(folder / PLAN_NAME).name for path in folder.iterdir()):
+        raise OutputError(
+            f"{folder} holds files but no {PLAN_NAME}, so they may be yours; move the folder away, or use --overwrite,"
+            " which removes parts and keeps all other files"
+        )
 
 
 def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
@@ -153,20 +187,50 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int,
     else:
         units = plan_units(plan, unit_bytes, each)
         try:
-            _remove(folder)
-            folder.mkdir()
+            _remove(folder, plan.out)
+            folder.mkdir(exist_ok=True)
         except OSError as error:
             raise OutputError(f"{folder}: cannot be created: {error.strerror}") from error
         planned = Planned(run, plan.overwrite, units)
         planned.write(folder)
-    (folder / "attempts").mkdir(exist_ok=True)
+    (folder / ATTEMPTS).mkdir(exist_ok=True)
     return planned
 
 
-def _remove(folder: Path) -> None:
-    """Remove OUT.parts, the plan first: without it the rest is meaningless."""
-    (folder / "plan.json").unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
+def _remove(folder: Path, out: Path) -> None:
+    """Remove the parts and the plan from OUT.parts, and the folder itself unless other files are there.
+
+    The plan goes last: a folder with files and without a plan is not ours.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    is_part = re.compile(re.escape(out.name) + r"\.\d+-of-\d+(\.|$)")
+    for numbered in folder.glob("[0-9]*"):
+        if not numbered.is_symlink() and numbered.is_dir():
+            for path in numbered.iterdir():
+                if is_part.match(path.name):
+                    path.unlink()
+            _remove_empty(numbered)
+    _remove_attempts(folder)
+    for path in (partial_name(folder / PLAN_NAME), folder / PLAN_NAME):
+        path.unlink(missing_ok=True)
+    _remove_empty(folder)
+
+
+def _remove_attempts(folder: Path) -> None:
+    """Remove what workers were writing."""
+    attempts = folder / ATTEMPTS
+    if folder.is_symlink() or attempts.is_symlink() or not attempts.is_dir():
+        return
+    for path in attempts.iterdir():
+        if ATTEMPT.fullmatch(path.name):
+            shutil.rmtree(path, ignore_errors=True)
+    _remove_empty(attempts)
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # other files are there
+        folder.rmdir()
 
 
 def _make_parts(

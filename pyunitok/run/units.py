@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import uuid
@@ -45,6 +46,8 @@ from pyunitok.tokens.manifest import Manifest
 # By default there are about 4,096 units, but none so small that its start dominates, or so large that a repeat hurts.
 N_UNITS = 4096
 MIN_UNIT_BYTES, MAX_UNIT_BYTES = 64 << 20, 4 << 30
+ATTEMPTS = "attempts"  # the folder for parts being written
+ATTEMPT = re.compile(r"\d+\.[0-9a-f]{32}")
 FOLDER_PARTS = 1000  # in one folder: file systems are slow with a million names
 
 WHOLE = Range()
@@ -90,6 +93,24 @@ class Unit:
     def from_json(cls, index: int, values: list[Any]) -> Unit:
         first, end, begin, stop, before = values
         return cls(index, first, end, Range(begin, stop), Position.from_json(before) if before else UNCOUNTED)
+
+
+def check_units(units: Sequence[Unit], n_sources: int) -> None:
+    """ValueError unless the units are all of the sources, each once and in order."""
+    at = (0, 0)  # the source, and the byte in it, at which the next unit has to begin
+    for unit in units:
+        begin, end = unit.part.begin, unit.part.end
+        for number in (unit.first, unit.end, begin, 0 if end is None else end):
+            if type(number) is not int or number < 0:
+                raise ValueError(f"unit {unit.index} has something other than a number")
+        n_sources_here = unit.end - unit.first
+        if (unit.first, begin) != at or n_sources_here < 1 or (unit.part != WHOLE and n_sources_here != 1):
+            raise ValueError(f"unit {unit.index} does not follow the unit before it")
+        if end is not None and end <= begin:
+            raise ValueError(f"unit {unit.index} is empty")
+        at = (unit.end, 0) if end is None else (unit.first, end)
+    if at != (n_sources, 0):
+        raise ValueError("units are missing")
 
 
 def default_unit_bytes(sources: Sequence[Source]) -> int:
@@ -222,7 +243,9 @@ def make_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts:
         return found
     _stand_in(work.cwd, sources)
     path = work.path_of(unit.index)
-    attempt = work.folder / "attempts" / f"{unit.index}.{uuid.uuid4().hex}"
+    attempt = work.folder / ATTEMPTS / f"{unit.index}.{uuid.uuid4().hex}"
+    if path.parent.is_symlink():
+        raise OutputError(f"{path.parent} is a symbolic link, and what it leads to would be overwritten: remove it")
     try:
         attempt.mkdir()
         path.parent.mkdir(exist_ok=True)
