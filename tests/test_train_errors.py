@@ -14,7 +14,7 @@ from test_train_sentencepiece import text
 import pyunitok
 from pyunitok.cli import main
 from pyunitok.disk.outfile import write_whole
-from pyunitok.errors import NoTextError, OutputError
+from pyunitok.errors import NoTextError, OptionError, OutputError
 
 LINES = text(11, 300)
 KINDS = ["unigram", "bpe", "char", "word", "longest", "bytepiece"]
@@ -75,6 +75,56 @@ def test_folders_are_checked_before_training(run: Any, tmp_path: Path) -> None:
 def test_wrong_options_are_usage_errors(run: Any, arguments: list[str]) -> None:
     code, _ = run("train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", "300", *arguments)
     assert code == 2
+
+
+@pytest.mark.parametrize("setting", [
+    "separator=x", "text_key=q", "model_type=unigram", "input=zzz", "max_memory=5", "threads=1", "kind=word",
+    "vocab_size=9", "model_prefix=x", "num_threads=1", "checkpoint=x", "settings=x", "input_format=parquet",
+])  # fmt: skip
+def test_set_takes_options_of_spm_train_only(run: Any, setting: str) -> None:
+    """Once, some of these did nothing and some ended in a TypeError."""
+    code, printed = run("train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", "300", "--set", setting)
+    assert code == 2 and setting.partition("=")[0] in printed and "Traceback" not in printed
+    assert not Path("m.model").exists()
+
+
+def test_an_option_is_set_once(run: Any) -> None:
+    arguments = ["train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", "300", "--set", "character_coverage=1"]
+    code, printed = run(*arguments, "--character-coverage", "0.9")
+    assert code == 2 and "character_coverage is given twice" in printed
+    assert run(*arguments)[0] == 0
+
+
+def test_tsv_is_read_by_the_command(run: Any, tmp_path: Path) -> None:
+    """--set input_format=tsv trained on the counts as if they were text."""
+    spm = pytest.importorskip("sentencepiece")
+    lines = [line for line in LINES if "\t" not in line]
+    (tmp_path / "t.tsv").write_text("".join(f"{line}\t{k % 9 + 1}\n" for k, line in enumerate(lines)))
+    options = ["--vocab-size", "300", "--compat", "sentencepiece", "--threads", "1", "--set", "input_format=tsv"]
+    assert run("train", "bpe", "t.tsv", "-o", "m.model", *options)[0] == 0
+    spm.SentencePieceTrainer.train(
+        input="t.tsv", model_prefix="theirs", model_type="bpe", vocab_size=300, input_format="tsv", num_threads=1,
+        minloglevel=2,
+    )
+    ours, theirs = (spm.SentencePieceProcessor(model_file=name) for name in ("m.model", "theirs.model"))
+    assert [ours.id_to_piece(k) for k in range(300)] == [theirs.id_to_piece(k) for k in range(300)]
+
+
+def test_a_model_names_only_the_options_given(run: Any) -> None:
+    assert run("train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", "300")[0] == 0
+    from pyunitok.vocab import sentencepiece_proto
+
+    proto = sentencepiece_proto.message("ModelProto").FromString(Path("m.model").read_bytes())
+    assert not proto.trainer_spec.HasField("auto_character_coverage")
+
+
+def test_the_number_of_pieces(run: Any) -> None:
+    code, printed = run("train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", str((1 << 24) + 1))
+    assert code == 2 and "--vocab-size" in printed
+    with pytest.raises(OptionError, match="vocab_size must be 1 to 16,777,216"):
+        pyunitok.train(iter(LINES), kind="bpe", vocab_size=(1 << 24) + 1)
+    with pytest.warns(UserWarning, match=r"the model has \d+ pieces, not 30,000: the text has too few that repeat"):
+        pyunitok.train(iter(LINES), kind="bpe", vocab_size=30_000)
 
 
 def test_files_are_left_out(run: Any, tmp_path: Path) -> None:

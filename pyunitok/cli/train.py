@@ -60,7 +60,9 @@ def reading_options(
     options = [
         click.argument("inputs", metavar="IN...", nargs=-1, required=True),
         click.option("-o", "--out", metavar="NAME", required=True, help=out),
-        click.option("--vocab-size", type=click.IntRange(1), required=True, help="Number of pieces, symbols included."),
+        click.option(
+            "--vocab-size", type=click.IntRange(1, 1 << 24), required=True, help="Number of pieces, symbols included."
+        ),
         click.option(
             "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto",
             show_default=True, help="As in `pyunitok tokenize`.",
@@ -103,7 +105,10 @@ def sentencepiece_options(function: Command, cuts_words: bool = True) -> Command
             " (Hugging Face's tokenizer.json) or .utk (native).",
         ),
         click.option("--character-coverage", type=float, help="Share of the characters to keep. Default: 0.9995."),
-        click.option("--auto-character-coverage", is_flag=True, help="Choose the characters: BPE, or --prune sparse."),
+        click.option(
+            "--auto-character-coverage", is_flag=True, default=None,
+            help="Choose the characters: BPE, or --prune sparse.",
+        ),
         click.option("--required-chars", help="Characters that always become pieces."),
         click.option("--initial-alphabet", help="Same as --required-chars."),
         click.option("--user-defined-symbols", help="Pieces that are matched before all others: a,b,c."),
@@ -121,7 +126,8 @@ def sentencepiece_options(function: Command, cuts_words: bool = True) -> Command
             help="none: pieces may contain several words.",
         ),
         click.option(
-            "--set", "more", multiple=True, metavar="NAME=VALUE", help="Any other option of spm_train: --set unk_id=3.",
+            "--set", "more", multiple=True, metavar="NAME=VALUE",
+            help="Any other option of spm_train: --set unk_id=3. input_format=tsv reads lines of TEXT, a tab, COUNT.",
         ),
     ]  # fmt: skip
     for option in reversed(options):
@@ -311,15 +317,16 @@ def _train(kind: str, options: dict[str, Any]) -> None:
         check_folder(Path(page))
         require_plots()
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    for pair in given.pop("more", ()):
-        name, equals, value = pair.partition("=")
+    settings = [pair.partition("=") for pair in given.pop("more", ())]
+    for name, equals, _ in settings:
         if not equals:
-            raise click.UsageError(f"--set takes NAME=VALUE, not {pair!r}")
-        given[name] = value
+            raise click.UsageError(f"--set takes NAME=VALUE, not {name!r}")
     given["separator"] = parse_separator(given.pop("doc"))
     inputs = list(given.pop("inputs"))
     with Bar() as bar:
-        trained = run(inputs, kind=kind, progress=bar.show, **given)
+        trained = run(
+            inputs, kind=kind, progress=bar.show, settings={name: value for name, _, value in settings}, **given
+        )
     report(trained, files)
     if page is not None:
         from pyunitok.train import report_page

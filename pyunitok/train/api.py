@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -17,9 +18,11 @@ from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.train.checkpoint import Checkpoint, description
 from pyunitok.train.lines import Batch
+from pyunitok.train.specs import check_settings
 from pyunitok.train.trained import Progress, Trained, silent
 
 TEXTS_AT_ONCE = 256
+MAX_VOCAB_SIZE = 1 << 24
 N_NAMED = 5  # inputs that a message lists
 KINDS = ("unigram", "bpe", "word", "char", "longest", "bytepiece")
 Texts = str | os.PathLike[str] | Iterable[str | bytes | os.PathLike[str]]
@@ -46,15 +49,28 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     checkpoint   a folder for what each phase gives, so that a training that is stopped and started again resumes;
                  it is removed in the end. Other options or changed inputs are refused
     progress     called with (phase, done, of how many)
-    …            any option of spm_train, by its name there; for longest those of GreedyOptions, for bytepiece those of
+    settings     options of spm_train by their names there, str as on its command line; input_format "tsv" reads lines
+                 of a text, a tab and its count
+    …            the same as keywords, but for input_format; for longest those of GreedyOptions, for bytepiece those of
                  pyunitok.train.bytepiece.Options
+
+    Warns if the text gives fewer pieces than were asked for.
     """
-    return run(texts, kind=kind, vocab_size=vocab_size, **options).tokenizer
+    trained = run(texts, kind=kind, vocab_size=vocab_size, **options)
+    if trained.n_pieces < trained.n_wanted:
+        warnings.warn(
+            f"the model has {trained.n_pieces:,} pieces, not {trained.n_wanted:,}: the text has too few that repeat",
+            stacklevel=3,  # the package imports this function late
+        )
+    return trained.tokenizer
 
 
 def run(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options: Any) -> Trained:
     """Like train(), with what the summary of the command says."""
     paths = _paths(texts)
+    sizes = [vocab_size] if isinstance(vocab_size, int) else vocab_size
+    if not all(1 <= size <= MAX_VOCAB_SIZE for size in sizes):
+        raise OptionError(f"vocab_size must be 1 to {MAX_VOCAB_SIZE:,}, not {vocab_size!r}")
     try:
         trained = _run(paths, kind, vocab_size, **options)
     except NoTextError as error:
@@ -69,10 +85,20 @@ def _run(
     out: str | os.PathLike[str] | None = None, threads: int | None = None, max_memory: int = 0,
     separator: bytes | None = None, text_key: str = "text", input_format: str = "auto",
     include: Sequence[str] = (), exclude: Sequence[str] = (), progress: Progress = silent,
-    checkpoint: str | os.PathLike[str] | None = None, **options: Any,
+    checkpoint: str | os.PathLike[str] | None = None, settings: Mapping[str, Any] | None = None, **options: Any,
 ) -> Trained:  # fmt: skip
     if kind not in KINDS:
         raise OptionError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+    settings = settings or {}
+    check_settings(settings)
+    if settings and kind in ("longest", "bytepiece"):
+        raise OptionError(f"settings are options of spm_train; {kind} models have none of them")
+    if twice := sorted(settings.keys() & options.keys()):
+        raise OptionError(f"{twice[0]} is given twice: as an option and in --set")
+    if "input_format" in settings:
+        if input_format not in ("auto", "text"):
+            raise OptionError(f"input_format is {input_format} and in --set {settings['input_format']}: choose one")
+        input_format = "text"
 
     def find(arguments: Sequence[str]) -> list[File]:
         return inputs.find(
@@ -82,7 +108,7 @@ def _run(
     reading = Reading([], separator=separator, text_key=text_key, threads=threads or available_cores())
     if checkpoint is not None and (not isinstance(paths, list) or STDIN in paths):
         raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
-    asked = {**options, "separator": separator, "text_key": text_key, "input_format": input_format}
+    asked = {**options, **settings, "separator": separator, "text_key": text_key, "input_format": input_format}
     if kind == "bytepiece":
         from pyunitok.train import bytepiece_job
 
@@ -120,7 +146,7 @@ def _run(
     with _checkpoint(checkpoint, kind, vocab_size, sources, asked) as kept:
         trained = sentencepiece_job.run(
             _batches(paths) if sources is None else sources, kind, vocab_size, reading, out=out, max_memory=max_memory,
-            progress=progress, checkpoint=kept, **options,
+            progress=progress, checkpoint=kept, settings=settings, **options,
         )  # fmt: skip
         if kept is not None:
             kept.remove()

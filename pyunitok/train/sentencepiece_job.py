@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ def _train_byte_level(job: Job, source: Source, out: str | os.PathLike[str] | No
 def _job(
     kind: str, vocab_size: int, threads: int, *, max_memory: int, compat: str | None = None, min_frequency: int = 1,
     initial_alphabet: str = "", split_by: str = "space", seed: int = 0, folder: Path | None = None,
-    byte_level: bool = False, to: str | None = None, **options: Any,
+    byte_level: bool = False, to: str | None = None, settings: Mapping[str, Any], **options: Any,
 ) -> Job:  # fmt: skip
     if compat not in (None, "sentencepiece"):
         raise OptionError(f"compat must be None or 'sentencepiece', not {compat!r}")
@@ -102,7 +102,7 @@ def _job(
     if split_by not in ("space", "none"):
         raise OptionError(f"split_by must be space or none, not {split_by!r}")
     own = {name: options.pop(name) for name in _OWN & options.keys()}
-    specs = Specs.parse({"num_threads": threads, **options, "model_type": kind, "vocab_size": vocab_size})
+    specs = Specs.parse({"num_threads": threads, **options, **settings, "model_type": kind, "vocab_size": vocab_size})
     if split_by == "none":
         specs.trainer.split_by_whitespace = False
     if initial_alphabet:

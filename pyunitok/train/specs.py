@@ -20,6 +20,11 @@ RETIRED = {
     "differential_privacy_clipping_threshold",
 }  # fmt: skip
 MODEL_TYPES = ("unigram", "bpe", "word", "char")
+# Options of spm_train that the command and train() have under names of their own.
+ELSEWHERE = {
+    "input": "IN", "model_prefix": "--out", "model_type": "the kind of model", "vocab_size": "--vocab-size",
+    "num_threads": "--threads",
+}  # fmt: skip
 _NORMALIZER_KEYS = {
     "normalization_rule_name", "name", "normalization_rule_tsv", "add_dummy_prefix", "escape_whitespaces",
     "remove_extra_whitespaces", "precompiled_charsmap",
@@ -77,6 +82,16 @@ class Specs:
             _set_field(self.normalizer, name, _TYPES["NormalizerSpec"][name], value)
         else:
             raise TrainingOptionError(f"unknown option {name!r}: it is not among those of spm_train 0.2.3")
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """TrainingOptionError unless all names are options of spm_train that are given nowhere else."""
+    known = {"normalization_rule_name", "denormalization_rule_tsv", *RETIRED, *_TYPES["TrainerSpec"]}
+    for name in settings:
+        if name in ELSEWHERE:
+            raise TrainingOptionError(f"--set {name}: use {ELSEWHERE[name]}")
+        if name not in known | _TYPES["NormalizerSpec"].keys():
+            raise TrainingOptionError(f"--set {name}: not an option of spm_train 0.2.3")
 
 
 def parse_arguments(line: str) -> dict[str, str]:

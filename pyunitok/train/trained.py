@@ -93,6 +93,11 @@ class Trained:
         counts = np.bincount(ids, minlength=self.tokenizer.vocab_size)
         return InSample(sum(map(len, self.sample)), len(ids), n_chars, n_unknown, counts)
 
+    @property
+    def n_pieces(self) -> int:
+        """Symbols included."""
+        return sum(self.types.values())
+
     def rows(self) -> Rows:
         """(name, value) for the terminal."""
         ret = self.facts()
@@ -105,9 +110,8 @@ class Trained:
     def facts(self) -> Rows:
         """Of these what the report does not show as tables."""
         types = ", ".join(f"{count:,} {name}" for name, count in self.types.items() if count)
-        n_pieces = sum(self.types.values())
-        ret = [("pieces", f"{n_pieces:,}: {types}"), *self.notes]
-        if n_pieces < self.n_wanted:
+        ret = [("pieces", f"{self.n_pieces:,}: {types}"), *self.notes]
+        if self.n_pieces < self.n_wanted:
             ret.insert(1, ("fewer", f"{self.n_wanted:,} were asked for; the text gives no more"))
         if self.in_sample.n_tokens:
             density = self.in_sample.n_bytes / self.in_sample.n_tokens
