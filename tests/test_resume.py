@@ -259,6 +259,31 @@ def test_what_was_left_out_is_listed_once(folder):
     assert "already complete" in finish(folder, *command, code=3)
 
 
+def test_a_bad_line_is_skipped_on_resume(folder):
+    """(The error named --on-error skip, which was then refused: 'begun by another command'.) Killed on both sides."""
+    lines = [json.dumps({"text": "the cat " * 99} if k < 400 or k % 7 else {"text": k}) for k in range(700)]
+    (folder / "bad.jsonl").write_text("\n".join(lines))
+    raises = ["tokenize", "bad.jsonl", *TOKENIZE[2:]]
+    skips = [*raises, "--on-error", "skip"]
+    pyunitok(folder, *skips, code=3)
+    whole = {suffix: (folder / f"ids{suffix}").read_bytes() for suffix in ("", ".ends", ".errors.jsonl")}
+    manifest = crash.timeless(folder / "ids.json")
+    del manifest["hash"]
+    for path in folder.glob("ids*"):
+        path.unlink()
+    stop_half_way(folder, command=raises)
+    assert "--on-error skip" in finish(folder, *raises, code=1)
+    begun = (folder / "ids.partial").read_bytes()
+    stop_half_way(folder, command=skips)
+    assert (folder / "ids.partial").read_bytes().startswith(begun)
+    assert "on error: skip then, raise now, and " in finish(folder, *raises, code=1)
+    assert "resuming after" in finish(folder, *skips, code=3)
+    assert {suffix: (folder / f"ids{suffix}").read_bytes() for suffix in whole} == whole
+    found = crash.timeless(folder / "ids.json")
+    del found["hash"]
+    assert found == manifest
+
+
 def test_damaged_journals(folder):
     stop_half_way(folder)
     journal = folder / "ids.journal.partial"

@@ -30,6 +30,7 @@ from pyunitok.disk.outfile import (
 )
 from pyunitok.errors import OutputError
 from pyunitok.records import record
+from pyunitok.run import changes
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import Journal, encode_run, journal_path
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest, sidecars
@@ -95,7 +96,7 @@ def find(
         return None
     journal = Journal.read(journal_path(out))
     if journal is not None:
-        differs = journal.run.differences(run, journal.n_inputs_read)
+        differs = changes.differences(journal, run, partial_name(_named(out, ERRORS_SUFFIX)))
         _refuse(differs, f"{out} is unfinished, and was begun by another command")
     elif out.exists():
         return _check_finished(out, differences or (lambda finished: _differences_of_runs(finished, run)))

@@ -14,6 +14,7 @@ from pyunitok.corpus.source import Source, total_bytes
 from pyunitok.corpus.workers import Result
 from pyunitok.disk.hashing import Hashed
 from pyunitok.records import record
+from pyunitok.run.changes import LONGEST, limit_so_far
 from pyunitok.run.encoding import Encoded
 from pyunitok.run.journal import to_hashed
 from pyunitok.run.plan import Plan, Progress
@@ -52,8 +53,8 @@ class Counted:
         """ValueError or TypeError if these are not such values."""
         n_bytes, text_bytes, documents, tokens, skipped, ends, error = values
         counts = (n_bytes, text_bytes, documents, tokens, skipped)
-        if not all(type(count) is int and count >= 0 for count in counts):
-            raise ValueError("the counts of an input are not whole numbers")
+        if not all(type(count) is int and 0 <= count < 1 << 60 for count in counts):
+            raise ValueError("the counts of an input are not whole numbers, or too large")
         if ends not in (None, True, False):
             raise ValueError("an input ends neither with a separator nor without")
         if error is not None and not isinstance(error, str):
@@ -79,6 +80,7 @@ class Tally:
         self._watch_pipes({})
         self.progress = Progress(compressed_total=total_bytes(plan.sources))
         self.whole = True
+        self._longest_line = plan.max_line_bytes
         self._added = time.monotonic()
 
     @contextlib.contextmanager
@@ -125,6 +127,7 @@ class Tally:
             "bytes": self.progress.bytes,
             "position": self.position.to_json(),
             "counts": [counted.to_json() for counted in begun],
+            LONGEST: self._longest_line,
             "pipes": {str(k): asdict(pipe.state()) for k, pipe in self._pipes.items()},
         }
 
@@ -152,6 +155,8 @@ class Tally:
                 self._check_place(position)
         if values["bytes"] != sum(counted.bytes for counted in restored):
             raise ValueError("its sum is not that of the inputs")
+        if position.bytes or position.source:
+            self._longest_line = max(self._longest_line, limit_so_far(values))
         self.position = position
         self._counted[: len(restored)] = restored[:n_sources]
         self._add_up(restored)

@@ -1,0 +1,112 @@
+"""Options that change on resume: the output equals that of an uninterrupted run with them, or it is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+from crash import timeless
+
+import pyunitok
+from pyunitok.errors import InputError, OutputError
+from pyunitok.tokenizer import Tokenizer
+
+SUFFIXES = ("", ".ends", ".errors.jsonl")
+LONG = 5000  # bytes of the long line
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the"], eod=300)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """in/0.jsonl is good, 1.jsonl has a bad line and then a long one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pyunitok.run.output.CHECKPOINT_BYTES", 1)
+    monkeypatch.setattr("pyunitok.run.output.CHECKPOINT_SHARE", 0)
+    Path("in").mkdir()
+    good = [json.dumps({"text": f"the cat {k}", "n": k}) for k in range(200)]
+    Path("in/0.jsonl").write_text("\n".join(good) + "\n")
+    Path("in/1.jsonl").write_text("\n".join([*good, "no", *good]) + "\n")
+    Path("in/2.jsonl").write_text("\n".join([*good, json.dumps({"text": "x" * (LONG - 12)}), *good]) + "\n")
+    return tmp_path
+
+
+class Stopped(Exception):
+    pass
+
+
+def run(toy, out="ids", on_error="raise", max_line=1 << 20, stop=None, **options):
+    """stop: the input after whose beginning the run is stopped."""
+
+    def on_progress(progress):
+        if stop is not None and progress.bytes > stop:
+            raise Stopped
+
+    return pyunitok.tokenize(
+        options.pop("inputs", "in"), out, toy, on_error=on_error, max_line_bytes=max_line, block_bytes=700, threads=2,
+        on_progress=on_progress, metadata=True, **options,
+    )  # fmt: skip
+
+
+def check_equal(out="ids", whole="whole"):
+    for suffix in SUFFIXES:
+        files = [Path(name + suffix) for name in (out, whole)]
+        assert files[0].exists() == files[1].exists(), suffix
+        assert not files[0].exists() or files[0].read_bytes() == files[1].read_bytes(), suffix
+    assert timeless(Path(f"{out}.json")) == timeless(Path(f"{whole}.json"))
+    assert not list(Path().glob(f"{out}*.partial"))
+
+
+GOOD = 5000  # bytes that are read before the first bad line
+BAD = 15_000  # after it, and before the long line
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [("raise", 1 << 20, None), ("skip", 1 << 20, None)],
+        [("raise", 1 << 20, GOOD), ("skip-file", 1 << 20, None)],
+        [("raise", 1000, GOOD), ("skip", 1 << 20, None)],
+        [("skip", 1000, GOOD), ("raise", 1000, None), ("skip", 1000, None)],
+        [("skip", 1000, GOOD), ("raise", 1000, None), ("skip", 1 << 20, BAD), ("skip-file", 1 << 20, None)],
+        [("skip", 1000, BAD), ("skip", 1 << 21, None)],
+        [("skip-file", 1000, BAD), ("skip", 1 << 21, BAD), ("skip", 1 << 22, None)],
+    ],
+)
+def test_allowed(folder, toy, changes):
+    *_, (on_error, max_line, _) = changes
+    run(toy, "whole", on_error, max_line)
+    for number, (on_error, max_line, stop) in enumerate(changes):
+        before = Path("ids.partial").read_bytes() if number else b""
+        try:
+            run(toy, "ids", on_error, max_line, stop)
+        except (Stopped, InputError):
+            assert Path("ids.partial").read_bytes().startswith(before)
+    assert Path("ids").read_bytes().startswith(before)
+    check_equal()
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "message"),
+    [
+        (("skip", 1 << 20, BAD), ("raise", 1 << 20), "on error: skip then, raise now, and 1 lines were skipped"),
+        (("skip", 1 << 20, GOOD), ("skip", 1 << 19), "--max-line: 1048576 then, 524288 now"),
+        (("raise", 1 << 20, GOOD), ("skip", 1 << 19), "--max-line: 1048576 then, 524288 now"),
+        (("skip", 1000, 2 * BAD), ("skip", 1 << 19), "--max-line: .*longer lines were skipped"),
+        (("skip", 1000, GOOD), ("skip", 1000, "text"), 'text key: "text" then, "x" now'),
+    ],
+)
+def test_refused(folder, toy, was, now, message):
+    """Nothing changes then, and the earlier command resumes."""
+    with pytest.raises(Stopped):
+        run(toy, "ids", *was)
+    there = {path: path.read_bytes() for path in Path().glob("ids*")}
+    with pytest.raises(OutputError, match=message):
+        run(toy, "ids", *now[:2], text_key="x" if len(now) > 2 else "text")
+    assert {path: path.read_bytes() for path in Path().glob("ids*")} == there
+    was = ("skip", 1 << 20) if was[0] == "raise" else was
+    run(toy, "whole", *was[:2])
+    run(toy, "ids", *was[:2])
+    check_equal()
