@@ -7,7 +7,11 @@ import pytest
 from crash import timeless
 
 import pyunitok
+from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
+from pyunitok.run.merge import merge
+from pyunitok.run.parts import parts_folder, tokenize_in_parts
+from pyunitok.run.plan import Plan
 from pyunitok.tokenizer import Tokenizer
 
 SUFFIXES = ("", ".ends", ".errors.jsonl")
@@ -110,3 +114,91 @@ def test_refused(folder, toy, was, now, message):
     run(toy, "whole", *was[:2])
     run(toy, "ids", *was[:2])
     check_equal()
+
+
+# ------------------------------------------------------------------------------------------------- shards and parts
+
+N_SHARDS = 3
+
+
+def run_shards(toy, on_error, max_line, out="ids"):
+    """How many shards failed."""
+    n_failed = 0
+    for k in range(N_SHARDS):
+        try:
+            run(toy, out, on_error, max_line, shard=(k, N_SHARDS))
+        except InputError:
+            n_failed += 1
+    return n_failed
+
+
+def merged(out="ids"):
+    merge([Path(f"{out}.{k}-of-{N_SHARDS}") for k in range(N_SHARDS)], Path(out))
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_shards(folder, toy, again):
+    """Finished shards are kept, whether their command is given again or not."""
+    assert run_shards(toy, "raise", 1000) == 2
+    first = Path("ids.0-of-3").stat().st_mtime_ns
+    if again:
+        assert run_shards(toy, "skip", 1 << 20) == 0
+    else:
+        run(toy, "ids", "skip", 1 << 20, shard=(1, N_SHARDS))
+        run(toy, "ids", "raise", 1 << 20, shard=(2, N_SHARDS))
+    assert Path("ids.0-of-3").stat().st_mtime_ns == first
+    merged()
+    run(toy, "whole", "skip", 1 << 20)
+    check_equal()
+
+
+def test_shards_that_are_refused(folder, toy):
+    run_shards(toy, "skip", 1000)
+    with pytest.raises(OutputError, match=r"ids\.1-of-3 exists.*on error: skip then, raise now, and 1 lines were"):
+        run(toy, "ids", "raise", 1000, shard=(1, N_SHARDS))
+    with pytest.raises(OutputError, match=r"ids\.2-of-3 exists.*--max-line: 1000 then, 2000 now, and longer lines"):
+        run(toy, "ids", "skip", 2000, shard=(2, N_SHARDS))
+    run(toy, "ids", "skip", 2000, shard=(1, N_SHARDS))
+    run(toy, "ids", "raise", 500, shard=(0, N_SHARDS))
+    run(toy, "ids", "skip", 2000, shard=(0, N_SHARDS), overwrite=True)
+    with pytest.raises(OutputError, match=r"ids\.2-of-3 does not fit the other shards: --max-line"):
+        merged()
+    run(toy, "ids", "skip", 2000, shard=(2, N_SHARDS), overwrite=True)
+    merged()
+    run(toy, "whole", "skip", 2000)
+    check_equal()
+
+
+def in_parts(toy, on_error, max_line, each=None, **options):
+    plan = Plan(
+        inputs.find(["in"]), Path("ids").absolute(), toy, toy.eod_id, threads=1, block_bytes=700, metadata=True,
+        skip_bad=on_error == "skip", max_line_bytes=max_line, **options,
+    )  # fmt: skip
+    return tokenize_in_parts(plan, *([each] if each else []), unit_bytes=1000)
+
+
+def test_parts(folder, toy):
+    """A bad line, then a long one, each after several parts; parts that exist are not made again."""
+    with pytest.raises(InputError, match="line 201"):
+        in_parts(toy, "raise", 1000)
+    there = {path: path.stat().st_mtime_ns for path in parts_folder(Path("ids")).glob("0/*-of-*")}
+    assert len(there) > 10
+    killed = dict(there)
+
+    def stopping(function, shared, items):
+        from pyunitok.run.units import each, make_part
+
+        for k, result in each(function, shared, items):
+            yield k, result
+            if function is make_part and k == 3:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        in_parts(toy, "skip", 1 << 20, stopping)
+    with pytest.raises(OutputError, match="on error: skip then, raise now, and 1 lines were skipped"):
+        in_parts(toy, "raise", 1 << 20)
+    assert {path: path.stat().st_mtime_ns for path in killed} == there
+    in_parts(toy, "skip", 1 << 20)
+    run(toy, "whole", "skip", 1 << 20)
+    check_equal()
+    assert in_parts(toy, "skip", 1 << 20).documents > 0

@@ -12,16 +12,20 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pyunitok.corpus.reading import MAX_LINE_BYTES
+from pyunitok.errors import OutputError
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import Journal
-from pyunitok.tokens.manifest import ERRORS_SUFFIX
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, Manifest
 
 ON_ERROR, LONGEST = "on error", "longest line"
+MAY_CHANGE = (ON_ERROR, LONGEST)
+LIMIT = "max_line_bytes"  # in a shard's manifest
 TOO_LONG = re.compile(r"(byte \d+: )?longer than \d+ bytes")  # corpus/json_text.py writes it
 
 
@@ -30,16 +34,46 @@ def differences(journal: Journal, now: Identity, errors: Path) -> list[str]:
 
     errors  OUT.errors.jsonl while it is unfinished
     """
-    before = journal.run
-    if journal.manifest is not None or ON_ERROR not in before.options or ON_ERROR not in now.options:
-        return before.differences(now, journal.n_inputs_read)
-    taken = {name: now.options.get(name) for name in (ON_ERROR, LONGEST)}
-    same = replace(before, options=before.options | taken)
+    if journal.manifest is not None or not can_change(journal.run, now):
+        return journal.run.differences(now, journal.n_inputs_read)
     try:
-        changed = _on_error(journal, now) + _longest(journal, now, errors)
-    except (OSError, ValueError, TypeError, LookupError) as error:
-        changed = [f"{errors} or the journal is damaged: {error}"]
-    return same.differences(now, journal.n_inputs_read) + changed
+        changed = _Written.of_journal(journal, errors).differences(now.options)
+    except (ValueError, TypeError, LookupError) as error:
+        changed = [f"the journal is damaged: {error}"]
+    return changed_to(journal.run, now).differences(now, journal.n_inputs_read) + changed
+
+
+def differences_of_part(finished: Manifest, now: Identity, errors: Path) -> list[str]:
+    """The same of a finished shard, which need not be made again if the options would have changed nothing in it."""
+    before = Identity.of_manifest(finished)
+    if not can_change(before, now):
+        return before.differences(now)
+    return changed_to(before, now).differences(now) + fits(finished, now.options, errors)
+
+
+def fits(finished: Manifest, options: dict[str, Any], errors: Path) -> list[str]:
+    """Why a shard's output might have been different with these options."""
+    return _Written.of_manifest(finished, errors).differences(options)
+
+
+def common(all_options: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Options of a run whose shards were made with these: its shards may have changed what may be changed."""
+    if all([one.get(name) for name in MAY_CHANGE] == [all_options[0].get(name) for name in MAY_CHANGE]
+           for one in all_options):  # fmt: skip
+        return all_options[0]
+    order = ("raise", "skip", "skip-file")
+    on_error = max((options.get(ON_ERROR, "raise") for options in all_options), key=order.index)
+    limits = [options[LONGEST] for options in all_options if options.get(LONGEST) is not None]
+    return all_options[0] | {ON_ERROR: on_error, LONGEST: max(limits, default=None)}
+
+
+def can_change(before: Identity, now: Identity) -> bool:
+    return ON_ERROR in before.options and ON_ERROR in now.options
+
+
+def changed_to(before: Identity, now: Identity) -> Identity:
+    """The run before with what may change as it is now."""
+    return replace(before, options=before.options | {name: now.options.get(name) for name in MAY_CHANGE})
 
 
 def limit_so_far(progress: dict[str, Any]) -> int:
@@ -50,42 +84,72 @@ def limit_so_far(progress: dict[str, Any]) -> int:
     return limit
 
 
-def _on_error(journal: Journal, now: Identity) -> list[str]:
-    was, is_ = journal.run.options.get(ON_ERROR), now.options.get(ON_ERROR)
-    counts = journal.progress.get("counts", [])
-    n_lines, n_files = sum(item[4] for item in counts), sum(item[6] is not None for item in counts)
-    if was == is_ or not (n_files or (n_lines and is_ == "raise")):
-        return []
-    left_out = f"{n_files} files were left out" if n_files else f"{n_lines} lines were skipped"
-    return [f"{ON_ERROR}: {was} then, {is_} now, and {left_out}"]
+@dataclass(frozen=True)
+class _Written:
+    """What a run has done so far.
 
+    on_error, longest  its options
+    limit              the longest line that it may have read; 0: it has read nothing
+    n_lines, n_files   that it left out
+    errors, n_listed   the file that lists them, and how many bytes of it count
+    """
 
-def _longest(journal: Journal, now: Identity, errors: Path) -> list[str]:
-    limit, before = now.options.get(LONGEST), _limit_of(journal)
-    if limit in (None, before, journal.run.options.get(LONGEST)) or not journal.progress["bytes"]:
-        return []
-    if limit < before:
-        return [f"--max-line: {before} then, {limit} now, and lines that are written already may be longer"]
-    if _any_too_long(errors, journal):
-        return [f"--max-line: {before} then, {limit} now, and longer lines were skipped"]
-    return []
+    on_error: str
+    longest: int | None
+    limit: int
+    n_lines: int
+    n_files: int
+    errors: Path
+    n_listed: int
 
+    @classmethod
+    def of_journal(cls, journal: Journal, errors: Path) -> _Written:
+        options, progress = journal.run.options, journal.progress
+        longest, counts = options.get(LONGEST), progress["counts"]
+        limit = limit_so_far(({} if longest is None else {LONGEST: longest}) | progress) if progress["bytes"] else 0
+        n_listed = journal.files[ERRORS_SUFFIX].n_bytes if ERRORS_SUFFIX in journal.files else 0
+        n_lines, n_files = sum(item[4] for item in counts), sum(item[6] is not None for item in counts)
+        return cls(options[ON_ERROR], longest, limit, n_lines, n_files, errors, n_listed)
 
-def _limit_of(journal: Journal) -> int:
-    before = journal.run.options.get(LONGEST)
-    return limit_so_far(({} if before is None else {LONGEST: before}) | journal.progress)
+    @classmethod
+    def of_manifest(cls, finished: Manifest, errors: Path) -> _Written:
+        options = finished.run or {}
+        longest = options.get(LONGEST)
+        limit = (finished.shard or {}).get(LIMIT) or longest or MAX_LINE_BYTES
+        n_lines = sum(record.skipped for record in finished.inputs)
+        n_files = sum(record.error is not None for record in finished.inputs)
+        n_listed = errors.stat().st_size if n_lines and errors.exists() else 0
+        return cls(options.get(ON_ERROR, "raise"), longest, limit if finished.bytes else 0, n_lines, n_files, errors,
+                   n_listed)  # fmt: skip
 
+    def differences(self, options: dict[str, Any]) -> list[str]:
+        """Phrases, one for each reason why other options might have given another output."""
+        is_, limit = options.get(ON_ERROR), options.get(LONGEST)
+        found = []
+        if self.on_error != is_ and (self.n_files or (self.n_lines and is_ == "raise")):
+            left_out = f"{self.n_files} files were left out" if self.n_files else f"{self.n_lines} lines were skipped"
+            found.append(f"{ON_ERROR}: {self.on_error} then, {is_} now, and {left_out}")
+        if limit not in (None, self.limit, self.longest) and self.limit:
+            if limit < self.limit:
+                why = "lines that are written already may be longer"
+                found.append(f"--max-line: {self.limit} then, {limit} now, and {why}")
+            elif self._any_too_long():
+                found.append(f"--max-line: {self.limit} then, {limit} now, and longer lines were skipped")
+        return found
 
-def _any_too_long(errors: Path, journal: Journal) -> bool:
-    """Whether a line was skipped for its length."""
-    n_left = journal.files[ERRORS_SUFFIX].n_bytes if ERRORS_SUFFIX in journal.files else 0
-    if not n_left:
+    def _any_too_long(self) -> bool:
+        """Whether a line was skipped for its length."""
+        n_left = self.n_listed
+        if not n_left:
+            return False
+        try:
+            with self.errors.open("rb") as file:
+                for line in file:
+                    n_left -= len(line)
+                    if n_left < 0:
+                        break
+                    if TOO_LONG.match(json.loads(line)["error"]):
+                        return True
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise OutputError(f"{self.errors}: damaged ({error}); --overwrite starts again") from error
         return False
-    with errors.open("rb") as file:
-        for line in file:
-            n_left -= len(line)
-            if n_left < 0:
-                break
-            if TOO_LONG.match(json.loads(line)["error"]):
-                return True
-    return False

@@ -18,6 +18,7 @@ from pyunitok.arrays import np
 from pyunitok.corpus.source import InputFile
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES, ChunkHash
 from pyunitok.errors import OutputError
+from pyunitok.run import changes
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import journal_path
 from pyunitok.run.output import EXTRA, Output
@@ -81,6 +82,8 @@ def open_parts(paths: Sequence[Path], out: Path) -> list[Part]:
     for part in parts[1:]:
         _check_fit(parts[0], part)
     _check_shards(parts)
+    if parts[0].manifest.shard:
+        _check_changes(parts)
     return parts
 
 
@@ -123,7 +126,7 @@ _FIT: dict[str, Callable[[Part], Any]] = {
 }
 # What shards must also have in common.
 _FIT_SHARDS: dict[str, Callable[[Part], Any]] = {
-    "options": lambda part: _whole_run(part.manifest),
+    "options": lambda part: _fixed_options(part.manifest),
     "inputs of all shards": lambda part: part.manifest.shard and part.manifest.shard["all_inputs"],
 }
 
@@ -159,12 +162,25 @@ def _check_shards(parts: Sequence[Part]) -> None:
             raise OutputError(f"{part.path} is shard {index}/{count}, given in place {place}; give the shards in order")
 
 
-def _whole_run(manifest: Manifest) -> dict[str, Any] | None:
-    """The options of the undivided run, from a shard's manifest."""
-    options = dict(manifest.run or {})
-    for name in SHARD_OPTIONS:
-        options.pop(name, None)
-    return options or None
+def _whole_run(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
+    """The options of the undivided run, from its shards' manifests."""
+    options = changes.common([manifest.run or {} for manifest in manifests])
+    return {name: value for name, value in options.items() if name not in SHARD_OPTIONS} or None
+
+
+def _fixed_options(manifest: Manifest) -> dict[str, Any]:
+    """Options that all shards have in common."""
+    may_differ = (*SHARD_OPTIONS, *changes.MAY_CHANGE)
+    return {name: value for name, value in (manifest.run or {}).items() if name not in may_differ}
+
+
+def _check_changes(parts: Sequence[Part]) -> None:
+    """OutputError if a shard might have come out otherwise with the options of the whole run, see changes.py."""
+    options = changes.common([part.manifest.run or {} for part in parts])
+    for part in parts:
+        differ = changes.fits(part.manifest, options, errors_path(part.path)) if part.manifest.run else []
+        if differ:
+            raise OutputError(f"{part.path} does not fit the other shards: {'; '.join(differ)}; make it again")
 
 
 def combined(manifests: Sequence[Manifest]) -> Manifest:
@@ -177,7 +193,7 @@ def combined(manifests: Sequence[Manifest]) -> Manifest:
         dtype=first.dtype,
         algorithm=first.algorithm,
         sample=first.sample,
-        run=_whole_run(first) if first.shard else None,
+        run=_whole_run(manifests) if first.shard else None,
     )
 
 

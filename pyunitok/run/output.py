@@ -99,15 +99,19 @@ def find(
         differs = changes.differences(journal, run, partial_name(_named(out, ERRORS_SUFFIX)))
         _refuse(differs, f"{out} is unfinished, and was begun by another command")
     elif out.exists():
-        return _check_finished(out, differences or (lambda finished: _differences_of_runs(finished, run)))
+        return _check_finished(out, differences or (lambda finished: _differences_of_runs(finished, run, out)))
     if journal is None or not (journal.replaces or journal.manifest):
         for target in own_files(out).finished:
             check_target(target, overwrite=False)
     return journal
 
 
-def _differences_of_runs(finished: Manifest, run: Identity) -> list[str]:
-    return ["it does not say which"] if finished.run is None else Identity.of_manifest(finished).differences(run)
+def _differences_of_runs(finished: Manifest, run: Identity, out: Path) -> list[str]:
+    if finished.run is None:
+        return ["it does not say which"]
+    if finished.shard:
+        return changes.differences_of_part(finished, run, _named(out, ERRORS_SUFFIX))
+    return Identity.of_manifest(finished).differences(run)
 
 
 def _refuse(differences: list[str], what: str) -> None:

@@ -29,7 +29,7 @@ from pyunitok.corpus.source import Source, total_bytes
 from pyunitok.disk.outfile import OutputLock, partial_name, sync_folder, write_whole
 from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OutputError
-from pyunitok.run import merge
+from pyunitok.run import changes, merge
 from pyunitok.run.identity import Identity
 from pyunitok.run.output import EXTRA, Output, find, parts_folder
 from pyunitok.run.plan import Plan, Progress, Start, describe_model
@@ -179,11 +179,14 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int,
     run = plan.identity()
     run = Identity(run.options | {"unit": unit_bytes}, run.inputs)
     if planned is not None:
-        differences = planned.run.differences(run)
+        differences = changes.changed_to(planned.run, run).differences(run)
         if differences:
             raise OutputError(
                 f"{folder} was begun by another command ({'; '.join(differences)}); --overwrite starts again"
             )
+        if planned.run.differences(run):
+            planned = _replanned(planned, plan, run, unit_bytes, each)
+            planned.write(folder)
     else:
         units = plan_units(plan, unit_bytes, each)
         try:
@@ -195,6 +198,16 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int,
         planned.write(folder)
     (folder / ATTEMPTS).mkdir(exist_ok=True)
     return planned
+
+
+def _replanned(planned: Planned, plan: Plan, run: Identity, unit_bytes: int, each: Each) -> Planned:
+    """The same units for changed options: where lines are skipped, their numbers are needed. See changes.py; parts that
+    the new options would have changed are refused where they are found."""
+    units = plan_units(plan, unit_bytes, each)
+    then, now = ([(unit.first, unit.end, unit.part) for unit in some] for some in (planned.units, units))
+    if then != now:
+        raise OutputError(f"{parts_folder(plan.out)}: its units do not fit these inputs; --overwrite starts again")
+    return Planned(run, planned.replaces, units)
 
 
 def _remove(folder: Path, out: Path) -> None:
@@ -265,7 +278,7 @@ def _join(
 ) -> Manifest:
     out = work.plan.out
     parts = merge.open_parts([work.path_of(index) for index in range(work.n_units)], out)
-    manifest = merge.combined([part.manifest for part in parts])
+    manifest = replace(merge.combined([part.manifest for part in parts]), run=run.options)
     if keep_parts:
         return manifest
     extra = EXTRA if work.plan.metadata else [ERRORS_SUFFIX]

@@ -19,6 +19,7 @@ from pyunitok._ffi_scratch import State
 from pyunitok.corpus.workers import Result, Workers
 from pyunitok.errors import InputError, OutputError, UnitokError
 from pyunitok.interrupts import Interrupts
+from pyunitok.run.changes import LIMIT
 from pyunitok.run.encoding import Encoded, Encoder
 from pyunitok.run.journal import journal_path
 from pyunitok.run.output import Output
@@ -231,5 +232,5 @@ def _manifest(plan: Plan, model: dict[str, Any], tally: Tally) -> Manifest:
         algorithm=plan.tokenizer.algorithm,
         sample=plan.sample.to_json() if plan.sample else None,
         run=plan.identity().options,
-        shard=plan.shard.to_json() if plan.shard else None,
+        shard=plan.shard.to_json() | {LIMIT: tally.longest_line} if plan.shard else None,
     )

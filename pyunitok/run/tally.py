@@ -68,6 +68,7 @@ class Tally:
     position   where reading resumes after what was added
     progress   sums over all inputs
     sources    the plan's, pipes among them hashed as they are read
+    longest_line  the longest that may have been read
     whole      False while a block is being added, and after that failed
     """
 
@@ -80,7 +81,7 @@ class Tally:
         self._watch_pipes({})
         self.progress = Progress(compressed_total=total_bytes(plan.sources))
         self.whole = True
-        self._longest_line = plan.max_line_bytes
+        self.longest_line = plan.max_line_bytes
         self._added = time.monotonic()
 
     @contextlib.contextmanager
@@ -127,7 +128,7 @@ class Tally:
             "bytes": self.progress.bytes,
             "position": self.position.to_json(),
             "counts": [counted.to_json() for counted in begun],
-            LONGEST: self._longest_line,
+            LONGEST: self.longest_line,
             "pipes": {str(k): asdict(pipe.state()) for k, pipe in self._pipes.items()},
         }
 
@@ -156,7 +157,7 @@ class Tally:
         if values["bytes"] != sum(counted.bytes for counted in restored):
             raise ValueError("its sum is not that of the inputs")
         if position.bytes or position.source:
-            self._longest_line = max(self._longest_line, limit_so_far(values))
+            self.longest_line = max(self.longest_line, limit_so_far(values))
         self.position = position
         self._counted[: len(restored)] = restored[:n_sources]
         self._add_up(restored)

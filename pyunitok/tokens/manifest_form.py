@@ -18,13 +18,17 @@ T = TypeVar("T")
 
 @dataclass
 class _Shard:
-    """What a manifest must say of the part of a run that it describes: the fields of run.shard.Shard."""
+    """What a manifest must say of the part of a run that it describes: the fields of run.shard.Shard.
+
+    max_line_bytes  no line read was longer
+    """
 
     index: Count
     count: Annotated[int, ("ge", 1), ("le", MAX_SHARDS)]
     first_input: Count
     all_inputs: str
     range: tuple[Count, Count | None] | None = None
+    max_line_bytes: Count | None = None
 
 
 @dataclass
