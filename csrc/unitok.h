@@ -428,7 +428,8 @@ int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const in
                             int64_t capacity, int64_t *byte_offsets, unitok_error *error);
 
 /* Decodes a few ids to out[0..capacity-1] and returns the size. -1: an id is out of range or has no piece. -2: it does not
- * fit. -3: a byte piece follows a control symbol, so that bytes which do not belong together would meet. */
+ * fit. -3: a byte piece follows a control symbol or the unknown piece, so that separate bytes would look like one
+ * character. */
 int64_t unitok_decode(const unitok_model *model, const void *ids, int64_t n_ids, uint8_t *out, int64_t capacity);
 
 /* --------------------------------------------------------------------------------------------- Documents ---- */

@@ -291,11 +291,12 @@ class Model:
         return self._types
 
     def bounds_of_runs(self, ids: Ids) -> Offsets:
-        """Where `ids` are to be parted so that no byte pieces with a control symbol between them meet."""
+        """Where to divide `ids` so that byte pieces do not meet across a piece that may decode to nothing."""
         cuts: list[int] = []
         if self.info.flags & lib.UNITOK_BYTE_FALLBACK:
             types = self.piece_types()[np.minimum(ids, self.info.n_ids - 1)]
-            is_cut = (types[:-1] == lib.UNITOK_PIECE_CONTROL) & (types[1:] == lib.UNITOK_PIECE_BYTE)
+            may_be_empty = np.isin(types[:-1], (lib.UNITOK_PIECE_CONTROL, lib.UNITOK_PIECE_UNKNOWN, 0))
+            is_cut = may_be_empty & (types[1:] == lib.UNITOK_PIECE_BYTE)
             cuts = (np.flatnonzero(is_cut) + 1).tolist()
         return np.array([0, *cuts, len(ids)], np.int64)
 

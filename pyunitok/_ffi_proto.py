@@ -16,7 +16,7 @@ class Proto(NamedTuple):
     offsets: Offsets
     scores: np.ndarray[Any, np.dtype[np.float32]]
     types: Bytes
-    rest: bytearray
+    rest: bytes
     charsmap: bytes
     info: Any
 
@@ -28,7 +28,7 @@ def read_proto(data: bytes) -> Proto | None:
     """
     room = len(data) // lib.UNITOK_PROTO_PIECE_BYTES_MIN
     pieces, types = np.empty(len(data), np.uint8), np.empty(room, np.uint8)
-    rest = bytearray(len(data))  # protobuf reads it where it lies
+    rest = bytearray(len(data))
     offsets, scores = np.empty(room + 1, np.int64), np.empty(room, np.float32)
     info = ffi.new("unitok_proto *")
     n = lib.unitok_proto_read(
@@ -43,4 +43,5 @@ def read_proto(data: bytes) -> Proto | None:
     arrays = (pieces[:n_bytes].copy(), offsets[: n + 1].copy(), scores[:n].copy(), types[:n].copy())
     del rest[info.n_rest_bytes :]
     charsmap_end = info.charsmap_at + info.n_charsmap_bytes
-    return Proto(*arrays, rest, data[info.charsmap_at : charsmap_end], info)
+    # Without the pieces, this is short; protobuf before 5.27 takes no bytearray.
+    return Proto(*arrays, bytes(rest), data[info.charsmap_at : charsmap_end], info)

@@ -74,10 +74,22 @@ def expect(model: sentencepiece.SentencePieceModel, ids: list[int], raw: bool = 
 
 
 SPACED_UNKNOWN = toy(dummy_prefix=True, remove_extra=False, byte_fallback=True, unknown=SPACE + b"?", surface=b"")
+EMPTY_UNKNOWN = toy(dummy_prefix=False, remove_extra=False, byte_fallback=True, unknown=b"<unk>", surface=b"")
 BYTES_OF = [list("\u00e9\u732b\U0001f600a".encode()), [0xE2, 0x96, 0x81], [0xFF, 0xE7, 0x8C], [0xED, 0xA0, 0x80]]
 
 
+def test_a_long_unknown_surface_is_read() -> None:
+    """One of over 64 KB was "a defect of pyunitok"; sentencepiece reads it."""
+    surface = b"?" * 70_000
+    proto = toy(dummy_prefix=False, remove_extra=False, byte_fallback=False, unknown=b"<unk>", surface=surface)
+    model = sentencepiece.read(proto.SerializeToString(), "toy")
+    assert build(model).decode_bytes([0, 1, 0]) == expect(model, [0, 1, 0])
+    assert len(expect(model, [0])) >= len(surface)
+
+
 @given(TOYS, st.lists(st.lists(st.integers(0, 300), max_size=8), max_size=4), st.sampled_from([[], *BYTES_OF]))
+# The unknown piece, whose surface is empty, parts two bytes that would spell U+0080.
+@example(EMPTY_UNKNOWN, [[197, 0, 131]], [])
 @example(SPACED_UNKNOWN, [[0, 259]], [])  # the unknown piece's space is the dummy prefix, though its surface is empty
 def test_against_oracle_and_reference(proto: Any, documents: list[list[int]], spelled: list[int]) -> None:
     data = proto.SerializeToString()

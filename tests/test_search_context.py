@@ -159,6 +159,18 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_sampling_from_a_damaged_index_ends(written: Path, tmp_path: Path) -> None:
+    """It drew for ever where no occurrence has a token after it."""
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
+    for path in (tmp_path / "idx").glob("*.sa"):
+        suffixes = np.fromfile(path, "<u4")
+        suffixes[:] = len(suffixes) - 1
+        suffixes.tofile(path)
+    index = pyunitok.open_index(tmp_path / "idx", model=tmp_path / "toy.utk")
+    with pytest.raises(UnitokError, match="damaged"):
+        index.sample([index.eod], 5)
+
+
 FILES = ["idx/00000.sa", "idx/00001.first", "idx/00001.top", "idx/00002.left", "ids.u16", "ids.u16.ends"]
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from oracle import greedy, vocab_edit
 from toys import sentencepieces
 
-from pyunitok import Tokenizer
+from pyunitok import Packed, Tokenizer
 from pyunitok.cli import cli
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
@@ -26,7 +26,7 @@ from pyunitok.errors import InputError, OptionError, OutputError, VocabularyErro
 from pyunitok.tokens.corpus_counts import count_files, count_uses
 from pyunitok.train.editing import edit_vocabulary
 from pyunitok.train.words import rank_words
-from pyunitok.vocab import lists, rwkv, scripts
+from pyunitok.vocab import listing, lists, rwkv, scripts
 from pyunitok.vocab.diff import diff
 from pyunitok.vocab.edit import MAX_ID, edit
 from pyunitok.vocab.listing import select
@@ -520,3 +520,13 @@ def test_advice_names_no_option_that_is_not_there(tmp_path: Path, command: str) 
     found = run(command, base, *([base] if command == "diff" else ["--dry-run"]), "--text", picture)
     assert isinstance(found.exception, InputError)
     assert str(found.exception) == f"{picture}: a PNG image, not text; leave it out"
+
+
+def test_a_pattern_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    r"""`vocab list --regex '^(\s+)+x$'` did not end."""
+    pytest.importorskip("regex")
+    pieces = Packed.from_documents([b"a", b" " * 100 + b"xy"])
+    assert select(pieces, pattern=r"^(\s+)+x$") == []
+    monkeypatch.setattr(listing, "MAX_SECONDS", 0.05)
+    with pytest.raises(OptionError, match=r"to match piece 1 .*simplify it"):
+        select(pieces, pattern=r"^(?:\s|\s)*x$")

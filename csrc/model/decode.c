@@ -121,14 +121,14 @@ int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_
     return UNITOK_OK;
 }
 
-/* Does a byte piece follow a control symbol? What the bytes before and behind that one spell does not belong together. */
+/* Does a byte piece follow an id that may decode to nothing? The bytes on either side of it are separate characters. */
 static int has_parted_bytes(const unitok_model *m, const void *ids, int64_t n_ids)
 {
-    int was_control = 0;
+    int may_be_empty = 0;
     for (int64_t i = 0; i < n_ids; i++) {
         uint8_t type = m->types[id_at(m, ids, i)];
-        if (was_control && type == UNITOK_PIECE_BYTE) return 1;
-        was_control = type == UNITOK_PIECE_CONTROL;
+        if (may_be_empty && type == UNITOK_PIECE_BYTE) return 1;
+        may_be_empty = type == UNITOK_PIECE_CONTROL || type == UNITOK_PIECE_UNKNOWN || type == 0;
     }
     return 0;
 }

@@ -4,7 +4,7 @@
 #include "ground/common.h"
 
 #define CHARSMAP_BYTES_MAX (1 << 28)
-#define SURFACE_BYTES_MAX (1 << 16)
+#define SURFACE_BYTES_MAX (1 << 24)
 #define MERGES_MAX ((1 << 22) - 2) /* merges have 22 bits in bpe_tables.h, of which all ones is none */
 
 /* The flags of every kind that normalizes texts. */

@@ -15,6 +15,8 @@ gc.set_threshold(50_000)  # what imports make stays: looking for cycles in it to
 
 import click  # noqa: E402
 
+from pyunitok import __version__  # noqa: E402
+
 EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGTERM = 1, 2, 130, 143
 
 
@@ -59,7 +61,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="pyunitok", message="pyunitok %(version)s")
+@click.version_option(__version__, prog_name="pyunitok", message="pyunitok %(version)s")
 def cli() -> None:
     """Turn text corpora into uint16 token arrays, exactly and fast.
 

@@ -19,6 +19,7 @@ U16 = np.ndarray[Any, np.dtype[np.uint16]]
 Query = Text | Sequence[int] | U16
 
 MAX_CONTEXT = 256  # tokens of a prompt that an ∞-gram looks back
+MAX_DRAWS = 64  # of an occurrence with a token after it
 SUFFIXES_A_STEP = 1 << 22  # of ngrams, between two looks at the keyboard
 NGRAM_ROOM = 1 << 16
 
@@ -294,15 +295,23 @@ class TokenSearch(TextSearch):
             tail = tail[len(tail) - self.longest_context(tail) :]
             spans = [shard.tokens_of(tail) for shard in self.c]
             found = Found([np.array([(*span, 0, 0)], _ffi_search.RUN) for span in spans], self.shards)
-            while found.total:  # one that is not at the very end of a shard: there is such
-                place = found.places(rng.integers(0, found.total, 1))
-                shard, at = self.shards[int(place.shards[0])], int(place.tokens[0]) + len(tail)
-                if at < len(shard):
-                    ids = np.append(ids, shard.ids[at])
-                    break
-            if not found.total or ids[-1] == self.eod:
+            if not found.total:
+                break
+            ids = np.append(ids, self._drawn_next(found, len(tail), rng))
+            if ids[-1] == self.eod:
                 break
         return ids[begin:]
+
+    def _drawn_next(self, found: Found, n_tokens: int, rng: np.random.Generator) -> np.uint16:
+        """The token after a hit of n_tokens tokens drawn at random, one that is not at the very end of its shard. An
+        intact shard has at most one of those, beside others."""
+        for _ in range(MAX_DRAWS):
+            place = found.places(rng.integers(0, found.total, 1))
+            shard, at = self.shards[int(place.shards[0])], int(place.tokens[0]) + n_tokens
+            if at < len(shard):
+                ret: np.uint16 = shard.ids[at]
+                return ret
+        raise shard.damaged()
 
     # ----------------------------------------------------------------------------------------------------- n-grams ---
 

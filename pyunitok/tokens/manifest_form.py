@@ -60,16 +60,23 @@ class _Hash:
 
 def checked(manifest: type[T], values: Any, record: type[Any]) -> T:
     """A `manifest`, a dataclass, of these values, its `inputs` each a `record`. ValueError says what is wrong."""
-    found: Any = msgspec.convert(values, _form(cast(Any, manifest)))
+    found: Any = _converted(values, manifest)
     known = {f.name: getattr(found, f.name) for f in fields(found)}
     known["inputs"] = [record(**vars(item)) for item in known["inputs"]]
     for name, form in {"model": _Model, "hash": _Hash, "exported": _Exported, "shard": _Shard}.items():
         if known[name] is not None:
-            msgspec.convert(known[name], _form(form))
+            _converted(known[name], form)
     shard = known["shard"]
     if shard is not None and shard["index"] >= shard["count"]:
         raise ValueError(f"shard {shard['index']} of {shard['count']}")
     return manifest(**known)
+
+
+def _converted(values: Any, cls: Any) -> Any:
+    try:
+        return msgspec.convert(values, _form(cls))
+    except msgspec.ValidationError as error:  # no ValueError before msgspec 0.21
+        raise ValueError(str(error)) from None
 
 
 @cache

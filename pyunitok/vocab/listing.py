@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from pyunitok.errors import OptionError
 from pyunitok.packed import Packed
 from pyunitok.vocab import scripts
+
+MAX_SECONDS = 1  # to match one piece: some patterns take exponential time
 
 
 def select(
@@ -18,15 +20,13 @@ def select(
     """(id, piece) for those of Tokenizer.pieces() that pass all filters, in the order of their ids.
 
     longest    so many, those with most bytes first
-    pattern    a regular expression that is found in the piece; bytes that are not UTF-8 are U+FFFD there
+    pattern    a regular expression of the package regex that is found in the piece; bytes that are not UTF-8 are U+FFFD
+               there
     script     a character of one of these scripts is in it, by the names of Unicode
     min_bytes  it has so many
     not_utf8   it is not valid UTF-8
     """
-    try:
-        wanted = [re.compile(pattern)] if pattern is not None else []
-    except re.error as error:
-        raise OptionError(f"{pattern!r} is not a regular expression: {error}") from None
+    wanted = [_compiled(pattern)] if pattern is not None else []
     wanted += [scripts.characters(script)] if script else []
     data, found = pieces.data.tobytes(), []
     for id_, (begin, end) in enumerate(pairwise(pieces.offsets.tolist())):
@@ -34,9 +34,22 @@ def select(
         if len(piece) < max(1, min_bytes) or (not_utf8 and _is_utf8(piece)):
             continue
         text = piece.decode("utf-8", "replace") if wanted else ""
-        if all(test.search(text) for test in wanted):
-            found.append((id_, piece))
+        try:
+            if all(test.search(text, timeout=MAX_SECONDS) for test in wanted):
+                found.append((id_, piece))
+        except TimeoutError:
+            raise OptionError(
+                f"{pattern!r} takes over {MAX_SECONDS} s to match piece {id_} ({text!r}); simplify it"
+            ) from None
     return found if longest is None else sorted(found, key=lambda item: (-len(item[1]), item[0]))[:longest]
+
+
+def _compiled(pattern: str) -> Any:
+    regex = scripts.regex()
+    try:
+        return regex.compile(pattern)
+    except regex.error as error:
+        raise OptionError(f"{pattern!r} is not a regular expression: {error}") from None
 
 
 def _is_utf8(piece: bytes) -> bool:

@@ -23,12 +23,12 @@ def expand(names: Sequence[str]) -> list[str]:
 
 
 def _check(script: str) -> None:
-    regex = _regex()
+    package = regex()
     try:
         if script.replace("_", "").replace(" ", "").isalpha():
-            regex.compile(rf"\p{{Script={script}}}")
+            package.compile(rf"\p{{Script={script}}}")
             return
-    except regex.error:
+    except package.error:
         pass
     raise OptionError(
         f"{script!r} is not a script that Unicode knows; try Latin, Cyrillic, Han, Hiragana, or {', '.join(SEVERAL)}"
@@ -42,7 +42,7 @@ def words(names: Sequence[str]) -> Any:
     """
     others = [name for name in names if name.lower() != "japanese"]
     parts = [" ?(?:" + "|".join(map(_word, expand(others))) + ")"] if others else []
-    return _regex().compile("|".join([japanese.RUNS] * has_japanese(names) + parts))
+    return regex().compile("|".join([japanese.RUNS] * has_japanese(names) + parts))
 
 
 def has_japanese(names: Sequence[str]) -> bool:
@@ -56,10 +56,11 @@ def _word(script: str) -> str:
 
 def characters(names: Sequence[str]) -> Any:
     """A compiled pattern that finds a character of one of the scripts."""
-    return _regex().compile("[" + "".join(rf"\p{{Script={script}}}" for script in expand(names)) + "]")
+    return regex().compile("[" + "".join(rf"\p{{Script={script}}}" for script in expand(names)) + "]")
 
 
-def _regex() -> Any:
+def regex() -> Any:
+    """The package."""
     try:
         import regex
     except ImportError:
