@@ -261,3 +261,35 @@ def test_stdin_twice(monkeypatch):
     monkeypatch.setattr("sys.stdin", pathlib.Path(os.devnull).open())  # noqa: SIM115
     with pytest.raises(InputError, match="twice"):
         find(["-", "-"], input_format="text")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "message"),
+    [
+        ("y.parquet", "pyarrow.parquet", r"Parquet needs pyarrow: pip install 'pyunitok\[parquet\]'"),
+        ("far/y.pq", "pyarrow.parquet", r"Parquet needs pyarrow: pip install 'pyunitok\[parquet\]'"),
+        ("y.txt.bz2", "bz2", "this Python was built without bz2"),
+        ("y.txt.xz", "lzma", "this Python was built without lzma"),
+        ("y.xz", "lzma", "this Python was built without lzma"),
+    ],
+)
+def test_a_missing_package_is_noticed_before_any_work(tmp_path, monkeypatch, name, module, message):
+    """(Hours of work on the inputs before it were done first.)"""
+    import pyunitok
+
+    if module.startswith("pyarrow"):
+        pytest.importorskip(module)
+        monkeypatch.delattr(module, raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "far").mkdir()
+    (tmp_path / "langs").mkdir()
+    (tmp_path / "langs/a.txt").write_bytes(b"the" * 1000)
+    (tmp_path / "x.gz").write_bytes(gzip.compress(b"a\nb"))
+    (tmp_path / name).write_bytes({"bz2": bz2.compress, "lzma": lzma.compress}.get(module, b"PAR1".__add__)(b"text"))
+    monkeypatch.setitem(sys.modules, module, None)
+    read = []
+    for given in (name, "far" if "/" in name else name):
+        with pytest.raises(InputError, match=rf"^{name}: {message}"):
+            pyunitok.tokenize(["langs", "x.gz", given], "ids", on_start=read.append)
+    assert not read and not list(tmp_path.glob("ids*"))
+    pyunitok.tokenize(["langs", "x.gz"], "ids", on_start=read.append)

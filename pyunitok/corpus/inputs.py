@@ -19,13 +19,14 @@ import os
 import re
 import stat
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.looks import compression_of, not_text, why_not_text
 from pyunitok.corpus.paths import Found, LeftOut, expand
-from pyunitok.corpus.source import STDIN, Source
+from pyunitok.corpus.source import NEEDS_PYARROW, STDIN, Source
 from pyunitok.corpus.stream import Lookahead, RawFile, decompressed
 from pyunitok.disk.url import is_url, without_file_scheme, without_query
 from pyunitok.errors import InputError
@@ -42,6 +43,12 @@ TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv",
 BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
+# By format or compression: a module that not every Python has, and what to say where it is missing.
+PACKAGES = {
+    "parquet": ("pyarrow.parquet", NEEDS_PYARROW),
+    "bz2": ("bz2", "this Python was built without bz2; use another Python, or decompress the file"),
+    "xz": ("lzma", "this Python was built without lzma; use another Python, or decompress the file"),
+}
 FAR_THREADS = 16  # ask for the first bytes of files behind URLs
 START_BYTES = 1 << 12  # looked at of every file, of which there may be many
 MANIFEST_BYTES = 1 << 20
@@ -97,6 +104,16 @@ def find(
             raise InputError(f"{argument}: {_nothing(argument, len(found), len(kept), left_out[n_left_out:])}")
         sources += chosen
     return sources
+
+
+def _check_package(name: str, kind: str) -> None:
+    """InputError if the package that reads such a file is not installed: better now than after hours of work."""
+    if kind in PACKAGES:
+        module, message = PACKAGES[kind]
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise InputError(f"{name}: {message}") from error
 
 
 class _Excluded:
@@ -222,6 +239,7 @@ class _Chooser:
                 raw.close()
                 may_be_text = input_format != "parquet" and suffix not in PARQUET_SUFFIXES and not is_parquet
                 self._refuse(why_not_text(start) if may_be_text and compression == "none" and not is_forced else None)
+        _check_package(path, compression)
         if input_format == "auto":
             try:
                 format_, reason, stream = _decide(found, suffix, compression, self._key, stream)
@@ -233,6 +251,7 @@ class _Chooser:
             format_, reason = input_format, "as told"
         if format_ == "parquet" and (compression != "none" or stream):
             raise InputError(f"{path}: a Parquet file is read as it is stored: decompress it, and name the file")
+        _check_package(path, format_)
         etag = found.far.etag if found.far else None
         return Source(
             path, format_, compression, found.size_bytes, found.mtime_ns, etag, reason, stream, is_forced=is_forced

@@ -24,6 +24,7 @@ from pyunitok.corpus.json_text import key_path
 from pyunitok.corpus.kept import Kept
 from pyunitok.corpus.pages import Column, Pages
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.source import NEEDS_PYARROW
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.corpus.unchanged import Unchanged
 from pyunitok.corpus.waiting import Waiting
@@ -244,7 +245,7 @@ class ParquetReader:
         except (InputError, MemoryError):
             raise
         except ImportError as error:
-            raise InputError(f"{self.name}: Parquet needs pyarrow: pip install 'pyunitok[parquet]'") from error
+            raise InputError(f"{self.name}: {NEEDS_PYARROW}") from error
         except Exception as error:  # pyarrow raises ArrowException, OSError, ValueError and TypeError
             raise InputError(f"{self.name}: {what}: {str(error).partition(chr(10))[0]}") from error
 

@@ -11,6 +11,7 @@ from pyunitok.records import record
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"
+NEEDS_PYARROW = "Parquet needs pyarrow: pip install 'pyunitok[parquet]'"
 
 # Manifests hold these fields, and may come from a stranger: tokens/manifest_form.py checks them by these types, whose
 # limits have msgspec's names.
