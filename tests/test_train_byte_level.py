@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenizers
+import zstandard
 from click.testing import CliRunner
-from conftest import fewer
+from conftest import fewer, find_shared
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import train_bpe
@@ -27,6 +28,7 @@ from pyunitok.vocab.byte_level import CHARACTERS, bytes_of, shown
 from pyunitok.vocab.convert import convert
 
 KINDS = ["bpe", "unigram"]
+SAMPLE = Path(__file__).parent / "data/sample.jsonl.zst"
 LINES = text(3, 300)
 TEXTS = st.text("abc the é日本🎉\u2581\u2585\x00\x1f\n\t  <|endoftext>1", max_size=40) | st.sampled_from(LINES)
 
@@ -106,8 +108,77 @@ def test_from_native_to_json_and_back(folder: str, tmp_path: Path, kind: str) ->
     assert pyunitok.Tokenizer.from_file(tmp_path / "b.utk").encode(one).tolist() == files(folder, kind)[0].encode(
         one
     ).tolist()
-    with pytest.raises(VocabularyError, match="only models whose symbols are bytes"):
+    with pytest.raises(VocabularyError, match=r"as a tokenizer\.json: the symbols of the model must be bytes"):
         convert("rwkv-world", tmp_path / "c.json", "huggingface")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tokenizer_json_stays_one(folder: str, tmp_path: Path, kind: str) -> None:
+    """`convert --to huggingface` used to refuse the files of `train --byte-level`, and native files made of them."""
+    path = Path(folder, f"{kind}space.json")
+    files(folder, kind)
+    convert(path, tmp_path / "a.json", "huggingface")
+    assert (tmp_path / "a.json").read_bytes() == path.read_bytes()
+    convert(path, tmp_path / "b.utk", "native")
+    convert(tmp_path / "b.utk", tmp_path / "b.json", "huggingface")
+    before, after = (json.loads(p.read_bytes()) for p in (path, tmp_path / "b.json"))
+    if kind == "unigram":  # scores as serde_json reads them, which may be one unit beside what the file says
+        scores = [[score for _, score in values["model"].pop("vocab")] for values in (before, after)]
+        assert scores[1] == pytest.approx(scores[0], rel=1e-15)
+    assert after == before
+
+
+def with_tokens(path: Path, out: Path) -> None:
+    """The file with more of what may stand around a model: tokens that the model lacks, and a template."""
+    values = json.loads(path.read_bytes())
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    for k, (content, more) in enumerate({"<|user|>": {"lstrip": True}, "🙂x": {"special": False}}.items()):
+        values["added_tokens"].append({"id": 400 + k, "content": content, **flags, **more})
+    values["pre_tokenizer"] = values["decoder"]
+    values["post_processor"] = {
+        "type": "TemplateProcessing", "pair": [{"Sequence": {"id": "A", "type_id": 0}}],
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<|user|>", "type_id": 0}}],
+        "special_tokens": {"<|user|>": {"id": "<|user|>", "ids": [400], "tokens": ["<|user|>"]}},
+    }  # fmt: skip
+    out.write_text(json.dumps(values))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_native_files_of_a_tokenizer_json_with_tokens(folder: str, tmp_path: Path, kind: str) -> None:
+    files(folder, kind)
+    with_tokens(Path(folder, f"{kind}space.json"), tmp_path / "a.json")
+    convert(tmp_path / "a.json", tmp_path / "b.utk", "native")
+    convert(tmp_path / "b.utk", tmp_path / "b.json", "huggingface")
+    before, after = (tokenizers.Tokenizer.from_file(str(tmp_path / name)) for name in ("a.json", "b.json"))
+    ours = pyunitok.Tokenizer.from_file(tmp_path / "b.utk")
+    for one in [*LINES[:20], "a  <|user|>b🙂xc<|endoftext|>", ""]:
+        ids = before.encode(one).ids
+        assert after.encode(one).ids == ids == ours.encode(one, add_special=True).tolist()
+        assert after.decode(ids) == before.decode(ids) == ours.decode(ids)
+
+
+@pytest.mark.parametrize("name", ["en_web", "ja", "code", "ru", "emoji"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_real_text_as_tokenizers(folder: str, tmp_path: Path, kind: str, name: str) -> None:
+    """Ids of models of 3,000 pieces, converted both ways, on text that they were not trained on."""
+    trained = real_model(folder, kind)
+    convert(trained, tmp_path / "a.json", "huggingface")
+    convert(trained, tmp_path / "a.utk", "native")
+    convert(tmp_path / "a.utk", tmp_path / "b.json", "huggingface")
+    ours = pyunitok.Tokenizer.from_file(trained)
+    theirs = [tokenizers.Tokenizer.from_file(str(tmp_path / x)) for x in ("a.json", "b.json")]
+    reader = zstandard.ZstdDecompressor().stream_reader(find_shared(f"corpora/{name}.txt.zst").read_bytes())
+    text_ = reader.read(300_000).decode(errors="ignore")
+    docs = text_.splitlines(keepends=True)
+    for one, ids in zip(docs, ours.encode_batch(docs), strict=True):
+        assert [x.encode(one).ids for x in theirs] == [ids.tolist()] * 2
+
+
+@cache
+def real_model(folder: str, kind: str) -> Path:
+    path = Path(folder, f"real-{kind}.json")
+    pyunitok.train(SAMPLE, kind=kind, vocab_size=3000, byte_level=True, out=path)
+    return path
 
 
 # --------------------------------------------------------------------------------------------------- training ----

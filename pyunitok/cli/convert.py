@@ -19,9 +19,10 @@ def convert(source: str, target: str, to: str, overwrite: bool) -> None:
 
     \b
     Example:
-      pyunitok convert t5.model t5.unitok
-      pyunitok convert rwkv-world rwkv.unitok
-      pyunitok convert t5.unitok t5.model --to sentencepiece
+      pyunitok convert t5.model t5.utk
+      pyunitok convert rwkv-world rwkv.utk
+      pyunitok convert t5.utk t5.model --to sentencepiece
+      pyunitok convert gpt.utk tokenizer.json --to huggingface
     """
     from pyunitok.vocab.convert import convert as convert_file
 

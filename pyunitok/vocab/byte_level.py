@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyunitok import _ffi
-from pyunitok.vocab.vocabulary import Vocabulary
+from pyunitok.vocab.vocabulary import PREPARE_NFC, Vocabulary
 
 _PRINTABLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
@@ -28,5 +28,5 @@ def flags_of(kind: str) -> int:
 
 def is_byte_level(vocabulary: Vocabulary) -> bool:
     """Whether it is such a model: not a BytePiece model, whose texts are normalized first."""
-    kinds = ("bpe", "unigram")
-    return vocabulary.kind in kinds and vocabulary.flags == flags_of(vocabulary.kind) and vocabulary.prepare is None
+    is_bytes = vocabulary.kind in ("bpe", "unigram") and vocabulary.flags == flags_of(vocabulary.kind)
+    return is_bytes and vocabulary.prepare != PREPARE_NFC

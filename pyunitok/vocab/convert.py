@@ -6,7 +6,7 @@
     bytepiece       yes         nearly: see NOTES         yes                     -
     rwkv            yes         -                         -                       text form
 
-To huggingface, a tokenizer.json: models whose symbols are bytes (`pyunitok train --byte-level`).
+To huggingface: a tokenizer.json as it is, and native files of models whose symbols are bytes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def convert(
     if to == "native":
         native.save(target, model, replace(about, name=os.fspath(source)) if source in known.NAMES else about)
         return []
-    if to == "sentencepiece" and sentencepiece_proto.looks_like_model(data := path.read_bytes()):
+    if _is_written_as(data := path.read_bytes(), to):
         write(target, data)
         return []
     vocabulary = vocabulary_of(model, about)
@@ -83,6 +83,17 @@ def convert(
     else:
         write(target, sentencepiece_of(vocabulary).SerializeToString())
     return []
+
+
+def _is_written_as(data: bytes, to: str) -> bool:
+    """Whether the file that was read has this format already. It is copied, as it may hold more than a model does."""
+    if to == "sentencepiece":
+        return sentencepiece_proto.looks_like_model(data)
+    if to == "huggingface":
+        from pyunitok.vocab.huggingface import file
+
+        return file.looks_like_json(data)
+    return False
 
 
 def write(target: str | os.PathLike[str], data: bytes) -> None:
@@ -120,8 +131,8 @@ def huggingface_json(vocabulary: Vocabulary) -> bytes:
 
     if not byte_level.is_byte_level(vocabulary):
         raise VocabularyError(
-            f"{vocabulary.name}: only models whose symbols are bytes, of `pyunitok train --byte-level`, are written as"
-            " tokenizer.json"
+            f"{vocabulary.name} as a tokenizer.json: the symbols of the model must be bytes, as after `pyunitok train"
+            " --byte-level`"
         )
     return writer.write(vocabulary)
 

@@ -22,12 +22,14 @@ from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary, split
 
 # What a word is to BPE of tokenizers, which is slow for long ones.
 SPLIT = {"type": "Split", "pattern": {"Regex": " *[^ ]+| +"}, "behavior": "Isolated", "invert": False}
+PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of a tokenizer.json, besides model and tokens
 _OPTIONS = {"add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 _CROSSES = re.compile(rb"[^ ] ")
 
 
 def write(vocabulary: Vocabulary) -> bytes:
-    """The whole file. The vocabulary is one of train/byte_level.py or of read()."""
+    """The complete file. Of a vocabulary from train/byte_level.py, or from read(): then what stood around the model in
+    that file, tokens included, is written as it was."""
     pieces = split(vocabulary.data, vocabulary.offsets)
     assert vocabulary.types is not None
     is_control = (vocabulary.types == CONTROL).tolist()
@@ -52,6 +54,9 @@ def write(vocabulary: Vocabulary) -> bytes:
         "pre_tokenizer": pre_tokenizer, "post_processor": None,
         "decoder": {"type": "ByteLevel", **_OPTIONS}, "model": model,
     }  # fmt: skip
+    if vocabulary.prepare is not None:
+        document.update((key, vocabulary.prepare.get(key)) for key in PARTS)
+        document["added_tokens"] = vocabulary.prepare.get("added_tokens") or []
     return json.dumps(document, ensure_ascii=False, indent=1).encode()
 
 

@@ -23,8 +23,7 @@ from pyunitok.vocab.huggingface.preparation import FORMAT
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, Vocabulary
 
 _SCORE_MAX = 1e30
-_PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-_KEYS = (*_PARTS, "version", "truncation", "padding", "added_tokens", "model")
+_KEYS = (*byte_level.PARTS, "version", "truncation", "padding", "added_tokens", "model")
 _ROLES = {
     "bos": ("<s>", "<bos>", "<|begin_of_text|>"), "eos": ("</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>"),
     "pad": ("<pad>", "[PAD]"),
@@ -125,7 +124,7 @@ def _special(tokens: list[added.AddedToken], table: dict[str, int]) -> dict[str,
 
 def _prepare(document: Fields, tokens: list[added.AddedToken]) -> dict[str, Any]:
     """For About.prepare, with the ids that the tokens have."""
-    prepare = {key: document.values.get(key) for key in (*_PARTS, "added_tokens")}
+    prepare = {key: document.values.get(key) for key in (*byte_level.PARTS, "added_tokens")}
     if tokens:
         ids = {token.content: token.id for token in tokens}
         prepare["added_tokens"] = [
