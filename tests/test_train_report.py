@@ -53,31 +53,39 @@ def test_options_on_the_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sizes(kind: str) -> None:
+def test_curve(kind: str) -> None:
     """What the text took on the way falls to what the model takes, or somewhat less for Unigram's last round."""
     options: dict[str, Any] = {} if kind == "longest" else {"normalization_rule_name": "identity"}
     got = run(iter(LINES), kind=kind, vocab_size=350, **options)
+    curve = got.curve()
     if kind in ("char", "word"):
-        assert not got.sizes
+        assert not curve
     else:
-        best = report_page.best_sizes(got.sizes)
-        n_tokens = sum(len(got.tokenizer.encode(line)) for line in LINES)
-        assert best[-1].n_tokens == pytest.approx(n_tokens, rel=0.1)
-        assert len(best) > 1 or kind == "unigram"
+        texts = got.sample if kind == "bpe" else [line.encode() for line in LINES]
+        n_tokens = sum(len(got.tokenizer.encode(text)) for text in texts)
+        assert curve[-1][1] == pytest.approx(sum(map(len, texts)) / n_tokens, rel=0.1)
+        assert len(curve) > 1 or kind == "unigram"
 
 
 def test_vocabularies_that_a_smaller_one_beats_are_not_drawn() -> None:
     sizes = [trained.Size(*pair) for pair in ((5, 90), (3, 100), (7, 95), (9, 80), (9, 70), (11, 70))]
-    assert [(s.n_pieces, s.n_tokens) for s in report_page.best_sizes(sizes)] == [(3, 100), (5, 90), (9, 70)]
+    assert [(s.n_pieces, s.n_tokens) for s in trained._best_sizes(sizes)] == [(3, 100), (5, 90), (9, 70)]
 
 
-def test_tokens_of_merges_are_those_of_the_model() -> None:
-    """No runs of equal characters here, so that every merge saves as often as its pair occurs."""
-    lines = ["abcd bcda cdab abdc", "abcabd cdba"] * 9
-    got = run(iter(lines), kind="bpe", vocab_size=20, normalization_rule_name="identity")
-    assert sum(len(got.tokenizer.encode(line)) for line in lines) == got.sizes[-1].n_tokens
-
-
+@pytest.mark.parametrize("options", [{}, {"compat": "sentencepiece"}, {"byte_level": True}], ids=str)
+def test_curve_of_merges_is_that_of_the_models(options: dict[str, Any]) -> None:
+    """The curve is what a model of that many pieces takes for the same text, and its last point is the model itself:
+    with characters outside the alphabet, runs of equal characters and lines too long for sentencepiece, too."""
+    letters = "".join(map(chr, range(0x4E00, 0x4E80)))
+    lines = [*LINES, *(letters[k : k + 3] for k in range(len(letters))), "aaaa aaaaaaa " * 9, "a long line " * 500]
+    given = {} if "byte_level" in options else {"normalization_rule_name": "identity", "character_coverage": 0.995}
+    got = run(iter(lines * 2), kind="bpe", vocab_size=600, **given, **options)
+    curve = got.curve()
+    assert curve[-1] == (got.tokenizer.vocab_size, got.in_sample.n_bytes / got.in_sample.n_tokens)
+    n_pieces, density = curve[len(curve) // 2]
+    smaller = run(iter(lines * 2), kind="bpe", vocab_size=n_pieces, **given, **options)
+    n_tokens = sum(len(smaller.tokenizer.encode(text)) for text in got.sample)
+    assert density == sum(map(len, got.sample)) / n_tokens
 def test_unknown_characters(tmp_path: Path) -> None:
     """The share is of characters, not of tokens, and byte fallback does not hide it."""
     known, strange = "abc " * 4000, "\u4e00\u4e8c\u4e09\u56db"

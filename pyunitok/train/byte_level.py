@@ -19,6 +19,7 @@ import numpy as np
 from pyunitok._ffi import Bytes
 from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import OptionError, TrainingError
+from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.train import native
 from pyunitok.train.alphabet import Alphabet
@@ -107,6 +108,15 @@ def of_merges(trainer: BpeTrainer, n_characters: int, special: list[bytes]) -> V
     merges = np.concatenate((sides[:, 0], sides[:, 1], made))
     pieces = [bytes([byte]) for byte in range(256)] + list(map(byte_level.bytes_of, names))
     return _pack("bpe", pieces, special, merges=merges)
+
+
+def first_merges(vocabulary: Vocabulary, n_special: int, n_merges: int) -> Tokenizer:
+    """The BPE model after its first n_merges merges."""
+    pieces = [piece.tobytes() for piece in Packed(vocabulary.data, vocabulary.offsets)]
+    assert vocabulary.merges is not None
+    merges = vocabulary.merges.reshape(3, -1)[:, :n_merges].reshape(-1)
+    end = n_special + 256 + n_merges
+    return save(_pack("bpe", pieces[n_special:end], pieces[:n_special], merges=merges), None, None)
 
 
 def of_scores(scored: list[Piece], special: list[bytes]) -> Vocabulary:

@@ -14,9 +14,7 @@ from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.modelfile import Piece
 from pyunitok.train.native import Counts, Rules, Units
 from pyunitok.train.native_bpe import BpeTrainer
-from pyunitok.train.trained import Size
 
-N_SIZES = 64  # on the curve of tokens by vocabulary size
 SAVE_SECONDS = 20.0  # between two checkpoints of the merges
 STEP_WORK = 1 << 20  # positions looked at in one call, which no interrupt ends
 Progress = Callable[[int, int], None]  # done, of how many
@@ -25,8 +23,8 @@ Progress = Callable[[int, int], None]  # done, of how many
 def train(
     rules: Rules, counted: list[Units], n_pieces: int, alphabet: Alphabet, *, min_count: int, progress: Progress,
     threads: int = 1, by_char: Counts | None = None, checkpoint: Checkpoint | None = None,
-) -> tuple[list[Piece], list[Size]]:  # fmt: skip
-    """The pieces, at most n_pieces with the characters, and what the text took on the way to them.
+) -> list[Piece]:  # fmt: skip
+    """The pieces, at most n_pieces with the characters: the merges in their order, then the characters.
 
     counted: the units alone; it is emptied, for the trainer has its own copy. Units end where the alphabet does.
     by_char: choose the characters, too, by the tokens they save.
@@ -34,7 +32,6 @@ def train(
     checkpoint: keeps the merges, and gives those that an earlier run has kept.
     """
     n_merges = n_pieces if by_char is not None else n_pieces - len(alphabet.required)
-    n_chars = sum(alphabet.required.values()) if by_char is None else int(by_char.sum())
     trainer = merge(
         rules, counted, n_merges, keep=alphabet.keep, min_count=min_count, progress=progress, threads=threads,
         checkpoint=checkpoint,
@@ -45,8 +42,7 @@ def train(
         pieces = _with_best_characters(merged.items(), merged.counts.tolist(), n_pieces, by_char)
     else:
         pieces = merged.items() + alphabet.pieces()
-    sizes = sizes_of(n_chars, len(alphabet.required), merged.counts)
-    return [(piece, -float(rank)) for rank, piece in enumerate(pieces)], sizes
+    return [(piece, -float(rank)) for rank, piece in enumerate(pieces)]
 
 
 def merge(
@@ -77,14 +73,6 @@ def _resume(trainer: BpeTrainer, checkpoint: Checkpoint) -> None:
         raise TrainingError(
             f"{checkpoint.folder}/merges.npz is damaged ({error}): remove {checkpoint.folder} to begin anew"
         ) from None
-
-
-def sizes_of(n_chars: int, n_alphabet: int, counts: Counts) -> list[Size]:
-    """A merge saves a token wherever its pair stands. Of pairs that overlap, as in "aaa", all count, so that this is a
-    little too good for texts with long runs."""
-    saved = np.concatenate(([0], np.cumsum(counts.astype(np.int64))))
-    at = np.unique(np.linspace(0, len(counts), N_SIZES + 1).astype(np.int64))
-    return [Size(int(n) + n_alphabet, n_chars - int(saved[n])) for n in at]
 
 
 def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int, by_char: Counts) -> list[bytes]:

@@ -12,7 +12,7 @@ import numpy as np
 from pyunitok.disk.outfile import write_whole
 from pyunitok.tokens import page
 from pyunitok.tokens.page import Table
-from pyunitok.train.trained import Size, Trained
+from pyunitok.train.trained import Trained
 from pyunitok.vocab.lists import escape
 
 N_SHOWN = 50
@@ -45,33 +45,24 @@ def draw(trained: Trained) -> Any:
             axes, trained.in_sample.counts, f"Frequency of pieces by rank, in {trained.sample_name()}"
         ),
     ]
-    if len(trained.sizes) > 1:
-        plots.insert(0, lambda axes: _densities(axes, trained))
+    curve = trained.curve()
+    if len(curve) > 1:
+        plots.insert(0, lambda axes: _densities(axes, trained, curve))
     return page.figure(plots)
 
 
-def _densities(axes: Any, trained: Trained) -> None:
-    sizes = best_sizes(trained.sizes)
-    numbers = [size.n_pieces for size in sizes]
-    densities = [trained.n_bytes / size.n_tokens for size in sizes]
-    axes.plot(numbers, densities, marker=".", label="the text trained on")
+def _densities(axes: Any, trained: Trained, curve: list[tuple[int, float]]) -> None:
+    numbers, densities = [n for n, _ in curve], [density for _, density in curve]
+    sample = trained.sample_name()
+    axes.plot(numbers, densities, marker=".", label=f"in {sample}" if trained.first_merges else "the text trained on")
     if trained.in_sample.n_tokens:
         numbers.append(trained.tokenizer.vocab_size)
         densities.append(trained.in_sample.n_bytes / trained.in_sample.n_tokens)
-        axes.plot(numbers[-1:], densities[-1:], "o", label=f"the model, in {trained.sample_name()}")
+        axes.plot(numbers[-1:], densities[-1:], "o", label=f"the model, in {sample}")
     axes.set(title="Bytes per token by vocabulary size", ylabel="bytes per token", ylim=(0, 1.1 * max(densities)),
-             xlabel="pieces in the vocabularies that training went through",
+             xlabel="pieces in the vocabulary",
              xscale="log" if max(numbers) > LOG_RATIO * min(numbers) else "linear")  # fmt: skip
     axes.legend(loc="lower right", frameon=False)
-
-
-def best_sizes(sizes: list[Size]) -> list[Size]:
-    """By size, without those that a smaller vocabulary beats: a greedy one has such on its way."""
-    ret: list[Size] = []
-    for size in sorted(sizes, key=lambda size: (size.n_pieces, size.n_tokens)):
-        if size.n_tokens and (not ret or size.n_tokens < ret[-1].n_tokens):
-            ret.append(size)
-    return ret
 
 
 def _lengths(axes: Any, trained: Trained) -> None:

@@ -136,7 +136,6 @@ class Job:
             self.rules(byte_level=True), counted, n_merges, min_count=2, threads=self.own.threads,
             checkpoint=self.checkpoint, progress=lambda done, total: self.progress("merge", done, total),
         )  # fmt: skip
-        self.sizes = merging.sizes_of(int(by_char.sum()), 256 + len(special), trainer.pieces().counts)
         return byte_level.of_merges(trainer, int(np.count_nonzero(by_char)), special)
 
     # ------------------------------------------------------------------------------------------------ Counting ----
@@ -309,12 +308,11 @@ class Job:
     def _bpe(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         auto = self.specs.trainer.auto_character_coverage
         by_char = native.count_chars(counted[0], self.own.threads) if auto else None
-        pieces, self.sizes = merging.train(
+        return merging.train(
             self.rules(), counted, n_pieces, chosen, min_count=0 if self.compat else 2, threads=self.own.threads,
             by_char=by_char, checkpoint=self.checkpoint,
             progress=lambda done, total: self.progress("merge", done, total),
         )  # fmt: skip
-        return pieces
 
     def _char(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         return self._by_share(chosen.pieces(), np.array(list(chosen.required.values()), np.uint64), n_pieces)

@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,8 @@ def _train(job: Job, source: Source, out: str | os.PathLike[str] | None, progres
     return Trained(
         tokenizer, learned, types, _notes(job), clock.phases(), job.sizes, job.stats.n_bytes, source.sample,
         isinstance(source, Corpus) and source.hold, proto, job, normalizer.normalize,
+        first_merges=partial(_first_merges, proto) if job.specs.kind == "bpe" else None,
+        n_merges=sum(map(_is_merge, proto.pieces)),
     )  # fmt: skip
 
 
@@ -84,7 +87,8 @@ def _train_byte_level(job: Job, source: Source, out: str | os.PathLike[str] | No
     held = isinstance(source, Corpus) and source.hold
     return Trained(
         tokenizer, learned, types, _notes(job), clock.phases(), job.sizes, job.stats.n_bytes, source.sample, held,
-        job=job,
+        job=job, n_merges=len(learned),
+        first_merges=partial(byte_level.first_merges, vocabulary, n_control) if job.specs.kind == "bpe" else None,
     )  # fmt: skip
 
 
@@ -135,6 +139,20 @@ def _own_options(own: dict[str, Any], compat: str | None, kind: str, specs: Spec
             raise OptionError(f"{name} must be one of {', '.join(_CHOICES[name])}, not {value!r}")
     own.setdefault("em_iterations", specs.trainer.num_sub_iterations)
     return UnigramOptions(**own, shrinking_factor=specs.trainer.shrinking_factor, threads=threads)
+
+
+def _is_merge(piece: Any) -> bool:
+    return piece.type == NORMAL and len(piece.piece.decode()) > 1
+
+
+def _first_merges(proto: Any, n_merges: int) -> Tokenizer:
+    """The BPE model after its first n_merges merges."""
+    smaller = type(proto)()
+    smaller.CopyFrom(proto)
+    later = [k for k, piece in enumerate(proto.pieces) if _is_merge(piece)][n_merges:]
+    for k in reversed(later):
+        del smaller.pieces[k]
+    return _save(smaller, None)
 
 
 def _save(proto: Any, out: str | os.PathLike[str] | None) -> Tokenizer:

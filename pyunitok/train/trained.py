@@ -22,6 +22,7 @@ Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unkno
 Rows = list[tuple[str, str]]
 LOOK_SECONDS = 0.05  # between two looks at the memory in use
 N_LONGEST = 5
+N_SIZES = 12  # on the curve of a BPE model
 
 
 def silent(phase: str, done: int, total: int) -> None:
@@ -64,9 +65,11 @@ class Trained:
     pieces   the learned pieces as text appears in them, without the types below
     types    how many pieces there are of each type
     notes    what a user should know of the text: how much there was, what was left out
-    sizes    the vocabularies on the way, where training went through several
-    n_bytes  of the text they were counted on
+    sizes    the vocabularies on the way, where training measured several on its text
+    n_bytes  of the text they were measured on
     sample   texts held back (or noted, where nothing can be held back) to measure on
+    first_merges  of BPE: the model after its first n merges, which is that of a smaller vocab_size
+    n_merges      how many it has
     normalize  what a line is encoded as; None for models of bytes, to which no character is unknown
     """
 
@@ -83,6 +86,8 @@ class Trained:
     job: Job | None = None
     normalize: Callable[[bytes], bytes] | None = None
     n_wanted: int = 0  # pieces that were asked for, symbols included; 0: unknown
+    first_merges: Callable[[int], Tokenizer] | None = None
+    n_merges: int = 0
 
     @cached_property
     def in_sample(self) -> InSample:
@@ -92,6 +97,20 @@ class Trained:
             n_chars, n_unknown = _unknown(self.normalize, self.sample, self.pieces)
         counts = np.bincount(ids, minlength=self.tokenizer.vocab_size)
         return InSample(sum(map(len, self.sample)), len(ids), n_chars, n_unknown, counts)
+
+    def curve(self) -> list[tuple[int, float]]:
+        """(pieces, bytes per token) of smaller vocabularies. Of BPE's, the sample is encoded with each of them; the
+        others were measured while they were trained. Empty where there are none."""
+        if self.first_merges is None:
+            return [(size.n_pieces, self.n_bytes / size.n_tokens) for size in _best_sizes(self.sizes)]
+        ret, n_bytes = [], sum(map(len, self.sample))
+        sizes = np.geomspace(max(1, self.n_merges // 100), max(1, self.n_merges), N_SIZES)
+        for n in np.unique(sizes.round().astype(np.int64)).tolist():
+            tokenizer = self.first_merges(n)
+            n_tokens = len(tokenizer.encode_batch(self.sample).data)
+            if n_tokens:
+                ret.append((tokenizer.vocab_size, n_bytes / n_tokens))
+        return ret
 
     @property
     def n_pieces(self) -> int:
@@ -135,6 +154,15 @@ class Trained:
         id_ = self.tokenizer.unk_id
         tokens = 0.0 if id_ is None else int(self.in_sample.counts[id_]) / self.in_sample.n_tokens
         return f", {characters:.3%} of characters and {tokens:.3%} of tokens unknown"
+
+
+def _best_sizes(sizes: list[Size]) -> list[Size]:
+    """By size, without those that a smaller vocabulary beats: a greedy one has such on its way."""
+    ret: list[Size] = []
+    for size in sorted(sizes, key=lambda size: (size.n_pieces, size.n_tokens)):
+        if size.n_tokens and (not ret or size.n_tokens < ret[-1].n_tokens):
+            ret.append(size)
+    return ret
 
 
 def _unknown(normalize: Callable[[bytes], bytes], sample: Sequence[bytes], pieces: Sequence[bytes]) -> tuple[int, int]:
