@@ -17,8 +17,10 @@ from test_train_sentencepiece import text
 
 import pyunitok
 from pyunitok.cli.train import train as command
+from pyunitok.corpus.inputs import find
+from pyunitok.corpus.reading import Reading
 from pyunitok.errors import OptionError, OutputError, TrainingError
-from pyunitok.train import counting, native, native_lexicon, unigram
+from pyunitok.train import counting, native, native_lexicon, sources, unigram
 from pyunitok.train.api import run
 
 TEXT = "\n".join(text(11, 3000))
@@ -61,6 +63,21 @@ def test_a_sample_is_held_back(tmp_path: Path) -> None:
     assert 0 < len(held) <= len(TEXT.encode()) // 32 and TEXT.encode().endswith(held)
     assert trained.job is not None and trained.job.stats.n_bytes == len(TEXT.encode()) - len(held)
     assert trained.in_sample.n_tokens > 0
+
+
+def test_the_sample_is_of_all_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some lines of each, and of a large input some from all over it: at least HELD_BYTES together."""
+    monkeypatch.setattr(sources, "HELD_BYTES", 2000)
+    for name, n_lines in (("a", 300), ("b", 20_000), ("c", 400)):
+        lines = (f"{name}{k:05d} {k * 7919 % 1000} the text of this line" for k in range(n_lines))
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines))
+    corpus = sources.Corpus(Reading(sources=find([str(tmp_path)]), block_bytes=8192, threads=1))
+    list(corpus.batches())
+    held = [line for line in b"\n".join(corpus.sample).decode().splitlines() if line]
+    numbers = {name: [int(line[1:6]) for line in held if line[0] == name] for name in "abc"}
+    assert all(numbers.values()) and sum(map(len, held)) >= sources.HELD_BYTES
+    assert max(numbers["b"]) > 15_000 and min(numbers["b"]) < 5_000
+    assert sum(map(len, held)) < 3 * sources.HELD_BYTES
 
 
 # ------------------------------------------------------------------------------------------ The same whatever ----

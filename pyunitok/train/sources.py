@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -19,9 +20,11 @@ from pyunitok.disk.url import is_url
 from pyunitok.train.lines import Batch
 from pyunitok.train.sharing import share_out
 
-HELD_BLOCKS = 16  # a few lines of every such number of blocks are held back
-HELD_BYTES = 1 << 15
-HELD_SHARE = 32  # at most this part of a block
+NOTED_BYTES = 1 << 15  # of a batch's line at most
+HELD_SHARE = 32  # at most this part of a block is held back
+HELD_BYTES = 1 << 20  # in all, at least, where that is no larger a part of the text
+HELD_INTERVAL = 16  # of the blocks with lines held back, after the first HELD_SHARE, where nobody knows how many come
+FEW_INPUTS = 64  # so many are all in the sample
 Progress = Callable[[int, int], None]  # bytes done, of how many (0: unknown)
 
 
@@ -63,7 +66,7 @@ class Batches:
         """Notes a line of every batch for the sample."""
         for data, offsets in self.items:
             if len(offsets) > 1 and len(self.sample) < 1000:
-                self.sample.append(data[offsets[0] : min(offsets[1], offsets[0] + HELD_BYTES)].tobytes())
+                self.sample.append(data[offsets[0] : min(offsets[1], offsets[0] + NOTED_BYTES)].tobytes())
             yield data, offsets
 
     may_reread = False
@@ -126,20 +129,33 @@ class Corpus:
             counter.add(block.data, offsets)
             return held
 
-        sizes = [source.size_bytes for source in self.reading.sources]
-        total = 0 if None in sizes else sum(size or 0 for size in sizes)
         with Workers(self.reading, work) as workers:
             for result in workers.results():
                 self.sample += [result.value] if result.value else []
-                progress(result.compressed, total)
+                progress(result.compressed, self._n_bytes)
+
+    def _is_held(self, block: Block) -> bool:
+        """Whether some of this block is held back: of all blocks of a small text, of some all over a large one."""
+        is_first = block.first_document == 0 and block.inside == 0
+        if is_first and len(self.reading.sources) <= FEW_INPUTS:
+            return True
+        if self._n_bytes:
+            return block.number % max(1, self._n_bytes // (HELD_SHARE * HELD_BYTES)) == 0
+        return block.number < HELD_SHARE or block.number % HELD_INTERVAL == 0
+
+    @cached_property
+    def _n_bytes(self) -> int:
+        """Of all inputs, as they are compressed; 0: unknown."""
+        sizes = [source.size_bytes for source in self.reading.sources]
+        return 0 if None in sizes else sum(size or 0 for size in sizes)
 
     def _divide(self, block: Block) -> tuple[Offsets, bytes]:
-        """What is counted, and the sample: the last documents or lines of every HELD_BLOCKS-th block."""
+        """What is counted, and the sample: the last documents or lines of the block."""
         offsets = block.offsets[: block.n_docs + 1].copy()
-        if block.n_docs == 0 or block.number % HELD_BLOCKS:
+        if block.n_docs == 0 or not self._is_held(block):
             return offsets, b""
         end = int(offsets[-1])
-        begin = end - min(HELD_BYTES, (end - int(offsets[0])) // HELD_SHARE)
+        begin = end - (end - int(offsets[0])) // HELD_SHARE
         n_kept = int(np.searchsorted(offsets, begin))  # documents that begin before
         if n_kept < block.n_docs:
             held = b"\n".join(block.data[a:b].tobytes() for a, b in pairwise(offsets[n_kept:].tolist()))
