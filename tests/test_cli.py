@@ -146,7 +146,9 @@ def test_nobody_reads_the_output(folder):
     (folder / "long.txt").write_bytes(b"the cat " * 500_000)
     pyunitok(folder, "tokenize", "long.txt", "-o", "ids", "-m", "toy")
     done = shell(folder, "set -o pipefail; {} | head -c 10", "detokenize", "ids", "-o", "-")
-    assert (done.returncode, done.stdout, done.stderr) == (1, b"the cat th", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (141, b"the cat th", b"")
+    done = shell(folder, "set -o pipefail; {} | head -c 10", "vocab", "list", "unitok-v1")
+    assert (done.returncode, len(done.stdout), done.stderr) == (141, 10, b"")
 
 
 def test_encode_and_decode(folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 from pathlib import Path
@@ -70,6 +71,24 @@ def test_wide_characters_take_two_columns(run: Any) -> None:
 def test_csv_has_its_header_without_rows(run: Any, question: str) -> None:
     full, empty = (run(text, *question.split(), "--csv").stdout.splitlines() for text in ("cat", "zebra"))
     assert empty == full[:1]
+
+
+@pytest.mark.parametrize("arguments", [["--by-source"], ["--documents"], ["--documents", "--csv"], ["--csv"], []])
+def test_no_control_character_is_shown(run: Any, index: Any, arguments: list[str], monkeypatch: Any) -> None:
+    """Not from the name of a file, nor from the text."""
+    name = "a\x1b]0;owned\x07\x9b31m\u202etxt"
+    monkeypatch.setattr(type(index), "source", lambda _, document: name)
+    found = index.by_source(b"cat")
+    monkeypatch.setattr(type(index), "by_source", lambda *_: [dataclasses.replace(row, path=name) for row in found])
+    shown = run("cat", *arguments).stdout
+    assert not set(shown) & {"\x1b", "\x07", "\x9b"}
+    assert ("\\x1b]0;owned\\x07\\x9b31m" in shown) == bool(arguments)
+
+
+def test_csv_has_no_formulas(run: Any, index: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(type(index), "source", lambda _, document: "=HYPERLINK(1)")
+    row = next(csv.DictReader(io.StringIO(run("cat", "--csv").stdout)))
+    assert row["source"] == "'=HYPERLINK(1)"
 
 
 def test_csv_of_documents_with_and_without_metadata(run: Any, index: Any, monkeypatch: Any) -> None:

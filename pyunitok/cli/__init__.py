@@ -17,7 +17,7 @@ import click  # noqa: E402
 
 from pyunitok import __version__  # noqa: E402
 
-EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGTERM = 1, 2, 130, 143
+EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGPIPE, EXIT_SIGTERM = 1, 2, 130, 141, 143
 
 
 # For `pyunitok --help`, which then imports no command; a test holds these to what the commands themselves say.
@@ -96,12 +96,18 @@ _show_other = warnings.showwarning
 STDOUT = "standard output"
 
 
+class ClosedPipe(BaseException):
+    """Nobody reads standard output any more, as after `| head`."""
+
+
 class _Stdout(io.FileIO):
     """Standard output, whose errors name it: otherwise a full disk behind it says that it is full, not where."""
 
     def write(self, data: Any) -> int | None:  # type: ignore[override]
         try:
             return super().write(data)
+        except BrokenPipeError:
+            raise ClosedPipe from None
         except OSError as error:
             error.filename = STDOUT
             raise
@@ -121,7 +127,8 @@ def _named(stdout: Any) -> Any:
 
 
 def main() -> None:
-    """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted."""
+    """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted,
+    141 nobody read standard output to its end."""
     from pyunitok.errors import OptionError, UnitokError, printable
 
     # numpy's linear algebra, which no command uses, would start a thread a core, and each would spin for 40 ms.
@@ -150,6 +157,9 @@ def main() -> None:
     except Terminated:
         click.echo("terminated", err=True)
         sys.exit(EXIT_SIGTERM)
+    except ClosedPipe:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is still in the buffer
+        sys.exit(EXIT_SIGPIPE)
     except (UnitokError, OSError, MemoryError, UnicodeError) as error:
         what = printable(error, lines=True) or type(error).__name__
         if isinstance(error, OSError) and error.filename == STDOUT:

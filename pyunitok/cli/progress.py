@@ -9,8 +9,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-WITH_TOTAL = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}, {remaining} left{postfix}"
-WITHOUT_TOTAL = "{desc} {n_fmt} in {elapsed}{postfix}"
+WITH_TOTAL = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}{postfix}"
+NARROW = "{desc} {percentage:3.0f}%{postfix}"
+WITHOUT_TOTAL = "{desc} {n_fmt}{postfix}"
+NARROW_COLUMNS = 64  # on fewer there is no bar: the rate and the time left matter more
 WIDE_COLUMNS = 100  # where bytes per token are shown too
 
 
@@ -53,17 +55,33 @@ class Meter:
             return
         from shutil import get_terminal_size  # here: it loads all compressors
 
+        total, columns = progress.compressed_total, get_terminal_size().columns
         if self._bar is None:
             from tqdm import tqdm
 
-            total = progress.compressed_total
             self._bar = tqdm(
                 total=total, initial=self._compressed_before, desc=self._label, unit="B", unit_scale=True, leave=False,
-                delay=0.5, dynamic_ncols=True, bar_format=WITHOUT_TOTAL if total is None else WITH_TOTAL,
+                delay=0.5, dynamic_ncols=True,
             )  # fmt: skip
         seconds = max(self._clock() - self._started, 1e-9)
         text = f"{self._what} {(progress.bytes - self._before) / seconds / 1e6:.0f} MB/s"
-        if progress.tokens and get_terminal_size().columns >= WIDE_COLUMNS:
+        if total is None:
+            self._bar.bar_format, text = WITHOUT_TOTAL, f"{_clock(seconds)} so far, {text}"
+        else:
+            self._bar.bar_format = WITH_TOTAL if columns >= NARROW_COLUMNS else NARROW
+            text = f"{self._left(seconds, progress.compressed, total)} left, {text}"
+        if progress.tokens and columns >= WIDE_COLUMNS:
             text += f", {progress.text_bytes / progress.tokens:.2f} bytes/token"
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update(progress.compressed - self._bar.n)
+
+    def _left(self, seconds: float, done: int, total: int) -> str:
+        """At the mean rate of this run; tqdm would take what an earlier run had done for work of the first moment."""
+        new = done - self._compressed_before
+        return _clock(seconds * (total - done) / new) if new > 0 else "?"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"

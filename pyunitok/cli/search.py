@@ -282,13 +282,15 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 def _write_csv(answer: dict[str, Any]) -> None:
+    from pyunitok.index.concordance import spreadsheet_cell
+
     rows = _rows(answer)
     # Rows can differ: not all documents have metadata.
     columns = list(dict.fromkeys(key for row in rows for key in row))
     out = csv.DictWriter(sys.stdout, columns or _COLUMNS[list(answer)[-1]], lineterminator="\n")
     out.writeheader()
     for row in rows:
-        out.writerow({key: json.dumps(v) if isinstance(v, list | dict) else v for key, v in row.items()})
+        out.writerow({key: spreadsheet_cell(value) for key, value in row.items()})
 
 
 def _amount(answer: dict[str, Any]) -> str:
@@ -345,8 +347,12 @@ def _plural(n: int, noun: str) -> str:
 
 
 def _cell(value: Any) -> str:
+    from pyunitok.errors import printable
+
     if isinstance(value, float):
         return f"{value:.4f}"
     if isinstance(value, list):
         return " ".join(map(str, value))
-    return "-" if value is None else repr(value) if isinstance(value, str) and value != value.strip() else str(value)
+    if value is None:
+        return "-"
+    return printable(repr(value) if isinstance(value, str) and value != value.strip() else value)

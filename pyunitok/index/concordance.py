@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyunitok.errors import LimitError
+from pyunitok.errors import LimitError, printable
 from pyunitok.index.context import Context
 from pyunitok.index.hits import Hit
 from pyunitok.index.opened import Index
@@ -69,6 +71,20 @@ def as_record(index: Index, line: Line) -> dict[str, Any]:
     if metadata is not None:
         ret["metadata"] = metadata
     return ret | {"before": line.before, "match": line.match, "after": line.after}
+
+
+def spreadsheet_cell(value: Any) -> Any:
+    """A value as a CSV file has it. Text that a spreadsheet would take for a formula gets an apostrophe before it, and
+    control characters, which a terminal would obey, become escapes."""
+    if isinstance(value, dict | list):
+        value = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, str):
+        return value
+    text = _CONTROLS.sub(lambda found: printable(found[0]), value)
+    return "'" + text if value[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+_CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # but for tabs and newlines
 
 
 def aligned(lines: Sequence[Line], before: int, width: int | None = None) -> list[tuple[str, str, str, str]]:

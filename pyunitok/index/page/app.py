@@ -25,6 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pyunitok.errors import UnitokError
+from pyunitok.index.concordance import spreadsheet_cell
 from pyunitok.index.opened import Index
 from pyunitok.index.page.answers import ANSWERS, COLUMNS, BadRequest, ask, rows_of
 
@@ -89,16 +90,9 @@ def _csv(name: str, rows: list[dict[str, Any]]) -> Response:
     writer = csv.DictWriter(out, columns or COLUMNS.get(name, ()))
     writer.writeheader()
     for row in rows:
-        writer.writerow({key: _cell(value) for key, value in row.items()})
+        writer.writerow({key: spreadsheet_cell(value) for key, value in row.items()})
     headers = {"content-disposition": f'attachment; filename="{name}.csv"'}
     return Response(out.getvalue().encode("utf-8", "replace"), media_type="text/csv", headers=headers)
-
-
-def _cell(value: Any) -> Any:
-    """Text that a spreadsheet would take for a formula gets an apostrophe before it."""
-    if isinstance(value, dict | list):
-        value = json.dumps(value, ensure_ascii=False)
-    return "'" + value if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 class _Headers:
