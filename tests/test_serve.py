@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -192,6 +194,63 @@ def test_other_hosts_are_refused(client):
     for host in ("evil.example", "localhost.evil.example", ""):
         assert client.get("/api/info.json", headers={"host": host}).status_code == 400
     assert client.get("/api/info.json", headers={"host": "localhost:1"}).status_code == 200
+
+
+@pytest.fixture
+def listening(folder, monkeypatch):
+    """The address of a server whose connections have a second for a request, and of which there are three."""
+    uvicorn = pytest.importorskip("uvicorn")
+    from pyunitok.index.page import app, server
+
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 1.0)
+    monkeypatch.setattr(server, "CONNECTION_SECONDS", 4.0)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 3)
+    running = uvicorn.Server(server.config(app.make_app(open_index(folder / "idx"), {"127.0.0.1"})))
+    with socket.create_server(("127.0.0.1", 0)) as sockets:
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [sockets]})
+        thread.start()
+        yield sockets.getsockname()
+        running.should_exit = True
+        thread.join()
+
+
+GET = b"GET /api/info.json HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+def is_closed(connection: socket.socket, seconds: float) -> bool:
+    connection.settimeout(seconds)
+    try:
+        return not connection.recv(1 << 16)
+    except ConnectionError:
+        return True
+
+
+def test_a_connection_without_a_request_is_closed(listening):
+    with socket.create_connection(listening) as idle, socket.create_connection(listening) as slow:
+        slow.sendall(GET)  # and no empty line
+        assert is_closed(idle, 5) and is_closed(slow, 5)
+
+
+def test_a_connection_may_ask_again_for_a_while(listening):
+    begun = time.monotonic()
+    with socket.create_connection(listening) as connection:
+        n = 0
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() < begun + 10:
+                connection.sendall(GET + b"\r\n")
+                if b" 200 OK" not in connection.recv(1 << 16):
+                    break
+                n += 1
+                time.sleep(0.3)
+    assert n >= 5 and time.monotonic() - begun < 8
+
+
+def test_connections_are_limited_in_number(listening):
+    with contextlib.ExitStack() as stack:
+        many = [stack.enter_context(socket.create_connection(listening)) for _ in range(3)]
+        many[0].sendall(GET + b"\r\n")
+        assert b" 200 OK" in many[0].recv(1 << 16)
+        assert is_closed(stack.enter_context(socket.create_connection(listening)), 0.7)
 
 
 def test_nothing_can_be_written(client):

@@ -24,6 +24,8 @@ def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bo
     Writes a JSON line for each repeated span: its document, token range and byte range, the count of its most frequent
     part, and how many of its tokens have occurred before.
 
+    Takes about 21 bytes of memory for each token of the index: 5 GB for 242 million tokens.
+
     \b
     Example:
       pyunitok duplicates idx --min-tokens 50 -o dups.jsonl.zst

@@ -36,6 +36,7 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
         import uvicorn
 
         from pyunitok.index.page.app import make_app
+        from pyunitok.index.page.server import config
     except ImportError as error:
         raise click.ClickException(f"{error.name} is not installed: pip install 'pyunitok[serve]'") from error
     index = open_index(folder, model=load_model(model) if model else None)
@@ -54,5 +55,4 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         click.echo(f"{index.n_tokens:,} tokens in {index.n_documents:,} documents: {address}")
         click.echo("Press Ctrl-C to stop.", err=True)
-        config = uvicorn.Config(make_app(index, names), log_level="warning", access_log=False, server_header=False)
-        uvicorn.Server(config).run(sockets=[listening])
+        uvicorn.Server(config(make_app(index, names))).run(sockets=[listening])
