@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -140,10 +141,11 @@ class Decoding:
 
 def as_ids(ids: Iterable[int], dtype: np.dtype[Any]) -> Ids:
     """dtype[n] from any sequence of integers; IdError names the first that does not fit, and its position."""
-    array = ids if isinstance(ids, np.ndarray) else _array_of(ids)
+    is_array = hasattr(ids, "__array__")  # numpy's own, and tensors of torch and others, which need not be imported
+    array = np.asarray(ids) if is_array else _array_of(ids)
     if array.dtype == dtype and array.ndim == 1:
         return np.ascontiguousarray(array)
-    if isinstance(ids, np.ndarray) and (array.dtype.kind == "O" or array.size == 0):
+    if is_array and (array.dtype.kind == "O" or array.size == 0):
         array = _array_of(array.tolist())  # objects may be no integers; an empty array is float64 unless told otherwise
     if array.ndim != 1 or array.dtype.kind not in "iuO":
         raise TypeError(f"ids must be a sequence of integers, not {array.dtype}{list(array.shape)}")
@@ -156,10 +158,20 @@ def as_ids(ids: Iterable[int], dtype: np.dtype[Any]) -> Ids:
 
 def _array_of(ids: Iterable[int]) -> np.ndarray[Any, Any]:
     items: Sequence[int] = ids if isinstance(ids, list | tuple | range) else list(ids)
-    for position, item in enumerate(items):
-        if not isinstance(item, int | np.integer):
-            raise TypeError(f"ids must be integers; position {position} holds {type(item).__name__}")
-    return np.array(items, object)
+    try:
+        return np.array(list(map(operator.index, items)), object)
+    except TypeError:
+        position = next(k for k, item in enumerate(items) if not _is_integer(item))
+        held = type(items[position]).__name__
+        raise TypeError(f"ids must be integers; position {position} holds {held}") from None
+
+
+def _is_integer(item: object) -> bool:
+    try:
+        operator.index(item)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
 
 
 def as_batch(batch: Packed | Iterable[Iterable[int]], dtype: np.dtype[Any]) -> Packed:

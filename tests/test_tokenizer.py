@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import pickle
 import re
 import subprocess
@@ -266,6 +267,57 @@ def test_decode_ranges_and_nothing(tok: Tokenizer) -> None:
     read_only = np.array([97], np.uint16)
     read_only.flags.writeable = False
     assert tok.decode(read_only) == "a"
+
+
+class Tensor:
+    """What torch's tensors are to us: an iterable of tensors, with __array__; a single number has __index__, too."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Any:
+        return map(Tensor, self.values)
+
+    def __index__(self) -> int:
+        return int(self.values.item()) if self.values.dtype.kind in "iu" else operator.index("not an integer")
+
+
+def torch_tensor(values: Any) -> Any:
+    return pytest.importorskip("torch").tensor(values)
+
+
+@pytest.mark.parametrize("make", [Tensor, torch_tensor])
+def test_decode_tensors(tok: Tokenizer, make: Any) -> None:
+    """decode(torch.tensor(...)) failed: "ids must be integers; position 0 holds Tensor"."""
+    ids = tok.encode("the cat 猫").tolist()
+    kinds = [make(ids), list(make(ids)), tuple(make(ids))]
+    for kind in kinds:
+        assert tok.decode(kind) == "the cat 猫" and tok.decode_bytes(kind) == "the cat 猫".encode()
+    assert tok.decode_batch(kinds) == ["the cat 猫"] * 3
+    assert tok.decode_batch(make([[97, 98], [99, 100]])) == ["ab", "cd"]
+    assert tok.decode(make([])) == ""  # of float32, in torch
+    with pytest.raises(IdError, match="id 70000 at position 1"):
+        tok.decode(make([97, 70000]))
+    with pytest.raises(TypeError, match="ids must be a sequence of integers, not float"):
+        tok.decode(make([1.5]))
+    with pytest.raises(TypeError, match="ids must be a sequence of integers, not int64"):
+        tok.decode(make([[97]]))
+
+
+def test_decode_arrow_arrays(tok: Tokenizer) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    assert tok.decode(pyarrow.array([97, 98], pyarrow.uint16())) == tok.decode(pyarrow.array([97, 98])) == "ab"
+
+
+def test_decoding_does_not_import_torch() -> None:
+    code = "import sys, pyunitok; pyunitok.Tokenizer.default().decode((97, 98)); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).resolve().parents[1])
 
 
 @pytest.mark.parametrize("id_", [261, 299, 301, 65535, 65536, -1, 2**31, 2**63, 2**64, -(2**63) - 1, 10**30])
