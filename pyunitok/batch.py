@@ -15,6 +15,7 @@ from pyunitok import _ffi, _ffi_scratch
 from pyunitok._ffi import Ids, Offsets
 from pyunitok.arrays import np
 from pyunitok.core import Core
+from pyunitok.errors import OptionError
 from pyunitok.packed import Packed, as_bytes
 
 GROUP_BYTES = 1 << 20  # documents are packed and encoded in groups of this size: what fits a core's cache
@@ -25,6 +26,18 @@ THREAD_BYTES = 1 << 20  # a thread is worth starting for this much text
 def available_cores() -> int:
     """The cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_threads(threads: int | None) -> None:
+    """OptionError for less than one thread; None stands for a number that we choose."""
+    if threads is not None and threads < 1:
+        raise OptionError(f"threads must be at least 1, not {threads}; leave it out to use every core")
+
+
+def threads_or_cores(threads: int | None) -> int:
+    """As many as given, or one per core; OptionError as check_threads."""
+    check_threads(threads)
+    return threads or available_cores()
 
 
 class Documents(Protocol):

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyunitok.batch import available_cores
+from pyunitok.batch import available_cores, check_threads
 from pyunitok.corpus import inputs as corpus_inputs
 from pyunitok.corpus.paths import LeftOut
 from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES
@@ -148,6 +148,7 @@ class Options:
         ):
             if value not in values:
                 raise OptionError(f"{name} is one of {', '.join(values)}, not {value!r}")
+        check_threads(self.threads)
         if out == "-":
             raise OptionError("OUT is three files and cannot be stdout; name a file")
         if self.spool and not is_url(out):

@@ -42,8 +42,12 @@ class Tokenizer(Sampling, Pieces):
     path  the file it came from, or None
     """
 
-    def __init__(self, model: _ffi.Model, about: About, *, path: str | None = None) -> None:
-        """For from_file, from_pieces and default, which are how a Tokenizer is made."""
+    def __init__(self, model: _ffi.Model | None = None, about: About | None = None, *, path: str | None = None) -> None:
+        """Called by from_file, from_pieces and default only; use these to make a Tokenizer."""
+        if not isinstance(model, _ffi.Model) or about is None:
+            raise TypeError(
+                "a Tokenizer is made by Tokenizer.default(), Tokenizer.from_file(path) or Tokenizer.from_pieces(pieces)"
+            )
         self._core = Core(model, about)
         self._scratches = self._core.scratches
         self.name = about.name
@@ -185,8 +189,7 @@ class Tokenizer(Sampling, Pieces):
 
         Raises UnicodeEncodeError as encode, and TypeError for anything but text; both name the document.
         """
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads must be at least 1, not {threads}")
+        batch.check_threads(threads)
         if isinstance(docs, str | bytes):
             raise TypeError("encode_batch takes many documents; for one, use encode")
         return batch.encode_batch(self._core, batch.documents_of(docs), threads)
@@ -238,8 +241,8 @@ class Tokenizer(Sampling, Pieces):
     # ----------------------------------------------------------------------------------------------- decoding ---
 
     def decode(self, ids: Iterable[int], errors: Errors = "strict", *, skip_special: bool = True) -> str:
-        """The text of any sequence of ids. "strict" raises UnicodeDecodeError for invalid UTF-8, "replace" puts U+FFFD
-        there (for SentencePiece models one a byte, as it does); IdError.
+        """The text of ids: any sequence, array or tensor of integers. "strict" raises UnicodeDecodeError for invalid
+        UTF-8, "replace" puts U+FFFD there (for SentencePiece models one a byte, as it does); IdError.
 
         skip_special  models of Hugging Face: special tokens decode to nothing (skip_special_tokens of tokenizers)
         """

@@ -230,6 +230,13 @@ def test_every_rwkv_id(rwkv: Tokenizer) -> None:
     assert [rwkv.id_to_bytes(b + 1) for b in range(256)] == BYTES
 
 
+@pytest.mark.parametrize("arguments", [(), ("t5.model",), (Path("t5.model"), None), ({b"a": 0},)], ids=repr)
+def test_calling_the_class(arguments: Any) -> None:
+    """It said: missing 2 required positional arguments: 'model' and 'about'."""
+    with pytest.raises(TypeError, match=r"default\(\), Tokenizer\.from_file\(path\) or Tokenizer\.from_p"):
+        Tokenizer(*arguments)
+
+
 def test_repr(tok: Tokenizer) -> None:
     assert repr(tok) == f"Tokenizer('pieces', vocab_size=301, engine='double-array', cpu='{CPUS[-1]}')"
 

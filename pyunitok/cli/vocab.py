@@ -196,7 +196,7 @@ def diff(
     Example:
       pyunitok vocab diff rwkv-world mine.txt --text sample.txt
     """
-    from pyunitok.batch import available_cores
+    from pyunitok.batch import threads_or_cores
     from pyunitok.cli.train import Bar
     from pyunitok.corpus import inputs
     from pyunitok.corpus.reading import Reading
@@ -210,7 +210,7 @@ def diff(
     if texts:
         sources = inputs.find(texts, text_key=text_key)
         with Bar() as bar:
-            reading = Reading(sources, text_key=text_key, threads=threads or available_cores())
+            reading = Reading(sources, text_key=text_key, threads=threads_or_cores(threads))
             counts = count_files(reading, models, lambda done, total: bar.show("texts", done, total))
     if _write_json(json_path, {**found.to_json(), "texts": [count.to_json() for count in counts]}):
         return

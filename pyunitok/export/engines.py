@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.batch import available_cores
+from pyunitok.batch import threads_or_cores
 from pyunitok.disk.outfile import OutFile, check_target, partial_name, sync_folder
 from pyunitok.errors import OutputError
 from pyunitok.export import Exported, default_name, export
@@ -35,6 +35,7 @@ def write_engine_index(
 
     OutputError if files are in the way, or the ids do not suit the engine; LimitError if memory does not suffice.
     """
+    n_threads = threads_or_cores(threads)
     if array.ids.dtype != np.dtype("<u2"):
         raise OutputError(f"{array.path}: its ids are {array.ids.dtype}, and an index is over uint16 ids")
     n, name = len(array.ids), default_name(array.path)
@@ -53,7 +54,7 @@ def write_engine_index(
         sources = [folder / f"{name}.bin"]
     sizes = {k: path.stat().st_size // 2 for k, path in enumerate(sources)}
     progress = Progress(0, sum(sizes.values()), 0, len(sizes), 0)
-    at_once = limits.at_once(max(sizes.values()), threads or available_cores())
+    at_once = limits.at_once(max(sizes.values()), n_threads)
 
     def build(k: int, on_share: Callable[[float], None]) -> None:
         rank = np.arange(1 << 16, dtype=np.uint16).byteswap() if to == "infini-gram" else None

@@ -27,7 +27,7 @@ import xxhash
 
 import pyunitok
 from pyunitok._ffi_suffix import suffix_rank
-from pyunitok.batch import available_cores
+from pyunitok.batch import threads_or_cores
 from pyunitok.disk.hashing import ChunkHash
 from pyunitok.disk.outfile import OutFile, OutputLock, partial_name, sync_folder, write_whole
 from pyunitok.errors import OutputError
@@ -80,7 +80,7 @@ def build_index(
     The same call resumes where an earlier one stopped; finished shards are not done again. OutputError if the token
     files do not go together, or the folder holds anything else; LimitError if a document does not fit a shard.
     """
-    folder, limits = Path(folder), limits or Limits()
+    folder, limits, n_threads = Path(folder), limits or Limits(), threads_or_cores(threads)
     if not paths:
         raise ValueError("no token files to index")
     folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def build_index(
         _begin(folder, plan, rank, existing, overwrite)
         n_kept = len(existing.shards) if existing else 0
         with _cluster(ray) as each:
-            _build_shards(folder, plan, n_kept, limits, threads or available_cores(), each, on_progress)
+            _build_shards(folder, plan, n_kept, limits, n_threads, each, on_progress)
         return _commit(folder, plan, rank)
     finally:
         lock.release()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.batch import available_cores
+from pyunitok.batch import threads_or_cores
 
 CHUNK_IDS = 1 << 20
 
@@ -20,7 +20,7 @@ def count_ids(
 
     Each thread counts in its own array: 8 bytes for each id up to the largest, and some 20 MiB.
     """
-    threads = threads or available_cores()
+    threads = threads_or_cores(threads)
 
     def part(k: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         sums = np.zeros(65536 if ids.dtype.itemsize == 2 else 0, np.int64)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from pyunitok.batch import available_cores
+from pyunitok.batch import threads_or_cores
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES
 from pyunitok.errors import OutputError
 from pyunitok.tokenizer import Tokenizer
@@ -46,7 +46,7 @@ def verify(
     OutputError if the file has no manifest: there is nothing to check it by. Reads every byte once; memory is a few
     MiB a thread besides the mapped file.
     """
-    manifest = array.manifest
+    manifest, n_threads = array.manifest, threads_or_cores(threads)
     if manifest is None:
         raise OutputError(f"{array.path} has no manifest to check it against")
     faults = list(_consistency(array, manifest))
@@ -64,7 +64,7 @@ def verify(
         on_bytes(task.n_bytes)
         return found
 
-    with ThreadPoolExecutor(threads or available_cores()) as pool:
+    with ThreadPoolExecutor(n_threads) as pool:
         for found in pool.map(work, tasks):
             faults += found
     return faults[:MAX_FAULTS]

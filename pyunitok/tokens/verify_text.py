@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from pyunitok._ffi import Bytes, Offsets
-from pyunitok.batch import available_cores
+from pyunitok.batch import threads_or_cores
 from pyunitok.corpus.block import Block, anywhere
 from pyunitok.corpus.reading import BLOCK_BYTES, Reading
 from pyunitok.corpus.source import STDIN, Source
@@ -95,7 +95,7 @@ def verify_text(
     """
     assert array.manifest is not None
     records = array.manifest.inputs
-    threads = threads or available_cores()
+    threads = threads_or_cores(threads)
     first = 0
     key = lambda k: (records[k].format, records[k].text_key, records[k].separator)  # noqa: E731
     with ThreadPoolExecutor(threads) as pool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from pyunitok.batch import available_cores
+from pyunitok.batch import threads_or_cores
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import STDIN
@@ -105,7 +105,7 @@ def _run(
             arguments, input_format=input_format, text_key=text_key, include=include, exclude=exclude
         )
 
-    reading = Reading([], separator=separator, text_key=text_key, threads=threads or available_cores())
+    reading = Reading([], separator=separator, text_key=text_key, threads=threads_or_cores(threads))
     if checkpoint is not None and (not isinstance(paths, list) or STDIN in paths):
         raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
     asked = {**options, **settings, "separator": separator, "text_key": text_key, "input_format": input_format}

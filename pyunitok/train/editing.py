@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.batch import available_cores
+from pyunitok.batch import threads_or_cores
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
 from pyunitok.errors import InputError, OptionError
@@ -70,6 +70,7 @@ def edit_vocabulary(
 
     The words are ranked under the base vocabulary. Errors: VocabularyError, OptionError, InputError, OutputError.
     """
+    n_threads = threads_or_cores(threads)
     if bool(add_words) != bool(script):
         raise OptionError("add_words and script (--add-words, --script) go together: give both")
     if out is not None:
@@ -78,7 +79,7 @@ def edit_vocabulary(
 
     def reading(paths: Sequence[str]) -> Reading:
         sources = inputs.find(paths, text_key=text_key)
-        return Reading(sources, separator=separator, text_key=text_key, threads=threads or available_cores())
+        return Reading(sources, separator=separator, text_key=text_key, threads=n_threads)
 
     def shown(phase: str) -> Callable[[int, int], None]:
         return lambda done, total: progress(phase, done, total)

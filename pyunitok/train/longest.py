@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pyunitok._ffi import Offsets
+from pyunitok.batch import check_threads
 from pyunitok.packed import Packed
 from pyunitok.train.greedy import PAIRS, VALUES, Counts, Round, Rules
 
@@ -94,6 +95,7 @@ def train_longest(
     The result depends on the sources, their order excepted, and on the options; not on threads. Cost: some 50 passes,
     each about 30 MB/s a core.
     """
+    check_threads(threads)
     kept = {*required} | {bytes([byte]) for byte in range(256)}
     trainer = _Trainer(sources, rules or Rules(), kept, min_sources, long_bytes, damping, threads, on_step)
     trainer.state, trainer.after_round = state or State(set(kept)), after_round
