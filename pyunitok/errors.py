@@ -27,6 +27,11 @@ def _escaped(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
+def count(n: int, noun: str) -> str:
+    """'1 document', '2,000 documents'."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 class UnitokError(Exception):
     """The base of every error that this package raises by itself. Its message is printable."""
 

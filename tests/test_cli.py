@@ -104,12 +104,12 @@ def test_eod(folder):
         (["tokenize", "bad.jsonl", "-o", "x", "-m", "toy"], 1, "bad.jsonl: line 2"),
         (["tokenize", "long.jsonl", "-o", "x", "-m", "toy", "--max-line", "1K"], 1, "long.jsonl: line 1"),
         (["tokenize", "cut.txt.zst", "-o", "x", "-m", "toy"], 1, "cut.txt.zst: byte"),
-        (["detokenize", "a.txt", "-o", "-", "-m", "toy"], 1, "whole number"),
+        (["detokenize", "a.txt", "-o", "-", "-m", "toy"], 1, "run this first: pyunitok tokenize a.txt"),
         (["detokenize", "none", "-o", "-"], 1, "none: no such token file"),
         (["inspect", "none"], 1, "none"),
         (["decode", "-m", "toy", "299"], 1, "id 299 at position 0"),
         (["decode", "-m", "toy", "word"], 2, "not an id"),
-        (["nonsense"], 2, "No such command"),
+        (["nonsense"], 2, "there is no command 'nonsense'"),
     ],
 )
 def test_errors_name_the_place_and_what_to_do(folder, arguments, code, message):
@@ -166,7 +166,7 @@ def test_inspect(folder):
     pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
     shown = pyunitok(folder, "inspect", "ids").stdout.decode()
     assert re.search(r"tokens +15 \(<u2, 1.267 bytes/token\)", shown)
-    assert re.search(r"input +a.txt \(text, 1 documents, 19 bytes\)", shown)
+    assert re.search(r"input +a.txt \(text, 1 document, 19 bytes\)", shown)
 
 
 def test_every_command_has_help_with_an_example():

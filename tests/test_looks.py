@@ -72,7 +72,7 @@ TEXTS = {
 def test_not_text(tmp_path, name):
     content, what = NOT_TEXT[name]
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=f"{name}: {what}.*, not text; .*--input-format text"):
+    with pytest.raises(InputError, match=f"{name}: {what}.*, not text.*; .*(--input-format text|iconv)"):
         find([str(tmp_path / name)])
     assert find([str(tmp_path / name)], input_format="text")[0].is_forced
 

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import warnings
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -58,6 +59,12 @@ class Commands(click.Group):
         module = "encode" if cmd_name == "decode" else cmd_name
         command: click.Command = getattr(import_module(f"pyunitok.cli.{module}"), cmd_name)
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            ctx.fail(f"there is no command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -145,8 +152,9 @@ def main() -> None:
         if code:
             sys.exit(code)
     except click.ClickException as error:
-        error.message = printable(error.message, lines=True)  # type: ignore[misc]
-        error.show()
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
+        click.echo(f"error: {printable(error.format_message(), lines=True)}", err=True)
         sys.exit(error.exit_code)
     except OptionError as error:
         click.echo(f"error: {error}", err=True)
@@ -164,6 +172,8 @@ def main() -> None:
         what = printable(error, lines=True) or type(error).__name__
         if isinstance(error, OSError) and error.filename == STDOUT:
             what = f"{STDOUT}: cannot be written: {error.strerror}"
+        elif isinstance(error, OSError) and error.filename is not None and error.strerror:
+            what = f"{printable(os.fsdecode(error.filename))}: {error.strerror}"
         click.echo(f"error: {what}", err=True)
         sys.exit(EXIT_ERROR)
     except Exception as error:

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from pyunitok.errors import count
+
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
@@ -45,4 +47,4 @@ def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bo
     if drop:
         click.echo(f"{found.tokens:,} of {index.n_tokens:,} tokens in {out}; {n:,} were repeats", err=True)
     else:
-        click.echo(f"{found:,} spans of {n:,} tokens, of {index.n_tokens:,}, in {out}", err=True)
+        click.echo(f"{count(found, 'span')} of {count(n, 'token')}, of {index.n_tokens:,}, in {out}", err=True)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from pyunitok.cli.arguments import Size, load_model
+from pyunitok.errors import count
 
 
 @click.command()
@@ -70,10 +71,8 @@ def _build(
     options |= {"add": add, "overwrite": overwrite, "model": load_model(model) if model else None, "ray": ray}
     with IndexMeter() as meter:
         manifest = build_index(tokens, folder, on_progress=meter.show, **options)
-    n_shards = len(manifest.shards)
-    shards = f"{n_shards} {'shard' if n_shards == 1 else 'shards'}"
-    counts = f"{manifest.documents:,} documents, {manifest.tokens:,} tokens"
-    click.echo(f"{folder}: {shards}, {counts}, {meter.summary()}", err=True)
+    counts = f"{count(manifest.documents, 'document')}, {count(manifest.tokens, 'token')}"
+    click.echo(f"{folder}: {count(len(manifest.shards), 'shard')}, {counts}, {meter.summary()}", err=True)
 
 
 def _write_format(

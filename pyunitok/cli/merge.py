@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pyunitok.cli.progress import Meter
-from pyunitok.cli.report import count
+from pyunitok.errors import count
 
 
 @click.command()

@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyunitok.cli.progress import Meter
-from pyunitok.errors import printable
+from pyunitok.errors import count, printable
 
 if TYPE_CHECKING:
     from pyunitok.job import Callbacks, Job
-
-
-def count(n: int, noun: str) -> str:
-    """'1 document', '2,000 documents'."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def report_left_out(left_out: Any) -> None:

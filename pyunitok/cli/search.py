@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -22,7 +23,22 @@ WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans")
 FILE = click.Path(exists=True, dir_okay=False)
 
 
-@click.command()
+class _Quoting(click.Command):
+    """Says what to do where the words of TEXT came as several arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if not error.message.startswith("Got unexpected extra argument"):
+                raise
+            words = [arg for arg in given if not arg.startswith("-")]
+            text = f"pyunitok search {shlex.quote(words[0])} {shlex.quote(' '.join(words[1:]))}"
+            raise click.UsageError(f"TEXT is one argument; quote it: {text}", ctx) from None
+
+
+@click.command(cls=_Quoting)
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.argument("text", required=False)
 @click.option("--count", is_flag=True, help="Show only how often TEXT occurs.")
@@ -333,17 +349,15 @@ def _show(answer: dict[str, Any]) -> None:
 
 
 def _overlap_summary(answer: dict[str, Any]) -> str:
+    from pyunitok.errors import count
+
     window, n_short = f"{answer['window']} {answer['unit']}", answer["lines_short"]
-    summary = f"{answer['lines_found']:,} of {_plural(answer['lines'], 'line')} share {window} with the corpus"
+    summary = f"{answer['lines_found']:,} of {count(answer['lines'], 'line')} share {window} with the corpus"
     if n_short:
-        summary += f"; not compared: {_plural(n_short, 'line')} shorter than {window} (use a smaller --window)"
+        summary += f"; not compared: {count(n_short, 'line')} shorter than {window} (use a smaller --window)"
     if answer["approx"]:
         summary += "; some searches were cut short, so counts are lower bounds"
     return summary
-
-
-def _plural(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def _cell(value: Any) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from pyunitok.errors import count
+
 MAX_WORK = 2_000_000_000  # of one search of the page in all shards: about two seconds, and 2 GB
 
 
@@ -53,6 +55,6 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
             raise click.ClickException(f"{host}:{port}: {error.strerror}; choose another --port or --host") from error
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
-        click.echo(f"{index.n_tokens:,} tokens in {index.n_documents:,} documents: {address}")
+        click.echo(f"{count(index.n_tokens, 'token')} in {count(index.n_documents, 'document')}: {address}")
         click.echo("Press Ctrl-C to stop.", err=True)
         uvicorn.Server(config(make_app(index, names))).run(sockets=[listening])

@@ -85,13 +85,16 @@ def why_not_text(start: bytes) -> str | None:
 class NotTextError(InputError):
     """A file is something else. `plain` says so without naming options, for commands that lack them."""
 
-    def __init__(self, plain: str) -> None:
-        super().__init__(f"{plain}; --exclude leaves it out, --input-format text reads it as it is")
+    def __init__(self, plain: str, advice: str) -> None:
+        super().__init__(f"{plain}; {advice}")
         self.plain = plain
 
 
 def not_text(name: str, what: str) -> NotTextError:
-    return NotTextError(f"{name}: {what}, not text")
+    if what.startswith("UTF-16"):
+        return NotTextError(f"{name}: {what}, not text in UTF-8", "convert it first: iconv -f UTF-16 -t UTF-8")
+    advice = "--exclude leaves it out, --input-format text reads it as it is"
+    return NotTextError(f"{name}: {what}, not text", advice)
 
 
 def share_invalid(start: bytes) -> float:

@@ -38,6 +38,7 @@ FIRST_DELAY_SECONDS = 0.5  # and twice as long after each further failure
 PROTOCOLS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "remote", "https": "remote",
              "memory": "remote"}  # fmt: skip
 # Retrying does not help with these.
+GONE = (404, 410)  # what HTTP answers where nothing is
 FINAL_ERRORS = (FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError,
                 NotImplementedError, ImportError, TypeError, UnitokError)  # fmt: skip
 FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}  # of packages not known here
@@ -142,7 +143,11 @@ def _look(fs: Any, path: str, url: str) -> list[Found]:
     fs.invalidate_cache()
     try:
         info = fs.info(path)
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        # fsspec's HTTP says so of every failure.
+        cause = error.__cause__
+        if cause is not None and not isinstance(cause, FileNotFoundError) and getattr(cause, "status", 0) not in GONE:
+            raise cause from None
         return _glob(fs, path) if re.search(r"[*?[]", path) else []
     if info["type"] == "directory":
         return [_found(fs.unstrip_protocol(name), below) for name, below in _walk(fs, path).items()]

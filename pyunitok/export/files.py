@@ -113,6 +113,8 @@ class Folder:
                 yield file
                 self._sync(file)
             except OSError as error:
+                with contextlib.suppress(OSError):  # what is in its buffer cannot be written either
+                    file.close()
                 raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
             self._written[at] = Written(path, file.seek(0, os.SEEK_END), how)
 

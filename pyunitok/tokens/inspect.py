@@ -8,7 +8,7 @@ from pathlib import Path
 import pyunitok
 from pyunitok import _ffi
 from pyunitok.disk.url import is_url
-from pyunitok.errors import MissingFileError, ModelFormatError, VocabularyError, printable
+from pyunitok.errors import MissingFileError, ModelFormatError, VocabularyError, count, printable
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import is_token_file
 
@@ -109,7 +109,9 @@ def token_rows(path: str | os.PathLike[str]) -> Rows:
     if manifest.shard:
         rows.append(("shard", f"{manifest.shard['index']}/{manifest.shard['count']}"))
     shown = manifest.inputs[:10]
-    rows += [("input", f"{r.path} ({r.format}, {r.documents:,} documents, {r.bytes:,} bytes)") for r in shown]
+    for r in shown:
+        sizes = f"{count(r.documents, 'document')}, {count(r.bytes, 'byte')}"
+        rows.append(("input", f"{r.path} ({r.format}, {sizes})"))
     if len(manifest.inputs) > len(shown):
         rows.append(("", f"and {len(manifest.inputs) - len(shown):,} more inputs"))
     return [(name, printable(value)) for name, value in rows]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
+from pyunitok.corpus.inputs import COMPRESSIONS, JSONL_SUFFIXES, PARQUET_SUFFIXES, TEXT_SUFFIXES
 from pyunitok.disk.url import is_url
 from pyunitok.errors import MissingFileError, OutputError
 from pyunitok.tokenizer import Tokenizer
@@ -53,6 +55,9 @@ def _open(path: StrPath, dtype: Any, model: Tokenizer | None) -> TokenArray:
     if not Path(path).is_file():
         raise MissingFileError(f"{name}: {'not a file' if Path(path).exists() else 'no such token file'}")
     if not manifest_path.exists():
+        if Path(name).suffix.lower() in {*COMPRESSIONS, *PARQUET_SUFFIXES, *JSONL_SUFFIXES, *TEXT_SUFFIXES}:
+            first = f"pyunitok tokenize {shlex.quote(name)} -o ids.u16"
+            raise OutputError(f"{name}: text, not tokens; run this first: {first}")
         if dtype is None:
             raise MissingFileError(
                 f"{name}: its manifest {manifest_path} is missing; to use the bare ids, "
