@@ -54,8 +54,8 @@ def run(toy, out="ids", on_error="raise", max_line=1 << 20, stop=None, **options
     )  # fmt: skip
 
 
-def check_equal(out="ids", whole="whole"):
-    for suffix in SUFFIXES:
+def check_equal(out="ids", whole="whole", suffixes=(*SUFFIXES, ".meta.jsonl.zst")):
+    for suffix in suffixes:
         files = [Path(name + suffix) for name in (out, whole)]
         assert files[0].exists() == files[1].exists(), suffix
         assert not files[0].exists() or files[0].read_bytes() == files[1].read_bytes(), suffix
@@ -149,7 +149,7 @@ def test_shards(folder, toy, again):
     assert Path("ids.0-of-3").stat().st_mtime_ns == first
     merged()
     run(toy, "whole", "skip", 1 << 20)
-    check_equal()
+    check_equal(suffixes=SUFFIXES)
 
 
 def test_shards_that_are_refused(folder, toy):
@@ -166,7 +166,7 @@ def test_shards_that_are_refused(folder, toy):
     run(toy, "ids", "skip", 2000, shard=(2, N_SHARDS), overwrite=True)
     merged()
     run(toy, "whole", "skip", 2000)
-    check_equal()
+    check_equal(suffixes=SUFFIXES)
 
 
 def in_parts(toy, on_error, max_line, each=None, **options):
@@ -200,5 +200,5 @@ def test_parts(folder, toy):
     assert {path: path.stat().st_mtime_ns for path in killed} == there
     in_parts(toy, "skip", 1 << 20)
     run(toy, "whole", "skip", 1 << 20)
-    check_equal()
+    check_equal(suffixes=SUFFIXES)
     assert in_parts(toy, "skip", 1 << 20).documents > 0

@@ -20,7 +20,6 @@ from pyunitok.run import output
 from pyunitok.run.journal import Journal, journal_path
 from pyunitok.run.pipeline import Writer
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.tokens.metadata import Metadata, metadata_path
 
 SUFFIXES = ("", ".ends", ".meta.jsonl.zst", ".errors.jsonl")
 
@@ -65,10 +64,9 @@ def run(toy, out="ids", on_error="skip", **options):
 
 
 def contents(out):
-    """Of all files; metadata as its lines: where its frames end is nobody's business."""
+    """Of all files."""
     found = {suffix: Path(out + suffix) for suffix in SUFFIXES}
-    found = {suffix: path.read_bytes() for suffix, path in found.items() if path.exists()}
-    return found | {".meta.jsonl.zst": list(Metadata(metadata_path(out)))}
+    return {suffix: path.read_bytes() for suffix, path in found.items() if path.exists()}
 
 
 def test_a_truncated_input_is_mended(folder, toy):

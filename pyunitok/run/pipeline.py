@@ -9,6 +9,7 @@ corpus/reading.py says how much memory reading takes; output.py, how an interrup
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -149,8 +150,6 @@ class Writer:
     def roll_back(self, number: int) -> None:
         """To where this input began. Metadata is cut between frames; the lines after the cut go into the journal."""
         output, tally = self._output, self.tally
-        if self._metadata is not None:
-            self._metadata.flush()
         for file in output.files.values():
             file.save()
         before, lines = tally.before_input(number), list[bytes]()
@@ -161,16 +160,16 @@ class Writer:
         if self._errors is not None:
             sizes[ERRORS_SUFFIX] = _n_bytes_of_lines(output.partial(ERRORS_SUFFIX), tally.n_errors_before(number))
         tally.roll_back(number)
-        kept = [line.decode("latin-1") for line in lines]
-        output.roll_back(sizes, tally.to_json() | {"metadata lines": kept})
-        self._open_metadata(output.partial(METADATA_SUFFIX), kept)
+        progress = self._progress(lines)
+        output.roll_back(sizes, progress)
+        self._open_metadata(output.partial(METADATA_SUFFIX), progress["metadata lines"])
 
     def _open_metadata(self, begun: Path | None, lines: list[str]) -> None:
         if self._plan.metadata:
             from pyunitok.tokens.metadata import MetadataFile
 
             self._metadata = MetadataFile(self._output.files[METADATA_SUFFIX], begun)
-            self._metadata.append([line.encode("latin-1") for line in lines])
+            self._metadata.append([_checked_line(line) for line in lines])
 
     def _check(self) -> None:
         """ValueError if the files do not hold what was counted."""
@@ -185,9 +184,19 @@ class Writer:
             State(self.tally.position.state)
 
     def _checkpoint(self, *, wait: bool = False) -> None:
-        if self._metadata is not None:
-            self._metadata.flush()
-        self._output.checkpoint(self.tally.to_json(), wait=wait)
+        waiting = self._metadata.waiting if self._metadata is not None else []
+        self._output.checkpoint(self._progress(waiting), wait=wait)
+
+    def _progress(self, metadata: list[bytes]) -> dict[str, Any]:
+        """For the journal; metadata: lines that are not in the file yet."""
+        return self.tally.to_json() | {"metadata lines": [line.decode("latin-1") for line in metadata]}
+
+
+def _checked_line(line: str) -> bytes:
+    """A line of metadata from the journal. ValueError if it is not one."""
+    if "\n" in line or not isinstance(json.loads(line), dict):
+        raise ValueError("a line of metadata is not a JSON object")
+    return line.encode("latin-1")
 
 
 def _n_bytes_of_lines(path: Path, n_lines: int) -> int:

@@ -50,8 +50,9 @@ def errors_path(out: str | os.PathLike[str]) -> Path:
 class MetadataFile:
     """OUT.meta.jsonl.zst while it grows.
 
-    For a checkpoint: flush(), then note n_bytes. To resume, open the file, cut to that many bytes, as an OutFile at its
-    end, and pass its path as `begun`.
+    For a checkpoint, note n_bytes and the lines that wait for their frame. To resume, open the file, cut to that many
+    bytes, as an OutFile at its end, pass its path as `begun`, and append those lines. So frames end where they would
+    have ended without the checkpoint, and the file becomes byte-identical.
     """
 
     def __init__(self, file: OutFile, begun: Path | None = None) -> None:
@@ -72,8 +73,13 @@ class MetadataFile:
 
     @property
     def n_bytes(self) -> int:
-        """In the file; all that was appended, right after flush()."""
+        """In the file."""
         return self._file.n_bytes
+
+    @property
+    def waiting(self) -> list[bytes]:
+        """Lines that are not in the file yet: fewer than FRAME_BYTES."""
+        return list(self._lines)
 
     @property
     def n_appended(self) -> int:
@@ -81,7 +87,7 @@ class MetadataFile:
         return self.n_documents + len(self._lines)
 
     def flush(self) -> None:
-        """End the frame under way, so that the file holds all lines appended so far."""
+        """End the frame under way."""
         if not self._lines:
             return
         import zstandard
@@ -94,9 +100,9 @@ class MetadataFile:
 
     def place_of(self, n_documents: int, path: Path) -> tuple[int, list[bytes]]:
         """Where to cut the file, at `path`, to keep the first n_documents: at the beginning of a frame; and the lines
-        to be appended then. They are in the file, see flush()."""
-        if n_documents == self.n_documents:
-            return self._file.n_bytes, []
+        to be appended then."""
+        if n_documents >= self.n_documents:
+            return self._file.n_bytes, self._lines[: n_documents - self.n_documents]
         from bisect import bisect_right
 
         import zstandard
