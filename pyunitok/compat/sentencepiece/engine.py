@@ -162,9 +162,9 @@ class Engine:
             if items[0].__class__ is str:
                 items = list(map(self.ids_by_text.__getitem__, items))
             data = core.model.decode_few(items)
-            return None if data is None else data.decode()
-        except (KeyError, TypeError, UnicodeDecodeError):
+        except (KeyError, TypeError):
             return None
+        return None if data is None else _whole(data).decode()
 
     def serialize(self) -> bytes:
         """The model as a file has it. What is taken out of use here (see sentencepiece.read) is marked so."""
