@@ -26,7 +26,7 @@ def require_plots() -> None:
     figure([])
 
 
-def figure(plots: Sequence[Plot], height: float = 10 / 3) -> Any:
+def figure(plots: Sequence[Plot], height: float = 3) -> Any:
     """A matplotlib Figure of these charts, one below the other. OutputError where matplotlib is not installed."""
     try:
         from matplotlib import rc_context
@@ -36,7 +36,7 @@ def figure(plots: Sequence[Plot], height: float = 10 / 3) -> Any:
         raise OutputError("pictures need matplotlib: pip install 'pyunitok[plot]'") from None
     style: Any = dict.fromkeys(INKED, INK)
     with rc_context(style):
-        ret = Figure(figsize=(9, height * max(1, len(plots))), layout=ConstrainedLayoutEngine(h_pad=0.12))
+        ret = Figure(figsize=(6.5, height * max(1, len(plots))), layout=ConstrainedLayoutEngine(h_pad=0.12))
         for number, plot in enumerate(plots, 1):
             axes = ret.add_subplot(len(plots), 1, number)
             plot(axes)
@@ -104,9 +104,9 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1.5em}dt{opacity
 .wide{overflow-x:auto}table{border-collapse:collapse}
 th,td{padding:.2em .9em .2em 0;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}
 th{font-weight:600;white-space:nowrap}.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.wide svg{width:100%;min-width:34em;height:auto;margin-top:1.2em}
+.wide svg{display:block;width:100%;max-width:48em;height:auto;margin-top:1.2em}
 .wide svg text{font-family:system-ui,sans-serif!important}
-.side{display:grid;grid-template-columns:repeat(auto-fit,minmax(22em,1fr));gap:0 3em}
+.side{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22em,100%),1fr));gap:0 3em}
 code{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--line);border-radius:3px;padding:.1em 0}
 """
 

@@ -5,6 +5,7 @@ const VIEWS = [["hits", "Hits"], ["next", "Next"], ["previous", "Before"], ["sou
 const SORTS = [["rank", "as in the index"], ["text", "by place in the text"], ["random", "random"], ["R1", "by what follows"], ["L1", "by what precedes"]];
 const PAGE = 50;
 const CUT_SHORT = "The search took too long and was cut short; a longer text is found sooner.";
+const NO_SERVER = "The server does not answer. Start pyunitok serve again, then reload this page.";
 const MOST_AT_ONCE = 1000; // hits of one request
 const at = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en-US");
@@ -87,7 +88,9 @@ function api(name, parameters, form = "json") {
 }
 
 async function ask(name, parameters) {
-  const response = await fetch(api(name, parameters), { signal: running.signal });
+  const response = await fetch(api(name, parameters), { signal: running.signal }).catch((error) => {
+    throw error.name === "AbortError" ? error : new Error(NO_SERVER);
+  });
   const answer = await response.json().catch(() => ({ error: `The server answered with status ${response.status}.` }));
   if (!response.ok) throw new Error(answer.error);
   return answer;
@@ -140,15 +143,22 @@ async function drawHits(place, s) {
   await load(s.shown);
 }
 
+const LETTERS = /\p{L}/gu;
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/g;
+const n_of = (letters, text) => (text.match(letters) || []).length;
+
+// A line runs as most of its letters do, and so do the texts on both sides of the match, whatever they begin with: the
+// letters beside the match are then those before and after it.
 function hitLine(hit) {
   const source = hit.source ? hit.source.split("/").pop() : "";
-  const isRight = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(hit.match + hit.after.slice(0, 5) + hit.before.slice(-5));
+  const text = hit.before + hit.match + hit.after;
+  const dir = 2 * n_of(RIGHT_TO_LEFT, text) > n_of(LETTERS, text) ? "rtl" : "ltr";
   const changes = { document: hit.document, begin: hit.begin, end: hit.end };
-  return link(changes, { class: isRight ? "rtl" : undefined, dir: isRight ? "rtl" : "ltr", title: hit.source || "" },
-    make("span", { class: "place", dir: "ltr" }, `${hit.document}:${hit.begin}`, source ? ` ${source}` : ""),
-    make("span", { class: "before" }, make("bdi", {}, flat(hit.before))),
+  return link(changes, { class: dir === "rtl" ? "rtl" : undefined, dir, title: hit.source || "" },
+    make("span", { class: "place", dir: "ltr" }, `${hit.document}:${hit.begin}`, source ? " " : "", make("bdi", {}, source)),
+    make("span", { class: "before" }, make("bdi", { dir }, flat(hit.before))),
     make("mark", {}, make("bdi", {}, flat(hit.match))),
-    make("span", { class: "after" }, make("bdi", {}, flat(hit.after))));
+    make("span", { class: "after" }, make("bdi", { dir }, flat(hit.after))));
 }
 
 function drawBeside(name) {
@@ -170,7 +180,7 @@ async function drawSources(place, s) {
   const answer = await ask("sources", { q: s.queries[0] });
   const body = make("tbody");
   for (const row of answer.rows)
-    body.append(make("tr", {}, make("td", { class: "path" }, row.source || "(unknown)"), make("td", { class: "wide" }, bar(row.count, answer.rows[0].count)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number", title: "documents" }, number.format(row.documents))));
+    body.append(make("tr", {}, make("td", { class: "path" }, make("bdi", {}, row.source || "(unknown)")), make("td", { class: "wide" }, bar(row.count, answer.rows[0].count)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number", title: "documents" }, number.format(row.documents))));
   const note = answer.approx ? make("span", {}, "estimated from a part of the hits") : null;
   place.append(make("div", { class: "tools" }, note, downloads("sources", { q: s.queries[0], limit: 1000 })), table(["source", "", "count", "documents"], body, "sources"));
 }
@@ -214,7 +224,7 @@ async function drawDocument(place, s) {
   const move = (to, name) => link({ at: Math.max(0, to) }, {}, name);
   place.append(make("div", { class: "tools" },
     link(NO_DOCUMENT, { id: "back" }, "← back"),
-    make("b", {}, `Document ${number.format(answer.document)}`), make("span", { class: "quiet" }, answer.source || ""),
+    make("b", {}, `Document ${number.format(answer.document)}`), make("bdi", { class: "quiet" }, answer.source || ""),
     make("span", { class: "quiet" }, `bytes ${number.format(answer.from)}–${number.format(answer.to)} of ${number.format(answer.size)}`),
     answer.from > 0 ? move(answer.from - 20000, "earlier") : null, answer.to < answer.size && window_ ? move(answer.to, "later") : null,
     link({ tokens: !s.tokens }, { "aria-pressed": String(s.tokens), role: "button" }, s.tokens ? "hide tokens" : "show tokens"),
@@ -261,7 +271,9 @@ async function draw() {
   const s = state(), query = s.queries[0] || "";
   showQuery(query);
   document.title = query ? `${flat(query)} – pyunitok search` : "pyunitok search";
+  const asked = new URLSearchParams(location.search).get("view");
   at("problem").hidden = true;
+  if (asked !== null && asked !== s.view) complain(new Error(`There is no view ${asked}. These are the hits.`));
   at("welcome").hidden = query !== "" || s.document !== null;
   at("summary").hidden = query === "" || s.document !== null;
   const view = make("div");
@@ -279,7 +291,10 @@ async function draw() {
     else if (query !== "") { at("view").replaceChildren(view); await (DRAW[s.view] || drawHits)(view, s); }
     else at("view").replaceChildren();
   } catch (error) {
-    if (mine === running) complain(error);
+    if (mine === running && error.name !== "AbortError") {
+      complain(error);
+      at("view").replaceChildren(); // what stands there answers another query
+    }
     if (at("count").textContent === "…") at("count").textContent = "";
   } finally {
     if (mine === running) at("view").classList.remove("loading");
@@ -317,5 +332,5 @@ document.addEventListener("keydown", (event) => {
 
 fetch("/api/info.json").then((response) => response.json()).then((answer) => {
   at("info").textContent = `${answer.folder}: ${number.format(answer.tokens)} tokens, ${number.format(answer.documents)} documents${answer.normalizes ? ", normalized text" : ""}`;
-}).catch(complain);
+}).catch(() => complain(new Error(NO_SERVER)));
 draw();
