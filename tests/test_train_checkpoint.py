@@ -256,7 +256,7 @@ def limited(n_bytes: int, work: Callable[[], object]) -> Callable[[], object]:
 
 
 @pytest.mark.parametrize("what, options", [
-    ("raise --max-memory", {"max_memory": 200_000}), ("the checkpoint cannot be written", {"checkpoint": "c"}),
+    ("raise --max-memory", {"max_memory": 200_000}), ("counts.npz: cannot be written", {"checkpoint": "c"}),
     ("m.vocab: cannot be written", {}),
 ])  # fmt: skip
 def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str, options: dict[str, Any]) -> None:

@@ -57,5 +57,4 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
             meter.show(progress)
 
         detokenize(array, tokenizer, partial, on_bytes)
-        partial.finish()
-    partial.path.replace(target)
+        partial.finish(target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,17 +33,6 @@ def report_formats(sources: Any) -> None:
     for (format_, reason), paths in decided.items():
         more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
         click.echo(f"reading {printable(paths[0])}{more} as {format_} ({printable(reason)})", err=True)
-
-
-def check_report(path: str | None) -> None:
-    """UsageError if a report could not be written in the end: said before the work, not after it."""
-    from pyunitok.disk.outfile import check_target
-
-    if path is None:
-        return
-    if not Path(path).parent.is_dir():
-        raise click.UsageError(f"--stats-json {path}: the folder {Path(path).parent} does not exist")
-    check_target(Path(path), overwrite=True)
 
 
 def report_survey(job: Job) -> None:

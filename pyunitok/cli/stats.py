@@ -34,11 +34,14 @@ def stats(
       pyunitok stats ids.u16 --top 100 --html stats.html
     """
     import pyunitok
-    from pyunitok.disk.outfile import write_whole
+    from pyunitok.disk.reports import check_report, write_report
     from pyunitok.run.plan import Progress
     from pyunitok.tokens import stats_page
     from pyunitok.tokens.stats import stats
 
+    for report in (json_path, html_path, png_path):
+        if report and report != "-":
+            check_report(Path(report))
     array = pyunitok.open(tokens, model=load_model(model) if model else None)
     progress = Progress(compressed_total=array.ids.nbytes)
 
@@ -57,7 +60,7 @@ def stats(
         click.echo(text)
         return
     if json_path:
-        write_whole(Path(json_path), text.encode() + b"\n")
+        write_report(Path(json_path), text.encode() + b"\n")
     lines = stats_page.rows(found)
     width = max(len(name) for name, _ in lines)
     for name, value in lines:

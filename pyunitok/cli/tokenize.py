@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_option, parse_separator
 from pyunitok.cli.export import FORMATS, export_options
-from pyunitok.cli.report import Listener, check_report, report_formats, report_left_out, report_survey
+from pyunitok.cli.report import Listener, report_formats, report_left_out, report_survey
 
 
 @click.command()
@@ -120,9 +120,11 @@ def tokenize(
       pyunitok tokenize corpus/ -o data/corpus --format megatron
       pyunitok tokenize /shared/corpus/ -o /shared/ids.u16 --ray auto
     """
+    from pyunitok.disk.reports import check_report, write_report
     from pyunitok.job import Job, Options
 
-    check_report(stats_json)
+    if stats_json:
+        check_report(Path(stats_json))
     separator = parse_separator(doc)
     tokenizer = load_model(model)
     format_options = {
@@ -143,7 +145,7 @@ def tokenize(
         manifest = job.run(listener.callbacks)
     listener.report_done(manifest)
     if stats_json:
-        Path(stats_json).write_text(json.dumps(manifest.statistics(), indent=1) + "\n")
+        write_report(Path(stats_json), json.dumps(manifest.statistics(), indent=1).encode() + b"\n")
     if listener.report_skipped(manifest):
         click.get_current_context().exit(3)
 

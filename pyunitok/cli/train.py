@@ -304,6 +304,7 @@ def bytepiece(also: tuple[int, ...], **options: Any) -> None:
 
 def _train(kind: str, options: dict[str, Any]) -> None:
     from pyunitok.disk.outfile import check_folder, check_target
+    from pyunitok.disk.reports import check_report
     from pyunitok.tokens.page import require_plots
     from pyunitok.train.api import run
 
@@ -313,8 +314,7 @@ def _train(kind: str, options: dict[str, Any]) -> None:
         check_target(file, overwrite=overwrite)
         check_folder(file)
     if page is not None:
-        check_target(Path(page), overwrite=True)
-        check_folder(Path(page))
+        check_report(Path(page))
         require_plots()
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     settings = [pair.partition("=") for pair in given.pop("more", ())]

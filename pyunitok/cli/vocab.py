@@ -158,22 +158,21 @@ def _show_texts(texts: Sequence[FileCount]) -> None:
 
 def _check_json(path: str | None) -> None:
     """OutputError, before any work."""
-    from pyunitok.disk.outfile import check_folder, check_target
+    from pyunitok.disk.reports import check_report
 
     if path and path != "-":
-        check_target(Path(path), overwrite=True)
-        check_folder(Path(path))
+        check_report(Path(path))
 
 
 def _write_json(path: str | None, values: Any) -> bool:
     """Whether stdout is taken by it."""
-    from pyunitok.disk.outfile import write_whole
+    from pyunitok.disk.reports import write_report
 
     text = json.dumps(values, indent=1, ensure_ascii=False)
     if path == "-":
         click.echo(text)
     elif path:
-        write_whole(Path(path), text.encode() + b"\n")
+        write_report(Path(path), text.encode() + b"\n")
     return path == "-"
 
 

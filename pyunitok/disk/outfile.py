@@ -1,6 +1,11 @@
-"""Files that appear only when complete: OutFile, which appends terabytes and hashes them; a lock; small helpers.
+"""Files that appear only when complete. Whatever the package writes for good is written here.
 
-A file is written as NAME.partial and renamed when it is complete and on disk.
+    OutFile       appends terabytes, hashes them, and resumes
+    new_file()    any other file, written in order; write_whole() where its content is in memory
+    OutputLock    keeps two processes from writing the same OUT and its sidecars
+
+A file is written as NAME.partial, under a lock, and renamed when it is complete and on disk. A link at NAME.partial is
+never followed.
 
 Writing through the page cache costs a second or more of a core for every 1.5 GB, to fill pages that will not be read
 soon; the encoder has better use for it. So the buffers of a large file go directly to the disk (O_DIRECT). A small file
@@ -14,11 +19,18 @@ import errno
 import mmap
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from pyunitok.disk import hashing
 from pyunitok.disk.hashing import ChunkHash, Hashed
 from pyunitok.errors import OutputError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 BUFFER_BYTES = 4 << 20  # what one write takes; a multiple of any disk's block
 DIRECT_FROM_BYTES = 16 << 20
@@ -35,6 +47,8 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         raise OutputError(f"{path} is a directory; name a file in it")
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is not a regular file and cannot be replaced")
+    if standard_stream(path) is not None:
+        raise OutputError(f"{path} is where this command's own output goes; name another file")
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists; --overwrite replaces it")
 
@@ -73,21 +87,92 @@ def open_own(path: Path, *, create: bool = True) -> int:
     return fd
 
 
-def write_whole(path: Path, data: bytes | bytearray) -> None:
-    """Write a small file: afterwards it is complete and on disk, or unchanged. A device is never replaced by it."""
-    check_target(path, overwrite=True)
+def open_locked(path: Path, named: Path, *, create: bool = True) -> int:
+    """Like open_own, and until the file is closed no other process can open it this way, where the system has locks.
+
+    A renamed file keeps its lock, a killed process loses it. OutputError, with the name `named`, if another has it.
+    """
+    while True:
+        fd = open_own(path, create=create)
+        try:
+            if not _lock(fd, named) or _is_still(fd, path):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)  # the process before us has renamed or removed it between our open and our lock
+
+
+def _lock(fd: int, named: Path) -> bool:
+    """False where the system or the file system has no locks."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OutputError(f"{named}: another process is writing it") from None
+    except OSError:
+        return False
+    return True
+
+
+def _is_still(fd: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def give_name(path: Path) -> None:
+    """Rename NAME.partial, which is complete and on disk, to NAME. sync_folder() then puts the name on disk."""
+    partial_name(path).replace(path)
+
+
+@contextlib.contextmanager
+def new_file(path: Path, *, overwrite: bool = True, keep_partial: bool = False) -> Iterator[IO[bytes]]:
+    """A file to write in order. When the context ends, it is complete and on disk, under its name; an exception leaves
+    what was there before. OutputError as from check_target, or if it cannot be written.
+
+    keep_partial  it stays NAME.partial: give_name() comes later
+    """
+    check_target(path, overwrite=overwrite)
     partial = partial_name(path)
     try:
-        with open(open_own(partial), "wb") as file:
-            file.truncate()
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        with open(open_locked(partial, path), "wb") as file:
+            try:
+                file.truncate()
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                if fcntl is None:
+                    file.close()  # Windows renames no open file; elsewhere, closing it would release the lock
+                if not keep_partial:
+                    give_name(path)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    partial.unlink()  # it would take up what is left of a full disk
+                raise
+        if not keep_partial:
+            sync_folder(path.parent)
     except OSError as error:
+        if error.filename is not None and Path(os.fsdecode(error.filename)) not in (path, partial):
+            raise  # of another file
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def write_whole(path: Path, data: bytes | bytearray) -> None:
+    """Write a small file: afterwards it is complete and on disk, or unchanged. A device is never replaced by it."""
+    with new_file(path) as file:
+        file.write(data)
+
+
+def standard_stream(path: Path) -> int | None:
+    """The descriptor, where the name leads to this process's stdout or stderr: /dev/stdout, or their file's name."""
+    for fd in (1, 2):
         with contextlib.suppress(OSError):
-            partial.unlink()  # it would take up what is left of a full disk
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+            if os.path.samestat(path.stat(), os.fstat(fd)):
+                return fd
+    return None
 
 
 def lock_path(out: Path) -> Path:
@@ -104,27 +189,12 @@ class OutputLock:
     def __init__(self, out: Path) -> None:
         self.path = lock_path(out)
         self._fd = -1
-        try:
-            import fcntl
-        except ImportError:  # Windows
+        if fcntl is None:
             return
-        while self._fd < 0:
-            try:
-                fd = open_own(self.path)
-            except OSError as error:
-                raise OutputError(f"{out}: cannot be written: {error.strerror}") from error
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(fd)
-                raise OutputError(f"{out}: another process is writing it") from None
-            except OSError:  # a file system without locks
-                self._fd = fd
-                return
-            if _is_still(fd, self.path):
-                self._fd = fd
-            else:  # the one before us has removed it between our open and our flock
-                os.close(fd)
+        try:
+            self._fd = open_locked(self.path, out)
+        except OSError as error:
+            raise OutputError(f"{out}: cannot be written: {error.strerror}") from error
 
     def release(self) -> None:
         """Remove the lock file and release the lock; a second call does nothing."""
@@ -132,13 +202,6 @@ class OutputLock:
             self.path.unlink(missing_ok=True)
             os.close(self._fd)
             self._fd = -1
-
-
-def _is_still(fd: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(fd), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 class OutFile:
@@ -166,8 +229,7 @@ class OutFile:
         self._buffer = mmap.mmap(-1, BUFFER_BYTES)  # page-aligned, as direct writes demand; freed with its last view
         self._fd = self._sync_fd = -1
         try:
-            self._fd = open_own(path, create=state is None)
-            self._lock()
+            self._fd = open_locked(path, path, create=state is None)
             # Of its own offset and without O_DIRECT: what has not filled a buffer goes through it, see save().
             self._sync_fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
             if state is None:
@@ -213,12 +275,21 @@ class OutFile:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be synced to disk: {error.strerror}") from error
 
-    def finish(self) -> list[str]:
-        """Write the rest, sync, close; returns the XXH64 of each HASH_CHUNK_BYTES."""
+    def finish(self, path: Path | None = None) -> list[str]:
+        """Write the rest, sync, close; returns the XXH64 of each HASH_CHUNK_BYTES.
+
+        path  where the file is this one's NAME.partial: also give it its name
+        """
         self._set_direct(False)  # the rest is not a whole number of blocks
         self._flush()
         self.sync()
+        if path is not None and fcntl is not None:  # while it is locked
+            give_name(path)
         self.close()
+        if path is not None:
+            if fcntl is None:  # Windows renames no open file
+                give_name(path)
+            sync_folder(path.parent)
         return self._hash.state().all_digests()
 
     def close(self) -> None:
@@ -287,19 +358,6 @@ class OutFile:
         os.lseek(self._fd, buffer_at, os.SEEK_SET)
         self.n_bytes = n_bytes
 
-    def _lock(self) -> None:
-        """Until the file is closed. A renamed file keeps its lock, a killed process loses it."""
-        try:
-            import fcntl
-        except ImportError:  # Windows
-            return
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputError(f"{self.path}: another process is writing it") from None
-        except OSError:
-            return  # a file system without locks
-
     def _flush(self) -> None:
         if self._may_be_direct and self.n_bytes >= DIRECT_FROM_BYTES and self._filled == BUFFER_BYTES:
             self._set_direct(True)
@@ -328,8 +386,6 @@ class OutFile:
     def _set_direct(self, direct: bool) -> None:
         if direct == self._direct:
             return
-        import fcntl
-
         flags = fcntl.fcntl(self._fd, fcntl.F_GETFL)
         try:
             fcntl.fcntl(self._fd, fcntl.F_SETFL, flags | os.O_DIRECT if direct else flags & ~os.O_DIRECT)

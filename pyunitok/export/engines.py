@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.batch import threads_or_cores
-from pyunitok.disk.outfile import OutFile, check_target, partial_name, sync_folder
+from pyunitok.disk.outfile import OutFile, check_target, partial_name
 from pyunitok.errors import OutputError
 from pyunitok.export import Exported, default_name, export
 from pyunitok.export.files import Written
@@ -63,7 +63,6 @@ def write_engine_index(
         _write(targets[k], _byte_offsets(sa) if to == "infini-gram" else _token_offsets(sa))
 
     on_threads(build, sizes, at_once, progress, on_progress)
-    sync_folder(folder)
     files = exported.files + [Written(path, path.stat().st_size, "written") for path in targets]
     return Exported(files, [note for note in exported.notes if not note.startswith("build its ")])
 
@@ -84,7 +83,6 @@ def _write(path: Path, chunks: Iterator[Array]) -> None:
     try:
         for chunk in chunks:
             file.write(chunk.data)
-        file.finish()
+        file.finish(path)
     finally:
         file.close()
-    partial_name(path).replace(path)

@@ -12,12 +12,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from pyunitok.disk.outfile import check_target, partial_name, sync_folder
+from pyunitok.disk.outfile import check_target, give_name, new_file, partial_name, sync_folder
 from pyunitok.errors import OutputError
 
 FICLONE = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
@@ -83,16 +84,13 @@ class Folder:
         """Put `source` there under another name: linked, else reflinked, else copied."""
         self.reserve(name)
         partial = partial_name(self.path / name)
-        partial.unlink(missing_ok=True)
-        how = "copied"
         if not self._copy:
-            how = "linked" if _link(source, partial) else "reflinked" if _reflink(source, partial) else "copied"
-        n_bytes = source.stat().st_size
-        self._written.append(Written(self.path / name, n_bytes, how))
-        if how == "copied":
-            with self._open(partial) as file:
-                _copy(source, 0, n_bytes, file)
-                self._sync(file)
+            partial.unlink(missing_ok=True)
+            how = "linked" if _link(source, partial) else "reflinked" if _reflink(source, partial) else None
+            if how is not None:
+                self._written.append(Written(self.path / name, source.stat().st_size, how))
+                return
+        self.copy(name, source, 0, source.stat().st_size)
 
     def copy(self, name: str, source: Path, begin: int, end: int, head: bytes = b"") -> None:
         """Write `head`, then bytes begin..end-1 of `source`."""
@@ -106,16 +104,11 @@ class Folder:
         """A new file to write in order; it is on disk when the context ends."""
         self.reserve(name)
         path = self.path / name
-        self._written.append(Written(path, 0, how))
-        at = len(self._written) - 1
-        with self._open(partial_name(path)) as file:
-            try:
-                yield file
-                self._sync(file)
-            except OSError as error:
-                with contextlib.suppress(OSError):  # what is in its buffer cannot be written either
-                    file.close()
-                raise OutputError(f"{path}: cannot be written: {error.strerror}") from error
+        _remove_link(partial_name(path))
+        with new_file(path, keep_partial=True) as file:
+            at = len(self._written)
+            self._written.append(Written(path, 0, how))
+            yield file
             self._written[at] = Written(path, file.seek(0, os.SEEK_END), how)
 
     def commit(self) -> list[Written]:
@@ -123,25 +116,19 @@ class Folder:
         for path in self._stale:
             path.unlink(missing_ok=True)
         for written in self._written:
-            partial = partial_name(written.path)
-            partial.replace(written.path)
-            partial.unlink(missing_ok=True)  # a rename between two links of one file does nothing
+            give_name(written.path)
+            partial_name(written.path).unlink(missing_ok=True)  # a rename between two links of one file does nothing
         sync_folder(self.path)
         ret, self._written = self._written, []
         return ret
 
-    @staticmethod
-    def _open(partial: Path) -> IO[bytes]:
-        partial.unlink(missing_ok=True)  # it may be a link to a file that must not be overwritten
-        try:
-            return partial.open("wb")
-        except OSError as error:
-            raise OutputError(f"{partial}: cannot be opened for writing: {error.strerror}") from error
 
-    @staticmethod
-    def _sync(file: IO[bytes]) -> None:
-        file.flush()
-        os.fsync(file.fileno())
+def _remove_link(partial: Path) -> None:
+    """Remove the link to a token file that an export left which was killed."""
+    with contextlib.suppress(FileNotFoundError):
+        status = partial.lstat()
+        if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
+            partial.unlink()
 
 
 def _link(source: Path, target: Path) -> bool:
@@ -160,7 +147,7 @@ def _reflink(source: Path, target: Path) -> bool:
     except ImportError:  # Windows
         return False
     try:
-        with source.open("rb") as old, target.open("wb") as new:
+        with source.open("rb") as old, target.open("xb") as new:
             fcntl.ioctl(new.fileno(), FICLONE, old.fileno())
             os.fsync(new.fileno())
     except OSError as error:

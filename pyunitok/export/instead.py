@@ -132,7 +132,6 @@ class Direct:
             files = {written.path.name: written.n_bytes for written in exported.files} if exported else None
             manifest.exported = {"wanted": self._wanted(), "files": files}
             write_whole(sidecars(self.out)[1], manifest.to_json())
-            sync_folder(self.out.parent)
 
         return write
 

@@ -29,7 +29,7 @@ import pyunitok
 from pyunitok._ffi_suffix import suffix_rank
 from pyunitok.batch import threads_or_cores
 from pyunitok.disk.hashing import ChunkHash
-from pyunitok.disk.outfile import OutFile, OutputLock, partial_name, sync_folder, write_whole
+from pyunitok.disk.outfile import OutFile, OutputLock, give_name, partial_name, sync_folder, write_whole
 from pyunitok.errors import OutputError
 from pyunitok.index.manifest import INDEX_NAME, RANK_NAME, IndexManifest, ShardRecord, resolved_path, shard_name
 from pyunitok.index.plan import Limits, plan_index
@@ -317,10 +317,9 @@ class Written:
         finally:
             self.close()
         for file in self.files:
-            file.path.replace(file.path.with_suffix(""))  # without .partial
+            give_name(file.path.with_suffix(""))  # without .partial
         sync_folder(self.folder)
         write_whole(_record_path(self.folder, self.number), json.dumps(asdict(self.record)).encode())
-        sync_folder(self.folder)
 
     def close(self) -> None:
         for file in self.files:

@@ -1,8 +1,8 @@
 """Repeated spans of an index: where they are, and the token file without them.
 
-    shard 0 ─┐  merge of the suffix    records of each shard     each shard in turn         spans ─▶ dups.jsonl.zst
-    shard 1 ─┼───────────────────────▶ in a file of its own ───▶ back into the text's ───┬─▶
-    shard 2 ─┘  arrays (repeats.c)     (40 bytes each)           order                   └─▶ what is left ─▶ OUT
+    shard 0 ─┐  merge of the suffix    a temporary file of       each shard in turn         spans ─▶ dups.jsonl.zst
+    shard 1 ─┼───────────────────────▶ records (40 bytes ──────▶ back into the text's ───┬─▶
+    shard 2 ─┘  arrays (repeats.c)     each)                     order                   └─▶ what is left ─▶ OUT
 
 A window is min_tokens tokens of one document, without its eod. It is repeated where the same tokens are another window,
 of any document. Repeated windows that overlap or touch make a span. Memory: 5 bytes a token of the largest shard and
@@ -14,6 +14,8 @@ window.
 from __future__ import annotations
 
 import json
+import os
+import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -24,7 +26,7 @@ import numpy as np
 
 from pyunitok import _ffi_search
 from pyunitok.corpus.source import InputFile
-from pyunitok.disk.outfile import check_target, partial_name
+from pyunitok.disk.outfile import new_file
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.hits import Int64s
 from pyunitok.index.opened import Index
@@ -37,6 +39,7 @@ STEP = 1 << 20  # suffixes passed between two looks at the keyboard
 DOCUMENTS_AT_ONCE = 1 << 16
 
 OnProgress = Callable[[float], None]
+Records = np.ndarray[Any, Any]  # of _ffi_search.REPEAT
 
 
 @dataclass
@@ -99,10 +102,8 @@ def write_repeats(
     there are, and tokens in them. OutputError if the file exists."""
     import zstandard
 
-    check_target(out, overwrite=overwrite)
     n_spans = n_tokens = 0
-    partial = partial_name(out)
-    with partial.open("wb") as file:
+    with new_file(out, overwrite=overwrite) as file:
         is_zst = out.suffix == ".zst"
         sink: Any = zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) if is_zst else file
         for spans in repeated_spans(index, min_tokens, scratch=out.parent, on_progress=on_progress):
@@ -112,7 +113,6 @@ def write_repeats(
             n_tokens += int((spans.ends - spans.begins).sum())
         if is_zst:
             sink.close()
-    partial.replace(out)
     return n_spans, n_tokens
 
 
@@ -170,29 +170,64 @@ def _marks(
 ) -> Iterator[_Marks]:
     if min_tokens < 1:
         raise LimitError(f"min_tokens must be at least 1, not {min_tokens}")
-    with tempfile.TemporaryDirectory(prefix=".pyunitok-duplicates-", dir=scratch) as name:
-        folder = Path(name)
-        _spill(index, min_tokens, folder, on_progress or (lambda _: None))
+    with _Spilled(len(index.shards), scratch) as spilled:
+        repeats, done, total = _ffi_search.Repeats(index.c, min_tokens), 0, max(1, index.n_tokens)
+        while done < index.n_tokens:
+            records, done = repeats.step(STEP)
+            for number in np.unique(records["shard"]).tolist():
+                spilled.append(number, records[records["shard"] == number])
+            if on_progress:
+                on_progress(done / total)
         for number, shard in enumerate(index.c):
             counts, later = np.zeros(shard.n, np.uint32), np.zeros(shard.n, np.uint8)
-            path = folder / str(number)
-            if path.exists():
-                with path.open("rb") as file:
-                    while part := file.read(_ffi_search.REPEAT.itemsize << 16):
-                        records = np.frombuffer(part, _ffi_search.REPEAT)
-                        _ffi_search.mark_repeats(shard, number, min_tokens, records, counts, later)
+            for records in spilled.of(number):
+                _ffi_search.mark_repeats(shard, number, min_tokens, records, counts, later)
             yield _Marks(number, counts, later)
 
 
-def _spill(index: Index, min_tokens: int, folder: Path, on_progress: OnProgress) -> None:
-    """The records of each shard, in a file that is called by its number."""
-    repeats, done, total = _ffi_search.Repeats(index.c, min_tokens), 0, max(1, index.n_tokens)
-    while done < index.n_tokens:
-        records, done = repeats.step(STEP)
-        for number in np.unique(records["shard"]).tolist():
-            with (folder / str(number)).open("ab") as file:
-                file.write(records[records["shard"] == number].tobytes())
-        on_progress(done / total)
+class _Spilled:
+    """Records of all shards in one temporary file, which has no name: it is gone with the process, however that ends.
+
+    The file is a sequence of chunks, each of one shard:
+
+        [ where the shard's chunk before it begins, or -1 | records that follow | records ... ]
+    """
+
+    HEAD = struct.Struct("<qq")
+
+    def __init__(self, n_shards: int, folder: Path | None) -> None:
+        self._folder = folder or Path(tempfile.gettempdir())
+        self._last = [-1] * n_shards  # where the last chunk of each shard begins
+        try:
+            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - __exit__ closes it
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def __enter__(self) -> _Spilled:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def append(self, shard: int, records: Records) -> None:
+        try:
+            begin = self._file.seek(0, os.SEEK_END)
+            self._file.write(self.HEAD.pack(self._last[shard], len(records)))
+            self._file.write(records.tobytes())
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._last[shard] = begin
+
+    def of(self, shard: int) -> Iterator[Records]:
+        """All records of a shard, the last ones first, which makes no difference to the marks."""
+        begin = self._last[shard]
+        while begin >= 0:
+            self._file.seek(begin)
+            begin, n = self.HEAD.unpack(self._file.read(self.HEAD.size))
+            yield np.frombuffer(self._file.read(n * _ffi_search.REPEAT.itemsize), _ffi_search.REPEAT)
+
+    def _unwritable(self, error: OSError) -> OutputError:
+        return OutputError(f"{self._folder}: a temporary file cannot be written: {error.strerror}")
 
 
 def _ranges(starts: Int64s, documents: Int64s, n: int) -> tuple[Int64s, Int64s, Int64s]:

@@ -20,7 +20,7 @@ import xxhash
 
 from pyunitok.disk import hashing
 from pyunitok.disk.hashing import Hashed
-from pyunitok.disk.outfile import partial_name, sync_folder, write_whole
+from pyunitok.disk.outfile import partial_name, write_whole
 from pyunitok.errors import OutputError
 from pyunitok.records import record
 from pyunitok.run.identity import Identity
@@ -56,7 +56,6 @@ class Journal:
         state = {"replaces": self.replaces, "files": files, "progress": self.progress, "manifest": self.manifest}
         body = (run_json or encode_run(self.run)) + json.dumps(state).encode() + b"\n"
         write_whole(path, _head(body) + b"\n" + body)
-        sync_folder(path.parent)
 
     @classmethod
     def read(cls, path: Path) -> Journal | None:

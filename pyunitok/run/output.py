@@ -23,6 +23,7 @@ from pyunitok.disk.outfile import (
     OutFile,
     OutputLock,
     check_target,
+    give_name,
     lock_path,
     partial_name,
     sync_folder,
@@ -314,11 +315,11 @@ class Output:
                 self.partial(suffix).unlink(missing_ok=True)
                 _named(self.out, suffix).unlink(missing_ok=True)
             elif self.partial(suffix).exists():
-                self.partial(suffix).replace(_named(self.out, suffix))
+                give_name(_named(self.out, suffix))
         write_whole(sidecars(self.out)[1], manifest.encode())
         sync_folder(self.out.parent)
         if partial.exists():
-            partial.replace(self.out)
+            give_name(self.out)
             sync_folder(self.out.parent)
         journal_path(self.out).unlink()
 

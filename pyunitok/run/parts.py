@@ -26,7 +26,7 @@ from typing import Any
 import xxhash
 
 from pyunitok.corpus.source import Source, total_bytes
-from pyunitok.disk.outfile import OutputLock, partial_name, sync_folder, write_whole
+from pyunitok.disk.outfile import OutputLock, partial_name, write_whole
 from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run import changes, merge
@@ -70,7 +70,6 @@ class Planned:
     def write(self, folder: Path) -> None:
         values = self.run.to_json() | {"replaces": self.replaces, "units": [unit.to_json() for unit in self.units]}
         write_whole(folder / PLAN_NAME, json.dumps(values | {"xxh64": _digest(values)}).encode())
-        sync_folder(folder)
 
     @classmethod
     def read(cls, folder: Path) -> Planned | None:

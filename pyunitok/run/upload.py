@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pyunitok.disk import remote
-from pyunitok.disk.outfile import OutputLock
+from pyunitok.disk.outfile import OutputLock, write_whole
 from pyunitok.disk.url import is_url
 from pyunitok.errors import OutputError, UnitokError
 from pyunitok.run.identity import Identity
@@ -73,7 +73,7 @@ class Spool:
         OutputError if something else is there, unless it is to be replaced.
         """
         if overwrite:
-            (self.folder / REPLACES).touch()
+            write_whole(self.folder / REPLACES, b"")
         if (self.folder / REPLACES).exists() or self._size("") is None:
             self._try_writing()
             return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.disk.outfile import check_target, write_whole
+from pyunitok.disk.reports import check_report, write_report
 from pyunitok.tokens import page
 from pyunitok.tokens.page import Rows, Table
 from pyunitok.tokens.stats import Stats, bins
@@ -86,9 +86,9 @@ def lines_of(table: Table, left: Sequence[int]) -> list[str]:
 
 def write(found: Stats, path: Path, *, as_page: bool) -> None:
     """A page of HTML, or a PNG. OutputError where matplotlib is not installed, or the file cannot be written."""
-    check_target(path, overwrite=True)
+    check_report(path)
     drawn = page.image(draw(found), "svg" if as_page else "png")
-    write_whole(path, _page(found, drawn).encode() if as_page else drawn)
+    write_report(path, _page(found, drawn).encode() if as_page else drawn)
 
 
 def draw(found: Stats) -> Any:

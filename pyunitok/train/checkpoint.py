@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.corpus.source import Source
-from pyunitok.disk.outfile import OutputLock, open_own, partial_name, sync_folder, write_whole
+from pyunitok.disk.outfile import OutputLock, new_file, write_whole
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train.native import Units
 
@@ -78,18 +78,9 @@ class Checkpoint:
     def save(self, name: str, arrays: Arrays, values: Any = None) -> None:
         """Afterwards the phase is complete and on disk, or as it was before."""
         path = self.folder / f"{name}.npz"
-        partial = partial_name(path)
         text = np.frombuffer(json.dumps(values).encode(), np.uint8)
-        try:
-            with os.fdopen(open_own(partial), "wb") as file:
-                file.truncate()
-                np.savez(file, **arrays, json=text)  # type: ignore[arg-type]
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-        except OSError as error:
-            raise OutputError(f"{path}: the checkpoint cannot be written: {error.strerror or error}") from error
-        sync_folder(self.folder)
+        with new_file(path) as file:
+            np.savez(file, **arrays, json=text)  # type: ignore[arg-type]
 
     def load(self, name: str) -> Saved | None:
         """What was saved; None if nothing was."""

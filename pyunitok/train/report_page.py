@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.disk.outfile import write_whole
+from pyunitok.disk.reports import write_report
 from pyunitok.tokens import page
 from pyunitok.tokens.page import Table
 from pyunitok.train.trained import Trained
@@ -34,7 +34,7 @@ def write(trained: Trained, path: Path, title: str, how: Sequence[tuple[str, str
         "</div></div>",
     ]
     rows = [*how, *trained.facts()]
-    write_whole(path, page.page(f"Training of {title}", rows, parts).encode())
+    write_report(path, page.page(f"Training of {title}", rows, parts).encode())
 
 
 def draw(trained: Trained) -> Any:
