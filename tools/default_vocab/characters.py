@@ -1,101 +1,49 @@
-"""Characters that the default vocabulary has whatever the training text has of them, and beginnings of the others."""
+"""Characters that the default vocabulary has whether or not the training text has them, and prefixes of others.
+
+The letters, punctuation and digits are those of exemplars.tsv, which exemplars.py derives from CLDR: of every alphabet,
+abugida and small syllabary that more than a million people write. All other characters, ideographs, Hangul, symbols
+and emoji among them, are pieces only if the training text makes them so.
+"""
 
 from __future__ import annotations
 
+import csv
 import unicodedata
+from pathlib import Path
 
-LETTERS = [  # of living scripts, whatever the training text has of them: first and last
-    (0xA0, 0x17F), (0x1CD, 0x1DC), (0x218, 0x21B), (0x386, 0x3CE), (0x400, 0x45F), (0x490, 0x493), (0x561, 0x587),
-    (0x5B0, 0x5BC), (0x5D0, 0x5EA), (0xE81, 0xEBD), (0xEC0, 0xECD), (0x1000, 0x1021), (0x102B, 0x103E),
-    (0x3000, 0x301F), (0x3105, 0x3129), (0xFE30, 0xFE44), (0xFE49, 0xFE61), (0xFF01, 0xFF5E), (0xFFE0, 0xFFE5),
-]  # fmt: skip
-SYMBOLS = (
-    "ǧǫǵəɐɑɒɓɔɕɖɗɘɚɛɜɟɡɢɣɤɥɨɪɫɬɭɯɰɱɲɳɴɵɶɸɹɺɻɽɾʀʁʂʃʈʉʊʋʌʍʎʏʐʑʒʔʕʝʰʲʷʹʻʼʾʿˆˇˈˉˊˋˌːˑ˘˙˚˛˜ˠ\u0300\u0301\u0302\u0303\u0304\u0306"
-    "\u0307\u0308\u030a\u030b\u030c\u030d\u0312\u0323\u0325\u0327\u0328\u0329\u032a\u032f\u0331\u0332\u0336\u0353\u0358\u0361ϕϵЂЄЇЉЊЋЏҚқҢңҮүҰұҲҳҺһӏӘәӨө"
-    "ְַֹּׁׂאבםןףץẠạẢảẤấẦầẨẩẬậẮắẰằẶặẸẹẾếỀềỂểễỆệỉịỌọỏốồổỗộớờởỡợụủứừửữựỳỷỹ"
-    "ḍḤḥḫḷṃṇṅṛṣṭẓἀἁἂἄἅἈἐἑἓἔἕἘἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷἸὀὁὂὃὄὅὈὐὑὔὕὖὗὙὡὢὤὥὦὧὨὰὲὴὶὸὺὼᾳᾶᾷῃῆῇῖῥῦῳῶῷ’"
-    "‐‑‒–—―‖‘’‚“”„†‡•…‰′″‵‹›※‾⁄€₹₽₩₪₫₺₴⃣⁰ⁱ⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿ₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ᵉᵢ℃℉№℗™℮Ωℂℓℕℚℝℤℵ⅓⅔⅛ⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩⅰⅱⅲ"
-    "\u2002\u2003\u2009\u200a\u202c\u202f\ufeff\ufffcﬁﬂƏƒᴇḏḨḪḳṢṬṯẫẻₗάέήίόύѣѫҡՄ়ผൻർൽൾܐܝ߬⸮‟‧゛゜ゼ㎡｢｣"
-    "곤괴균꾸님댓덤덴델됩떤떻램략렉룹맹며몽묘뮤므및뷔삭샤샵섬쇼숙암앤앨옥왁욱윤융잉잘졸즌징척촌춘칸칼켰쿄큼킨탐탑텔템퇴폐폴핀혁혈혔혜홀효휘"
-    "←↑→↓↔↕↖↗↘↙↦↪↩↲↳↵⇐⇑⇒⇓⇔⇧∀∂∃∅∆∇∈∉∋−∏∑∓∕∗∘∙√∝∞∠∣∥∧∨∩∪∫∴∵∶∼∽≅≈≠≡≤≥≦≧≪≫≯⊂⊃⊆⊇⊕⊗⊙⊢⊥⋅⋆⋯⌘⟨⟩⟶"
-    "①②③④⑤⑥⑦⑧⑨⑩ⒺⓃⓈⓌ─━│┃┄┅┈┉┌┍┏┐┑┓└┗┘┛├┣┤┫┬┭┮┳┴┻┼╋╌═║╔╗╚╝╠╣╥╦╩╬╭╮╯╰╱╲▀▁▂▃▄▅▆▇█▉▊▋▌▍▎▏▐░▒▓▔"
-    "■□▪▫▬▲△▶►▷▸▼▽◀◄◆◇◊○◎●◢◣◦★☆☎☐☑☒☕☞☠☮☹☺☻♀♂♠♡♣♥♦♪♫♭♯♻⚠⚡⚽⛔⛄✂✅✈✊✋✌✓✔✕✖✗✘✨✿❀❄❌❓❗❤❯❶❷❸➔➖➜➡⠀⬛⬜⭐"
-    "\ufe0e\ufe0f🎂🎄🎉🎊🎧🎵🎶🎁🏆🐱🐶🌈🌍🌙🌚🌞🌟🌷🌸🌹🌺🌻🌿🍀🍕🍺🍻🐍🐛🐾👀👁👇👈👉👊👋👌👍👎👏👑💀💃💋💎💐💓💔💕💖💗💙💚💛💜💝💞"
-    "💡💣💤💥💦💩💪💬💯💰📅📈📌📖📚📝📞📢📣📦📱📷📸🔍🔒🔗🔥🔧🔴🔵🕺🖐🖤🗑😀😁😂😃😄😅😆😇😈😉😊😋😌😍😎😏😐😑😒😓😔😕😖😘😚😛😜😝😞"
-    "😠😡😢😣😤😥😨😩😪😫😬😭😮😰😱😲😳😴😵😶😷🙁🙂🙃🙄🙅🙆🙇🙈🙉🙊🙋🙌🙏🚀🚨🚩🚫🛑🤍🤎🤐🤓🤔🤗🤘🤝🤞🤢🤣🤤🤦🤧🤨🤩🤪🤫🤬🤭🤮"
-    "🤯🤷🥀🥂🥇🥰🥱🥲🥳🥴🥵🥶🥺🦄🦋🧐🧡🧠🫠🫡🏻🏼🏽🏾🏿"
-)
-
-
-RARE = (  # that RWKV World has: letters and signs, then Korean, then Chinese
-    "\u0352Ա।ഞญธḩẽάέήίόύ∮∷≃⊤⍵☉☴⚭⣿⥤ⴰ�"
-    "갔객견곡골군굴궁귀규극긴김깨께끼났낸냈넷녀념논놀농뉴능닌덕돈돼됐된될득듯딸떠떨뜻람랑랜럼렇렌련렸령료류률른린맛망"
-    "맡맥맨먹몬몰몸못민박벌범벤벽병봉빈빌빛살새셔솔송술쉬쉽슨승싱싶싸써씨악압억엄엇엘염였완왔왕왜욕움웃육익쟁족존죄죠"
-    "죽준즐짜째착찬찰철첫츠칙친컬컴컵쿠큰탁탄탈턴털텐팀팔폭푸풀풍핵허혀협혹혼홍활황획훈흐흥희힘"
-    "丂丌丨丶丼丿乂乄乇乛乜亍亓亰亵亶亻仉仝仨仵伢伥伫伱佘佟佢佤佥佧佮佶侘侬侽俅俆俢俦俨俪俬俶俷倓倜倢倬偈偓偻傕傥傩僞"
-    "儁儆儋儚兖兲冂冇冏冧冼凃凈凖凫刄刍刕刧刳剡劔劢劭劵劼勍勐勖勠匮卍卐卟卣卬卽厍厓厮厶叒叕叽吔吖吡吲吽吿呋呓呔呖呗呡"
-    "呤呦呯呲咁咂咔咗咘咛咝咣咤咥咭咾哋哌哏哐哒哔哙哚哝哞哧唑唛唠唢唰唵唿啉啐啧啫啬啭啰啱啲啵啶啷喆喎喏喑喹喺喽喾嗄嗌"
-    "嗐嗒嗔嗖嗝嗞嗪嗫嗬嗮嗲嗳嗵嘁嘅嘏嘚嘞嘢嘣嘤嘬嘭嘸噁噔噘噜噠噻噼嚓嚜嚟嚭嚯囍囔囗囘囟囡囮囯囵囷囹圜圪圮坜坨坭坳坵坶"
-    "垅垌垚垟垡垩垭垵埌埒埕埗埙埭埵埸堃堇堔塍塬塱墉墘墻壼夂夋夌夲奁奂奡奬奷妏妗妘妡妧妩妪妫妲妺姀姌姗姝姮姳姵姹姽娅娆"
-    "娈娪娰娲娴婕婠婥婧婬婭婳婵婺婻婼媃媄媓媗媞媪媱嫃嫆嫒嫔嫚嫤嫪嫮嫰嫱嫲嬅嬗嬛嬲嬷嬿孖孢孬宀宓宬寀寔寳尅尐尓尕尙尛尨"
-    "尪尴屃屄屌屙屮屾岀岄岖岘岙岚岢峁峄峇峋峤峥峮崂崚崟崮崽嵊嵋嵘嵛嵜嵬嵴嶂嶌嶙嶷巅巿帏帔帙帼幄幇幪幺庥廋廪廸弌弍弑弢"
-    "彘彧彳徍徕徭忄忏忐忑忒忡忤忾怄怅怆怙怦怼怿恁恂恚恸恹恺恻恽悭悱惬愔愠愫愬愰愽慜慬慳憷懑懟戔戬扌扥扪抔抟抺抻拵挲挹"
-    "捋捭捯掟掮掰掼掾揄揶揸揾搡搧搵摁摞撷撸撺擀擤擧攢攥敍敎斓旂旃旒旛旮旯旳旸旻旼昃昉昙昝昳昴昵昶晄晔晖晗晙晟晢晧晳晸"
-    "晼暎暐暧暻暼暾曈曌曛曺杈杌杣杩枞枡枧枭枱枳柰柽栀栉栊栎栞栾桉桎桖桠桡桢桦梏梚棂棰椁椚椤椪椹楂楡楦楪楸榄榈榉榖榧槇"
-    "槊槎槑槟槡槲槿樘樨樯樰樾橐橦橹橼檩檫櫈櫟欅欒欤欸欹歃歆歛殁殄殇殑殒殓殚殛殞殡殳毂毐毳氘氚氡氩氪氲氵氹氿汆汊汜汩沄"
-    "沚沣沨沭泔泫泮泷泸泺泾洄洆洇洐洙洢洨洳洺浃浈浏浐浒浔浠浣浤浯浼涑涒涞涠涥淏淝淩淯淸淼渃渌渎渕渟渼湉湜湫湳溏溟溦溱"
-    "滉滘滟滠滢滸潆潇潋潢潴澂澍澐澔澪濆濑濶瀅瀣灏灝灬炀炁炅炆炖炘炜炝炷烜烝烨烮烺焄焐焓焖焗焘焯焱焲煅煇煊煋煐煒煕煲煸"
-    "熘熜熠熥熯熵燁燊燔燚燿爌爝爲爿牀牍牦犇犍犟犭犴犷犸犼犽狍狒狲狴狻猁猊猕猗猝猞猡猢猬猹獏獒獠獬獾玎玏玑玘玠玢玦玧玮"
-    "玹玺珃珅珈珉珏珑珒珙珝珣珥珧珩珰珲珵珹珺珽琀琇琋琏琚琤琬琮琰琲瑀瑄瑆瑋瑗瑢瑥瑧瑨瑱瑷璁璇璎璐璠璫璺瓒瓯瓴甙甤甪甯"
-    "甾畀畈畲畹疃疔疖疱痧痨痫瘆瘌瘘瘙瘾癇癔癞癫皙皛皲眀眈眞眦眬眭睇睐睑睚睺睾矅矍矬矶砀砜砣砵砻砼硌硏硐硖硚碛碜碲磔磡"
-    "礒礴礻礽祂祎祓祛祜祤祯祼禀禇禊禑禛禟禩秾稣稹穰窣窦窸竈竑竝竦笃笄笏笕笤笪笫笳筊筌筝筱箐箒箓箜箧箫箬篋篑篝簋簟籁籔"
-    "粑粝粢粲粼粿糀糅糍糗紈紓絔絜絣綉綣綦綩綫緖繇纍纛纡纣纥纨纭纮纰纾绀绁绂绉绌绔绗绛绠绡绫绮绯绶绺绻绾缁缂缃缇缈缐缑"
-    "缗缙缛缜缟缢缤缥缦缪缬缭缰缱罂罅罒罠罡罴羁羟羣羥羧翀翊翥翦翾耷聃聩肏肟肼肽胍胏胗胧胪胫脍脔脘脛脲脷腈腚腩腭腼膑膣"
-    "膦膵膻臊臜舖舩舸艏艸艹艽芃芈芊芎芗芘芡芨芩芪芫芮苄苋苌苕苡苪苴苷苺苻苼苾茏茔茕茣茭茯荇荌荍荑荖荛荜荞荟荠荥荦荨荩"
-    "荪荭荳莅莜莨莪莯莳莴莺莼菀菈菘菡菫萁萏萘萜萠萦萻葑葚葯葳葶蒌蒖蒟蒨蒯蒹蒺蒽蓁蓠蓦蓼蔘蔺蔻蕖蕤蕲薅薏藓藜藿蘂蘅蘖蘩"
-    "蘼虢虬蚋蚍蚝蚬蚺蛳蜉蜍蜚蜮蜱蝈蝣蝮蝰蝼蝾螈螓螣螨螭螯蟊蟥衄衞衤衩衮衲衾袅袛袢袤袪裄裆裱褌褔褙褛褰褴襁襦襷覀觊觎觐"
-    "觑觚觞觥詈詗詡誒諡謇謔謳謾讦讧讪讴讷诃诋诏诒诓诘诙诟诠诤诨诩诮诰诳诶诹诿谀谂谄谌谏谑谒谔谕谘谙谛谟谡谥谧谪谯谲谶"
-    "豸貅貔貘贄贠贲贻贽赅赈赉赑赓赜赝赟趄趔趸趿跄跖跗跣跩跶跷跹跻踅踉踔踮踰踽蹇蹑蹒蹚蹩蹰躏躰躾輌轆轭轱轲轶轸轼辄辇辍"
-    "辎辔辘迳逄逋逑逡逦逯逹遒遶邉邗邙邛邝邨邬邰邳邴邺郄郅郇郏郓郗郜郞郦郫郯鄄鄕鄠鄢鄯鄺酆酐酡酯酰醌醪醯鈦鈺鉆鉈鉞銛銮"
-    "銹鋆鋏鋐錵錾鍘鍠鍮鍼鎏鎭鏞鐐鐡鐩鐭鑊鑛鑫钇钊钌钏钕钗钚钛钜钣钤钯钰钲钴钹钺钼钽钿铄铉铊铋铌铍铎铐铑铖铛铟铠铢铤铧"
-    "铨铩铮铯铳铵铼铿锂锃锆锉锏锒锕锘锛锝锟锢锱锲锴锵锶锷锺镂镉镌镒镓镔镕镖镗镚镛镝镞镧镪镫镬镯镳閹閾闩闫闱闳闵闼闾闿"
-    "阄阆阈阊阏阕阖阗阙阚阝陉陟隗隰隽雎雱雳霁霂霈霙霭靑靓靚靥靺鞆鞑鞥韪韫韬頔顼颀颉颌颍颏颔颙颚颛颞颢颦飆飏飒飓飕飙飚"
-    "飨餍饋饌饨饪饬饴饷饽馀馄馊馍馐馔馕馗驊驷驸驽驿骁骅骈骊骐骓骘骛骜骞骠骢骥骧骶髀髂髅髋髙髷鬄鬓鬘鬟鬪鬯鬻魃魆魇魈魉"
-    "魟鮨鯰鯱鰤鰺鱻鱿鲇鲈鲎鲑鲛鲟鲠鲢鲣鲨鲫鲲鲵鲶鲷鳄鳅鳌鳍鳏鳐鳕鳗鳙鳝鳯鴈鵰鵺鷄鸠鸢鸨鸩鸪鸫鸮鸱鸷鸾鹂鹄鹈鹉鹌鹑鹕鹗"
-    "鹘鹜鹞鹦鹫鹬鹭鹳麈麸麽黉黐黢黩黼黾鼋鼍鼐鼹齁齑龃龅龇龈龉龊龌龕龛龠郎凉兀"
-)
+TABLE = Path(__file__).with_name("exemplars.tsv")
+CURRENCIES = "$¢£¤¥৳฿៛₡₦₩₪₫€₭₮₱₲₴₵₸₹₺₼₽₾₿"  # in use, and the sign of none and of bitcoin
+TYPOGRAPHY = "§©®°±×÷¼½¾µ\xa0\xad\u200b\u200c\u200d\u200e\u200f\u202f\ufe0f\ufeff\ufffd№™−…"
+# Mathematical letters, and emoji and other pictographs: the planes where prefixes of three bytes may be of use.
+PICTOGRAPHS = (0x1D400, 0x20000)
 
 
 def characters() -> set[bytes]:
-    """Those that are pieces, and the beginnings of all others."""
-    letters = {chr(code) for first, last in LETTERS for code in range(first, last + 1)} | set(SYMBOLS + RARE)
-    assigned = {letter.encode() for letter in letters if unicodedata.category(letter) != "Cn"}
-    return assigned | prefixes() | ideographs()
+    """The required characters, in UTF-8."""
+    return {c.encode() for c in {*exemplars(), *CURRENCIES, *TYPOGRAPHY} if ord(c) > 0x7F}
+
+
+def exemplars() -> set[str]:
+    """The characters of exemplars.tsv."""
+    ret: set[str] = set()
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            for span in row["code points"].split():
+                first, _, last = span.partition("-")
+                ret |= {chr(code) for code in range(int(first, 16), int(last or first, 16) + 1)}
+    return ret
 
 
 def prefixes() -> set[bytes]:
-    """First bytes of characters: no character of three bytes takes more than two ids, no symbol of four either."""
-    seconds = {0xE0: range(0xA0, 0xC0), 0xED: range(0x80, 0xA0), 0xEE: (), 0xEF: range(0xA4, 0xC0)}  # EE..: private use
-    ret = {bytes((lead, second)) for lead in range(0xE0, 0xF0) for second in seconds.get(lead, range(0x80, 0xC0))}
-    ret |= {b"\xf0" + bytes([second]) for second in range(0x90, 0xB4)}
-    planes = [(second, third) for second in (0x9D, 0x9E, 0x9F) for third in range(0x80, 0xC0)]
-    return ret | {b"\xf0" + bytes(pair) for pair in planes if is_assigned(b"\xf0" + bytes(pair))}
+    """Candidate prefixes: UTF-8 of assigned characters without the last byte, and for four bytes without the last two.
 
-
-def is_assigned(prefix: bytes) -> bool:
-    """Whether there are characters that begin so."""
-    return any(unicodedata.name((prefix + bytes([last])).decode(), "") for last in range(0x80, 0xC0))
-
-
-def ideographs() -> set[bytes]:
-    """The characters of the first level of the Chinese and Japanese character sets."""
-    ret = set()
-    rows = {"gb2312": (0xB0, 0xD8), "big5": (0xA4, 0xC7), "euc_jp": (0xB0, 0xD0)}
-    for codec, (first, last) in rows.items():
-        for lead in range(first, last):
-            for second in range(0x40, 0xFF):
-                try:
-                    ret.add(bytes((lead, second)).decode(codec).encode())
-                except UnicodeDecodeError:
-                    continue
-    return {piece for piece in ret if piece[0] >= 0xE3}
+    Whether a prefix saves tokens depends on which characters are pieces, so the trainer decides.
+    """
+    ret: set[bytes] = set()
+    for code in [*range(0x800, 0x10000), *range(*PICTOGRAPHS), *range(0x20000, 0x32000)]:
+        if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs"):
+            encoded = chr(code).encode()
+            ret.add(encoded[:2])
+            if len(encoded) == 4 and code < 0x20000:
+                ret.add(encoded[:3])
+    return ret
