@@ -74,7 +74,6 @@ def documents(path: Path, source: Source) -> dict[str, list[str]]:
                 if text and len(text) > 100:
                     order = hashlib.sha256(name.encode("utf-8", "replace")).digest()
                     found[rule.kind_of(match)].append((order, text))
-                break
     ret: dict[str, list[str]] = {}
     for kind, texts in found.items():
         size, kept = 0, []

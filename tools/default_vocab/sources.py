@@ -21,8 +21,9 @@ from typing import NamedTuple
 TABLE = Path(__file__).with_name("sources.tsv")
 LANGUAGES = {  # as packages write them → as kinds are called
     "c": "en", "en_gb": "en", "en_us": "en", "nb": "no", "nn": "no", "pa_in": "pa", "pt_br": "pt",
-    "sr@latin": "sr_latin",
-    "sr_latn": "sr_latin", "zh_cn": "zh", "zh_hans": "zh", "zh_hant": "zh_trad", "zh_tw": "zh_trad", "zh_hk": "zh_trad",
+    "sr@latin": "sr_latin", "sr_latn": "sr_latin", "sr_el": "sr_latin", "uz@cyrillic": "uz_cyrl", "sat_olck": "sat",
+    "tzm": "zgh", "shi": "zgh", "fil": "tl",
+    "zh_cn": "zh", "zh_hans": "zh", "zh_hant": "zh_trad", "zh_tw": "zh_trad", "zh_hk": "zh_trad",
     "cmn": "zh", "jp": "ja", "kr": "ko", "iw": "he", "in": "id",
 }  # fmt: skip
 
@@ -36,7 +37,8 @@ class Rule(NamedTuple):
         if self.kind:
             return self.kind
         name = match["lang"].lower().replace("-", "_")
-        return LANGUAGES.get(name) or LANGUAGES.get(name.split("_")[0]) or name.split("_")[0]
+        language = re.split("[_@]", name)[0]
+        return LANGUAGES.get(name) or LANGUAGES.get(language) or language
 
 
 class Source(NamedTuple):
