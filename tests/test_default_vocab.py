@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import configparser
+import json
+import random
+import re
 import sys
 import unicodedata
 from pathlib import Path
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools" / "default_vocab"))
 
 import characters
 import exemplars
+import generate
+import generate_data
+import generate_logs
+import sentences
 
 
 def test_every_letter_of_living_alphabets() -> None:
@@ -40,3 +49,34 @@ def test_sets_of_cldr() -> None:
     assert exemplars.parse_set(r"[a-c {ch} \- \u0301 \[ \\]") == {*"abch-[\\", "\u0301"}
     assert exemplars.with_capitals({"a", "ß"}) == {"a", "A", "ß"}
     assert exemplars.ranges({"a", "b", "c", "z"}) == "61-63 7A"
+
+
+def test_generated_text_is_the_same_each_time() -> None:
+    first, second = (list(generate.sample(seed=3)) for _ in range(2))
+    assert first == second
+    assert {kind for kind, _ in first} == {"logs", "data", "csv", "notebook", "mail", "chat", "diff"}
+    assert all(text.endswith("\n") and "{r." not in text for _, text in first)
+
+
+def test_generated_formats_parse() -> None:
+    r = random.Random(5)
+    for _ in range(30):
+        json.loads(generate_data.json_file(r))
+        ElementTree.fromstring(generate_data.xml(r))
+        configparser.RawConfigParser(strict=False).read_string(generate_data.unit_file(r))
+    for text in generate.notebooks(r, ["x = 1\ny = 2\n" * 20], 20_000):
+        assert json.loads(text)["nbformat"] == 4
+    write = dict(generate_logs.LINES)
+    rfc5424 = re.compile(r"<\d{1,3}>1 \S+T\S+ \S+ \S+ \S+ \S+ (-|\[.*\]) .+")
+    for _ in range(100):
+        assert rfc5424.fullmatch(write["RFC 5424"](r))
+        assert re.fullmatch(r'\S+ - \S+ \[.*\] ".*" \d{3} \d+ ".*" ".*"', write["Apache and nginx: combined"](r))
+        assert {"time", "level", "msg"} <= {*json.loads(write["Go log/slog: JSONHandler"](r))}
+
+
+def test_a_sentence_end_comes_before_a_sentence_only() -> None:
+    """A generator that capitalised random words had made pieces such as `.\\nBowl`."""
+    text = "\n".join(text for kind, text in generate.sample() if kind in ("mail", "chat"))
+    starts = {sentence.split()[0] for sentence in [*sentences.SENTENCES, *sentences.CHAT]}
+    starts |= {"I", "Can", "We", "It", "See", "On", *" ".join(sentences.GREETINGS + sentences.CLOSINGS).split()}
+    assert set(re.findall(r"\.\n+([A-Z]\w+)", text)) <= {re.split(r"\W", word)[0] for word in starts}

@@ -33,8 +33,9 @@ BY_FREQUENCY = {"Hans", "Hant", "Kore", "Yiii"}
 # CLDR counts everyone who writes Hmong for Nyiakeng Puachue Hmong, though nearly all use Latin letters, and all Copts
 # for Coptic, the language of their liturgy.
 EXCLUDED = {"Hmnp", "Copt"}
-# Scripts for which CLDR has no exemplars, no writers, or an incomplete set (the vowel signs of Malayalam). Pular is taught in Adlam, Javanese in its own
-# letters; Meetei Mayek has been official in Manipur since 2021; every child in Taiwan learns bopomofo. First and last.
+# Scripts for which CLDR has no exemplars, no writers, or an incomplete set (the vowel signs of Malayalam). Pular is
+# taught in Adlam, Javanese in its own letters; Meetei Mayek has been official in Manipur since 2021; every child in
+# Taiwan learns bopomofo. Each range has its first and last code point.
 ADDED = {
     "Adlm": [(0x1E900, 0x1E94B), (0x1E950, 0x1E959), (0x1E95E, 0x1E95F)],
     "Arab": [(0x06D3, 0x06D3)],
