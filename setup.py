@@ -9,14 +9,26 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
+from setuptools.errors import BaseError, CCompilerError, CompileError
 
 # One wheel for CPython 3.10 and later, by its limited API. cffi compiles the extension for it by the same rule: builds
 # that are free-threaded or for debugging do without, and get a wheel of their own.
 LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED") and not hasattr(sys, "gettotalrefcount")
 
 
+NEEDS_COMPILER = """cannot compile the C library: {}
+pyunitok needs a C compiler and Python's headers. Debian, Ubuntu: apt-get install gcc libc6-dev python3-dev; Fedora: \
+dnf install gcc python3-devel; macOS: xcode-select --install; Windows: Build Tools for Visual Studio, with C++"""
+
+
 class BuildExtension(build_ext):
-    """Compiles as many C files at a time as there are cores."""
+    """Compiles as many C files at a time as there are cores. An error says what to install."""
+
+    def run(self):
+        try:
+            super().run()
+        except (BaseError, CCompilerError) as error:
+            raise CompileError(NEEDS_COMPILER.format(error)) from error
 
     def build_extension(self, ext):
         compile_in_turn = self.compiler.compile

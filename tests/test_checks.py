@@ -92,6 +92,10 @@ def test_files_that_a_release_lacks(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "a.whl", "a") as wheel:
         wheel.writestr("pyunitok/a.py", "")
     check.check_files(tmp_path, tmp_path / "a.whl")
+    with zipfile.ZipFile(tmp_path / "a.whl", "a") as wheel:
+        wheel.writestr("pyunitok/_lib.so", b"\x7fELF .debug_info")
+    with pytest.raises(check.Failed, match=r"_lib\.so holds debug information"):
+        check.check_files(tmp_path, tmp_path / "a.whl")
 
 
 @pytest.mark.skipif(not (order.ROOT / "pyunitok").exists(), reason="the package is not in this tree")

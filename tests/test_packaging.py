@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib import metadata
@@ -83,6 +84,18 @@ def test_c_files_say_what_they_are() -> None:
     """Line 1 of each file in csrc/: its name and one line of purpose."""
     nameless = [path.name for path in C_FILES if not path.read_text("utf-8").startswith(f"/* {path.name} - ")]
     assert nameless == []
+
+
+@pytest.mark.skipif(not C_FILES or sys.platform == "win32", reason="no source tree, or a compiler found otherwise")
+def test_building_without_a_compiler(tmp_path: Path) -> None:
+    """(It said only: No such file or directory: 'gcc', after a warning of cffi's.)"""
+    pytest.importorskip("setuptools", minversion="77")
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--force", "-b", str(tmp_path), "-t", str(tmp_path)]
+    env = os.environ | {"CC": "no-such-compiler"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT, env=env)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: cannot compile the C library: ")
+    assert "no-such-compiler" in done.stderr and "apt-get install gcc libc6-dev python3-dev" in done.stderr
 
 
 def test_types_are_shipped() -> None:

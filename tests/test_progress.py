@@ -1,12 +1,14 @@
 """The bar on a terminal: what it says, how wide it is, and what a resumed run counts."""
 
 import io
+import os
 import re
+import sys
 
 import pytest
 
 from pyunitok.cli import progress as module
-from pyunitok.cli.progress import Meter
+from pyunitok.cli.progress import Meter, make_bar
 from pyunitok.run.plan import Progress, Start
 
 
@@ -73,6 +75,32 @@ def test_the_first_block_of_a_resumed_run(shown):
 def test_few_columns_have_the_rate(shown):
     bar, _, _ = shown(50, Start(), *STEPS)
     assert len(bar) <= 50 and bar == "tokenizing  15%, 04:43 left, text 30 MB/s"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.parametrize("columns", [0, 50])
+def test_on_a_terminal_of_unknown_size(columns, monkeypatch):
+    """(tqdm shows nothing on 0 columns, which serial consoles and some containers have.)"""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.delenv("LINES", raising=False)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", columns and 24, columns, 0, 0))
+    with os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patch:
+        patch.setattr(module.sys, "stderr", terminal)
+        bar = make_bar(desc="indexing", total=10)
+        bar.delay = 0
+        bar.update(5)
+        bar.refresh()
+        bar.close()
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert "indexing:  50%" in shown
+    assert max(map(len, shown.split("\r"))) == (columns or 80) - 1
 
 
 def test_of_unknown_length(shown):

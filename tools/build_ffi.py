@@ -12,11 +12,13 @@ ROOT = Path(__file__).resolve().parent.parent
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.[ch]"))
 
 MSVC = sys.platform == "win32"
-# No -march: a wheel runs on any x86-64, and csrc/ground/cpu.c chooses the rest at run time.
-CFLAGS = ["/O2", "/std:c11"] if MSVC else ["-O3", "-std=c11", "-fno-math-errno", "-Wall", "-Wextra"]
+# No -march: a wheel runs on any x86-64, and csrc/ground/cpu.c chooses the rest at run time. -g0 undoes Python's own -g:
+# with debug information the library is four times as large.
+CFLAGS = ["/O2", "/std:c11"] if MSVC else ["-O3", "-g0", "-std=c11", "-fno-math-errno", "-Wall", "-Wextra"]
 
 ffi = FFI()
-ffi.cdef((ROOT / "csrc" / "unitok.h").read_text(encoding="utf-8"))
+# cffi warns of pragmas.
+ffi.cdef((ROOT / "csrc" / "unitok.h").read_text(encoding="utf-8").replace("#pragma once\n", ""))
 ffi.set_source(
     "pyunitok._lib",
     '#include "ground/common.h"',
@@ -24,7 +26,7 @@ ffi.set_source(
     depends=[*(name for name in FILES if name.endswith(".h")), "tools/build_ffi.py"],
     include_dirs=["csrc"],
     libraries=[] if MSVC else ["m"],
-    # UNITOK_CFLAGS adds to them: the sanitizer runs of tools/check.py use it.
+    # UNITOK_CFLAGS adds to them: -g for a debugger, sanitizers in tools/check.py.
     extra_compile_args=CFLAGS + shlex.split(os.environ.get("UNITOK_CFLAGS", "")),
     extra_link_args=shlex.split(os.environ.get("UNITOK_LDFLAGS", "")),
 )

@@ -294,15 +294,18 @@ def check_fuzz(options: argparse.Namespace) -> str:
 
 
 def check_files(sdist: Path, wheel: Path) -> None:
-    """Failed where the unpacked sdist lacks a file of the project, or the wheel one of the package."""
+    """Failed where the unpacked sdist lacks a file of the project, or the wheel one of the package, or where the wheel
+    holds debug information."""
     tracked = [path.relative_to(ROOT) for path in order.tracked()]
-    missing = [f"the sdist lacks {path}" for path in tracked if path.parts[0][0] != "." and not (sdist / path).exists()]
+    wrong = [f"the sdist lacks {path}" for path in tracked if path.parts[0][0] != "." and not (sdist / path).exists()]
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    missing += [f"the wheel lacks {path}" for path in tracked if path.parts[0] == "pyunitok" and path.suffix != ".md"
-                and path.as_posix() not in names]  # fmt: skip
-    if missing:
-        raise Failed("\n".join(missing))
+        libraries = [name for name in names if name.endswith((".so", ".pyd"))]
+        wrong += [f"{name} holds debug information" for name in libraries if b".debug_info" in archive.read(name)]
+    wrong += [f"the wheel lacks {path}" for path in tracked if path.parts[0] == "pyunitok" and path.suffix != ".md"
+              and path.as_posix() not in names]  # fmt: skip
+    if wrong:
+        raise Failed("\n".join(wrong))
 
 
 def check_sdist(_: argparse.Namespace) -> str:

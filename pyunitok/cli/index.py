@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from pyunitok.cli.arguments import Size, load_model
+from pyunitok.cli.progress import make_bar
 from pyunitok.errors import count
 
 
@@ -126,12 +127,9 @@ class IndexMeter:
         if not sys.stderr.isatty():
             return
         if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=progress.total, initial=int(progress.tokens), desc="indexing", unit=" tokens", unit_scale=True,
-                leave=False, delay=0.5,
-            )  # fmt: skip
+            self._bar = make_bar(
+                total=progress.total, initial=int(progress.tokens), desc="indexing", unit=" tokens", unit_scale=True
+            )
         self._bar.set_postfix_str(f"{progress.shards} of {progress.n_shards} shards", refresh=False)
         self._bar.update(int(progress.tokens) - self._bar.n)
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -53,16 +54,13 @@ class Meter:
         """A plan.Progress; may be called very often."""
         if not sys.stderr.isatty():
             return
-        from shutil import get_terminal_size  # here: it loads all compressors
-
-        total, columns = progress.compressed_total, get_terminal_size().columns
+        total = progress.compressed_total
         if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=total, initial=self._compressed_before, desc=self._label, unit="B", unit_scale=True, leave=False,
-                delay=0.5, dynamic_ncols=True,
-            )  # fmt: skip
+            self._bar = make_bar(
+                total=total, initial=self._compressed_before, desc=self._label, unit="B", unit_scale=True
+            )
+        columns, lines = terminal_size()
+        self._bar.ncols, self._bar.nrows = columns - 1, lines - 1  # the window may have been resized
         seconds = max(self._clock() - self._started, 1e-9)
         text = f"{self._what} {(progress.bytes - self._before) / seconds / 1e6:.0f} MB/s"
         if total is None:
@@ -79,6 +77,26 @@ class Meter:
         """At the mean rate of this run; tqdm would take what an earlier run had done for work of the first moment."""
         new = done - self._compressed_before
         return _clock(seconds * (total - done) / new) if new > 0 else "?"
+
+
+def make_bar(**options: Any) -> Any:
+    """A tqdm bar of this terminal's size, cleared when it closes. tqdm itself shows nothing on 0 columns."""
+    from tqdm import tqdm
+
+    columns, lines = terminal_size()
+    return tqdm(ncols=columns - 1, nrows=lines - 1, leave=False, delay=0.5, **options)
+
+
+def terminal_size() -> tuple[int, int]:
+    """Columns and lines; 80 and 24 where they are unknown or 0, as on serial consoles and in some containers."""
+    from shutil import get_terminal_size  # here: it loads all compressors
+
+    try:
+        columns, lines = os.get_terminal_size(sys.stderr.fileno())  # stdout may be a file
+    except OSError:
+        columns = lines = 0
+    columns, lines = get_terminal_size((columns, lines))  # $COLUMNS and $LINES come first
+    return columns or 80, lines or 24
 
 
 def _clock(seconds: float) -> str:

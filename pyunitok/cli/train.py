@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from pyunitok.cli.arguments import AnyType, Size, parse_separator
+from pyunitok.cli.progress import make_bar
 
 if TYPE_CHECKING:
     from pyunitok.train.trained import Trained
@@ -373,14 +374,10 @@ class Bar:
         if phase == self._phase and now - self._shown < 0.1:
             return
         self._shown = now
-        from tqdm import tqdm
-
         if phase != self._phase:
             self.__exit__()
             unit, scale = ("B", True) if phase.partition(",")[0] in BYTE_PHASES else ("", False)
-            self._bar = tqdm(
-                desc=phase, total=total or None, unit=unit, unit_scale=scale, leave=False, disable=None, delay=0.5
-            )
+            self._bar = make_bar(desc=phase, total=total or None, unit=unit, unit_scale=scale, disable=None)
             self._phase = phase
         self._bar.update(done - self._bar.n)
 
