@@ -19,6 +19,7 @@ import generate
 import generate_data
 import generate_logs
 import sentences
+import unwanted
 
 
 def test_every_letter_of_living_alphabets() -> None:
@@ -80,3 +81,25 @@ def test_a_sentence_end_comes_before_a_sentence_only() -> None:
     starts = {sentence.split()[0] for sentence in [*sentences.SENTENCES, *sentences.CHAT]}
     starts |= {"I", "Can", "We", "It", "See", "On", *" ".join(sentences.GREETINGS + sentences.CLOSINGS).split()}
     assert set(re.findall(r"\.\n+([A-Z]\w+)", text)) <= {re.split(r"\W", word)[0] for word in starts}
+
+
+UNWANTED = """
+.\\nFuck| sluts| porn| hitler|Hitler's| NIGGER|Motherfucker|_fucking_|(shit)| Scheiße|Scheißegal| Hurensöhne| putain|
+ MIERDA| kurwa| spierdalaj| пизд|Пиздец| хуй| μαλάκας|siktir| कुतिया| चूतिया| শুধুচোদা চোদা| شرموطة| זונה|เย็ดแม่|你他妈的|
+傻逼|おっぱい|개새끼들이| fanculo| vittu| kurva|PornHub| xxx |</b>cunt<| puta
+"""
+INNOCENT = """
+ class| assess|Scunthorpe| cockpit| grape| Essex| therapist|Dickens| document| cumulative| hancock| analysis| assassin|
+ cum| cu| con| hora| negro| nicht| was| din| hoe| fick| bitte| kar| sitt| laba| кот| педикюр| уебсайт|
+ застрахуй| онлайн| лайнер| потребитель| podporný| shiitake| ассортимент| مني| لن| 妈妈的| 异性交往| 出口交货|
+ パチンコ| ファックス| ヒエログリフ|
+ 5개년| 보지| แกงกะหรี่| title| constitution| button| Sussex| pushing| Matsushita| fu| uck| slu| sex
+"""
+
+
+def test_unwanted_words() -> None:
+    for text in UNWANTED.replace("\n", "").split("|"):
+        assert unwanted.is_unwanted(text.replace("\\n", "\n").encode()), text
+    for text in INNOCENT.replace("\n", "").split("|"):
+        assert not unwanted.is_unwanted(text.encode()), text
+    assert not unwanted.is_unwanted(b"\xe5\x82")  # a prefix of a character
