@@ -865,7 +865,7 @@ int32_t unitok_units_count_chars(const uint8_t *data, const int64_t *offsets, co
 enum unitok_fold {
     UNITOK_FOLD_WHOLE = 0, /* units stay whole; what follows an 0xFF is replaced, too */
     UNITOK_FOLD_CUT = 1,   /* units are cut at what no piece can hold, which is left out */
-    UNITOK_FOLD_STRIP = 2  /* units end at an 0xFF */
+    UNITOK_FOLD_STRIP = 2  /* units end at an 0xFF; copies of an ordered counter are added up: csrc/train/segment.h */
 };
 
 /* Copies n strings, data[starts[i]..] of offsets[i + 1] - offsets[i] bytes each, to ret[offsets[i]..]. */

@@ -52,6 +52,18 @@ def test_bpe_with_automatic_coverage(vocab_size: int) -> None:
     assert trained(options, text(2, 500)).SerializeToString() == expected.SerializeToString()
 
 
+@pytest.mark.parametrize("corpus", [[" "], ["   ", "\t", ""], ["\u3000"], ["\x1f"], ["<s>"], [""], ["\u2585"]])
+def test_automatic_coverage_of_white_space(corpus: list[str]) -> None:
+    """sentencepiece makes a model of bytes alone, unless no line has a byte that it reads."""
+    options = {"model_type": "bpe", "hard_vocab_limit": False, "vocab_size": 300, **AUTOMATIC}
+    expected = reference(options, sentence_iterator=iter(corpus))
+    if isinstance(expected, str):
+        with pytest.raises(TrainingError, match="no text"):
+            trained(options, corpus)
+    else:
+        assert trained(options, corpus).SerializeToString() == expected.SerializeToString()
+
+
 @given(
     st.lists(st.text(st.sampled_from("ab \u2581é東7."), min_size=1, max_size=12), min_size=1, max_size=12),
     st.sampled_from(KINDS), st.sampled_from(sorted(SETS)), st.integers(8, 60),
@@ -126,6 +138,33 @@ def test_weighted_lines() -> None:
     for wrong in ("no count", "a\tb", "a\t0", "a\t1\t2"):
         with pytest.raises(TrainingError, match="tab"):
             trained({"input_format": "tsv", "model_type": "bpe"}, [wrong])
+
+
+def test_weighted_lines_that_are_not_split() -> None:
+    """A line of weight w is one sentence, not w - 1 and one more: the piece "▁" had -1.388912678 once."""
+    options = {"vocab_size": 40, "input_format": "tsv", "hard_vocab_limit": False, "split_by_whitespace": False}
+    corpus = ["the cat sat on the mat\t1000"]
+    expected = reference(options, sentence_iterator=iter(corpus))
+    assert {piece.piece: piece.score for piece in expected.pieces}["▁".encode()] == np.float32(-1.388913631)
+    assert trained(options, corpus).SerializeToString() == expected.SerializeToString()
+
+
+@given(
+    st.lists(st.tuples(st.text("ab é東", max_size=12), st.sampled_from([1, 2, 7, 1000])), min_size=1, max_size=8),
+    st.booleans(), st.integers(8, 40),
+)  # fmt: skip
+@fewer(2)
+def test_tiny_weighted_corpora(weighted: list[tuple[str, int]], split: bool, vocab_size: int) -> None:
+    corpus = [f"{line}\t{weight}" for line, weight in weighted]
+    options = {
+        "input_format": "tsv", "hard_vocab_limit": False, "split_by_whitespace": split, "vocab_size": vocab_size,
+    }  # fmt: skip
+    expected = reference(options, sentence_iterator=iter(corpus))
+    if isinstance(expected, str):
+        with pytest.raises(TrainingError):
+            trained(options, corpus)
+    else:
+        assert trained(options, corpus).SerializeToString() == expected.SerializeToString()
 
 
 def test_a_pretokenizer() -> None:

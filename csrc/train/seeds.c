@@ -47,7 +47,8 @@ int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const i
     for (int64_t i = 0; i < n_units && !problem; i++) { /* what follows a unit goes into the text, too */
         const uint8_t *unit = data + offsets[i];
         int64_t n_all = offsets[i + 1] - offsets[i], n_unit = unit_bytes(unit, n_all);
-        if (n_unit < n_all && !utf8_is_valid(unit + n_unit + 1, n_all - n_unit - 1))
+        int64_t n_marked = n_unit + mark_bytes(unit + n_unit, n_all - n_unit);
+        if (!utf8_is_valid(unit + n_marked, n_all - n_marked))
             problem = "what follows a unit is invalid UTF-8";
     }
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);

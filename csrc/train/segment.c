@@ -216,14 +216,14 @@ INLINE uint32_t open_char_at(const unitok_segmenter *s, const uint8_t *text, int
 
 /* In s->key: a unit that is followed by follower[0..n_follower), after a NUL at a line's end. Its size, or -1 when
  * memory is short. */
-static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int is_end, const uint8_t *follower,
-                        int64_t n_follower)
+static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int n_marks, int is_end,
+                        const uint8_t *follower, int64_t n_follower)
 {
     if (!reserve(&s->key, n_unit + 8)) return -1;
     uint8_t *key = s->key.bytes;
     memcpy(key, unit, (size_t)n_unit);
-    key[n_unit] = FOLLOWER_MARK;
-    int64_t n = n_unit + 1;
+    memset(key + n_unit, FOLLOWER_MARK, (size_t)n_marks);
+    int64_t n = n_unit + n_marks;
     if (is_end) key[n++] = 0;
     if (n_follower) memcpy(key + n, follower, (size_t)n_follower);
     return n + n_follower;
@@ -232,7 +232,7 @@ static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit
 static int count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int is_end, const uint8_t *follower,
                           int64_t n_follower, uint64_t weight)
 {
-    int64_t n = followed(s, unit, n_unit, is_end, follower, n_follower);
+    int64_t n = followed(s, unit, n_unit, 1, is_end, follower, n_follower);
     return n >= 0 && recent_add(&s->recent, s->key.bytes, n, weight);
 }
 
@@ -254,8 +254,9 @@ static int count_last(unitok_segmenter *s, const uint8_t *line, const uint8_t *u
 {
     int n_first;
     uint32_t first = open_char_at(s, line, &n_first);
-    if (weight > 1 && !count_followed(s, unit, n_unit, 1, line, n_first, weight - 1)) return 0;
-    int64_t n = followed(s, unit, n_unit, 0, NULL, 0);
+    int is_ordered = !s->counter->slots; /* then unitok_segmenter_finish() counts the copies */
+    if (weight > 1 && !is_ordered && !count_followed(s, unit, n_unit, 1, line, n_first, weight - 1)) return 0;
+    int64_t n = followed(s, unit, n_unit, 1, 0, NULL, 0);
     int64_t entry = n < 0 ? -1 : recent_count_now(&s->recent, s->key.bytes, n, 0);
     return entry >= 0 && add_end(s, (struct line_end){weight, (uint32_t)entry, first});
 }
@@ -396,15 +397,25 @@ int32_t unitok_segmenter_flush(unitok_segmenter *s, unitok_error *error)
     return recent_flush(&s->recent) ? UNITOK_OK : fail_memory(error);
 }
 
+/* Counts the last unit of a line, followed by the next line. */
+static int count_end(unitok_segmenter *s, const struct line_end *end, int n_marks, const struct line_end *next,
+                     uint64_t count)
+{
+    const struct counter_entry *entry = &s->counter->entries[end->entry];
+    uint8_t first[4];
+    int n_first = next ? char_put(next->first_char, first) : 0;
+    int64_t n_bytes = followed(s, entry->key, entry->n_bytes - 1, n_marks, 1, first, n_first);
+    return n_bytes >= 0 && counter_add(s->counter, s->key.bytes, n_bytes, count) >= 0;
+}
+
 int32_t unitok_segmenter_finish(unitok_segmenter *s, unitok_error *error)
 {
     int64_t n = drop_empty(s->ends, s->n_ends);
+    int is_ordered = !s->counter->slots;
     for (int64_t i = 0; i < n; i++) {
-        const struct counter_entry *entry = &s->counter->entries[s->ends[i].entry];
-        uint8_t first[4];
-        int n_first = i + 1 < n ? char_put(s->ends[i + 1].first_char, first) : 0;
-        int64_t n_bytes = followed(s, entry->key, entry->n_bytes - 1, 1, first, n_first);
-        if (n_bytes < 0 || counter_add(s->counter, s->key.bytes, n_bytes, 1) < 0) return fail_memory(error);
+        const struct line_end *end = &s->ends[i];
+        if (is_ordered && end->weight > 1 && !count_end(s, end, 2, end, end->weight - 1)) return fail_memory(error);
+        if (!count_end(s, end, 1, i + 1 < n ? end + 1 : NULL, 1)) return fail_memory(error);
     }
     mem_free(s->ends);
     s->ends = NULL;

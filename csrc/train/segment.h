@@ -6,6 +6,10 @@
  *
  *     unit 0xFF next character                        inside a line
  *     unit 0xFF NUL first character of the next line  at its end; nothing after the NUL if there is no next line
+ *     unit 0xFF 0xFF NUL first character of the line  in an ordered counter: the next unit is the last of these copies
+ *
+ * A line of weight w is w lines for the seeds, the first w - 1 of them followed by the line itself. For the E-step of an
+ * ordered counter it is one line of weight w: unitok_units_fold() adds these units up again.
  *
  * What follows the last unit of a line is known only when the next line comes, so these wait in `ends`.
  *
@@ -63,6 +67,14 @@ INLINE int64_t unit_bytes(const uint8_t *unit, int64_t n_bytes)
 {
     const uint8_t *mark = n_bytes ? memchr(unit, FOLLOWER_MARK, (size_t)n_bytes) : NULL;
     return mark ? mark - unit : n_bytes;
+}
+
+/* How many follower marks, at most two, a string begins with. */
+INLINE int64_t mark_bytes(const uint8_t *bytes, int64_t n_bytes)
+{
+    int64_t n = 0;
+    while (n < 2 && n < n_bytes && bytes[n] == FOLLOWER_MARK) n++;
+    return n;
 }
 
 /* NULL, or what is wrong with a packed list of units: its offsets, or UTF-8. */

@@ -82,23 +82,30 @@ int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uin
     uint8_t *buffer = mem_alloc((size_t)(3 * longest + 8));
     if (!buffer) return fail_memory(error);
     int ok = 1;
+    uint64_t copies = 0; /* of the next unit */
     for (int64_t i = 0; i < n_units && ok; i++) {
         if (counts[i] == 0) continue;
         const uint8_t *unit = data + offsets[i];
         int64_t n_all = offsets[i + 1] - offsets[i], n_unit = unit_bytes(unit, n_all);
+        int64_t n_marks = mark_bytes(unit + n_unit, n_all - n_unit);
+        if (fold == UNITOK_FOLD_STRIP && n_marks == 2) {
+            copies += counts[i];
+            continue;
+        }
         int64_t n = replace_rare(unit, n_unit, keep, buffer);
         if (fold == UNITOK_FOLD_CUT) {
             ok = count_parts(counter, buffer, n, counts[i]);
             continue;
         }
-        if (n_unit < n_all && fold == UNITOK_FOLD_WHOLE) { /* the mark, maybe a NUL, and at most one character */
-            int64_t n_kept = n_unit + 1 < n_all && unit[n_unit + 1] == 0 ? 2 : 1;
+        if (n_unit < n_all && fold == UNITOK_FOLD_WHOLE) { /* the marks, maybe a NUL, and at most one character */
+            int64_t n_kept = n_unit + n_marks < n_all && unit[n_unit + n_marks] == 0 ? n_marks + 1 : n_marks;
             memcpy(buffer + n, unit + n_unit, (size_t)n_kept);
             n += n_kept;
             if (utf8_is_valid(unit + n_unit + n_kept, n_all - n_unit - n_kept))
                 n += replace_rare(unit + n_unit + n_kept, n_all - n_unit - n_kept, keep, buffer + n);
         }
-        ok = counter_add(counter, buffer, n, counts[i]) >= 0;
+        ok = counter_add(counter, buffer, n, counts[i] + copies) >= 0;
+        copies = 0;
     }
     mem_free(buffer);
     return ok ? UNITOK_OK : fail_memory(error);

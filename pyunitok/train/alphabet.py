@@ -29,12 +29,12 @@ class Alphabet:
         return [chr(c).encode() for c in self.required]
 
 
-def choose(by_char: Counts, spec: Any) -> Alphabet:
-    """From how often each character occurs."""
+def choose(by_char: Counts, spec: Any, *, may_be_empty: bool = False) -> Alphabet:
+    """From how often each character occurs. may_be_empty: without any, automatic coverage gives an empty alphabet."""
     by_char = by_char.copy()
     by_char[0] = 0
     total = int(by_char.sum())
-    if total == 0:
+    if total == 0 and not (may_be_empty and spec.auto_character_coverage):
         raise NoTextError("there is no text to train on: every line is empty, too long, or of reserved characters")
     if spec.auto_character_coverage:
         return Alphabet({}, None, 1.0)

@@ -97,7 +97,9 @@ class Job:
         normalization.complete(specs, self.rules_folder)
         meta = checks.MetaPieces(specs)
         units = self._counted(source, meta.symbols())
-        chosen = alphabets.choose(native.count_chars(units, self.own.threads), specs.trainer)
+        by_char = native.count_chars(units, self.own.threads)
+        # sentencepiece makes a model of bytes alone from lines of white space, where characters are covered by bytes.
+        chosen = alphabets.choose(by_char, specs.trainer, may_be_empty=self.compat and self.stats.n_lines > 0)
         if specs.kind in ("unigram", "bpe"):
             alphabets.check_room(chosen, len(meta), specs.trainer)
         n_pieces = specs.trainer.vocab_size - len(meta)
