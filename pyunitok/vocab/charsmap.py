@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from pyunitok.vocab import double_array
+
 NAMES = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 SHIPPED = Path(__file__).with_name("charsmaps.zst")
 _SIZES = f"<{len(NAMES)}I"
@@ -36,29 +38,12 @@ def compile_rules(rules: Mapping[str, str]) -> bytes:
     for value in sorted(set(rules.values())):
         starts[value] = len(replacements)
         replacements += value.encode() + b"\0"
-    units = _double_array({key.encode(): starts[value] for key, value in rules.items()})
+    values = {key.encode(): starts[value] for key, value in rules.items()}
+    for text in values:
+        if sum(text[:n] in values for n in range(1, len(text) + 1)) > KEYS_MAX:
+            raise RuntimeError(f"more than {KEYS_MAX} keys begin alike: {text.decode()!r}")
+    units = double_array.build(values)
     return struct.pack(f"<I{len(units)}I", 4 * len(units), *units) + replacements
-
-
-def _double_array(values: Mapping[bytes, int]) -> list[int]:
-    """Units: each node has 256 to itself, where its children lie; what no child takes has a label that is not its."""
-    blocks: dict[bytes, int] = {b"": 1}
-    for key in sorted(values):
-        if sum(key[:n] in values for n in range(1, len(key) + 1)) > KEYS_MAX:
-            raise RuntimeError(f"more than {KEYS_MAX} keys begin alike: {key.decode()!r}")
-        for n_bytes in range(1, len(key) + 1):
-            blocks.setdefault(key[:n_bytes], len(blocks) + 1)
-    units = [i & 0xFF ^ 0xFF for i in range(256 * (len(blocks) + 1))]
-    for prefix, block in blocks.items():
-        at = 256 * blocks[prefix[:-1]] ^ prefix[-1] if prefix else 0
-        units[at] = _offset(at ^ 256 * block) | (prefix in values) << 8 | (prefix[-1] if prefix else 0)
-        if prefix in values:
-            units[256 * block] = 1 << 31 | values[prefix]
-    return units
-
-
-def _offset(distance: int) -> int:
-    return distance << 10 if distance < 1 << 21 else distance >> 8 << 10 | 1 << 9
 
 
 def decompile(charsmap: bytes) -> list[tuple[str, str]]:
