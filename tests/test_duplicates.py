@@ -126,6 +126,29 @@ def test_the_command_writes_lines_and_token_files(tokenizer: Tokenizer, tmp_path
     assert not list(tmp_path.glob(".pyunitok*"))
 
 
+def test_what_is_left_is_verified_and_inspected(tmp_path: Path, monkeypatch: Any) -> None:
+    """`verify --inputs` called it damaged, and `inspect` gave the text that is left as the size of the input."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("".join(f"Line {i % 8} of a text that repeats itself again and again\n" for i in range(40)))
+    Path("b.txt").write_text("nothing here repeats\n")
+    for command in (
+        "tokenize a.txt -o a.u16 --doc line", "tokenize b.txt -o b.u16 --doc line", "index a.u16 -o idx",
+        "duplicates idx --min-tokens 8 --drop -o unique.u16", "merge unique.u16 b.u16 -o merged.u16",
+    ):  # fmt: skip
+        assert CliRunner().invoke(cli, command.split()).exit_code == 0, command
+    (record,) = (pyunitok.open("unique.u16").manifest or pytest.fail("no manifest")).inputs
+    size = Path("a.txt").stat().st_size
+    assert record.abridged and record.bytes == size and (record.text_bytes or 0) < size // 3
+    assert f"from {size:,} bytes of input" in CliRunner().invoke(cli, ["inspect", "unique.u16"]).output
+    verified = CliRunner().invoke(cli, ["verify", "unique.u16", "--inputs"])
+    assert verified.exit_code == 0 and "not compared with 1 input" in verified.output and "intact" in verified.output
+    # The other inputs of a merged file are compared.
+    assert CliRunner().invoke(cli, ["verify", "merged.u16", "--inputs"]).exit_code == 0
+    Path("b.txt").write_text("nothing here is equal\n")
+    verified = CliRunner().invoke(cli, ["verify", "merged.u16", "--inputs"])
+    assert verified.exit_code == 1 and "b.txt: document 0 (document 40 of" in verified.output
+
+
 def test_what_cannot_be_done_is_said(tokenizer: Tokenizer, tmp_path: Path) -> None:
     index = indexes.make(tmp_path, tokenizer, [[[1, 2]]], eod=EOD)
     with pytest.raises(LimitError):

@@ -9,6 +9,7 @@ import click
 
 from pyunitok.cli.arguments import load_model
 from pyunitok.cli.progress import Meter
+from pyunitok.errors import count
 
 
 @click.command()
@@ -22,7 +23,8 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
 
     With IN or --inputs, every document is also decoded and compared with its input, byte by byte. IN are the files that
     were tokenized, in the same order, wherever they are now; their formats are taken from the manifest. --inputs reads
-    them from the paths in the manifest, which must be files on this machine.
+    them from the paths in the manifest, which must be files on this machine. What `duplicates --drop` wrote cannot
+    be compared, because text of the inputs is missing there.
 
     \b
     Example:
@@ -65,6 +67,11 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
         with checking:
             fault = verify_text(array, tokenizer, sources, threads=threads, on_bytes=checking.on_bytes)
         faults = [fault] if fault else []
+        if abridged := sum(record.abridged for record in array.manifest.inputs):
+            click.echo(
+                f"note: not compared with {count(abridged, 'input')}: `duplicates --drop` left out text of theirs",
+                err=True,
+            )
         checked += f"; {checking.progress.bytes:,} bytes of text compared, {checking.rate:,.0f} MB/s"
     for fault in faults:
         click.echo(f"error: {fault}", err=True)

@@ -317,10 +317,10 @@ def _kept(index: Index, marks: _Marks, n: int) -> np.ndarray[Any, np.dtype[np.bo
 
 
 def _records(inputs: list[InputRecord], sizes: tuple[Int64s, Int64s]) -> list[InputRecord]:
-    """The inputs, with what is left of each."""
+    """The inputs, with the tokens and the text that are left of each."""
     ret, at = [], 0
     for record in inputs:
         tokens, n_bytes = (int(bounds[at + record.documents] - bounds[at]) for bounds in sizes)
         at += record.documents
-        ret.append(replace(record, tokens=tokens, bytes=n_bytes, text_bytes=n_bytes, xxh64=None, seconds=None))
+        ret.append(replace(record, tokens=tokens, text_bytes=n_bytes, xxh64=None, seconds=None, abridged=True))
     return ret

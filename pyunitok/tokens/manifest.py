@@ -67,6 +67,7 @@ class InputRecord(InputFile):
     skipped: Count = 0  # documents left out as bad
     text_bytes: Count | None = None
     error: str | None = None  # why the whole file was left out as damaged, where it was
+    abridged: bool = False  # `duplicates --drop` left out text of its documents
 
     def to_json(self) -> dict[str, Any]:
         return {_RENAMED.get(name, name): value for name, value in asdict(self).items()}

@@ -26,7 +26,7 @@ from pyunitok.corpus.reading import BLOCK_BYTES, Reading
 from pyunitok.corpus.source import STDIN, Source
 from pyunitok.corpus.workers import Workers
 from pyunitok.disk.url import is_url
-from pyunitok.errors import IdError, InputError
+from pyunitok.errors import IdError, InputError, count
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.batches import Batch, batches
@@ -60,9 +60,13 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
     if any(record.format == "documents" for record in records):
         raise InputError("its documents came from another program and not from files: they cannot be read again")
     if found is None:
-        return [Source(r.path, r.format, r.compression, _local_size(r.path), reason=MANIFEST) for r in records]
+        sizes = [0 if record.abridged else _local_size(record.path) for record in records]  # 0: not read
+        return [
+            Source(r.path, r.format, r.compression, size, reason=MANIFEST)
+            for r, size in zip(records, sizes, strict=True)
+        ]
     if len(found) != len(records):
-        raise InputError(f"{len(found)} inputs given; the manifest has {len(records)}")
+        raise InputError(f"{count(len(found), 'input')} given; the manifest has {len(records)}")
     return [replace(s, format=r.format, reason=MANIFEST) for s, r in zip(found, records, strict=True)]
 
 
@@ -90,20 +94,24 @@ def verify_text(
     sources   one for each input of the manifest, in its order
     on_bytes  told how many bytes were compared
 
-    InputError if an input cannot be read; IdError if an id means nothing. Memory: some blocks and batches a
-    thread, and for models that are not lossless the longest document.
+    Inputs that `duplicates --drop` has abridged are not compared. InputError if an input cannot be read; IdError if an
+    id means nothing. Memory: some blocks and batches a thread, and for models that are not lossless the longest
+    document.
     """
     assert array.manifest is not None
     records = array.manifest.inputs
     threads = threads_or_cores(threads)
     first = 0
-    key = lambda k: (records[k].format, records[k].text_key, records[k].separator)  # noqa: E731
+    key = lambda k: (records[k].format, records[k].text_key, records[k].separator, records[k].abridged)  # noqa: E731
     with ThreadPoolExecutor(threads) as pool:
         for _, group in groupby(range(len(records)), key):
             numbers = [k for k in group if records[k].error is None]
             if not numbers:
                 continue
             stop = first + sum(records[k].documents for k in numbers)
+            if records[numbers[0]].abridged:
+                first = stop
+                continue
             read = [sources[k] for k in numbers]
             reading = _reading([records[k] for k in numbers], read, threads)
             place = _Place(array, tokenizer, [records[k] for k in numbers], [source.name for source in read], first)
