@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import hunspell
 import lists
 import readers
 import zstandard
@@ -67,10 +68,20 @@ def _zip(data: bytes, prefix: str) -> Iterator[tuple[str, bytes]]:
 def documents(path: Path, source: Source) -> dict[str, list[str]]:
     """Of one package: kind → texts."""
     found: dict[str, list[tuple[bytes, str]]] = defaultdict(list)
+    halves: dict[str, bytes] = {}
+
+    def hunspell_text(name: str, data: bytes) -> str | None:
+        """The words of a dictionary once both of its files, .aff and .dic, have come."""
+        other = halves.pop(name[:-4], None)
+        if other is None:
+            halves[name[:-4]] = data
+            return None
+        return hunspell.read(other, data) if name.endswith(".dic") else hunspell.read(data, other)
+
     for name, data in members(path, source):
         for rule in source.rules:
             if match := rule.pattern.search(name):
-                text = READERS[rule.reader](data)
+                text = hunspell_text(name, data) if rule.reader == "hunspell" else READERS[rule.reader](data)
                 if text and len(text) > 100:
                     order = hashlib.sha256(name.encode("utf-8", "replace")).digest()
                     found[rule.kind_of(match)].append((order, text))
