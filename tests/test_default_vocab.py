@@ -8,8 +8,11 @@ import random
 import re
 import sys
 import unicodedata
+import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
+
+import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools" / "default_vocab"))
 
@@ -18,6 +21,7 @@ import exemplars
 import generate
 import generate_data
 import generate_logs
+import names
 import sentences
 import unwanted
 
@@ -86,14 +90,14 @@ def test_a_sentence_end_comes_before_a_sentence_only() -> None:
 UNWANTED = """
 .\\nFuck| sluts| porn| hitler|Hitler's| NIGGER|Motherfucker|_fucking_|(shit)| Scheiße|Scheißegal| Hurensöhne| putain|
  MIERDA| kurwa| spierdalaj| пизд|Пиздец| хуй| μαλάκας|siktir| कुतिया| चूतिया| শুধুচোদা চোদা| شرموطة| זונה|เย็ดแม่|你他妈的|
-傻逼|おっぱい|개새끼들이| fanculo| vittu| kurva|PornHub| xxx |</b>cunt<| puta
+傻逼|おっぱい|개새끼들이| fanculo| vittu| kurva|PornHub|</b>cunt<| puta
 """
 INNOCENT = """
  class| assess|Scunthorpe| cockpit| grape| Essex| therapist|Dickens| document| cumulative| hancock| analysis| assassin|
  cum| cu| con| hora| negro| nicht| was| din| hoe| fick| bitte| kar| sitt| laba| кот| педикюр| уебсайт|
  застрахуй| онлайн| лайнер| потребитель| podporný| shiitake| ассортимент| مني| لن| 妈妈的| 异性交往| 出口交货|
  パチンコ| ファックス| ヒエログリフ|
- 5개년| 보지| แกงกะหรี่| title| constitution| button| Sussex| pushing| Matsushita| fu| uck| slu| sex
+ 5개년| 보지| แกงกะหรี่| title| constitution| button| Sussex| pushing| Matsushita| fu| uck| slu| sex| technique| xxx|nique|arse
 """
 
 
@@ -103,3 +107,43 @@ def test_unwanted_words() -> None:
     for text in INNOCENT.replace("\n", "").split("|"):
         assert not unwanted.is_unwanted(text.encode()), text
     assert not unwanted.is_unwanted(b"\xe5\x82")  # a prefix of a character
+
+
+@pytest.fixture
+def names_found(tmp_path: Path) -> frozenset[str]:
+    """From small copies of the two packages' layouts."""
+    faker, mimesis = tmp_path / "faker.whl", tmp_path / "mimesis.whl"
+    with zipfile.ZipFile(faker, "w") as archive:
+        path = "faker/providers/person/{}/__init__.py"
+        archive.writestr(path.format("en_US"), 'first_names = {"Michael": 1, "Rose": 2}\nprefixes = ("Mister",)\n')
+        archive.writestr(path.format("de_DE"), 'first_names = ("Konrad",)\nlast_names: tuple = ("Koch",)\n')
+    with zipfile.ZipFile(mimesis, "w") as archive:
+        person = {"names": {"male": ["Walter", "Famil", "Ali"]}, "surnames": ["Смирнов", "Newton"], "title": ["Herr"]}
+        archive.writestr("mimesis/datasets/ru/person.json", json.dumps(person))
+    return names.read_names([faker, mimesis])
+
+
+def test_names_of_packages(names_found: frozenset[str]) -> None:
+    expected = {"michael", "rose", "konrad", "walter", "famil", "смирнов", "bakunin"}
+    assert names_found >= expected
+    assert not names_found & {"mister", "koch", "ali", "newton", "herr"}
+
+
+def test_names_that_are_ordinary_words_stay(names_found: frozenset[str]) -> None:
+    text = b"a rose is a rose; my family, our families, a familiar family of Famil and Michael"
+    assert names.ordinary_words(names_found, [text]) == {"rose", "famil"}
+
+
+def test_pieces_with_names(names_found: frozenset[str]) -> None:
+    found = names_found - {"rose"}
+    for piece in (" Michael", ".\nMichael", " michael", "Michael", ', "Walter', " СМИРНОВ"):
+        assert names.is_personal(piece.encode(), found), piece
+    for piece in ("michael", " Rose", " Michaela", " newton", "\n"):  # without a space it may end a longer word
+        assert not names.is_personal(piece.encode(), found), piece
+
+
+def test_pieces_with_projects() -> None:
+    for text in (" Gtk", "gtk_", '="GTK', "GimpImage", " LibreOffice", "(RCT", "RCTView", "react_native", " Debian"):
+        assert names.is_project(text.encode()), text
+    for text in (" node", "three", " vue", "Widget", " native", " reaction", "background", " angular", "-webkit-"):
+        assert not names.is_project(text.encode()), text
