@@ -129,7 +129,7 @@ def test_the_command_writes_lines_and_token_files(tokenizer: Tokenizer, tmp_path
 def test_what_is_left_is_verified_and_inspected(tmp_path: Path, monkeypatch: Any) -> None:
     """`verify --inputs` called it damaged, and `inspect` gave the text that is left as the size of the input."""
     monkeypatch.chdir(tmp_path)
-    Path("a.txt").write_text("".join(f"Line {i % 8} of a text that repeats itself again and again\n" for i in range(40)))
+    Path("a.txt").write_text("".join(f"Line {i % 8} of a text that repeats itself and repeats\n" for i in range(40)))
     Path("b.txt").write_text("nothing here repeats\n")
     for command in (
         "tokenize a.txt -o a.u16 --doc line", "tokenize b.txt -o b.u16 --doc line", "index a.u16 -o idx",

@@ -9,13 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyunitok.errors import LimitError, printable
-from pyunitok.index.context import Context
+from pyunitok.errors import printable
 from pyunitok.index.hits import Hit
 from pyunitok.index.opened import Index
-
-SORTS = ("rank", "text", "random", "R1", "L1")
-MAX_SORTED = 10_000  # hits that R1 and L1 sort
+from pyunitok.index.search import Order
 
 
 @dataclass(frozen=True)
@@ -29,37 +26,21 @@ class Line:
 
 
 def concordance(
-    index: Index, query: Any, *, limit: int = 20, offset: int = 0, sort: str = "rank", seed: int = 0, before: int = 40,
-    after: int = 40,
+    index: Index, query: Any, *, limit: int = 20, offset: int = 0, sort: Order = "rank", seed: int = 0,
+    before: int = 40, after: int = 40,
 ) -> tuple[list[Line], int, bool]:  # fmt: skip
     """(lines, occurrences in all, whether that is only a lower bound).
 
     query  text, or a sequence of ids
-    sort   of SORTS: the orders of Index.find; or, of the first 10,000 hits, R1 (by the words after them) or L1 (by
-           those before them)
+    sort   the order of Index.find
     """
-    if sort not in SORTS:
-        raise LimitError(f"sort must be one of {', '.join(SORTS)}, not {sort!r}")
     find = index.find if isinstance(query, str | bytes) else index.find_tokens
-    is_sorted = sort in ("R1", "L1")
-    page = (MAX_SORTED, 0, "rank") if is_sorted else (limit, offset, sort, seed)
-    hits = find(query, *page)
-    contexts = index.context_batch(hits, before, after)
-    numbers: Sequence[int] = range(len(hits))
-    if is_sorted:
-        words = list(map(_words_after if sort == "R1" else _words_before, contexts))
-        numbers = sorted(numbers, key=words.__getitem__)[offset : offset + limit]
-    return [Line(hits[k], *contexts[k].shown()) for k in numbers], hits.total, hits.approx
-
-
-def _words_after(context: Context) -> list[str]:
-    """What R1 sorts by."""
-    return context.after.decode("utf-8", "backslashreplace").casefold().split()
-
-
-def _words_before(context: Context) -> list[str]:
-    """What L1 sorts by: the nearest word first."""
-    return context.before.decode("utf-8", "backslashreplace").casefold().split()[::-1]
+    hits = find(query, limit, offset, sort, seed)
+    lines = [
+        Line(hit, *context.shown())
+        for hit, context in zip(hits, index.context_batch(hits, before, after), strict=True)
+    ]
+    return lines, hits.total, hits.approx
 
 
 def as_record(index: Index, line: Line) -> dict[str, Any]:

@@ -27,6 +27,14 @@ class Context:
         before, match, after = (part.decode("utf-8", "backslashreplace") for part in parts)
         return before, match, after
 
+    def words_after(self) -> list[str]:
+        """What order "R1" sorts by."""
+        return self.after.decode("utf-8", "backslashreplace").casefold().split()
+
+    def words_before(self) -> list[str]:
+        """What order "L1" sorts by: the nearest word first."""
+        return self.before.decode("utf-8", "backslashreplace").casefold().split()[::-1]
+
 
 @dataclass
 class Contexts:

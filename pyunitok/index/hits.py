@@ -14,7 +14,9 @@ from pyunitok.index.shard import Shard
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
-ORDERS = ("rank", "text", "random")
+ORDERS = ("rank", "text", "random", "R1", "L1")
+BESIDE = ("R1", "L1")  # sorted by what is beside the hits
+MAX_SORTED = 10_000  # hits that BESIDE sorts
 SKIP_BITS = 24  # of a key that sorts hits by their place: (token << SKIP_BITS) + byte in it
 CHUNK = 1 << 20
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyunitok.errors import LimitError
+from pyunitok.errors import LimitError, count
 from pyunitok.index.batches import Batches
 from pyunitok.index.hits import Count
 from pyunitok.index.manifest import shard_name
@@ -15,6 +15,7 @@ from pyunitok.index.plan import Limits
 from pyunitok.index.search import MAX_WORK, Text
 from pyunitok.index.sequences import Query
 from pyunitok.index.shard import open_shards
+from pyunitok.tokens import page
 
 PREFETCH_BYTES = 16 << 20  # asked for at once
 
@@ -28,7 +29,27 @@ class Index(Batches):
     Texts against the corpus (overlap.py): overlap, spans
     The same of many queries at once, arrays in, arrays out (batches.py): count_batch, find_batch, next_batch, ...
     Itself: n_tokens, n_documents, text_bytes, locate, source, inputs, metadata, tokenizer, prefetch
+
+    Pickles hold the path, the model that was given and max_work: a worker that gets a copy opens the same folder.
     """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (str(self._absolute), self._given, self.max_work)
+
+    def __repr__(self) -> str:
+        sizes = (count(n, name) for n, name in self._sizes())
+        return f"Index({str(self.folder)!r}, {', '.join(sizes)})"
+
+    def _repr_html_(self) -> str:
+        rows = [(f"{name}s", f"{n:,}") for n, name in self._sizes()]
+        model = str(self.manifest.model.get("name") or "unnamed")
+        return page.summary(f"Index {self.folder}", [*rows, ("order", self.manifest.order), ("model", model)])
+
+    def _sizes(self) -> list[tuple[int, str]]:
+        return [
+            (self.n_documents, "document"), (self.n_tokens, "token"), (len(self.shards), "shard"),
+            (len(self.arrays), "token file"),
+        ]  # fmt: skip
 
     def count(
         self, query: Text | None = None, *, all_of: Sequence[Sequence[Query]] | None = None, within: int | None = None,
@@ -82,3 +103,8 @@ def open_index(folder: str | Path, *, model: Any = None, max_work: int = MAX_WOR
     OutputError if the folder holds no index, or one that is damaged or does not fit its token files.
     """
     return Index(open_shards(folder, model=model), max_work=max_work)
+
+
+def _reopen(folder: str, model: Any, max_work: int) -> Index:
+    """What a pickle of an Index calls."""
+    return open_index(folder, model=model, max_work=max_work)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +14,7 @@ import numpy as np
 from pyunitok import _ffi_search
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.context import Context, Contexts
-from pyunitok.index.hits import Count, Found, Hit, Hits, Int64s, Places, shuffled
+from pyunitok.index.hits import BESIDE, MAX_SORTED, ORDERS, Count, Found, Hit, Hits, Int64s, Places, shuffled
 from pyunitok.index.inputs import Inputs
 from pyunitok.index.pieces import PieceTables
 from pyunitok.index.shard import N_RANKS, OpenIndex, Shard
@@ -22,10 +23,11 @@ from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 
 Text = str | bytes
-Order = Literal["rank", "text", "random"]
+Order = Literal["rank", "text", "random", "R1", "L1"]
 
 MAX_WORK = 2_000_000_000  # for one query and shard, about a nanosecond a unit
 MAX_RUNS = 1 << 60
+SORT_CHARS = 40  # of the text beside a hit: "R1" and "L1" sort by these
 MAX_SCANNED = 1_000_000  # hits that next, previous and a sampled by_source look at
 
 
@@ -44,9 +46,18 @@ class SourceCount:
     approx: bool
 
 
+@dataclass(frozen=True)
+class DocumentCount:
+    """How often a document of the index has a query."""
+
+    document: int
+    count: int
+
+
 @dataclass
 class DocumentHits:
-    """Which documents have a query: int64[n] numbers, ascending, and int64[n] counts in each."""
+    """Which documents have a query: int64[n] numbers, ascending, and int64[n] counts in each; also a sequence of
+    DocumentCount, of which pandas.DataFrame() makes two columns."""
 
     documents: Int64s
     counts: Int64s
@@ -54,6 +65,13 @@ class DocumentHits:
 
     def __len__(self) -> int:
         return len(self.documents)
+
+    def __getitem__(self, i: int) -> DocumentCount:
+        i = operator.index(i)
+        return DocumentCount(int(self.documents[i]), int(self.counts[i]))
+
+    def __iter__(self) -> Iterator[DocumentCount]:
+        return map(DocumentCount, self.documents.tolist(), self.counts.tolist())
 
 
 class TextSearch:
@@ -77,6 +95,7 @@ class TextSearch:
         self.arrays: list[TokenArray] = opened.arrays
         self.shards = opened.shards
         self.max_work = max_work
+        self._absolute, self._given = opened.folder.absolute(), opened.model
         self.c = [_c_shard(shard, opened.manifest.eod, opened.folder) for shard in self.shards]
         self._file_bounds = np.cumsum([0, *map(len, self.arrays)])  # documents before each token file
         self.inputs = Inputs(self.arrays)
@@ -191,6 +210,8 @@ class TextSearch:
                          have the same text after them
                "text"    by document and byte: looks at all occurrences
                "random"  a shuffle drawn by `seed`, each occurrence once through all pages
+               "R1"      by the words after them, "L1" by the words before them, the nearest first: the first 10,000
+                         of "rank", which are all that the pages show
         """
         self._check_page(limit, offset, order)
         text = as_bytes(query)
@@ -201,14 +222,28 @@ class TextSearch:
         self, text: bytes, limit: int, offset: int, order: Order, seed: int, max_work: int | None
     ) -> tuple[Places, int, bool]:
         """(places, occurrences in all, approx), as find has them."""
-        if order == "rank":
+        if order == "rank" or order in BESIDE:
             count = self.count(text, max_work=max_work)
-            found = self.find_all(text, max_hits=offset + limit, max_work=max_work)
+            most = MAX_SORTED if order in BESIDE else offset + limit
+            found = self.find_all(text, max_hits=most, max_work=max_work)
             total, approx = max(int(count), found.total), count.approx or found.approx
         else:
             found = self.find_all(text, max_work=max_work)
             total, approx = found.total, found.approx
-        return page_of(found, limit, offset, order, seed), total, approx
+        return self._page_of(found, len(text), limit, offset, order, seed), total, approx
+
+    def _page_of(self, found: Found, n_bytes: int, limit: int, offset: int, order: Order, seed: int) -> Places:
+        """Where occurrences number offset to offset + limit - 1 are, in that order."""
+        numbers = np.arange(offset, max(offset, min(offset + limit, found.total)), dtype=np.int64)
+        if order == "text":
+            return found.first_in_text(offset, len(numbers))
+        if order in BESIDE:
+            places = found.places(np.arange(min(found.total, MAX_SORTED), dtype=np.int64))
+            contexts = self.context_batch(self.hits_at(places, n_bytes, len(places.tokens)), SORT_CHARS, SORT_CHARS)
+            words = [context.words_after() if order == "R1" else context.words_before() for context in contexts]
+            chosen = sorted(range(len(words)), key=words.__getitem__)[offset : offset + limit]
+            return Places(places.shards[chosen], places.tokens[chosen], places.skips[chosen])
+        return found.places(shuffled(numbers, found.total, seed) if order == "random" and len(numbers) else numbers)
 
     def find_all(self, query: Text, *, max_hits: int = MAX_RUNS, max_work: int | None = None) -> Found:
         """All occurrences, or at least max_hits of them, in runs of the suffix arrays: 24 bytes a run, at most one for
@@ -279,8 +314,8 @@ class TextSearch:
     def _check_page(self, limit: int, offset: int, order: str) -> None:
         if limit < 0 or offset < 0:
             raise LimitError(f"limit and offset must be at least 0, not {limit} and {offset}")
-        if order not in ("rank", "text", "random"):
-            raise LimitError(f"order must be 'rank', 'text' or 'random', not {order!r}")
+        if order not in ORDERS:
+            raise LimitError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
 
     # ------------------------------------------------------------------------------------------------- around hits ---
 
@@ -375,11 +410,3 @@ def _c_shard(shard: Shard, eod: int | None, folder: Path) -> _ffi_search.Shard:
         )  # fmt: skip
     except ValueError as error:
         raise OutputError(f"{folder}: shard {shard.number}: {error}") from None
-
-
-def page_of(found: Found, limit: int, offset: int, order: str, seed: int) -> Places:
-    """Where occurrences number offset to offset + limit - 1 are, in one of ORDERS."""
-    numbers = np.arange(offset, max(offset, min(offset + limit, found.total)), dtype=np.int64)
-    if order == "text":
-        return found.first_in_text(offset, len(numbers))
-    return found.places(shuffled(numbers, found.total, seed) if order == "random" and len(numbers) else numbers)

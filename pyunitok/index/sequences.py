@@ -12,7 +12,7 @@ from pyunitok import _ffi_search
 from pyunitok.decoding import as_ids
 from pyunitok.errors import LimitError
 from pyunitok.index.hits import Count, Found, Hits, Int64s, Places, shuffled
-from pyunitok.index.search import MAX_SCANNED, Order, Text, TextSearch, page_of
+from pyunitok.index.search import MAX_SCANNED, Order, Text, TextSearch
 from pyunitok.packed import Packed, as_bytes
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
@@ -122,7 +122,8 @@ class TokenSearch(TextSearch):
 
     def _tokens_page(self, ids: U16, limit: int, offset: int, order: Order, seed: int) -> tuple[Places, int, bool]:
         found = self._found(ids)
-        return page_of(found, limit, offset, order, seed), found.total, False
+        n_bytes = int(self.tables.sizes[ids].sum())
+        return self._page_of(found, n_bytes, limit, offset, order, seed), found.total, False
 
     def _found(self, ids: U16) -> Found:
         runs = [np.array([(*shard.tokens_of(ids), 0, 0)], _ffi_search.RUN) for shard in self.c]

@@ -130,12 +130,13 @@ def left_of(ids: U16, sa: U32) -> U16:
 
 @dataclass
 class OpenIndex:
-    """An index, mapped: its manifest, the token files, and a Shard for each record."""
+    """An index, mapped: its manifest, the token files, a Shard for each record, and the model that was given."""
 
     folder: Path
     manifest: IndexManifest
     arrays: list[TokenArray]
     shards: list[Shard]
+    model: Any = None
 
 
 def open_shards(folder: str | Path, *, model: Any = None) -> OpenIndex:
@@ -148,7 +149,7 @@ def open_shards(folder: str | Path, *, model: Any = None) -> OpenIndex:
     arrays = [_open_file(folder, manifest, k, model) for k in range(len(manifest.files))]
     rank = _open_rank(folder, manifest)
     shards = [_open_shard(folder, manifest, k, arrays, rank) for k in range(len(manifest.shards))]
-    return OpenIndex(folder, manifest, arrays, shards)
+    return OpenIndex(folder, manifest, arrays, shards, model)
 
 
 def digest_of(array: TokenArray) -> str | None:

@@ -176,3 +176,16 @@ class TokenArray(Documents):
 
     def __repr__(self) -> str:
         return f"TokenArray({str(self.path)!r}, {len(self)} documents, {self.dtype}[{self.n_tokens}])"
+
+    def _repr_html_(self) -> str:
+        from pyunitok.tokens import page
+
+        rows = [("documents", f"{len(self):,}"), ("tokens", f"{self.n_tokens:,} ({self.dtype})")]
+        if self.manifest is not None:
+            ratio = self.manifest.bytes_per_token
+            rows += [
+                ("bytes per token", "-" if ratio is None else f"{ratio:.3f}"),
+                ("eod", "none" if self.eod_id is None else str(self.eod_id)),
+                ("model", str(self.manifest.model.get("name") or "unnamed")),
+            ]
+        return page.summary(f"TokenArray {self.path}", rows)

@@ -146,3 +146,9 @@ def table(cells: Table, left: Sequence[int], code: int | None = None) -> str:
 
     body = "".join(f"<tr>{row(line, 'td')}</tr>" for line in cells[1:])
     return f"<div class=wide><table><tr>{row(cells[0], 'th')}</tr>{body}</table></div>"
+
+
+def summary(title: str, rows: Rows) -> str:
+    """A small table for a notebook, as `_repr_html_` returns it."""
+    body = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in rows)
+    return f"<table><caption>{html.escape(title)}</caption>{body}</table>"

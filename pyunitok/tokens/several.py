@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.errors import OutputError
+from pyunitok.errors import OutputError, count
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
@@ -105,6 +105,13 @@ class TokenArrays(Documents):
 
     def __repr__(self) -> str:
         return f"TokenArrays({len(self.files)} files, {len(self)} documents, {self.dtype}[{self.n_tokens}])"
+
+    def _repr_html_(self) -> str:
+        from pyunitok.tokens import page
+
+        sizes = [(str(file.path), f"{count(len(file), 'document')}, {file.n_tokens:,} tokens") for file in self.files]
+        total = f"{count(len(self), 'document')}, {self.n_tokens:,} tokens ({self.dtype})"
+        return page.summary(f"TokenArrays, {count(len(self.files), 'file')}", [*sizes[:20], ("all", total)])
 
 
 def _kind(file: TokenArray) -> tuple[str, int | None, str | None]:

@@ -21,7 +21,8 @@ State = tuple[tuple[int, int], ...]  # (label, number of the next state) by labe
 def build(values: Mapping[bytes, int]) -> list[int]:
     """The units. Keys are neither empty nor contain a NUL."""
     states, is_shared = _states(values)
-    array, placed = _Array(), {}
+    array = _Array()
+    placed: dict[int, int] = {}
     waiting = [(0, len(states) - 1)]
     while waiting:
         at, number = waiting.pop()

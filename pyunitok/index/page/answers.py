@@ -10,7 +10,8 @@ import numpy as np
 
 from pyunitok import _ffi_search
 from pyunitok.errors import LimitError
-from pyunitok.index.concordance import MAX_SORTED, SORTS, as_record, concordance
+from pyunitok.index.concordance import as_record, concordance
+from pyunitok.index.hits import BESIDE, MAX_SORTED, ORDERS
 from pyunitok.index.opened import Index
 
 MAX_QUERY_BYTES = 10_000
@@ -78,11 +79,11 @@ def count(index: Index, parameters: Parameters) -> Answer:
 
 def hits(index: Index, parameters: Parameters) -> Answer:
     """A page of the concordance."""
-    sort = (parameters.get("sort") or ["rank"])[-1]
-    if sort not in SORTS:
-        raise BadRequest(f"sort must be one of {', '.join(SORTS)}")
+    sort: Any = (parameters.get("sort") or ["rank"])[-1]
+    if sort not in ORDERS:
+        raise BadRequest(f"sort must be one of {', '.join(ORDERS)}")
     limit = number(parameters, "limit", 50, MAX_LIMIT)
-    most = MAX_SORTED if sort in ("R1", "L1", "text") else 1 << 40
+    most = MAX_SORTED if sort in (*BESIDE, "text") else 1 << 40
     offset = number(parameters, "offset", 0, most)
     text = text_of(parameters)
     if sort == "text" and index.count(text) > MAX_SCANNED:
@@ -92,7 +93,7 @@ def hits(index: Index, parameters: Parameters) -> Answer:
         index, text, limit=limit, offset=offset, sort=sort, seed=number(parameters, "seed", 0, 1 << 32),
         before=before, after=after,
     )  # fmt: skip
-    reachable = min(total, MAX_SORTED) if sort in ("R1", "L1") else total
+    reachable = min(total, MAX_SORTED) if sort in BESIDE else total
     records = [as_record(index, line) for line in lines]
     return {"count": total, "approx": approx, "reachable": reachable, "hits": records}
 
