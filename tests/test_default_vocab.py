@@ -97,7 +97,8 @@ INNOCENT = """
  cum| cu| con| hora| negro| nicht| was| din| hoe| fick| bitte| kar| sitt| laba| кот| педикюр| уебсайт|
  застрахуй| онлайн| лайнер| потребитель| podporný| shiitake| ассортимент| مني| لن| 妈妈的| 异性交往| 出口交货|
  パチンコ| ファックス| ヒエログリフ|
- 5개년| 보지| แกงกะหรี่| title| constitution| button| Sussex| pushing| Matsushita| fu| uck| slu| sex| technique| xxx|nique|arse
+ 5개년| 보지| แกงกะหรี่| title| constitution| button| Sussex| pushing| Matsushita| fu| uck| slu| sex|
+ technique| xxx|nique|arse| pornit| 同性愛| צ'אנס| Kurve| Sodom| saß|aß
 """
 
 

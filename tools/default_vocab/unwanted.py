@@ -21,7 +21,7 @@ _WORD = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+")
 def _patterns() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
     """Complete words, stems that words begin with, and stems anywhere in a word."""
     lines = TABLE.read_text(encoding="utf-8").splitlines()
-    entries = [entry.casefold() for line in lines if not line.startswith("#") for entry in line.split()]
+    entries = [entry.lower() for line in lines if not line.startswith("#") for entry in line.split()]
     words = frozenset(entry for entry in entries if "*" not in entry)
     begin = sorted(entry[:-1] for entry in entries if entry.endswith("*") and not entry.startswith("*"))
     inside = sorted(entry[1:-1] for entry in entries if entry.startswith("*"))
@@ -33,5 +33,5 @@ def is_unwanted(piece: bytes) -> bool:
     words, begin, inside = _patterns()
     return any(
         word in words or begin.match(word) or inside.search(word)
-        for word in _WORD.findall(piece.decode("utf-8", "replace").casefold())
+        for word in _WORD.findall(piece.decode("utf-8", "replace").lower())
     )
