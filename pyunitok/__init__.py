@@ -17,6 +17,7 @@ from pyunitok.errors import (
 )
 
 if TYPE_CHECKING:
+    from pyunitok.commands import build_index, duplicates, export_tokens, merge, verify
     from pyunitok.index.opened import Index, open_index
     from pyunitok.job import tokenize
     from pyunitok.packed import Packed
@@ -46,10 +47,15 @@ __all__ = [
     "UnitokError",
     "VocabularyError",
     "__version__",
+    "build_index",
+    "duplicates",
+    "export_tokens",
+    "merge",
     "open",
     "open_index",
     "tokenize",
     "train",
+    "verify",
 ]
 
 # numpy and the C library are imported when first used: `pyunitok --help` needs neither.
@@ -60,10 +66,15 @@ _LAZY = {
     "TokenArray": "tokens.array",
     "TokenArrays": "tokens.several",
     "Tokenizer": "tokenizer",
+    "build_index": "commands",
+    "duplicates": "commands",
+    "export_tokens": "commands",
+    "merge": "commands",
     "open": "tokens.opening",
     "open_index": "index.opened",
     "tokenize": "job",
     "train": "train.api",
+    "verify": "commands",
 }
 
 

@@ -21,7 +21,7 @@ ROOMS = [
     ["__main__"],
     ["cli"],
     ["ray", "datatrove"],
-    ["job"],
+    ["job", "commands"],
     ["export", "compat"],
     ["train"],
     ["index"],
