@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pyunitok.disk.url import redacted
+
 # Compiled by re.sub when it is first needed.
 _CONTROLS = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
@@ -33,10 +35,11 @@ def count(n: int, noun: str) -> str:
 
 
 class UnitokError(Exception):
-    """The base of every error that this package raises by itself. Its message is printable."""
+    """The base of every error that this package raises by itself. Its message is printable, and no URL in it has
+    secrets."""
 
     def __init__(self, *arguments: object) -> None:
-        super().__init__(*(printable(x, lines=True) if isinstance(x, str) else x for x in arguments))
+        super().__init__(*(printable(redacted(x), lines=True) if isinstance(x, str) else x for x in arguments))
 
 
 class VocabularyError(UnitokError, ValueError):

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import http.client
 import io
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -24,6 +26,7 @@ pytest.importorskip("httpx")
 from starlette.testclient import TestClient
 
 from pyunitok import Tokenizer, open_index, tokenize
+from pyunitok.errors import OutputError
 from pyunitok.index.build import Limits, build_index
 from pyunitok.index.page import answers
 from pyunitok.index.page.app import STATIC, make_app
@@ -95,6 +98,74 @@ def test_a_hit_has_its_context_and_source(client):
     (hit,) = client.get("/api/hits.json", params={"q": "sat", "before": 4, "after": 3}).json()["hits"]
     assert (hit["before"], hit["match"], hit["after"]) == ("cat ", "sat", " on")
     assert hit["source"].endswith("a.txt")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> Path:
+    """An index of two documents with large metadata."""
+    folder = tmp_path_factory.mktemp("large")
+    fields = {"id": 7, "blob": "é" * (1 << 19), "list": ["x" * 5000, 1], "\ud800": "\udfff", "last": "z"}
+    many = {f"field {k}": "y" * 3000 for k in range(300)}
+    lines = [{"text": "a fox. " * 400, **fields}, {"text": "a fox. ", **many}, {"text": "a fox. ", "id": 8}]
+    (folder / "in").mkdir()
+    (folder / "in/a.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    Tokenizer.from_pieces(BYTES, name="toy").save(folder / "toy.utk")
+    tokenize(folder / "in", folder / "ids.u16", folder / "toy.utk", eod=None, metadata=True)
+    build_index([folder / "ids.u16"], folder / "idx")
+    return folder
+
+
+def test_metadata_is_sent_once_and_cut(large):
+    """400 hits in a document with 1 MB of metadata gave 400 MB, and took 1.2 GB of memory."""
+    client = TestClient(make_app(open_index(large / "idx"), {"localhost"}), base_url="http://localhost:8765")
+    response = client.get("/api/hits.json", params={"q": "fox", "limit": 1000})
+    assert len(response.content) < 200_000
+    answer = response.json()
+    assert len(answer["hits"]) == 402 and "metadata" not in answer["hits"][0]
+    first, second, third = (answer["metadata"][key] for key in "012")
+    assert first["truncated"] is second["truncated"] is True and "truncated" not in third
+    assert third == {"file": "a.jsonl", "line": 3, "metadata": {"id": 8}}
+    fields = first["metadata"]
+    assert fields["blob"] == "é" * 2048 and fields["id"] == 7 and fields["\ud800"] == "\udfff"
+    assert fields["list"] == json.dumps(["x" * 5000, 1])[:4096] and fields["last"] == "z"
+    assert 14_000 < len(json.dumps(second)) < 17_000
+    assert list(second["metadata"]) == [f"field {k}" for k in range(6)]
+    without = client.get("/api/hits.json", params={"q": "fox", "limit": 1000, "metadata": 0})
+    assert "metadata" not in without.json()
+    document = client.get("/api/document.json", params={"n": 0}).json()
+    assert document["metadata"]["metadata"]["blob"] == "é" * (1 << 19) and "truncated" not in document["metadata"]
+    rows = list(csv.DictReader(io.StringIO(client.get("/api/hits.csv", params={"q": "fox", "limit": 1000}).text)))
+    assert len(rows) == 402 and max(len(row["metadata"].encode()) for row in rows) <= 4096
+
+
+def test_the_command_sends_metadata_once(large):
+    from commands import run
+
+    done = run(large, "search", "idx", "fox", "--json", "--limit", "1000")
+    assert len(done.stdout) < 200_000
+    answer = json.loads(done.stdout)
+    assert set(answer["metadata"]) == {"0", "1", "2"} and answer["metadata"]["0"]["truncated"] is True
+    rows = list(csv.DictReader(io.StringIO(run(large, "search", "idx", "fox", "--csv").stdout.decode())))
+    assert rows[0]["metadata"].startswith('{"file": ')
+
+
+def test_the_page_names_no_folder(folder, large, monkeypatch):
+    """It showed where files lie on this machine."""
+    for where, base, names in ((folder, folder, set(TEXTS)), (large, large / "in", {"a.jsonl"})):
+        opened = open_index(where / "idx")
+        client = TestClient(make_app(opened, {"localhost"}), base_url="http://localhost:8765")
+        for name in ("info", "count", "hits", "next", "previous", "sources", "document"):
+            for form in ("json", "csv"):
+                response = client.get(f"/api/{name}.{form}", params={"q": "o", "n": 0, "limit": 1000})
+                assert response.status_code == 200 and str(base) not in response.text, name
+        rows = client.get("/api/sources.json", params={"q": "o"}).json()["rows"]
+        assert {row["source"] for row in rows} <= names
+
+        message = f"{where / 'idx'}/00000.sa: damaged; {where / 'ids.u16'}: {where / 'idx'} is"
+        monkeypatch.setattr(type(opened), "count", mock.Mock(side_effect=OutputError(message)))
+        error = client.get("/api/count.json", params={"q": "o"}).json()["error"]
+        assert error == "00000.sa: damaged; ids.u16: idx is"
+        monkeypatch.undo()
 
 
 def test_beside_and_sources(client):

@@ -17,6 +17,7 @@ gc.set_threshold(50_000)  # what imports make stays: looking for cycles in it to
 import click  # noqa: E402
 
 from pyunitok import __version__  # noqa: E402
+from pyunitok.disk.url import redacted  # noqa: E402
 
 EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGPIPE, EXIT_SIGTERM = 1, 2, 130, 141, 143
 
@@ -92,7 +93,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *place: Any, 
     from pyunitok.errors import InputWarning, ModelWarning, printable
 
     if issubclass(category, InputWarning | ModelWarning):
-        click.echo(f"warning: {printable(message, lines=True)}", err=True)
+        click.echo(f"warning: {printable(redacted(str(message)), lines=True)}", err=True)
     else:
         _show_other(message, category, *place, **more)
 
@@ -154,7 +155,7 @@ def main() -> None:
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
-        click.echo(f"error: {printable(error.format_message(), lines=True)}", err=True)
+        click.echo(f"error: {printable(redacted(error.format_message()), lines=True)}", err=True)
         sys.exit(error.exit_code)
     except OptionError as error:
         click.echo(f"error: {error}", err=True)
@@ -169,17 +170,17 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is still in the buffer
         sys.exit(EXIT_SIGPIPE)
     except (UnitokError, OSError, MemoryError, UnicodeError) as error:
-        what = printable(error, lines=True) or type(error).__name__
+        what = printable(redacted(str(error)), lines=True) or type(error).__name__
         if isinstance(error, OSError) and error.filename == STDOUT:
             what = f"{STDOUT}: cannot be written: {error.strerror}"
         elif isinstance(error, OSError) and error.filename is not None and error.strerror:
-            what = f"{printable(os.fsdecode(error.filename))}: {error.strerror}"
+            what = printable(redacted(f"{os.fsdecode(error.filename)}: {error.strerror}"))
         click.echo(f"error: {what}", err=True)
         sys.exit(EXIT_ERROR)
     except Exception as error:
         if os.environ.get("PYUNITOK_TRACEBACK"):
             raise
-        what = printable(error, lines=True)
+        what = printable(redacted(str(error)), lines=True)
         click.echo(f"error: {type(error).__name__}: {what}", err=True)
         click.echo("This is a defect of pyunitok. PYUNITOK_TRACEBACK=1 shows where; please report it.", err=True)
         sys.exit(EXIT_ERROR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -115,11 +116,11 @@ def search(
     if queries:
         for line in Path(queries).read_bytes().splitlines():
             answer = ANSWERS[question](index, _query(line.decode("utf-8", "surrogateescape"), options), options)
-            click.echo(json.dumps({"query": _text(line), **answer}, ensure_ascii=False))
+            click.echo(_json({"query": _text(line), **answer}))
         return
     answer = ANSWERS[question](index, None if text is None else _query(text, options), options)
     if as_json:
-        click.echo(json.dumps(answer, ensure_ascii=False, indent=1))
+        click.echo(_json(answer, indent=1))
     elif as_csv:
         _write_csv(answer)
     elif question == "hits":
@@ -147,11 +148,14 @@ def _query(text: str, options: dict[str, Any]) -> Any:
 
 
 def _hits(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
+    from pyunitok.index.brief import metadata_of
     from pyunitok.index.concordance import as_record, concordance
 
     keys = ("limit", "offset", "sort", "seed", "before", "after")
     lines, total, approx = concordance(index, query, **{key: options[key] for key in keys})
-    return {"count": total, "approx": approx, "hits": [as_record(index, line) for line in lines]}
+    answer: dict[str, Any] = {"count": total, "approx": approx, "hits": [as_record(index, line) for line in lines]}
+    metadata = metadata_of(index, (line.hit.document for line in lines))
+    return answer | ({"metadata": metadata} if metadata else {})
 
 
 def _count(index: Any, query: Any, _: dict[str, Any]) -> dict[str, Any]:
@@ -265,6 +269,12 @@ def _spans(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {"approx": found.approx, "spans": _page(rows, options)}
 
 
+def _json(answer: dict[str, Any], indent: int | None = None) -> str:
+    """Lone surrogates, which metadata can contain and no file can, as escapes."""
+    text = json.dumps(answer, ensure_ascii=False, indent=indent)
+    return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
@@ -282,6 +292,10 @@ ANSWERS: dict[str, Callable[[Any, Any, dict[str, Any]], dict[str, Any]]] = {
 
 def _rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
     """The table in an answer; the answer itself where it has none."""
+    if "hits" in answer:
+        from pyunitok.index.brief import rows_of_hits
+
+        return rows_of_hits(answer)
     tables = [value for value in answer.values() if isinstance(value, list) and all(isinstance(v, dict) for v in value)]
     return tables[0] if tables else [answer]
 

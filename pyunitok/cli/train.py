@@ -339,6 +339,7 @@ def _train(kind: str, options: dict[str, Any]) -> None:
 def _how(kind: str) -> list[tuple[str, str]]:
     """For the report: what the command line asked for."""
     from pyunitok import __version__
+    from pyunitok.disk.url import redacted, shown
 
     context = click.get_current_context()
     given = []
@@ -352,8 +353,8 @@ def _how(kind: str) -> list[tuple[str, str]]:
             continue
         for item in value if option.multiple and value else [value]:
             given.append(f"{option.opts[0]} {'='.join(map(str, item)) if isinstance(item, tuple) else item}")
-    inputs = ", ".join(context.params["inputs"])
-    return [("kind", f"{kind}, pyunitok {__version__}"), ("inputs", inputs), ("options", " ".join(given))]
+    inputs = ", ".join(map(shown, context.params["inputs"]))
+    return [("kind", f"{kind}, pyunitok {__version__}"), ("inputs", inputs), ("options", redacted(" ".join(given)))]
 
 
 class Bar:

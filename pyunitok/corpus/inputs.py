@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.looks import compression_of, not_text, why_not_text
 from pyunitok.corpus.paths import Found, LeftOut, expand
-from pyunitok.corpus.source import NEEDS_PYARROW, STDIN, Source
+from pyunitok.corpus.source import NEEDS_PYARROW, STDIN, Source, without_secrets
 from pyunitok.corpus.stream import Lookahead, RawFile, decompressed
-from pyunitok.disk.url import is_url, without_file_scheme, without_query
+from pyunitok.disk.url import is_url, shown, without_file_scheme, without_query
 from pyunitok.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def find(
         kept = [item for item in found if not never.holds(item)]
         chosen = chooser.choose(kept)
         if not chosen:
-            raise InputError(f"{argument}: {_nothing(argument, len(found), len(kept), left_out[n_left_out:])}")
+            raise InputError(f"{shown(argument)}: {_nothing(argument, len(found), len(kept), left_out[n_left_out:])}")
         sources += chosen
     return sources
 
@@ -134,7 +134,7 @@ class _Excluded:
 
     def holds(self, found: Found) -> bool:
         if found.status is None:
-            return bool(self._urls) and _canonical(found.path) in self._urls
+            return bool(self._urls) and _canonical(found.address) in self._urls
         inode = (found.status.st_dev, found.status.st_ino)
         return inode in self._inodes or os.path.realpath(found.path) in self._real_paths
 
@@ -142,7 +142,7 @@ class _Excluded:
 def _canonical(url: str) -> str:
     from pyunitok.disk import remote  # most files are on this machine
 
-    return remote.canonical(url)
+    return shown(remote.canonical(url))
 
 
 def _nothing(argument: str, n_found: int, n_kept: int, left_out: list[LeftOut]) -> str:
@@ -180,11 +180,11 @@ class _Chooser:
     def choose(self, found: list[Found]) -> list[Source]:
         """The sources among the files that one argument names."""
         tokens = _token_files(found)
-        if unclear := [item.path for item in found if self._is_unclear(item)]:
+        if unclear := [item.address for item in found if self._is_unclear(item)]:
             from concurrent.futures import ThreadPoolExecutor
 
             with ThreadPoolExecutor(FAR_THREADS) as threads:
-                self._starts = {path: threads.submit(_far_start, path) for path in unclear}
+                self._starts = {url: threads.submit(_far_start, url) for url in unclear}
         return [source for item in found if (source := self._choose(item, tokens)) is not None]
 
     @staticmethod
@@ -220,14 +220,14 @@ class _Chooser:
         if suffix in BINARY_SUFFIXES and not is_forced:
             raise _NotText(f"a {suffix} file")
         stream: ByteStream | None = None
-        if path in self._starts:
-            start = self._starts[path].result()
+        if found.address in self._starts:
+            start = self._starts[found.address].result()
             compression = _compression(start, compression)
             may_be_text = input_format != "parquet" and start[:4] not in PARQUET_MAGICS
             self._refuse(why_not_text(start) if may_be_text and compression == "none" and not is_forced else None)
         elif found.is_pipe or not found.far:
             # A pipe's name tells little (/dev/fd/63), and what has been read of it cannot be read again.
-            raw = RawFile(path)
+            raw = RawFile(found.address)
             start = raw.peek(10 if found.is_pipe else START_BYTES)
             compression = _compression(start, compression)
             is_parquet = compression == "none" and start[:4] in PARQUET_MAGICS
@@ -253,9 +253,11 @@ class _Chooser:
             raise InputError(f"{path}: a Parquet file is read as it is stored: decompress it, and name the file")
         _check_package(path, format_)
         etag = found.far.etag if found.far else None
-        return Source(
-            path, format_, compression, found.size_bytes, found.mtime_ns, etag, reason, stream, is_forced=is_forced
-        )
+        source = Source(
+            found.address, format_, compression, found.size_bytes, found.mtime_ns, etag, reason=reason, opened=stream,
+            is_forced=is_forced, url=found.address if found.far else None,
+        )  # fmt: skip
+        return without_secrets(source)
 
     @staticmethod
     def _refuse(why: str | None) -> None:
@@ -316,7 +318,7 @@ def _decide(
     for format_, suffixes in (("parquet", PARQUET_SUFFIXES), ("jsonl", JSONL_SUFFIXES), ("text", TEXT_SUFFIXES)):
         if suffix in suffixes:
             return format_, f"its name ends in {suffix}", stream
-    looked = Lookahead(stream or decompressed(RawFile(found.path), compression))
+    looked = Lookahead(stream or decompressed(RawFile(found.address), compression))
     try:
         format_, reason = _format_of(looked.peek_line(LINE_BYTES), text_key)
     finally:

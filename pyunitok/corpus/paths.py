@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyunitok.corpus.source import STDIN
-from pyunitok.disk.url import is_url
+from pyunitok.disk.url import is_url, shown
 from pyunitok.errors import InputError
 from pyunitok.records import record
 
@@ -29,12 +29,20 @@ class LeftOut:
 
 @record(frozen=True)
 class Found:
-    """A file that an argument names: stdin, a local one with its status, or one at a URL."""
+    """A file that an argument names: stdin, a local one with its status, or one at a URL.
+
+    path  as it is stored and shown; far.url has what is secret in a URL
+    """
 
     path: str
     status: os.stat_result | None
     far: remote.Found | None = None
     named: bool = False  # by itself, not by a folder or pattern
+
+    @property
+    def address(self) -> str:
+        """The path or URL to open."""
+        return self.far.url if self.far else self.path
 
     @property
     def is_pipe(self) -> bool:
@@ -61,7 +69,7 @@ def expand(argument: str, left_out: list[LeftOut]) -> list[Found]:
     if is_url(argument):
         from pyunitok.disk import remote  # most files are on this machine
 
-        return [Found(far.url, None, far, far.url == argument) for far in remote.expand(argument)]
+        return [Found(shown(far.url), None, far, far.url == argument) for far in remote.expand(argument)]
     try:
         status = Path(argument).stat()
     except FileNotFoundError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
-from typing import Annotated
+from dataclasses import field, replace
+from typing import Annotated, TypeVar
 
 from pyunitok.corpus.block import ByteStream
+from pyunitok.disk.url import hash_of_secrets, shown
 from pyunitok.records import record
 
 STDIN = "-"
@@ -25,12 +26,13 @@ Compression = Annotated[str, ("pattern", "^(none|zst|gz|bz2|xz)$")]
 class InputFile:
     """Which file an input is, how it is stored, and what shows that it has changed.
 
-    path         as given or found; '-' is stdin; or a URL
+    path         as given or found; '-' is stdin; or a URL, without the secrets in it (see disk/url.py)
     format       'text', 'jsonl' or 'parquet'
     compression  'zst', 'gz', 'bz2', 'xz' or 'none'
     size_bytes   of the file as stored; None for pipes and if a server does not say
     mtime_ns     when the file was last changed, in nanoseconds since 1970; None where nothing tells
     etag         what a store calls this version of the file; None for local files
+    secrets_sha256   of what `path` leaves out of the URL, where neither a time nor an etag tells files apart
     """
 
     path: str
@@ -39,6 +41,14 @@ class InputFile:
     size_bytes: Count | None = None
     mtime_ns: Nanoseconds | None = None
     etag: str | None = None
+    secrets_sha256: str | None = None
+
+    @property
+    def file(self) -> InputFile:
+        """What identifies it, without what a subclass adds."""
+        return InputFile(
+            self.path, self.format, self.compression, self.size_bytes, self.mtime_ns, self.etag, self.secrets_sha256
+        )
 
     @property
     def name(self) -> str:
@@ -57,7 +67,21 @@ class InputFile:
             words.append(f"changed {datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%d %H:%M:%S}.{ns:09} UTC")
         if self.etag is not None:
             words.append(f"etag {self.etag}")
+        if self.secrets_sha256 is not None:
+            words.append(f"secrets in its URL that hash to {self.secrets_sha256[:8]}")
         return f"{self.path} ({', '.join(words)})"
+
+
+File = TypeVar("File", bound=InputFile)
+
+
+def without_secrets(file: File) -> File:
+    """A file whose path may be any URL, as it is stored and shown."""
+    path = shown(file.path)
+    if path == file.path:
+        return file
+    is_known = file.etag is not None or file.mtime_ns is not None
+    return replace(file, path=path, secrets_sha256=None if is_known else hash_of_secrets(file.path))
 
 
 @record(frozen=True)
@@ -68,17 +92,19 @@ class Source(InputFile):
     opened     the stream, where finding out had to open something that can be opened only once; or a range's
     is_range   this is a range of the file (see ranges.py): `opened` is read once, and the file can be opened again
     is_forced  the user says what it is: it is not checked to be text
+    url        what is opened, where that is not `path`: a URL with its secrets
     """
 
     reason: str = "as told"
     opened: ByteStream | None = field(default=None, compare=False, repr=False)
     is_range: bool = False
     is_forced: bool = False
+    url: str | None = field(default=None, compare=False, repr=False)
 
     @property
-    def file(self) -> InputFile:
-        """What a manifest keeps of it."""
-        return InputFile(self.path, self.format, self.compression, self.size_bytes, self.mtime_ns, self.etag)
+    def address(self) -> str:
+        """The path or URL to open. Never to be stored or shown."""
+        return self.url or self.path
 
 
 def total_bytes(files: Iterable[InputFile]) -> int | None:

@@ -15,7 +15,7 @@ from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.position import Position
 from pyunitok.corpus.source import STDIN, STDIN_NAME, Source
 from pyunitok.corpus.unchanged import Unchanged
-from pyunitok.disk.url import is_url
+from pyunitok.disk.url import is_url, shown
 from pyunitok.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ ALONE_FRAME_BYTES = 1 << 20  # larger zstd frames are streamed if one thread wor
 class RawFile:
     """The bytes of a file as stored, of a pipe, or at a URL. Errors are InputError with the name of the file.
 
-    name      the path as given, or '<stdin>'
+    name      the path as it is shown, or '<stdin>'
     position  bytes handed out so far
     """
 
     def __init__(self, path: str) -> None:
-        self.name = STDIN_NAME if path == STDIN else path
+        self.name = STDIN_NAME if path == STDIN else shown(path)
         self.position = 0
         self._ahead = b""
         self._end: int | None = None
@@ -244,7 +244,7 @@ def decompressed(raw: RawFile, compression: str, max_memory_bytes: int = MAX_DEC
 
 def open_raw(source: Source) -> RawFile:
     """The file of a source as stored. InputError if it has changed since it was found."""
-    raw = RawFile(source.path)
+    raw = RawFile(source.address)
     try:
         raw.expect(None if source.is_range else source.size_bytes, source.mtime_ns)
     except InputError:
@@ -287,7 +287,7 @@ def open_seekable(source: Source) -> BinaryIO | Kept:
             return _open_local(source)
         from pyunitok.disk import remote
 
-        file = remote.open_file(source.path)
+        file = remote.open_file(source.address)
     except OSError as error:
         raise InputError(f"{source.name}: cannot be opened: {error.strerror}") from error
     if not file.seekable():

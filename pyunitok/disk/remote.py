@@ -23,6 +23,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pyunitok.disk.url import redacted, shown
 from pyunitok.errors import InputError, UnitokError
 from pyunitok.records import record
 
@@ -49,7 +50,7 @@ _T = TypeVar("_T")
 @record(frozen=True)
 class Found:
     """A file at a URL. size_bytes, etag: None if the server does not say; mtime_ns also where there is an etag,
-    which says more: copying a file again changes its time."""
+    which says more: copying a file again changes its time. url: with its secrets."""
 
     url: str
     size_bytes: int | None
@@ -67,9 +68,10 @@ def check_protocol(url: str) -> None:
     """InputError for a URL whose protocol is not allowed, or that chains several ("zip://a::s3://b")."""
     protocol = url.partition("://")[0].lower()
     if protocol not in PROTOCOLS:
-        raise InputError(f"{url}: {protocol}:// is not supported; use {', '.join(f'{name}://' for name in PROTOCOLS)}")
+        names = ", ".join(f"{name}://" for name in PROTOCOLS)
+        raise InputError(f"{shown(url)}: {protocol}:// is not supported; use {names}")
     if re.search(r"::[A-Za-z][A-Za-z0-9+.-]*://", url):
-        raise InputError(f"{url}: chained URLs are not supported: name one file, decompressed by its suffix")
+        raise InputError(f"{shown(url)}: chained URLs are not supported: name one file, decompressed by its suffix")
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -81,16 +83,16 @@ def file_system(url: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ImportError as error:
-        raise InputError(f"{url}: URLs need fsspec: pip install 'pyunitok[remote]'") from error
+        raise InputError(f"{shown(url)}: URLs need fsspec: pip install 'pyunitok[remote]'") from error
     protocol = url.partition("://")[0].lower()
     try:
         # Not url_to_fs, which would take "::" in a key for a chain of file systems.
         cls = fsspec.get_filesystem_class(protocol)
         fs, path = cls(**cls._get_kwargs_from_urls(url)), cls._strip_protocol(url)
     except ImportError as error:
-        raise InputError(f"{url}: {error}: pip install 'pyunitok[{PROTOCOLS[protocol]}]'") from error
+        raise InputError(f"{shown(url)}: {error}: pip install 'pyunitok[{PROTOCOLS[protocol]}]'") from error
     except Exception as error:
-        raise InputError(f"{url}: cannot be opened: {error}") from error
+        raise InputError(f"{shown(url)}: cannot be opened: {said(error)}") from cause(error)
     return fs, path
 
 
@@ -116,8 +118,18 @@ def _may_pass(error: Exception) -> bool:
 
 
 def said(error: BaseException) -> str:
-    """An error in words: some have none."""
-    return f"{error}" if str(error) else type(error).__name__
+    """An error in words, of which some have none, without the secrets of URLs in it."""
+    return redacted(str(error)) or type(error).__name__
+
+
+def cause(error: BaseException) -> BaseException | None:
+    """The error, to raise another from; None if a traceback would show secrets of the URLs in it."""
+    link: BaseException | None = error
+    while link is not None:
+        if redacted(repr(link)) != repr(link):
+            return None
+        link = link.__cause__ or link.__context__
+    return error
 
 
 # ------------------------------------------------------------------------------------------------- URL → files
@@ -135,7 +147,7 @@ def expand(url: str) -> list[Found]:
     except (InputError, MemoryError):
         raise
     except Exception as error:
-        raise InputError(f"{url}: cannot be listed: {said(error)}") from error
+        raise InputError(f"{shown(url)}: cannot be listed: {said(error)}") from cause(error)
     return sorted(found, key=lambda item: item.url.encode("utf-8", "surrogateescape"))
 
 
@@ -213,7 +225,7 @@ def open_file(url: str) -> io.RawIOBase:
     except UnitokError:
         raise
     except Exception as error:
-        raise _os_error(error, "") from error
+        raise _os_error(error, "") from cause(error)
     # An HTTP server says by "partial" that it gives ranges; other stores always do.
     in_ranges = info.get("size") is not None and info.get("partial", "http" not in protocols(fs))
     return RangeFile(fs, path, info["size"]) if in_ranges else StreamFile(fs, path)
@@ -300,7 +312,7 @@ class RangeFile(io.RawIOBase):
         try:
             return retried(lambda: self._fetch_once(begin, end), self._given_up)
         except Exception as error:
-            raise _os_error(error, f"bytes {begin} to {end}: ") from error
+            raise _os_error(error, f"bytes {begin} to {end}: ") from cause(error)
 
     def _fetch_once(self, begin: int, end: int) -> bytes:
         data: bytes = self._fs.cat_file(self._path, start=begin, end=end)
@@ -326,7 +338,7 @@ class StreamFile(io.RawIOBase):
         try:
             piece = retried(lambda: self._read(len(buffer)))
         except Exception as error:
-            raise _os_error(error, f"byte {self._at}: ") from error
+            raise _os_error(error, f"byte {self._at}: ") from cause(error)
         buffer[: len(piece)] = piece
         self._at += len(piece)
         return len(piece)

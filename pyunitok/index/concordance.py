@@ -48,9 +48,6 @@ def as_record(index: Index, line: Line) -> dict[str, Any]:
     hit = line.hit
     ret: dict[str, Any] = {"document": hit.document, "begin": hit.begin, "end": hit.end}
     ret["source"] = index.source(hit.document)
-    metadata = index.metadata(hit.document)
-    if metadata is not None:
-        ret["metadata"] = metadata
     return ret | {"before": line.before, "match": line.match, "after": line.after}
 
 

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from pyunitok import _ffi_search
-from pyunitok.corpus.source import InputFile
 from pyunitok.disk.outfile import new_file
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.hits import Int64s
@@ -141,8 +140,7 @@ def drop_repeats(
     run = {"command": "duplicates", "min_tokens": min_tokens, "index_tokens": index.n_tokens}
     inputs = [record for manifest in manifests for record in manifest.inputs]
     extra = [METADATA_SUFFIX] if has_metadata else [ERRORS_SUFFIX]
-    files = [InputFile(r.path, r.format, r.compression, r.size_bytes, r.mtime_ns, r.etag) for r in inputs]
-    identity = Identity.of(run, files)
+    identity = Identity.of(run, [record.file for record in inputs])
     with Output(out, identity, overwrite=overwrite, extra=extra) as output:
         if output.finished is not None:
             return output.finished, index.n_tokens - output.finished.tokens

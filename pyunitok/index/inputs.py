@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -34,6 +37,16 @@ class Inputs:
 
     def __len__(self) -> int:
         return len(self.paths)
+
+    def name_of(self, path: str) -> str:
+        """The path below the folder that holds all inputs on this machine, which a stranger need not know; a URL as it
+        is."""
+        return os.path.relpath(path, self._folder) if Path(path).is_absolute() else path
+
+    @cached_property
+    def _folder(self) -> str:
+        """Of those that are named by an absolute path; the others are names already."""
+        return os.path.commonpath([Path(path).parent for path in self.paths if path and Path(path).is_absolute()])
 
     def of(self, documents: Int64s) -> Int64s:
         """int64[n]: the inputs of these documents."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from pyunitok.corpus.source import InputFile
+from pyunitok.corpus.source import InputFile, without_secrets
 from pyunitok.records import record
 from pyunitok.tokens.manifest import Manifest
 
@@ -34,11 +34,13 @@ class Identity:
     @classmethod
     def of_manifest(cls, manifest: Manifest) -> Identity:
         """The run that made a finished token file."""
-        files = [InputFile(r.path, r.format, r.compression, r.size_bytes, r.mtime_ns, r.etag) for r in manifest.inputs]
-        return cls.of(manifest.run or {}, files)
+        return cls.of(manifest.run or {}, [record.file for record in manifest.inputs])
 
     def to_json(self) -> dict[str, Any]:
-        inputs = [[f.path, f.format, f.compression, f.size_bytes, f.mtime_ns, f.etag] for f in self.inputs]
+        inputs = []
+        for f in self.inputs:
+            values = [f.path, f.format, f.compression, f.size_bytes, f.mtime_ns, f.etag]
+            inputs.append(values if f.secrets_sha256 is None else [*values, f.secrets_sha256])
         return {"options": self.options, "inputs": inputs}
 
     @classmethod
@@ -52,7 +54,7 @@ class Identity:
                 raise TypeError("an input has no path, format or compression")
             if not all(n is None or type(n) is int for n in (file.size_bytes, file.mtime_ns)):
                 raise TypeError("the size or the time of an input is not a number")
-        return cls(values["options"], files)
+        return cls(values["options"], [without_secrets(file) for file in files])
 
     def differences(self, now: Identity, n_inputs: int | None = None) -> list[str]:
         """Phrases, one for each thing that is different in `now`; none if the runs are the same.

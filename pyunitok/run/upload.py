@@ -20,7 +20,7 @@ from typing import Any
 
 from pyunitok.disk import remote
 from pyunitok.disk.outfile import OutputLock, write_whole
-from pyunitok.disk.url import is_url
+from pyunitok.disk.url import is_url, shown
 from pyunitok.errors import OutputError, UnitokError
 from pyunitok.run.identity import Identity
 from pyunitok.run.output import own_files
@@ -37,16 +37,17 @@ REPLACES = "replaces"  # a file in the spool folder: the run was begun with --ov
 class Spool:
     """Where a token file that belongs at a URL is made.
 
+    url     as it is shown
     out     its local path
     folder  a folder of its own, always the same for a URL; in `parent`, by default in the system's temporary folder
     """
 
     def __init__(self, url: str, parent: Path | None = None) -> None:
         """InputError if such URLs are not supported. Creates nothing."""
-        name = url.rstrip("/").rpartition("/")[2]
-        if url.endswith("/") or not name:
-            raise OutputError(f"{url} is a folder; name a file in it")
-        self.url = url
+        self.url = shown(url)
+        name = self.url.rstrip("/").rpartition("/")[2]
+        if self.url.endswith("/") or not name:
+            raise OutputError(f"{self.url} is a folder; name a file in it")
         self._fs, self._path = remote.file_system(url)
         key = hashlib.sha256(str(self._fs.unstrip_protocol(self._path)).encode()).hexdigest()[:16]
         self.folder = (parent or _own_temporary_folder()) / f"{name}.{key}"
@@ -163,7 +164,7 @@ class Spool:
         except (UnitokError, MemoryError):
             raise
         except Exception as error:
-            raise OutputError(f"{self.url}: cannot be written: {remote.said(error)}") from error
+            raise OutputError(f"{self.url}: cannot be written: {remote.said(error)}") from remote.cause(error)
 
 
 def own_urls(out: str) -> list[str]:

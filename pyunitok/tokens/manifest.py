@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pyunitok
-from pyunitok.corpus.source import Count, InputFile
+from pyunitok.corpus.source import Count, InputFile, without_secrets
 from pyunitok.errors import OutputError
 from pyunitok.records import record
 
@@ -70,7 +70,10 @@ class InputRecord(InputFile):
     abridged: bool = False  # `duplicates --drop` left out text of its documents
 
     def to_json(self) -> dict[str, Any]:
-        return {_RENAMED.get(name, name): value for name, value in asdict(self).items()}
+        values = {_RENAMED.get(name, name): value for name, value in asdict(self).items()}
+        if self.secrets_sha256 is None:  # as for nearly all inputs
+            del values["secrets_sha256"]
+        return values
 
 
 _RENAMED = {"size_bytes": "size"}  # fields that have another name in the file
@@ -185,6 +188,7 @@ class Manifest:
                 values["inputs"] = [_record_values(record) for record in values["inputs"]]
             manifest = manifest_form.checked(cls, values, InputRecord)
             manifest._check()
+            manifest.inputs = [without_secrets(record) for record in manifest.inputs]  # of an earlier version
         except (ValueError, RecursionError) as error:
             if isinstance(error, OutputError):
                 raise

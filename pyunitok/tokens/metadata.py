@@ -21,6 +21,7 @@ from typing import Any
 
 from pyunitok.arrays import np
 from pyunitok.disk.outfile import OutFile
+from pyunitok.disk.url import shown
 from pyunitok.errors import OutputError
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX
 
@@ -197,6 +198,7 @@ class Metadata(Sequence[dict[str, Any]]):
             raise OutputError(f"{self._path}: document {i}: not a JSON object, or its metadata is not one")
         if not isinstance(ret.get("file"), str) or not isinstance(ret.get("line", 1), int):
             raise OutputError(f"{self._path}: document {i}: does not say which file and line it comes from")
+        ret["file"] = shown(ret["file"])  # earlier versions stored URLs as they were
         return ret
 
     def line(self, i: int) -> bytes:

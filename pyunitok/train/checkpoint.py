@@ -20,6 +20,7 @@ import numpy as np
 
 from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import OutputLock, new_file, write_whole
+from pyunitok.disk.url import redacted
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train.native import Units
 
@@ -119,14 +120,15 @@ def description(
 
     ret: dict[str, Any] = {"version of the checkpoint": VERSION, "kind": kind, "vocab_size": vocab_size}
     for name, value in sorted(options.items()):
-        ret[name] = repr(value)
+        ret[name] = redacted(repr(value))
         if name in _FILES and Path(os.fsdecode(value)).is_file():
             ret[f"the content of {name}"] = hashlib.sha256(Path(os.fsdecode(value)).read_bytes()).hexdigest()
     for source in sources:
         if source.size_bytes is None and source.etag is None:
             raise OptionError(f"{source.path} can be read only once: a checkpoint needs files")
         changed = f"changed at {source.mtime_ns}" if source.etag is None else f"version {source.etag}"
-        ret[f"the input {source.path}"] = f"{source.size_bytes} bytes, {changed}"
+        url = "" if source.secrets_sha256 is None else f", at a URL with secrets that hash to {source.secrets_sha256}"
+        ret[f"the input {source.path}"] = f"{source.size_bytes} bytes, {changed}{url}"
     return ret
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from pyunitok import _ffi_search
 from pyunitok.errors import LimitError
+from pyunitok.index.brief import metadata_of, rows_of_hits
 from pyunitok.index.concordance import as_record, concordance
 from pyunitok.index.hits import BESIDE, MAX_SORTED, ORDERS
 from pyunitok.index.opened import Index
@@ -93,9 +94,20 @@ def hits(index: Index, parameters: Parameters) -> Answer:
         index, text, limit=limit, offset=offset, sort=sort, seed=number(parameters, "seed", 0, 1 << 32),
         before=before, after=after,
     )  # fmt: skip
-    reachable = min(total, MAX_SORTED) if sort in BESIDE else total
-    records = [as_record(index, line) for line in lines]
-    return {"count": total, "approx": approx, "reachable": reachable, "hits": records}
+    answer = {
+        "count": total, "approx": approx,
+        "reachable": min(total, MAX_SORTED) if sort in BESIDE else total,
+        "hits": [_with_name(index, as_record(index, line)) for line in lines],
+    }  # fmt: skip
+    if number(parameters, "metadata", 1, 1):
+        metadata = metadata_of(index, (line.hit.document for line in lines))
+        answer["metadata"] = {key: _with_name(index, value, "file") for key, value in metadata.items()}
+    return answer
+
+
+def _with_name(index: Index, record: Answer, key: str = "source") -> Answer:
+    """A record with the name of an input in place of its path: see Inputs.name_of."""
+    return record | {key: index.inputs.name_of(record[key])} if isinstance(record.get(key), str) else record
 
 
 def _beside(name: str) -> Callable[[Index, Parameters], Answer]:
@@ -123,7 +135,10 @@ def sources(index: Index, parameters: Parameters) -> Answer:
     """How often the query occurs in each input."""
     found = index.by_source(text_of(parameters), max_hits=MAX_SCANNED)
     found.sort(key=lambda source: -source.hits)
-    rows = [{"source": source.path, "count": source.hits, "documents": source.documents} for source in found]
+    rows = [
+        _with_name(index, {"source": source.path, "count": source.hits, "documents": source.documents})
+        for source in found
+    ]
     total = sum(source.hits for source in found)
     return {"count": total, "approx": any(source.approx for source in found),
             "rows": rows[: number(parameters, "limit", 200, MAX_LIMIT)]}  # fmt: skip
@@ -152,10 +167,12 @@ def document(index: Index, parameters: Parameters) -> Answer:
         parts.append({"id": id_, "begin": place, "bytes": text})
         place += len(text)
         k += 1
-    return {
+    metadata = index.metadata(n)
+    answer = {
         "document": n, "size": size, "from": start, "to": place, "begin": begin, "end": end, "source": index.source(n),
-        "metadata": index.metadata(n), "parts": _readable(parts, begin, end),
+        "metadata": metadata and _with_name(index, metadata, "file"), "parts": _readable(parts, begin, end),
     }  # fmt: skip
+    return _with_name(index, answer)
 
 
 def _seek(index: Index, ids: Any, at: int) -> tuple[int, int, int]:
@@ -218,6 +235,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 def rows_of(answer: Answer) -> list[dict[str, Any]]:
     """The rows of an answer, for CSV: its list of records, or the record itself."""
+    if "hits" in answer:
+        return rows_of_hits(answer)
     for value in answer.values():
         if isinstance(value, list):
             return [dict(row) for row in value]

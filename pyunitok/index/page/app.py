@@ -66,7 +66,7 @@ def make_app(index: Index, hosts: Iterable[str]) -> Starlette:
             except BadRequest as error:
                 return JSONResponse({"error": str(error)}, 400)
             except UnitokError as error:
-                return JSONResponse({"error": str(error)}, 500)
+                return JSONResponse({"error": _without_folders(str(error), index)}, 500)
             return _json(found) if form == "json" else _csv(name, rows_of(found))
 
         return answer
@@ -77,6 +77,13 @@ def make_app(index: Index, hosts: Iterable[str]) -> Starlette:
     ]
     middleware = [Middleware(_Headers), Middleware(TrustedHostMiddleware, allowed_hosts=sorted(hosts))]
     return Starlette(routes=routes, middleware=middleware)
+
+
+def _without_folders(message: str, index: Index) -> str:
+    """Where files lie on this machine is not for everyone who reaches the page."""
+    for path in (index.folder / "x", *(array.path for array in index.arrays)):
+        message = message.replace(f"{path.parent}/", "")
+    return message.replace(str(index.folder), index.folder.name)
 
 
 def _json(answer: dict[str, Any]) -> Response:

@@ -118,7 +118,7 @@ async function drawHits(place, s) {
   place.append(make("div", { class: "tools" }, make("label", { for: "sort" }, "Order "), select, again, note, downloads("hits", { ...parameters, limit: MOST_AT_ONCE })), list, more);
   let shown = 0;
   const load = async (limit = PAGE) => {
-    const answer = await ask("hits", { ...parameters, offset: shown, limit });
+    const answer = await ask("hits", { ...parameters, offset: shown, limit, metadata: 0 });
     for (const hit of answer.hits) list.append(make("li", {}, hitLine(hit)));
     shown += answer.hits.length;
     if (shown > PAGE && shown <= MOST_AT_ONCE) history.replaceState(history.state, "", address({ shown }));
