@@ -7,14 +7,19 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import commands
 import numpy as np
 import pytest
 import zstandard
+from click.testing import CliRunner
 from conftest import heed_interrupts
 
+from pyunitok.cli import cli
+from pyunitok.cli.sections import Sectioned, name_of
 from pyunitok.tokenizer import Tokenizer
 
 ROOT = Path(__file__).parent.parent
@@ -305,3 +310,32 @@ def test_numpy_starts_no_threads_of_its_own():
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, check=True)
     assert done.stdout.split()[-1] == b"1"
+
+
+def commands_of(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands_of(command, *names, name)
+        else:
+            yield (*names, name), command
+
+
+@pytest.mark.parametrize("names, command", list(commands_of(cli)))
+def test_help_lists_each_option_once(names, command):
+    """Under its heading, where the command has sections; help of more than 60 lines has some."""
+    shown = CliRunner().invoke(cli, [*names, "--help"], terminal_width=80).output
+    options = [option for option in command.params if isinstance(option, click.Option) and not option.hidden]
+    for name in map(name_of, options):
+        assert len(re.findall(rf"^  (-\w, )?--(\[no-\])?{name}( |$)", shown, re.M)) == 1, name
+    if isinstance(command, Sectioned):
+        listed = [name for some in command.sections.values() for name in some]
+        known = {name_of(option) for option in command.params if isinstance(option, click.Option)}
+        assert len(listed) == len(set(listed)) and set(listed) <= known
+        for heading in command.sections:
+            assert f"\n{heading}:\n" in shown
+    else:
+        assert shown.count("\n") <= 60
+    assert shown.count("[") == shown.count("]")

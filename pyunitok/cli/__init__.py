@@ -68,7 +68,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="pyunitok", message="pyunitok %(version)s")
 def cli() -> None:
     """Turn text corpora into uint16 token arrays, exactly and fast.

@@ -15,19 +15,19 @@ FORMATS = ["megatron", "nanogpt", "llm.c", "datatrove", "dolma", "infini-gram", 
 def export_options(command: Any) -> Any:
     """What export takes, and tokenize with --format."""
     for option in reversed((
-        click.option("--name", "base",
-                     help="Name of the files, where the format leaves it open; by default OUT's name."),
-        click.option("--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0,
-                     help="nanogpt: share of the tokens, from the last documents, that goes to val.bin."),
-        click.option("--shards", type=click.IntRange(1), default=1, help="infini-gram: number of shards."),
-        click.option("--shard-tokens", type=click.IntRange(1, (1 << 31) - 1), default=(1 << 31) - 1,
-                     help="llm.c: most tokens in a file; by default 2^31 - 1."),
-        click.option("--eot", type=click.IntRange(0), help="llm.c: the id before each document, if OUT has no eod."),
-        click.option("--token-dtype", type=click.Choice(["uint16", "uint32"]),
-                     help="infini-gram: uint32 avoids false separators; takes 2 more bytes per token, 34 GB per CPU."),
-        click.option("--rename-ids", is_flag=True,
-                     help="infini-gram: avoid false separators; queries and answers are translated with renamed.npy."),
+        click.option("--name", "base", help="Name of the files where the format leaves it open; by default OUT's."),
         click.option("--copy", is_flag=True, help="Copy tokens even if a link is possible."),
+        click.option("--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0, metavar="SHARE",
+                     help="nanogpt: share of the tokens that goes to val.bin, from the last documents."),
+        click.option("--shard-tokens", type=click.IntRange(1, (1 << 31) - 1), default=(1 << 31) - 1, metavar="N",
+                     help="llm.c: most tokens in a file; by default 2^31 - 1."),
+        click.option("--eot", type=click.IntRange(0), metavar="ID",
+                     help="llm.c: the id before each document, if OUT has no eod."),
+        click.option("--shards", type=click.IntRange(1), default=1, metavar="N", help="infini-gram: number of shards."),
+        click.option("--token-dtype", type=click.Choice(["uint16", "uint32"]),
+                     help="infini-gram: uint32 avoids false separators, for 2 more bytes per token."),
+        click.option("--rename-ids", is_flag=True,
+                     help="infini-gram: avoid false separators; translate queries and answers with renamed.npy."),
     )):  # fmt: skip
         command = option(command)
     return command

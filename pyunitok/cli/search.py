@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 
+from pyunitok.cli.sections import Sectioned
+
 QUESTIONS = (
     "count", "documents", "by_source", "next", "previous", "prob", "infgram", "infgram_next", "all_of", "ngrams",
     "sample", "overlap", "spans",
@@ -24,7 +26,14 @@ WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans")
 FILE = click.Path(exists=True, dir_okay=False)
 
 
-class _Quoting(click.Command):
+SECTIONS = {
+    "Other answers about TEXT": "count documents by-source next previous prob infgram infgram-next sample",
+    "Answers without TEXT":
+        "all-of within ngrams min-count overlap window unit spans span-bytes whole-words",
+}  # fmt: skip
+
+
+class _Quoting(Sectioned):
     """Says what to do where the words of TEXT came as several arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -39,7 +48,7 @@ class _Quoting(click.Command):
             raise click.UsageError(f"TEXT is one argument; quote it: {text}", ctx) from None
 
 
-@click.command(cls=_Quoting)
+@click.command(cls=_Quoting, sections=SECTIONS)
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.argument("text", required=False)
 @click.option("--count", is_flag=True, help="Show only how often TEXT occurs.")

@@ -12,81 +12,94 @@ from click.core import ParameterSource
 from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_option, parse_separator
 from pyunitok.cli.export import FORMATS, export_options
 from pyunitok.cli.report import Listener, report_formats, report_left_out, report_survey
+from pyunitok.cli.sections import Sectioned
+
+SECTIONS = {
+    "Inputs": "include exclude max-line on-error metadata",
+    "Ids": "eod dtype sample verify",
+    "Several machines": "shard ray unit keep-parts",
+    "Export options":
+        "format name copy keep-tokens val-fraction shard-tokens eot shards token-dtype rename-ids",
+    "Rarely needed": "block verify-resume spool stats-json",
+}  # fmt: skip
 
 
-@click.command()
+@click.command(cls=Sectioned, sections=SECTIONS)
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True)
 @click.option(
     "-o", "--out", metavar="OUT", required=True,
-    help="The token file; OUT.ends and OUT.json are written beside it. A URL is uploaded to once OUT is complete.",
+    help="The token file, or its URL; OUT.ends and OUT.json are beside it.",
 )  # fmt: skip
 @model_option
 @click.option(
     "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto", show_default=True,
-    help="auto decides by the name, else by the first bytes: Parquet's magic number, or a JSON object with the key.",
+    help="auto uses the name and otherwise the first bytes.",
 )  # fmt: skip
 @click.option(
     "--text-key", default="text", show_default=True,
-    help="JSONL, Parquet: the field or column with the text. a.b means b inside a; a\\.b is a single name.",
+    help="JSONL, Parquet: the field with the text; a.b is nested, a\\.b is one name.",
 )  # fmt: skip
 @click.option(
     "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR",
-    help="Text: how files are divided into documents. A separator may contain \\n, \\t, \\0, \\xHH and \\\\.",
-)  # fmt: skip
-@click.option("--eod", metavar="ID|none", help="The id after each document; the model's own by default.")
-@click.option(
-    "--dtype", type=click.Choice(["uint16", "uint32"]), default="uint16", show_default=True,
-    help="Type of the ids in OUT. A model with larger ids is refused.",
-)  # fmt: skip
-@click.option(
-    "--sample", type=SampleOf(), metavar="alpha=A,seed=S",
-    help="Sample a segmentation of each document: alpha=0.1,seed=1[,nbest=N][,method=lattice|viterbi|dropout].",
+    help="Text: what a document is; a separator may have \\n, \\t, \\xHH, ….",
 )  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
-@click.option("--block", type=Size(), default="1M", show_default=True, help="Text that each thread reads at a time.")
-@click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: the longest line accepted.")
 @click.option(
-    "--max-memory", type=Size(), default="1G", show_default=True, help="Limit for blocks, frames, and unwritten ids."
-)
-@click.option(
-    "--on-error", type=click.Choice(["raise", "skip", "skip-file"]), default="raise", show_default=True,
-    help="On a bad JSON line, raise stops; skip leaves it out, lists it in OUT.errors.jsonl and exits with 3. On a "
-    "damaged file both stop; skip-file leaves it out as a whole.",
+    "--max-memory", type=Size(), default="1G", show_default=True,
+    help="Memory for text, decompressed frames and unwritten ids.",
 )  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Start again, and replace OUT if it exists.")
+@click.option("--dry-run", is_flag=True, help="Show what would be read and written, and write nothing.")
 @click.option(
     "--include", metavar="PATTERN", multiple=True,
-    help="Read only files in directories whose names match: --include '*.md'. May be repeated.",
+    help="Of the files in directories, read only those that match: '*.md'. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--exclude", metavar="PATTERN", multiple=True,
-    help="Leave out files whose names match; with a slash, whose paths end so: 'tests/*.txt'. May be repeated.",
+    help="Skip files whose names match, or whose paths end so: 'tests/*.txt'. May be repeated.",
+)  # fmt: skip
+@click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: longest line accepted.")
+@click.option(
+    "--on-error", type=click.Choice(["raise", "skip", "skip-file"]), default="raise", show_default=True,
+    help="raise stops at a bad line. skip skips it, lists it in OUT.errors.jsonl and exits with 3. skip-file also "
+    "skips damaged files.",
 )  # fmt: skip
 @click.option("--metadata", is_flag=True, help="Keep each document's file, line and JSON fields in OUT.meta.jsonl.zst.")
+@click.option("--eod", metavar="ID|none", help="The id after each document; by default the model's own.")
+@click.option(
+    "--dtype", type=click.Choice(["uint16", "uint32"]), default="uint16", show_default=True,
+    help="Type of the ids. A model with larger ids is refused.",
+)  # fmt: skip
+@click.option(
+    "--sample", type=SampleOf(), metavar="alpha=A,seed=S",
+    help="Sample a segmentation of each document. Also: nbest=N, method=lattice|viterbi|dropout.",
+)  # fmt: skip
+@click.option("--verify", is_flag=True, help="Decode each block and compare it with its text.")
 @click.option(
     "--shard", type=ShardOf(), metavar="I/N",
-    help="Tokenize only the I-th of N contiguous ranges of about equal size. I counts from 0 to N-1, as in Slurm's "
-    "--array=0-7. OUT becomes OUT.I-of-N; `pyunitok merge` joins the shards.",
+    help="Tokenize the I-th of N shares of the inputs, counted from 0, into OUT.I-of-N; `pyunitok merge` joins them.",
 )  # fmt: skip
 @click.option(
-    "--ray", metavar="ADDRESS|auto|local",
-    help="Divide the work among the machines of a Ray cluster. --threads is then per task, 1 by default.",
+    "--ray", metavar="auto|local|ADDRESS",
+    help="Use all machines of a Ray cluster; they must see IN and OUT. --threads is per task, by default 1.",
 )  # fmt: skip
-@click.option("--unit", type=Size(), help="With --ray: bytes of input per task; chosen automatically by default.")
+@click.option("--unit", type=Size(), help="With --ray: bytes of input per task.")
 @click.option("--keep-parts", is_flag=True, help="With --ray: leave the parts in OUT.parts, for `pyunitok merge`.")
-@click.option("--verify", is_flag=True, help="Decode each block and compare it with its text.")
-@click.option("--format", "to", type=click.Choice(FORMATS), help="Write the files of another tool, named after OUT.")
+@click.option(
+    "--format", "to", type=click.Choice(FORMATS), metavar="TOOL",
+    help=f"Write files beside OUT, for {', '.join(FORMATS)}.",
+)  # fmt: skip
 @export_options
-@click.option("--keep-tokens", is_flag=True, help="With --format: also keep OUT and OUT.ends.")
+@click.option("--keep-tokens", is_flag=True, help="Keep OUT and OUT.ends, which are otherwise removed.")
+@click.option("--block", type=Size(), default="1M", show_default=True, help="Text that a thread reads at a time.")
 @click.option(
     "--verify-resume", is_flag=True,
-    help="When resuming, check the hashes of everything written so far; by default, of the last 64M of each file.",
+    help="When resuming, check all that was written; by default, the last 64M of each file.",
 )  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Start again, and replace OUT if it exists.")
 @click.option(
     "--spool", metavar="FOLDER", type=click.Path(file_okay=False),
-    help="If OUT is a URL: the folder for OUT until it is uploaded; by default in the system's temporary folder.",
+    help="Where OUT is kept until it is uploaded to its URL; by default the system's temporary folder.",
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Show what would be read and written, and write nothing.")
 @click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input to FILE.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, doc: str, eod: str | None, block: int, max_line: int,
@@ -96,29 +109,19 @@ def tokenize(
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw array of ids.
 
-    IN is a file (text or JSONL, plain or .zst, .gz, .bz2, .xz; or Parquet), a directory, a glob pattern, - for stdin,
-    or the URL of a file or directory (s3://, gs://, hf://, https://, …). Inputs are read in the given order, the files
-    of a directory sorted by path. In directories, hidden files are ignored, and files that are not text are left out
-    and listed. A file of many zstd frames is decompressed by all threads. Memory use: --max-memory, plus the model, the
-    longest line, and the window of each zstd frame above 64M.
+    IN is a text, JSONL or Parquet file (plain, .zst, .gz, .bz2 or .xz), a directory, a glob pattern, a URL (s3://,
+    gs://, hf://, https://), or - for stdin. Inputs are read in the given order; the files of a directory are sorted by
+    path, without hidden files and files that are not text.
 
-    Running the same command again resumes an interrupted run; the output is byte-identical.
-
-    With --ray, all machines of the cluster must see IN and OUT under these paths. The parts are kept in OUT.parts until
-    they are joined. OUT is byte-identical to that of a run without Ray.
-
-    With --format, OUT is exported into its own folder, as `pyunitok export` does, and then removed; OUT.json stays.
+    The same command resumes an interrupted run; the output is byte-identical.
 
     \b
     Example:
       pyunitok tokenize corpus.jsonl.zst -o ids.u16
       pyunitok tokenize 's3://bucket/wiki/*.parquet' --text-key text -o ids.u16
       pyunitok tokenize books/ --doc '\\n\\n' -o ids.u16 --threads 4
-      zstdcat corpus.zst | pyunitok tokenize - -o ids.u16 --doc line
-      pyunitok tokenize books/ -o ids.u16 -m t5.model --sample alpha=0.1,seed=1
       pyunitok tokenize corpus/ -o ids.u16 --shard $SLURM_ARRAY_TASK_ID/8
       pyunitok tokenize corpus/ -o data/corpus --format megatron
-      pyunitok tokenize /shared/corpus/ -o /shared/ids.u16 --ray auto
     """
     from pyunitok.disk.reports import check_report, write_report
     from pyunitok.job import Job, Options

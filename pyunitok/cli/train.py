@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from pyunitok.cli.arguments import AnyType, Size, parse_separator
 from pyunitok.cli.progress import make_bar
+from pyunitok.cli.sections import Sectioned
 
 if TYPE_CHECKING:
     from pyunitok.train.trained import Trained
@@ -38,6 +39,24 @@ FOR_CUTS = {  # words: what a model of whole words or of characters has no use f
     "split-by-unicode-script", "split-by-number", "split-digits", "byte-level", "auto-character-coverage",
     "pretokenization-delimiter", "max-sentencepiece-length", "split-by",
 }  # fmt: skip
+
+# The help of each kind: options without a section come first.
+INPUTS = {"Inputs": "input-format text-key doc include exclude"}
+SENTENCEPIECE = INPUTS | {
+    "Text": "normalization-rule-name normalization-rule-tsv add-dummy-prefix remove-extra-whitespaces "
+    "max-sentence-length input-sentence-size seed",
+    "Characters": "character-coverage auto-character-coverage required-chars initial-alphabet byte-fallback byte-level",
+    "Pieces": "split-by split-by-unicode-script split-by-number split-digits treat-whitespace-as-suffix "
+    "allow-whitespace-only-pieces pretokenization-delimiter max-sentencepiece-length min-frequency "
+    "user-defined-symbols control-symbols hard-vocab-limit",
+}
+UNIGRAM = SENTENCEPIECE | {
+    "Unigram": "objective prune em prior em-iterations em-tolerance max-rounds shrinking-factor seed-sentencepiece-size"
+}
+LONGEST = INPUTS | {
+    "Pieces": "split-by max-words max-piece-bytes split-digits max-digits closed-words leading-spaces",
+    "Weights": "weight equal-bytes damping seed",
+}
 
 
 @click.group()
@@ -139,7 +158,7 @@ def sentencepiece_options(function: Command, cuts_words: bool = True) -> Command
     return function
 
 
-@train.command()
+@train.command(cls=Sectioned, sections=UNIGRAM)
 @reading_options
 @sentencepiece_options
 @click.option("--em", type=click.Choice(["expectation", "viterbi"]), help="Count all segmentations or only the best.")
@@ -165,7 +184,7 @@ def unigram(**options: Any) -> None:
     _train("unigram", options)
 
 
-@train.command()
+@train.command(cls=Sectioned, sections=SENTENCEPIECE)
 @reading_options
 @sentencepiece_options
 def bpe(**options: Any) -> None:
@@ -178,7 +197,7 @@ def bpe(**options: Any) -> None:
     _train("bpe", options)
 
 
-@train.command()
+@train.command(cls=Sectioned, sections=SENTENCEPIECE)
 @reading_options
 @partial(sentencepiece_options, cuts_words=False)
 def word(**options: Any) -> None:
@@ -191,7 +210,7 @@ def word(**options: Any) -> None:
     _train("word", options)
 
 
-@train.command()
+@train.command(cls=Sectioned, sections=SENTENCEPIECE)
 @reading_options
 @partial(sentencepiece_options, cuts_words=False)
 def char(**options: Any) -> None:
@@ -219,7 +238,7 @@ class Weight(AnyType):
             self.fail(f"{number!r} is not a number", param, ctx)
 
 
-@train.command()
+@train.command(cls=Sectioned, sections=LONGEST)
 @partial(
     reading_options, out="The model.", memory="The text may take half of it; of a larger text a sample is trained on."
 )
@@ -270,7 +289,7 @@ def longest(**options: Any) -> None:
     _train("longest", options)
 
 
-@train.command()
+@train.command(cls=Sectioned, sections=INPUTS)
 @partial(reading_options, out="The model; with --also-size NAME.SIZE, one of each.")
 @click.option("--compat", type=click.Choice(["bytepiece"]), help="Train exactly the model of bytepiece 0.6.3.")
 @click.option(

@@ -73,13 +73,13 @@ def edit(
     max_kaomoji: int | None, remove: Sequence[str], no_escapes: bool, dry_run: bool, json_path: str | None,
     **options: Any,
 ) -> None:  # fmt: skip
-    r"""Add and remove pieces of a greedy vocabulary. BASE is RWKV World text or JSON, native, or rwkv-world.
+    """Add and remove pieces of a greedy vocabulary. BASE is RWKV World text or JSON, native, or rwkv-world.
 
     Pieces that stay keep their ids. New pieces take the ids that are free, in ascending order, then those of removed
     pieces. Pieces are added in the order of the options here: files, emoji, kaomoji, words. Single bytes and the end
     of document are never removed.
 
-    A line of a FILE is a piece, spaces included. \n \t \r \0 \\ \x80 \u3042 stand for what they do in Python; a
+    A line of a FILE is a piece, spaces included. \\n \\t \\r \\0 \\\\ \\x80 \\u3042 mean what they mean in Python; a
     backslash before anything else is itself.
 
     \b

@@ -1,0 +1,41 @@
+"""Help in sections: a command with many options lists the common ones first, and the others under headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+
+class Sectioned(click.Command):
+    """sections: the names of options, in order, under each heading; all other options come first, under "Options"."""
+
+    def __init__(self, *arguments: Any, sections: Mapping[str, str], **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.sections = {heading: names.split() for heading, names in sections.items()}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [parameter for parameter in self.get_params(ctx) if isinstance(parameter, click.Option)]
+        rows = {name_of(option): option.get_help_record(ctx) for option in options}
+        apart = {name for names in self.sections.values() for name in names}
+        common = [name for name in rows if name not in apart]
+        for heading, names in {"Options": common, **self.sections}.items():
+            shown = [_plain(row) for name in names if (row := rows.get(name))]  # without hidden options
+            if shown:
+                with formatter.section(heading):
+                    formatter.write_dl(shown)
+
+
+def name_of(option: click.Option) -> str:
+    """Its longest name, without dashes."""
+    return max(option.opts, key=len).removeprefix("--")
+
+
+def _plain(row: tuple[str, str]) -> tuple[str, str]:
+    """Shorter: --[no-]x for a pair of options; no limit of a number that nobody would pass."""
+    name, text = row
+    name = re.sub(" (INTEGER|FLOAT)( RANGE)?$", " N", re.sub(r"^--(\S+) / --no-\1", r"--[no-]\1", name))
+    text = re.sub(r"(?<=[ \[])(x>=[01]|1<=x<=\d{5,})(; |(?=\]))", "", text)
+    return name, re.sub(r"(  \[|; )\]$", lambda found: "]" if found[1] == "; " else "", text)
