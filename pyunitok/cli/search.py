@@ -97,7 +97,7 @@ def search(
 
     \b
     Example:
-      pyunitok search idx "natural lang"
+      pyunitok search idx "first train"
       pyunitok search idx "the " --count
       pyunitok search idx " of " --next --limit 10
       pyunitok search idx "fox" --sort L1 --json
