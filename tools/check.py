@@ -45,7 +45,8 @@ PACKAGES = {  # of Debian
 # These test Python code: under the sanitizers they would take minutes and reach no C code that others do not.
 NOT_SANITIZED = [
     "ahead", "bench", "checks", "cli", "compat_bytepiece", "compat_earlier", "compat_normalizer", "compat_rwkv",
-    "compat_sentencepiece", "compat_trainer", "consumers", "convert", "damage", "datatrove", "default_vocab", "duplicates",
+    "compat_sentencepiece", "compat_trainer", "consumers", "convert", "damage", "datatrove", "default_vocab",
+    "duplicates",
     "encode_command", "export", "golden_run", "index_build", "inputs", "instead", "interrupts", "job", "looks",
     "manifest", "merge", "metadata", "oracle_bpe", "outfile", "output", "packaging", "parquet", "parts", "progress",
     "ray", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample_corpus", "search_cli", "sentencepiece_model",
