@@ -72,11 +72,11 @@ class MissingFileError(OutputError, FileNotFoundError):
 
 
 class CpuError(UnitokError, ValueError):
-    """The instruction set asked for is not to be had here."""
+    """The requested instruction set is not available on this machine."""
 
 
 class OptionError(UnitokError, ValueError):
-    """Options do not go together, or one has no such value."""
+    """Options conflict, or a value is invalid."""
 
 
 class LimitError(UnitokError, ValueError):

@@ -166,7 +166,7 @@ def test_damaged_merges(killed_among_merges: Path, damage: str) -> None:
         arrays["symbols"][-1] = arrays["symbols"][0] if damage == "a merge twice" else 1 << 20
         with path.open("wb") as out:
             np.savez(out, **arrays)
-    with pytest.raises(TrainingError, match=r"merges.npz is damaged .*: remove c to begin anew"):
+    with pytest.raises(TrainingError, match=r"merges.npz is damaged .*: remove c to start again"):
         train_bpe(lambda *_: None, checkpoint="c")
 
 
@@ -200,10 +200,10 @@ def test_rules_in_a_file_that_changed(folder: Path) -> None:
 def test_folders_that_are_none(folder: Path) -> None:
     Path("c").mkdir()
     Path("c/mine.txt").write_text("x")
-    with pytest.raises(TrainingError, match=r"mine.txt, which is of no checkpoint"):
+    with pytest.raises(TrainingError, match=r"mine.txt, which is not part of a checkpoint"):
         train(**KINDS["bpe"])
     assert Path("c/mine.txt").exists()
-    with pytest.raises(OutputError, match="no folder"):
+    with pytest.raises(OutputError, match="cannot create the checkpoint folder"):
         pyunitok.train("0.txt", checkpoint="0.txt", **KINDS["bpe"])
     for texts in (iter(["a"]), "-"):
         with pytest.raises(OptionError, match="checkpoint"):

@@ -101,9 +101,9 @@ def reading_options(
         click.option("--overwrite", is_flag=True, help="Replace the model if it exists."),
         click.option(
             "--checkpoint", metavar="DIR",
-            help="Keep what each phase gives: the same command resumes after the last finished one.",
+            help="Save the result of each phase: the same command resumes after the last finished one.",
         ),
-        click.option("--report", metavar="FILE.html", help="Write the summary with charts as a page of HTML."),
+        click.option("--report", metavar="FILE.html", help="Write the summary, with charts, as an HTML page."),
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -134,7 +134,7 @@ def sentencepiece_options(function: Command, cuts_words: bool = True) -> Command
         click.option("--user-defined-symbols", help="Pieces that are matched before all others: a,b,c."),
         click.option("--control-symbols", help="Pieces that no text contains: a,b,c."),
         click.option("--max-sentencepiece-length", type=int, help="Most characters in a piece. Default: 16."),
-        click.option("--max-sentence-length", type=int, help="Skip lines of more bytes. Default: no limit."),
+        click.option("--max-sentence-length", type=int, help="Skip lines with more bytes. Default: no limit."),
         click.option("--input-sentence-size", type=int, help="Train on a sample of this many lines."),
         click.option("--seed", type=int, default=0, help="Seed of the sample."),
         click.option("--normalization-rule-name", help="nmt_nfkc (the default), nfkc, *_cf or identity."),
@@ -165,7 +165,7 @@ def sentencepiece_options(function: Command, cuts_words: bool = True) -> Command
 @click.option("--prior", type=click.Choice(["digamma", "mle"]), help="digamma makes rare pieces rarer.")
 @click.option(
     "--prune", type=click.Choice(["loss", "probability", "frequency", "sparse"]),
-    help="What decides which pieces go. sparse: sentencepiece's sparse pruning, the quickest.",
+    help="How to choose the pieces to remove. sparse: sentencepiece's sparse pruning, the fastest.",
 )  # fmt: skip
 @click.option("--objective", type=click.Choice(["likelihood", "tokens"]), help="tokens: minimize the number of tokens.")
 @click.option("--em-iterations", type=click.IntRange(1), help="EM iterations per round. Default: 2.")
@@ -240,7 +240,7 @@ class Weight(AnyType):
 
 @train.command(cls=Sectioned, sections=LONGEST)
 @partial(
-    reading_options, out="The model.", memory="The text may take half of it; of a larger text a sample is trained on."
+    reading_options, out="The model.", memory="Half of it holds the text; larger texts are sampled."
 )
 @click.option("--to", type=click.Choice(["native", "rwkv"]), help="The file's format. Default: rwkv for NAME.txt.")
 @click.option(
@@ -269,15 +269,15 @@ class Weight(AnyType):
 @click.option("--equal-bytes", is_flag=True, help="As if all inputs had the same number of bytes.")
 @click.option(
     "--damping", type=click.IntRange(0), default=0, show_default=True,
-    help="What an input repeats more often than this counts by its logarithm only. 0: never.",
+    help="Text that an input repeats more often than this counts by its logarithm. 0: never.",
 )  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="For the sample, where --max-memory needs one.")
 def longest(**options: Any) -> None:
     """Train a greedy vocabulary, RWKV World's kind.
 
-    Encoding takes the longest piece everywhere. The pieces are those under which that gives the fewest tokens. Ids
-    follow the order of the pieces' bytes from 1 on; 0 ends a document. The text is held in memory: half of
-    --max-memory, of more a sample is taken.
+    Encoding always takes the longest piece. Training looks for the pieces that then give the fewest tokens. Ids
+    follow the order of the pieces' bytes from 1 on; 0 ends a document. The text is held in memory, in up to
+    half of --max-memory; larger texts are sampled.
 
     \b
     Example:
@@ -309,8 +309,8 @@ def longest(**options: Any) -> None:
 def bytepiece(also: tuple[int, ...], **options: Any) -> None:
     """Train a BytePiece model.
 
-    Its pieces of bytes are found by a model of byte n-grams. The texts are read twice; stdin and pipes are kept in a
-    temporary file for that.
+    A model of byte n-grams finds the pieces. The texts are read twice, so stdin and pipes are copied to a temporary
+    file.
 
     \b
     Example:

@@ -39,7 +39,7 @@ class Checkpoint:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{self.folder}: no folder can be made for checkpoints: {error.strerror}") from error
+            raise OutputError(f"{self.folder}: cannot create the checkpoint folder: {error.strerror}") from error
         self._lock = OutputLock(self.folder / "training.json")
         try:
             self._check(dict(what))
@@ -56,12 +56,12 @@ class Checkpoint:
         except FileNotFoundError:
             if others := sorted(p.name for p in self.folder.iterdir() if not p.name.startswith("training.json")):
                 raise TrainingError(
-                    f"{self.folder} holds {others[0]}, which is of no checkpoint: name a new folder"
+                    f"{self.folder} holds {others[0]}, which is not part of a checkpoint: name a new folder"
                 ) from None
             write_whole(path, json.dumps(what, indent=1).encode())
             return
         except ValueError:
-            raise TrainingError(f"{path} is damaged: remove {self.folder} to begin anew") from None
+            raise TrainingError(f"{path} is damaged: remove {self.folder} to start again") from None
         now = json.loads(json.dumps(what))
         for name in dict.fromkeys([*before, *now]):
             if before.get(name) != now.get(name):
@@ -95,7 +95,7 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise TrainingError(f"{path} is damaged ({error}): remove {self.folder} to begin anew") from None
+            raise TrainingError(f"{path} is damaged ({error}): remove {self.folder} to start again") from None
 
     def remove(self) -> None:
         """The training is done."""

@@ -71,7 +71,7 @@ def _resume(trainer: BpeTrainer, checkpoint: Checkpoint) -> None:
         trainer.resume(saved[0]["symbols"], saved[0]["counts"])
     except (KeyError, ValueError) as error:
         raise TrainingError(
-            f"{checkpoint.folder}/merges.npz is damaged ({error}): remove {checkpoint.folder} to begin anew"
+            f"{checkpoint.folder}/merges.npz is damaged ({error}): remove {checkpoint.folder} to start again"
         ) from None
 
 
