@@ -184,7 +184,14 @@ def test_add_leaves_old_shards_alone(tokens: Path, tmp_path: Path, model: Path) 
     assert before == {name: (folder / name).stat().st_mtime_ns for name in before}
     assert len(open_shards(folder).arrays) == 2
     check_whole(folder, "id", True)
+    # The same command again finds that all is done; it failed once. Another one still does.
+    written = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    again = run("index", str(more), "-o", str(folder), "--add", "--shard-tokens", "500")
+    assert "already complete" in again
+    assert written == {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     assert "in the index already" in run("index", str(more), "-o", str(folder), "--add", code=1)
+    assert "in the index already" in run("index", str(tokens), str(more), "-o", str(folder), "--add", code=1)
+    assert "in the index already" in run("index", str(tokens), "-o", str(folder), "--add", code=1)
     assert "--overwrite replaces" in run("index", str(more), "-o", str(folder), code=1)
     run("index", str(more), "-o", str(folder), "--overwrite")
     assert not (folder / "00001.sa").exists()

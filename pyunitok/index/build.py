@@ -77,7 +77,8 @@ def build_index(
     overwrite  replace an index, or an unfinished one of another command
     ray        the address of a Ray cluster that builds the shards, a task each; then threads is not used
 
-    The same call resumes where an earlier one stopped; finished shards are not done again. OutputError if the token
+    The same call resumes where an earlier one stopped; finished shards are not done again. With add, token files that
+    an earlier call has added last, in the same shards, are left as they are. OutputError if the token
     files do not go together, or the folder holds anything else; LimitError if a document does not fit a shard.
     """
     folder, limits, n_threads = Path(folder), limits or Limits(), threads_or_cores(threads)
@@ -89,6 +90,8 @@ def build_index(
         if add or not overwrite:
             _clean_up(folder)
         existing = _existing(folder, add, overwrite)
+        if existing is not None and _was_added(existing, paths, folder, limits, model):
+            return existing
         plan, rank = plan_index(paths, folder, order=order, left=left, limits=limits, model=model, existing=existing)
         if not add and (folder / INDEX_NAME).exists():
             return _already_there(folder, plan)
@@ -146,6 +149,22 @@ def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
             "--overwrite replaces it"
         )
     return found
+
+
+def _was_added(
+    found: IndexManifest, paths: Sequence[str | os.PathLike[str]], folder: Path, limits: Limits, model: Any
+) -> bool:
+    """Whether the index ends with these token files, unchanged and in the shards that adding them would make now: an
+    earlier call has added them. Its manifest is the record of that."""
+    n = len(found.files) - len(paths)
+    last = [resolved_path(file.path, folder) for file in found.files[max(n, 0) :]]
+    if n < 1 or last != [Path(path).resolve() for path in paths]:
+        return False
+    before = replace(found, files=found.files[:n], shards=[shard for shard in found.shards if shard.file < n])
+    plan, _ = plan_index(
+        paths, folder, order=found.order, left=found.left, limits=limits, model=model, existing=before
+    )
+    return _same_plan(found, plan)
 
 
 def _begin(
