@@ -1169,9 +1169,9 @@ typedef struct unitok_greedy_rules {
     int32_t max_run_bytes;   /* where all bytes are the same; likewise */
     int32_t max_words;       /* 1: white space begins a piece and stands nowhere else in it, but for runs of it */
     int32_t max_digits;      /* side by side */
-    int32_t closed_words;    /* 1: of ASCII, only letters follow a letter, only digits a digit, and before a digit there is a
-                                digit or white space. Words and numbers then end at cuts (csrc/text/cut.h), which makes
-                                encoding up to twice as fast */
+    int32_t closed_words;    /* 1: of ASCII, only letters follow a letter or a byte that is not ASCII, only digits a digit,
+                                and before a digit there is a digit or white space. Words and numbers then end at cuts
+                                (csrc/text/cut.h), which makes encoding up to twice as fast */
     int32_t leading_spaces;  /* 1: no piece ends with a space but one that is all white space. Then a word has one form in
                                 texts, with its space, and not a second one after pieces that took the space */
 } unitok_greedy_rules;

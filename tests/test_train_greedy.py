@@ -121,7 +121,8 @@ def test_sampling(batches: list[list[bytes]], limit: int, seed: int) -> None:
         for batch in groups:
             packed = Packed.from_documents(batch)
             sample.add(0, packed.data, packed.offsets)
-        sources = sample.sources([1.0], equal=False)
+        sources = sample.sources([1.0], equal=False, damping=7)
+        assert all(source.damping == 7 for source in sources)
         return [item.tobytes() for source in sources for item in source.documents], sample
 
     one_by_one, sample = kept([[document] for document in documents])

@@ -141,12 +141,26 @@ def test_required_pieces_stay():
 
 
 def test_a_source_that_repeats_itself_is_damped():
-    template = Source(Packed.from_documents([b"Permission is hereby granted" * 3000]))
+    template = Packed.from_documents([b"Permission is hereby granted" * 3000])
     language = [Source(Packed.from_documents([line * 3])) for line in LINES * 3]
-    plain, damped = (train_longest([template, *language], 275, damping=damping) for damping in (0, 5))
+    plain, damped = (train_longest([Source(template, 1.0, damping), *language], 275) for damping in (0, 5))
     assert sum(len(piece) for piece in damped if piece in b"Permission is hereby granted") < sum(
         len(piece) for piece in plain if piece in b"Permission is hereby granted"
     )
+
+
+def test_a_caller_may_refuse_pieces():
+    pieces = train_longest(SOURCES, 300, required=[b"eel"], allowed=lambda piece: b"e" not in piece)
+    assert len(pieces) == 300 and {piece for piece in pieces if b"e" in piece} == {b"e", b"eel"}
+    assert sum(b"e" in piece for piece in train_longest(SOURCES, 300)) > 1
+
+
+def test_closed_words_of_any_script():
+    text = " ".join(["слово, дело", "η λέξη και", "müssen können,"] * 99).encode()
+    rules = Rules(closed_words=1)
+    pieces = train_longest([Source(Packed.from_documents([text]))], 300, rules=rules)
+    assert not any(re.search(rb"[\x80-\xff][ ,]", piece) for piece in pieces)
+    assert " können".encode() in pieces and ", дело".encode() in pieces
 
 
 def test_long_pieces_must_repeat_in_several_sources():

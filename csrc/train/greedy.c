@@ -23,13 +23,18 @@ static int is_space(uint8_t byte)
 static int is_part_or_whole(const uint8_t *piece, int64_t n_bytes)
 {
     if (utf8_is_valid(piece, n_bytes)) return 1;
-    if (n_bytes > 3) return 0;
     uint8_t lead = piece[0];
-    int wanted = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0; /* 0: no lead byte */
+    int wanted = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
     if (is_continuation(lead)) wanted = 4;
+    if (n_bytes >= wanted) return 0;
     for (int64_t i = 1; i < n_bytes; i++)
         if (!is_continuation(piece[i])) return 0;
-    return n_bytes < wanted;
+    if (is_continuation(lead)) return 1;
+    /* What may follow a lead byte is a range from 0x80 on or up to 0xBF: one of the two completes the character. */
+    uint8_t low[4] = {0x80, 0x80, 0x80, 0x80}, high[4] = {0xBF, 0xBF, 0xBF, 0xBF};
+    memcpy(low, piece, (size_t)n_bytes);
+    memcpy(high, piece, (size_t)n_bytes);
+    return utf8_is_valid(low, wanted) || utf8_is_valid(high, wanted);
 }
 
 static int is_letter(uint8_t byte)
@@ -45,8 +50,8 @@ static int is_digit(uint8_t byte)
 /* See closed_words in unitok.h. */
 static int is_closed(uint8_t before, uint8_t byte)
 {
-    if (before >= 0x80 || byte >= 0x80) return 1;
-    if (is_letter(before)) return is_letter(byte);
+    if (byte >= 0x80) return 1;
+    if (before >= 0x80 || is_letter(before)) return is_letter(byte);
     if (is_digit(before)) return is_digit(byte);
     return !is_digit(byte) || is_space(before);
 }

@@ -239,9 +239,7 @@ class Weight(AnyType):
 
 
 @train.command(cls=Sectioned, sections=LONGEST)
-@partial(
-    reading_options, out="The model.", memory="Half of it holds the text; larger texts are sampled."
-)
+@partial(reading_options, out="The model.", memory="Half of it holds the text; larger texts are sampled.")
 @click.option("--to", type=click.Choice(["native", "rwkv"]), help="The file's format. Default: rwkv for NAME.txt.")
 @click.option(
     "--split-by", type=click.Choice(["space", "none"]), default="none", show_default=True,
@@ -256,7 +254,7 @@ class Weight(AnyType):
 )  # fmt: skip
 @click.option(
     "--closed-words", is_flag=True,
-    help="A piece ends where its ASCII word or number ends, as in unitok-v1: large vocabularies encode faster.",
+    help="A piece ends where its word or number ends, as in unitok-v1: large vocabularies encode faster.",
 )  # fmt: skip
 @click.option(
     "--leading-spaces/--no-leading-spaces", default=True, show_default=True,

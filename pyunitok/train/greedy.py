@@ -23,7 +23,7 @@ class Rules(NamedTuple):
     max_run_bytes: int = 128  # where all bytes are the same
     max_words: int = 4  # 1: white space stands only at the beginning of a piece
     max_digits: int = 3
-    closed_words: int = 0  # 1: words and numbers of ASCII end where the piece does: encoding is faster
+    closed_words: int = 0  # 1: a piece ends where its word or number does: encoding is faster
     leading_spaces: int = 0  # 1: a space ends no piece but white space: words have one form, and pieces save more
 
     def allow(self, piece: bytes) -> bool:

@@ -1,6 +1,6 @@
 """Training a greedy vocabulary from texts to a model: options, text, pieces, ids.
 
-    files ──▶ text in memory, weighted ──train_longest──▶ pieces, by bytes ──▶ ids 1, 2, 3, …; 0 ends a document
+files ──▶ text in memory, weighted ──train_longest──▶ pieces, by bytes ──▶ ids 1, 2, 3, …; 0 ends a document
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ def run(
             _store(checkpoint, state, steps)
 
     pieces = longest.train_longest(
-        text.sources(weights, equal=options.equal_bytes), vocab_size - 1, rules=rules,
+        text.sources(weights, equal=options.equal_bytes, damping=options.damping), vocab_size - 1, rules=rules,
         required=[item.encode() if isinstance(item, str) else item for item in options.required],
-        min_sources=options.min_sources, damping=options.damping, threads=reading.threads, on_step=steps.append,
-        state=state, after_round=after_round, progress=clock,
+        min_sources=options.min_sources, threads=reading.threads, on_step=steps.append, state=state,
+        after_round=after_round, progress=clock,
     )  # fmt: skip
     clock("save", 0, 0)
     tokenizer = _save(pieces, out, options.to)

@@ -110,8 +110,10 @@ class Text:
         self._chunks.append(_Chunk(self._open[0].group, data, offsets, marks))
         self._open, self._open_bytes = [], 0
 
-    def sources(self, weights: Sequence[float], *, equal: bool) -> list[Source]:
-        """All of it. weights: of each group; equal: as if every group had as many bytes, before its weight counts."""
+    def sources(self, weights: Sequence[float], *, equal: bool, damping: int) -> list[Source]:
+        """All of it. weights: of each group; equal: as if every group had as many bytes, before its weight counts;
+        damping: of each Source.
+        """
         if self._open:
             self._close()
         sizes = [0] * len(weights)
@@ -120,7 +122,7 @@ class Text:
         scaled = [weight / (max(size, 1) if equal else 1) for weight, size in zip(weights, sizes, strict=True)]
         least = min((weight for weight, size in zip(scaled, sizes, strict=True) if size), default=1.0)
         return [
-            Source(Packed(chunk.data, chunk.offsets), min(scaled[chunk.group] / least, MAX_RATIO))
+            Source(Packed(chunk.data, chunk.offsets), min(scaled[chunk.group] / least, MAX_RATIO), damping)
             for chunk in self._chunks if len(chunk.data)
         ]  # fmt: skip
 

@@ -5,8 +5,8 @@
 
 The text is encoded by the greedy encoder itself in every round, so what a piece saves is measured and not modelled:
 the number of tokens more that the text would take without that piece, its neighbours' boundaries included. Tokens are
-weighted by source, and a count beyond `damping` within one source grows by its logarithm only, so that a licence
-header or a template does not look like language. Memory: the text, and some 200 MB a thread for its pairs.
+weighted by source, and a count beyond a source's `damping` grows by its logarithm only, so that a licence header or a
+template does not look like language. Memory: the text, and some 200 MB a thread for its pairs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -40,10 +41,12 @@ class Source:
 
     documents  as a packed list of bytes
     weight     of a token in it, > 0
+    damping    a count in it beyond this grows by its logarithm only; 0: never
     """
 
     documents: Packed
     weight: float = 1.0
+    damping: int = 0
 
 
 class Step(NamedTuple):
@@ -77,7 +80,7 @@ class State:
 
 def train_longest(
     sources: Sequence[Source], n_pieces: int, *, rules: Rules | None = None, required: Iterable[bytes] = (),
-    min_sources: int = 1, long_bytes: int = 12, damping: int = 0, threads: int = 1,
+    min_sources: int = 1, long_bytes: int = 12, allowed: Callable[[bytes], bool] | None = None, threads: int = 1,
     on_step: Callable[[Step], None] | None = None, state: State | None = None,
     after_round: Callable[[State], None] | None = None, progress: Callable[[str, int, int], None] | None = None,
 ) -> list[bytes]:  # fmt: skip
@@ -87,7 +90,7 @@ def train_longest(
     rules        which strings may be pieces
     required     pieces that are in whatever they save
     min_sources  a piece of long_bytes or more must repeat in so many sources
-    damping      a count within one source beyond this grows by its logarithm only; 0: never
+    allowed      whether a string may be a piece, beyond the rules; required pieces are not asked about
     state        where an earlier training of the same sources was after a round: it resumes there
     after_round  called with the state after each round
     progress     called within a round: which one, bytes done, of how many
@@ -97,7 +100,7 @@ def train_longest(
     """
     check_threads(threads)
     kept = {*required} | {bytes([byte]) for byte in range(256)}
-    trainer = _Trainer(sources, rules or Rules(), kept, min_sources, long_bytes, damping, threads, on_step)
+    trainer = _Trainer(sources, rules or Rules(), kept, min_sources, long_bytes, allowed, threads, on_step)
     trainer.state, trainer.after_round = state or State(set(kept)), after_round
     trainer.progress = progress
     if n_pieces < len(trainer.kept):
@@ -108,11 +111,11 @@ def train_longest(
 class _Trainer:
     def __init__(
         self, sources: Sequence[Source], rules: Rules, kept: set[bytes], min_sources: int, long_bytes: int,
-        damping: int, threads: int, on_step: Callable[[Step], None] | None,
+        allowed: Callable[[bytes], bool] | None, threads: int, on_step: Callable[[Step], None] | None,
     ) -> None:  # fmt: skip
         # The largest first, so that no thread is left with a large one at the end.
         self._sources = sorted(sources, key=lambda source: -len(source.documents.data))
-        self._rules, self.kept, self._damping = rules, kept, damping
+        self._rules, self.kept, self._allowed = rules, kept, allowed
         self._min_sources, self._long_bytes = min_sources, long_bytes
         self._threads, self._on_step = threads, on_step
         self.state = State(set(kept))
@@ -185,7 +188,7 @@ class _Trainer:
                     done[thread] += int(offsets[end] - offsets[begin])
                     if thread == 0 and self.progress:
                         self.progress(f"{phase}, round {self.state.n_rounds}, {len(pieces)} pieces", sum(done), total)
-                counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), self._damping)
+                counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), source.damping)
             return counts
 
         with ThreadPoolExecutor(max(1, threads - 1)) as pool:
@@ -240,7 +243,7 @@ class _Trainer:
         ready, dropped = self.state.n_rounds - REST_ROUNDS, self.state.dropped
         found = [piece for piece in gain_of if piece not in pieces and dropped.get(piece, -REST_ROUNDS) <= ready]
         found.sort(key=lambda piece: (-gain_of[piece], piece))
-        return pieces | set(found[:room])
+        return pieces | set(islice(filter(self._allowed, found), room))
 
 
 def _calls(offsets: Offsets) -> Iterator[tuple[int, int]]:

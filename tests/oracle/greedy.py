@@ -89,7 +89,9 @@ def allows(
             return False
     if leading_spaces and piece.endswith(b" ") and piece.strip(b" \t\n\v\f\r"):
         return False
-    if closed_words and re.search(rb"[A-Za-z][^A-Za-z\x80-\xff]|[0-9][^0-9\x80-\xff]|[^0-9\s\x80-\xff][0-9]", piece):
+    if closed_words and re.search(
+        rb"[A-Za-z\x80-\xff][^A-Za-z\x80-\xff]|[0-9][^0-9\x80-\xff]|[^0-9\s\x80-\xff][0-9]", piece
+    ):
         return False
     words, digits, spaces = 0, 0, b""
     for k, byte in enumerate(piece):
@@ -110,7 +112,7 @@ def allows(
     return True
 
 
-HEADS = [b"", b"\xc3", b"\xe2", b"\xe2\x82", b"\xf0", b"\xf0\x9f", b"\xf0\x9f\x98"]
+HEADS = [b"", b"\xc3", b"\xe2", b"\xe2\x82", b"\xf0", b"\xf1", b"\xf0\x9f", b"\xf0\x9f\x98"]
 TAILS = [b"", b"\x80", b"\x82\x80", b"\x9f\x98\x80"]
 
 

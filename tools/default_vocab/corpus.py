@@ -24,6 +24,7 @@ from pyunitok.train.longest import Source
 
 WORD_LISTS = {"wordfreq", "jieba", "pythainlp"}
 WORD_LIST_SHARE = 0.3
+DAMPING = 200  # see Source
 MAIN = ["en", "en_prose", "de", "fr", "ru", "ja", "ko", "zh", "zh_trad", "ar", "hi", "json", "latex"]
 MARKUP = ["xml", "html", "yaml"]
 KIND_WEIGHT = {
@@ -135,7 +136,7 @@ def weighted(name: str, documents: list[Document], weight: float) -> Iterator[tu
     share = WORD_LIST_SHARE if lists and running else 1.0 if lists else 0.0
     for source, texts in by_source.items():
         per_byte = share / lists if source in WORD_LISTS else (1 - share) / running
-        yield f"{name}/{source}", Source(Packed.from_documents(texts), weight * 1e6 * per_byte)
+        yield f"{name}/{source}", Source(Packed.from_documents(texts), weight * 1e6 * per_byte, DAMPING)
 
 
 def build(folder: Path, boost: dict[str, float] | None = None) -> list[tuple[str, Source]]:

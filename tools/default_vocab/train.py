@@ -26,7 +26,6 @@ N_IDS = 65_280  # ids from 0xFF00 on would be taken for separators by infini-gra
 # Words and numbers are closed: a text then has a cut after every word, and encoding takes half the time. What crosses
 # spaces is punctuation with what follows: `, and`, `": "`, `) {`.
 RULES = Rules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3, closed_words=1)
-DAMPING = 200
 MIN_SOURCES = 3  # for a piece of LONG_BYTES or more
 LONG_BYTES = 7
 N_ALONE = 1_500  # pieces that one source alone uses, exchanged at the end for others
@@ -54,7 +53,7 @@ def alone(pieces: list[bytes], sources: list[Source]) -> list[bytes]:
     counts = Counts(Round(pieces, RULES))
     for source in sources:
         counts.count(source.documents.data, source.documents.offsets, VALUES)
-        counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), DAMPING)
+        counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), source.damping)
     _, values, n_sources = counts.pieces()
     free = {piece for piece in pieces if len(piece.decode("utf-8", "replace")) > 1}.difference(required())
     rows = sorted(zip(values.tolist(), counts.round_pieces, n_sources.tolist(), strict=True))
@@ -85,7 +84,6 @@ def main() -> None:
         rules=RULES,
         required=required(),
         min_sources=MIN_SOURCES,
-        damping=DAMPING,
         threads=options.threads,
         on_step=show,
     )
