@@ -18,6 +18,8 @@ from click import ClickException
 from conftest import SHARED
 from toys import sentencepieces
 
+from pyunitok import Tokenizer
+
 ROOT = Path(__file__).resolve().parent.parent
 
 pytestmark = pytest.mark.skipif(find_spec("pyrwkv_tokenizer") is None, reason="needs pyrwkv-tokenizer")
@@ -195,4 +197,36 @@ def test_vocabularies() -> None:
     assert row["corpus"] == "sample"
     assert row["bytes per token"] > row["other"] > 1
     [row] = bench("vocabularies", "-m", "rwkv-world", "-m", "rwkv-world")["rows"]
-    assert row["denser"] == 1
+    assert row["denser"] == 1 and row["target"] is row["verdict"] is None
+
+
+def test_vocabularies_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "bytes.utk"
+    Tokenizer.from_pieces([bytes([byte]) for byte in range(256)]).save(path)
+    [row] = bench("vocabularies", "-m", str(path))["rows"]
+    assert row["bytes per token"] == 1 < row["other"]
+    assert row["target"] == 0.7
+
+
+def test_vocabularies_of_several_corpora() -> None:
+    report = bench("vocabularies", "--corpora", "sample,sample", corpora=False)
+    *rows, mean = report["rows"]
+    assert [row["corpus"] for row in report["rows"]] == ["sample", "sample", "mean of 2"]
+    assert mean["ratio"] == pytest.approx((rows[0]["ratio"] * rows[1]["ratio"]) ** 0.5)
+    assert mean["denser"] == pytest.approx(rows[0]["denser"])
+    assert mean["target"] == 0.95
+    assert f"{min(row['ratio'] for row in rows):.2f}" in report["notes"][0]
+
+
+def test_vocabularies_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    module = importlib.import_module("bench_vocabularies")
+    report = importlib.import_module("bench_timing").Report("", 1)
+    module.add(report, "a", (100.0, 200.0), 0.5, (2.0, 1.0), 0.7)
+    module.add(report, "b", (800.0, 400.0), 2.0, (4.0, 8.0), 0.7)
+    module.summarize(report, 0.95)
+    assert [row["verdict"] for row in report.rows] == ["MISS", "pass", "pass"]
+    mean = report.rows[-1]
+    assert [mean[name] for name in ("ratio", "MB/s", "other MB/s")] == pytest.approx([1, 80000**0.5, 80000**0.5])
+    assert [mean[name] for name in ("bytes per token", "other", "denser")] == pytest.approx([8 / 3, 16 / 9, 1.5])
+    assert report.notes == ["slowest beside the other: a, 0.50; least dense beside it: b, 0.500"]
