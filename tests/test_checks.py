@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -96,6 +97,20 @@ def test_files_that_a_release_lacks(tmp_path, monkeypatch):
         wheel.writestr("pyunitok/_lib.so", b"\x7fELF .debug_info")
     with pytest.raises(check.Failed, match=r"_lib\.so holds debug information"):
         check.check_files(tmp_path, tmp_path / "a.whl")
+
+
+@pytest.mark.skipif(not (order.ROOT / ".ci/run").exists(), reason="the sdist has no .ci/run")
+def test_ci_runs_every_step():
+    (steps,) = re.findall(r"^tally python tools/check\.py ([a-z ]+)", (order.ROOT / ".ci/run").read_text(), re.M)
+    assert {*steps.split(), "tests"} == set(check.STEPS)  # it runs the tests by the README's command
+
+
+@pytest.mark.parametrize(("ci", "result"), [("1", check.Failed), ("", check.Skipped)])
+def test_the_oldest_dependencies_need_their_python(monkeypatch, ci, result):
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(result, match=r"python3\.11 is not here"):
+        check.check_lowest(None)
 
 
 @pytest.mark.skipif(not (order.ROOT / "pyunitok").exists(), reason="the package is not in this tree")

@@ -4,8 +4,9 @@
     python tools/check.py lint c                    only these
     python tools/check.py fuzz --fuzz-seconds 600   fuzz for longer; inputs found stay in build/fuzz
 
-Needs `pip install -e '.[dev]'`, gcc, and clang for fuzzing. A step that lacks its compiler is skipped with a note;
-where the environment has CI set, that is a failure. The exit code is 1 if a step failed.
+Needs `pip install -e '.[dev]'`, gcc, clang for fuzzing, and Python 3.11 for `lowest`. A step that lacks its compiler
+or its Python is skipped with a note; where the environment has CI set, that is a failure. The exit code is 1 if a step
+failed.
 """
 
 from __future__ import annotations
@@ -137,10 +138,14 @@ def links(compiler: str, flags: Iterable[str] = ()) -> bool:
     return True
 
 
+def missing(text: str) -> Exception:
+    """What to raise where this machine lacks something that a step needs."""
+    return Failed(text) if os.environ.get("CI") else Skipped(text)
+
+
 def require(compiler: str, flags: list[str]) -> None:
     if not links(compiler, flags):
-        text = f"{compiler} does not work with {flags[0]}; on Debian: apt-get install {PACKAGES[compiler]}"
-        raise Failed(text) if os.environ.get("CI") else Skipped(text)
+        raise missing(f"{compiler} does not work with {flags[0]}; on Debian: apt-get install {PACKAGES[compiler]}")
 
 
 def c_files(pattern: str) -> list[Path]:
@@ -197,7 +202,7 @@ def check_lowest(_: argparse.Namespace) -> str:
     """Some of the Python tests with the oldest dependencies that pyproject.toml allows, on CPython 3.11."""
     python = shutil.which("python3.11")
     if python is None:
-        raise Skipped("needs python3.11, for which every oldest version has a wheel")
+        raise missing("python3.11 is not here: it is the one for which every oldest version has a wheel")
     lists = dict(re.findall(r"^(\w+) = \[(.*?)\]$", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S))
     wanted = " ".join(lists[name] for name in ("dependencies", "parquet", "remote", "plot", "test"))
     oldest = [f"{name}=={version}" for name, version in re.findall(r'"([\w\[\]-]+)>=([\d.]+)"', wanted)]
