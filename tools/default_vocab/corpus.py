@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import generate
+import lists
+import prose
 import zstandard
 
 from pyunitok.packed import Packed
 from pyunitok.train.longest import Source
 
 WORD_LISTS = {"wordfreq", "jieba", "pythainlp"}
+N_WORDS = 150_000  # of the prose made from one list
 WORD_LIST_SHARE = 0.3
 DAMPING = 200  # see Source
 MAIN = ["en", "en_prose", "de", "fr", "ru", "ja", "ko", "zh", "zh_trad", "ar", "hi", "json", "latex"]
@@ -82,6 +85,28 @@ def load(folder: Path, split: str, kind: str) -> list[Document]:
 
 def kinds(folder: Path, split: str) -> list[str]:
     return sorted(path.name.removesuffix(".jsonl.zst") for path in (folder / "text" / split).glob("*.jsonl.zst"))
+
+
+def word_prose(folder: Path, language: str) -> list[Document]:
+    """Running text made from each list of the language's words, with capitals as lists of proper nouns have them."""
+    there = kinds(folder, "train")
+    lists_of = "words-zh" if language == "zh_trad" else f"words-{language}"
+    tables = load(folder, "train", lists_of) if lists_of in there else []
+    proper = {
+        word
+        for document in (load(folder, "train", f"proper-{language}") if f"proper-{language}" in there else [])
+        for word in document.text.decode().splitlines()
+    }
+    ret = []
+    for document in tables:
+        words = lists.rows(document.text.decode())
+        if language == "zh_trad":
+            forms, variants = (
+                [table.text.decode() for table in load(folder, "train", kind)] for kind in ("traditional", "variants")
+            )
+            words = list(lists.traditional(words, forms, variants))
+        ret.append(Document(document.source, prose.prose(words, N_WORDS, language, proper).encode()))
+    return ret
 
 
 def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MIN_LINE_BYTES) -> list[Document]:
@@ -148,16 +173,20 @@ def build(folder: Path, boost: dict[str, float] | None = None) -> list[tuple[str
         weight = KIND_WEIGHT.get(kind, 1.0) * boost.get(language, boost.get(kind, 1.0)) * share
         ret.extend(weighted(language, documents, weight))
 
-    prose: set[bytes] = set()  # lines of all natural languages: what they share is English, code or names
-
-    def read(kind: str) -> list[Document]:
-        documents = load(folder, "train", kind)
-        if kind.startswith("code-") or kind in [*MARKUP, "json", "latex"]:
-            return unique(documents, set())
-        return unique(documents, prose, MIN_PROSE_LINE_BYTES)
+    seen: set[bytes] = set()  # lines of all natural languages: what they share is English, code or names
 
     there = kinds(folder, "train")
-    english = [document for document in load(folder, "train", "en") if document.source == "wordfreq"]
+    languages = {kind for kind in there if "-" not in kind} | {
+        kind.removeprefix("words-") for kind in there if kind.startswith("words-")
+    }
+
+    def read(kind: str) -> list[Document]:
+        documents = load(folder, "train", kind) if kind in there else []
+        if kind.startswith("code-") or kind in [*MARKUP, "json", "latex"]:
+            return unique(documents, set())
+        return unique(documents, seen, MIN_PROSE_LINE_BYTES) + word_prose(folder, kind)
+
+    english = word_prose(folder, "en")
     for kind in MAIN:
         documents = read(kind) + (english if kind == "en_prose" else [])
         add(kind, kind, take(documents, MAX_KIND_BYTES), 1.0)
@@ -166,8 +195,8 @@ def build(folder: Path, boost: dict[str, float] | None = None) -> list[tuple[str
         "markup": MARKUP,
         "multi": [
             kind
-            for kind in there
-            if "-" not in kind and kind not in [*MAIN, *MARKUP, "emoji", "kaomoji", "math_formal"]
+            for kind in sorted(languages)
+            if kind not in [*MAIN, *MARKUP, *lists.WHOLE, "math_formal"]
         ],
     }.items():
         parts = {name: take(read(name), MAX_LANGUAGE_BYTES) for name in names}

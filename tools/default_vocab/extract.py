@@ -89,7 +89,7 @@ def documents(path: Path, source: Source) -> dict[str, list[str]]:
     for kind, texts in found.items():
         size, kept = 0, []
         for _, text in sorted(texts):
-            cut = text if kind in lists.WHOLE else text[:MAX_FILE]
+            cut = text if lists.is_whole(kind) else text[:MAX_FILE]
             kept.append(cut)
             size += len(cut.encode("utf-8", "replace"))
             if size > LIMIT:

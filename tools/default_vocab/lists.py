@@ -1,56 +1,104 @@
-"""Word lists with frequencies → text that has words as often as running text has them; and other small data files."""
+"""Lists of words, with frequencies or of proper nouns, as tables; and other small data files.
+
+    words-LANG      word TAB frequency, the most frequent first; frequencies of different documents have no common unit
+    proper-LANG     words that are written with a capital only, one per line
+    traditional     simplified TAB traditional Chinese: characters and phrases
+    variants        traditional TAB the same character as Taiwan writes it
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
-import random
 import re
+from collections.abc import Iterable, Iterator
 
-WHOLE = {"emoji", "kaomoji"}  # kinds of which every item counts
-N_WORDS = 150_000  # drawn from one list
-
-
-def wordfreq(data: bytes, joint: str = " ") -> str | None:
-    """wordfreq's list: words in bins of one centibel of frequency; words are drawn by their frequency, 12 to a line."""
-    import msgpack
-
-    bins = msgpack.unpackb(gzip.decompress(data), raw=False)[1:]
-    words = [word for bin_ in bins for word in bin_]
-    weights = [10 ** (-cb / 100) for cb, bin_ in enumerate(bins) for _ in bin_]
-    return _draw(words, weights, joint, "." if joint else "。")
+WHOLE = {"emoji", "kaomoji", "traditional", "variants"}  # kinds of which every item counts
+MAX_WORDS = 300_000  # of a list; later ones occur less than once in 10 million words
+_LETTER = re.compile(r"[^\W\d_]")
 
 
-def wordfreq_joined(data: bytes) -> str | None:
-    """The same for a language that writes no spaces."""
-    return wordfreq(data, "")
+def is_whole(kind: str) -> bool:
+    """Whether documents of this kind are not cut."""
+    return kind in WHOLE or kind.startswith(("words-", "proper-"))
 
 
-def _draw(words: list[str], weights: list[float], joint: str, ends: str) -> str:
-    """Sentences of 6 to 16 words, each ended by one of `ends`."""
-    rng = random.Random(1)
-    drawn = rng.choices(words, weights, k=N_WORDS)
-    lines, i = [], 0
-    while i < len(drawn):
-        n = rng.randint(6, 16)
-        line = joint.join(drawn[i : i + n])
-        end = ends if len(ends) == 1 else rng.choice(ends)  # a choice of one would use up random bits, too
-        lines.append(line[:1].upper() + line[1:] + end)
-        i += n
-    return "\n".join(lines)
+def _table(rows: Iterable[tuple[str, float]]) -> str:
+    most = sorted(rows, key=lambda row: (-row[1], row[0]))[:MAX_WORDS]
+    return "".join(f"{word}\t{frequency:.4g}\n" for word, frequency in most)
 
 
-def jieba(data: bytes) -> str | None:
-    """jieba's dictionary: word, count, part of speech."""
-    rows = [line.split(" ") for line in data.decode("utf-8").splitlines()]
-    rows = [row for row in rows if len(row) >= 2 and int(row[1]) > 2]
-    return _draw([row[0] for row in rows], [float(row[1]) for row in rows], "", "。。。，！？")
+def rows(table: str) -> list[tuple[str, float]]:
+    """A document of kind words-LANG as pairs."""
+    fields = (line.rpartition("\t") for line in table.splitlines())
+    return [(word, float(frequency)) for word, _, frequency in fields if word]
 
 
-def opencc(data: bytes) -> str | None:
-    """A table of phrases, simplified and traditional: the traditional side, each once."""
-    rows = [line.split("\t") for line in data.decode("utf-8").splitlines()]
-    return "\n".join(row[1].split(" ")[0] for row in rows if len(row) == 2)
+def wordfreq(data: bytes) -> str:
+    """wordfreq's list: a header and bins of words, bin n with the frequency 10^(-n / 100)."""
+    import msgspec
+
+    bins = msgspec.msgpack.decode(gzip.decompress(data))[1:]
+    return _table((word, 10 ** (-n / 100)) for n, words in enumerate(bins) for word in words)
+
+
+def counts(data: bytes) -> str:
+    """Lines of a word, its count and perhaps more, between tabs or spaces; jieba's dictionary has parts of speech."""
+    fields = (line.split() for line in data.decode("utf-8").splitlines())
+    return _table((row[0], float(row[1])) for row in fields if len(row) > 1 and row[1].isdigit() and int(row[1]) > 2)
+
+
+def proper(data: bytes) -> str:
+    """A list of words, one per line: those that are in it with a capital only."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return "".join(f"{word}\n" for word in sorted(proper_nouns(text.splitlines())))
+
+
+def proper_entries(data: bytes) -> str | None:
+    """The same of the stems of a hunspell dictionary in UTF-8: `Berlin/S`."""
+    try:
+        lines = data.decode("utf-8").splitlines()[1:]
+    except UnicodeDecodeError:
+        return None
+    stems = (re.split(r"[/\t ]", line, maxsplit=1)[0] for line in lines)
+    return "".join(f"{word}\n" for word in sorted(proper_nouns(stems)))
+
+
+def proper_nouns(words: Iterable[str]) -> set[str]:
+    """The words that begin with a capital and are not also there without one."""
+    found = {word.strip() for word in words}
+    capitals = {word for word in found if len(word) > 1 and word[0].isupper() and _LETTER.match(word[1])}
+    return {word for word in capitals if not {word.lower(), word[0].lower() + word[1:]} & found}
+
+
+def opencc(data: bytes) -> str:
+    """OpenCC's table: a word in simplified characters TAB its traditional forms, the usual one first."""
+    fields = (line.split("\t") for line in data.decode("utf-8").splitlines() if not line.startswith("#"))
+    return "".join(f"{row[0]}\t{row[1].split(' ')[0]}\n" for row in fields if len(row) == 2)
+
+
+def traditional(
+    words: Iterable[tuple[str, float]], tables: Iterable[str], variants: Iterable[str] = ()
+) -> Iterator[tuple[str, float]]:
+    """The words in traditional characters: of each position the longest match in documents of kind `traditional`, then
+    the characters of documents of kind `variants`."""
+    forms = _pairs(tables)
+    usual = str.maketrans({old: new for old, new in _pairs(variants).items() if len(old) == 1})
+    longest = max(map(len, forms), default=1)
+    for word, frequency in words:
+        at, parts = 0, []
+        while at < len(word):
+            end = next((end for end in range(min(len(word), at + longest), at, -1) if word[at:end] in forms), at + 1)
+            parts.append(forms.get(word[at:end], word[at:end]))
+            at = end
+        yield "".join(parts).translate(usual), frequency
+
+
+def _pairs(tables: Iterable[str]) -> dict[str, str]:
+    return dict(line.split("\t", 1) for table in tables for line in table.splitlines())
 
 
 def emoji(data: bytes) -> str | None:
@@ -80,8 +128,9 @@ def _valid(text: str) -> bool:
 
 READERS = {
     "wordfreq": wordfreq,
-    "wordfreq_joined": wordfreq_joined,
-    "jieba": jieba,
+    "counts": counts,
+    "proper": proper,
+    "proper_entries": proper_entries,
     "opencc": opencc,
     "emoji": emoji,
     "kaomoji": kaomoji,
