@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import struct
 import sys
 from pathlib import Path
 
@@ -13,17 +14,19 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[1] / "tools" / "default_vocab"
 sys.path.insert(0, str(FOLDER))
 import hunspell  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
+import lists  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
 import readers  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
+import sources  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
 
 sys.path.remove(str(FOLDER))
 
 IDENTIFIERS = """0BSD Apache-2.0 blessing BSD-2-Clause BSD-3-Clause BSD-4-Clause-UC BSL-1.0 CC-BY-4.0 CC-BY-SA-2.0
     CC-BY-SA-3.0 CC-BY-SA-4.0 CC0-1.0 CPL-1.0 EPL-1.0 FSFULLRWD GFDL-1.1-no-invariants-or-later
-    GFDL-1.2-no-invariants-only GFDL-1.2-no-invariants-or-later GFDL-1.3-no-invariants-or-later GPL-1.0-or-later GPL-2.0-only GPL-2.0-or-later
-    GPL-3.0-only GPL-3.0-or-later ISC LGPL-2.0-only LGPL-2.0-or-later LGPL-2.1-only LGPL-2.1-or-later LGPL-3.0-only
-    LGPL-3.0-or-later Linux-man-pages-copyleft Linux-man-pages-copyleft-2-para LPPL-1.3c MIT MPL-1.1 MPL-2.0 PDDL-1.0
-    PostgreSQL PSF-2.0 Ruby TCL Unicode-DFS-2016 Vim Zlib LicenseRef-GNU-manual LicenseRef-IEL
-    LicenseRef-public-domain LicenseRef-SCOWL"""
+    GFDL-1.2-no-invariants-only GFDL-1.2-no-invariants-or-later GFDL-1.3-no-invariants-or-later GPL-1.0-or-later
+    GPL-2.0-only GPL-2.0-or-later GPL-3.0-only GPL-3.0-or-later ISC LGPL-2.0-only LGPL-2.0-or-later LGPL-2.1-only
+    LGPL-2.1-or-later LGPL-3.0-only LGPL-3.0-or-later Linux-man-pages-copyleft Linux-man-pages-copyleft-2-para
+    LPPL-1.3c MIT MPL-1.1 MPL-2.0 PDDL-1.0 PostgreSQL PSF-2.0 Ruby TCL Unicode-DFS-2016 Vim Zlib LicenseRef-GNU-manual
+    LicenseRef-IEL LicenseRef-public-domain LicenseRef-SCOWL"""
 EXCEPTIONS = {
     "Autoconf-exception-generic-3.0", "Classpath-exception-2.0", "Independent-modules-exception",
     "OCaml-LGPL-linking-exception",
@@ -82,12 +85,48 @@ def test_sources_to_credit_are_credited() -> None:
     assert [name for name in credits if name not in notice] == []
 
 
+@pytest.mark.parametrize(
+    ("path", "kind", "found"),
+    [("/pt_BR.mo", "", "pt"), ("/nb.mo", "words-*", "words-no"), ("/sr@latin.mo", "words-*", "words-sr_latin"),
+     ("/pt_BR.mo", "en", "en")],
+)  # fmt: skip
+def test_kind_of_a_file(path: str, kind: str, found: str) -> None:
+    """A `*` in a rule's kind is the language."""
+    pattern = re.compile(r"/(?P<lang>[\w@]+)\.mo$")
+    match = pattern.search(path)
+    assert match and sources.Rule(pattern, "catalogue", kind).kind_of(match) == found
+
+
+def test_rules_are_complete() -> None:
+    """Each names a reader that there is, and has a kind or a group `lang` to take it from."""
+    known = {*readers.READERS, *lists.READERS, "hunspell"}
+    for source in sources.read_table():
+        for rule in source.rules:
+            assert rule.reader in known, (source.package, rule.reader)
+            assert "lang" in rule.pattern.groupindex or (rule.kind and "*" not in rule.kind), source.package
+
+
 def test_hunspell() -> None:
     aff = "SET UTF-8\nNEEDAFFIX X\nNOSUGGEST !\nPFX U Y 1\nPFX U 0 un .\nSFX V Y 2\nSFX V e ive e\nSFX V 0 ive [^e]\n"
     dic = "4\ncreate/UV\nelect/V\nwoll/XU\nbad/!\n"
     words = dict(line.split("\t") for line in hunspell.read(aff.encode(), dic.encode()).splitlines())
     assert {*words} == {"create", "uncreate", "creative", "uncreative", "elect", "elective", "unwoll"}
     assert words["create"] == "0.5"
+
+
+def test_a_catalogue_gives_the_text_of_links() -> None:
+    """Wesnoth's help has them as `dst='place' text='words'` between tags."""
+    rows = [("", "Content-Type: text/plain; charset=UTF-8\n"), ("a <b>town</b>", "eine <b>Stadt</b>"),
+            ("see <ref>dst='x' text='Elves'</ref>", "siehe <ref>dst='x' text='Elfen'</ref>")]  # fmt: skip
+    encoded = [(key.encode(), value.encode()) for key, value in rows]
+    heads, at, body = b"", 28 + 16 * len(rows), b""
+    for side in (0, 1):
+        for row in encoded:
+            heads += struct.pack("<II", len(row[side]), at + len(body))
+            body += row[side] + b"\0"
+    data = struct.pack("<7I", 0x950412DE, 0, len(rows), 28, 28 + 8 * len(rows), 0, 0) + heads + body
+    assert readers.READERS["catalogue"](data) == "eine Stadt\nsiehe Elfen"
+    assert readers.READERS["source_strings"](data).splitlines()[-1] == "see Elves"
 
 
 @pytest.mark.parametrize(

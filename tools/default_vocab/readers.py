@@ -19,6 +19,7 @@ _TAG = re.compile(r"<[^<>]{0,2000}>")
 _SPACES = re.compile(r"[ \t\r\f\v]+")
 _BLANK_LINES = re.compile(r"\n\s*\n+")
 _CONTEXT = re.compile(r"[a-z_ ]{1,40}\^")  # Wesnoth's own: `female^Yes, sir`
+_LINK = re.compile(r"<(?:ref|header)>(?:dst='[^']*' )?text='([^']*)'</(?:ref|header)>")  # Wesnoth's own, too
 _ROFF_FONT = re.compile(r"\\f(?:\[[^\]]*\]|\(..|.)|\\s[-+]?\d|\\[&|^%,/:]|\\c")
 _ROFF_CHAR = {r"\-": "-", r"\(bu": "•", r"\(aq": "'", r"\(dq": '"', r"\(em": "—", r"\(en": "–", r"\e": "\\", r"\ ": " ",
               r"\(lq": "“", r"\(rq": "”", r"\(oq": "‘", r"\(cq": "’", r"\~": " ", r"\(co": "©", r"\0": " "}  # fmt: skip
@@ -54,7 +55,7 @@ def catalogue(data: bytes) -> str | None:
     except (OSError, UnicodeDecodeError, ValueError):
         return None
     lines = [text for key, text in strings.items() if key and isinstance(text, str)]
-    return "\n".join(re.sub(r"<[^<>]*>", "", line).strip() for line in lines)
+    return "\n".join(re.sub(r"<[^<>]*>", "", _LINK.sub(r"\1", line)).strip() for line in lines)
 
 
 def manual(data: bytes) -> str | None:
@@ -84,7 +85,8 @@ def source_strings(data: bytes) -> str | None:
         return None
     texts = [key[0] if isinstance(key, tuple) else key for key in keys]
     texts = [text.partition("^")[2] if _CONTEXT.match(text) else text for text in texts]
-    return "\n".join(re.sub(r"<[^<>]*>", "", text.rpartition("\x04")[2]).strip() for text in texts if text)
+    texts = [_LINK.sub(r"\1", text.rpartition("\x04")[2]) for text in texts if text]
+    return "\n".join(re.sub(r"<[^<>]*>", "", text).strip() for text in texts)
 
 
 def messages(data: bytes) -> str | None:
