@@ -20,13 +20,13 @@ import sources  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
 
 sys.path.remove(str(FOLDER))
 
-IDENTIFIERS = """0BSD Apache-2.0 blessing BSD-2-Clause BSD-3-Clause BSD-4-Clause-UC BSL-1.0 CC-BY-4.0 CC-BY-SA-2.0
-    CC-BY-SA-3.0 CC-BY-SA-4.0 CC0-1.0 CPL-1.0 EPL-1.0 FSFULLRWD GFDL-1.1-no-invariants-or-later
+IDENTIFIERS = """0BSD Apache-2.0 blessing BSD-2-Clause BSD-3-Clause BSD-4-Clause-UC BSL-1.0 CC-BY-3.0 CC-BY-4.0
+    CC-BY-SA-2.0 CC-BY-SA-3.0 CC-BY-SA-4.0 CC0-1.0 CPL-1.0 EPL-1.0 FSFULLRWD GFDL-1.1-no-invariants-or-later
     GFDL-1.2-no-invariants-only GFDL-1.2-no-invariants-or-later GFDL-1.3-no-invariants-or-later GPL-1.0-or-later
     GPL-2.0-only GPL-2.0-or-later GPL-3.0-only GPL-3.0-or-later ISC LGPL-2.0-only LGPL-2.0-or-later LGPL-2.1-only
     LGPL-2.1-or-later LGPL-3.0-only LGPL-3.0-or-later Linux-man-pages-copyleft Linux-man-pages-copyleft-2-para
-    LPPL-1.3c MIT MPL-1.1 MPL-2.0 PDDL-1.0 PostgreSQL PSF-2.0 Ruby TCL Unicode-DFS-2016 Vim Zlib LicenseRef-GNU-manual
-    LicenseRef-IEL LicenseRef-public-domain LicenseRef-SCOWL"""
+    LPPL-1.3c MIT MPL-1.1 MPL-2.0 PDDL-1.0 PostgreSQL PSF-2.0 Ruby TCL Unicode-DFS-2016 Vim Zlib
+    LicenseRef-GNU-manual LicenseRef-IEL LicenseRef-Lebedev LicenseRef-public-domain LicenseRef-SCOWL"""
 EXCEPTIONS = {
     "Autoconf-exception-generic-3.0", "Classpath-exception-2.0", "Independent-modules-exception",
     "OCaml-LGPL-linking-exception",

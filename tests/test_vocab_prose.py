@@ -16,6 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools" / "default_vocab"))
 
+import hunspell
 import lists
 import prose
 import sources
@@ -143,7 +144,13 @@ def test_readers_of_lists() -> None:
     assert lists.counts("ที่\t818364\nword\n".encode()) == "ที่\t8.184e+05\n"
     assert lists.proper(b"Haus\nWill\nwill\nnie\nNATO\nX\nA1\n") == "Haus\nNATO\n"
     assert lists.proper("Århus\n".encode("latin-1")) == "Århus\n"
-    assert lists.proper_entries(b"3\nBerlin/S\nMark/X\nmark\tpo:noun\n") == "Berlin\n"
+
+
+def test_proper_nouns_of_hunspell() -> None:
+    aff = b"SET UTF-8\nSFX S Y 1\nSFX S 0 s .\nSFX A Y 1\nSFX A o a o\n"
+    dic = b"5\nBerlin/S\nMark\nmark/S\nSegura\nseguro/A\nUSA\n"
+    assert hunspell.proper(aff, dic) == "Berlin\nBerlins\nUSA\n"
+    assert lists.rows(hunspell.read(aff, dic))[:2] == [("Berlin", 0.5), ("Berlins", 0.5)]
 
 
 def test_traditional_characters() -> None:

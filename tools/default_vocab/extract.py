@@ -31,6 +31,7 @@ LIMIT = 6 << 20  # bytes of a source and kind
 TEXT_SHA256 = "b6d4bfebf6bf113fbb00d162587415a225619f61bdbfe2c2a2a665a5634d9e3a"
 MAX_FILE = 200_000  # bytes of a file: one large file is not to stand for its package
 READERS = readers.READERS | lists.READERS
+HUNSPELL = {"hunspell": hunspell.read, "hunspell_proper": hunspell.proper}  # of two files
 
 
 def members(path: Path, source: Source) -> Iterator[tuple[str, bytes]]:
@@ -68,20 +69,21 @@ def _zip(data: bytes, prefix: str) -> Iterator[tuple[str, bytes]]:
 def documents(path: Path, source: Source) -> dict[str, list[str]]:
     """Of one package: kind → texts."""
     found: dict[str, list[tuple[bytes, str]]] = defaultdict(list)
-    halves: dict[str, bytes] = {}
+    halves: dict[tuple[str, str], bytes] = {}
 
-    def hunspell_text(name: str, data: bytes) -> str | None:
+    def hunspell_text(reader: str, name: str, data: bytes) -> str | None:
         """The words of a dictionary once both of its files, .aff and .dic, have come."""
-        other = halves.pop(name[:-4], None)
+        other = halves.pop((reader, name[:-4]), None)
         if other is None:
-            halves[name[:-4]] = data
+            halves[reader, name[:-4]] = data
             return None
-        return hunspell.read(other, data) if name.endswith(".dic") else hunspell.read(data, other)
+        return HUNSPELL[reader](other, data) if name.endswith(".dic") else HUNSPELL[reader](data, other)
 
     for name, data in members(path, source):
         for rule in source.rules:
             if match := rule.pattern.search(name):
-                text = hunspell_text(name, data) if rule.reader == "hunspell" else READERS[rule.reader](data)
+                reader = rule.reader
+                text = hunspell_text(reader, name, data) if reader in HUNSPELL else READERS[reader](data)
                 if text and len(text) > 100:
                     order = hashlib.sha256(name.encode("utf-8", "replace")).digest()
                     found[rule.kind_of(match)].append((order, text))

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 ENTRIES = 60_000  # of a dictionary at most, evenly over all of them
 ALL_FORMS = 500  # of one stem are made: agglutinative languages have thousands
+NAME_FORMS = 60  # of a proper noun are kept
 FORMS = 12  # of one stem are kept, evenly over those
 LEFT_OUT = ("NOSUGGEST", "FORBIDDENWORD", "ONLYINCOMPOUND")  # offensive words, errors, parts of words
 NO_WORD = ("NEEDAFFIX", "PSEUDOROOT")  # of stems that are words with an affix only
@@ -101,16 +102,21 @@ class Dictionary:
                     yield longer
 
 
-def read(aff: bytes, dic: bytes) -> str:
-    """A line per word: word TAB weight. The stem has half of an entry's weight, its forms share the other half."""
+def _open(aff: bytes, dic: bytes) -> tuple[Dictionary, list[str]]:
+    """The affixes, and the lines of the entries."""
     encoding = re.search(rb"^\s*SET\s+(\S+)", aff.removeprefix(b"\xef\xbb\xbf"), re.M)
     name = encoding[1].decode() if encoding else "latin-1"
     name = {"microsoft-cp1251": "cp1251", "TIS620-2533": "tis-620"}.get(name, name)
     dictionary = Dictionary(aff.decode(name, "replace").removeprefix("\ufeff"))
+    return dictionary, [line.strip() for line in dic.decode(name, "replace").splitlines()[1:]]
+
+
+def read(aff: bytes, dic: bytes) -> str:
+    """A line per word: word TAB weight. The stem has half of an entry's weight, its forms share the other half."""
+    dictionary, entries = _open(aff, dic)
     weights: dict[str, float] = {}
-    entries = dic.decode(name, "replace").splitlines()[1:]
     for entry in entries[:: -(-len(entries) // ENTRIES) or 1]:
-        forms = list(dict.fromkeys(islice(dictionary.forms(entry.strip()), ALL_FORMS)))
+        forms = list(dict.fromkeys(islice(dictionary.forms(entry), ALL_FORMS)))
         if not forms or not re.fullmatch(r"[^\W\d_]+(?:[\w\u200c\u200d'’ʼ·-]|[^\x00-\x7f])*", forms[0]):
             continue
         others = forms[1:]
@@ -119,3 +125,25 @@ def read(aff: bytes, dic: bytes) -> str:
         for form in others:
             weights[form] = weights.get(form, 0) + 0.5 / len(others)
     return "".join(f"{word}\t{weight:.3g}\n" for word, weight in weights.items())
+
+
+def proper(aff: bytes, dic: bytes) -> str:
+    """The words that are written with a capital only, in their forms, one per line."""
+    dictionary, entries = _open(aff, dic)
+    capitals = {
+        form: None
+        for entry in entries
+        if entry[:1].isupper()
+        for form in islice(dictionary.forms(entry), NAME_FORMS)
+        if len(form) > 1 and form[0].isupper() and form.isalpha()
+    }
+    names = {form.lower() for form in capitals}
+    starts = {name[:2] for name in names}
+    ordinary = {
+        form
+        for entry in entries
+        if entry[:1].islower() and entry[:2] in starts
+        for form in islice(dictionary.forms(entry), ALL_FORMS)
+        if form in names
+    }
+    return "".join(f"{form}\n" for form in sorted(capitals) if form.lower() not in ordinary)

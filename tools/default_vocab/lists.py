@@ -57,16 +57,6 @@ def proper(data: bytes) -> str:
     return "".join(f"{word}\n" for word in sorted(proper_nouns(text.splitlines())))
 
 
-def proper_entries(data: bytes) -> str | None:
-    """The same of the stems of a hunspell dictionary in UTF-8: `Berlin/S`."""
-    try:
-        lines = data.decode("utf-8").splitlines()[1:]
-    except UnicodeDecodeError:
-        return None
-    stems = (re.split(r"[/\t ]", line, maxsplit=1)[0] for line in lines)
-    return "".join(f"{word}\n" for word in sorted(proper_nouns(stems)))
-
-
 def proper_nouns(words: Iterable[str]) -> set[str]:
     """The words that begin with a capital and are not also there without one."""
     found = {word.strip() for word in words}
@@ -130,7 +120,6 @@ READERS = {
     "wordfreq": wordfreq,
     "counts": counts,
     "proper": proper,
-    "proper_entries": proper_entries,
     "opencc": opencc,
     "emoji": emoji,
     "kaomoji": kaomoji,
