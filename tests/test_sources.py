@@ -99,7 +99,7 @@ def test_kind_of_a_file(path: str, kind: str, found: str) -> None:
 
 def test_rules_are_complete() -> None:
     """Each names a reader that there is, and has a kind or a group `lang` to take it from."""
-    known = {*readers.READERS, *lists.READERS, "hunspell"}
+    known = {*readers.READERS, *lists.READERS, *hunspell.READERS}
     for source in sources.read_table():
         for rule in source.rules:
             assert rule.reader in known, (source.package, rule.reader)

@@ -31,7 +31,6 @@ LIMIT = 6 << 20  # bytes of a source and kind
 TEXT_SHA256 = "b6d4bfebf6bf113fbb00d162587415a225619f61bdbfe2c2a2a665a5634d9e3a"
 MAX_FILE = 200_000  # bytes of a file: one large file is not to stand for its package
 READERS = readers.READERS | lists.READERS
-HUNSPELL = {"hunspell": hunspell.read, "hunspell_proper": hunspell.proper}  # of two files
 
 
 def members(path: Path, source: Source) -> Iterator[tuple[str, bytes]]:
@@ -77,13 +76,13 @@ def documents(path: Path, source: Source) -> dict[str, list[str]]:
         if other is None:
             halves[reader, name[:-4]] = data
             return None
-        return HUNSPELL[reader](other, data) if name.endswith(".dic") else HUNSPELL[reader](data, other)
+        return hunspell.READERS[reader](other, data) if name.endswith(".dic") else hunspell.READERS[reader](data, other)
 
     for name, data in members(path, source):
         for rule in source.rules:
             if match := rule.pattern.search(name):
                 reader = rule.reader
-                text = hunspell_text(reader, name, data) if reader in HUNSPELL else READERS[reader](data)
+                text = hunspell_text(reader, name, data) if reader in hunspell.READERS else READERS[reader](data)
                 if text and len(text) > 100:
                     order = hashlib.sha256(name.encode("utf-8", "replace")).digest()
                     found[rule.kind_of(match)].append((order, text))

@@ -147,3 +147,6 @@ def proper(aff: bytes, dic: bytes) -> str:
         if form in names
     }
     return "".join(f"{form}\n" for form in sorted(capitals) if form.lower() not in ordinary)
+
+
+READERS = {"hunspell": read, "hunspell_proper": proper}  # of two files, .aff and .dic
