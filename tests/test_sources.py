@@ -114,19 +114,34 @@ def test_hunspell() -> None:
     assert words["create"] == "0.5"
 
 
-def test_a_catalogue_gives_the_text_of_links() -> None:
-    """Wesnoth's help has them as `dst='place' text='words'` between tags."""
-    rows = [("", "Content-Type: text/plain; charset=UTF-8\n"), ("a <b>town</b>", "eine <b>Stadt</b>"),
-            ("see <ref>dst='x' text='Elves'</ref>", "siehe <ref>dst='x' text='Elfen'</ref>")]  # fmt: skip
+def compiled(strings: dict[str, str]) -> bytes:
+    """A gettext catalogue as msgfmt makes it."""
+    rows = [("", "Content-Type: text/plain; charset=UTF-8\n"), *sorted(strings.items())]
     encoded = [(key.encode(), value.encode()) for key, value in rows]
     heads, at, body = b"", 28 + 16 * len(rows), b""
     for side in (0, 1):
         for row in encoded:
             heads += struct.pack("<II", len(row[side]), at + len(body))
             body += row[side] + b"\0"
-    data = struct.pack("<7I", 0x950412DE, 0, len(rows), 28, 28 + 8 * len(rows), 0, 0) + heads + body
+    return struct.pack("<7I", 0x950412DE, 0, len(rows), 28, 28 + 8 * len(rows), 0, 0) + heads + body
+
+
+def test_a_catalogue_gives_the_text_of_links() -> None:
+    """Wesnoth's help has them as `dst='place' text='words'` between tags."""
+    data = compiled({"a <b>town</b>": "eine <b>Stadt</b>",
+                     "see <ref>dst='x' text='Elves'</ref>": "siehe <ref>dst='x' text='Elfen'</ref>"})  # fmt: skip
     assert readers.READERS["catalogue"](data) == "eine Stadt\nsiehe Elfen"
     assert readers.READERS["source_strings"](data).splitlines()[-1] == "see Elves"
+
+
+def test_sentences_of_a_catalogue() -> None:
+    """Not names and menus, nor sentences with a variable in them."""
+    data = compiled({
+        "Open": "Öffnen", "Nobody here has seen the old king for years.": "Niemand hier hat den alten König gesehen.",
+        "You have %d pieces of gold in your pocket, sir.": "Ihr habt %d Stücke Gold in Eurer Tasche, mein Herr.",
+    })  # fmt: skip
+    assert readers.READERS["sentences"](data) == "Niemand hier hat den alten König gesehen."
+    assert readers.READERS["source_sentences"](data) == "Nobody here has seen the old king for years."
 
 
 @pytest.mark.parametrize(
@@ -135,6 +150,10 @@ def test_a_catalogue_gives_the_text_of_links() -> None:
         ("messages", json.dumps({"@a": {}, "b": "[[Help:X|Help]] for {{PLURAL:$1|page|pages}}"}), "Help for pages"),
         ("properties", "# no\na.b=Ein \\\n  Schiff %unit%\n", "Ein Schiff "),
         ("quoted", 'x "a b c" y\n`d e f`\n"short"\n', "a b c\nd e f"),
+        ("entries", "%%%%\nrat\n\nA grey\nanimal with teeth.\n%%%%\nx\n\n{{ 1 }}\n", "A grey animal with teeth."),
+        ("paragraphs", "<h1>Rules of the game</h1><p>The <b>king</b> moves one square in any direction.</p>",
+         "The king moves one square in any direction."),
+        ("signs", "arch sign\nmsg\n@match *\nThe old gate is closed.\nendmsg\nx 3\n", "The old gate is closed."),
         ("dialogues", 'dialogId("a", "b", "Hello")\ndialogStr("Hallo, du")\n', "Hallo, du"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gettext
 import gzip
+import hashlib
 import html
 import io
 import json
@@ -20,6 +21,8 @@ _SPACES = re.compile(r"[ \t\r\f\v]+")
 _BLANK_LINES = re.compile(r"\n\s*\n+")
 _CONTEXT = re.compile(r"[a-z_ ]{1,40}\^")  # Wesnoth's own: `female^Yes, sir`
 _LINK = re.compile(r"<(?:ref|header)>(?:dst='[^']*' )?text='([^']*)'</(?:ref|header)>")  # Wesnoth's own, too
+_SENTENCE = re.compile(r"[.!?…。！？।።။៕]['\"”’»」』)]*$")
+_VARIABLE = re.compile(r"%[\w(]|[{}<>]|\w_\w|&#?\w")
 _ROFF_FONT = re.compile(r"\\f(?:\[[^\]]*\]|\(..|.)|\\s[-+]?\d|\\[&|^%,/:]|\\c")
 _ROFF_CHAR = {r"\-": "-", r"\(bu": "•", r"\(aq": "'", r"\(dq": '"', r"\(em": "—", r"\(en": "–", r"\e": "\\", r"\ ": " ",
               r"\(lq": "“", r"\(rq": "”", r"\(oq": "‘", r"\(cq": "’", r"\~": " ", r"\(co": "©", r"\0": " "}  # fmt: skip
@@ -87,6 +90,55 @@ def source_strings(data: bytes) -> str | None:
     texts = [text.partition("^")[2] if _CONTEXT.match(text) else text for text in texts]
     texts = [_LINK.sub(r"\1", text.rpartition("\x04")[2]) for text in texts if text]
     return "\n".join(re.sub(r"<[^<>]*>", "", text).strip() for text in texts)
+
+
+def sentences(data: bytes) -> str | None:
+    """A compiled gettext catalogue: the translations that are sentences, in an order that spreads over all of it."""
+    return _spread(catalogue(data))
+
+
+def source_sentences(data: bytes) -> str | None:
+    """The same of the texts that it translates."""
+    return _spread(source_strings(data))
+
+
+def _spread(text: str | None) -> str | None:
+    """The lines that are sentences without variables, in the order of their hashes."""
+    lines = {line for line in html.unescape(text or "").splitlines() if _is_sentence(line)}
+    return "\n".join(sorted(lines, key=lambda line: hashlib.sha256(line.encode()).digest())) if text else None
+
+
+def _is_sentence(line: str) -> bool:
+    return len(line.encode()) >= 40 and bool(_SENTENCE.search(line)) and not _VARIABLE.search(line)
+
+
+def paragraphs(data: bytes) -> str | None:
+    """HTML and XML: the sentences alone, without headings, links to other pages and lists."""
+    text = markup(data)
+    return "\n".join(line.strip() for line in text.splitlines() if _is_sentence(line.strip())) if text else None
+
+
+def entries(data: bytes) -> str | None:
+    """Dungeon Crawl's descriptions: entries between lines of `%%%%`, each a name and a text in wrapped lines."""
+    text = decode(data)
+    if text is None:
+        return None
+    found = []
+    for entry in re.split(r"^%%%%.*\n", text, flags=re.M):
+        parts = re.sub(r"^#.*\n", "", entry, flags=re.M).partition("\n")[2].strip().split("\n\n")
+        texts = [re.sub(r"</?\w+>|\[\[\w*\]\]", "", part) for part in parts]
+        found += [re.sub(r"\s*\n\s*", " ", text) for text in texts if not re.search(r"[{}$@]|^[:<w]", text)]
+    return "\n".join(text for text in found if text.count(" ") > 2 or not text.isascii())
+
+
+def signs(data: bytes) -> str | None:
+    """A map of Crossfire: what signs, books and people say, between `msg` and `endmsg`; `@` begins a command."""
+    text = decode(data)
+    if text is None:
+        return None
+    said = re.findall(r"^msg\n(.*?)^endmsg", text, re.M | re.S)
+    lines = [line for message in said for line in message.splitlines() if not re.match(r"\s*[@#{}\[\"]|\w+:", line)]
+    return re.sub(r"\[/?\w+(?:=\w+)?\]", "", "\n".join(line for line in lines if line.count(" ") > 3))
 
 
 def messages(data: bytes) -> str | None:
@@ -189,5 +241,7 @@ def _qt_messages(data: bytes) -> list[str]:
 READERS: dict[str, Callable[[bytes], str | None]] = {
     "text": decode, "markup": markup, "catalogue": catalogue, "manual": manual,
     "source_strings": source_strings, "messages": messages, "properties": properties, "quoted": quoted,
+    "sentences": sentences, "source_sentences": source_sentences,
+    "paragraphs": paragraphs, "entries": entries, "signs": signs,
     "dialogues": dialogues, "stringtable": stringtable, "qt_catalogue": qt_catalogue,
 }  # fmt: skip
