@@ -71,6 +71,15 @@ def test_capitals_of_proper_words() -> None:
     assert prose.capitalized("ქართული", "ka") == "ქართული"
 
 
+def test_german_compounds_are_nouns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prose, "COMPOUNDED", 3)
+    words = [("arbeit", 1.0), ("haus", 1.0), ("besonderheim", 1.0), ("arbeitszimmer", 1.0), ("unzimmer", 1.0)]
+    counts = Counter(words_of(prose.prose(words, 5000, "de", {"Arbeit", "Haus", "Zimmer", "Sonderheim"})))
+    assert (counts["Arbeitszimmer"], counts["arbeitszimmer"]) == (1000, 0)
+    assert counts["besonderheim"] > 900  # frequent
+    assert counts["unzimmer"] > 900  # "un" is no word
+
+
 def test_languages_without_spaces() -> None:
     text = prose.prose([("中国", 3.0), ("的", 5.0), ("人", 2.0), ("ok", 0.2)], 5000, "zh")
     assert {"，", "。", "？", "！"} <= set(text)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 MEAN_COMMAS = 9  # words from one comma to the next
 PARAGRAPH = 6  # sentences at most
 YEARS = (1900, 2029)
+COMPOUNDED = 20_000  # words, the first of a list, that begin German compounds and are none themselves
 # wordfreq writes each digit of a number of several digits as 0.
 _DATE = re.compile(r"(0{1,2})([./-])(0{1,2})\2(0000|00)")
 _ZEROS = re.compile(r"0{2,}|0(?=[.,:/-]0)|(?<=0[.,:/-])0")
@@ -128,6 +129,8 @@ def prose(
     rng = random.Random(f"{seed} {language}")
     capital = {word.lower(): word for word in sorted(proper)}  # Nato after NATO: the usual form wins
     rows = [(capital.get(word) or _capital_always(word, language), frequency) for word, frequency in words]
+    if language == "de":
+        rows = _with_compounds(rows, capital)
     tokens = sample(rows, n_words, rng.random())
     rng.shuffle(tokens)
     tokens = _joined(tokens, language, rng)
@@ -153,6 +156,22 @@ def _capital_always(word: str, language: str) -> str:
     if (language == "en" and (word == "i" or word.startswith(("i'", "i’")))) or (language == "tr" and "'" in word[1:]):
         return capitalized(word, language)
     return word
+
+
+def _with_compounds(rows: list[tuple[str, float]], capital: dict[str, str]) -> list[tuple[str, float]]:
+    """German nouns that no list has: a frequent word, perhaps with s, and a noun. Frequent words are in lists."""
+    first = {word.lower() for word, _ in rows[:COMPOUNDED] if len(word) >= 3}
+
+    def is_compound(word: str) -> bool:
+        return any(
+            word[at:] in capital and (word[:at] in first or (word[at - 1] == "s" and word[: at - 1] in first))
+            for at in range(3, len(word) - 4)
+        )
+
+    return [
+        (capitalized(word, "de") if word.islower() and word not in first and is_compound(word) else word, frequency)
+        for word, frequency in rows
+    ]
 
 
 def _joined(tokens: list[str], language: str, rng: random.Random) -> list[str]:
