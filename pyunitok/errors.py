@@ -101,3 +101,7 @@ class InputWarning(UserWarning):
 
 class ModelWarning(UserWarning):
     """A model file was loaded, but a setting in it has no effect; the message names file and field."""
+
+
+class ClusterWarning(UserWarning):
+    """A machine of the cluster was lost; the run goes on without it."""

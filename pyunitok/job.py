@@ -153,6 +153,10 @@ class Options:
             raise OptionError("OUT is three files and cannot be stdout; name a file")
         if self.spool and not is_url(out):
             raise OptionError("--spool needs an OUT that is a URL")
+        if self.ray is not None:
+            from pyunitok.run.cluster import check_address
+
+            check_address(self.ray)
         if (self.unit_bytes or self.keep_parts) and not self.ray:
             raise OptionError("--unit and --keep-parts need --ray")
         if self.shard and not 0 <= self.shard[0] < self.shard[1] <= MAX_SHARDS:

@@ -5,12 +5,16 @@ pip install 'pyunitok[ray-test]', then pytest -m ray. Skipped where Ray is not i
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -25,7 +29,7 @@ from test_parts import UNIT, check_equal, corpus, frames, json_lines, plan_of, t
 import pyunitok.ray  # noqa: E402
 import pyunitok.run.cluster  # noqa: E402
 from pyunitok.cli import cli  # noqa: E402
-from pyunitok.errors import InputError, OutputError, UnitokError  # noqa: E402
+from pyunitok.errors import ClusterWarning, InputError, OutputError, UnitokError  # noqa: E402
 from pyunitok.run import cluster as cluster_module  # noqa: E402
 from pyunitok.run.parts import finished_parts, parts_folder  # noqa: E402
 from pyunitok.run.pipeline import tokenize  # noqa: E402
@@ -81,6 +85,56 @@ def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811
     connected.workers.append(connected.add_node(num_cpus=2))
 
 
+def test_what_is_printed_when_a_node_is_lost(cluster, capfd):
+    """Ray's own 45 lines, among them 20 of a log, went to standard output."""
+    with cluster_module.connected(cluster.address), warnings.catch_warnings(record=True) as caught:
+        results = cluster_module.Cluster(1)(lambda _, item: time.sleep(item), None, [0.2] * 2000)
+        for number, _ in results:
+            if number == 0:
+                cluster.remove_node(cluster.workers.pop(), allow_graceful=False)
+            if caught:  # Ray needs a quarter of a minute to notice
+                break
+        results.close()
+    cluster.workers.append(cluster.add_node(num_cpus=2))
+    (warning,) = caught
+    assert warning.category is ClusterWarning
+    pattern = r"\S+ \([0-9.]+\) has left the Ray cluster: other machines repeat its unfinished units"
+    assert re.fullmatch(pattern, str(warning.message))
+    assert capfd.readouterr().out == ""
+
+
+def test_a_worker_process_is_killed(toy, corpus, connected):  # noqa: F811
+    (corpus / "in/8.jsonl.zst").write_bytes(frames(json_lines(30000), 3000))
+    tokenize(plan_of(toy, corpus, "whole"))
+    killed, is_done = set(), threading.Event()
+
+    def kill():
+        while len(killed) < 3 and not is_done.is_set():
+            pid = _a_busy_worker()
+            if pid is not None and pid not in killed:
+                os.kill(pid, signal.SIGKILL)
+                killed.add(pid)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        cluster_module.run(plan_of(toy, corpus, "ids"), unit_bytes=20_000)
+    finally:
+        is_done.set()
+        killer.join()
+    check_equal(corpus, toy)
+    assert len(killed) == 3
+
+
+def _a_busy_worker():
+    """The process of a worker that is doing a task: Ray names it after the task."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            if path.read_bytes().startswith(b"ray::pyunitok"):
+                return int(path.parent.name)
+    return None
+
+
 DRIVER = """
 import sys, ray
 from pyunitok.run import cluster as cluster_module
@@ -133,6 +187,50 @@ def test_errors_come_as_they_are(toy, corpus, connected):  # noqa: F811
         cluster_module.run(plan_of(toy, corpus, "ids", eod_id=None), unit_bytes=UNIT)
 
 
+def test_a_machine_without_pyunitok(tmp_path, cluster, monkeypatch):
+    (tmp_path / "pyunitok.py").write_text("raise ModuleNotFoundError(\"No module named 'pyunitok'\")\n")
+    monkeypatch.chdir(tmp_path)  # Ray's workers import from the driver's folder
+    node = cluster.add_node(num_cpus=2, resources={"bare": 1}, env_vars={"PYTHONPATH": str(tmp_path)})
+    for other in cluster.workers:
+        cluster.remove_node(other)
+    try:
+        with cluster_module.connected(cluster.address), pytest.raises(UnitokError) as found:
+            list(cluster_module.Cluster(1)(pow, 2, [3]))
+        assert str(found.value) == (
+            f"pyunitok cannot be imported on {socket.gethostname()} (No module named 'pyunitok'): "
+            f"install pyunitok {pyunitok.__version__} on every machine of the cluster"
+        )
+    finally:
+        cluster.remove_node(node)
+        cluster.workers[:] = [cluster.add_node(num_cpus=2) for _ in range(2)]
+
+
+def test_a_machine_with_another_version(connected, monkeypatch):
+    monkeypatch.setattr(pyunitok, "__version__", "9.9")
+    with pytest.raises(UnitokError, match=r" is version .*: install pyunitok 9\.9 on every machine"):
+        list(cluster_module.Cluster(1)(pow, 2, [3]))
+
+
+@pytest.mark.parametrize("unit", [1, 1 << 20])
+def test_a_file_that_a_machine_does_not_see(toy, corpus, connected, unit):  # noqa: F811
+    plan = plan_of(toy, corpus, "ids")
+    path = corpus / "in/0.jsonl.zst"
+    path.rename(corpus / "elsewhere")
+    where = rf" \(on {re.escape(socket.gethostname())}; all machines must see inputs and outputs by the same paths\)$"
+    with pytest.raises(InputError, match=rf"^{path}: cannot be .*: No such file or directory{where}"):
+        cluster_module.run(plan, unit_bytes=unit)
+    with pytest.raises(UnitokError, match=rf"^/no/such: No such file or directory{where}"):
+        list(cluster_module.Cluster(1)(lambda _, item: Path(item).read_bytes(), None, ["/no/such"]))
+
+
+def test_an_error_of_the_data_names_no_machine(connected):
+    def fail(_shared, _item):
+        raise InputError("a.jsonl: line 7: no")
+
+    with pytest.raises(InputError, match=r"^a\.jsonl: line 7: no$"):
+        list(cluster_module.Cluster(1)(fail, None, [1]))
+
+
 def test_a_unit_that_kills_its_workers(connected, monkeypatch):
     monkeypatch.setattr(cluster_module, "RETRIES", 1)
     with pytest.raises(UnitokError, match="a unit was lost 2 times"):
@@ -156,6 +254,42 @@ def test_each_worker_opens_what_is_shared_once(connected):
 
     done = [result for _, result in pyunitok.run.cluster.Cluster(1)(work, Shared(), list(range(30)))]
     assert len(done) == 30 and len(set(done)) == len({pid for pid, _ in done})
+
+
+TWO_TOKENS = """
+import os, subprocess, sys
+from ray.cluster_utils import Cluster
+made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+command = [sys.executable, "-m", "pyunitok", "tokenize", "in.jsonl", "-o", "ids", "--ray", made.address]
+del os.environ["RAY_AUTH_TOKEN"]
+done = subprocess.run(command, capture_output=True, text=True)
+print(done.stdout, done.stderr)
+os.environ["RAY_AUTH_MODE"] = "disabled"
+done = subprocess.run(command, capture_output=True, text=True)
+print(done.stdout, done.stderr)
+os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "t" * 40}
+subprocess.run(command, check=True)
+made.shutdown()
+"""
+
+
+@pytest.mark.skipif(not hasattr(ray.exceptions, "AuthenticationError"), reason="this version of Ray has no tokens")
+def test_a_cluster_that_requires_a_token(tmp_path):
+    (tmp_path / "in.jsonl").write_bytes(json_lines(10))
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "t" * 40, "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_TOKENS], cwd=tmp_path, env=_environment() | token, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    errors = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 2
+    for error in errors:
+        assert re.fullmatch(r"error: the Ray cluster at [0-9.:]+ requires a token: set RAY_AUTH_MODE=token, .*", error)
+    assert "defect" not in done.stdout and (tmp_path / "ids.json").exists()
+
+
+def _environment():
+    return {**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 @pytest.fixture
@@ -195,6 +329,7 @@ def test_what_the_command_refuses(invoke, rwkv_path):
         (["-o", "memory://a/ids", "--ray", "auto"], "--ray needs an OUT on a file system that all machines see"),
         (["-o", "ids", "--ray", "auto", "--keep-parts", "--format", "npy"], "--format needs OUT, and --keep-parts"),
         (["-o", "ids", "--ray", "127.0.0.1:1"], "no Ray cluster answers at 127.0.0.1:1"),
+        (["-o", "ids", "--ray", ""], "the address of the Ray cluster is empty; give auto, local or HOST:PORT"),
     ]:
         done = invoke(*common, *options)
         assert message in done.output + str(done.exception), (options, done.output, done.exception)

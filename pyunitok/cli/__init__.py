@@ -90,9 +90,9 @@ def _on_sigterm(*_: object) -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """A warning of ours is for the user: without the line of code that raised it."""
-    from pyunitok.errors import InputWarning, ModelWarning, printable
+    from pyunitok.errors import ClusterWarning, InputWarning, ModelWarning, printable
 
-    if issubclass(category, InputWarning | ModelWarning):
+    if issubclass(category, ClusterWarning | InputWarning | ModelWarning):
         click.echo(f"warning: {printable(redacted(str(message)), lines=True)}", err=True)
     else:
         _show_other(message, category, *place, **more)

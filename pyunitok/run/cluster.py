@@ -5,6 +5,9 @@
 
 A task whose machine is lost is given to another one. The driver holds the plan and counts. parts.py describes what it
 does before and after the tasks, and how a run whose driver was killed is resumed.
+
+Ray sends a task's function by its name or, if it is defined inside another one, by its code. Ours is sent by its code,
+and its item as bytes, so that a machine without pyunitok can say so.
 """
 
 from __future__ import annotations
@@ -12,11 +15,15 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import pickle
 import socket
+import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from pyunitok.errors import UnitokError
+import pyunitok
+from pyunitok.errors import ClusterWarning, OptionError, UnitokError
 from pyunitok.run.parts import tokenize_in_parts
 from pyunitok.run.plan import Plan, Progress, Start
 from pyunitok.tokens.manifest import Manifest
@@ -48,9 +55,16 @@ def run(
 # ------------------------------------------------------------------------------------------------------- the cluster
 
 
+def check_address(address: str) -> None:
+    """OptionError for one that Ray would read as "any cluster"."""
+    if not address.strip():
+        raise OptionError("the address of the Ray cluster is empty; give auto, local or HOST:PORT")
+
+
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[None]:
-    """UnitokError where Ray is not installed, or there is no cluster."""
+    """UnitokError where Ray is not installed, or there is no cluster, or it does not let us in."""
+    check_address(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a tokenizer does not phone home
     try:
         ray = _ray()
@@ -59,15 +73,41 @@ def connected(address: str) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    try:
-        _knock(address)
-        ray.init(address, log_to_driver=False, logging_level="ERROR")
-    except (OSError, ValueError, RuntimeError) as error:
-        raise UnitokError(f"no Ray cluster answers at {address}: {error}; --ray local starts one here") from error
+    with _quiet():
+        try:
+            _knock(address)
+            ray.init(address, log_to_driver=False, logging_level="ERROR")
+        except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+            raise _not_connected(address, error) from error
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Ray from printing the end of its logs to standard output when a machine is lost: no option of Ray does."""
+    worker: Any = importlib.import_module("ray._private.worker")
+    before = getattr(worker, "_worker_logs_enabled", True)
+    worker._worker_logs_enabled = False
     try:
         yield
     finally:
-        ray.shutdown()
+        worker._worker_logs_enabled = before
+
+
+def _not_connected(address: str, error: BaseException) -> UnitokError:
+    """Ray's own error hides why: the reason is in one of the errors that it was raised from."""
+    reason: BaseException | None = error
+    while reason is not None:
+        if "authentication token" in str(reason).lower():
+            return UnitokError(
+                f"the Ray cluster at {address} requires a token: set RAY_AUTH_MODE=token, and copy ~/.ray/auth_token"
+                " from its head node to this machine or set RAY_AUTH_TOKEN"
+            )
+        reason = reason.__cause__
+    return UnitokError(f"no Ray cluster answers at {address}: {error}; --ray local starts one here")
 
 
 def _ray() -> Any:
@@ -83,7 +123,7 @@ def _knock(address: str) -> None:
 
 
 class Cluster:
-    """A units.Each: every item is a task with this many cores."""
+    """A units.Each: every item is a task with this many cores. ClusterWarning when a machine is lost."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores
@@ -92,16 +132,17 @@ class Cluster:
         self, function: Callable[[Any, Item], Result], shared: Any, items: Sequence[Item]
     ) -> Iterator[tuple[int, Result]]:
         ray = _ray()
-        task = ray.remote(num_cpus=self._cores, max_retries=RETRIES)(_do)
+        task = ray.remote(num_cpus=self._cores, max_retries=RETRIES, name="pyunitok")(_task(pyunitok.__version__))
         shared_at = [ray.put((function, shared))]  # in a list: Ray would fetch it for every task
         waiting = iter(enumerate(items))
         under_way: dict[Any, int] = {}
+        machines = _Machines(self._cores)
         try:
             while True:
-                room = max(1, int(ray.cluster_resources().get("CPU", 1)) // self._cores) * TASKS_PER_CORE
+                room = machines.n_tasks() * TASKS_PER_CORE
                 while len(under_way) < room and (following := next(waiting, None)) is not None:
                     number, item = following
-                    under_way[task.remote(shared_at, item)] = number
+                    under_way[task.remote(shared_at, pickle.dumps(item))] = number
                 if not under_way:
                     return
                 n_wanted = min(len(under_way), MAX_DONE)
@@ -118,15 +159,61 @@ class Cluster:
         try:
             return ray.get(ref)
         except ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, ImportError):
+                raise UnitokError(str(error.cause)) from None
             raise error.cause from None
         except ray.exceptions.RayError as error:
             raise UnitokError(f"a unit was lost {RETRIES + 1} times, the last time with: {error}") from error
 
 
+class _Machines:
+    """The machines of the cluster, looked up now and then."""
+
+    def __init__(self, cores: int) -> None:
+        self._cores = cores
+        self._alive: dict[str, str] = {}  # names by node id
+        self._n_tasks, self._next_look = 1, 0.0
+
+    def n_tasks(self) -> int:
+        """How many tasks the cluster can do at a time, at least 1. Warns of machines that were lost."""
+        if time.monotonic() >= self._next_look:
+            self._look()
+            self._next_look = time.monotonic() + WAIT_SECONDS
+        return self._n_tasks
+
+    def _look(self) -> None:
+        nodes = [node for node in _ray().nodes() if node["Alive"]]
+        alive = {node["NodeID"]: f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})" for node in nodes}
+        for name in [name for node_id, name in self._alive.items() if node_id not in alive]:
+            message = f"{name} has left the Ray cluster: other machines repeat its unfinished units"
+            warnings.warn(ClusterWarning(message), stacklevel=1)
+        self._alive = alive
+        self._n_tasks = max(1, sum(int(node["Resources"].get("CPU", 0)) // self._cores for node in nodes))
+
+
+def _task(version: str) -> Callable[[list[Any], bytes], Any]:
+    """What Ray sends to the machines: see above. It raises ImportError where pyunitok is missing."""
+
+    def do(shared_at: list[Any], item: bytes) -> Any:
+        import socket
+
+        hint = f"install pyunitok {version} on every machine of the cluster"
+        try:
+            import pyunitok
+            from pyunitok.run import cluster
+        except ImportError as error:
+            raise ImportError(f"pyunitok cannot be imported on {socket.gethostname()} ({error}): {hint}") from None
+        if pyunitok.__version__ != version:
+            raise ImportError(f"pyunitok on {socket.gethostname()} is version {pyunitok.__version__}: {hint}")
+        return cluster._do(shared_at, item)
+
+    return do
+
+
 _shared: dict[str, Any] = {}  # what this worker process holds: the last run's function and what its items share
 
 
-def _do(shared_at: list[Any], item: Any) -> Any:
+def _do(shared_at: list[Any], item: bytes) -> Any:
     """One task. What items share is fetched and opened when a process first meets it."""
     (ref,) = shared_at
     key = ref.hex()
@@ -135,4 +222,19 @@ def _do(shared_at: list[Any], item: Any) -> Any:
         _shared.clear()
         _shared[key] = ray.get(ref)
     function, shared = _shared[key]
-    return function(shared, item)
+    try:
+        return function(shared, pickle.loads(item))
+    except (UnitokError, OSError) as error:
+        if isinstance(error, OSError) or isinstance(error.__cause__, OSError):
+            raise _here(error) from error
+        raise
+
+
+def _here(error: Exception) -> UnitokError:
+    """An error of the file system, with the name of this machine: others may see the file."""
+    kind, what = UnitokError, str(error)
+    if isinstance(error, UnitokError):
+        kind = type(error)
+    elif isinstance(error, OSError) and error.filename is not None:
+        what = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return kind(f"{what} (on {socket.gethostname()}; all machines must see inputs and outputs by the same paths)")

@@ -13,7 +13,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -250,9 +249,7 @@ def make_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts:
         attempt.mkdir()
         path.parent.mkdir(exist_ok=True)
     except OSError as error:
-        raise OutputError(
-            f"{attempt}: cannot be created on {socket.gethostname()}: {error.strerror}; all machines must see it"
-        ) from error
+        raise OutputError(f"{attempt}: cannot be created: {error.strerror}") from error
     try:
         manifest = _tokenize(work, unit, sources, attempt / path.name)
         _hand_over(attempt / path.name, path)
@@ -289,9 +286,7 @@ def _stand_in(cwd: str, sources: Sequence[Source]) -> None:
         try:
             os.chdir(cwd)
         except OSError as error:
-            raise InputError(
-                f"{cwd}: cannot be entered on {socket.gethostname()}: {error.strerror}; give inputs by absolute paths"
-            ) from error
+            raise InputError(f"{cwd}: cannot be entered: {error.strerror}; give inputs by absolute paths") from error
 
 
 def _hand_over(made: Path, path: Path) -> None:
