@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from test_train_sentencepiece import text
 
 import pyunitok
-from pyunitok.cli.train import train as command
+from pyunitok.cli import cli
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train import checkpoint, counting, merging
 from pyunitok.train.checkpoint import Checkpoint
@@ -275,7 +275,177 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str, o
     assert not Path("m.model").exists() and not Path("m.model.partial").exists()
 
 
-def test_command(folder: Path) -> None:
-    arguments = ["bpe", "0.txt", "-o", "m.model", "--vocab-size", "300", "--checkpoint", "c"]
-    assert CliRunner().invoke(command, arguments, catch_exceptions=False).exit_code == 0
-    assert Path("m.model").exists() and not Path("c").exists()
+COMMANDS = {
+    "unigram": "unigram -o m.model --vocab-size 190", "bpe": "bpe -o m.model --vocab-size 300",
+    "word": "word -o m.model --vocab-size 100", "char": "char -o m.model --vocab-size 20",
+    "byte level": "bpe -o m.json --vocab-size 600 --byte-level", "longest": "longest -o m.txt --vocab-size 400",
+    "native": "longest -o m.utk --vocab-size 400", "bytepiece": "bytepiece -o m.model --vocab-size 400",
+    "bytepieces": "bytepiece -o m.model --vocab-size 400 --also-size 350",
+}  # fmt: skip
+WRITTEN = {
+    "unigram": ["m.model", "m.vocab"], "bpe": ["m.model", "m.vocab"], "word": ["m.model", "m.vocab"],
+    "char": ["m.model", "m.vocab"], "byte level": ["m.json"], "longest": ["m.txt"], "native": ["m.utk"],
+    "bytepiece": ["m.model"], "bytepieces": ["m.model.400", "m.model.350"],
+}  # fmt: skip
+
+
+def run_command(words: str, *more: str, code: int = 0) -> str:
+    done = CliRunner().invoke(cli, ["train", *words.split(), "0.txt", "1.txt", "--checkpoint", "c", *more])
+    if done.exception and not code:
+        raise done.exception
+    assert done.exit_code == code, done.output
+    return f"{done.output}{done.exception or ''}"
+
+
+def state_of(names: list[str]) -> list[tuple[int, bytes]]:
+    return [(Path(name).stat().st_ino, Path(name).read_bytes()) for name in names]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_finished_training_is_repeated(folder: Path, name: str) -> None:
+    """It failed with "exists"; another training still does."""
+    words, written = COMMANDS[name], WRITTEN[name]
+    run_command(words)
+    assert {path.name for path in folder.iterdir()} - {"0.txt", "1.txt", "2.txt"} == {
+        *written, f"{words.split()[2]}.training.json"
+    }  # fmt: skip
+    before = state_of(written)
+    for more in ([], ["--threads", "1"]):
+        assert run_command(words, *more) == f"already complete: {' and '.join(written)}\n"
+    assert state_of(written) == before and not Path("c").exists()
+    size = words.replace("--vocab-size 1", "--vocab-size 2") if name == "unigram" else f"{words} --text-key t"
+    assert "is the result of another training: " in run_command(size, code=1)
+    Path("0.txt").touch()
+    assert "another training: the input 0.txt was" in run_command(words, code=1)
+    assert state_of(written) == before
+    run_command(words, "--overwrite")
+    assert [data for _, data in state_of(written)] == [data for _, data in before]
+    assert "already complete" in run_command(words)
+
+
+def test_results_that_are_gone_or_changed(folder: Path) -> None:
+    words = COMMANDS["bpe"]
+    run_command(words)
+    before = [data for _, data in state_of(WRITTEN["bpe"])]
+    Path("m.vocab").unlink()
+    assert "m.vocab is missing since this training wrote it; --overwrite trains again" in run_command(words, code=1)
+    Path("m.vocab").write_bytes(before[1])
+    Path("m.model").write_bytes(before[0] + b"x")
+    assert "m.model has changed since this training wrote it; --overwrite" in run_command(words, code=1)
+    assert Path("m.model").read_bytes() == before[0] + b"x"
+    run_command(words, "--overwrite")
+    assert [data for _, data in state_of(WRITTEN["bpe"])] == before
+    Path("m.vocab").unlink()
+    Path("m.model").unlink()
+    assert "written" in run_command(words)  # nothing is lost: it trains again
+    assert [data for _, data in state_of(WRITTEN["bpe"])] == before
+    for damaged in (b"", b"[]", b'{"format": "pyunitok training"}', b"[" * 100_000):
+        Path("m.model.training.json").write_bytes(damaged)
+        assert "m.model exists; --overwrite replaces it" in run_command(words, code=1)
+
+
+def test_the_record_moves_with_its_files(folder: Path) -> None:
+    """Names in it are as seen from it."""
+    run_command(COMMANDS["bpe"].replace("m.model", "sub/m.model"), code=1)
+    Path("sub").mkdir()
+    run_command(COMMANDS["bpe"].replace("m.model", "sub/m.model"))
+    Path("sub").rename("moved")
+    assert "already complete" in run_command(COMMANDS["bpe"].replace("m.model", "moved/m.model"))
+
+
+def test_the_report_belongs_to_the_training(folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    words = COMMANDS["bpe"]
+    run_command(words, "--report", "r.html")
+    for more in ([], ["--report", "r.html"], ["--report", str(folder / "r.html")]):
+        assert "already complete" in run_command(words, *more)
+    said = run_command(words, "--report", "other.html", code=1)
+    assert "other.html was not written by this training, which is complete; --overwrite trains again" in said
+    Path("r.html").write_text("mine")
+    assert "r.html has changed" in run_command(words, "--report", "r.html", code=1)
+    assert Path("r.html").read_text() == "mine"
+
+
+def test_killed_while_the_report_is_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is there, the report is not: the same command goes on, and does not take its own model for another."""
+    from pyunitok.tokens import page
+    from pyunitok.train import report_page
+
+    monkeypatch.setattr(page, "require_plots", lambda: None)
+    monkeypatch.setattr(report_page, "write", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    words = COMMANDS["unigram"]
+    assert child(lambda: run_command(words, "--report", "r.html")) == signal.SIGKILL
+    before = state_of(WRITTEN["unigram"])
+    assert Path("c/training.json").exists() and not Path("r.html").exists()
+    assert "checkpoint of another training" in run_command(words.replace("190", "191"), "--overwrite", code=1)
+    assert "m.model is the result of another training" in run_command(words.replace("190", "191"), code=1)
+    Path("m.model").write_bytes(b"mine")
+    assert "m.model has changed since" in run_command(words, code=1)
+    Path("m.model").write_bytes(before[0][1])
+    monkeypatch.setattr(report_page, "write", lambda trained, path, *_: path.write_text(str(trained.n_wanted)))
+    assert "seeds" not in run_command(words, "--report", "r.html")
+    assert Path("r.html").read_text() == "190" and not Path("c").exists()
+    assert [data for _, data in state_of(WRITTEN["unigram"])] == [data for _, data in before]
+    assert "already complete" in run_command(words, "--report", "r.html")
+
+
+@pytest.mark.parametrize("name", ["bpe", "bytepieces"])
+def test_killed_between_the_files(folder: Path, name: str) -> None:
+    """One file is there, the other is not; the same command makes both."""
+    from pyunitok.train import result
+
+    words, written = COMMANDS[name], WRITTEN[name]
+    run_command(words)
+    before = [data for _, data in state_of(written)]
+    for path in written:
+        Path(path).unlink()
+
+    def kill_after_one() -> None:
+        write, n = result.write_whole, [0]
+
+        def write_one(path: Path, data: bytes) -> None:
+            if path.name in written and n[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            n[0] += path.name in written
+            write(path, data)
+
+        result.write_whole = write_one  # type: ignore[assignment]
+        run_command(words)
+
+    assert child(kill_after_one) == signal.SIGKILL
+    assert sum(Path(path).exists() for path in written) == 1
+    run_command(words)
+    assert [data for _, data in state_of(written)] == before and not Path("c").exists()
+
+
+def test_a_repeated_call(folder: Path) -> None:
+    """From Python: the model that is there is opened; without a checkpoint, or with other options, it is replaced."""
+    options: dict[str, Any] = {"out": "m.model", "checkpoint": "c", **KINDS["bpe"]}
+    first = pyunitok.train("0.txt", **options)
+    made = Path("m.model").stat().st_ino
+    again = pyunitok.train("0.txt", **options, progress=lambda *_: pytest.fail("it trains"))
+    assert again.vocab_size == first.vocab_size and Path("m.model").stat().st_ino == made
+    pyunitok.train("0.txt", **options, overwrite=True)
+    assert Path("m.model").stat().st_ino != made
+    with pytest.raises(OutputError, match="another training: vocab_size was 300 and is 301"):
+        pyunitok.train("0.txt", **{**options, "vocab_size": 301}, overwrite=False)
+    with pytest.raises(OutputError, match=r"m\.model exists"):
+        pyunitok.train("0.txt", out="m.model", overwrite=False, **KINDS["bpe"])
+    assert pyunitok.train("0.txt", **{**options, "vocab_size": 301}).vocab_size == 301
+    several = {"kind": "bytepiece", "vocab_size": [350, 400], "out": "b", "checkpoint": "c"}
+    sizes = [pyunitok.train("0.txt", **several).vocab_size for _ in range(2)]  # type: ignore[arg-type]
+    assert sizes[0] == sizes[1]
+
+
+def test_killed_while_the_folder_is_removed(folder: Path) -> None:
+    words = COMMANDS["bpe"]
+    run_command(words)
+    remove = Checkpoint.remove
+
+    def killed() -> None:
+        Checkpoint.remove = lambda self: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
+        run_command(words, "--overwrite")
+
+    assert child(killed) == signal.SIGKILL and Path("c/training.json").exists()
+    assert Checkpoint.remove is remove
+    assert "already complete" in run_command(words) and not Path("c").exists()

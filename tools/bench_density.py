@@ -68,6 +68,7 @@ def measured(
     from pyunitok.train.api import run
 
     got = run(iter(seen), kind=kind, vocab_size=size, threads=1, byte_fallback=True, **options)
+    assert got is not None  # as with a checkpoint only
     ids = got.tokenizer.encode_batch(unseen).data
     check = "The model decodes what it encodes."
     if got.tokenizer.decode(got.tokenizer.encode(check)) != check:

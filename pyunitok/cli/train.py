@@ -101,7 +101,8 @@ def reading_options(
         click.option("--overwrite", is_flag=True, help="Replace the model if it exists."),
         click.option(
             "--checkpoint", metavar="DIR",
-            help="Save the result of each phase: the same command resumes after the last finished one.",
+            help="Save the result of each phase: the same command resumes after the last finished one, and does nothing"
+            " once all is done.",
         ),
         click.option("--report", metavar="FILE.html", help="Write the summary, with charts, as an HTML page."),
     ]  # fmt: skip
@@ -321,16 +322,13 @@ def bytepiece(also: tuple[int, ...], **options: Any) -> None:
 
 
 def _train(kind: str, options: dict[str, Any]) -> None:
-    from pyunitok.disk.outfile import check_folder, check_target
     from pyunitok.disk.reports import check_report
     from pyunitok.tokens.page import require_plots
-    from pyunitok.train.api import run
+    from pyunitok.train.api import outputs, run
 
-    out, overwrite, page = Path(options["out"]), options.pop("overwrite"), options.pop("report")
+    out, page = Path(options["out"]), options.pop("report")
     files = outputs(kind, out, options["vocab_size"], byte_level=options.get("byte_level", False))
-    for file in files:
-        check_target(file, overwrite=overwrite)
-        check_folder(file)
+    names = " and ".join([str(files[0]), *(file.name for file in files[1:])])
     if page is not None:
         check_report(Path(page))
         require_plots()
@@ -341,15 +339,23 @@ def _train(kind: str, options: dict[str, Any]) -> None:
             raise click.UsageError(f"--set takes NAME=VALUE, not {name!r}")
     given["separator"] = parse_separator(given.pop("doc"))
     inputs = list(given.pop("inputs"))
-    with Bar() as bar:
-        trained = run(
-            inputs, kind=kind, progress=bar.show, settings={name: value for name, _, value in settings}, **given
-        )
-    report(trained, files)
-    if page is not None:
+
+    def write_page(trained: Trained) -> None:
         from pyunitok.train import report_page
 
         report_page.write(trained, Path(page), str(out), _how(kind))
+
+    with Bar() as bar:
+        trained = run(
+            inputs, kind=kind, progress=bar.show, settings={name: value for name, _, value in settings},
+            report=None if page is None else (Path(page), write_page), **given,
+        )  # fmt: skip
+    if trained is None:
+        click.echo(f"already complete: {names}", err=True)
+        return
+    for name, value in [*trained.rows(), ("written", names)]:
+        click.echo(f"{name:<14} {value}")
+    if page is not None:
         click.echo(f"{'report':<14} {page}")
 
 
@@ -398,19 +404,3 @@ class Bar:
             self._bar = make_bar(desc=phase, total=total or None, unit=unit, unit_scale=scale, disable=None)
             self._phase = phase
         self._bar.update(done - self._bar.n)
-
-
-def outputs(kind: str, out: Path, vocab_size: int | list[int], *, byte_level: bool = False) -> list[Path]:
-    """The models that are written, and what is written beside them."""
-    from pyunitok.train import bytepiece_job
-
-    if kind == "bytepiece":
-        return bytepiece_job.paths_of(out, bytepiece_job.sizes_of(vocab_size))
-    return [out] if kind == "longest" or byte_level else [out, out.with_suffix(".vocab")]
-
-
-def report(trained: Trained, files: list[Path]) -> None:
-    """What a user wants to know, on stdout."""
-    for name, value in trained.rows():
-        click.echo(f"{name:<14} {value}")
-    click.echo(f"{'written':<14} {' and '.join([str(files[0]), *(file.name for file in files[1:])])}")

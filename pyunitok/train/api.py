@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pyunitok.batch import threads_or_cores
@@ -13,11 +14,13 @@ from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import STDIN
 from pyunitok.corpus.source import Source as File
+from pyunitok.disk.outfile import check_folder, check_target
 from pyunitok.errors import NoTextError, OptionError
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
-from pyunitok.train.checkpoint import Checkpoint, description
+from pyunitok.train.checkpoint import Checkpoint, description, tidy
 from pyunitok.train.lines import Batch
+from pyunitok.train.result import Record
 from pyunitok.train.specs import check_settings
 from pyunitok.train.trained import Progress, Trained, silent
 
@@ -25,6 +28,7 @@ TEXTS_AT_ONCE = 256
 MAX_VOCAB_SIZE = 1 << 24
 N_NAMED = 5  # inputs that a message lists
 KINDS = ("unigram", "bpe", "word", "char", "longest", "bytepiece")
+Report = tuple[Path, Callable[[Trained], None]]
 Texts = str | os.PathLike[str] | Iterable[str | bytes | os.PathLike[str]]
 
 
@@ -47,7 +51,10 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     byte_level   unigram, bpe: the symbols are the 256 bytes, as in GPT-2, and texts are not normalized. out is
                  NAME.json, a tokenizer.json of Hugging Face, or NAME.utk, a native model (or what to= says)
     checkpoint   a folder for what each phase gives, so that a training that is stopped and started again resumes;
-                 it is removed in the end. Other options or changed inputs are refused
+                 it is removed in the end. Other options or changed inputs are refused. OUT.training.json records what
+                 was trained: the same call, when all is done, only opens OUT again
+    overwrite    True: train even if all is done. False: OutputError if OUT exists and is not the model of this
+                 training. By default OUT is replaced
     progress     called with (phase, done, of how many)
     settings     options of spm_train by their names there, str as on its command line; input_format "tsv" reads lines
                  of a text, a tab and its count
@@ -57,6 +64,8 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     Warns if the text gives fewer pieces than were asked for.
     """
     trained = run(texts, kind=kind, vocab_size=vocab_size, **options)
+    if trained is None:
+        return Tokenizer.from_file(outputs(kind, options["out"], vocab_size)[0])
     if trained.n_pieces < trained.n_wanted:
         warnings.warn(
             f"the model has {trained.n_pieces:,} pieces, not {trained.n_wanted:,}: the text has too few that repeat",
@@ -65,19 +74,32 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     return trained.tokenizer
 
 
-def run(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options: Any) -> Trained:
-    """Like train(), with what the summary of the command says."""
+def outputs(
+    kind: str, out: str | os.PathLike[str], vocab_size: int | Sequence[int], *, byte_level: bool = False
+) -> list[Path]:
+    """The models that are written, the largest first, and what is written beside them."""
+    from pyunitok.train import bytepiece_job
+
+    if kind == "bytepiece":
+        return bytepiece_job.paths_of(out, bytepiece_job.sizes_of(vocab_size))
+    path = Path(out)
+    return [path] if kind == "longest" or byte_level else [path, path.with_suffix(".vocab")]
+
+
+def run(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options: Any) -> Trained | None:
+    """Like train(), with what the summary of the command says; None where an earlier run with a checkpoint did it all.
+
+    report  a file, and what writes it; it is part of the training, which ends when it is written
+    """
     paths = _paths(texts)
     sizes = [vocab_size] if isinstance(vocab_size, int) else vocab_size
     if not all(1 <= size <= MAX_VOCAB_SIZE for size in sizes):
         raise OptionError(f"vocab_size must be 1 to {MAX_VOCAB_SIZE:,}, not {vocab_size!r}")
     try:
-        trained = _run(paths, kind, vocab_size, **options)
+        return _run(paths, kind, vocab_size, **options)
     except NoTextError as error:
         names = paths[:N_NAMED] + ["…"] * (len(paths) > N_NAMED) if isinstance(paths, list) else []
         raise NoTextError(f"{', '.join(names)}: {error}" if names else str(error)) from None
-    trained.n_wanted = vocab_size if isinstance(vocab_size, int) else max(vocab_size)
-    return trained
 
 
 def _run(
@@ -85,8 +107,9 @@ def _run(
     out: str | os.PathLike[str] | None = None, threads: int | None = None, max_memory: int = 0,
     separator: bytes | None = None, text_key: str = "text", input_format: str = "auto",
     include: Sequence[str] = (), exclude: Sequence[str] = (), progress: Progress = silent,
-    checkpoint: str | os.PathLike[str] | None = None, settings: Mapping[str, Any] | None = None, **options: Any,
-) -> Trained:  # fmt: skip
+    checkpoint: str | os.PathLike[str] | None = None, settings: Mapping[str, Any] | None = None,
+    overwrite: bool | None = None, report: Report | None = None, **options: Any,
+) -> Trained | None:  # fmt: skip
     if kind not in KINDS:
         raise OptionError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
     settings = settings or {}
@@ -100,6 +123,11 @@ def _run(
             raise OptionError(f"input_format is {input_format} and in --set {settings['input_format']}: choose one")
         input_format = "text"
 
+    files_out = [] if out is None else outputs(kind, out, vocab_size, byte_level=bool(options.get("byte_level")))
+    for file in files_out:
+        check_target(file, overwrite=overwrite is not False or checkpoint is not None)
+        check_folder(file)
+
     def find(arguments: Sequence[str]) -> list[File]:
         return inputs.find(
             arguments, input_format=input_format, text_key=text_key, include=include, exclude=exclude
@@ -109,21 +137,16 @@ def _run(
     if checkpoint is not None and (not isinstance(paths, list) or STDIN in paths):
         raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
     asked = {**options, **settings, "separator": separator, "text_key": text_key, "input_format": input_format}
+    how: dict[str, Any] = {"out": out, "max_memory": max_memory, "progress": progress}
+    sources = find(paths) if isinstance(paths, list) and kind != "longest" else None
+    job: Callable[..., Trained]
     if kind == "bytepiece":
         from pyunitok.train import bytepiece_job
 
-        texts_in = find(paths) if isinstance(paths, list) else None
-        with _checkpoint(checkpoint, kind, vocab_size, texts_in, asked) as kept:
-            trained = bytepiece_job.run(
-                texts_in or _batches(paths), vocab_size, reading, out=out, max_memory=max_memory, progress=progress,
-                checkpoint=kept, **options,
-            )  # fmt: skip
-            if kept is not None:
-                kept.remove()
-        return trained
-    if not isinstance(vocab_size, int):
+        job = partial(bytepiece_job.run, sources or _batches(paths), vocab_size, reading, **how, **options)
+    elif not isinstance(vocab_size, int):
         raise OptionError(f"vocab_size must be a number, not {vocab_size!r}; several are for bytepiece models")
-    if kind == "longest":
+    elif kind == "longest":
         from pyunitok.train import greedy_job, greedy_text
 
         if unknown := sorted(options.keys() - greedy_job.GreedyOptions.__dataclass_fields__):
@@ -131,36 +154,37 @@ def _run(
         own = greedy_job.GreedyOptions(**options)
         files = greedy_text.files_of(paths, own.weights, find) if isinstance(paths, list) else None
         asked["max_memory"] = max_memory  # decides on what sample
-        found = None if files is None else files.sources
-        with _checkpoint(checkpoint, kind, vocab_size, found, asked) as kept:
-            trained = greedy_job.run(
-                files or _batches(paths), vocab_size, own, reading, out=out, max_memory=max_memory, progress=progress,
-                checkpoint=kept,
-            )  # fmt: skip
-            if kept is not None:
-                kept.remove()
+        sources = None if files is None else files.sources
+        job = partial(greedy_job.run, files or _batches(paths), vocab_size, own, reading, **how)
+    else:
+        from pyunitok.train import sentencepiece_job
+
+        texts = _batches(paths) if sources is None else sources
+        job = partial(sentencepiece_job.run, texts, kind, vocab_size, reading, settings=settings, **how, **options)
+
+    page, write_page = report or (None, None)
+
+    def run_job(kept: Checkpoint | None) -> Trained:
+        trained = job(checkpoint=kept)
+        trained.n_wanted = vocab_size if isinstance(vocab_size, int) else max(vocab_size)
+        if write_page is not None:
+            write_page(trained)
         return trained
-    from pyunitok.train import sentencepiece_job
 
-    sources = find(paths) if isinstance(paths, list) else None
-    with _checkpoint(checkpoint, kind, vocab_size, sources, asked) as kept:
-        trained = sentencepiece_job.run(
-            _batches(paths) if sources is None else sources, kind, vocab_size, reading, out=out, max_memory=max_memory,
-            progress=progress, checkpoint=kept, settings=settings, **options,
-        )  # fmt: skip
-        if kept is not None:
-            kept.remove()
-    return trained
-
-
-def _checkpoint(
-    folder: str | os.PathLike[str] | None, kind: str, vocab_size: int | Sequence[int], sources: list[File] | None,
-    asked: dict[str, Any],
-) -> AbstractContextManager[Checkpoint | None]:  # fmt: skip
-    if folder is None:
-        return nullcontext()
+    if checkpoint is None:
+        return run_job(None)
     assert sources is not None
-    return Checkpoint(folder, description(kind, vocab_size, sources, asked))
+    what = description(kind, vocab_size, sources, asked)
+    record = None if out is None else Record(out, files_out, what)
+    if record is not None and record.is_done(page, overwrite=overwrite):
+        tidy(checkpoint, what)
+        return None
+    with Checkpoint(checkpoint, what, record) as kept:
+        trained = run_job(kept)
+        if record is not None:
+            record.end(page)
+        kept.remove()
+    return trained
 
 
 def _paths(texts: Texts) -> list[str] | Iterable[Any]:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from pyunitok._ffi import Bytes
-from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import OptionError, TrainingError
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
@@ -26,6 +25,7 @@ from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
 from pyunitok.train.native import Units
 from pyunitok.train.native_bpe import BpeTrainer
+from pyunitok.train.result import Record, write_models
 from pyunitok.train.specs import Specs
 from pyunitok.vocab import byte_level
 from pyunitok.vocab import native as native_file
@@ -150,14 +150,17 @@ def format_of(out: str | os.PathLike[str], to: str | None) -> str:
     return to
 
 
-def save(vocabulary: Vocabulary, out: str | os.PathLike[str] | None, to: str | None) -> Tokenizer:
+def save(
+    vocabulary: Vocabulary, out: str | os.PathLike[str] | None, to: str | None, record: Record | None = None
+) -> Tokenizer:
     """The model, and its file."""
     model = vocabulary.build(engine="double-array", cpu=None)
     if out is None:
         return Tokenizer(model, vocabulary.about(vocabulary.name))
     path = Path(out)
     if format_of(path, to) == "huggingface":
-        write_whole(path, huggingface.write(vocabulary))
+        data: bytes | bytearray = huggingface.write(vocabulary)
     else:
-        write_whole(path, native_file.write(model, vocabulary.about(path.stem)))
+        data = native_file.write(model, vocabulary.about(path.stem))
+    write_models({path: data}, record)
     return Tokenizer.from_file(path)

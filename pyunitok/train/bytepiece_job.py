@@ -10,12 +10,12 @@ from typing import Any
 
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import Source as File
-from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import OptionError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.train import bytepiece
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.lines import Batch
+from pyunitok.train.result import Record, write_models
 from pyunitok.train.sources import Batches, Corpus, Source
 from pyunitok.train.trained import Clock, Progress, Size, Trained
 from pyunitok.vocab import bytepiece as format_
@@ -48,7 +48,8 @@ def run(
         source = Batches(texts, whole=False)
     models = job.run(source)
     clock("save", 0, 0)
-    tokenizer = _save([bytepiece.entries(model) for model in models], paths)
+    record = None if checkpoint is None else checkpoint.record
+    tokenizer = _save([bytepiece.entries(model) for model in models], paths, record)
     clock.end()
     pieces = [piece for piece in models[0].items() if len(piece) > 1]
     types = {"learned": len(pieces), "byte": 256, "control": bytepiece.N_SPECIAL}
@@ -70,10 +71,9 @@ def paths_of(out: str | os.PathLike[str], sizes: Sequence[int]) -> list[Path]:
     return [Path(out)] if len(sizes) == 1 else [Path(f"{os.fspath(out)}.{size}") for size in sizes]
 
 
-def _save(models: list[format_.Entries], paths: list[Path]) -> Tokenizer:
+def _save(models: list[format_.Entries], paths: list[Path], record: Record | None) -> Tokenizer:
     """The tokenizer of the first."""
-    for path, entries in zip(paths, models, strict=False):
-        write_whole(path, format_.write(entries))
+    write_models({path: format_.write(entries) for path, entries in zip(paths, models, strict=False)}, record)
     path = paths[0] if paths else Path("trained.model")
     vocabulary = format_.vocabulary_of(models[0], str(path))
     model = vocabulary.build(engine="double-array", cpu=None)

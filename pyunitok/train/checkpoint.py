@@ -4,11 +4,12 @@
     DIR/NAME.npz        a phase's arrays: counts, seeds, rounds, merges, greedy, ngrams; replaced as a whole
     DIR/pyunitok-train-*/   counts that were spilled, of no use once the process is gone
 
-The folder is removed when the model is written.
+The folder is removed when the model is written; result.py keeps a record beside the model.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -23,6 +24,7 @@ from pyunitok.disk.outfile import OutputLock, new_file, write_whole
 from pyunitok.disk.url import redacted
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train.native import Units
+from pyunitok.train.result import Record, difference
 
 VERSION = 3
 PHASES = ("counts", "seeds", "rounds", "merges", "greedy", "ngrams")
@@ -32,10 +34,15 @@ Saved = tuple[Arrays, Any]  # and values for JSON
 
 
 class Checkpoint:
-    """A context. TrainingError where the folder holds another training's; OutputError where it cannot be written."""
+    """A context. TrainingError where the folder holds another training's; OutputError where it cannot be written.
 
-    def __init__(self, folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
-        self.folder = Path(folder)
+    record  of the files that the training writes, if it writes any
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], what: Mapping[str, Any], record: Record | None = None
+    ) -> None:
+        self.folder, self.record = Path(folder), record
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -62,13 +69,11 @@ class Checkpoint:
             return
         except ValueError:
             raise TrainingError(f"{path} is damaged: remove {self.folder} to start again") from None
-        now = json.loads(json.dumps(what))
-        for name in dict.fromkeys([*before, *now]):
-            if before.get(name) != now.get(name):
-                raise TrainingError(
-                    f"{self.folder} is the checkpoint of another training: {name} was {_shown(before.get(name))} and is"
-                    f" {_shown(now.get(name))}. Go back to that, or name another folder, or remove this one"
-                )
+        if different := difference(before, json.loads(json.dumps(what))):
+            raise TrainingError(
+                f"{self.folder} is the checkpoint of another training: {different}. Go back to that, or name another"
+                " folder, or remove this one"
+            )
 
     def __enter__(self) -> Checkpoint:
         return self
@@ -107,9 +112,11 @@ class Checkpoint:
             self.folder.rmdir()
 
 
-def _shown(value: Any) -> str:
-    text = "not there" if value is None else str(value)
-    return text if len(text) <= 200 else text[:200] + "…"
+def tidy(folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
+    """Remove what a training that has ended left there: it was killed in remove(). Another's checkpoint stays."""
+    if Path(folder, "training.json").exists():
+        with contextlib.suppress(TrainingError, OutputError):
+            Checkpoint(folder, what).remove()
 
 
 def description(

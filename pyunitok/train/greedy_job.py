@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from pyunitok.corpus.reading import Reading
-from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import NoTextError, OptionError
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.train import greedy_text, longest
@@ -23,9 +22,10 @@ from pyunitok.train.greedy_text import Files, Text
 from pyunitok.train.lines import Batch
 from pyunitok.train.longest import State, Step
 from pyunitok.train.native import Units
+from pyunitok.train.result import Record, write_models
 from pyunitok.train.sources import Batches, Corpus
 from pyunitok.train.trained import Clock, Progress, Size, Trained
-from pyunitok.vocab import convert
+from pyunitok.vocab import convert, native
 from pyunitok.vocab.vocabulary import Vocabulary
 
 FORMATS = ("native", "rwkv")
@@ -104,7 +104,7 @@ def run(
         after_round=after_round, progress=clock,
     )  # fmt: skip
     clock("save", 0, 0)
-    tokenizer = _save(pieces, out, options.to)
+    tokenizer = _save(pieces, out, options.to, None if checkpoint is None else checkpoint.record)
     clock.end()
     notes = [("text", f"{text.n_bytes:,} bytes")]
     if text.n_kept_bytes < text.n_bytes:
@@ -152,7 +152,9 @@ def _load(checkpoint: Checkpoint) -> tuple[State | None, list[Step]]:
     return state, [Step(*step) for step in steps]
 
 
-def _save(pieces: list[bytes], out: str | os.PathLike[str] | None, to: str | None) -> Tokenizer:
+def _save(
+    pieces: list[bytes], out: str | os.PathLike[str] | None, to: str | None, record: Record | None
+) -> Tokenizer:
     ids = range(EOD + 1, EOD + 1 + len(pieces))
     tokenizer = Tokenizer.from_pieces(dict(zip(pieces, ids, strict=True)), eod=EOD, name="longest")
     if out is None:
@@ -160,7 +162,8 @@ def _save(pieces: list[bytes], out: str | os.PathLike[str] | None, to: str | Non
     path = Path(out)
     if (to or ("rwkv" if path.suffix == ".txt" else "native")) == "rwkv":
         vocabulary = Vocabulary.pack(pieces, np.array(ids), eod_id=EOD, eod_piece="<eod>", name="longest")
-        write_whole(path, convert.rwkv_text(vocabulary))
+        data: bytes | bytearray = convert.rwkv_text(vocabulary)
     else:
-        tokenizer.save(path)
+        data = native.write(tokenizer._core.model, tokenizer._core.about)
+    write_models({path: data}, record)
     return Tokenizer.from_file(path)

@@ -13,13 +13,13 @@ from typing import Any
 
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import Source as File
-from pyunitok.disk.outfile import write_whole
-from pyunitok.errors import OptionError, OutputError
+from pyunitok.errors import OptionError
 from pyunitok.packed import Packed
 from pyunitok.tokenizer import Tokenizer
 from pyunitok.train import byte_level, modelfile, normalization
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.lines import Batch
+from pyunitok.train.result import Record, write_models
 from pyunitok.train.sentencepiece import Job
 from pyunitok.train.sources import Batches, Corpus, Source
 from pyunitok.train.specs import Specs
@@ -60,7 +60,7 @@ def _train(job: Job, source: Source, out: str | os.PathLike[str] | None, progres
     if job.byte_level:
         return _train_byte_level(job, source, out, clock)
     proto = job.run(source)
-    tokenizer = _save(proto, out)
+    tokenizer = _save(proto, out, _record(job))
     clock.end()
     normalizer = normalization.normalizer(job.specs)
     learned = [piece.piece for piece in proto.pieces if piece.type in (NORMAL, USER_DEFINED)]
@@ -78,7 +78,7 @@ def _train_byte_level(job: Job, source: Source, out: str | os.PathLike[str] | No
     if out is not None:
         byte_level.format_of(out, job.to)  # raises before the work
     vocabulary = job.run_byte_level(source)
-    tokenizer = byte_level.save(vocabulary, out, job.to)
+    tokenizer = byte_level.save(vocabulary, out, job.to, _record(job))
     clock.end()
     pieces = [piece.tobytes() for piece in Packed(vocabulary.data, vocabulary.offsets)]
     n_control = len(byte_level.controls(job.specs))
@@ -141,6 +141,10 @@ def _own_options(own: dict[str, Any], compat: str | None, kind: str, specs: Spec
     return UnigramOptions(**own, shrinking_factor=specs.trainer.shrinking_factor, threads=threads)
 
 
+def _record(job: Job) -> Record | None:
+    return None if job.checkpoint is None else job.checkpoint.record
+
+
 def _is_merge(piece: Any) -> bool:
     return piece.type == NORMAL and len(piece.piece.decode()) > 1
 
@@ -155,17 +159,11 @@ def _first_merges(proto: Any, n_merges: int) -> Tokenizer:
     return _save(smaller, None)
 
 
-def _save(proto: Any, out: str | os.PathLike[str] | None) -> Tokenizer:
+def _save(proto: Any, out: str | os.PathLike[str] | None, record: Record | None = None) -> Tokenizer:
     data: bytes = proto.SerializeToString()
     if out is not None:
         path = Path(out)
-        beside = path.with_suffix(".vocab")
-        write_whole(beside, modelfile.vocabulary_text(proto))
-        try:
-            write_whole(path, data)  # last: where it is, all is done
-        except OutputError:
-            beside.unlink()  # of no model, and in the way of the next attempt
-            raise
+        write_models({path.with_suffix(".vocab"): modelfile.vocabulary_text(proto), path: data}, record)
         return Tokenizer.from_file(path)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "trained.model")

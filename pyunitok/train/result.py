@@ -1,0 +1,121 @@
+"""The files that a training writes and, with a checkpoint, a record of them: the same training, started again, finds
+there that all is done.
+
+    NAME.training.json   what was trained from which inputs, the SHA-256 of each file, whether the training has ended
+
+The record is written before the files, so that a training that is killed between them can tell them from other files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyunitok.disk.outfile import write_whole
+from pyunitok.errors import OutputError
+
+FORMAT = "pyunitok training"
+
+
+class Record:
+    """Of one training. out: its NAME; files: its models, and what is written beside them; what: see description()."""
+
+    def __init__(self, out: str | os.PathLike[str], files: Iterable[Path], what: Mapping[str, Any]) -> None:
+        self.path = Path(f"{os.fspath(out)}.training.json")
+        self._files = list(files)
+        self._what = json.loads(json.dumps(what))
+        self._hashes: dict[str, str] = {}
+
+    def is_done(self, report: Path | None, *, overwrite: bool | None) -> bool:
+        """Whether this training has ended, and its files and report are as it wrote them; never with overwrite.
+
+        overwrite  False: OutputError where a file exists that this training would replace by another one
+        """
+        there = [path for path in self._files if path.exists()]
+        if overwrite or not there:
+            return False
+        before = self._read()
+        is_done = before.get("done") is True
+        if not before:
+            problem = f"{there[0]} exists; --overwrite replaces it"
+        elif different := difference(before["what"], self._what):
+            problem = f"{there[0]} is the result of another training: {different}; --overwrite replaces it"
+        else:
+            expected = there if not is_done else self._files if report is None else [*self._files, report]
+            problem = next(filter(None, (self._problem(path, before["files"]) for path in expected)), "")
+        if problem and overwrite is False:
+            raise OutputError(problem)
+        return is_done and not problem
+
+    def begin(self, files: Mapping[Path, bytes | bytearray]) -> None:
+        """These are about to be written."""
+        self._hashes = {self._name(path): hashlib.sha256(data).hexdigest() for path, data in files.items()}
+        self._write(done=False)
+
+    def end(self, report: Path | None) -> None:
+        """All files are written, the report too."""
+        if report is not None and report.is_file():
+            self._hashes[self._name(report)] = hashlib.sha256(report.read_bytes()).hexdigest()
+        self._write(done=True)
+
+    def _problem(self, path: Path, hashes: Mapping[str, Any]) -> str:
+        """Why it is not the file that was written; "" if it is."""
+        expected = hashes.get(self._name(path))
+        if expected is None:
+            problem = "was not written by this training, which is complete"
+        elif not path.is_file():
+            problem = "is missing since this training wrote it"
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != expected:
+            problem = "has changed since this training wrote it"
+        else:
+            return ""
+        return f"{path} {problem}; --overwrite trains again"
+
+    def _name(self, path: Path) -> str:
+        """As seen from the record, which may move with its files."""
+        return os.path.relpath(path.absolute(), self.path.parent.absolute())
+
+    def _read(self) -> dict[str, Any]:
+        """Empty where there is none, or nothing that we wrote."""
+        try:
+            found = json.loads(self.path.read_bytes())
+            is_ours = found["format"] == FORMAT and isinstance(found["what"], dict) and isinstance(found["files"], dict)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return {}
+        return found if is_ours else {}
+
+    def _write(self, *, done: bool) -> None:
+        values = {"format": FORMAT, "what": self._what, "files": self._hashes, "done": done}
+        write_whole(self.path, json.dumps(values, indent=1).encode())
+
+
+def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """The first of the values that are not the same, in words; "" if all are."""
+    for name in dict.fromkeys([*before, *now]):
+        if before.get(name) != now.get(name):
+            return f"{name} was {_shown(before.get(name))} and is {_shown(now.get(name))}"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    text = "not there" if value is None else str(value)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def write_models(files: Mapping[Path, bytes | bytearray], record: Record | None) -> None:
+    """Write the files of a model in this order: where the last one is, all are. OutputError: none is left."""
+    if record is not None:
+        record.begin(files)
+    written: list[Path] = []
+    try:
+        for path, data in files.items():
+            write_whole(path, data)
+            written.append(path)
+    except OutputError:
+        for path in written:  # of no model, and in the way of the next attempt
+            path.unlink()
+        raise
