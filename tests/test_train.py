@@ -156,7 +156,7 @@ def test_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class FullDisk(counting.RunWriter):
     def __init__(self, runs: counting.Runs) -> None:
-        super().__init__(Path("/dev/full"))
+        super().__init__(Path("/dev/full").open("wb"), None)  # noqa: SIM115 - of the test
 
 
 # --------------------------------------------------------------------------------------------------- Unigram ----

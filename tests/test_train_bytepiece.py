@@ -166,7 +166,7 @@ def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_before: 
 
     def writer(runs: counting.Runs) -> counting.RunWriter:
         made.extend([] if runs in made else [runs])
-        return counting.RunWriter(Path("/dev/full")) if len(made) > n_before else new(runs)
+        return counting.RunWriter(Path("/dev/full").open("wb"), tmp_path) if len(made) > n_before else new(runs)
 
     new = counting.Runs.new
     monkeypatch.setattr(counting.Runs, "new", writer)

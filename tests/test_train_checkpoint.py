@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import tempfile
 import traceback
 from collections.abc import Callable
 from functools import partial
@@ -273,6 +274,33 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str, o
     said = child(limited(512, work))
     assert isinstance(said, str) and said.startswith("OutputError") and what in said.splitlines()[0], said
     assert not Path("m.model").exists() and not Path("m.model.partial").exists()
+
+
+@pytest.mark.parametrize("kind", ["bpe", "bytepiece"])
+@pytest.mark.parametrize("kept", [False, True])
+def test_killed_with_counts_on_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, kept: bool) -> None:
+    """`pyunitok-train-*` stayed in the temporary folder, with gigabytes of counts."""
+    Path("tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "tmp"))
+    monkeypatch.setattr(counting, "RUN_BLOCK_BYTES", 64)
+    noise = np.random.default_rng(1).integers(97, 123, 200_000, np.uint8).tobytes()
+    Path("0.txt").write_bytes(b"\n".join(noise[i : i + 40] for i in range(0, len(noise), 40)))
+    options: dict[str, Any] = {"kind": kind, "vocab_size": 300, "max_memory": 1_000_000, "threads": 2}
+    if kept:
+        options["checkpoint"] = "c"
+    read = counting.Runs.read
+
+    def killed(runs: counting.Runs) -> Any:
+        os.write(spilled, b"%d" % (len(runs) > 0))
+        os.kill(os.getpid(), signal.SIGKILL)
+        return read(runs)
+
+    reader, spilled = os.pipe()
+    monkeypatch.setattr(counting.Runs, "read", killed)
+    assert child(lambda: pyunitok.train("0.txt", out="m.model", **options)) == signal.SIGKILL
+    assert os.read(reader, 10) == b"1"
+    assert not list(Path("tmp").iterdir())
+    assert {path.suffix for path in Path("c").glob("*")} <= {".json", ".partial", ".npz"}
 
 
 COMMANDS = {

@@ -185,7 +185,7 @@ ALLOWED = {
     "disk/reports.py": {"open"},  # into pipes and devices
     "export/files.py": {"open", "os.link"},  # a reflink and a link to the token file, under a partial name
     "run/units.py": {"replace"},  # of finished files, into the folder of the parts
-    "train/counting.py": {"open", "TemporaryDirectory"},  # counts that do not fit in memory
+    "train/counting.py": {"TemporaryFile"},  # counts that do not fit in memory
     "train/rereading.py": {"SpooledTemporaryFile"},  # a pipe that is read twice
     "train/sentencepiece_job.py": {"TemporaryDirectory", "write_bytes"},  # a model that is not kept
     "index/duplicates.py": {"TemporaryFile"},

@@ -2,7 +2,6 @@
 
     DIR/training.json   what is trained, from which inputs: a training that differs is refused
     DIR/NAME.npz        a phase's arrays: counts, seeds, rounds, merges, greedy, ngrams; replaced as a whole
-    DIR/pyunitok-train-*/   counts that were spilled, of no use once the process is gone
 
 The folder is removed when the model is written; result.py keeps a record beside the model.
 """
@@ -12,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,8 +51,6 @@ class Checkpoint:
         except BaseException:
             self._lock.release()
             raise
-        for left in self.folder.glob("pyunitok-train-*"):
-            shutil.rmtree(left, ignore_errors=True)
 
     def _check(self, what: dict[str, Any]) -> None:
         path = self.folder / "training.json"

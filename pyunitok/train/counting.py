@@ -10,7 +10,9 @@ run, and cleared. In the end all runs are merged, so the counts are exact, and t
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, cast
+from typing import IO, Any, Protocol, cast
 
 import numpy as np
 import zstandard
@@ -119,7 +121,7 @@ class UnitCounter:
 
     @property
     def n_runs(self) -> int:
-        return 0 if self._runs is None else len(self._runs.paths)
+        return 0 if self._runs is None else len(self._runs)
 
     def stats(self) -> SegmentStats:
         """Of all threads."""
@@ -217,55 +219,58 @@ def _blocks(units: Units) -> Iterator[Units]:
 
 
 class Runs:
-    """Files of sorted blocks in a folder that close() removes."""
+    """Temporary files of sorted blocks. They have no names: they are gone with the process, however that ends."""
 
     def __init__(self, folder: Path | None) -> None:
-        try:
-            self._folder = tempfile.TemporaryDirectory(prefix="pyunitok-train-", dir=folder)
-        except OSError as error:
-            raise unwritable(error, folder) from error
-        self.paths: list[Path] = []
+        self._folder = folder
+        self._files: list[IO[bytes]] = []
+
+    def __len__(self) -> int:
+        return len(self._files)
 
     def new(self) -> RunWriter:
-        self.paths.append(Path(self._folder.name, str(len(self.paths))))
-        return RunWriter(self.paths[-1])
+        try:
+            self._files.append(tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115 - close() closes it
+        except OSError as error:
+            raise unwritable(error, self._folder) from error
+        return RunWriter(self._files[-1], self._folder)
 
     def read(self) -> list[Iterator[Units]]:
-        return [_read(path) for path in self.paths]
+        return [_read(file.fileno()) for file in self._files]
 
     def close(self) -> None:
-        self._folder.cleanup()
+        for file in self._files:
+            with contextlib.suppress(OSError):  # of a full disk, which write() has reported
+                file.close()
 
 
 class RunWriter:
     """A context. A block: numbers of units and of bytes (int64); sizes of keys (uint32), counts, keys; all in zstd."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, file: IO[bytes], folder: Path | None) -> None:
+        self._file, self._folder = file, folder
 
     def __enter__(self) -> RunWriter:
-        try:
-            self._file: Any = zstandard.ZstdCompressor(level=1).stream_writer(self._path.open("wb"))
-        except OSError as error:
-            raise unwritable(error, self._path.parent) from error
+        self._stream: Any = zstandard.ZstdCompressor(level=1).stream_writer(self._file, closefd=False)
         return self
 
     def write(self, block: Units) -> None:
         head = np.array([len(block), len(block.data)], np.int64)
         sizes = np.diff(block.offsets).astype(np.uint32)
         try:
-            self._file.write(b"".join(array.tobytes() for array in (head, sizes, block.counts, block.data)))
+            self._stream.write(b"".join(array.tobytes() for array in (head, sizes, block.counts, block.data)))
         except OSError as error:
-            raise unwritable(error, self._path.parent) from error
+            raise unwritable(error, self._folder) from error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._file.close()
+            self._stream.close()
+            self._file.flush()
         except OSError as failure:
             if error is None:
-                raise unwritable(failure, self._path.parent) from failure
+                raise unwritable(failure, self._folder) from failure
 
 
 def unwritable(error: OSError, folder: Path | None, what: str = "counts") -> OutputError:
@@ -276,8 +281,24 @@ def unwritable(error: OSError, folder: Path | None, what: str = "counts") -> Out
     )
 
 
-def _read(path: Path) -> Iterator[Units]:
-    with path.open("rb") as file, io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file)) as stream:
+class _FromStart(io.RawIOBase):
+    """A file from its beginning, whatever else reads it."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd, self._at = fd, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = os.pread(self._fd, len(buffer), self._at)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+def _read(fd: int) -> Iterator[Units]:
+    with io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(_FromStart(fd))) as stream:  # type: ignore[arg-type]
         while head := stream.read(16):
             n, n_bytes = np.frombuffer(head, np.int64).tolist()
             offsets = np.zeros(n + 1, np.int64)
