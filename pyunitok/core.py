@@ -130,13 +130,17 @@ class Core(Decoding):
             return nfc.Scratch(self.model)
         return _ffi_first.new_scratch(self.model)
 
+    def take_scratch(self) -> _ffi_scratch.Scratch:
+        """An idle one, or a new one. Append it to `scratches` when it is idle again."""
+        try:
+            return self.scratches.pop()
+        except IndexError:
+            return self.new_scratch()
+
     @contextmanager
     def scratch(self) -> Iterator[_ffi_scratch.Scratch]:
         """An idle one, or a new one."""
-        try:
-            scratch = self.scratches.pop()
-        except IndexError:
-            scratch = self.new_scratch()
+        scratch = self.take_scratch()
         try:
             yield scratch
         finally:

@@ -2,6 +2,7 @@
 
 import bz2
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from test_pipeline import PIECES
 from test_zst import frame
 
 import pyunitok
+from pyunitok.core import Core
 from pyunitok.corpus import inputs
 from pyunitok.corpus.ranges import UNCOUNTED, Range, counted, followed_by
 from pyunitok.corpus.source import Source
@@ -105,6 +107,28 @@ def test_parts_are_the_whole_run(toy, corpus, unit_bytes, options):
     tokenize(plan, on_start=started.append)  # the command on one machine finds its work done,
     tokenize_in_parts(plan, unit_bytes=7, on_start=started.append)  # and so does any number of machines
     assert [start.complete for start in started] == [True, True]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc")
+def test_units_cost_little(toy, corpus, monkeypatch):
+    """Each wrote a journal, which nobody would have read, synced its files nine times, and learnt its text anew."""
+    plan, synced, made = plan_of(toy, corpus, "ids"), [], []
+    attempts, fsync, new_scratch = parts_folder(corpus / "ids") / "attempts", os.fsync, Core.new_scratch
+
+    def sync(fd):
+        path = Path(os.readlink(f"/proc/self/fd/{fd}"))
+        if attempts in (path.parent, path.parent.parent):
+            synced.append(path.name)
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Core, "new_scratch", lambda core: made.append(core) or new_scratch(core))
+    toy._core.scratches.clear()
+    tokenize_in_parts(plan, unit_bytes=UNIT)
+    n_units = sum(".json." in name for name in synced)
+    assert n_units > 20 and len(synced) == 4 * n_units  # the files' three, and once their folder
+    assert not any("journal" in name for name in synced)
+    assert len(made) <= plan.threads
 
 
 def test_what_the_units_are(toy, corpus):

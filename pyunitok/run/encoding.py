@@ -54,7 +54,8 @@ def _added(numbers: memoryview, n: int) -> memoryview:
 
 
 class Encoder:
-    """Called with a block in any thread. Each thread has a scratch of its own.
+    """Called with a block in any thread. Each thread has a scratch of its own, which may have served another run: it
+    learns from the first 16 MB of text, and the units of a run on a cluster are not much larger.
 
     carry  what the encoder hands from one part of a document to the next, in hexadecimal, for Workers
     """
@@ -66,6 +67,7 @@ class Encoder:
         self._is_plain = plan.is_plain
         self._code = plan.tokenizer._core.model.id_code
         self._idle: list[Any] = []
+        self._scratches: list[_ffi_scratch.Scratch] = []  # of all threads
 
     def __call__(self, block: Block) -> Encoded:
         plan, has_eod = self._plan, self._plan.eod_id is not None
@@ -92,11 +94,16 @@ class Encoder:
         """Its ids have been written."""
         self._idle.append(encoded.ids)
 
+    def end(self) -> None:
+        """No thread uses it any more: its scratches are for the next run."""
+        self._plan.tokenizer._core.scratches += self._scratches
+
     def _encode(self, block: Block, state: _ffi_scratch.State) -> tuple[Any, Any, int]:
         """The block's ids, in an array that is used again; where each document's begin; and how many there are."""
         plan, n_docs = self._plan, block.n_docs
         if not hasattr(self._own, "scratch"):
-            self._own.scratch = plan.tokenizer._core.new_scratch()
+            self._own.scratch = plan.tokenizer._core.take_scratch()
+            self._scratches.append(self._own.scratch)
         offsets = block.offsets[: n_docs + 1]
         room = int(offsets[-1]) + n_docs + _ffi.ENCODE_SLACK
         ids = self._idle.pop() if self._idle else self._new(self._code, 0)

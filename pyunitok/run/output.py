@@ -150,18 +150,19 @@ class Output:
     def __init__(
         self, out: Path, run: Identity, *, overwrite: bool = False, extra: Sequence[str] = (),
         differences: Callable[[Manifest], list[str]] | None = None, clock: Clock = time.monotonic,
-        verify: bool = False,
+        verify: bool = False, resumable: bool = True,
     ) -> None:  # fmt: skip
         """Take the lock, and resume from what find() finds; OutputError from there, or if the files cannot be written.
 
         extra   which of EXTRA the run writes; one that stays empty gets no name
         verify  where a run is resumed, compare everything written so far with its hashes; else only the last chunks
+        resumable  keep a journal; without one, a crash of the machine during commit() may leave any of the files
         """
         self.out = out
         self.finished: Manifest | None = None
         self.progress: dict[str, Any] | None = None
         self.is_stale = False
-        self._verify = verify
+        self._verify, self._resumable = verify, resumable
         self.files: dict[str, OutFile] = {}
         self._run, self._run_json = run, encode_run(run)
         self._overwrite = overwrite
@@ -243,7 +244,7 @@ class Output:
 
     def is_due(self, n_bytes: int) -> bool:
         """Whether it is time for a checkpoint, after n_bytes of text."""
-        if self._syncing is not None and not self._syncing.done():
+        if not self._resumable or (self._syncing is not None and not self._syncing.done()):
             return False
         seconds = self._clock() - self._last
         enough = n_bytes - self.safe_bytes >= CHECKPOINT_BYTES or seconds >= CHECKPOINT_SECONDS
@@ -301,7 +302,8 @@ class Output:
         # An extra file that stayed empty does not appear.
         states = {k: Hashed(file.n_bytes) for k, file in self.files.items() if file.n_bytes or k not in EXTRA}
         text = manifest.to_json().decode()
-        Journal(self._run, self._overwrite, states, {}, text).write(journal_path(self.out), self._run_json)
+        if self._resumable:
+            Journal(self._run, self._overwrite, states, {}, text).write(journal_path(self.out), self._run_json)
         self._name(list(states), text)
 
     def _name(self, suffixes: list[str], manifest: str) -> None:
@@ -309,7 +311,7 @@ class Output:
         partial = self.partial("")
         if partial.exists() and self.out.exists():
             self.out.unlink()  # an older OUT must never stand beside new files
-            sync_folder(self.out.parent)
+            self._sync_folder()
         for suffix in (".ends", *EXTRA):
             if suffix not in suffixes:  # an older run's, or empty
                 self.partial(suffix).unlink(missing_ok=True)
@@ -317,11 +319,16 @@ class Output:
             elif self.partial(suffix).exists():
                 give_name(_named(self.out, suffix))
         write_whole(sidecars(self.out)[1], manifest.encode())
-        sync_folder(self.out.parent)
+        self._sync_folder()
         if partial.exists():
             give_name(self.out)
+            self._sync_folder()
+        if self._resumable:
+            journal_path(self.out).unlink()
+
+    def _sync_folder(self) -> None:
+        if self._resumable:
             sync_folder(self.out.parent)
-        journal_path(self.out).unlink()
 
     def close(self) -> None:
         """Close the files and release the lock."""

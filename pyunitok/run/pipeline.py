@@ -56,7 +56,8 @@ def tokenize(
     on_start = on_start or (lambda _: None)
     extra = [METADATA_SUFFIX] * plan.metadata + [ERRORS_SUFFIX] * plan.skip_bad
     opened = Output(
-        plan.out, plan.identity(), overwrite=plan.overwrite, extra=extra, verify=plan.verify_resume
+        plan.out, plan.identity(), overwrite=plan.overwrite, extra=extra, verify=plan.verify_resume,
+        resumable=plan.resumable,
     )  # fmt: skip
     with Interrupts() as interrupts, opened as output:
         if output.finished is not None:
@@ -125,7 +126,8 @@ class Writer:
 
     def keep(self) -> None:
         """Before the run ends unfinished: a checkpoint, if there is anything that the last one does not have."""
-        if self.tally.whole and self.tally.progress.bytes > self._output.safe_bytes:
+        is_new = self.tally.whole and self.tally.progress.bytes > self._output.safe_bytes
+        if is_new and self._plan.resumable:
             self._checkpoint(wait=True)
 
     def finish(self) -> None:
@@ -222,6 +224,7 @@ def _write_blocks(
                 encoder.reuse(result.value)
                 if on_progress:
                     on_progress(tally.progress)
+        encoder.end()
     except InputError as error:
         if not writer.may_leave_out(error):
             raise

@@ -40,6 +40,7 @@ class Plan:
     overwrite: bool = False
     skip_bad: bool = False  # leave out bad JSON lines and list them in OUT.errors.jsonl
     skip_files: bool = False  # with skip_bad: leave out damaged files too, whole
+    resumable: bool = True  # keep a journal; without one an unfinished OUT is worthless, and a small one done sooner
     verify_resume: bool = False  # read all that an interrupted run has written, and compare it with its hashes
     metadata: bool = False  # write OUT.meta.jsonl.zst
     verify: bool = False  # decode each block and compare, before its ids are written

@@ -277,7 +277,7 @@ def _opened(work: Work, unit: Unit, sources: Sequence[Source]) -> list[Source]:
 def _plan_of(work: Work, unit: Unit, sources: Sequence[Source]) -> Plan:
     span = None if unit.part == WHOLE else (unit.part.begin, unit.part.end)
     shard = Shard(unit.index, work.n_units, unit.first, work.all_inputs, span)
-    return replace(work.plan, sources=sources, shard=shard, before=unit.before, overwrite=False)
+    return replace(work.plan, sources=sources, shard=shard, before=unit.before, overwrite=False, resumable=False)
 
 
 def _stand_in(cwd: str, sources: Sequence[Source]) -> None:
