@@ -116,7 +116,7 @@ def test_units_cost_little(toy, corpus, monkeypatch):
     attempts, fsync, new_scratch = parts_folder(corpus / "ids") / "attempts", os.fsync, Core.new_scratch
 
     def sync(fd):
-        path = Path(os.readlink(f"/proc/self/fd/{fd}"))
+        path = Path(f"/proc/self/fd/{fd}").readlink()
         if attempts in (path.parent, path.parent.parent):
             synced.append(path.name)
         fsync(fd)
