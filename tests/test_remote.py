@@ -371,3 +371,12 @@ def test_http(monkeypatch, ranges):
             with pytest.raises(InputError, match="cannot send parts of files; download it"):
                 stream_module.open_seekable(Source(url, "parquet", "none"))
         server.shutdown()
+
+
+def test_a_ring_of_causes_ends():
+    """A refused connection, whose errors name each other as their cause, made a loop without end."""
+    first, second = OSError("refused"), ValueError("no host")
+    first.__context__, second.__context__ = second, first
+    assert remote.cause(first) is first
+    second.args = ("http://user:secret@host/x",)
+    assert remote.cause(first) is None

@@ -125,9 +125,11 @@ def said(error: BaseException) -> str:
 def cause(error: BaseException) -> BaseException | None:
     """The error, to raise another from; None if a traceback would show secrets of the URLs in it."""
     link: BaseException | None = error
-    while link is not None:
+    seen: set[int] = set()  # a chain may be a ring: aiohttp's is, where a connection is refused
+    while link is not None and id(link) not in seen:
         if redacted(repr(link)) != repr(link):
             return None
+        seen.add(id(link))
         link = link.__cause__ or link.__context__
     return error
 
