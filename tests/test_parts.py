@@ -4,6 +4,7 @@ import bz2
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import crash
@@ -18,6 +19,7 @@ from pyunitok.corpus.ranges import UNCOUNTED, Range, counted, followed_by
 from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import OutputLock
 from pyunitok.errors import InputError, OutputError
+from pyunitok.run import merge as merge_module
 from pyunitok.run import parts as parts_module
 from pyunitok.run import units as units_module
 from pyunitok.run.merge import merge
@@ -215,6 +217,50 @@ def test_a_killed_driver_is_gone_on_with(toy, corpus):
     check_equal(corpus, toy)
 
 
+def test_parts_are_joined_while_others_are_made(toy, corpus, monkeypatch):
+    joined, n_joined_early, merging = [], [], []
+    append = merge_module.Joiner.append
+    monkeypatch.setattr(merge_module.Joiner, "append", lambda *given: (append(*given), joined.append(given[1].path))[0])
+
+    def slow_each(function, shared, items):
+        """The last part but three takes as long as the join of those before it."""
+        for k, result in each(function, shared, items):
+            if function is make_part and k == len(items) - 4:
+                deadline = time.monotonic() + 30
+                while len(joined) < k and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                n_joined_early.append(len(joined))
+            yield k, result
+
+    tokenize(plan_of(toy, corpus, "whole", metadata=True))
+    plan = plan_of(toy, corpus, "ids", metadata=True)
+
+    def merge(progress):
+        merging.append((progress.bytes, progress.compressed_total))
+
+    tokenize_in_parts(plan, slow_each, unit_bytes=UNIT, on_merge=merge)
+    check_equal(corpus, toy)
+    assert n_joined_early == [len(joined) - 4] and n_joined_early[0] > 10
+    n_bytes = sum((corpus / name).stat().st_size for name in ("ids", "ids.ends"))
+    assert merging[-1] == (n_bytes, n_bytes)
+
+
+def test_a_join_that_fails(toy, corpus, monkeypatch):
+    """It stops the run, which resumes: the parts are there."""
+
+    def fail(*_):
+        raise OutputError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(merge_module.Joiner, "append", fail)
+        with pytest.raises(OutputError, match="no space left"):
+            tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+    assert not list(corpus.glob("ids.*partial")) and finished_parts(parts_folder(corpus / "ids"))
+    tokenize(plan_of(toy, corpus, "whole"))
+    tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+    check_equal(corpus, toy)
+
+
 def test_killed_at_the_end(toy, corpus, monkeypatch):
     tokenize(plan_of(toy, corpus, "whole"))
     plan = plan_of(toy, corpus, "ids")
@@ -224,12 +270,12 @@ def test_killed_at_the_end(toy, corpus, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt
 
-    places = [(parts_module.merge, "append"), (parts_module.Output, "commit"), (parts_module.Output, "_name")]
+    places = [(parts_module.merge, "open_parts"), (parts_module.Output, "commit"), (parts_module.Output, "_name")]
     for owner, name in [*places, (parts_module, "_remove")]:
         original = getattr(owner, name)
         monkeypatch.setattr(owner, name, killed)
         with pytest.raises(KeyboardInterrupt):
-            if name == "append":
+            if name == "open_parts":
                 tokenize_in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
             else:
                 tokenize_in_parts(plan, failing_after(1, AssertionError("a part was done again")), unit_bytes=UNIT)

@@ -69,7 +69,11 @@ def merge(
     with opened as output:
         if output.finished is not None:
             return output.finished, True
-        append(output, parts, on_progress)
+        joiner = Joiner(output, has_metadata=parts[0].has_metadata)
+        joiner.progress.compressed_total = sum(part.n_bytes for part in parts)
+        for part in parts:
+            joiner.append(part, on_progress)
+        joiner.end()
         output.commit(merged)
     return merged, False
 
@@ -78,7 +82,7 @@ def open_parts(paths: Sequence[Path], out: Path) -> list[Part]:
     """Parts that can be joined in this order; OutputError as merge() says."""
     if not paths:
         raise OutputError("there are no parts to merge")
-    parts = [_open(path, out) for path in paths]
+    parts = [open_part(path, out) for path in paths]
     for part in parts[1:]:
         _check_fit(parts[0], part)
     _check_shards(parts)
@@ -87,15 +91,31 @@ def open_parts(paths: Sequence[Path], out: Path) -> list[Part]:
     return parts
 
 
-def append(output: Output, parts: Sequence[Part], on_progress: Callable[[Progress], None] | None = None) -> None:
-    """Write all parts, verified as they are read, into an output that is still empty."""
-    progress = Progress(compressed_total=sum(part.n_bytes for part in parts))
-    for part in parts:
-        _append(output, part, progress, on_progress or (lambda _: None))
-    _append_sidecars(output, parts)
+class Joiner:
+    """Writes parts, verified as they are read, into an output that is still empty.
+
+    progress  in bytes of OUT and OUT.ends; compressed_total is for the caller to set
+    """
+
+    def __init__(self, output: Output, *, has_metadata: bool) -> None:
+        self.progress = Progress()
+        self._output = output
+        self._metadata = MetadataFile(output.files[METADATA_SUFFIX]) if has_metadata else None
+
+    def append(self, part: Part, on_progress: Callable[[Progress], None] | None = None) -> None:
+        _append(self._output, part, self.progress, on_progress or (lambda _: None))
+        if errors_path(part.path).exists():
+            self._output.files[ERRORS_SUFFIX].write(memoryview(errors_path(part.path).read_bytes()))
+        if self._metadata is not None:
+            self._metadata.append_file(metadata_path(part.path))
+
+    def end(self) -> None:
+        """After the last part."""
+        if self._metadata is not None:
+            self._metadata.end()
 
 
-def _open(path: Path, out: Path) -> Part:
+def open_part(path: Path, out: Path) -> Part:
     """OutputError if it is not a finished token file, or is OUT itself."""
     if path.exists() and out.exists() and path.samefile(out):
         raise OutputError(f"{path} is both an input and the output; name another output")
@@ -263,18 +283,6 @@ def _append(output: Output, part: Part, progress: Progress, on_progress: Callabl
         count(len(piece))
     if part.manifest.documents and last != part.manifest.tokens:
         raise OutputError(f"{ends_path}: the last document ends at {last}, not at {part.manifest.tokens}")
-
-
-def _append_sidecars(output: Output, parts: Sequence[Part]) -> None:
-    """The metadata and the lists of what was left out, if the parts have them."""
-    for part in parts:
-        if errors_path(part.path).exists():
-            output.files[ERRORS_SUFFIX].write(memoryview(errors_path(part.path).read_bytes()))
-    if parts[0].has_metadata:
-        metadata = MetadataFile(output.files[METADATA_SUFFIX])
-        for part in parts:
-            metadata.append_file(metadata_path(part.path))
-        metadata.end()
 
 
 def _pieces(path: Path, digests: list[str]) -> Iterator[memoryview]:

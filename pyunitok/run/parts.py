@@ -4,10 +4,10 @@
     OUT.parts/0/OUT.0-of-5              a finished part; OUT.0-of-5.ends, .json … beside it
     OUT.parts/attempts/                 parts being written; worthless once their worker is gone
 
-         plan ──▶ parts, on any machine ──▶ merge ──▶ OUT, OUT.ends, OUT.json …; OUT.parts is removed
+         plan ──▶ parts, on any machine ──▶ join ──▶ OUT, OUT.ends, OUT.json …; OUT.parts is removed
 
-The driver reads names, sizes and counts, and the parts when it joins them. It may be killed at any time: the next
-driver finds the plan and the parts.
+The driver reads names, sizes and counts, and the parts when it joins them: a thread does so, in order, while others are
+made. It may be killed at any time: the next driver finds the plan and the parts, and joins them from the first.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import contextlib
 import json
 import re
 import shutil
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -50,6 +51,7 @@ from pyunitok.run.units import (
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, Manifest
 
 PLAN_NAME = "plan.json"
+SHOW_SECONDS = 0.2  # between reports of the join
 LOOKING_THREADS = 16  # to look for existing parts on file systems that answer slowly
 
 
@@ -104,7 +106,7 @@ def tokenize_in_parts(
 
     unit_bytes  see units.plan_units; None: chosen by the sizes of the inputs
     keep_parts  leave the parts as they are, each a token file; the manifest then has no hashes
-    on_merge    called as the parts are joined
+    on_merge    called as the last parts are joined, after all are made
 
     InputError also if an input is a pipe. OutputError also if OUT.parts belongs to another run, or another driver is
     working there.
@@ -124,8 +126,12 @@ def tokenize_in_parts(
         else:
             planned = _planned(plan, folder, planned, unit_bytes, each)
             work = Work.of(plan, folder, planned.units)
-            _make_parts(work, plan.sources, planned.units, each, on_progress, on_start)
-            finished = _join(work, run, replaces, keep_parts, on_merge)
+            make = partial(_make_parts, work, plan.sources, planned.units, each, on_progress, on_start)
+            if keep_parts:
+                make(lambda _: None)
+                finished = _manifest(work, run)
+            else:
+                finished = _make_and_join(work, make, run, replaces, on_merge or (lambda _: None))
         if not keep_parts:
             _remove(folder, plan.out)
         return finished
@@ -247,19 +253,22 @@ def _remove_empty(folder: Path) -> None:
 
 def _make_parts(
     work: Work, sources: Sequence[Source], units: Sequence[Unit], each: Each,
-    on_progress: Callable[[Progress], None] | None, on_start: Callable[[Start], None],
+    on_progress: Callable[[Progress], None] | None, on_start: Callable[[Start], None], on_part: Callable[[int], None],
 ) -> None:  # fmt: skip
-    """Make all parts that do not exist yet."""
+    """Make all parts that do not exist yet. on_part is called with the number of each part that exists."""
     progress = Progress(compressed_total=total_bytes(sources))
     items = [(unit, sources[unit.first : unit.end]) for unit in units]
     with ThreadPoolExecutor(LOOKING_THREADS) as pool:
         there = list(pool.map(partial(find_part, work), items))
-    for counts in filter(None, there):
-        _add(progress, counts)
+    for number, counts in enumerate(there):
+        if counts is not None:
+            _add(progress, counts)
+            on_part(number)
     on_start(Start(progress.bytes, progress.documents, compressed=progress.compressed))
-    missing = [item for item, counts in zip(items, there, strict=True) if counts is None]
-    for _, counts in each(make_part, work, missing):
+    missing = [number for number, counts in enumerate(there) if counts is None]
+    for k, counts in each(make_part, work, [items[number] for number in missing]):
         _add(progress, counts)
+        on_part(missing[k])
         if on_progress:
             on_progress(progress)
 
@@ -272,18 +281,63 @@ def _add(progress: Progress, counts: Counts) -> None:
     progress.compressed += counts.compressed
 
 
-def _join(
-    work: Work, run: Identity, replaces: bool, keep_parts: bool, on_merge: Callable[[Progress], None] | None
-) -> Manifest:
-    out = work.plan.out
-    parts = merge.open_parts([work.path_of(index) for index in range(work.n_units)], out)
-    manifest = replace(merge.combined([part.manifest for part in parts]), run=run.options)
-    if keep_parts:
-        return manifest
+def _make_and_join(
+    work: Work, make: Callable[[Callable[[int], None]], None], run: Identity, replaces: bool,
+    on_merge: Callable[[Progress], None],
+) -> Manifest:  # fmt: skip
     extra = EXTRA if work.plan.metadata else [ERRORS_SUFFIX]
-    with Output(out, run, overwrite=replaces, extra=extra) as output:
-        if output.finished is not None:
-            return output.finished
-        merge.append(output, parts, on_merge)
+    with Output(work.plan.out, run, overwrite=replaces, extra=extra) as output, _Join(work, output) as join:
+        make(join.add)
+        manifest = _manifest(work, run)
+        join.finish(manifest.tokens * work.plan.id_bytes + manifest.documents * 8, on_merge)
         output.commit(manifest)
     return manifest
+
+
+def _manifest(work: Work, run: Identity) -> Manifest:
+    """Of all parts, without hashes. OutputError unless they fit together."""
+    parts = merge.open_parts([work.path_of(index) for index in range(work.n_units)], work.plan.out)
+    return replace(merge.combined([part.manifest for part in parts]), run=run.options)
+
+
+class _Join:
+    """Joins parts in order, in a thread. A context: an exception drops what waits."""
+
+    def __init__(self, work: Work, output: Output) -> None:
+        self._work = work
+        self._joiner = merge.Joiner(output, has_metadata=work.plan.metadata)
+        self._pool = ThreadPoolExecutor(1, "join")
+        self._finished: set[int] = set()
+        self._next = 0
+        self._joining: deque[Future[None]] = deque()
+
+    def __enter__(self) -> _Join:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def add(self, number: int) -> None:
+        """This part exists. Raises what joining an earlier one has raised."""
+        self._finished.add(number)
+        while self._next in self._finished:
+            self._finished.remove(self._next)
+            self._joining.append(self._pool.submit(self._append, self._next))
+            self._next += 1
+        while self._joining and self._joining[0].done():
+            self._joining.popleft().result()
+
+    def finish(self, n_bytes: int, on_merge: Callable[[Progress], None]) -> None:
+        """After the last part: wait until all are joined, n_bytes together."""
+        progress = self._joiner.progress
+        progress.compressed_total = n_bytes
+        while self._joining:
+            wait([self._joining[0]], SHOW_SECONDS)
+            on_merge(progress)
+            if self._joining[0].done():
+                self._joining.popleft().result()
+        self._joiner.end()
+
+    def _append(self, number: int) -> None:
+        part = merge.open_part(self._work.path_of(number), self._work.plan.out)
+        self._joiner.append(part)
