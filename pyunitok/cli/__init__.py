@@ -155,7 +155,8 @@ def main() -> None:
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
-        click.echo(f"error: {printable(redacted(error.format_message()), lines=True)}", err=True)
+        message = error.format_message().replace("\n\t", " ")  # of choices, which click puts in lines
+        click.echo(f"error: {printable(redacted(message), lines=True)}", err=True)
         sys.exit(error.exit_code)
     except OptionError as error:
         click.echo(f"error: {error}", err=True)

@@ -29,7 +29,7 @@ from pyunitok.corpus.paths import Found, LeftOut, expand
 from pyunitok.corpus.source import NEEDS_PYARROW, STDIN, Source, without_secrets
 from pyunitok.corpus.stream import Lookahead, RawFile, decompressed
 from pyunitok.disk.url import is_url, shown, without_file_scheme, without_query
-from pyunitok.errors import InputError
+from pyunitok.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -104,6 +104,13 @@ def find(
             raise InputError(f"{shown(argument)}: {_nothing(argument, len(found), len(kept), left_out[n_left_out:])}")
         sources += chosen
     return sources
+
+
+def check_separator(sources: Iterable[Source], separator: str | bytes | None) -> None:
+    """OptionError for a separator that no input uses: of JSON lines and of Parquet, a record is a document."""
+    formats = sorted({source.format for source in sources})
+    if separator is not None and formats and "text" not in formats:
+        raise OptionError(f"a separator (--doc) is for text files, and all inputs are {' or '.join(formats)}")
 
 
 def _check_package(name: str, kind: str) -> None:

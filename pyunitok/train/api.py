@@ -139,6 +139,7 @@ def _run(
     asked = {**options, **settings, "separator": separator, "text_key": text_key, "input_format": input_format}
     how: dict[str, Any] = {"out": out, "max_memory": max_memory, "progress": progress}
     sources = find(paths) if isinstance(paths, list) and kind != "longest" else None
+    inputs.check_separator(sources or [], separator)
     job: Callable[..., Trained]
     if kind == "bytepiece":
         from pyunitok.train import bytepiece_job
@@ -155,6 +156,7 @@ def _run(
         files = greedy_text.files_of(paths, own.weights, find) if isinstance(paths, list) else None
         asked["max_memory"] = max_memory  # decides on what sample
         sources = None if files is None else files.sources
+        inputs.check_separator(sources or [], separator)
         job = partial(greedy_job.run, files or _batches(paths), vocab_size, own, reading, **how)
     else:
         from pyunitok.train import sentencepiece_job
