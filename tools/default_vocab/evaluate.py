@@ -1,11 +1,13 @@
 """Bytes per token of vocabularies, kind by kind, on texts that none of them was trained on.
 
-    python tools/default_vocab/evaluate.py CORPORA A.utk "Llama 3=tokenizer.json" rwkv-world [--without FOLDER]
+    python tools/default_vocab/evaluate.py CORPORA A.utk rwkv-world "Llama 3=tokenizer.json" \\
+        [--languages FOLDER] [--without FOLDER]
 
-CORPORA: a folder of KIND.txt.zst. A model is a file or a name, or a folder of GPT-2's files, with the head of its
-column before a `=`; what pyunitok does not read goes through the package tokenizers, one thread of it. --without leaves
-out every line of 40 bytes or more that the training text in FOLDER has too, says how much that was, and measures the
-packages held back for validation as well. Ratios are of the first to the last.
+CORPORA is a folder of KIND.txt.zst. A model is a file or a name, or a folder of GPT-2's files, with the head of its
+column before a `=`; the package tokenizers counts, in one thread, what pyunitok does not read. Ratios are of the first
+model to the second. --languages prints a second table, of the files LANGUAGE.txt.zst in FOLDER. --without leaves out
+every line of 40 bytes or more that is in the training text in FOLDER, prints the share left out, and measures the
+packages held back for validation as well.
 """
 
 from __future__ import annotations
@@ -98,24 +100,34 @@ def other(file: str) -> Any:
     return ret
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpora", type=Path)
-    parser.add_argument("models", nargs="+")
-    parser.add_argument("--without", type=Path, metavar="FOLDER")
-    options = parser.parse_args()
-    models = [Counter(name) for name in options.models]
-    seen = training_lines(options.without) if options.without else set()
+def table(folder: Path, heading: str, models: list[Counter], seen: set[bytes]) -> None:
+    """Prints a row for each file in the folder, and their harmonic mean."""
     rates: list[list[float]] = []
-    print("| kind | left out | " + " | ".join(model.name for model in models) + " | ratio |")
+    second = models[min(1, len(models) - 1)].name
+    print(f"| {heading} | left out | " + " | ".join(model.name for model in models) + f" | ratio to {second} |")
     print("|---|---|" + "---|" * (len(models) + 1))
     print("| ids |  | " + " | ".join(f"{model.n_ids:,}" for model in models) + " |  |")
-    for path in sorted(options.corpora.glob("*.txt.zst")):
+    for path in sorted(folder.glob("*.txt.zst")):
         text = zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read()
         kept = clean(text, seen)
         rates.append([model.rate(list(documents(kept))) for model in models])
         show(path.name.removesuffix(".txt.zst"), f"{1 - len(kept) / len(text):.1%}", rates[-1])
     show("harmonic mean", "", [len(rates) / sum(1 / row[k] for row in rates) for k in range(len(models))])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpora", type=Path)
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--languages", type=Path, metavar="FOLDER")
+    parser.add_argument("--without", type=Path, metavar="FOLDER")
+    options = parser.parse_args()
+    models = [Counter(name) for name in options.models]
+    seen = training_lines(options.without) if options.without else set()
+    table(options.corpora, "kind", models, seen)
+    if options.languages:
+        print()
+        table(options.languages, "language", models, seen)
     if options.without:
         print("\nheld back for validation, KB:\n")
         for kind in corpus.kinds(options.without, "valid"):
@@ -128,7 +140,8 @@ def main() -> None:
 
 
 def show(name: str, note: str, row: list[float]) -> None:
-    print(f"| {name} | {note} | " + " | ".join(f"{x:.3f}" for x in row) + f" | {row[0] / row[-1]:.3f} |", flush=True)
+    ratio = row[0] / row[min(1, len(row) - 1)]
+    print(f"| {name} | {note} | " + " | ".join(f"{x:.3f}" for x in row) + f" | {ratio:.3f} |", flush=True)
 
 
 if __name__ == "__main__":
