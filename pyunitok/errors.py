@@ -104,4 +104,4 @@ class ModelWarning(UserWarning):
 
 
 class ClusterWarning(UserWarning):
-    """A machine of the cluster was lost; the run goes on without it."""
+    """A machine of the cluster was lost, and the run goes on without it; or no machine has as many cores as a task."""

@@ -16,6 +16,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -229,6 +230,19 @@ def test_an_error_of_the_data_names_no_machine(connected):
 
     with pytest.raises(InputError, match=r"^a\.jsonl: line 7: no$"):
         list(cluster_module.Cluster(1)(fail, None, [1]))
+
+
+def test_more_threads_than_any_machine_has(monkeypatch):
+    """It waited without a word."""
+    node = {"NodeID": "a", "Alive": True, "NodeManagerHostname": "h", "NodeManagerAddress": "1"}
+    node["Resources"] = {"CPU": 2}
+    monkeypatch.setattr(cluster_module, "_ray", lambda: SimpleNamespace(nodes=lambda: [node]))
+    machines = cluster_module._Machines(3)
+    with pytest.warns(ClusterWarning, match=r"^no machine of the Ray cluster has 3 cores: the run waits for one"):
+        assert machines.n_tasks() == 1
+    node["Resources"] = {"CPU": 8}
+    machines._look()
+    assert machines.n_tasks() == 2
 
 
 def test_a_unit_that_kills_its_workers(connected, monkeypatch):

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import pyunitok
-from pyunitok.errors import ClusterWarning, OptionError, UnitokError
+from pyunitok.errors import ClusterWarning, OptionError, UnitokError, count
 from pyunitok.run.parts import tokenize_in_parts
 from pyunitok.run.plan import Plan, Progress, Start
 from pyunitok.tokens.manifest import Manifest
@@ -179,7 +179,7 @@ class _Machines:
         if time.monotonic() >= self._next_look:
             self._look()
             self._next_look = time.monotonic() + WAIT_SECONDS
-        return self._n_tasks
+        return max(1, self._n_tasks)
 
     def _look(self) -> None:
         nodes = [node for node in _ray().nodes() if node["Alive"]]
@@ -188,7 +188,11 @@ class _Machines:
             message = f"{name} has left the Ray cluster: other machines repeat its unfinished units"
             warnings.warn(ClusterWarning(message), stacklevel=1)
         self._alive = alive
-        self._n_tasks = max(1, sum(int(node["Resources"].get("CPU", 0)) // self._cores for node in nodes))
+        n_tasks = sum(int(node["Resources"].get("CPU", 0)) // self._cores for node in nodes)
+        if n_tasks == 0 and self._n_tasks > 0:
+            message = f"no machine of the Ray cluster has {count(self._cores, 'core')}: the run waits for one that does"
+            warnings.warn(ClusterWarning(message), stacklevel=1)
+        self._n_tasks = n_tasks
 
 
 def _task(version: str) -> Callable[[list[Any], bytes], Any]:
