@@ -53,7 +53,7 @@ def test_sentences() -> None:
     assert 13 < statistics.mean(lengths) < 18
     assert min(lengths) >= 3
     assert all(sentence.strip(' "“”(')[0].isupper() for sentence in sentences)
-    assert 8 < 50_000 / text.count(",") < 12
+    assert 10 < 50_000 / text.count(",") < 14
     paragraphs = text.splitlines()
     assert all(paragraph[-1] in '.?!…:"”)' and not paragraph.startswith(" ") for paragraph in paragraphs)
     assert 2.5 < len(sentences) / len(paragraphs) < 4.5

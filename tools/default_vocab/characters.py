@@ -1,21 +1,19 @@
-"""Characters that the default vocabulary has whether or not the training text has them, and prefixes of others.
+"""Characters that the default vocabulary has whether or not the training text has them.
 
 The letters, punctuation and digits are those of exemplars.tsv, which exemplars.py derives from CLDR: of every alphabet,
-abugida and small syllabary that more than a million people write. All other characters, ideographs, Hangul, symbols
-and emoji among them, are pieces only if the training text makes them so.
+abugida and small syllabary that more than a million people write, and of two syllabaries that are official. All other
+characters, ideographs, Hangul syllables, symbols and emoji among them, are pieces only if the training text makes them
+so.
 """
 
 from __future__ import annotations
 
 import csv
-import unicodedata
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("exemplars.tsv")
 CURRENCIES = "$¢£¤¥৳฿៛₡₦₩₪₫€₭₮₱₲₴₵₸₹₺₼₽₾₿"  # in use, and the sign of none and of bitcoin
 TYPOGRAPHY = "§©®°±×÷¼½¾µ\xa0\xad\u200b\u200c\u200d\u200e\u200f\u202f\ufe0f\ufeff\ufffd№™−…"
-# Mathematical letters, and emoji and other pictographs: the planes where prefixes of three bytes may be of use.
-PICTOGRAPHS = (0x1D400, 0x20000)
 
 
 def characters() -> set[bytes]:
@@ -31,19 +29,4 @@ def exemplars() -> set[str]:
             for span in row["code points"].split():
                 first, _, last = span.partition("-")
                 ret |= {chr(code) for code in range(int(first, 16), int(last or first, 16) + 1)}
-    return ret
-
-
-def prefixes() -> set[bytes]:
-    """Candidate prefixes: UTF-8 of assigned characters without the last byte, and for four bytes without the last two.
-
-    Whether a prefix saves tokens depends on which characters are pieces, so the trainer decides.
-    """
-    ret: set[bytes] = set()
-    for code in [*range(0x800, 0x10000), *range(*PICTOGRAPHS), *range(0x20000, 0x32000)]:
-        if unicodedata.category(chr(code)) not in ("Cn", "Co", "Cs"):
-            encoded = chr(code).encode()
-            ret.add(encoded[:2])
-            if len(encoded) == 4 and code < 0x20000:
-                ret.add(encoded[:3])
     return ret

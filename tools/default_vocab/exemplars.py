@@ -10,6 +10,8 @@ language: its main set, its punctuation, and its digits. The rule:
   characters enter by frequency.
 - Alphabets and abugidas get the letters of each language with more than 100,000 writers, upper case included;
   Ethiopic, a syllabary of several hundred signs, those of each language with more than a million.
+- Cherokee and Canadian syllables count with fewer writers: they are official where they are written, so that texts in
+  many languages have them. Small Cherokee letters, which hardly any text has, do not.
 - Punctuation and digits are those of languages with more than a million writers.
 """
 
@@ -29,13 +31,14 @@ TABLE = Path(__file__).with_name("exemplars.tsv")
 MIN_WRITERS = 1_000_000  # of a script, and of a language where LARGE or for punctuation
 MIN_LETTER_WRITERS = 100_000  # of a language, for its letters
 LARGE = {"Ethi"}  # syllabaries with rare signs
+OFFICIAL = {"Cans", "Cher"}
 BY_FREQUENCY = {"Hans", "Hant", "Kore", "Yiii"}
 # CLDR counts everyone who writes Hmong for Nyiakeng Puachue Hmong, though nearly all use Latin letters, and all Copts
 # for Coptic, the language of their liturgy.
 EXCLUDED = {"Hmnp", "Copt"}
 # Scripts for which CLDR has no exemplars, no writers, or an incomplete set (the vowel signs of Malayalam). Pular is
 # taught in Adlam, Javanese in its own letters; Meetei Mayek has been official in Manipur since 2021; every child in
-# Taiwan learns bopomofo. Each range has its first and last code point.
+# Taiwan learns bopomofo. Of Korean, the letters alone. Each range has its first and last code point.
 ADDED = {
     "Adlm": [(0x1E900, 0x1E94B), (0x1E950, 0x1E959), (0x1E95E, 0x1E95F)],
     "Arab": [(0x06D3, 0x06D3)],
@@ -43,6 +46,7 @@ ADDED = {
     "Bopo": [(0x3105, 0x3129)],
     "Grek": [(0x1F40, 0x1F45), (0x1FB3, 0x1FB3), (0x1FC3, 0x1FC3), (0x1FF3, 0x1FF3)],
     "Java": [(0xA980, 0xA9CD), (0xA9CF, 0xA9D9)],
+    "Kore": [(0x3131, 0x3163)],
     "Mlym": [(0x0D3E, 0x0D44), (0x0D46, 0x0D48), (0x0D4A, 0x0D4D), (0x0D7A, 0x0D7F)],
     "Mong": [(0x1800, 0x180E), (0x1810, 0x1819)],
     "Mtei": [(0xABC0, 0xABED), (0xABF0, 0xABF9)],
@@ -100,8 +104,9 @@ def with_capitals(letters: set[str]) -> set[str]:
 
 
 def is_kept(character: str) -> bool:
-    """Whether it is assigned, and neither an ideograph nor a small or vertical form."""
-    if not (name := unicodedata.name(character, "")) or name.startswith(("CJK UNIFIED", "YI ")):
+    """Whether it is assigned, and neither an ideograph nor a small or vertical form nor a small Cherokee letter."""
+    name = unicodedata.name(character, "")
+    if not name or name.startswith(("CJK UNIFIED", "YI ", "CHEROKEE SMALL")):
         return False
     return not unicodedata.decomposition(character).startswith(("<small>", "<vertical>"))
 
@@ -123,6 +128,8 @@ def collect(files: dict[str, Any]) -> dict[str, tuple[int, set[str]]]:
         n = writers[f"{language}-{script}"] + (writers[language] if script_of(language, likely) == script else 0)
         texts = data["main"][locale]["characters"]
         sets = {name: parse_set(text) for name, text in texts.items() if str(text).startswith("[")}
+        if script in OFFICIAL:
+            letters[script] |= with_capitals(sets.get("exemplarCharacters", set()))
         if by_script[script] <= MIN_WRITERS or script in EXCLUDED:
             continue
         if script not in BY_FREQUENCY and n > (MIN_WRITERS if script in LARGE else MIN_LETTER_WRITERS):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import accumulate
 from typing import NamedTuple
 
-MEAN_COMMAS = 9  # words from one comma to the next
+MEAN_COMMAS = 11  # words from one comma to the next
 PARAGRAPH = 6  # sentences at most
 YEARS = (1900, 2029)
 COMPOUNDED = 20_000  # words, the first of a list, that begin German compounds and are none themselves
