@@ -17,13 +17,19 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools" / "default_vocab"))
 
 import characters
+import corpus
 import exemplars
 import generate
 import generate_data
 import generate_logs
 import names
 import sentences
+import train
 import unwanted
+import weights
+import zstandard
+
+from pyunitok import Tokenizer
 
 
 def test_every_letter_of_living_alphabets() -> None:
@@ -32,22 +38,25 @@ def test_every_letter_of_living_alphabets() -> None:
         "ÀÉĞıŁőßẠỵƙɓ", "ДжЄіїґЎҚңҰһ", "ΆέςΏὅῶῳ", "Աեօև", "אבגץ", "ابتپچکگیۓڈ", "अआइकखगघङ्ाि",
         "অআকখগৎ", "தமிழ்", "తెలుగు", "ಕನ್ನಡ", "മലയാളം", "ગુજરાતી", "ਪੰਜਾਬੀ", "ଓଡ଼ିଆ", "සිංහල",
         "ไทยกขฃค", "ລາວ", "ខ្មែរ", "မြန်မာ", "བོདཡིག", "ქართული", "አማርኛ", "ߒߞߏ", "ᱥᱟᱱᱛᱟᱲᱤ",
-        "ᠮᠣᠩᠭᠣᠯ", "ꦗꦮ", "𞤀𞤣𞤤𞤢𞤥", "ⵜⵉⴼⵉⵏⴰⵖ", "ꯃꯤꯇꯩ", "ひらがなカタカナー", "ㄅㄆㄇ", "“”„«»…–—。、،؛؟।€₹₽",
+        "ᠮᠣᠩᠭᠣᠯ", "ꦗꦮ", "𞤀𞤣𞤤𞤢𞤥", "ⵜⵉⴼⵉⵏⴰⵖ", "ꯃꯤꯇꯩ", "ᏣᎳᎩ", "ᐃᓄᒃᑎᑐᑦ", "ㄱㅋㅠ", "ひらがなカタカナー",
+        "ㄅㄆㄇ", "“”„«»…–—。、،؛؟।€₹₽",
     ]  # fmt: skip
     assert {c for text in texts for c in text if ord(c) > 0x7F} - required == set()
 
 
 def test_large_and_historic_scripts_enter_by_frequency_alone() -> None:
     names = [unicodedata.name(piece.decode(), "") for piece in characters.characters()]
-    for start in ("CJK UNIFIED", "HANGUL", "YI ", "CHEROKEE", "COPTIC", "GOTHIC LETTER A"):
+    for start in ("CJK UNIFIED", "HANGUL SYL", "YI ", "CHEROKEE SMALL", "COPTIC", "GOTHIC LETTER A"):
         assert not [name for name in names if name.startswith(start)]
 
 
-def test_prefixes_are_beginnings_of_characters() -> None:
-    found = characters.prefixes()
-    assert {"가".encode()[:2], "中".encode()[:2], "😀".encode()[:2], "😀".encode()[:3]} <= found
-    assert all(piece[0] >= 0xE0 and len(piece) in (2, 3) for piece in found)
-    assert b"\xee\x80" not in found  # private use
+def test_the_vocabulary_has_no_junk() -> None:
+    """Every required letter; no unwanted word, no name of a project, nothing from a sentence into the next line."""
+    tok = Tokenizer.default()
+    pieces = {tok.id_to_bytes(id_) for id_ in range(1, tok.vocab_size)}
+    assert characters.characters() <= pieces
+    for junk in (unwanted.is_unwanted, names.is_project, re.compile(rb"[.!?]\s*\n\s*[^\W\d_]").search):
+        assert not [piece for piece in pieces if junk(piece)]
 
 
 def test_sets_of_cldr() -> None:
@@ -148,3 +157,64 @@ def test_pieces_with_projects() -> None:
         assert names.is_project(text.encode()), text
     for text in (" node", "three", " vue", "Widget", " native", " reaction", "background", " angular", "-webkit-"):
         assert not names.is_project(text.encode()), text
+
+
+# ---------------------------------------------------------------------------------- text, weights, and what is allowed
+
+
+def store(folder: Path, kind: str, **texts: str) -> None:
+    """A document of each source of a kind."""
+    path = folder / "text" / "train" / f"{kind}.jsonl.zst"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [json.dumps({"source": source, "text": text}) + "\n" for source, text in texts.items()]
+    path.write_bytes(zstandard.compress("".join(rows).encode()))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    words = "".join(f"wort{k}\t{1 / (k + 1)}\n" for k in range(900))
+    store(tmp_path, "words-de", wordfreq=words)
+    manuals = "".join(f"Satz {k} der Anleitung.\n" for k in range(9000))
+    store(tmp_path, "de", manuals=manuals, kolf="Der Ball rollt. " * 900)
+    store(tmp_path, "tlh", manuals="".join(f"Qapla' {k}\n" for k in range(30)))
+    return tmp_path
+
+
+def test_the_parts_of_a_language(folder: Path) -> None:
+    """Together they have its weight, each its share; a list is three sources, whose counts are no accident."""
+    found = dict(corpus.language(folder, "de", set()))
+    assert {*found} == {"de/words0.0", "de/words0.1", "de/words0.2", "de.other/manuals", "de.prose/kolf"}
+    weight = {name: source.weight * len(source.documents.data) / 1e6 for name, source in found.items()}
+    assert sum(weight.values()) == pytest.approx(weights.WEIGHT["de"])
+    assert weight["de/words0.0"] > weight["de.prose/kolf"] > 0
+    assert {name: source.damping for name, source in found.items()} == {
+        name: 0 if "words" in name else corpus.DAMPING for name in found
+    }
+    assert not list(corpus.language(folder, "tlh", set()))  # too little
+
+
+def test_languages_are_those_with_text_or_words(folder: Path) -> None:
+    store(folder, "words-zh", wordfreq="中\t1\n")
+    for kind in ("code-c", "json", "emoji", "proper-de", "en_prose", "xml"):
+        store(folder, kind, a="x")
+    assert corpus.languages(folder) == ["de", "tlh", "zh", "zh_trad"]
+
+
+def test_lines_that_occur_twice_are_dropped() -> None:
+    text = b"A line that is long enough to count\nshort\n"
+    documents = [corpus.Document("a", text), corpus.Document("b", text + b"All rights reserved.\n")]
+    first, second = corpus.unique(documents, set())
+    assert first.text.count(b"\n") == 2 and second.text == b"short\n"
+
+
+def test_take_goes_round_the_sources() -> None:
+    documents = [corpus.Document("a", b"x" * 10)] * 50 + [corpus.Document("b", b"y" * 10)]
+    assert [document.source for document in corpus.take(documents, 35)] == ["a", "b", "a", "a"]
+
+
+def test_what_may_be_a_piece() -> None:
+    people = frozenset({"smith"})
+    for piece in (b".\nBowl", b".\n\n  The", b'."\nShe', b" Smith", b"Smith,", b" Gtk", b"gtk_widget", b" Fuck"):
+        assert not train.is_allowed(piece, people), piece
+    for piece in (b". The", b";\n\treturn", b",\nand", b"smith", b"}\n\nvoid", b".\n\n", b" the"):
+        assert train.is_allowed(piece, people), piece

