@@ -50,7 +50,7 @@ NOT_SANITIZED = [
     "duplicates",
     "encode_command", "export", "golden_run", "index_build", "inputs", "instead", "interrupts", "job", "looks",
     "manifest", "merge", "metadata", "oracle_bpe", "outfile", "output", "packaging", "parquet", "parts", "progress",
-    "ray", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample_corpus", "search_cli", "sentencepiece_model",
+    "ray", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample", "search_cli", "sentencepiece_model",
     "serve", "small_frames", "stats", "train_sentencepiece", "train_shared", "typing", "unchanged", "unigram",
     "upload", "verify", "workers", "zst",
 ]
