@@ -305,7 +305,7 @@ typedef struct unitok_state {
 /* A state as bytes, for a file: out[0..UNITOK_STATE_BYTES - 1], the same on every machine. */
 #define UNITOK_STATE_BYTES 27
 void unitok_state_save(const unitok_state *state, uint8_t *out);
-/* Reads what this release or an earlier one saved. UNITOK_ERROR_FORMAT, and *ret unchanged, if the bytes are not a
+/* Reads what unitok_state_save wrote. UNITOK_ERROR_FORMAT, and *ret unchanged, if the bytes are not a
  * valid state; a state that was read is safe to encode with. */
 int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret, unitok_error *error);
 

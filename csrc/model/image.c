@@ -15,15 +15,7 @@
  *                             needs it
  *         u8[piece_bytes]     the pieces by id (padded to 8)
  *
- * Opening builds the heads and the single bytes of the double array, and where each piece begins: 0.3 ms and 0.8 MB. In
- * version 1, which is read but not written, they lie in the file, and there are no lengths:
- *
- *         u64[n_units]        the double array
- *         u64[65536]          its heads
- *         u32[256]            its single bytes
- *         cut_table
- *         u32[n_ids + 1]      where piece `id` begins in the next section (padded to 8)
- *         u8[piece_bytes]     the pieces by id (padded to 8)
+ * Opening builds the heads and the single bytes of the double array, and where each piece begins: 0.3 ms and 0.8 MB.
  */
 
 #include "model/image.h"
@@ -32,22 +24,23 @@
 #include "ground/error.h"
 #include "structures/vocabulary.h"
 
+/* Where the sections begin, and where the image ends. */
+typedef struct image_layout {
+    uint64_t units, cuts, lengths, pieces, end;
+} image_layout;
+
 static int length_bytes(const image_header *h)
 {
     return h->max_piece_bytes <= UINT8_MAX ? 1 : h->max_piece_bytes <= UINT16_MAX ? 2 : 4;
 }
 
-image_layout image_lay_out(const image_header *h)
+static image_layout lay_out(const image_header *h)
 {
     image_layout at;
-    int first = h->version == 1;
     at.units = sizeof(image_header);
-    at.heads = at.units + (uint64_t)h->n_units * 8;
-    at.singles = at.heads + (first ? (uint64_t)TRIE_HEADS * 8 : 0);
-    at.cuts = at.singles + (first ? 256 * 4 : 0);
-    at.sizes = at.cuts + sizeof(cut_table);
-    uint64_t size_bytes = first ? ((uint64_t)h->n_ids + 1) * 4 : (uint64_t)h->n_ids * (uint64_t)length_bytes(h);
-    at.pieces = at.sizes + (size_bytes + 7) / 8 * 8;
+    at.cuts = at.units + (uint64_t)h->n_units * 8;
+    at.lengths = at.cuts + sizeof(cut_table);
+    at.pieces = at.lengths + ((uint64_t)h->n_ids * (uint64_t)length_bytes(h) + 7) / 8 * 8;
     at.end = at.pieces + (h->piece_bytes + 7) / 8 * 8;
     return at;
 }
@@ -60,7 +53,7 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
     if (n_bytes < (int64_t)sizeof *h) return "the file is too short for a native model";
     if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is not a native model";
     *position = 8;
-    if (h->version < 1 || h->version > LONGEST_VERSION) return "this release does not read this version of the native format";
+    if (h->version != LONGEST_VERSION) return "this release does not read this version of the native format";
     *position = 12;
     if (h->kind != UNITOK_KIND_LONGEST) return "this release does not know this kind of model";
     *position = 32;
@@ -73,7 +66,7 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
         h->max_piece_bytes > UNITOK_HAT_KEY_MAX_BYTES)
         return "the size of the pieces is out of range";
     *position = 24;
-    if (h->image_bytes != image_lay_out(h).end) return "the size in the header does not match the sections";
+    if (h->image_bytes != lay_out(h).end) return "the size in the header does not match the sections";
     if (h->image_bytes > (uint64_t)n_bytes) return "the file is truncated";
     return NULL;
 }
@@ -82,15 +75,13 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
 {
     uint32_t longest_piece = 0, n_pieces = 0, ids_end = 0;
     for (uint32_t id = 0; id < h->n_ids; id++) {
-        *position = (int64_t)id * (h->version == 1 ? 4 : length_bytes(h)); /* in its section */
-        if (m->piece_offsets[id + 1] < m->piece_offsets[id]) return "the offsets of the pieces decrease";
+        *position = (int64_t)id * length_bytes(h); /* in its section */
         uint32_t n = m->piece_offsets[id + 1] - m->piece_offsets[id];
         n_pieces += n > 0;
         if (n > longest_piece) longest_piece = n;
         if (n || id == h->eod_id || id == h->fallback_id) ids_end = id + 1;
     }
-    if (m->piece_offsets[0] != 0 || m->piece_offsets[h->n_ids] != h->piece_bytes)
-        return "the pieces do not fill their section";
+    if (m->piece_offsets[h->n_ids] != h->piece_bytes) return "the pieces do not fill their section";
     if (longest_piece != h->max_piece_bytes || n_pieces != h->n_pieces || ids_end != h->n_ids) return "the pieces do not match the header";
     return NULL;
 }
@@ -132,13 +123,9 @@ static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *
 {
     const void *at = m->image;
     const char *wrong = trie_check_units(&m->longest.trie, h->n_ids, &at);
-    if (!wrong && h->version > 1) {
+    if (!wrong) {
         int32_t status = open_heads(m, h, error);
         if (status) return status;
-    } else if (!wrong) {
-        wrong = trie_check_heads(&m->longest.trie, h->n_ids, &at);
-    }
-    if (!wrong) {
         size_t n_bytes = h->n_units * sizeof(uint32_t);
         uint32_t *owners = mem_zalloc_touched(n_bytes), *depths = mem_zalloc_touched(n_bytes);
         int ok = owners && depths;
@@ -185,8 +172,8 @@ static void fill_info(unitok_model *m, const image_header *h, int32_t engine, in
     info->max_piece_bytes = h->max_piece_bytes;
     info->engine = engine;
     info->cpu = cpu;
-    info->memory_bytes = (int64_t)sizeof *m + (int64_t)h->image_bytes;
-    if (h->version > 1) info->memory_bytes += TRIE_HEADS * 8 + 256 * 4 + ((int64_t)h->n_ids + 1) * 4;
+    info->memory_bytes = (int64_t)sizeof *m + (int64_t)h->image_bytes + TRIE_HEADS * 8 + 256 * 4 +
+                         ((int64_t)h->n_ids + 1) * 4;
     info->trie_bytes = (int64_t)h->n_units * 8 + TRIE_HEADS * 8;
 }
 
@@ -198,7 +185,7 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     const char *wrong = check_header(h, n_bytes, &position);
     if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, position, wrong);
 
-    image_layout at = image_lay_out(h);
+    image_layout at = lay_out(h);
     m->image = bytes;
     m->image_bytes = (int64_t)h->image_bytes;
     m->longest.trie.units = (const uint64_t *)(bytes + at.units);
@@ -209,20 +196,13 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     m->pieces = bytes + at.pieces;
     fill_info(m, h, engine, cpu);
 
-    int32_t status = UNITOK_OK;
-    if (h->version == 1) {
-        m->longest.trie.heads = (const uint64_t *)(bytes + at.heads);
-        m->longest.trie.singles = (const uint32_t *)(bytes + at.singles);
-        m->piece_offsets = (const uint32_t *)(bytes + at.sizes);
-    } else {
-        status = open_lengths(m, h, bytes + at.sizes, error);
-    }
+    int32_t status = open_lengths(m, h, bytes + at.lengths, error);
     if (status) return status;
     wrong = check_pieces(m, h, &position);
-    if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, (int64_t)at.sizes + position, wrong);
+    if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, (int64_t)at.lengths + position, wrong);
     status = check_trie(m, h, error);
     if (!status) status = long_pieces_new(m->pieces, m->piece_offsets, m->info.n_ids, &m->longest.longs, error);
-    if (status == UNITOK_ERROR_FORMAT && error && error->position < 0) error->position = (int64_t)at.sizes;
+    if (status == UNITOK_ERROR_FORMAT && error && error->position < 0) error->position = (int64_t)at.lengths;
     if (!status && engine == UNITOK_ENGINE_HAT) {
         status = open_hat(m, error);
         m->info.trie_bytes = status ? 0 : unitok_hat_memory_bytes(m->hat);
@@ -280,7 +260,7 @@ int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes
     if (status) goto done;
 
     h.n_units = (uint32_t)parts.n_units;
-    at = image_lay_out(&h);
+    at = lay_out(&h);
     h.image_bytes = at.end;
     image = mem_zalloc(1, at.end);
     if (!image) {
@@ -296,7 +276,7 @@ int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes
     }
     if (!status && !cut_build(spec->data, spec->offsets, spec->n_pieces, 0, (cut_table *)(image + at.cuts)))
         status = fail_memory(error);
-    if (!status) status = put_pieces(spec, &h, n_ids, image + at.sizes, image + at.pieces, error);
+    if (!status) status = put_pieces(spec, &h, n_ids, image + at.lengths, image + at.pieces, error);
 done:
     if (status) {
         mem_free(image);

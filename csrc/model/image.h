@@ -18,14 +18,6 @@ typedef struct image_header {
     uint64_t piece_bytes;
 } image_header;
 
-/* Where the sections begin, and where the image ends; sections that a version lacks are empty. */
-typedef struct image_layout {
-    uint64_t units, heads, singles, cuts, sizes, pieces, end;
-} image_layout;
-
-/* The sections of an image with this header. */
-image_layout image_lay_out(const image_header *h);
-
 /* Greedy longest prefix: lays out the image of these pieces (mem_free), and opens one where it lies. */
 int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error);
 int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,

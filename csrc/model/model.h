@@ -39,7 +39,7 @@ struct unitok_model {
     const cut_table *cuts;
     cut_scan scan;
     longest longest; /* LONGEST: into the image */
-    uint64_t *own_heads; /* the trie's heads and single bytes, where they are not in the image */
+    uint64_t *own_heads; /* the trie's heads and single bytes */
     unitok_hat *hat;
     /* The other kinds: built from the spec, whose arrays are in the image. */
     unitok_spec spec;

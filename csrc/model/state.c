@@ -8,8 +8,6 @@
  *     17  i64 n_held_bytes
  *     25  u8  bits: 1 is_started, 2 is_after_space, 4 last_unknown
  *     26  u8  last_byte
- *
- * Earlier releases kept the struct itself, 48 bytes as compilers for x86-64 and ARM64 lay it out. These are still read.
  */
 
 #include <math.h>
@@ -17,7 +15,7 @@
 #include "ground/common.h"
 #include "ground/error.h"
 
-enum { STATE_VERSION = 1, EARLIER_BYTES = 48, IS_STARTED = 1, IS_AFTER_SPACE = 2, LAST_UNKNOWN = 4 };
+enum { STATE_VERSION = 1, IS_STARTED = 1, IS_AFTER_SPACE = 2, LAST_UNKNOWN = 4 };
 
 /* Spaces that are held back have been read, so there are never this many; nor do positions get this far. */
 #define HELD_BYTES_LIMIT (INT64_C(1) << 40)
@@ -60,28 +58,11 @@ static int read_state(const uint8_t *bytes, unitok_state *ret)
     return 1;
 }
 
-static int read_earlier(const uint8_t *bytes, unitok_state *ret)
-{
-    for (int at = 24; at < 44; at += 4) /* is_verbatim, is_started, is_after_space, is_ended, last_unknown */
-        if (load_u32(bytes + at) > 1) return 0;
-    if (load_u32(bytes + 24) || load_u32(bytes + 36) || load_u32(bytes + 44) > 255) return 0;
-    ret->sum = load_f64(bytes);
-    ret->position = load_i64(bytes + 8);
-    ret->normalize.n_held_bytes = load_i64(bytes + 16);
-    ret->normalize.is_started = (int32_t)load_u32(bytes + 28);
-    ret->normalize.is_after_space = (int32_t)load_u32(bytes + 32);
-    ret->last_unknown = (int32_t)load_u32(bytes + 40);
-    ret->last_byte = (int32_t)load_u32(bytes + 44);
-    return 1;
-}
-
 int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret, unitok_error *error)
 {
     unitok_state state;
     memset(&state, 0, sizeof state);
-    int is_read = n_bytes == UNITOK_STATE_BYTES ? read_state(bytes, &state)
-                  : n_bytes == EARLIER_BYTES    ? read_earlier(bytes, &state)
-                                                : 0;
+    int is_read = n_bytes == UNITOK_STATE_BYTES && read_state(bytes, &state);
     int64_t n_held = state.normalize.n_held_bytes;
     if (!is_read || !isfinite(state.sum) || state.position < 0 || state.position > POSITION_LIMIT || n_held < 0 || n_held > HELD_BYTES_LIMIT)
         return fail(error, UNITOK_ERROR_FORMAT, -1, -1, "these bytes are not the state of an encoder");

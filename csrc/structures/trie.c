@@ -276,22 +276,6 @@ const char *trie_check_units(const trie *t, uint32_t max_value, const void **ret
     return NULL;
 }
 
-const char *trie_check_heads(const trie *t, uint32_t max_value, const void **ret_at)
-{
-    for (int64_t i = 0; i < TRIE_HEADS; i++) {
-        uint64_t head = t->heads[i];
-        *ret_at = &t->heads[i];
-        if (head_base(head) >= t->n_units) return "a head of the double array points outside it";
-        if (head_value(head) == 0 || head_value(head) > max_value || head_length(head) < 1 || head_length(head) > 2)
-            return "a head of the double array has no valid piece";
-    }
-    for (int i = 0; i < 256; i++) {
-        *ret_at = &t->singles[i];
-        if (t->singles[i] == 0 || t->singles[i] > max_value) return "a byte has no id";
-    }
-    return NULL;
-}
-
 /* A unit's parent is the owner of the base that its label leads back to; so if no base has two owners, no unit has two
  * parents. Climbing from any unit must then come to one without a parent, within max_depth steps. depths[] remembers the
  * units climbed before, which need no second climb. */

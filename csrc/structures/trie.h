@@ -145,9 +145,8 @@ int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, uni
 void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads, uint32_t *singles);
 
 /* NULL if every base lies inside the array and every value is at most max_value; else what is wrong, and *ret_at is the
- * entry at fault. Of the units, and of the heads and single bytes. */
+ * entry at fault. */
 const char *trie_check_units(const trie *t, uint32_t max_value, const void **ret_at);
-const char *trie_check_heads(const trie *t, uint32_t max_value, const void **ret_at);
 
 /* The same for the shape, after trie_check_units: NULL if the units are trees in which no path has more than max_depth units, so
  * that every walk ends. owners[0..n_units-1] and depths[0..n_units-1] are zeroed memory to work in. O(n_units). */
