@@ -35,7 +35,7 @@ BATCH_BYTES = 1 << 20  # of text, encoded at a time
 class Tokenize(PipelineStep):  # type: ignore[misc]
     """Writes FOLDER/RANK.u16 (.u32 where ids are of four bytes), a token file, and passes the documents on.
 
-    model  a model file, or None for the RWKV World vocabulary; opened once per rank
+    model  a model file, or None for the vocabulary unitok-v1; opened once per rank
     eod    the id after each document, None for none, "model" for the model's own
 
     A rank that runs again starts over. OutputError if the file cannot be written.

@@ -60,7 +60,7 @@ def tokenize(
 
     inputs            files, directories, glob patterns or URLs, or one of them; "-" is stdin
     out               OUT, with OUT.ends and OUT.json beside it; a URL is uploaded to when the file is complete
-    model             a model file, a Tokenizer, or None for the RWKV World vocabulary
+    model             a model file, a Tokenizer, or None for the vocabulary unitok-v1
     input_format      "text", "jsonl", "parquet", or "auto": by the names and the first bytes
     text_key          JSON lines, Parquet: the field or column with the text; "a.b" is b inside a
     separator         text: what separates documents; None: each file is one

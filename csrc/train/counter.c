@@ -101,8 +101,9 @@ int64_t unitok_counter_memory_bytes(const unitok_counter *counter)
     return counter->memory_bytes;
 }
 
-/* Twice the slots, filled anew from the entries' hashes. */
-static int grow_slots(unitok_counter *counter, int bits)
+/* Replaces the slots by 1 << bits new ones and fills them from the entries' hashes: twice as many when they are full,
+ * the same number after entries have moved. */
+static int rebuild_slots(unitok_counter *counter, int bits)
 {
     uint32_t *slots = mem_zalloc((size_t)1 << bits, sizeof *slots);
     if (!slots) return 0;
@@ -160,7 +161,7 @@ int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t 
     uint32_t at = 0, mask = 0;
     if (counter->slots) {
         if (counter->is_moved) {
-            if (!grow_slots(counter, counter->bits)) return -1;
+            if (!rebuild_slots(counter, counter->bits)) return -1;
             counter->is_moved = 0;
         }
         mask = (UINT32_C(1) << counter->bits) - 1;
@@ -175,7 +176,7 @@ int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t 
     if (counter->n == ENTRIES_MAX) return -1;
     if (counter->n == counter->room && !grow_entries(counter)) return -1;
     if (counter->slots && 3 * (counter->n + 1) > INT64_C(2) << counter->bits) {
-        if (!grow_slots(counter, counter->bits + 1)) return -1;
+        if (!rebuild_slots(counter, counter->bits + 1)) return -1;
         mask = (UINT32_C(1) << counter->bits) - 1;
         for (at = hash; counter->slots[at & mask]; at++) {}
     }

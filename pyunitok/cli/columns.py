@@ -1,7 +1,7 @@
 """Ids with their pieces under them, in columns; pieces are told apart by the columns, and by colours on a terminal:
 
-    4340 33155 45
-    The  \u2423quick .
+    33681 15949  47
+    The   ␣quick .
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def decode(ids: tuple[str, ...], model: str | None) -> None:
 
     \b
     Example:
-      pyunitok decode 11080 17065 10139 14398 58552 10080
+      pyunitok decode 33681 15949 6748 10330    # The quick brown fox
     """
     tokenizer = load_model(model)
     for line in [list(ids)] if ids else (line.decode("ascii", "replace").split() for line in stdin()):
