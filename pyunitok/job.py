@@ -221,7 +221,8 @@ class Job:
             check_target(path, overwrite=True)
         self._direct = self._checked_export(target)
         sources = self._found([os.fspath(item) for item in given], target, name, this)
-        corpus_inputs.check_separator(sources, options.separator)
+        if not journal_path(target).exists():  # a run that was begun goes on, whatever is left of its inputs
+            corpus_inputs.check_separator(sources, options.separator)
         part: Shard | None = None
         if options.shard:
             from pyunitok.run.shard import take

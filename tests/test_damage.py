@@ -122,7 +122,7 @@ def test_inputs_that_change_behind_the_position(folder, toy, change):
         Path("in/3.jsonl.zst").write_bytes(data)
         write("in/9.txt.gz", b"the last")
     run(toy)
-    run(toy, "whole")
+    run(toy, "whole", separator=None if change == "gone" else "\n")  # a new run may not name one where no text is left
     assert contents("ids") == contents("whole")
 
 

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc,
 EXPENSIVE = settings().max_examples >= 1000
 CRASH = Path(crash.__file__)
 TOKENIZE = ["tokenize", "in", "-o", "ids", "-m", "toy", "--block", "8K", "--threads", "2", "--doc", "\\n", "--metadata"]
+TOKENIZE_LINES = ["tokenize", "bad.jsonl", *TOKENIZE[2:-3], "--metadata"]  # whose records are documents
 WORDS = ["the", "cat", " the", "である", "a", "aaaa", "\n", " ", '"', "x" * 50]
 
 
@@ -242,7 +243,7 @@ def test_what_was_left_out_is_listed_once(folder):
     """Bad lines before and after the interruption; the list is the same to the byte."""
     lines = [json.dumps({"text": "the cat " * 99} if k % 7 else {"text": k}) for k in range(700)]
     (folder / "bad.jsonl").write_text("\n".join(lines))
-    command = ["tokenize", "bad.jsonl", *TOKENIZE[2:], "--on-error", "skip"]
+    command = [*TOKENIZE_LINES, "--on-error", "skip"]
     pyunitok(folder, *command, code=3)
     whole = {suffix: (folder / f"ids{suffix}").read_bytes() for suffix in ("", ".ends", ".errors.jsonl")}
     assert whole[".errors.jsonl"].count(b"\n") == 100
@@ -261,7 +262,7 @@ def test_a_bad_line_is_skipped_on_resume(folder):
     """(The error named --on-error skip, which was then refused: 'begun by another command'.) Killed on both sides."""
     lines = [json.dumps({"text": "the cat " * 99} if k < 400 or k % 7 else {"text": k}) for k in range(700)]
     (folder / "bad.jsonl").write_text("\n".join(lines))
-    raises = ["tokenize", "bad.jsonl", *TOKENIZE[2:]]
+    raises = TOKENIZE_LINES
     skips = [*raises, "--on-error", "skip"]
     pyunitok(folder, *skips, code=3)
     whole = {suffix: (folder / f"ids{suffix}").read_bytes() for suffix in ("", ".ends", ".errors.jsonl")}

@@ -13,9 +13,9 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "tools" / "default_vocab"
 sys.path.insert(0, str(FOLDER))
+import file_readers  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
 import hunspell  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
 import lists  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
-import readers  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
 import sources  # type: ignore[import-not-found, unused-ignore]  # noqa: E402
 
 sys.path.remove(str(FOLDER))
@@ -99,7 +99,7 @@ def test_kind_of_a_file(path: str, kind: str, found: str) -> None:
 
 def test_rules_are_complete() -> None:
     """Each names a reader that there is, and has a kind or a group `lang` to take it from."""
-    known = {*readers.READERS, *lists.READERS, *hunspell.READERS}
+    known = {*file_readers.READERS, *lists.READERS, *hunspell.READERS}
     for source in sources.read_table():
         for rule in source.rules:
             assert rule.reader in known, (source.package, rule.reader)
@@ -130,8 +130,8 @@ def test_a_catalogue_gives_the_text_of_links() -> None:
     """Wesnoth's help has them as `dst='place' text='words'` between tags."""
     data = compiled({"a <b>town</b>": "eine <b>Stadt</b>",
                      "see <ref>dst='x' text='Elves'</ref>": "siehe <ref>dst='x' text='Elfen'</ref>"})  # fmt: skip
-    assert readers.READERS["catalogue"](data) == "eine Stadt\nsiehe Elfen"
-    assert readers.READERS["source_strings"](data).splitlines()[-1] == "see Elves"
+    assert file_readers.READERS["catalogue"](data) == "eine Stadt\nsiehe Elfen"
+    assert file_readers.READERS["source_strings"](data).splitlines()[-1] == "see Elves"
 
 
 def test_sentences_of_a_catalogue() -> None:
@@ -140,8 +140,8 @@ def test_sentences_of_a_catalogue() -> None:
         "Open": "Öffnen", "Nobody here has seen the old king for years.": "Niemand hier hat den alten König gesehen.",
         "You have %d pieces of gold in your pocket, sir.": "Ihr habt %d Stücke Gold in Eurer Tasche, mein Herr.",
     })  # fmt: skip
-    assert readers.READERS["sentences"](data) == "Niemand hier hat den alten König gesehen."
-    assert readers.READERS["source_sentences"](data) == "Nobody here has seen the old king for years."
+    assert file_readers.READERS["sentences"](data) == "Niemand hier hat den alten König gesehen."
+    assert file_readers.READERS["source_sentences"](data) == "Nobody here has seen the old king for years."
 
 
 @pytest.mark.parametrize(
@@ -158,4 +158,4 @@ def test_sentences_of_a_catalogue() -> None:
     ],
 )
 def test_readers(reader: str, data: str, text: str) -> None:
-    assert readers.READERS[reader](data.encode()) == text
+    assert file_readers.READERS[reader](data.encode()) == text

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from bench_command import check_space, temporary_option
@@ -77,11 +78,13 @@ def reading(
             return
         model = folder / "model"
         run([*command(), "convert", MODEL, str(model)])
-        base = [*command(), "tokenize", "-m", str(model), "-o", str(out), "--doc", "line", "--threads"]
-        functions = {
-            f"{kind} {k}": partial(run, [*base, str(k), str(path)])
-            for kind, path in kinds.items() for k in (1, threads)
-        }
+
+        def tokenize(path: Path, k: int) -> partial[Any]:
+            doc = [] if ".jsonl" in path.name else ["--doc", "line"]
+            words = [*command(), "tokenize", "-m", str(model), "-o", str(out), *doc, "--threads", str(k), str(path)]
+            return partial(run, words)
+
+        functions = {f"{kind} {k}": tokenize(path, k) for kind, path in kinds.items() for k in (1, threads)}
         hashes = set()
         clear = partial(_remove_output, out)
         for function in functions.values():
@@ -92,7 +95,7 @@ def reading(
         if len(hashes) != 1:
             raise fail("not all kinds of files give the same tokens")
         starts = {suffix: _write(folder / f"empty{suffix}", b"", FRAME_BYTES) for suffix in (".txt.zst", ".jsonl.zst")}
-        functions |= {suffix: partial(run, [*base, "1", str(path)]) for suffix, path in starts.items()}
+        functions |= {suffix: tokenize(path, 1) for suffix, path in starts.items()}
         seconds = interleave(functions, n, before=dict.fromkeys(functions, clear))
     n_bytes = n_times * len(_text(docs))
     walls = {

@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import file_readers
 import hunspell
 import lists
-import readers
 import zstandard
 from sources import Source, read_table
 
@@ -30,7 +30,7 @@ LIMIT = 6 << 20  # bytes of a source and kind
 # Of the text that unitok-v1 was trained on, all kinds of it.
 TEXT_SHA256 = "bc756e6cbe25e27c2a53b3473c3c561076fcc55fc1e2b5f9a4ad8cfa55c937dc"
 MAX_FILE = 200_000  # bytes of a file: one large file is not to stand for its package
-READERS = readers.READERS | lists.READERS
+READERS = file_readers.READERS | lists.READERS
 
 
 def members(path: Path, source: Source) -> Iterator[tuple[str, bytes]]:

@@ -33,8 +33,8 @@ def main() -> None:
     tok = Tokenizer.default()
     uses: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]] = defaultdict(lambda: np.zeros(tok.vocab_size))
     for name, source in corpus.build(Path(sys.argv[1])):
-        ids = tok.encode_batch([text.tobytes() for text in source.documents]).data
-        uses[kind_of(name)] += source.weight * np.bincount(ids, minlength=tok.vocab_size)
+        found = tok.encode_batch([text.tobytes() for text in source.documents]).data
+        uses[kind_of(name)] += source.weight * np.bincount(found, minlength=tok.vocab_size)
     kinds = sorted(uses)
     table = np.array([uses[kind] for kind in kinds])
     groups: dict[str, list[int]] = defaultdict(list)
@@ -45,8 +45,8 @@ def main() -> None:
     rest = [kind for kind in groups if kind not in rows]
     print("| most used in | pieces | examples |\n|---|---|---|")
     for kind, ids in sorted(rows.items(), key=lambda row: -len(row[1])):
-        found = [ids[(2 * k + 1) * len(ids) // (2 * N_EXAMPLES)] for k in range(N_EXAMPLES)]
-        print(f"| {kind} | {len(ids):,} | {' '.join(f'`{escape(tok.id_to_bytes(id_))}`' for id_ in found)} |")
+        examples = (ids[(2 * k + 1) * len(ids) // (2 * N_EXAMPLES)] for k in range(N_EXAMPLES))
+        print(f"| {kind} | {len(ids):,} | {' '.join(f'`{escape(tok.id_to_bytes(id_))}`' for id_ in examples)} |")
     print(f"| {', '.join(sorted(rest))} | {sum(len(groups[kind]) for kind in rest):,} | |")
     print(f"\n{len(required()):,} pieces are required.")
 
