@@ -77,8 +77,8 @@ def changed_to(before: Identity, now: Identity) -> Identity:
 
 
 def limit_so_far(progress: dict[str, Any]) -> int:
-    """The longest line that a run may have read. Journals of earlier versions do not say; there it is the default."""
-    limit = progress.get(LONGEST, MAX_LINE_BYTES)
+    """The longest line that a run may have read."""
+    limit = progress[LONGEST]
     if type(limit) is not int:
         raise ValueError("the longest line is not a number")
     return limit
@@ -105,11 +105,10 @@ class _Written:
     @classmethod
     def of_journal(cls, journal: Journal, errors: Path) -> _Written:
         options, progress = journal.run.options, journal.progress
-        longest, counts = options.get(LONGEST), progress["counts"]
-        limit = limit_so_far(({} if longest is None else {LONGEST: longest}) | progress) if progress["bytes"] else 0
+        counts, limit = progress["counts"], limit_so_far(progress) if progress["bytes"] else 0
         n_listed = journal.files[ERRORS_SUFFIX].n_bytes if ERRORS_SUFFIX in journal.files else 0
         n_lines, n_files = sum(item[4] for item in counts), sum(item[6] is not None for item in counts)
-        return cls(options[ON_ERROR], longest, limit, n_lines, n_files, errors, n_listed)
+        return cls(options[ON_ERROR], options.get(LONGEST), limit, n_lines, n_files, errors, n_listed)
 
     @classmethod
     def of_manifest(cls, finished: Manifest, errors: Path) -> _Written:
