@@ -190,6 +190,24 @@ def test_every_command_has_help_with_an_example():
     assert list(COMMANDS) == sorted(COMMANDS)
 
 
+def test_out_is_what_a_command_writes():
+    """verify, stats, export, detokenize and index called the token file that they read OUT."""
+    from pyunitok.cli import COMMANDS, cli
+
+    for name in COMMANDS:
+        command = cli.get_command(None, name)
+        written = [p for p in command.params if "--out" in p.opts or p.name == "target"]
+        read = [p for p in command.params if isinstance(p, click.Argument) and p not in written]
+        assert not [p.name for p in read if re.search(r"\bOUT\b", p.metavar or "")], name
+        if not any(p.metavar == "OUT" for p in written) and not isinstance(command, click.Group):
+            assert not re.search(r"\bOUT\b", command.get_help(click.Context(command))), name
+
+
+def test_the_index_of_another_engine_takes_one_token_file(folder):
+    done = pyunitok(folder, "index", "ids", "more", "-o", "idx", "--format", "tokengrams", code=2)
+    assert b"--format takes one token file" in done.stderr
+
+
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
 def test_a_pipe_that_was_left_non_blocking(folder):
     """ "Nothing yet" is not the end of the file."""

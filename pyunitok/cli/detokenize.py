@@ -13,10 +13,10 @@ from pyunitok.cli.progress import Meter
 
 
 @click.command()
-@click.argument("tokens", metavar="OUT")
-@click.option("-o", "--out", metavar="TEXT", required=True, help="The file to write, or - for stdout.")
+@click.argument("tokens", metavar="TOKENS")
+@click.option("-o", "--out", metavar="OUT", required=True, help="The file to write, or - for stdout.")
 @click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifest names.")
-@click.option("--overwrite", is_flag=True, help="Replace TEXT if it exists.")
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> None:
     """Turn a token file back into its text. Text inputs come back byte for byte.
 

@@ -13,7 +13,10 @@ from pyunitok.errors import count
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
-@click.option("-o", "--out", required=True, type=click.Path(), help="The file to write: spans, or tokens with --drop.")
+@click.option(
+    "-o", "--out", metavar="OUT", required=True, type=click.Path(),
+    help="The file to write: spans, or tokens with --drop.",
+)  # fmt: skip
 @click.option(
     "--min-tokens", type=click.IntRange(1), default=50, show_default=True, help="Shortest span to report."
 )

@@ -14,7 +14,7 @@ from pyunitok.errors import count
 
 
 @click.command()
-@click.argument("tokens", metavar="OUT...", nargs=-1, required=True)
+@click.argument("tokens", metavar="TOKENS...", nargs=-1, required=True)
 @click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder of the index.")
 @click.option(
     "--order", type=click.Choice(["bytes", "id"]),
@@ -24,13 +24,13 @@ from pyunitok.errors import count
 @click.option("--max-memory", type=Size(), help="Memory limit, such as 8G; by default half of the machine's memory.")
 @click.option("--shard-tokens", type=Size(), help="Most tokens in a shard; by default, two fit in memory at once.")
 @click.option("--threads", type=click.IntRange(1), help="Shards sorted at the same time; by default one per core.")
-@click.option("--add", is_flag=True, help="Add OUT to the index in DIR; the existing shards are not changed.")
+@click.option("--add", is_flag=True, help="Add TOKENS to the index in DIR; the existing shards are not changed.")
 @click.option("--overwrite", is_flag=True, help="Replace the index in DIR.")
-@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifests of OUT name.")
+@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifests name.")
 @click.option("--ray", metavar="ADDRESS", help="Build the shards on a Ray cluster: auto, local or HOST:PORT.")
 @click.option(
     "--format", "to", type=click.Choice(["infini-gram", "tokengrams"]),
-    help="Write the index of another engine into DIR instead; takes a single OUT.",
+    help="Write the index of another engine into DIR instead; takes a single token file.",
 )  # fmt: skip
 def index(
     tokens: tuple[str, ...], folder: str, order: str | None, left: bool, max_memory: int | None,
@@ -84,7 +84,7 @@ def _write_format(
     from pyunitok.export.engines import write_engine_index
 
     if len(tokens) != 1:
-        raise click.UsageError("--format takes one OUT")
+        raise click.UsageError("--format takes one token file")
     array = pyunitok.open(tokens[0], dtype="uint16", model=load_model(model) if model else None)
     with IndexMeter() as meter:
         written = write_engine_index(

@@ -8,7 +8,7 @@ from pyunitok.cli.arguments import NAMES, load_model
 
 
 @click.command()
-@click.argument("path", metavar="MODEL|OUT")
+@click.argument("path", metavar="MODEL|TOKENS")
 def inspect(path: str) -> None:
     """Describe a model file or a token file.
 

@@ -15,7 +15,7 @@ MAX_INPUTS = 20  # listed on the terminal
 
 
 @click.command()
-@click.argument("tokens", metavar="OUT")
+@click.argument("tokens", metavar="TOKENS")
 @click.option("--top", type=click.IntRange(0), default=20, show_default=True, help="How many frequent pieces to show.")
 @click.option("--json", "json_path", metavar="FILE", help="Write all counts to FILE as JSON; - is stdout.")
 @click.option("--html", "html_path", metavar="FILE", help="Write a page with histograms (needs the plot extra).")

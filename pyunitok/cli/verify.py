@@ -13,7 +13,7 @@ from pyunitok.errors import count
 
 
 @click.command()
-@click.argument("tokens", metavar="OUT")
+@click.argument("tokens", metavar="TOKENS|DIR")
 @click.argument("inputs", metavar="[IN]...", nargs=-1)
 @click.option("--inputs", "named", is_flag=True, help="Compare with the inputs that the manifest names.")
 @click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifest names.")
