@@ -198,6 +198,22 @@ def test_add_leaves_old_shards_alone(tokens: Path, tmp_path: Path, model: Path) 
     check_whole(folder, "bytes", False)
 
 
+@pytest.mark.parametrize("damage", ["short", "other"])
+def test_add_does_not_sort_by_damaged_ranks(tokens: Path, tmp_path: Path, model: Path, damage: str) -> None:
+    """(A short file was read beyond its end; another order of ids would have given wrong answers.)"""
+    folder, more = tmp_path / "idx", write_tokens(tmp_path / "more.u16", model, seed=2)
+    run("index", str(tokens), "-o", str(folder), "--order", "bytes")
+    ranks = folder / "rank.u16"
+    whole = ranks.read_bytes()
+    ranks.write_bytes(b"dear" if damage == "short" else whole[2:] + whole[:2])
+    before = (folder / "index.json").read_bytes()
+    assert "rank.u16" in run("index", str(more), "-o", str(folder), "--add", code=1)
+    assert (folder / "index.json").read_bytes() == before
+    ranks.write_bytes(whole)
+    run("index", str(more), "-o", str(folder), "--add")
+    check_whole(folder, "bytes", False)
+
+
 def test_an_interrupted_add_is_resumed(tokens: Path, tmp_path: Path, model: Path, monkeypatch: Any) -> None:
     folder, more = tmp_path / "idx", write_tokens(tmp_path / "more.u16", model, seed=2)
     build_index([tokens], folder, limits=Limits(shard_tokens=700))

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import xxhash
 
 import pyunitok
 from pyunitok._ffi_suffix import suffix_rank
@@ -33,7 +32,7 @@ from pyunitok.disk.outfile import OutFile, OutputLock, give_name, partial_name, 
 from pyunitok.errors import OutputError
 from pyunitok.index.manifest import INDEX_NAME, RANK_NAME, IndexManifest, ShardRecord, resolved_path, shard_name
 from pyunitok.index.plan import Limits, plan_index
-from pyunitok.index.shard import CHUNK, N_RANKS, top_of
+from pyunitok.index.shard import CHUNK, N_RANKS, open_rank, top_of
 from pyunitok.index.suffix import suffix_array
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def build_index(
         n_kept = len(existing.shards) if existing else 0
         with _cluster(ray) as each:
             _build_shards(folder, plan, n_kept, limits, n_threads, each, on_progress)
-        return _commit(folder, plan, rank)
+        return _commit(folder, plan)
     finally:
         lock.release()
 
@@ -191,7 +190,7 @@ def _begin(
     sync_folder(folder)
 
 
-def _commit(folder: Path, plan: IndexManifest, rank: Array | None) -> IndexManifest:
+def _commit(folder: Path, plan: IndexManifest) -> IndexManifest:
     """Write index.json, then remove the working files."""
     done = [number for number in range(len(plan.shards)) if _record_path(folder, number).exists()]
     for number in done:
@@ -199,7 +198,6 @@ def _commit(folder: Path, plan: IndexManifest, rank: Array | None) -> IndexManif
     old = IndexManifest.read(folder) if (folder / INDEX_NAME).exists() else None
     for number, shard in enumerate(old.shards if old else []):
         plan.shards[number] = shard
-    plan.rank_hash = None if rank is None else xxhash.xxh64_hexdigest(rank.astype("<u2").tobytes())
     plan.created = datetime.now(timezone.utc).isoformat(timespec="seconds")
     plan.pyunitok = pyunitok.__version__
     write_whole(folder / INDEX_NAME, plan.to_json())
@@ -348,7 +346,7 @@ class Written:
 def write_shard(work: Work, number: int, on_share: Callable[[float], None] = lambda _: None) -> Written:
     """Sort one shard and write its files, under partial names."""
     folder, record = work.folder, replace(work.plan.shards[number])
-    rank = np.fromfile(folder / RANK_NAME, "<u2") if work.plan.order == "bytes" else None
+    rank = open_rank(folder, work.plan)
     path = resolved_path(work.plan.files[record.file].path, folder)
     ranks, first, digests = read_ranks(path, record.begin, record.tokens, rank)
     sa = suffix_array(ranks, on_progress=lambda share: on_share(0.9 * share))

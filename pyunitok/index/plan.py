@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xxhash
 
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.manifest import (
@@ -77,7 +78,7 @@ def plan_index(
     paths: Sequence[str | os.PathLike[str]], folder: Path, *, order: str, left: bool, limits: Limits, model: Any = None,
     existing: IndexManifest | None = None,
 ) -> tuple[IndexManifest, Array | None]:  # fmt: skip
-    """The manifest that the index will have, but for hashes, and the ranks of order "bytes".
+    """The manifest that the index will have, but for the hashes of shards, and the ranks of order "bytes".
 
     existing  of the index that shards are added to
 
@@ -97,7 +98,8 @@ def plan_index(
         files.append(IndexedFile(stored_path(array.path, folder), len(array.ids), len(array), digest_of(array)))
         shards += cut(array, len(files) - 1, limits.tokens)
     rank = byte_rank(arrays[0].tokenizer) if first.order == "bytes" else None
-    return IndexManifest(first.order, first.left, first.model, first.eod, files, shards), rank
+    rank_hash = None if rank is None else xxhash.xxh64_hexdigest(rank.astype("<u2").tobytes())
+    return IndexManifest(first.order, first.left, first.model, first.eod, files, shards, rank_hash=rank_hash), rank
 
 
 def _open(path: str | os.PathLike[str], model: Any) -> TokenArray:

@@ -147,7 +147,7 @@ def open_shards(folder: str | Path, *, model: Any = None) -> OpenIndex:
     folder = Path(folder)
     manifest = IndexManifest.read(folder)
     arrays = [_open_file(folder, manifest, k, model) for k in range(len(manifest.files))]
-    rank = _open_rank(folder, manifest)
+    rank = open_rank(folder, manifest)
     shards = [_open_shard(folder, manifest, k, arrays, rank) for k in range(len(manifest.shards))]
     return OpenIndex(folder, manifest, arrays, shards, model)
 
@@ -176,7 +176,8 @@ def _open_file(folder: Path, manifest: IndexManifest, k: int, model: Any) -> Tok
     return array
 
 
-def _open_rank(folder: Path, manifest: IndexManifest) -> U16 | None:
+def open_rank(folder: Path, manifest: IndexManifest) -> U16 | None:
+    """The ranks of all ids; None where ids are their own. OutputError for a file that is damaged."""
     if manifest.order == "id":
         return None
     path = folder / RANK_NAME
