@@ -131,6 +131,14 @@ def test_a_newer_release_is_named(made):
         Manifest.parse(json.dumps(manifest | {"version": 2}).encode(), "m")
 
 
+def test_text_that_was_not_counted(made):
+    """Bytes per token would be those of other text."""
+    _, manifest, _ = made
+    wanted = "the inputs do not have as many bytes of text as the file"
+    with pytest.raises(OutputError, match=wanted):
+        Manifest.parse(json.dumps({k: v for k, v in manifest.items() if k != "text_bytes"}).encode(), "m")
+
+
 def test_too_many_shards(made):
     """merge took 48 seconds and 7 GB to list those that were missing."""
     _, manifest, _ = made

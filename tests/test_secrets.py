@@ -286,7 +286,7 @@ def test_output_urls(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatc
         check_no_secret(tmp_path, done)
 
 
-def test_what_earlier_versions_stored_is_not_shown(server: str, model: Path, tmp_path: Path) -> None:
+def test_secrets_in_a_strangers_manifest_are_not_shown(server: str, model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(LINES)
     done = run(tmp_path, "tokenize", "a.jsonl", "-o", "ids", "-m", str(model), "--eod", "none")
     assert done.returncode == 0

@@ -79,14 +79,13 @@ class Listener:
             self._report_rest(kind)
 
     def report_done(self, manifest: Any) -> None:
-        n_bytes = manifest.bytes if manifest.text_bytes is None else manifest.text_bytes
         documents, tokens = count(manifest.documents, "document"), count(manifest.tokens, "token")
-        counts = f"{documents}, {n_bytes:,} bytes of text, {tokens}"
+        counts = f"{documents}, {manifest.text_bytes:,} bytes of text, {tokens}"
         if self._start.complete:
             click.echo(f"already complete: {printable(self._name())}, {counts}", err=True)
         else:
             rate = (manifest.bytes - self._start.bytes) / max(self._meter.seconds, 1e-9) / 1e6
-            read = "" if manifest.bytes == n_bytes else f" (from {manifest.bytes:,} bytes of input)"
+            read = "" if manifest.bytes == manifest.text_bytes else f" (from {manifest.bytes:,} bytes of input)"
             ratio = manifest.bytes_per_token or 0.0
             click.echo(f"{counts}, {ratio:.3f} bytes/token, {rate:.0f} MB/s{read}", err=True)
         if self._job.keeps_parts:

@@ -237,11 +237,9 @@ def _joined(begin: InputRecord, rest: InputRecord) -> InputRecord:
         "documents": begin.documents + rest.documents,
         "tokens": begin.tokens + rest.tokens,
         "skipped": begin.skipped + rest.skipped,
-        "text_bytes": None,
+        "text_bytes": begin.text_bytes + rest.text_bytes,
         "seconds": None,
     }
-    if begin.text_bytes is not None and rest.text_bytes is not None:
-        added["text_bytes"] = begin.text_bytes + rest.text_bytes
     if begin.seconds is not None and rest.seconds is not None:
         added["seconds"] = round(begin.seconds + rest.seconds, 3)
     if rest.bytes:

@@ -299,4 +299,4 @@ def _hand_over(made: Path, path: Path) -> None:
 
 def _counts(manifest: Manifest) -> Counts:
     compressed = sum(record.size_bytes or 0 for record in manifest.inputs)
-    return Counts(manifest.bytes, manifest.text_bytes or 0, manifest.documents, manifest.tokens, compressed)
+    return Counts(manifest.bytes, manifest.text_bytes, manifest.documents, manifest.tokens, compressed)

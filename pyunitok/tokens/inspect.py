@@ -91,14 +91,13 @@ def token_rows(path: str | os.PathLike[str]) -> Rows:
     array = pyunitok.open(path)
     manifest = array.manifest
     assert manifest is not None  # open() without dtype
-    ratio, n_text = manifest.bytes_per_token, manifest.text_bytes
+    ratio = manifest.bytes_per_token
     per_token = "" if ratio is None else f", {ratio:.3f} bytes/token"
-    read = f"{manifest.input_bytes:,} bytes of input"
     model = manifest.model
     rows = [
         ("tokens", f"{manifest.tokens:,} ({manifest.dtype}{per_token})"),
         ("documents", f"{manifest.documents:,}"),
-        ("text", read if n_text is None else f"{n_text:,} bytes, from {read}"),
+        ("text", f"{manifest.text_bytes:,} bytes, from {manifest.input_bytes:,} bytes of input"),
         ("eod", "none" if manifest.eod is None else f"{manifest.eod}, after each document"),
         ("model", f"{model.get('name') or 'unnamed'} ({model.get('path') or 'no file'})"),
         ("model sha256", model.get("sha256") or "unknown"),

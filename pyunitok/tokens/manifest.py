@@ -53,7 +53,7 @@ class InputRecord(InputFile):
     """One input in the manifest: the file, and what came out of it.
 
     bytes       of the decompressed file
-    text_bytes  of the documents' text, without separators or JSON syntax; None if an older version did not count
+    text_bytes  of the documents' text, without separators or JSON syntax
     """
 
     bytes: Count = 0
@@ -65,7 +65,7 @@ class InputRecord(InputFile):
     seconds: Seconds | None = None  # of wall time spent on it; None if an earlier run did a part
     xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
     skipped: Count = 0  # documents left out as bad
-    text_bytes: Count | None = None
+    text_bytes: Count = 0
     error: str | None = None  # why the whole file was left out as damaged, where it was
     abridged: bool = False  # `duplicates --drop` left out text of its documents
 
@@ -108,7 +108,7 @@ class Manifest:
     exported: dict[str, Any] | None = None  # where tokenize --format made other files of it
     format: str = FORMAT
     version: int = VERSION
-    text_bytes: Count | None = None  # of the documents' text; None if an older version did not count it
+    text_bytes: Count = 0  # of the documents' text
 
     @classmethod
     def of(
@@ -116,7 +116,6 @@ class Manifest:
         sample: dict[str, Any] | None = None, run: dict[str, Any] | None = None, shard: dict[str, Any] | None = None,
     ) -> Manifest:  # fmt: skip
         """The manifest of a token file made of these inputs, now and by this version; without hashes."""
-        text_bytes = [record.text_bytes for record in inputs]
         now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         return cls(
             model=model,
@@ -133,7 +132,7 @@ class Manifest:
             pyunitok=pyunitok.__version__,
             run=run,
             shard=shard,
-            text_bytes=None if None in text_bytes else sum(n for n in text_bytes if n is not None),
+            text_bytes=sum(record.text_bytes for record in inputs),
         )
 
     @property
@@ -143,7 +142,7 @@ class Manifest:
 
     @property
     def bytes_per_token(self) -> float | None:
-        """Of text, where it was counted; else of the inputs. None without tokens."""
+        """Of text; None without tokens."""
         return _ratio(self)
 
     def statistics(self) -> dict[str, Any]:
@@ -188,7 +187,7 @@ class Manifest:
                 values["inputs"] = [_record_values(record) for record in values["inputs"]]
             manifest = manifest_form.checked(cls, values, InputRecord)
             manifest._check()
-            manifest.inputs = [without_secrets(record) for record in manifest.inputs]  # of an earlier version
+            manifest.inputs = [without_secrets(record) for record in manifest.inputs]  # a stranger's
         except (ValueError, RecursionError) as error:
             if isinstance(error, OutputError):
                 raise
@@ -205,13 +204,14 @@ class Manifest:
             raise ValueError("the inputs do not have as many documents as the file")
         if sum(record.tokens for record in self.inputs) != self.tokens:
             raise ValueError("the inputs do not have as many tokens as the file")
+        if sum(record.text_bytes for record in self.inputs) != self.text_bytes:
+            raise ValueError("the inputs do not have as many bytes of text as the file")
         for text in [text for one in self.inputs for text in (one.path, one.separator)]:
             os.fsencode(text or "")  # UnicodeEncodeError: no file has such a name, and no text such a separator
 
 
 def _ratio(counted: Manifest | InputRecord) -> float | None:
-    n_bytes = counted.bytes if counted.text_bytes is None else counted.text_bytes
-    return n_bytes / counted.tokens if counted.tokens else None
+    return counted.text_bytes / counted.tokens if counted.tokens else None
 
 
 def _counts(counted: Manifest | InputRecord) -> dict[str, Any]:

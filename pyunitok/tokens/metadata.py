@@ -198,7 +198,7 @@ class Metadata(Sequence[dict[str, Any]]):
             raise OutputError(f"{self._path}: document {i}: not a JSON object, or its metadata is not one")
         if not isinstance(ret.get("file"), str) or not isinstance(ret.get("line", 1), int):
             raise OutputError(f"{self._path}: document {i}: does not say which file and line it comes from")
-        ret["file"] = shown(ret["file"])  # earlier versions stored URLs as they were
+        ret["file"] = shown(ret["file"])  # a stranger's file may hold secrets
         return ret
 
     def line(self, i: int) -> bytes:

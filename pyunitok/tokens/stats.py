@@ -99,9 +99,7 @@ def stats(
         counts[eod] -= min(len(array), counts[eod])  # one a document, which is no text
     sizes = _piece_sizes(tokenizer)
     lengths = _lengths(array)
-    n_bytes = None
-    if manifest:
-        n_bytes = manifest.bytes if manifest.text_bytes is None else manifest.text_bytes
+    n_bytes = manifest.text_bytes if manifest else None
     if sizes is not None:
         n = min(len(sizes), len(counts))
         n_bytes = int(counts[:n] @ sizes[:n])
@@ -137,9 +135,8 @@ def stats(
 
 
 def _input(record: InputRecord) -> InputStats:
-    n_bytes = record.bytes if record.text_bytes is None else record.text_bytes
-    ratio = n_bytes / record.tokens if record.tokens else None
-    return InputStats(record.path, record.format, record.documents, n_bytes, record.tokens, ratio)
+    ratio = record.text_bytes / record.tokens if record.tokens else None
+    return InputStats(record.path, record.format, record.documents, record.text_bytes, record.tokens, ratio)
 
 
 def _model(array: TokenArray) -> Tokenizer | None:

@@ -22,11 +22,12 @@ def write(path: Path, docs: list[list[int]], *, eod: int | None = None, dtype: s
     records, at = [], 0
     for name, n in inputs:
         tokens = sum(map(len, full[at : at + n]))
-        records.append(InputRecord(name, "text", "none", documents=n, tokens=tokens, bytes=tokens, separator="\n"))
+        sizes = {"tokens": tokens, "bytes": tokens, "text_bytes": tokens}
+        records.append(InputRecord(name, "text", "none", documents=n, separator="\n", **sizes))
         at += n
     manifest = Manifest(
         model={"name": "toy", "path": None, "sha256": "0" * 64, "file_sha256": None}, eod=eod, tokens=len(ids),
-        documents=len(docs), bytes=len(ids), inputs=records, dtype=dtype,
+        documents=len(docs), bytes=len(ids), text_bytes=len(ids), inputs=records, dtype=dtype,
         hash={
             "algorithm": "xxh64", "chunk_bytes": 64 << 20,
             "tokens": [xxhash.xxh64_hexdigest(ids.tobytes())] if len(ids) else [],
