@@ -52,10 +52,10 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
     *position = 0;
     if (n_bytes < (int64_t)sizeof *h) return "the file is too short for a native model";
     if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is not a native model";
+    *position = 12; /* first: every kind counts its versions */
+    if (h->kind != UNITOK_KIND_LONGEST) return "this release does not know this kind of model";
     *position = 8;
     if (h->version != LONGEST_VERSION) return "this release does not read this version of the native format";
-    *position = 12;
-    if (h->kind != UNITOK_KIND_LONGEST) return "this release does not know this kind of model";
     *position = 32;
     if (h->n_ids > UNITOK_WIDE_ID_MAX + 1 || h->n_pieces > h->n_ids) return "the number of ids is out of range";
     if (h->eod_id != NO_ID && h->eod_id >= h->n_ids) return "the eod id is out of range";
