@@ -1,6 +1,6 @@
 """Ids with their pieces under them, in columns; pieces are told apart by the columns, and by colours on a terminal:
 
-    33681 15949  47
+    32762 15424  47
     The   ␣quick .
 """
 

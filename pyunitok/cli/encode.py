@@ -44,7 +44,7 @@ def decode(ids: tuple[str, ...], model: str | None) -> None:
 
     \b
     Example:
-      pyunitok decode 33681 15949 6748 10330    # The quick brown fox
+      pyunitok decode 32762 15424 6482 9963    # The quick brown fox
     """
     tokenizer = load_model(model)
     for line in [list(ids)] if ids else (line.decode("ascii", "replace").split() for line in stdin()):

@@ -84,7 +84,7 @@ class _Quoting(Sectioned):
 @click.option("--seed", type=int, default=0, help="For --sort random and --sample.")
 @click.option("--before", type=click.IntRange(0), default=40, show_default=True, help="Characters shown before a hit.")
 @click.option("--after", type=click.IntRange(0), default=40, show_default=True, help="Characters shown after a hit.")
-@click.option("--ids", "is_ids", is_flag=True, help="TEXT is a list of token ids: '14354 18368' is ' of the'.")
+@click.option("--ids", "is_ids", is_flag=True, help="TEXT is a list of token ids: '13866 17799' is ' of the'.")
 @click.option("--escapes", is_flag=True, help=r"Interpret \n, \t, \\ and \xNN in TEXT.")
 @click.option("--queries", metavar="FILE", type=FILE, help="Answer each line of FILE with a line of JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")

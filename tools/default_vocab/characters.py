@@ -1,9 +1,9 @@
 """Characters that the default vocabulary has whether or not the training text has them.
 
 The letters, punctuation and digits are those of exemplars.tsv, which exemplars.py derives from CLDR: of every alphabet,
-abugida and small syllabary that more than a million people write, and of two syllabaries that are official. All other
-characters, ideographs, Hangul syllables, symbols and emoji among them, are pieces only if the training text makes them
-so.
+abugida and small syllabary that more than a million people write, and of two syllabaries that are official. Chinese
+characters come from the lists of words (corpus.py). All other characters, Hangul syllables, symbols and emoji among
+them, are pieces only if the training text makes them so.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import io
 import json
 import random
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -30,8 +30,8 @@ from pyunitok.train.longest import Source
 DAMPING = 200  # of packages: see Source
 N_SAMPLES = 3  # of a word list
 N_WORDS = 180_000  # of a list, for a language of weight 1
-FLAT = 0.35  # frequencies to this power show the rare characters of Chinese
-N_RARE = 3  # times as many such words as others
+FLAT = 0.4  # frequencies to this power show the rare characters of Chinese
+MIN_WORDS = 30  # of the lists, that have a Chinese character which is a piece whatever its frequency
 MARKUP = ("xml", "html", "yaml")
 NO_LANGUAGE = {"en_prose", "json", "latex", "math_formal", *lists.WHOLE, *MARKUP}
 # Packages of narration, dialogue and speeches.
@@ -64,6 +64,7 @@ class Document(NamedTuple):
 
 
 Named = tuple[str, Source]
+Word = tuple[str, float]  # and its frequency
 
 
 def load(folder: Path, split: str, kind: str) -> list[Document]:
@@ -136,26 +137,43 @@ def weighted(name: str, documents: list[Document], weight: float, damping: int =
         yield f"{name}/{source}", Source(Packed.from_documents(texts), weight * 1e6 / size, damping)
 
 
+def texts_of(folder: Path, kind: str) -> list[str]:
+    """None where there are none."""
+    there = kind in kinds(folder, "train")
+    return [document.text.decode() for document in load(folder, "train", kind)] if there else []
+
+
+def chinese_words(folder: Path) -> Iterator[tuple[list[Word], list[Word], list[Word]]]:
+    """Each list: its words in simplified, in traditional, and in Taiwan's characters."""
+    forms, variants = texts_of(folder, "traditional"), texts_of(folder, "variants")
+    for table in texts_of(folder, "words-zh"):
+        words = lists.rows(table)
+        yield words, [*lists.traditional(words, forms)], [*lists.traditional(words, forms, variants)]
+
+
+def ideographs(folder: Path) -> set[bytes]:
+    """The Chinese characters that MIN_WORDS words have, in any of the three ways of writing."""
+    counts: Counter[str] = Counter()
+    for ways in chinese_words(folder):
+        counts.update(character for words in ways for word, _ in words for character in {*word})
+    found = {c for c, n in counts.items() if n >= MIN_WORDS and "\u4e00" <= c <= "\u9fff"}
+    return {character.encode() for character in found}
+
+
 def samples(folder: Path, name: str, n_words: int) -> Iterator[Document]:
     """Each list of a language's words as prose, in N_SAMPLES sources."""
-    there = kinds(folder, "train")
-
-    def tables(kind: str) -> list[str]:
-        return [document.text.decode() for document in load(folder, "train", kind)] if kind in there else []
-
-    proper = {word for table in tables(f"proper-{name}") for word in table.splitlines()}
-    forms, variants = tables("traditional"), tables("variants")
-    found = tables("words-zh" if name == "zh_trad" else f"words-{name}")
-    for k, table in enumerate(found):
-        rare = words = lists.rows(table)
-        if name == "zh_trad":  # Taiwan's forms; among the rare ones, the older forms that those replace
-            rare, words = [*lists.traditional(words, forms)], [*lists.traditional(words, forms, variants)]
+    proper = {word for table in texts_of(folder, f"proper-{name}") for word in table.splitlines()}
+    if name == "zh_trad":  # Taiwan's forms; among the rare ones, the older forms that those replace
+        found = [(taiwan, older) for _, older, taiwan in chinese_words(folder)]
+    else:
+        found = [(words, words) for words in map(lists.rows, texts_of(folder, f"words-{name}"))]
+    for k, (words, rare) in enumerate(found):
         n = n_words // (N_SAMPLES * len(found))
         for seed in range(N_SAMPLES):
             yield Document(f"words{k}.{seed}", prose(words, n, name, proper, seed).encode())
         if name.startswith("zh"):
             flat = [(word, frequency**FLAT) for word, frequency in rare]
-            yield Document(f"words{k}.rare", prose(flat, N_RARE * N_SAMPLES * n, name, proper, N_SAMPLES).encode())
+            yield Document(f"words{k}.rare", prose(flat, N_SAMPLES * n, name, proper, N_SAMPLES).encode())
 
 
 def language(folder: Path, name: str, seen: set[bytes]) -> Iterator[Named]:

@@ -30,9 +30,9 @@ def kind_of(name: str) -> str:
 
 
 def main() -> None:
-    tok = Tokenizer.default()
+    tok, folder = Tokenizer.default(), Path(sys.argv[1])
     uses: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]] = defaultdict(lambda: np.zeros(tok.vocab_size))
-    for name, source in corpus.build(Path(sys.argv[1])):
+    for name, source in corpus.build(folder):
         found = tok.encode_batch([text.tobytes() for text in source.documents]).data
         uses[kind_of(name)] += source.weight * np.bincount(found, minlength=tok.vocab_size)
     kinds = sorted(uses)
@@ -48,7 +48,7 @@ def main() -> None:
         examples = (ids[(2 * k + 1) * len(ids) // (2 * N_EXAMPLES)] for k in range(N_EXAMPLES))
         print(f"| {kind} | {len(ids):,} | {' '.join(f'`{escape(tok.id_to_bytes(id_))}`' for id_ in examples)} |")
     print(f"| {', '.join(sorted(rest))} | {sum(len(groups[kind]) for kind in rest):,} | |")
-    print(f"\n{len(required()):,} pieces are required.")
+    print(f"\n{len(required(folder)):,} pieces are required.")
 
 
 if __name__ == "__main__":

@@ -34,12 +34,12 @@ N_ALONE = 1_500  # pieces that one source alone uses, exchanged at the end for o
 NEW_SENTENCE = re.compile(rb"[.!?][)\"']*\s*\n\s*\w")
 
 
-def required() -> list[bytes]:
+def required(folder: Path) -> list[bytes]:
     """What the vocabulary has whatever the training text has of it: runs of indentation and rules, and characters."""
     runs = [b" " * n for n in [*range(2, 33), 36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 112, 128]]
     runs += [b"\t" * n for n in range(2, 17)]
     runs += [bytes([byte]) * n for byte in b"-=*_#~.+/<>" for n in (2, 3, 4, 8, 16, 32, 64)]
-    return sorted({*runs, *characters()})
+    return sorted({*runs, *characters(), *corpus.ideographs(folder)})
 
 
 def is_allowed(piece: bytes, people: frozenset[str]) -> bool:
@@ -55,14 +55,14 @@ def people(folder: Path, sources: list[corpus.Named]) -> frozenset[str]:
     return names - ordinary_words(names, cased) | sections()["person"]
 
 
-def alone(pieces: list[bytes], sources: list[Source]) -> list[bytes]:
-    """The pieces of several characters that only one source uses, the least useful first."""
+def alone(pieces: list[bytes], sources: list[Source], kept: list[bytes]) -> list[bytes]:
+    """The pieces of several characters that only one source uses, the least useful first; none of those kept."""
     counts = Counts(Round(pieces, RULES))
     for source in sources:
         counts.count(source.documents.data, source.documents.offsets, VALUES)
         counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), source.damping)
     _, values, n_sources = counts.pieces()
-    free = {piece for piece in pieces if len(piece.decode("utf-8", "replace")) > 1}.difference(required())
+    free = {piece for piece in pieces if len(piece.decode("utf-8", "replace")) > 1}.difference(kept)
     rows = sorted(zip(values.tolist(), counts.round_pieces, n_sources.tolist(), strict=True))
     return [piece for _, piece, n in rows if n <= 1 and piece in free]
 
@@ -81,13 +81,13 @@ def main() -> None:
         progress = f"{step.n_pieces} pieces, {rate:.4f} bytes/token, {seconds:.0f} s"
         print(f"{step.phase} {step.number}: {progress}", flush=True)
 
-    texts = [source for _, source in sources]
+    texts, kept = [source for _, source in sources], required(options.folder)
     train = partial(
         train_longest,
         texts,
         N_IDS - 1,
         rules=RULES,
-        required=required(),
+        required=kept,
         min_sources=MIN_SOURCES,
         allowed=cache(partial(is_allowed, people=people(options.folder, sources))),
         threads=options.threads,
@@ -95,7 +95,7 @@ def main() -> None:
     )
     pieces = train(long_bytes=LONG_BYTES)
     # Unseen text hardly uses what one source alone uses: instead of it what repeats in three, however short.
-    dropped = alone(pieces, texts)[:N_ALONE]
+    dropped = alone(pieces, texts, kept)[:N_ALONE]
     pieces = train(long_bytes=1, state=State({*pieces}.difference(dropped), dict.fromkeys(dropped, 0), "settle"))
     write(numbered(pieces), options.out)
 
