@@ -85,6 +85,11 @@ def languages(folder: Path) -> list[str]:
     return sorted(found - NO_LANGUAGE)
 
 
+def size_of(documents: Iterable[Document]) -> int:
+    """In bytes."""
+    return sum(len(document.text) for document in documents)
+
+
 def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MIN_LINE_BYTES) -> list[Document]:
     """Without boilerplate, and without the lines of min_line_bytes or more that came before; `seen` remembers them."""
     ret = []
@@ -132,7 +137,7 @@ def weighted(name: str, documents: list[Document], weight: float, damping: int =
     by_source: dict[str, list[bytes]] = defaultdict(list)
     for document in documents:
         by_source[document.source].append(document.text)
-    size = sum(len(document.text) for document in documents)
+    size = size_of(documents)
     for source, texts in by_source.items():
         yield f"{name}/{source}", Source(Packed.from_documents(texts), weight * 1e6 / size, damping)
 
@@ -181,11 +186,11 @@ def language(folder: Path, name: str, seen: set[bytes]) -> Iterator[Named]:
     there = kinds(folder, "train")
     weight = WEIGHT.get(name, OTHER_LANGUAGE)
     limit = MAX_LANGUAGE_BYTES if name in WEIGHT else MAX_SMALL_BYTES
-    parts: dict[str, list[Document]] = {"list": [], "prose": [], "other": []}
-    parts["list"] = list(samples(folder, name, int(N_WORDS * max(0.4, min(2.0, weight)))))
+    words = list(samples(folder, name, int(N_WORDS * max(0.4, min(2.0, weight)))))
+    parts: dict[str, list[Document]] = {"list": words, "prose": [], "other": []}
     for document in unique(load(folder, "train", name), seen, MIN_PROSE_LINE_BYTES) if name in there else ():
         parts["prose" if document.source in PROSE else "other"].append(document)
-    sizes = {part: sum(len(document.text) for document in documents) for part, documents in parts.items()}
+    sizes = {part: size_of(documents) for part, documents in parts.items()}
     if sum(sizes.values()) < MIN_LANGUAGE_BYTES:
         return
     shares = {part: SHARES[part] * min(1.0, sizes[part] / FULL_BYTES) ** 0.5 for part in parts}
@@ -201,9 +206,10 @@ def language(folder: Path, name: str, seen: set[bytes]) -> Iterator[Named]:
 
 def group(name: str, parts: dict[str, list[Document]]) -> Iterator[Named]:
     """Kinds that share one weight, each by the square root of its size."""
-    sizes = {kind: sum(len(document.text) for document in documents) for kind, documents in parts.items()}
-    large = {kind: size for kind, size in sizes.items() if size >= MIN_LANGUAGE_BYTES}
-    shares = {kind: min(1.0, size / MAX_CODE_BYTES) ** 0.5 for kind, size in large.items()}
+    sizes = {kind: size_of(documents) for kind, documents in parts.items()}
+    shares = {
+        kind: min(1.0, size / MAX_CODE_BYTES) ** 0.5 for kind, size in sizes.items() if size >= MIN_LANGUAGE_BYTES
+    }
     for kind, share in shares.items():
         yield from weighted(kind, parts[kind], WEIGHT[name] * share / sum(shares.values()))
 
@@ -232,10 +238,11 @@ def build(folder: Path) -> list[Named]:
     ret: list[Named] = []
     seen: set[bytes] = set()  # lines of all natural languages: what they share is English, code or names
     there = kinds(folder, "train")
-    first = [name for name in WEIGHT if name in languages(folder)]
+    found = languages(folder)
+    first = [name for name in WEIGHT if name in found]
     ret += weighted("en_prose", take(unique(load(folder, "train", "en_prose"), seen, MIN_PROSE_LINE_BYTES),
                                      MAX_KIND_BYTES), WEIGHT["en_prose"])  # fmt: skip
-    for name in [*first, *sorted({*languages(folder)} - {*first})]:
+    for name in [*first, *(name for name in found if name not in first)]:
         ret += language(folder, name, seen)
     for kind in ("json", "latex"):
         ret += weighted(kind, take(unique(load(folder, "train", kind), set()), MAX_KIND_BYTES), WEIGHT[kind])
