@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pyunitok.commands import build_index, duplicates, export_tokens, merge, verify
     from pyunitok.index.opened import Index, open_index
     from pyunitok.job import tokenize
+    from pyunitok.model.tokenizer import Tokenizer
     from pyunitok.packed import Packed
-    from pyunitok.tokenizer import Tokenizer
     from pyunitok.tokens.array import TokenArray
     from pyunitok.tokens.manifest import Manifest
     from pyunitok.tokens.opening import open
@@ -65,7 +65,7 @@ _LAZY = {
     "Packed": "packed",
     "TokenArray": "tokens.array",
     "TokenArrays": "tokens.several",
-    "Tokenizer": "tokenizer",
+    "Tokenizer": "model.tokenizer",
     "build_index": "commands",
     "duplicates": "commands",
     "export_tokens": "commands",

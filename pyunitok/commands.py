@@ -22,10 +22,10 @@ from pyunitok.index.opened import Index, open_index
 from pyunitok.index.plan import Limits
 from pyunitok.index.shard import open_shards
 from pyunitok.index.verify import verify_index
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.merge import merge as merge_parts
 from pyunitok.run.parts import finished_parts
 from pyunitok.run.plan import Progress
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens import opening
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.manifest import Manifest

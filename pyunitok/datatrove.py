@@ -23,10 +23,10 @@ import numpy as np
 from datatrove.data import Document
 from datatrove.pipeline.base import PipelineStep
 
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.identity import Identity
 from pyunitok.run.output import Output
 from pyunitok.run.plan import describe_model
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import InputRecord, Manifest
 
 BATCH_BYTES = 1 << 20  # of text, encoded at a time

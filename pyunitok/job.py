@@ -13,7 +13,6 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyunitok.batch import available_cores, check_threads
 from pyunitok.corpus import inputs as corpus_inputs
 from pyunitok.corpus.paths import LeftOut
 from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES
@@ -21,23 +20,24 @@ from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import check_target
 from pyunitok.disk.url import is_url, without_file_scheme
 from pyunitok.errors import ModelFormatError, OptionError
+from pyunitok.model.batch import available_cores, check_threads
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.records import record
 from pyunitok.run.journal import journal_path
 from pyunitok.run.output import EXTRA, files_of_parts, own_files, parts_folder
 from pyunitok.run.pipeline import tokenize as run_plan
 from pyunitok.run.plan import Plan, Progress, Start
 from pyunitok.run.tally import Tally
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, MAX_SHARDS, Manifest, is_token_file, sidecars
 from pyunitok.vocab import known
 
 if TYPE_CHECKING:
     from pyunitok.export import Exported
     from pyunitok.export.instead import Direct
+    from pyunitok.model.sampling import Sample
     from pyunitok.run.shard import Shard
     from pyunitok.run.survey import Survey
     from pyunitok.run.upload import Spool
-    from pyunitok.sampling import Sample
 
 StrPath = str | os.PathLike[str]
 Model = StrPath | Tokenizer | None

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from pyunitok import Tokenizer, _ffi
+from pyunitok import Tokenizer
+from pyunitok._c import library
 from pyunitok.errors import VocabularyError
 
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
@@ -30,8 +31,8 @@ def fewer(times: int) -> settings:
 
 
 SHARED = Path(os.environ.get("PYUNITOK_SHARED") or Path(__file__).resolve().parents[2] / "shared")
-CPUS = [name for name in _ffi.CPUS if _ffi.cpu_supported(name)]
-ENGINES = list(_ffi.ENGINES)
+CPUS = [name for name in library.CPUS if library.cpu_supported(name)]
+ENGINES = list(library.ENGINES)
 
 
 def find_shared(path: str) -> Path:

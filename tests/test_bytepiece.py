@@ -21,7 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import unigram as oracle_unigram
 
-from pyunitok import Tokenizer, _ffi, _ffi_text
+from pyunitok import Tokenizer
+from pyunitok._c import library
+from pyunitok._c import text as c_text
 from pyunitok.cli import cli
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.packed import Packed
@@ -194,7 +196,7 @@ def test_any_json_is_refused_or_loaded(value: Any) -> None:
 
 def _is_entry(value: Any) -> bool:
     return (
-        isinstance(value, list) and len(value) > 0 and type(value[0]) is int and 258 < value[0] <= _ffi.WIDE_ID_MAX
+        isinstance(value, list) and len(value) > 0 and type(value[0]) is int and 258 < value[0] <= library.WIDE_ID_MAX
         and isinstance(value[-1], int | float) and abs(value[-1]) < 2**63 and sum([256, value[-1]]) > 0
     )  # fmt: skip
 
@@ -226,7 +228,7 @@ def test_a_native_file_that_prepares_texts_otherwise_is_refused() -> None:
 
 
 def is_sure(text: str) -> bool:
-    return _ffi_text.nfc_is_sure(text.encode("utf-8", "surrogatepass"))
+    return c_text.nfc_is_sure(text.encode("utf-8", "surrogatepass"))
 
 
 CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]

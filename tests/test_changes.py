@@ -9,10 +9,10 @@ from crash import timeless
 import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.merge import merge
 from pyunitok.run.parts import parts_folder, tokenize_in_parts
 from pyunitok.run.plan import Plan
-from pyunitok.tokenizer import Tokenizer
 
 SUFFIXES = ("", ".ends", ".errors.jsonl")
 LONG = 5000  # bytes of the long line

@@ -20,7 +20,7 @@ from conftest import heed_interrupts
 
 from pyunitok.cli import cli
 from pyunitok.cli.sections import Sectioned, name_of
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "tests/data/sample.jsonl.zst"

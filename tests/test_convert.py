@@ -14,7 +14,8 @@ from conftest import find_shared
 from test_bytepiece import BYTES, key, load_reference, toy
 from toys import sentencepieces
 
-from pyunitok import Tokenizer, _ffi
+from pyunitok import Tokenizer
+from pyunitok._c import library
 from pyunitok.cli import cli
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
 from pyunitok.vocab import bytepiece, sentencepiece
@@ -188,4 +189,4 @@ def test_counts_that_cannot_be_had_back_are_refused() -> None:
     del values[key(b"ab")]
     vocabulary = bytepiece.read(json.dumps(values).encode(), "toy")
     assert bytepiece.counted(vocabulary) == bytepiece.parse(values, "toy")
-    assert _ffi.MODEL_FLAGS["bytes"] & vocabulary.flags
+    assert library.MODEL_FLAGS["bytes"] & vocabulary.flags

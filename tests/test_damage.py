@@ -16,10 +16,10 @@ import zstandard
 
 import pyunitok
 from pyunitok import InputError, OutputError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import output
 from pyunitok.run.journal import Journal, journal_path
 from pyunitok.run.pipeline import Writer
-from pyunitok.tokenizer import Tokenizer
 
 SUFFIXES = ("", ".ends", ".meta.jsonl.zst", ".errors.jsonl")
 

@@ -4,8 +4,8 @@ import pytest
 from test_pipeline import PIECES
 
 import pyunitok
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.merge import merge
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.verify import verify
 
 pytestmark = pytest.mark.ray

@@ -10,7 +10,7 @@ from toys import tokenfiles
 
 import pyunitok
 from pyunitok.errors import OutputError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.several import TokenArrays
 
 TOY = Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300)

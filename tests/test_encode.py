@@ -20,31 +20,33 @@ from hypothesis import strategies as st
 from oracle import longest as oracle
 from toys.vocabularies import CHUNK, EDGES, Case, cases, texts_of, vocabularies
 
-from pyunitok import Packed, Tokenizer, _ffi, _ffi_scratch
+from pyunitok import Packed, Tokenizer
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
 
 BYTES = [bytes([b]) for b in range(256)]
 
 
-def models(tokenizer: Tokenizer) -> Iterator[tuple[str, _ffi.Model]]:
+def models(tokenizer: Tokenizer) -> Iterator[tuple[str, library.Model]]:
     """The same model for every engine and every instruction set here."""
     image = np.frombuffer(tokenizer._core.model.save(), np.uint8)
     for engine, cpu in itertools.product(ENGINES, CPUS):
-        yield f"{engine}, {cpu}", _ffi.Model.load(image, engine=engine, cpu=cpu)
+        yield f"{engine}, {cpu}", library.Model.load(image, engine=engine, cpu=cpu)
 
 
-def encode_all(model: _ffi.Model, texts: list[bytes], **how: Any) -> list[list[int]]:
+def encode_all(model: library.Model, texts: list[bytes], **how: Any) -> list[list[int]]:
     """All texts in one call to the C library."""
     packed = Packed.from_documents(texts)
-    ids = np.empty(len(packed.data) + len(texts) + _ffi.ENCODE_SLACK, np.uint16)
+    ids = np.empty(len(packed.data) + len(texts) + library.ENCODE_SLACK, np.uint16)
     ends = np.empty(len(texts) + 1, np.int64)
-    n = _ffi_scratch.Scratch(model).encode_batch(packed.data, packed.offsets, ids, ends, **how)
+    n = c_scratch.Scratch(model).encode_batch(packed.data, packed.offsets, ids, ends, **how)
     return [ids.tolist() for ids in Packed(ids[:n], ends)]
 
 
 def check(case: Case) -> None:
     expected = [case.ids(text) for text in case.texts]
     for name, model in models(case.tokenizer()):
-        scratch = _ffi_scratch.Scratch(model)
+        scratch = c_scratch.Scratch(model)
         for text, ids in zip(case.texts, expected, strict=True):
             assert scratch.encode(text).tolist() == ids, name
         for text, ids in zip(case.texts, expected, strict=True):  # this time the memo knows the segments
@@ -251,7 +253,7 @@ def rwkv_pieces(tok: Tokenizer) -> dict[bytes, int]:
     return _RWKV["pieces"]
 
 
-def rwkv_models(tok: Tokenizer) -> list[tuple[str, _ffi.Model]]:
+def rwkv_models(tok: Tokenizer) -> list[tuple[str, library.Model]]:
     if "models" not in _RWKV:
         _RWKV["models"] = list(models(tok))
     return _RWKV["models"]
@@ -443,7 +445,7 @@ def test_pickle(engine: Any) -> None:
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_large_documents_are_encoded_where_they_lie(threads):
     """encode_batch packs small documents and not large ones: the same ids."""
-    from pyunitok import batch
+    from pyunitok.model import batch
 
     tok = Tokenizer.from_pieces([*BYTES, "the", " the", "である"])
     large = [b"the cat and the dog " * 400, b"", "である ".encode() * 1000, bytes(range(256)) * 20, b"x"]

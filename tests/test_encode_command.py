@@ -17,7 +17,7 @@ from pyunitok import Tokenizer
 from pyunitok.cli import cli
 from pyunitok.cli.columns import columns
 from pyunitok.errors import OptionError
-from pyunitok.sampling import Sample
+from pyunitok.model.sampling import Sample
 
 
 def test_columns() -> None:

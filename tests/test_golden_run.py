@@ -23,9 +23,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pyunitok
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.journal import Journal, journal_path
 from pyunitok.run.pipeline import Writer
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
 GOLDEN = Path(__file__).parent / "golden/run"

@@ -22,7 +22,9 @@ from oracle.huggingface_unigram import Unigram
 from toys import huggingface as toy
 from toys import sentencepieces
 
-from pyunitok import Packed, Tokenizer, _ffi, _ffi_scratch
+from pyunitok import Packed, Tokenizer
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import IdError, ModelFormatError, ModelWarning, UnitokError, VocabularyError
 from pyunitok.vocab.huggingface import characters, charsmap, normalizers, patterns, pretokenizers, shortcut
 from pyunitok.vocab.huggingface import file as huggingface
@@ -207,7 +209,7 @@ def test_unigram(seed: int) -> None:
     unknown = vocabulary.special["unk"]
     slow = Unigram(tokenizer._core.model, unknown, prepare["unknown_score"], prepare["byte_fallback"])
     second = fast.Unigram(tokenizer._core.model, unknown, prepare["unknown_score"], prepare["byte_fallback"])
-    scratch = _ffi_scratch.Scratch(second.model)
+    scratch = c_scratch.Scratch(second.model)
     for _ in range(6):
         text = toy.text(rng, document) + rng.choice(["", "<unk>", "é<unk>ab<unk>x"])
         expected = slow.encode(text.encode())
@@ -440,7 +442,7 @@ def test_batches_of_both_ways(tmp_path: Path) -> None:
     n_ids = tokenizer._core.new_scratch().encode_batch(data, offsets, ids, bounds, eod_id=6)
     assert ids[:n_ids].tolist() == [i for text in texts for i in [*tokenizer.encode(text).tolist(), 6]]
     assert bounds.tolist()[-1] == n_ids
-    with pytest.raises(_ffi.RoomError):
+    with pytest.raises(library.RoomError):
         tokenizer._core.new_scratch().encode_batch(data, offsets, ids[:5], bounds, eod_id=6)
 
 

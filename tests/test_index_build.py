@@ -24,7 +24,7 @@ from pyunitok.index.manifest import IndexManifest
 from pyunitok.index.plan import Limits, cut
 from pyunitok.index.shard import open_shards
 from pyunitok.index.verify import verify_index
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "then", "it", "ate", "\n", "caté", "日本"]
 

@@ -13,7 +13,7 @@ from test_cli import pyunitok as command
 import pyunitok
 from pyunitok.cli import cli
 from pyunitok.export import FORMATS, Options, instead, module
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import pyunitok
 from pyunitok import OptionError, OutputError
 from pyunitok.cli.tokenize import tokenize as command
 from pyunitok.job import Job, Options
-from pyunitok.sampling import Sample
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.sampling import Sample
+from pyunitok.model.tokenizer import Tokenizer
 
 
 @pytest.fixture

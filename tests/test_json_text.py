@@ -9,13 +9,14 @@ import streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyunitok import _ffi, _ffi_text
+from pyunitok._c import library
+from pyunitok._c import text as c_text
 from pyunitok.corpus.json_rest import RestOfLine
 from pyunitok.corpus.json_text import TextField, key_path
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.errors import CpuError, InputError
 
-CPUS = [cpu for cpu in _ffi.CPUS if _ffi.cpu_supported(cpu)]
+CPUS = [cpu for cpu in library.CPUS if library.cpu_supported(cpu)]
 
 
 def loads(line: bytes, path: list[str]) -> bytes | None:
@@ -134,16 +135,16 @@ def test_utf8(seed, kind):
 
 
 def test_arrays_are_checked():
-    lines = _ffi_text.JsonLines([b"text"], 100)
+    lines = c_text.JsonLines([b"text"], 100)
     data = np.frombuffer(b'{"text":"a"}', np.uint8)
     for out, offsets, at in ((11, 2, 0), (12, 0, 0), (12, 2, 13), (12, 2, -1)):
         place = lines.new_place()
         place.at = at
         with pytest.raises(ValueError, match="too small"):
             lines.read(data, np.empty(out, np.uint8), np.empty(offsets, np.int64), place)
-    for cpu in set(_ffi.CPUS) - set(CPUS):
+    for cpu in set(library.CPUS) - set(CPUS):
         with pytest.raises(CpuError):
-            _ffi_text.JsonLines([b"text"], 100, cpu)
+            c_text.JsonLines([b"text"], 100, cpu)
 
 
 LINES = st.sampled_from(

@@ -14,10 +14,10 @@ import pyunitok.export
 from pyunitok.errors import OutputError, UnitokError
 from pyunitok.export.instead import Direct
 from pyunitok.export.options import Options
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import merge
 from pyunitok.run.identity import Identity
 from pyunitok.run.shard import Shard
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.detokenize import detokenize
 from pyunitok.tokens.inspect import token_rows
 from pyunitok.tokens.manifest import Manifest, is_token_file

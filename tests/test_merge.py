@@ -16,12 +16,12 @@ import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.corpus.source import Source
 from pyunitok.errors import InputError, OutputError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import shard as shards
 from pyunitok.run.merge import merge
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Plan
 from pyunitok.run.shard import shard_name
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.metadata import errors_path
 
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from oracle import longest as oracle
 from toys.vocabularies import Case, cases
 
-from pyunitok import CpuError, IdError, ModelFormatError, Tokenizer, VocabularyError, _ffi
+from pyunitok import CpuError, IdError, ModelFormatError, Tokenizer, VocabularyError
+from pyunitok._c import library
 from pyunitok.vocab import native
 from pyunitok.vocab.vocabulary import About
 
@@ -40,7 +41,7 @@ def sign(data: bytearray) -> bytearray:
     return data
 
 
-def read(data: bytes, engine: str = "double-array") -> tuple[_ffi.Model, About]:
+def read(data: bytes, engine: str = "double-array") -> tuple[library.Model, About]:
     aligned = np.frombuffer(bytearray(data), np.uint8)
     return native.read(aligned, "file", engine=engine, cpu=None)
 
@@ -239,7 +240,7 @@ def test_no_file(tmp_path: Path) -> None:
 def test_from_file_takes_str_and_path(tmp_path: Path) -> None:
     small().save(str(tmp_path / "m"))
     assert Tokenizer.from_file(str(tmp_path / "m")).sha256 == Tokenizer.from_file(tmp_path / "m").sha256
-    missing = [cpu for cpu in _ffi.CPUS if not _ffi.cpu_supported(cpu)]
+    missing = [cpu for cpu in library.CPUS if not library.cpu_supported(cpu)]
     with pytest.raises(CpuError, match="instruction set"):
         Tokenizer.from_file(tmp_path / "m", cpu=missing[0])
     for wrong in ({"engine": "trie"}, {"cpu": "mmx"}):

@@ -17,7 +17,8 @@ from oracle.sentencepiece import Normalizer as Oracle
 from oracle.sentencepiece import charsmap_rules
 from toys.sentencepieces import CHAR, REFUSALS, USER_DEFINED, charsmap, make, shared_params
 
-from pyunitok import _ffi, _ffi_text
+from pyunitok._c import library
+from pyunitok._c import text as c_text
 from pyunitok.errors import VocabularyError
 from pyunitok.vocab import sentencepiece
 
@@ -40,9 +41,9 @@ class Case:
     symbols: list[bytes]
     flags: dict[str, bool]
 
-    def build(self, cpu: str | None = None) -> _ffi_text.Normalizer:
-        flags = sum(_ffi.MODEL_FLAGS[name] for name, is_set in self.flags.items() if is_set)
-        return _ffi_text.Normalizer(charsmap(self.rules), self.symbols, flags, cpu)
+    def build(self, cpu: str | None = None) -> c_text.Normalizer:
+        flags = sum(library.MODEL_FLAGS[name] for name, is_set in self.flags.items() if is_set)
+        return c_text.Normalizer(charsmap(self.rules), self.symbols, flags, cpu)
 
     def oracle(self) -> Oracle:
         return oracle_of(self.rules, self.symbols, self.flags)
@@ -181,17 +182,17 @@ def slices_of(path: Path) -> list[bytes]:
 
 def check_parts(charsmap: bytes, symbols: list[bytes], flags: int, text: bytes, expected: bytes) -> None:
     """Part by part in both forms, by every instruction set there is: `expected` is the verbatim form."""
-    escape = bool(flags & _ffi.MODEL_FLAGS["escape_whitespaces"])
+    escape = bool(flags & library.MODEL_FLAGS["escape_whitespaces"])
     for cpu in CPUS:
-        normalizer = _ffi_text.Normalizer(charsmap, symbols, flags, cpu)
+        normalizer = c_text.Normalizer(charsmap, symbols, flags, cpu)
         assert b"".join(normalizer.normalize_parts([text], compact=True, room=1000)) == compact(expected, escape), cpu
     assert b"".join(normalizer.normalize_parts([text], compact=False)) == expected
 
 
-def shared_case(path: Path) -> tuple[_ffi_text.Normalizer, sentencepiece.SentencePieceModel, list[bytes]]:
+def shared_case(path: Path) -> tuple[c_text.Normalizer, sentencepiece.SentencePieceModel, list[bytes]]:
     model = sentencepiece.read(path.read_bytes(), str(path))
     symbols = [piece for piece, type_ in zip(model.pieces, model.types, strict=True) if type_ == USER_DEFINED]
-    return _ffi_text.Normalizer(model.normalization.charsmap, symbols, model.flags), model, symbols
+    return c_text.Normalizer(model.normalization.charsmap, symbols, model.flags), model, symbols
 
 
 @pytest.mark.parametrize("path", shared_params())
@@ -200,7 +201,7 @@ def test_corpora_against_the_reference(path: Path) -> None:
     spm = pytest.importorskip("sentencepiece")
     normalizer, model, _ = shared_case(path)
     reference = spm.SentencePieceProcessor(model_proto=path.read_bytes())
-    escape = bool(model.flags & _ffi.MODEL_FLAGS["escape_whitespaces"])
+    escape = bool(model.flags & library.MODEL_FLAGS["escape_whitespaces"])
     for corpus in sorted(find_shared("corpora").glob("*.txt.zst")):
         for i, text in enumerate(slices_of(corpus)):
             expected = reference.normalize(text)
@@ -218,7 +219,7 @@ def test_shared_charsmaps(name: str) -> None:
     rules = charsmap_rules(model.normalization.charsmap)
     keys = sorted(rules)[:: 1 + len(rules) // 5000]
     text = b"".join(key + b"a e" + other for key, other in zip(keys, reversed(keys), strict=True))
-    is_set = {name: bool(model.flags & _ffi.MODEL_FLAGS[name]) for name in NAMES}
+    is_set = {name: bool(model.flags & library.MODEL_FLAGS[name]) for name in NAMES}
     expected, offsets = oracle_of(rules, symbols, is_set).normalize(text)
     out, found = normalizer.normalize_with_offsets(text)
     assert (out, found.tolist()) == (expected, offsets)
@@ -236,7 +237,7 @@ def test_named_rules(name: str) -> None:
     spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")()
     spec.ParseFromString(reference.serialized_normalizer_spec())
     normalization = sentencepiece.read_normalization(spec, name)
-    normalizer = _ffi_text.Normalizer(normalization.charsmap, [], normalization.flags)
+    normalizer = c_text.Normalizer(normalization.charsmap, [], normalization.flags)
     characters = [chr(c) for c in range(0x20000) if not 0xD800 <= c < 0xE000]
     for between in ("", "\u0301", "\u3099", " ", "\u2581"):
         text = between.join(characters).encode()
@@ -257,7 +258,7 @@ def test_rules_compiled_by_the_reference(case: Case, text: bytes) -> None:
     spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")()
     spec.ParseFromString(reference.serialized_normalizer_spec())
     normalization = sentencepiece.read_normalization(spec, "rules")
-    normalizer = _ffi_text.Normalizer(normalization.charsmap, [], normalization.flags)
+    normalizer = c_text.Normalizer(normalization.charsmap, [], normalization.flags)
     out, offsets = normalizer.normalize_with_offsets(text)
     assert (out, offsets.tolist()) == reference.normalize(text, with_offsets=True)
 
@@ -323,7 +324,7 @@ def test_circle_is_refused() -> None:
     at = 2 * 256 + ord("a")
     struct.pack_into("<I", blob, 4 + 4 * at, (at ^ 256) << 10 | ord("a"))  # a, aaa, aaaaa, …
     with pytest.raises(VocabularyError, match="cycle"):
-        _ffi_text.Normalizer(bytes(blob), [], 0)
+        c_text.Normalizer(bytes(blob), [], 0)
 
 
 @given(CASES, TEXTS, st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=3))
@@ -333,9 +334,9 @@ def test_damaged_charsmap(case: Case, text: bytes, changes: list[tuple[int, int]
         if blob:
             blob[at % len(blob)] = value
     reference = load_reference(bytes(blob))
-    flags = _ffi.MODEL_FLAGS
+    flags = library.MODEL_FLAGS
     try:
-        normalizer = _ffi_text.Normalizer(bytes(blob), [], sum(flags[name] for name in NAMES[:3]))
+        normalizer = c_text.Normalizer(bytes(blob), [], sum(flags[name] for name in NAMES[:3]))
     except VocabularyError as error:
         assert "cycle" in str(error) or expects_refusal(reference, text)
         return
@@ -348,10 +349,10 @@ def test_damaged_charsmap(case: Case, text: bytes, changes: list[tuple[int, int]
 @given(st.lists(st.sampled_from(LABELS), min_size=1, max_size=9), TEXTS, st.integers(1, 6))
 def test_shared_nodes(labels: list[int], text: bytes, first_leaf: int) -> None:
     blob = shared(8, labels, first_leaf)
-    out, found = _ffi_text.Normalizer(blob, [], 7).normalize_with_offsets(text)
+    out, found = c_text.Normalizer(blob, [], 7).normalize_with_offsets(text)
     expected, offsets = load_reference(blob).normalize(text, with_offsets=True)
     assert (out, found.tolist()) == (expected, offsets)
-    assert b"".join(_ffi_text.Normalizer(blob, [], 7).normalize_parts([text], compact=False, room=1)) == expected
+    assert b"".join(c_text.Normalizer(blob, [], 7).normalize_parts([text], compact=False, room=1)) == expected
 
 
 def test_more_keys_than_can_be_counted() -> None:
@@ -359,7 +360,7 @@ def test_more_keys_than_can_be_counted() -> None:
     for n_blocks in (7, 200):
         text = "hello wé 日本 😀".encode() + bytes(range(256))
         blob = shared(n_blocks, list(range(1, 256)), n_blocks - 3)
-        assert _ffi_text.Normalizer(blob, [], 7).normalize(text) == load_reference(blob).normalize(text)
+        assert c_text.Normalizer(blob, [], 7).normalize(text) == load_reference(blob).normalize(text)
 
 
 def test_a_circle_without_keys() -> None:
@@ -367,16 +368,16 @@ def test_a_circle_without_keys() -> None:
     blob = bytearray(1029)
     blob[1] = blob[5] = 4
     text = b"ab\0\0\0c  d\0"
-    assert _ffi_text.Normalizer(bytes(blob), [], 7).normalize(text) == load_reference(bytes(blob)).normalize(text)
+    assert c_text.Normalizer(bytes(blob), [], 7).normalize(text) == load_reference(bytes(blob)).normalize(text)
 
 
 def test_a_key_of_many_bytes_is_refused() -> None:
-    _ffi_text.Normalizer(shared(4098, [ord("a")], 4096), [], 7)
+    c_text.Normalizer(shared(4098, [ord("a")], 4096), [], 7)
     with pytest.raises(VocabularyError, match="a key longer than 4096 bytes"):
-        _ffi_text.Normalizer(shared(4099, [ord("a")], 4097), [], 7)
-    _ffi_text.Normalizer(b"", [b"a" * 4096], 7)
+        c_text.Normalizer(shared(4099, [ord("a")], 4097), [], 7)
+    c_text.Normalizer(b"", [b"a" * 4096], 7)
     with pytest.raises(VocabularyError, match="a user-defined piece is longer than 4096 bytes"):
-        _ffi_text.Normalizer(b"", [b"b", b"a" * 4097], 7)
+        c_text.Normalizer(b"", [b"b", b"a" * 4097], 7)
 
 
 def expects_refusal(reference: Any, text: bytes) -> bool:

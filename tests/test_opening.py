@@ -31,8 +31,9 @@ from toys.sentencepieces import (
     shared_paths,
 )
 
-from pyunitok import Tokenizer, _ffi
-from pyunitok._ffi_proto import read_proto
+from pyunitok import Tokenizer
+from pyunitok._c import library
+from pyunitok._c.proto import read_proto
 from pyunitok.errors import UnitokError, VocabularyError
 from pyunitok.vocab import sentencepiece
 
@@ -196,7 +197,7 @@ def test_threads_that_encode_first_at_once(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_while_another_thread_completes_a_model(tmp_path: Path) -> None:
     tok = opened(tmp_path, BPE)
-    with _ffi._completing.lock:  # as another thread would hold it
+    with library._completing.lock:  # as another thread would hold it
         child = os.fork()
         if not child:
             os._exit(0 if tok.count("ab") else 1)  # its own lock: it does not wait for ever
@@ -210,7 +211,7 @@ def test_what_is_wrong_with_pieces_is_said_at_once(kind: str) -> None:
         n = len(pieces)
         data, offsets = np.frombuffer(b"".join(pieces), np.uint8), np.cumsum([0, *map(len, pieces)])
         types = np.array([UNKNOWN] + [NORMAL] * (n - 1), np.uint8)
-        return _ffi.Model.new(
+        return library.Model.new(
             data, offsets, np.arange(n), kind=kind, scores=np.full(n, score), types=types, eod_id=None
         )
 

@@ -64,7 +64,7 @@ def test_short_run_starts_light(tmp_path: Path, name: str, text: str) -> None:
     own = ("index", "train", "export", "tokens.array", "run.parts", "cli.train", "vocab.nfc")
     own += ("tokens.metadata", "tokens.verify_block", "corpus.pipe", "corpus.kept", "corpus.frames", "run.shard")
     own += ("disk.remote", "tokens.inspect")
-    own += () if name.endswith("jsonl") else ("corpus.jsonl", "_ffi_text")
+    own += () if name.endswith("jsonl") else ("corpus.jsonl", "_c.text")
     heavy |= {"shutil", "lzma"} | {f"pyunitok.{module}" for module in own}
     (tmp_path / name).write_text(text)
     arguments = ["tokenize", str(tmp_path / name), "-o", str(tmp_path / "a.u16")]

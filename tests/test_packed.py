@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyunitok import Packed, _ffi
+from pyunitok import Packed
+from pyunitok._c import library
 from pyunitok.arrays import vector
 
 
@@ -87,7 +88,7 @@ def test_memoryviews_may_be_garbage_with_their_pointers() -> None:
 
     for _ in range(10):
         view, holder = vector("H", 100), Holder()
-        holder.itself, holder.view, holder.pointer = holder, view, _ffi.pointer(view, writable=True)
+        holder.itself, holder.view, holder.pointer = holder, view, library.pointer(view, writable=True)
         holder.pointer[99] = 7
         assert view[99] == 7
         del view, holder
@@ -96,9 +97,9 @@ def test_memoryviews_may_be_garbage_with_their_pointers() -> None:
 
 def test_what_a_pointer_is_made_of() -> None:
     for array in (np.arange(3, dtype=np.int64), np.empty(0, np.uint16), memoryview(b"abc"), vector("I", 4)):
-        _ffi.pointer(array)
+        library.pointer(array)
     for wrong in (np.arange(6)[::2], np.zeros((2, 2), np.uint8), np.zeros(2, ">u2"), np.zeros(2, bool)):
         with pytest.raises(ValueError, match="contiguous vector"):
-            _ffi.pointer(wrong)
+            library.pointer(wrong)
     with pytest.raises(BufferError):
-        _ffi.pointer(memoryview(b"abc"), writable=True)
+        library.pointer(memoryview(b"abc"), writable=True)

@@ -20,9 +20,9 @@ from pyunitok.corpus.block import BadDocument, Block
 from pyunitok.corpus.parquet import ParquetReader
 from pyunitok.corpus.position import BEGINNING
 from pyunitok.errors import InputError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Plan
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.detokenize import detokenize
 
 pa = pytest.importorskip("pyarrow")

@@ -13,12 +13,14 @@ from test_pipeline import PIECES
 from test_zst import frame
 
 import pyunitok
-from pyunitok.core import Core
 from pyunitok.corpus import inputs
 from pyunitok.corpus.ranges import UNCOUNTED, Range, counted, followed_by
 from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import OutputLock
 from pyunitok.errors import InputError, OutputError
+from pyunitok.model.core import Core
+from pyunitok.model.sampling import Sample
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import merge as merge_module
 from pyunitok.run import parts as parts_module
 from pyunitok.run import units as units_module
@@ -27,8 +29,6 @@ from pyunitok.run.parts import finished_parts, parts_folder, tokenize_in_parts
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Plan
 from pyunitok.run.units import MAX_UNIT_BYTES, MIN_UNIT_BYTES, default_unit_bytes, each, make_part, plan_units
-from pyunitok.sampling import Sample
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.metadata import errors_path
 
 UNIT = 300

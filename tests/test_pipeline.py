@@ -18,10 +18,10 @@ import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.corpus.looks import why_not_text
 from pyunitok.errors import InputError, OutputError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.encoding import Encoded
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Plan
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.detokenize import detokenize
 
 PIECES = [bytes([b]) for b in range(256)] + [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]

@@ -18,9 +18,9 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import TextReader
 from pyunitok.corpus.workers import Workers
 from pyunitok.errors import InputError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.encoding import Encoder
 from pyunitok.run.plan import Plan
-from pyunitok.tokenizer import Tokenizer
 
 PIECES = [bytes([b]) for b in range(256)] + [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]
 SEEDS = st.integers(0, 2**30)

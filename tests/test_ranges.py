@@ -19,8 +19,8 @@ from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.ranges import Range, frame_begins, open_range, plan_ranges, read_table, scan
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import InputError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.plan import Plan
-from pyunitok.tokenizer import Tokenizer
 
 
 def documents(source, separator):

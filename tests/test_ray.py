@@ -141,7 +141,7 @@ import sys, ray
 from pyunitok.run import cluster as cluster_module
 from pyunitok.corpus import inputs
 from pyunitok.run.plan import Plan
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from test_pipeline import PIECES
 address, corpus, unit = sys.argv[1:]
 toy = Tokenizer.from_pieces(PIECES, eod=300)

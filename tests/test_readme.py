@@ -28,7 +28,7 @@ from click.testing import CliRunner
 from conftest import SHARED
 
 from pyunitok.cli import COMMANDS, cli
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 
 ROOT = Path(__file__).parent.parent
 NAMES = ["README.md", "csrc/README.md", "tools/README.md", "pyunitok/README.md"]

@@ -21,7 +21,7 @@ from conftest import heed_interrupts
 from hypothesis import settings
 from test_cli import ROOT, pyunitok
 
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.metadata import errors_path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc, O_DIRECT")

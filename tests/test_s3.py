@@ -12,10 +12,10 @@ import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.disk import remote
 from pyunitok.errors import InputError, OutputError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Plan
 from pyunitok.run.upload import Spool, tokenize_to
-from pyunitok.tokenizer import Tokenizer
 
 fsspec = pytest.importorskip("fsspec")
 s3fs = pytest.importorskip("s3fs")

@@ -45,13 +45,13 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @given(st.binary(max_size=40) | st.text("aé日👍", max_size=12).map(str.encode), st.integers(0, 50), st.integers(0, 9))
 def test_text_is_cut_between_characters(text: bytes, at: int, n: int) -> None:
-    from pyunitok import _ffi_search
+    from pyunitok._c import search as c_search
 
     at = min(at, len(text))
     ids = np.frombuffer(text, np.uint8).astype(np.uint16)
     offsets = np.minimum(np.arange(65537), 256).astype(np.int64)
-    hits = np.array([(at, 0, 0, 0, len(ids), 0)], _ffi_search.HIT)
-    found, bounds = _ffi_search.contexts(ids, np.arange(256, dtype=np.uint8), offsets, hits, n, n)
+    hits = np.array([(at, 0, 0, 0, len(ids), 0)], c_search.HIT)
+    found, bounds = c_search.contexts(ids, np.arange(256, dtype=np.uint8), offsets, hits, n, n)
     before, match, after = (found[a:b].tobytes() for a, b in pairwise(bounds))
     assert match == b"" and before == oracle.last_characters(text[:at], n)
     assert after == oracle.first_characters(text[at:], n)

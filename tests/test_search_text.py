@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from oracle import search as oracle
 
-from pyunitok import _ffi_search
+from pyunitok._c import search as c_search
 from pyunitok.index.shard import Shard
 
 MAX_WORK = 1 << 40
@@ -91,7 +91,7 @@ class Case:
         if rng.random() < 0.5:
             self.drops[:] = 0
         s = self.shard
-        self.c = _ffi_search.Shard(
+        self.c = c_search.Shard(
             ids=s.ids, sa=s.sa, first=s.first, top=s.top if rng.random() < 0.7 else s.top[:0], left=s.left,
             rank=s.ranks, ends=s.ends, begin=0, eod=self.eod,
         )  # fmt: skip
@@ -122,11 +122,11 @@ class Case:
         return text[at : at + n]
 
 
-def tables(pieces: list[bytes], drops: np.ndarray, rank: np.ndarray) -> _ffi_search.Pieces:
+def tables(pieces: list[bytes], drops: np.ndarray, rank: np.ndarray) -> c_search.Pieces:
     symbols = [symbol for piece in pieces for symbol in [*(byte + 1 for byte in piece), 0]]
     order = np.array(oracle.suffix_array(symbols), np.uint32)
     offsets = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
-    return _ffi_search.Pieces(np.frombuffer(b"".join(pieces), np.uint8), offsets, drops, rank, order)
+    return c_search.Pieces(np.frombuffer(b"".join(pieces), np.uint8), offsets, drops, rank, order)
 
 
 def hits(case: Case, runs: np.ndarray) -> list[tuple[int, int]]:

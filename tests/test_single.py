@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys.sentencepieces import BPE, CONTROL, NORMAL, SPACE, UNIGRAM, USER_DEFINED, WORD, make
 
-from pyunitok import Tokenizer, _ffi, utf8
+from pyunitok import Tokenizer, utf8
+from pyunitok._c import library
 from pyunitok.compat import sentencepiece as spm
 from pyunitok.compat.sentencepiece.processor import CurrentProcessor
 
@@ -145,5 +146,5 @@ def test_pieces_of_ids_that_are_no_integers() -> None:
 def test_types_of_pieces_at_once() -> None:
     for tok in (LONGEST, PROCESSORS[1]._engine.tokenizer):
         model = tok._core.model
-        one_by_one = [_ffi.lib.unitok_model_piece_type(model.handle, id_) for id_ in range(tok.vocab_size)]
+        one_by_one = [library.lib.unitok_model_piece_type(model.handle, id_) for id_ in range(tok.vocab_size)]
         assert model.piece_types().tolist() == one_by_one

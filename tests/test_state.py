@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyunitok import _ffi_scratch
+from pyunitok._c import scratch as c_scratch
 
 FIELDS = ("sum", "position", "last_unknown", "last_byte")
 NORMALIZE = ("n_held_bytes", "is_verbatim", "is_started", "is_after_space", "is_ended")
 GOOD = (1, -12.5, 70_000, 3, 0b101, ord("a"))  # version, sum, position, held bytes, bits, last byte
 
 
-def values(state: _ffi_scratch.State) -> dict[str, float]:
+def values(state: c_scratch.State) -> dict[str, float]:
     handle = state.handle
     ret = {name: getattr(handle, name) for name in FIELDS}
     return ret | {name: getattr(handle.normalize, name) for name in NORMALIZE}
@@ -32,7 +32,7 @@ def saved(*fields: float) -> str:
 )  # fmt: skip
 def test_saved_and_read(total: float, position: int, held: int, bits: int, last_byte: int) -> None:
     text = saved(1, total, position, held, bits, last_byte)
-    state = _ffi_scratch.State(text)
+    state = c_scratch.State(text)
     assert state.hexadecimal() == text
     assert values(state) == {
         "sum": total, "position": position, "n_held_bytes": held, "is_started": bits & 1,
@@ -42,8 +42,8 @@ def test_saved_and_read(total: float, position: int, held: int, bits: int, last_
 
 
 def test_new() -> None:
-    assert _ffi_scratch.State().hexadecimal() == "01" + "00" * 26
-    assert not any(values(_ffi_scratch.State("01" + "00" * 26)).values())
+    assert c_scratch.State().hexadecimal() == "01" + "00" * 26
+    assert not any(values(c_scratch.State("01" + "00" * 26)).values())
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_new() -> None:
 )
 def test_refused(at: int, value: float) -> None:
     """A negative number of held bytes made the encoder write before its buffer."""
-    _ffi_scratch.State(saved(*GOOD))
+    c_scratch.State(saved(*GOOD))
     with pytest.raises(ValueError, match="not the state"):
-        _ffi_scratch.State(saved(*GOOD[:at], value, *GOOD[at + 1 :]))
+        c_scratch.State(saved(*GOOD[:at], value, *GOOD[at + 1 :]))
 
 
 @pytest.mark.parametrize("text", ["00", "xyz", "01" * 28, "01" * 26, "00" * 48])
 def test_of_another_length(text: str) -> None:
     with pytest.raises(ValueError):
-        _ffi_scratch.State(text)
+        c_scratch.State(text)

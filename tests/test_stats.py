@@ -15,7 +15,7 @@ from toys import tokenfiles
 
 import pyunitok
 from pyunitok.errors import OutputError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens import counting, stats_page
 from pyunitok.tokens.counting import count_ids
 from pyunitok.tokens.stats import EXAMPLES, bins, stats

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import suffix as oracle
 
-from pyunitok import _ffi_suffix
+from pyunitok._c import suffix as c_suffix
 from pyunitok.index.suffix import check_suffix_array, lcp_array, suffix_array
 
 DTYPES = [np.uint8, np.uint16, np.uint32]
@@ -20,7 +20,7 @@ DTYPES = [np.uint8, np.uint16, np.uint32]
 def sort(ids: np.ndarray, positions: type = np.uint32, budget: int = 1000) -> list[int]:
     """By the C library, so many suffixes a step."""
     sa = np.full(len(ids), 0xA5A5A5A5, positions)
-    sorter = _ffi_suffix.SuffixSorter(ids, sa, int(ids.max()) + 1 if len(ids) else 1)
+    sorter = c_suffix.SuffixSorter(ids, sa, int(ids.max()) + 1 if len(ids) else 1)
     done = 0.0
     while done < 1:
         done, before = sorter.step(budget), done
@@ -108,7 +108,7 @@ def test_a_symbol_out_of_range_is_an_error() -> None:
         text = np.zeros(20, np.uint32)
         text[at] = 3
         with pytest.raises(ValueError, match="n_symbols") as caught:
-            _ffi_suffix.SuffixSorter(text, np.empty(20, np.uint32), 3).step(1000)
+            c_suffix.SuffixSorter(text, np.empty(20, np.uint32), 3).step(1000)
         assert caught.value.position == at  # type: ignore[attr-defined]
 
 

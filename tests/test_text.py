@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import longest as oracle
 
-from pyunitok import _ffi_text
+from pyunitok._c import text as c_text
 from pyunitok.corpus import text as text_module
 from pyunitok.corpus.text import TextReader
 
@@ -21,7 +21,7 @@ SEPARATORS = st.text("ab\n", min_size=1, max_size=5).map(str.encode)
 def test_split_documents(data, separator, max_docs):
     text = np.frombuffer(data + b"\xff", np.uint8).copy()
     offsets = np.full(max_docs + 1, -1, np.int64)
-    n_docs, n_consumed = _ffi_text.split_documents(text, len(data), separator, offsets)
+    n_docs, n_consumed = c_text.split_documents(text, len(data), separator, offsets)
     want = data.split(separator, max_docs - 1)
     if len(want) == max_docs:
         assert n_consumed == len(data) - len(want[-1])
@@ -44,7 +44,7 @@ def test_split_documents_checks_its_arrays():
         (text, 4, b"x", offsets.astype(np.int32)),
     ):
         with pytest.raises(ValueError):
-            _ffi_text.split_documents(*arguments)
+            c_text.split_documents(*arguments)
 
 
 def check(data, separator, block_bytes, split, n_offsets=5):

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_params, shared_paths
 from toys.text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
 
-from pyunitok import Packed, Tokenizer, VocabularyError, _ffi_scratch, utf8
+from pyunitok import Packed, Tokenizer, VocabularyError, utf8
+from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import UnitokError
 
 spm = pytest.importorskip("sentencepiece")
@@ -280,7 +281,7 @@ def test_texts_beyond_the_limit() -> None:
     unigram = tokenizer(make([(b"a", -1.0, NORMAL), (b"b", -2.0, NORMAL)]))
     core = unigram._core
     bpe = tokenizer(make([(b"a", -1.0, NORMAL), (b"aa", -2.0, NORMAL)], model_type=KINDS["bpe"]))
-    sampling = _ffi_scratch.sampling("lattice", 0.5, 1)
+    sampling = c_scratch.sampling("lattice", 0.5, 1)
     with core.scratch() as scratch:
         for call in (
             lambda: scratch.nbest(text, 2),

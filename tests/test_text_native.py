@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from test_native import file_of, read, refused, sign
 from toys.text_models import KINDS, text_of, tokenizer, toy
 
-from pyunitok import IdError, ModelFormatError, Tokenizer, VocabularyError, _ffi
+from pyunitok import IdError, ModelFormatError, Tokenizer, VocabularyError
+from pyunitok._c import library
 from pyunitok.vocab import bytepiece, native
 
 pytest.importorskip("google.protobuf")
@@ -95,7 +96,7 @@ def bytepiece_file() -> tuple[bytearray, int]:
 
 
 def set_flags(data: bytearray, *names: str) -> bytearray:
-    data[32:36] = sum(_ffi.MODEL_FLAGS[name] for name in names).to_bytes(4, "little")
+    data[32:36] = sum(library.MODEL_FLAGS[name] for name in names).to_bytes(4, "little")
     return sign(data)
 
 

@@ -19,7 +19,9 @@ from test_cli import pyunitok as command
 from toys.sentencepieces import BPE, CHAR, NORMAL, SPACE, UNIGRAM, USER_DEFINED, WORD, charsmap, make
 
 import pyunitok
-from pyunitok import Tokenizer, _ffi, _ffi_scratch
+from pyunitok import Tokenizer
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
 
 pytest.importorskip("google.protobuf")
 EXPENSIVE = settings().max_examples >= 1000
@@ -63,19 +65,19 @@ def test_want_of_room_leaves_the_state(kind: str, tmp_path: Path) -> None:
     """A caller tries again with more room and the same state; it had the spaces held by the try before."""
     tok = Tokenizer.from_file(model_file(tmp_path, kind))
     for text in (text_of(2, 60_000), b"a b " * 15_000, b" a b" * 15_000, b"the a " * 10_000):
-        k, state, out = tok._core.split(text[:30_000]), _ffi_scratch.State(), []
+        k, state, out = tok._core.split(text[:30_000]), c_scratch.State(), []
         for part, is_last in ((text[:k], False), (text[k:], True)):
             out += encode_with_growing_room(tok, part, state, open_start=is_last, open_end=not is_last)
         assert out == tok.encode(text).tolist()
 
 
-def encode_with_growing_room(tok: Tokenizer, part: bytes, state: _ffi_scratch.State, **is_open: bool) -> list[int]:
+def encode_with_growing_room(tok: Tokenizer, part: bytes, state: c_scratch.State, **is_open: bool) -> list[int]:
     data, offsets, ends = np.frombuffer(part, np.uint8), np.array([0, len(part)], np.int64), np.empty(2, np.int64)
     for n_tries in range(1, 200):
         ids = np.empty(1000 * n_tries, tok.dtype)
         try:
             n = tok._core.new_scratch().encode_batch(data, offsets, ids, ends, state=state, **is_open)
-        except _ffi.RoomError:
+        except library.RoomError:
             continue
         assert n_tries > 1 or not part
         return ids[:n].tolist()

@@ -17,7 +17,9 @@ from test_cli import pyunitok as command
 from toys.sentencepieces import BPE, NORMAL, UNIGRAM, make
 from toys.text_models import encode_in_parts, tokenizer
 
-from pyunitok import Tokenizer, _ffi_scratch, sampling
+from pyunitok import Tokenizer
+from pyunitok._c import scratch as c_scratch
+from pyunitok.model import sampling
 
 pytest.importorskip("google.protobuf")
 N_DRAWN = 4000
@@ -247,6 +249,6 @@ def test_parts_of_a_document_are_sampled_as_the_whole() -> None:
     how = sampling.how(tok._core, 0.3, 1, document=5)
     for block in (50, 1000):
         assert encode_in_parts(tok, random.Random(block), text, block, sampling=how) == whole
-    dropout = _ffi_scratch.sampling("dropout", 0.1, 1)
+    dropout = c_scratch.sampling("dropout", 0.1, 1)
     with pytest.raises(ValueError, match="whole documents"):
         encode_in_parts(tok, random.Random(1), text, 100, sampling=dropout)

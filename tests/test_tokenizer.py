@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from oracle import longest as oracle
 from toys.vocabularies import Case, vocabularies
 
-from pyunitok import CpuError, IdError, Packed, Tokenizer, VocabularyError, _ffi
+from pyunitok import CpuError, IdError, Packed, Tokenizer, VocabularyError
+from pyunitok._c import library
 from pyunitok.cli import arguments
 from pyunitok.vocab import known, native
 from pyunitok.vocab import rwkv as rwkv_module
@@ -111,7 +112,7 @@ def test_surrogates_and_names() -> None:
     for how in ({"engine": "trie"}, {"engine": None}, {"cpu": "mmx"}, {"cpu": ""}):
         with pytest.raises(ValueError, match="must be"):
             Tokenizer.from_pieces(BYTES, **how)
-    for cpu in _ffi.CPUS:
+    for cpu in library.CPUS:
         if cpu in CPUS:
             assert Tokenizer.from_pieces(BYTES, cpu=cpu).cpu == cpu
         else:

@@ -11,7 +11,7 @@ from test_pipeline import run
 import pyunitok
 from pyunitok.cli import cli
 from pyunitok.errors import ModelFormatError, OutputError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 
 BYTES = [bytes([b]) for b in range(256)]
 

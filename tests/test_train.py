@@ -16,11 +16,13 @@ from oracle import train_unigram
 from test_train_sentencepiece import text
 
 import pyunitok
+from pyunitok._c import train as c_train
+from pyunitok._c import train_lexicon as c_train_lexicon
 from pyunitok.cli.train import train as command
 from pyunitok.corpus.inputs import find
 from pyunitok.corpus.reading import Reading
 from pyunitok.errors import OptionError, OutputError, TrainingError
-from pyunitok.train import counting, native, native_lexicon, sources, unigram
+from pyunitok.train import counting, sources, unigram
 from pyunitok.train.api import run
 
 TEXT = "\n".join(text(11, 3000))
@@ -98,10 +100,10 @@ def test_threads_change_nothing(tmp_path: Path, options: dict[str, Any]) -> None
 
 
 def counted(texts: list[str], max_memory: int) -> tuple[Counter[bytes], int]:
-    rules = native.Rules(set(SPACES), 16)
+    rules = c_train.Rules(set(SPACES), 16)
 
-    def make(counter: native.Counter) -> native.Segmenter:
-        return native.Segmenter(None, rules, counter, flags=native.CUT, max_line_bytes=1000)
+    def make(counter: c_train.Counter) -> c_train.Segmenter:
+        return c_train.Segmenter(None, rules, counter, flags=c_train.CUT, max_line_bytes=1000)
 
     with counting.UnitCounter(make, max_memory) as counter:
         for item in texts:
@@ -136,8 +138,8 @@ def test_blocks_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_words_that_do_not_fit_are_reported() -> None:
     store = counting.Store(900)
-    store.add(native.Units.pack([b"%d" % i for i in range(10)], [1 + i for i in range(10)]))
-    store.add(native.Units.pack([b"x%d" % i for i in range(10)], [1] * 10))
+    store.add(c_train.Units.pack([b"%d" % i for i in range(10)], [1 + i for i in range(10)]))
+    store.add(c_train.Units.pack([b"x%d" % i for i in range(10)], [1] * 10))
     units = store.units()
     assert store.min_count > 1
     assert units.counts.min() >= store.min_count
@@ -164,9 +166,9 @@ class FullDisk(counting.RunWriter):
 WORDS = st.dictionaries(st.text("abé", min_size=1, max_size=9), st.integers(1, 50), min_size=1, max_size=8)
 
 
-def lexicon_of(words: dict[str, int], extra: list[str]) -> tuple[native_lexicon.Lexicon, list[str]]:
+def lexicon_of(words: dict[str, int], extra: list[str]) -> tuple[c_train_lexicon.Lexicon, list[str]]:
     names = sorted({c for word in words for c in word[1:]} | set(extra), key=str.encode) or ["z"]
-    return native_lexicon.Lexicon(native.Units.pack([name.encode() for name in names], [0] * len(names))), names
+    return c_train_lexicon.Lexicon(c_train.Units.pack([name.encode() for name in names], [0] * len(names))), names
 
 
 @given(WORDS, st.lists(st.text("abé", min_size=1, max_size=4), max_size=8), st.integers(0, 80))
@@ -175,8 +177,8 @@ def test_expectations_as_oracle(words: dict[str, int], extra: list[str], shift: 
     # Far below the smallest double when multiplied, so that scaling is needed.
     scores = np.array([-1.5 - shift - 0.3 * i for i in range(len(names))])
     unknown = float(scores.min() - 10)
-    units = native.Units.pack([word.encode() for word in words], list(words.values()))
-    model = native_lexicon.Scored(native_lexicon.Lattice(), np.ones(len(names), np.uint8), scores, unknown)
+    units = c_train.Units.pack([word.encode() for word in words], list(words.values()))
+    model = c_train_lexicon.Scored(c_train_lexicon.Lattice(), np.ones(len(names), np.uint8), scores, unknown)
     sums = np.zeros(len(names), np.uint64)
     unit = 2.0**40
     likelihood = lexicon.expect(model, np.exp(scores), float(np.exp(unknown)), units, 0, len(units), unit, sums)
@@ -190,8 +192,8 @@ def test_losses_as_oracle(words: dict[str, int], extra: list[str]) -> None:
     lexicon, names = lexicon_of(words, extra)
     scores = np.array([-1.5 - (0.37 + 0.6 * i) ** 0.5 for i in range(len(names))])
     unknown = float(scores.min() - 10)
-    units = native.Units.pack([word.encode() for word in words], list(words.values()))
-    model = native_lexicon.Scored(native_lexicon.Lattice(), np.ones(len(names), np.uint8), scores, unknown)
+    units = c_train.Units.pack([word.encode() for word in words], list(words.values()))
+    model = c_train_lexicon.Scored(c_train_lexicon.Lattice(), np.ones(len(names), np.uint8), scores, unknown)
     used = np.zeros(len(names))
     lexicon.paths(model, units, 0, len(units), used)
     given_scores = dict(zip(names, scores.tolist(), strict=True))

@@ -20,10 +20,12 @@ from oracle import train_bpe
 from test_train_sentencepiece import text
 
 import pyunitok
+from pyunitok._c import train as c_train
+from pyunitok._c import train_bpe as c_train_bpe
+from pyunitok._c.train import Rules, Units
 from pyunitok.cli import cli
 from pyunitok.errors import OptionError, TrainingError, VocabularyError
-from pyunitok.train import byte_level, native, native_bpe
-from pyunitok.train.native import Rules, Units
+from pyunitok.train import byte_level
 from pyunitok.vocab.byte_level import CHARACTERS, bytes_of, shown
 from pyunitok.vocab.convert import convert
 
@@ -205,7 +207,7 @@ def test_merges_of_the_slow_trainer(words: dict[str, int]) -> None:
     units = byte_level.mapped(Units.pack([w.replace(" ", "\u2581").encode() for w in words], list(words.values())))
     assert [bytes_of(item.decode()) for item in units.items()] == [word.encode() for word in words]
     rules = Rules({"split_by_whitespace", "whitespace_only", "byte_level"}, 6)
-    trainer = native_bpe.BpeTrainer(rules, units)
+    trainer = c_train_bpe.BpeTrainer(rules, units)
     while trainer.step(40, min_count=2, max_work=1 << 20):
         pass
     counted = Counter({shown(word.encode()): count for word, count in words.items()})
@@ -219,13 +221,13 @@ def test_which_pieces_are_allowed() -> None:
         " ab": True, "a b": False, "abcd": False, "日本語": True, "日本語の": False, "日": True, "a日": False,
         "é": True, "": False, "\x00a": False, "a\x1f": False,
     }.items():  # fmt: skip
-        assert native.allowed(rules, shown(piece.encode()).encode()) == wanted, piece
+        assert c_train.allowed(rules, shown(piece.encode()).encode()) == wanted, piece
     for data, wanted in {
         b"\xe6\x97": True, b"\x97\xa5": True, b"\x97\xa5\x97": True, b"\x97\xa5\x97\x97": False, b"\xe6": True,
         b"a\xe6": False, b"\xa5a": False, b"\xe6\x97\xa5\xe6": False, b"\xff\xfe": False, b"\xc0\x80": False,
         b"\xf0\x9f\x8e": True,
     }.items():  # fmt: skip
-        assert native.allowed(rules, shown(data).encode()) == wanted, data
+        assert c_train.allowed(rules, shown(data).encode()) == wanted, data
     with pytest.raises(ValueError, match="no such rules"):
         Rules({"byte_level"}, 513)
 

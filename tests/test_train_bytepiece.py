@@ -23,13 +23,13 @@ from test_bytepiece import load_reference
 
 import pyunitok
 from pyunitok import Tokenizer
+from pyunitok._c.sharing import share_out
 from pyunitok.cli.train import train as command
 from pyunitok.compat import bytepiece as compat
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.packed import Packed
 from pyunitok.train import bytepiece, counting, ngrams, rereading
 from pyunitok.train.api import run
-from pyunitok.train.sharing import share_out
 from pyunitok.train.sources import Batches
 
 LETTERS = ["ab", "ab \n", "aé猫\n1٣", "abc123\n ", "猫犬é😀x", "the quick\nbrown"]

@@ -18,11 +18,11 @@ from click.testing import CliRunner
 from test_train_sentencepiece import text
 
 import pyunitok
+from pyunitok._c.train import Units
 from pyunitok.cli import cli
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train import checkpoint, counting, merging
 from pyunitok.train.checkpoint import Checkpoint
-from pyunitok.train.native import Units
 
 LINES = text(11, 500)
 KINDS: dict[str, dict[str, Any]] = {

@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyunitok import _ffi, _ffi_text
-from pyunitok.train import counting, native
+from pyunitok._c import library
+from pyunitok._c import text as c_text
+from pyunitok._c import train as c_train
+from pyunitok.train import counting
 from pyunitok.vocab import charsmap
 
 SPLIT = ("split_by_whitespace", "split_by_script")
-FLAGS = sum(_ffi.MODEL_FLAGS[name] for name in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"))
+FLAG_NAMES = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
+FLAGS = sum(library.MODEL_FLAGS[name] for name in FLAG_NAMES)
 NMT_NFKC = charsmap.named("nmt_nfkc", None)
 LINES = st.lists(st.text("ab  \u2581\u2585é\u0301жя東カ。ﾊﾞ１09.,<s>|\x1f\u3000", max_size=40), max_size=6)
 
@@ -23,9 +26,9 @@ LINES = st.lists(st.text("ab  \u2581\u2585é\u0301жя東カ。ﾊﾞ１09.,<s>|
 @given(st.lists(st.dictionaries(st.binary(max_size=3), st.integers(1, 1 << 50), max_size=30), max_size=5))
 def test_counters_joined(tables: list[dict[bytes, int]]) -> None:
     """What each of several threads has counted: every unit once, with the sum of its counts."""
-    counters = [native.Counter() for _ in tables]
+    counters = [c_train.Counter() for _ in tables]
     for counter, table in zip(counters, tables, strict=True):
-        counter.add(native.Units.pack(list(table), list(table.values())))
+        counter.add(c_train.Units.pack(list(table), list(table.values())))
     units = counting.joined(counters)
     assert len(set(units.items())) == len(units)
     expected: Counter[bytes] = Counter()
@@ -34,13 +37,13 @@ def test_counters_joined(tables: list[dict[bytes, int]]) -> None:
     assert dict(zip(units.items(), units.counts.tolist(), strict=True)) == expected
 
 
-def normalizer(rules: bytes | None = NMT_NFKC) -> _ffi_text.Normalizer:
-    return _ffi_text.Normalizer(rules or b"", [], FLAGS)
+def normalizer(rules: bytes | None = NMT_NFKC) -> c_text.Normalizer:
+    return c_text.Normalizer(rules or b"", [], FLAGS)
 
 
-def counted(lines: list[str], rules: native.Rules, **options: Any) -> Counter[bytes]:
-    segmenter = native.Segmenter(
-        normalizer(), rules, native.Counter(), flags=native.CUT, max_line_bytes=1 << 24, **options
+def counted(lines: list[str], rules: c_train.Rules, **options: Any) -> Counter[bytes]:
+    segmenter = c_train.Segmenter(
+        normalizer(), rules, c_train.Counter(), flags=c_train.CUT, max_line_bytes=1 << 24, **options
     )
     data = np.frombuffer("\n".join(lines).encode(), np.uint8)
     segmenter.add(data, np.array([0, len(data)], np.int64))
@@ -48,7 +51,7 @@ def counted(lines: list[str], rules: native.Rules, **options: Any) -> Counter[by
     return Counter(dict(zip(units.items(), units.counts.tolist(), strict=True)))
 
 
-def plainly(lines: list[str], rules: native.Rules, symbols: tuple[bytes, ...], delimiter: bytes) -> Counter[bytes]:
+def plainly(lines: list[str], rules: c_train.Rules, symbols: tuple[bytes, ...], delimiter: bytes) -> Counter[bytes]:
     """Two neighbours are cut apart if no piece can hold them; but a digit stays with the space before or after it."""
     units: Counter[bytes] = Counter()
     for line in lines:
@@ -64,7 +67,7 @@ def plainly(lines: list[str], rules: native.Rules, symbols: tuple[bytes, ...], d
             pair = unit[-1:] + c
             if "\u2581" in pair:
                 pair = "".join("a" if x.isdigit() else x for x in pair)
-            if unit and not native.allowed(rules, pair.encode()):
+            if unit and not c_train.allowed(rules, pair.encode()):
                 units[unit.encode()] += 1
                 unit = ""
             unit += c
@@ -78,21 +81,21 @@ FLAG_SETS = st.sampled_from([(), ("split_by_number",), ("split_digits",), ("whit
 
 @given(FLAG_SETS, LINES)
 def test_units_are_what_the_rules_say(flags: tuple[str, ...], lines: list[str]) -> None:
-    rules = native.Rules({*SPLIT, *flags}, 16)
+    rules = c_train.Rules({*SPLIT, *flags}, 16)
     lines = "\n".join(lines).split("\n")
     assert counted(lines, rules) == plainly(lines, rules, (), b"")
 
 
 @given(LINES, st.sampled_from(["|", "a b", "a\u2581b", "\u2581", "カ"]))
 def test_symbols_and_delimiters(lines: list[str], delimiter: str) -> None:
-    rules = native.Rules({*SPLIT}, 16)
+    rules = c_train.Rules({*SPLIT}, 16)
     symbols = (b"<s>", "\u2581a".encode(), b"b b", "é\u2581".encode(), "\u2581\u2581".encode())
     got = counted(lines, rules, symbols=symbols, delimiter=delimiter.encode())
     assert got == plainly("\n".join(lines).split("\n"), rules, symbols, delimiter.encode())
 
 
 def test_a_symbol_of_half_a_character() -> None:
-    rules = native.Rules({*SPLIT}, 16)
+    rules = c_train.Rules({*SPLIT}, 16)
     with pytest.raises(ValueError, match="invalid UTF-8 once normalized"):
         counted(["ab c"], rules, symbols=(b"b\xe2",))
 
@@ -101,20 +104,20 @@ def test_more_words_than_are_kept_at_hand() -> None:
     rng = np.random.default_rng(5)
     words = [f"w{n:b}".replace("0", "o").replace("1", "i") for n in range(150_000)]
     chosen = [words[int(i)] for i in np.minimum(rng.pareto(0.4, 300_000) * 20, 149_999)]
-    got = counted([" ".join(chosen)], native.Rules({*SPLIT}, 16))
+    got = counted([" ".join(chosen)], c_train.Rules({*SPLIT}, 16))
     assert got == Counter(f"\u2581{word}".encode() for word in chosen)
 
 
 @pytest.mark.parametrize("n", [14, 15, 16, 17, 1364, 1365, 1366, 5000])
 def test_long_units(n: int) -> None:
-    rules = native.Rules({"split_by_script"}, 16)
+    rules = c_train.Rules({"split_by_script"}, 16)
     got = counted(["a " * n + "b", "a " * n + "b", "c"], rules)
     assert got == {("\u2581" + "a\u2581" * n + "b").encode(): 2, "\u2581c".encode(): 1}
 
 
 def test_counts_go_on_after_they_were_read() -> None:
-    segmenter = native.Segmenter(
-        None, native.Rules({*SPLIT}, 16), native.Counter(), flags=native.CUT, max_line_bytes=100
+    segmenter = c_train.Segmenter(
+        None, c_train.Rules({*SPLIT}, 16), c_train.Counter(), flags=c_train.CUT, max_line_bytes=100
     )
     for expected in (2, 4):
         segmenter.add(np.frombuffer(b"a\na", np.uint8), np.array([0, 3], np.int64))
@@ -127,12 +130,12 @@ def test_counts_go_on_after_they_were_read() -> None:
 COUNTS = st.dictionaries(st.text("ab\u2581é\u2585\x1f", max_size=5), st.integers(0, 9), max_size=12)
 
 
-def packed(units: dict[str, int]) -> native.Units:
+def packed(units: dict[str, int]) -> c_train.Units:
     keys = sorted(unit.encode() for unit in units)
-    return native.Units.pack(keys, [units[key.decode()] for key in keys])
+    return c_train.Units.pack(keys, [units[key.decode()] for key in keys])
 
 
-def as_dict(units: native.Units) -> dict[bytes, int]:
+def as_dict(units: c_train.Units) -> dict[bytes, int]:
     assert units.items() == sorted(set(units.items()))
     return dict(zip(units.items(), units.counts.tolist(), strict=True))
 
@@ -140,14 +143,14 @@ def as_dict(units: native.Units) -> dict[bytes, int]:
 @given(COUNTS, COUNTS)
 def test_merging(a: dict[str, int], b: dict[str, int]) -> None:
     expected = {key.encode(): a.get(key, 0) + b.get(key, 0) for key in a.keys() | b.keys()}
-    assert as_dict(native.merge(packed(a), packed(b))) == expected
+    assert as_dict(c_train.merge(packed(a), packed(b))) == expected
 
 
 @given(COUNTS, st.booleans())
 def test_folding_in_place(units: dict[str, int], all_kept: bool) -> None:
-    keep = np.ones(native.CODE_POINTS, np.uint8)
+    keep = np.ones(c_train.CODE_POINTS, np.uint8)
     keep[ord("é")] = 0
-    counter = native.Counter()
-    native.fold(packed(units), None if all_kept else keep, native.FOLD_CUT, counter)
+    counter = c_train.Counter()
+    c_train.fold(packed(units), None if all_kept else keep, c_train.FOLD_CUT, counter)
     counter.sort()
-    assert as_dict(native.fold_sorted(packed(units), None if all_kept else keep)) == as_dict(counter.export())
+    assert as_dict(c_train.fold_sorted(packed(units), None if all_kept else keep)) == as_dict(counter.export())

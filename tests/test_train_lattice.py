@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyunitok.train import native_lexicon
-from pyunitok.train.native import Units
-from pyunitok.train.native_lexicon import KeptEdges, Lattice, Lexicon, Scored
+from pyunitok._c import train_lexicon as c_train_lexicon
+from pyunitok._c.train import Units
+from pyunitok._c.train_lexicon import KeptEdges, Lattice, Lexicon, Scored
 
 WORDS = st.text("abé▁語😀", min_size=1, max_size=9).map(str.encode)
 
@@ -61,7 +61,7 @@ def test_a_lexicon_that_threads_make(pieces: set[bytes], words: set[bytes], rand
     scores = np.array([random.uniform(-9, -1) for _ in range(len(names))], np.float32)
     alive = np.ones(len(names), np.uint8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native_lexicon, "MIN_LEXICON_PART", 0)
+        patch.setattr(c_train_lexicon, "MIN_LEXICON_PART", 0)
         shared = Lexicon(names, threads)
     assert results(shared, scores, alive, units, None) == results(Lexicon(names), scores, alive, units, None)
 

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import train_bpe as oracle
 
-from pyunitok._ffi import Bytes
-from pyunitok.train import native
-from pyunitok.train.native import Counts, Rules, Units
-from pyunitok.train.native_bpe import BpeTrainer
+from pyunitok._c import train as c_train
+from pyunitok._c.library import Bytes
+from pyunitok._c.train import Counts, Rules, Units
+from pyunitok._c.train_bpe import BpeTrainer
 
 RULES = Rules({"split_by_whitespace", "split_by_script"}, 8)
 N_PIECES = 1000  # more than there are
@@ -66,13 +66,13 @@ def test_shared(words: dict[str, int], min_count: int, threads: int, rng: random
     for word, count in words.items():
         for part in re.split(f"[{without}]", word) if without else [word]:
             parts[part] += count
-    allowed = partial(native.allowed, RULES)
+    allowed = partial(c_train.allowed, RULES)
     expected = oracle.train(parts, N_PIECES, min_count=min_count, allowed=lambda piece: allowed(piece.encode()))
     pieces = [(word, count - count // 2) for word, count in words.items()]
     pieces += [(word, count // 2) for word, count in words.items()]
     rng.shuffle(pieces)
     units = Units.pack([word.encode() for word, _ in pieces], [count for _, count in pieces])
-    keep = np.ones(native.CODE_POINTS, np.uint8)
+    keep = np.ones(c_train.CODE_POINTS, np.uint8)
     keep[[ord(c) for c in without]] = 0
     got = trained(units, min_count=min_count, threads=threads, keep=keep)
     counts = got.pieces().counts.tolist()

@@ -14,7 +14,8 @@ from oracle import train_unigram as oracle
 from test_train_sentencepiece import text
 
 import pyunitok
-from pyunitok.train import native, unigram
+from pyunitok._c import train as c_train
+from pyunitok.train import unigram
 from pyunitok.train.api import run
 from pyunitok.train.unigram import State, UnigramOptions, UnigramTrainer
 
@@ -49,7 +50,7 @@ def test_as_oracle(options: dict[str, Any]) -> None:
         values = seeds_of(words)
         names = sorted(values, key=str.encode)
         assume(len(names) > vocab_size)
-        pieces = native.Units.pack([name.encode() for name in names], [0] * len(names))
+        pieces = c_train.Units.pack([name.encode() for name in names], [0] * len(names))
         doubles = np.array([values[name] for name in names])
         counts = np.array([values[name] / len(name) for name in names])
         state = unigram.first_state(pieces, doubles, counts)
@@ -61,7 +62,7 @@ def test_as_oracle(options: dict[str, Any]) -> None:
         except oracle.Unclear:
             assume(False)
         ordered = sorted(words, key=str.encode)
-        units = native.Units.pack([word.encode() for word in ordered], [words[word] for word in ordered])
+        units = c_train.Units.pack([word.encode() for word in ordered], [words[word] for word in ordered])
         trainer = UnigramTrainer(state, units, UnigramOptions(**options), lambda *_: None)
         trainer.train(vocab_size, lambda state: None)
         got = trainer.state
@@ -79,9 +80,9 @@ def test_rounds_of_sparse_pruning_resume() -> None:
     """The threshold is part of the state: a training that resumes after any round ends the same."""
     words = {"abcabc": 90, "bcab": 51, "cab": 34, "aabb": 17, "ccc": 8}
     names = sorted(seeds_of(words))
-    pieces = native.Units.pack([name.encode() for name in names], [0] * len(names))
+    pieces = c_train.Units.pack([name.encode() for name in names], [0] * len(names))
     values = np.array([seeds_of(words)[name] for name in names])
-    units = native.Units.pack([word.encode() for word in sorted(words)], [words[word] for word in sorted(words)])
+    units = c_train.Units.pack([word.encode() for word in sorted(words)], [words[word] for word in sorted(words)])
     options = UnigramOptions(prune="sparse", shrinking_factor=0.9)
     states: list[State] = []
     first = UnigramTrainer(unigram.first_state(pieces, values, values), units, options, lambda *_: None)

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyunitok.train import native, native_seeds
+from pyunitok._c import train as c_train
+from pyunitok._c import train_seeds as c_train_seeds
 
 END = -1
 UNITS = st.dictionaries(st.text("ab\u2581éж東", min_size=1, max_size=7), st.integers(1, 6), max_size=9)
 
 
-def seeds(units: dict[str, int], rules: native.Rules, min_leaf: int) -> Counter[bytes]:
+def seeds(units: dict[str, int], rules: c_train.Rules, min_leaf: int) -> Counter[bytes]:
     """A string is a seed if it occurs in two places and not always before the same byte; or it is a whole unit, or as
     much of one as a piece can hold, that is not one already, and is short or frequent."""
     weights: Counter[bytes] = Counter()
@@ -30,7 +31,7 @@ def seeds(units: dict[str, int], rules: native.Rules, min_leaf: int) -> Counter[
 
     def allowed(piece: bytes) -> bool:
         try:
-            return len(piece.decode()) > 1 and native.allowed(rules, piece)
+            return len(piece.decode()) > 1 and c_train.allowed(rules, piece)
         except UnicodeDecodeError:
             return False
 
@@ -48,28 +49,28 @@ def seeds(units: dict[str, int], rules: native.Rules, min_leaf: int) -> Counter[
     return found
 
 
-def found(units: dict[str, int], rules: native.Rules, min_leaf: int, limit: int, threads: int) -> Counter[bytes]:
-    packed = native.Units.pack([unit.encode() for unit in units], list(units.values()))
-    made = native_seeds.Seeds(rules, packed, compat=False)
+def found(units: dict[str, int], rules: c_train.Rules, min_leaf: int, limit: int, threads: int) -> Counter[bytes]:
+    packed = c_train.Units.pack([unit.encode() for unit in units], list(units.values()))
+    made = c_train_seeds.Seeds(rules, packed, compat=False)
     while made.step(3) < 1:
         pass
-    finders = [native_seeds.SeedFinder(made, limit) for _ in range(threads)]
+    finders = [c_train_seeds.SeedFinder(made, limit) for _ in range(threads)]
     for part in range(made.n_parts):
         finders[part % threads].add(part)
-    counters = [native.Counter() for _ in finders]
+    counters = [c_train.Counter() for _ in finders]
     for finder, counter in zip(finders, counters, strict=True):
         finder.finish(counter)
     while not made.add_leaves(min_leaf, counters, 3):
         pass
     for counter in counters:
         counter.sort()
-    got = reduce(native.merge, [counter.export() for counter in counters])
+    got = reduce(c_train.merge, [counter.export() for counter in counters])
     return Counter(dict(zip(got.items(), got.counts.tolist(), strict=True)))
 
 
 @given(UNITS, st.integers(2, 5))
 def test_seeds(units: dict[str, int], min_leaf: int) -> None:
-    rules = native.Rules({"split_by_whitespace"}, 5)
+    rules = c_train.Rules({"split_by_whitespace"}, 5)
     assert found(units, rules, min_leaf, 0, 1) == seeds(units, rules, min_leaf)
 
 
@@ -80,20 +81,20 @@ def best(found: Counter[bytes], n: int) -> list[tuple[bytes, int]]:
 
 @pytest.mark.parametrize("alphabet", ["ab", "\u2581ab", "aéж", "東京カ\u2581", "😀😁a", "\u2581"])
 def test_long_repeats_and_a_limit(alphabet: str) -> None:
-    rules = native.Rules(set(), 16)
+    rules = c_train.Rules(set(), 16)
     rng = random.Random(alphabet)
     words = ["".join(rng.choices(alphabet, k=rng.randint(1, 60))) for _ in range(60)]
     words += [word[rng.randrange(20) :] + words[0] for word in words] + [alphabet[0] * 300]
     units = {word: rng.randint(1, 40) for word in words if word}
     everything = found(units, rules, 15, 0, 1)
-    packed = native.Units.pack([unit.encode() for unit in units], list(units.values()))
-    assert native.allowed(rules, b"ab") and len(packed) == len(units)
+    packed = c_train.Units.pack([unit.encode() for unit in units], list(units.values()))
+    assert c_train.allowed(rules, b"ab") and len(packed) == len(units)
     assert best(everything, 10**6) == best(plain_repeats(units, rules), 10**6)
     for threads, limit in ((2, 0), (1, 7), (3, 7), (2, 200)):
         assert best(found(units, rules, 15, limit, threads), limit or 10**6) == best(everything, limit or 10**6)
 
 
-def plain_repeats(units: dict[str, int], rules: native.Rules) -> Counter[bytes]:
+def plain_repeats(units: dict[str, int], rules: c_train.Rules) -> Counter[bytes]:
     """As seeds(), for pieces of up to 16 characters."""
     weights: Counter[str] = Counter()
     followers: defaultdict[str, list[bytes]] = defaultdict(list)
@@ -104,13 +105,13 @@ def plain_repeats(units: dict[str, int], rules: native.Rules) -> Counter[bytes]:
                 followers[unit[i:j]].append(unit[j : j + 1].encode())
     found = Counter({
         piece.encode(): weight for piece, weight in weights.items()
-        if weight >= 2 and native.allowed(rules, piece.encode()) and len(followers[piece]) > 1
+        if weight >= 2 and c_train.allowed(rules, piece.encode()) and len(followers[piece]) > 1
         and (len({follower[:1] for follower in followers[piece]}) > 1 or b"" in followers[piece])
     })  # fmt: skip
     for unit, count in sorted(units.items(), key=lambda item: -item[1]):  # the first of one beginning is taken
         if count >= (15 if len(unit) > 3 else 2):
             starts = [unit[:n].encode() for n in range(min(len(unit), 16), 1, -1)]
-            whole = next((start for start in starts if native.allowed(rules, start)), b"")
+            whole = next((start for start in starts if c_train.allowed(rules, start)), b"")
             if whole and whole not in found:
                 found[whole] = count
     return found

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from oracle import train_bpe
 from train_options import AUTOMATIC, SETS, pieces, reference, trained
 
+from pyunitok._c import train as c_train
+from pyunitok._c import train_bpe as c_train_bpe
 from pyunitok.errors import TrainingError
-from pyunitok.train import native, native_bpe
 from pyunitok.train.specs import Specs, parse_arguments
 
 KINDS = ["unigram", "bpe", "word", "char"]
@@ -100,10 +101,10 @@ def test_bpe_as_oracle(words: list[tuple[str, int]]) -> None:
     for word, count in words:
         for part in train_bpe.split_words(word):
             counted[part] += count
-    units = native.Units.pack([word.encode() for word in counted], list(counted.values()))
-    rules = native.Rules({"split_by_whitespace"}, 16)
+    units = c_train.Units.pack([word.encode() for word in counted], list(counted.values()))
+    rules = c_train.Rules({"split_by_whitespace"}, 16)
     for min_count, n_pieces in ((0, 30), (2, 30), (0, 3), (1000, 9)):
-        trainer = native_bpe.BpeTrainer(rules, units)
+        trainer = c_train_bpe.BpeTrainer(rules, units)
         while trainer.step(n_pieces, min_count=min_count, max_work=1):
             pass
         found = trainer.pieces()
@@ -122,8 +123,8 @@ def test_text_with_nul(kind: str) -> None:
 
 def test_counts_are_64_bits_wide() -> None:
     many = 1 << 33
-    units = native.Units.pack([b"ab", b"cd"], [many + 1, many])
-    trainer = native_bpe.BpeTrainer(native.Rules(set(), 16), units)
+    units = c_train.Units.pack([b"ab", b"cd"], [many + 1, many])
+    trainer = c_train_bpe.BpeTrainer(c_train.Rules(set(), 16), units)
     while trainer.step(2, min_count=0, max_work=1 << 20):
         pass
     assert trainer.pieces().counts.tolist() == [many + 1, many]

@@ -13,11 +13,11 @@ from test_remote import Unreliable, store  # noqa: F401 (a fixture)
 import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import upload as upload_module
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Plan
 from pyunitok.run.upload import Spool, tokenize_to
-from pyunitok.tokenizer import Tokenizer
 
 pytest.importorskip("fsspec")
 pytestmark = pytest.mark.usefixtures("store")

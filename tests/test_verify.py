@@ -15,10 +15,10 @@ from test_pipeline import run
 from toys import tokenfiles
 
 import pyunitok
-from pyunitok import _ffi_scratch
+from pyunitok._c import scratch as c_scratch
 from pyunitok.corpus import inputs
 from pyunitok.errors import IdError, InputError, ModelFormatError, OutputError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens import verify_text as module
 from pyunitok.tokens.verify import verify
 from pyunitok.tokens.verify_text import sources_of, verify_text
@@ -353,7 +353,7 @@ def test_an_encoder_that_errs_is_caught(tmp_path, toy, monkeypatch, block_bytes,
         pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / name)
     else:
         (tmp_path / name).write_bytes(b"|".join(docs) if suffix == "txt" else b"\n".join(lines))
-    whole = _ffi_scratch.Scratch.encode_batch
+    whole = c_scratch.Scratch.encode_batch
 
     def err(self, data, offsets, ids, id_offsets, **options):
         n = whole(self, data, offsets, ids, id_offsets, **options)
@@ -361,7 +361,7 @@ def test_an_encoder_that_errs_is_caught(tmp_path, toy, monkeypatch, block_bytes,
         ids[:n][ids[:n] == ord("Q")] = ord("#")
         return n
 
-    monkeypatch.setattr(_ffi_scratch.Scratch, "encode_batch", err)
+    monkeypatch.setattr(c_scratch.Scratch, "encode_batch", err)
     options = {"separator": b"|", "block_bytes": block_bytes}
     with pytest.raises(OutputError) as raised:
         run(toy, [tmp_path / name], tmp_path / "ids", verify=True, **options)

@@ -56,7 +56,9 @@ from bench_timing import (
     warm_up,
 )
 
-from pyunitok import Packed, Tokenizer, _ffi, _ffi_scratch
+from pyunitok import Packed, Tokenizer
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
 from pyunitok._lib import ffi, lib
 
 # Times as fast as pyrwkv-tokenizer, documents given as bytes.
@@ -119,7 +121,7 @@ def longest(
     import zstandard
 
     texts = Corpora.find(shared, corpora)
-    names = [name for name in _ffi.CPUS if _ffi.cpu_supported(name)] if levels else [cpu]
+    names = [name for name in library.CPUS if library.cpu_supported(name)] if levels else [cpu]
     tokenizers = [Tokenizer.from_file(vocabulary(), cpu=name) for name in names]
     theirs = peer().RWKVTokenizer()
     report = Report("longest: encode_batch(threads=1), RWKV World, 16 KB documents, one core", n, clock)
@@ -215,7 +217,7 @@ def trie(shared: Path | None, corpora: str | None, n: int, clock: str, as_json: 
     walked = hat.walk()
     if walked != sorted(pieces):
         raise fail("the ordered walk is not the sorted vocabulary")
-    models = {engine: vocab.build(engine=engine, cpu=None) for engine in _ffi.ENGINES}
+    models = {engine: vocab.build(engine=engine, cpu=None) for engine in library.ENGINES}
     numbers = vocab.ids.tolist()
     if any(model.find(piece) != id_ for model in models.values() for piece, id_ in zip(pieces, numbers, strict=True)):
         raise fail("an engine does not find a piece under its id")
@@ -259,22 +261,22 @@ class _Hat:
     """The C HAT-trie, with the vocabulary to put into it."""
 
     def __init__(self, data: Any, offsets: Any, ids: Any) -> None:
-        self._keys = _ffi.pointer(data), _ffi.pointer(offsets), _ffi.pointer(ids)
+        self._keys = library.pointer(data), library.pointer(offsets), library.pointer(ids)
         self._n, self._n_bytes = len(ids), int(offsets[-1])
         self._handle: Any = None
         self._out = np.empty(self._n_bytes, np.uint8), np.empty(self._n + 1, np.int64), np.empty(self._n, np.int64)
 
     def insert(self) -> None:
         ret, error = ffi.new("unitok_hat **"), ffi.new("unitok_error *")
-        _ffi.check(lib.unitok_hat_new(ret, error), error)
+        library.check(lib.unitok_hat_new(ret, error), error)
         self._handle = ffi.gc(ret[0], lib.unitok_hat_free)
         unique = lib.UNITOK_HAT_UNIQUE
-        _ffi.check(lib.unitok_hat_insert(self._handle, *self._keys, self._n, unique, error), error)
+        library.check(lib.unitok_hat_insert(self._handle, *self._keys, self._n, unique, error), error)
 
     def walk_only(self) -> None:
         ret, error = ffi.new("unitok_hat_walk **"), ffi.new("unitok_error *")
-        _ffi.check(lib.unitok_hat_walk_new(self._handle, ffi.NULL, 0, ret, error), error)
-        data, offsets, values = (_ffi.pointer(array, writable=True) for array in self._out)
+        library.check(lib.unitok_hat_walk_new(self._handle, ffi.NULL, 0, ret, error), error)
+        data, offsets, values = (library.pointer(array, writable=True) for array in self._out)
         n = lib.unitok_hat_walk_next(ret[0], data, self._n_bytes, offsets, values, self._n)
         lib.unitok_hat_walk_free(ret[0])
         if n != self._n:
@@ -289,10 +291,10 @@ class _Hat:
         return int(lib.unitok_hat_memory_bytes(self._handle))
 
 
-def _walk(model: _ffi.Model, packed: Packed) -> tuple[_ffi.Ids, Callable[[], int]]:
+def _walk(model: library.Model, packed: Packed) -> tuple[library.Ids, Callable[[], int]]:
     """The ids that the engine gives alone, and a function that does it again."""
-    scratch = _ffi_scratch.Scratch(model)
-    ids = np.empty(len(packed.data) + len(packed) + _ffi.ENCODE_SLACK, np.uint16)
+    scratch = c_scratch.Scratch(model)
+    ids = np.empty(len(packed.data) + len(packed) + library.ENCODE_SLACK, np.uint16)
     id_offsets = np.empty(len(packed) + 1, np.int64)
     again = partial(scratch.encode_batch, packed.data, packed.offsets, ids, id_offsets, plain=True)
     return ids[: again()].copy(), again

@@ -188,10 +188,11 @@ class _Encoder:
     """Encodes block after block into one buffer; how many ids there were. `first` is what the first block gave."""
 
     def __init__(self, tokenizer: Any) -> None:
-        from pyunitok import _ffi, _ffi_scratch
+        from pyunitok._c import library
+        from pyunitok._c import scratch as c_scratch
 
-        self._scratch = _ffi_scratch.Scratch(tokenizer._core.model)
-        self._ids = np.empty(BLOCK_BYTES + 1 + _ffi.ENCODE_SLACK, np.uint16)
+        self._scratch = c_scratch.Scratch(tokenizer._core.model)
+        self._ids = np.empty(BLOCK_BYTES + 1 + library.ENCODE_SLACK, np.uint16)
         self._ends = np.empty(2, np.int64)
         self.first = np.empty(0, np.uint16)
 

@@ -41,7 +41,8 @@ from bench_timing import (
     warm_up,
 )
 
-from pyunitok import Packed, Tokenizer, _ffi
+from pyunitok import Packed, Tokenizer
+from pyunitok._c import library
 from pyunitok.errors import UnitokError
 
 Targets = Mapping[str, float]  # by corpus
@@ -109,7 +110,7 @@ class Settings:
     @property
     def cpus(self) -> list[str | None]:
         """The instruction sets to measure; None: the best."""
-        return [name for name in _ffi.CPUS if _ffi.cpu_supported(name)] if self.levels else [None]
+        return [name for name in library.CPUS if library.cpu_supported(name)] if self.levels else [None]
 
     def of_sizes(self, texts: Corpora) -> Iterator[tuple[str, bytes, Settings]]:
         """What to measure: each corpus in each size that it has; in larger ones all corpora in turn, as one text."""

@@ -35,7 +35,9 @@ from bench_models import (
 from bench_peers import Peer
 from bench_timing import SAMPLE, Report, fail, interleave, one_core, ratio
 
-from pyunitok import Packed, Tokenizer, _ffi, sampling
+from pyunitok import Packed, Tokenizer
+from pyunitok._c import library
+from pyunitok.model import sampling
 
 SENTENCEPIECE_TARGET, BYTEPIECE_TARGET, VITERBI_TARGET = 15, 20, 0.8
 SEED = 1
@@ -111,7 +113,7 @@ class Batch:
     def __init__(self, work: Work) -> None:
         self._packed = Packed.from_documents(work.timed)
         n_docs = len(work.timed)
-        self._ids = np.empty(2 * len(self._packed.data) + 64 * n_docs + _ffi.ENCODE_SLACK, work.tokenizer.dtype)
+        self._ids = np.empty(2 * len(self._packed.data) + 64 * n_docs + library.ENCODE_SLACK, work.tokenizer.dtype)
         self._offsets = np.empty(n_docs + 1, np.int64)
         self._scratch = work.tokenizer._core.new_scratch()
 

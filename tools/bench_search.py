@@ -34,7 +34,8 @@ from bench_timing import (
     vocabulary,
 )
 
-from pyunitok import Packed, Tokenizer, _ffi_search
+from pyunitok import Packed, Tokenizer
+from pyunitok._c import search as c_search
 from pyunitok.index.order import byte_rank
 from pyunitok.index.pieces import PieceTables
 from pyunitok.index.shard import Shard
@@ -83,7 +84,7 @@ class Corpus:
     def open(self, *, has_left: bool) -> None:
         """With or without the column `left`."""
         shard = self.shard
-        self.c = _ffi_search.Shard(
+        self.c = c_search.Shard(
             ids=shard.ids, sa=shard.sa, first=shard.first, top=shard.top, left=shard.left if has_left else None,
             rank=shard.ranks, ends=shard.ends, begin=0, eod=self.eod,
         )  # fmt: skip

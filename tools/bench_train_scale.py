@@ -35,7 +35,7 @@ from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
 from pyunitok.train.counting import UnitCounter
 from pyunitok.train.checks import MetaPieces
-from pyunitok.train.native import CUT, Segmenter
+from pyunitok._c.train import CUT, Segmenter
 from pyunitok.train.normalization import complete, normalizer
 from pyunitok.train.sentencepiece import Job
 from pyunitok.train.sources import Corpus

@@ -182,15 +182,19 @@ def check_includes(root: Path = ROOT) -> None:
 
 
 def check_lint(_: argparse.Namespace) -> str:
-    """ruff, mypy, includes and imports that point downwards, tidy files, and C without a warning from any compiler."""
+    """ruff, mypy, includes and imports that point downwards, tidy files, C as .clang-format has it and without a
+    warning from any compiler."""
     check_includes()
     if wrong := order.faults():
         raise Failed("\n".join(wrong))
     compilers = [compiler for compiler in PACKAGES if links(compiler)]
     commands = [[sys.executable, "-m", "ruff", "check", "."], [sys.executable, "-m", "mypy"]]
     commands += [[c, *WARNINGS, "-fsyntax-only", "-Icsrc", *map(str, c_files("csrc/*/*.c"))] for c in compilers]
+    formatted = [*c_files("csrc/**/*.[ch]"), *c_files("tests/c/*.[ch]")]
+    clang_format = Path(sys.executable).with_name("clang-format")
+    commands += [[str(clang_format), "--dry-run", "-Werror", *map(str, formatted)]]
     together(lambda command: run(*command), commands)
-    return ", ".join(["ruff", "mypy", *compilers])
+    return ", ".join(["ruff", "mypy", "clang-format", *compilers])
 
 
 def check_tests(_: argparse.Namespace) -> str:

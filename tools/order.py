@@ -28,13 +28,10 @@ ROOMS = [
     ["run"],
     ["tokens"],
     ["corpus"],
-    ["tokenizer", "batch", "sampling", "core", "decoding", "pieces"],
+    ["model"],
     ["vocab"],
     ["disk"],
-    [
-        "_ffi", "_ffi_scratch", "_ffi_first", "_ffi_proto", "_ffi_search", "_ffi_suffix", "_ffi_text", "errors",
-        "packed", "interrupts", "utf8",
-    ],
+    ["_c", "errors", "packed", "interrupts", "utf8"],
     ["arrays", "records", "_lib"],
 ]
 RANK = {name: len(ROOMS) - k for k, names in enumerate(ROOMS) for name in names}

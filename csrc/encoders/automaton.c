@@ -21,7 +21,7 @@
 #define LANES 4
 #define LINE_BYTES 64 /* of the cache */
 
-/* ---------------------------------------------------------------------------------------------------- tables ---- */
+/* ---------------------------------------------------------------------------------- tables ---- */
 
 int automaton_fits(const automaton_source *from, int restarts)
 {
@@ -53,8 +53,8 @@ INLINE uint32_t base_of(const trie *t, uint32_t unit)
     return unit ? unit_base(t->units[unit]) : TRIE_ROOT_BASE;
 }
 
-/* Each node of the trie once: counts them by depth in starts[depth + 1], or puts them where starts[depth] says. Beginnings
- * that sorted pieces share are walked once. */
+/* Each node of the trie once: counts them by depth in starts[depth + 1], or puts them where
+ * starts[depth] says. Beginnings that sorted pieces share are walked once. */
 static void list_nodes(const automaton_source *from, node *nodes, int64_t *starts)
 {
     uint32_t path[AUTOMATON_PIECE_BYTES_MAX + 1] = {0};
@@ -74,7 +74,8 @@ static void list_nodes(const automaton_source *from, node *nodes, int64_t *start
     }
 }
 
-/* The longest proper suffix of a node that is a node, given those of shorter ones in true_suffix. */
+/* The longest proper suffix of a node that is a node, given those of shorter ones in true_suffix.
+ */
 static uint32_t suffix_of(const trie *t, const uint32_t *true_suffix, node x)
 {
     uint8_t label = (uint8_t)t->units[x.unit];
@@ -86,8 +87,8 @@ static uint32_t suffix_of(const trie *t, const uint32_t *true_suffix, node x)
     return 0;
 }
 
-/* Of no piece: a length of 256, that is a sum stored long ago. To wait for one just stored takes longer than all the rest
- * of a position. */
+/* Of no piece: a length of 256, that is a sum stored long ago. To wait for one just stored takes
+ * longer than all the rest of a position. */
 static uint32_t packed_piece(const automaton_source *from, uint32_t value)
 {
     if (!value) return 0;
@@ -96,7 +97,8 @@ static uint32_t packed_piece(const automaton_source *from, uint32_t value)
 }
 
 /* The record of a piece, after which the pieces of `shorter` follow. All shorter ones are there. */
-static void put_ends(automaton *a, const automaton_source *from, uint32_t *shorter, uint32_t value, uint32_t next)
+static void put_ends(automaton *a, const automaton_source *from, uint32_t *shorter, uint32_t value,
+                     uint32_t next)
 {
     automaton_ends *ends = &a->ends[value];
     shorter[value] = next;
@@ -108,10 +110,12 @@ static void put_ends(automaton *a, const automaton_source *from, uint32_t *short
     ends->more = value;
 }
 
-static void put_state(automaton *a, const automaton_source *from, uint32_t *true_suffix, uint32_t *shorter, node x)
+static void put_state(automaton *a, const automaton_source *from, uint32_t *true_suffix,
+                      uint32_t *shorter, node x)
 {
     uint64_t unit = from->trie->units[x.unit];
-    uint32_t suffix = suffix_of(from->trie, true_suffix, x), value = unit_value(unit), base = unit_base(unit);
+    uint32_t suffix = suffix_of(from->trie, true_suffix, x), value = unit_value(unit),
+             base = unit_base(unit);
     uint32_t next_base = suffix ? unit_base_of(a->units[suffix]) : TRIE_ROOT_BASE;
     uint32_t longest = suffix ? (uint32_t)(a->units[suffix] >> LONGEST_SHIFT) : 0;
     true_suffix[x.unit] = suffix;
@@ -123,7 +127,8 @@ static void put_state(automaton *a, const automaton_source *from, uint32_t *true
         longest = value;
     }
     if (base) a->suffix_bases[base] = next_base;
-    a->units[x.unit] = (uint64_t)longest << LONGEST_SHIFT | (base ? base : next_base) << BASE_SHIFT | (uint8_t)unit;
+    a->units[x.unit] = (uint64_t)longest << LONGEST_SHIFT |
+                       (base ? base : next_base) << BASE_SHIFT | (uint8_t)unit;
 }
 
 /* By ascending depth, so that suffixes come before. 0 when memory is short. */
@@ -159,7 +164,9 @@ automaton *automaton_new(const automaton_source *from)
     a->units = mem_alloc(n_units * sizeof *a->units);
     a->suffix_bases = mem_zalloc(n_units, sizeof *a->suffix_bases);
     a->block = mem_alloc(n_ends * sizeof *a->ends + LINE_BYTES);
-    if (a->block) a->ends = (automaton_ends *)(((uintptr_t)a->block + LINE_BYTES - 1) & ~(uintptr_t)(LINE_BYTES - 1));
+    if (a->block)
+        a->ends = (automaton_ends *)(((uintptr_t)a->block + LINE_BYTES - 1) &
+                                     ~(uintptr_t)(LINE_BYTES - 1));
     for (int64_t k = 0; k < from->n_pieces; k++) {
         int64_t n_bytes = from->offsets[k + 1] - from->offsets[k];
         if (n_bytes > a->max_piece_bytes) a->max_piece_bytes = n_bytes;
@@ -180,7 +187,8 @@ void automaton_free(automaton *a)
     mem_free(a);
 }
 
-/* ----------------------------------------------------------------------------------------------- the states ---- */
+/* ------------------------------------------------------------------------------------------ the
+ * states ---- */
 
 typedef struct lane {
     uint64_t at, base;
@@ -203,9 +211,10 @@ INLINE lane lane_begin(int64_t at)
     return (lane){(uint64_t)at, TRIE_ROOT_BASE};
 }
 
-/* A lane begins max_piece_bytes early. What it writes there, in at most twice as many steps, is overwritten by the lane
- * before, which comes there later. */
-void automaton_find(const automaton *shared, const uint8_t *text, int64_t n_bytes, automaton_work *work)
+/* A lane begins max_piece_bytes early. What it writes there, in at most twice as many steps, is
+ * overwritten by the lane before, which comes there later. */
+void automaton_find(const automaton *shared, const uint8_t *text, int64_t n_bytes,
+                    automaton_work *work)
 {
     const automaton tables = *shared, *a = &tables;
     uint32_t *longest = work->longest;
@@ -236,7 +245,8 @@ void automaton_find(const automaton *shared, const uint8_t *text, int64_t n_byte
     while ((int64_t)w.at < n_bytes) lane_step(a, text, longest, &w);
 }
 
-/* ------------------------------------------------------------------------------------------------- the path ---- */
+/* ------------------------------------------------------------------------------------------ the
+ * path ---- */
 
 /* Which candidate is the best cannot be foreseen: no branches. */
 INLINE void take_better(double *best, uint32_t *piece, double sum, uint32_t other)
@@ -245,12 +255,14 @@ INLINE void take_better(double *best, uint32_t *piece, double sum, uint32_t othe
     *best = sum > *best ? sum : *best;
 }
 
-/* The best of the record's pieces, the first of equals; the sum at their end's position i is *sum_at. */
+/* The best of the record's pieces, the first of equals; the sum at their end's position i is
+ * *sum_at. */
 #if defined(UNITOK_X86)
 #define SUM_BEFORE(k) (sum_at - 256 + (ends->pieces[k] >> PIECE_SHIFT))
 INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, double *ret)
 {
-    __m128d two = _mm_loadh_pd(_mm_load_sd(SUM_BEFORE(0)), SUM_BEFORE(1)); /* in SSE2, which every x86-64 has: 5 % */
+    /* in SSE2, which every x86-64 has: 5 % */
+    __m128d two = _mm_loadh_pd(_mm_load_sd(SUM_BEFORE(0)), SUM_BEFORE(1));
     __m128d four = _mm_loadh_pd(_mm_load_sd(SUM_BEFORE(2)), SUM_BEFORE(3));
     __m128d five = _mm_add_sd(_mm_load_sd(SUM_BEFORE(4)), _mm_load_sd(ends->scores + 4));
     two = _mm_add_pd(two, _mm_load_pd(ends->scores));
@@ -259,7 +271,8 @@ INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, doubl
     best = _mm_max_sd(_mm_max_sd(best, _mm_unpackhi_pd(best, best)), five);
     *ret = _mm_cvtsd_f64(best);
     best = _mm_unpacklo_pd(best, best);
-    int which = _mm_movemask_pd(_mm_cmpeq_pd(two, best)) | _mm_movemask_pd(_mm_cmpeq_pd(four, best)) << 2;
+    int which = _mm_movemask_pd(_mm_cmpeq_pd(two, best)) | _mm_movemask_pd(_mm_cmpeq_pd(four, best))
+                                                               << 2;
     return ends->pieces[lowest_bit((uint64_t)which | 1 << 4)];
 }
 #else
@@ -269,15 +282,16 @@ INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, doubl
     uint32_t piece = ends->pieces[0];
     for (int k = 0; k < AUTOMATON_ENDS; k++) {
         uint32_t other = ends->pieces[k];
-        take_better(&best, &piece, sum_at[(int32_t)(other >> PIECE_SHIFT) - 256] + ends->scores[k], other);
+        take_better(&best, &piece, sum_at[(int32_t)(other >> PIECE_SHIFT) - 256] + ends->scores[k],
+                    other);
     }
     *ret = best;
     return piece;
 }
 #endif
 
-int64_t automaton_path(const automaton *a, const uint8_t *text, int64_t begin, int64_t end, double *io_sum,
-                       automaton_work *work)
+int64_t automaton_path(const automaton *a, const uint8_t *text, int64_t begin, int64_t end,
+                       double *io_sum, automaton_work *work)
 {
     double *sums = work->sums + AUTOMATON_PIECE_BYTES_MAX + 1, sum = *io_sum;
     sums[begin] = sum;

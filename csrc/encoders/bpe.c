@@ -5,8 +5,8 @@
 #include "ground/rng.h"
 #include "structures/heap.h"
 
-/* Up to this many symbols, one bit of a word each, the best pair is found by a scan of all: twice as fast as the heap
- * at 64 symbols, three times at 32. */
+/* Up to this many symbols, one bit of a word each, the best pair is found by a scan of all: twice
+ * as fast as the heap at 64 symbols, three times at 32. */
 #define SHORT_SYMBOLS 64
 
 /* Which merges first: the least. */
@@ -15,7 +15,8 @@ INLINE uint64_t key_of(uint32_t merge, int64_t at)
     return (uint64_t)merge << 32 | (uint64_t)at;
 }
 
-/* ------------------------------------------------------------------------------------ Unused pieces ---------- */
+/* ------------------------------------------------------------------------------------------ Unused
+ * pieces ---------- */
 
 /* What an unused piece is split into again. */
 typedef struct split {
@@ -72,7 +73,8 @@ static int begin_splits(const bpe *m, bpe_scratch *s)
     return s->splits != NULL;
 }
 
-/* ---------------------------------------------------------------------------------------------- Pairs -------- */
+/* ------------------------------------------------------------------------------------------ Pairs
+ * -------- */
 
 /* What a run looks pairs up with. */
 typedef struct finder {
@@ -82,17 +84,19 @@ typedef struct finder {
     int drops; /* dropout: any pair can occur */
 } finder;
 
-/* The merge of two neighbours. The reference notes how an unused piece can be made whenever it looks a pair up that can
- * merge, whether it does or not, so this must be called for the same pairs and in its order. `try_dense`: both may
- * well be characters. It never changes the answer. */
+/* The merge of two neighbours. The reference notes how an unused piece can be made whenever it
+ * looks a pair up that can merge, whether it does or not, so this must be called for the same pairs
+ * and in its order. `try_dense`: both may well be characters. It never changes the answer. */
 INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int try_dense)
 {
     const bpe *m = f.m;
     uint32_t merge;
     if (try_dense && (left | right) < BPE_DENSE) merge = m->dense[left * BPE_DENSE + right];
     else merge = bpe_find_merge(&m->pairs, left, right);
-    if (f.drops && merge == BPE_NO_MERGE && m->rest.slots) merge = bpe_find_merge(&m->rest, left, right);
-    if (UNLIKELY(f.splits != NULL) && merge != BPE_NO_MERGE && m->is_unused[m->made[merge].symbol]) {
+    if (f.drops && merge == BPE_NO_MERGE && m->rest.slots)
+        merge = bpe_find_merge(&m->rest, left, right);
+    if (UNLIKELY(f.splits != NULL) && merge != BPE_NO_MERGE &&
+        m->is_unused[m->made[merge].symbol]) {
         split way = {left, right, f.call};
         f.splits[m->made[merge].symbol] = way;
     }
@@ -102,7 +106,8 @@ INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int try_dense)
 /* BPE_NO_MERGE ranks last. */
 INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
 {
-    return UNLIKELY(merge - m->tied_from < m->n_merges - m->tied_from) ? m->made[merge].rank : merge;
+    return UNLIKELY(merge - m->tied_from < m->n_merges - m->tied_from) ? m->made[merge].rank
+                                                                       : merge;
 }
 
 INLINE int may_follow(finder f, const bpe_made *made, uint32_t left)
@@ -115,9 +120,11 @@ INLINE int may_precede(finder f, const bpe_made *made, uint32_t right)
     return f.drops || made->rights >> (right & 31) & 1;
 }
 
-/* -------------------------------------------------------------------------------------- Few symbols ---------- */
+/* ------------------------------------------------------------------------------------------ Few
+ * symbols ---------- */
 
-/* Few symbols have keys that say all: rank, position, and the merge itself. Ranks may be BPE_NO_MERGE, the greatest.
+/* Few symbols have keys that say all: rank, position, and the merge itself. Ranks may be
+ * BPE_NO_MERGE, the greatest.
  *
  *     49 .. 28 | 27 .... 22 | 21 .. 0
  *     rank     | position   | merge */
@@ -127,8 +134,10 @@ INLINE int may_precede(finder f, const bpe_made *made, uint32_t right)
 #define SHORT_STEP 8
 
 typedef struct short_text {
-    uint32_t symbols[SHORT_SYMBOLS + SHORT_STEP], starts[SHORT_SYMBOLS]; /* beyond the last: SYMBOL_NONE */
-    uint64_t keys[SHORT_SYMBOLS]; /* of the pair that begins here; SHORT_NO_KEY or more where none may merge */
+    /* beyond the last: SYMBOL_NONE */
+    uint32_t symbols[SHORT_SYMBOLS + SHORT_STEP], starts[SHORT_SYMBOLS];
+    /* of the pair that begins here; SHORT_NO_KEY or more where none may merge */
+    uint64_t keys[SHORT_SYMBOLS];
 } short_text;
 
 INLINE uint64_t short_key(const bpe *m, uint32_t merge, int at)
@@ -143,14 +152,16 @@ INLINE void set_key(finder f, short_text *t, int left, int right)
     t->keys[left] = short_key(f.m, merge, left);
 }
 
-/* The keys of all pairs before any merge, and SHORT_NO_KEY after. is_dense: all symbols are below BPE_DENSE. */
+/* The keys of all pairs before any merge, and SHORT_NO_KEY after. is_dense: all symbols are below
+ * BPE_DENSE. */
 INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
 {
     for (int i = 0; i < SHORT_STEP; i++) t->symbols[n + i] = SYMBOL_NONE;
     if (LIKELY(is_dense && !f.splits)) {
         for (int i = 0; i < n; i += SHORT_STEP)
             for (int k = i; k < i + SHORT_STEP; k++)
-                t->keys[k] = short_key(f.m, f.m->dense[t->symbols[k] * BPE_DENSE + t->symbols[k + 1]], k);
+                t->keys[k] = short_key(
+                    f.m, f.m->dense[t->symbols[k] * BPE_DENSE + t->symbols[k + 1]], k);
         return;
     }
     for (int i = 0; i < n || i % SHORT_STEP; i++) {
@@ -177,10 +188,10 @@ INLINE uint64_t least_key(const short_text *t, int n)
     return lesser(lesser(a, b), lesser(c, d));
 }
 
-/* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay. *ret_last, if not NULL,
- * becomes the pair that merged last. */
-INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout, uint64_t *stream,
-                            uint64_t *ret_last)
+/* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay.
+ * *ret_last, if not NULL, becomes the pair that merged last. */
+INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout,
+                            uint64_t *stream, uint64_t *ret_last)
 {
     uint64_t alive = n == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1, best;
     set_keys(f, t, n, is_dense);
@@ -201,35 +212,40 @@ INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double
             t->keys[left] = SHORT_NO_KEY;
             if (may_follow(f, made, t->symbols[left])) set_key(f, t, left, at);
         }
-        if (after && may_precede(f, made, t->symbols[lowest_bit(after)])) set_key(f, t, at, lowest_bit(after));
+        if (after && may_precede(f, made, t->symbols[lowest_bit(after)]))
+            set_key(f, t, at, lowest_bit(after));
     }
     return alive;
 }
 
-INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t n_bytes, double dropout,
-                         uint64_t *stream, token *tokens, uint64_t *ret_last)
+INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t n_bytes,
+                         double dropout, uint64_t *stream, token *tokens, uint64_t *ret_last)
 {
     output out = {f.m, f.splits, tokens, 0, 0, f.call};
     uint64_t alive = merge_short(f, t, n, is_dense, dropout, stream, ret_last);
     while (alive) {
         int at = lowest_bit(alive);
         alive &= alive - 1;
-        put_token(&out, t->symbols[at], t->starts[at], alive ? t->starts[lowest_bit(alive)] : n_bytes);
+        put_token(&out, t->symbols[at], t->starts[at],
+                  alive ? t->starts[lowest_bit(alive)] : n_bytes);
     }
     return out.n;
 }
 
-/* ------------------------------------------------------------------------------------- Many symbols ---------- */
+/* ------------------------------------------------------------------------------------------ Many
+ * symbols ---------- */
 
-/* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. A key is outdated if its pair no longer has that
- * rank: symbols only grow, so a pair that has gone never returns, and among equal keys it does not matter which one
- * merges. There are at most 2 n keys at a time: a merge removes one and adds two. The keys that Hugging Face's dropout
- * skips are kept at the other end of the heap's memory. */
+/* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. A key is outdated if its
+ * pair no longer has that rank: symbols only grow, so a pair that has gone never returns, and among
+ * equal keys it does not matter which one merges. There are at most 2 n keys at a time: a merge
+ * removes one and adds two. The keys that Hugging Face's dropout skips are kept at the other end of
+ * the heap's memory. */
 typedef struct long_text {
-    uint64_t *heap;     /* [0..2 n): the keys, as heap.h keeps them */
+    uint64_t *heap;             /* [0..2 n): the keys, as heap.h keeps them */
     uint32_t *symbols, *starts; /* [0..n) */
-    uint32_t *merges;           /* [0..n): of the pair that begins here; BPE_NO_MERGE where none may merge */
-    uint32_t *next, *before;    /* [0..n); n: none */
+    /* [0..n): of the pair that begins here; BPE_NO_MERGE where none may merge */
+    uint32_t *merges;
+    uint32_t *next, *before; /* [0..n); n: none */
     int64_t n, n_heap, n_skipped;
 } long_text;
 
@@ -285,7 +301,8 @@ static void fill_heap(finder f, long_text *t)
         t->next[i] = i + 1;
         t->merges[i] = BPE_NO_MERGE;
         if (i + 1 < n) set_merge(f, t, i, i + 1);
-        if (t->merges[i] != BPE_NO_MERGE) t->heap[t->n_heap++] = key_of(rank_of(f.m, t->merges[i]), i);
+        if (t->merges[i] != BPE_NO_MERGE)
+            t->heap[t->n_heap++] = key_of(rank_of(f.m, t->merges[i]), i);
     }
     heap_make(t->heap, t->n_heap);
 }
@@ -320,7 +337,8 @@ static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *str
     return last;
 }
 
-/* ---------------------------------------------------------------------------------- Text to symbols ---------- */
+/* ------------------------------------------------------------------------------------------ Text
+ * to symbols ---------- */
 
 /* Where symbols go: nowhere with `symbols` NULL, which counts them. */
 typedef struct cut_output {
@@ -353,7 +371,8 @@ static int put_bytes(const bpe *m, cut_output *out, const uint8_t *character, in
     return 1;
 }
 
-/* As Hugging Face does it: an unknown character waits for the next known one, while bytes go past it. */
+/* As Hugging Face does it: an unknown character waits for the next known one, while bytes go past
+ * it. */
 static void cut_merges_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
 {
     int64_t n, n_waiting = 0;
@@ -385,10 +404,12 @@ static void cut_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_out
     }
 }
 
-/* ---------------------------------------------------------------------------------------- Segments ----------- */
+/* ------------------------------------------------------------------------------------------
+ * Segments ----------- */
 
-static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n,
-                                    double dropout, uint64_t *stream, token *tokens, uint64_t *ret_last)
+static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
+                                    int64_t n, double dropout, uint64_t *stream, token *tokens,
+                                    uint64_t *ret_last)
 {
     long_text t;
     if (!begin_long(s, &t, n)) return -1;
@@ -408,13 +429,14 @@ static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t
     return cut.n;
 }
 
-INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, double dropout,
-                      uint64_t *stream, token *tokens)
+INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
+                      double dropout, uint64_t *stream, token *tokens)
 {
     if (UNLIKELY(m->is_unused != NULL) && !begin_splits(m, s)) return -1;
     finder f = {m, s->splits, s->n_calls, stream != NULL};
     int skips = stream && m->has_merges; /* see merge_long */
-    if (UNLIKELY(skips || n_bytes > ((m->flags & BPE_COMPACT) ? SHORT_SYMBOLS / 3 : SHORT_SYMBOLS))) {
+    if (UNLIKELY(skips ||
+                 n_bytes > ((m->flags & BPE_COMPACT) ? SHORT_SYMBOLS / 3 : SHORT_SYMBOLS))) {
         int64_t n = count_symbols(m, text, n_bytes);
         uint64_t last;
         if (n && (skips || n > SHORT_SYMBOLS))
@@ -423,26 +445,31 @@ INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
     short_text t;
     cut_output cut = {t.symbols, t.starts, 0, 0, 0};
     cut_text(m, text, n_bytes, &cut);
-    return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, dropout, stream, tokens, NULL)
+    return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, dropout, stream,
+                             tokens, NULL)
                  : 0;
 }
 
-int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens,
-                      uint64_t *ret_last)
+int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
+                      token *tokens, uint64_t *ret_last)
 {
     finder f = {m, NULL, 0, 0};
     *ret_last = BPE_FREE;
     if (n_bytes > SHORT_SYMBOLS / 3) {
         int64_t n = count_symbols(m, text, n_bytes);
-        if (n > SHORT_SYMBOLS) return encode_many(f, s, text, n_bytes, n, 0, NULL, tokens, ret_last);
+        if (n > SHORT_SYMBOLS)
+            return encode_many(f, s, text, n_bytes, n, 0, NULL, tokens, ret_last);
     }
     short_text t;
     cut_output cut = {t.symbols, t.starts, 0, 0, 0};
     cut_text(m, text, n_bytes, &cut);
-    return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, 0, NULL, tokens, ret_last) : 0;
+    return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, 0, NULL, tokens,
+                             ret_last)
+                 : 0;
 }
 
-int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
+int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
+                    token *tokens)
 {
     if (m->wholes && n_bytes - 1 < BPE_WHOLE_BYTES && n_bytes > 0) {
         bpe_whole key = bpe_whole_key(text, n_bytes);
@@ -464,8 +491,8 @@ int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n
     return encode(m, s, text, n_bytes, 0, NULL, tokens);
 }
 
-int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, double dropout,
-                            uint64_t *stream, token *tokens)
+int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
+                            double dropout, uint64_t *stream, token *tokens)
 {
     if (!(dropout > 0)) return bpe_segment(m, s, text, n_bytes, tokens);
     return encode(m, s, text, n_bytes, dropout, stream, tokens);
@@ -478,7 +505,8 @@ int32_t bpe_traits(const bpe *m)
 
 int64_t bpe_memory_bytes(const bpe *m)
 {
-    size_t n_bytes = sizeof *m + (sizeof *m->pairs.slots << m->pairs.n_bits) + (sizeof(uint64_t) << m->symbols.n_bits);
+    size_t n_bytes = sizeof *m + (sizeof *m->pairs.slots << m->pairs.n_bits) +
+                     (sizeof(uint64_t) << m->symbols.n_bits);
     if (m->rest.slots) n_bytes += sizeof *m->rest.slots << m->rest.n_bits;
     n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
     n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));

@@ -21,7 +21,8 @@ uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unus
     return m->n_symbols++;
 }
 
-uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes, int64_t id, int is_unused)
+uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes, int64_t id,
+                           int is_unused)
 {
     uint32_t symbol = bpe_add_symbol(b, id, n_bytes, is_unused);
     return symbol && symbols_add(&b->m->symbols, text, n_bytes, symbol) ? symbol : SYMBOL_NONE;
@@ -46,7 +47,8 @@ int64_t bpe_longest_bytes(const unitok_spec *spec)
 {
     int64_t longest = 0;
     for (int64_t k = 0; k < spec->n_pieces; k++)
-        if (spec->offsets[k + 1] - spec->offsets[k] > longest) longest = spec->offsets[k + 1] - spec->offsets[k];
+        if (spec->offsets[k + 1] - spec->offsets[k] > longest)
+            longest = spec->offsets[k + 1] - spec->offsets[k];
     return longest;
 }
 
@@ -57,7 +59,8 @@ static int is_nul_piece(const unitok_spec *spec, int64_t k)
            type_of(spec, k) == UNITOK_PIECE_UNUSED;
 }
 
-int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges, unitok_error *error)
+int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
+                        unitok_error *error)
 {
     int64_t longest = bpe_longest_bytes(spec), twice = -1;
     memset(b, 0, sizeof *b);
@@ -68,15 +71,18 @@ int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
     b->hashes = mem_alloc((size_t)(longest + 1) * sizeof *b->hashes);
     b->powers = mem_alloc((size_t)(longest + 1) * sizeof *b->powers);
     b->m = mem_zalloc(1, sizeof *b->m);
-    if (!b->take || !b->numbers || !b->hashes || !b->powers || !b->m || !symbols_new(&b->m->symbols, (spec->flags & UNITOK_BYTES) != 0) ||
+    if (!b->take || !b->numbers || !b->hashes || !b->powers || !b->m ||
+        !symbols_new(&b->m->symbols, (spec->flags & UNITOK_BYTES) != 0) ||
         bpe_add_symbol(b, TOKEN_UNKNOWN, 0, 0) != SYMBOL_NONE || b->m->n_symbols == 0)
         return fail_memory(error);
     b->m->has_merges = has_merges;
     int32_t status = UNITOK_OK;
     for (int64_t k = 0; k < spec->n_pieces; k++) b->take[k] = has_merges || !is_nul_piece(spec, k);
-    if (spec->n_pieces >= BPE_SYMBOLS_MAX) status = fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");
+    if (spec->n_pieces >= BPE_SYMBOLS_MAX)
+        status = fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");
     if (!status)
-        status = string_table_build(&b->strings, spec->data, spec->offsets, spec->n_pieces, b->take, &twice, error);
+        status = string_table_build(&b->strings, spec->data, spec->offsets, spec->n_pieces, b->take,
+                                    &twice, error);
     if (status) return status;
     b->powers[0] = 1;
     for (int64_t i = 1; i <= longest; i++)

@@ -12,12 +12,12 @@
 typedef struct bpe_builder {
     const unitok_spec *spec;
     bpe *m;
-    uint8_t *take;       /* of each piece: whether the step at hand takes it */
-    uint32_t *numbers;   /* its symbol */
-    string_table strings;     /* all pieces */
-    uint64_t *pairs;     /* as they are found, in the form of the table */
-    uint64_t *hashes;    /* of the beginnings of a piece */
-    uint64_t *powers;    /* of the factor of `strings` */
+    uint8_t *take;        /* of each piece: whether the step at hand takes it */
+    uint32_t *numbers;    /* its symbol */
+    string_table strings; /* all pieces */
+    uint64_t *pairs;      /* as they are found, in the form of the table */
+    uint64_t *hashes;     /* of the beginnings of a piece */
+    uint64_t *powers;     /* of the factor of `strings` */
     int64_t n_pairs, pairs_room, symbols_room;
     unitok_error *error;
 } bpe_builder;
@@ -48,16 +48,19 @@ INLINE int64_t first_bytes(const unitok_spec *spec, const uint8_t *text, int64_t
 /* The longest piece. */
 int64_t bpe_longest_bytes(const unitok_spec *spec);
 
-/* Begins a model of the pieces of a spec; bpe_build_finish ends it whatever came between, and frees the builder. Then
- * *ret_all says whether every piece encodes to itself. */
-int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges, unitok_error *error);
+/* Begins a model of the pieces of a spec; bpe_build_finish ends it whatever came between, and frees
+ * the builder. Then *ret_all says whether every piece encodes to itself. */
+int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
+                        unitok_error *error);
 int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret, int *ret_all);
 
 /* A new symbol, and one for a character; SYMBOL_NONE when there is no room. */
 uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unused);
-uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes, int64_t id, int is_unused);
+uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes, int64_t id,
+                           int is_unused);
 
-/* A table of n merges, each with a rank of its own; and a pair that merges so. 0 when memory is short. */
+/* A table of n merges, each with a rank of its own; and a pair that merges so. 0 when memory is
+ * short. */
 int bpe_begin_merges(bpe *m, int64_t n);
 int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge);
 

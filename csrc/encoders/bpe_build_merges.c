@@ -5,8 +5,8 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* Of each id the piece + 1, 0 where there is none; NULL when memory is short. *ret_twice: a piece whose id another
- * has. */
+/* Of each id the piece + 1, 0 where there is none; NULL when memory is short. *ret_twice: a piece
+ * whose id another has. */
 static uint32_t *pieces_by_id(const unitok_spec *spec, int64_t *ret_twice)
 {
     uint32_t *pieces = mem_zalloc(UNITOK_WIDE_ID_MAX + 1, sizeof *pieces);
@@ -32,26 +32,29 @@ static int is_joined(const unitok_spec *spec, int64_t left, int64_t right, int64
            memcmp(r, m + n_left, (size_t)n_right) == 0;
 }
 
-static int32_t add_merges(bpe_builder *b, const uint32_t *pieces, const int64_t *left, const int64_t *right,
-                          const int64_t *merged, int64_t n_merges)
+static int32_t add_merges(bpe_builder *b, const uint32_t *pieces, const int64_t *left,
+                          const int64_t *right, const int64_t *merged, int64_t n_merges)
 {
     if (n_merges < 0 || n_merges >= BPE_NO_MERGE)
         return fail(b->error, UNITOK_ERROR_ARGUMENT, -1, -1, "too many merges");
     if (!bpe_begin_merges(b->m, n_merges)) return fail_memory(b->error);
     for (int64_t k = 0; k < n_merges; k++) {
-        int64_t l = piece_of_id(pieces, left[k]), r = piece_of_id(pieces, right[k]), m = piece_of_id(pieces, merged[k]);
+        int64_t l = piece_of_id(pieces, left[k]), r = piece_of_id(pieces, right[k]),
+                m = piece_of_id(pieces, merged[k]);
         if (l < 0 || r < 0 || m < 0)
-            return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1, "a merge has an id without a piece");
+            return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1,
+                        "a merge has an id without a piece");
         if (!is_joined(b->spec, l, r, m))
-            return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1, "a merge makes a piece that is not its two sides");
+            return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1,
+                        "a merge makes a piece that is not its two sides");
         b->m->made[k].symbol = b->numbers[m];
         if (!bpe_add_pair(b, b->numbers[l], b->numbers[r], k)) return fail_memory(b->error);
     }
     return UNITOK_OK;
 }
 
-/* Pieces of one character match in texts; with fallback, "<0x00>" to "<0xFF>" are the symbols of bytes. Characters
- * first, and of those ASCII: see BPE_DENSE. */
+/* Pieces of one character match in texts; with fallback, "<0x00>" to "<0xFF>" are the symbols of
+ * bytes. Characters first, and of those ASCII: see BPE_DENSE. */
 static int32_t add_vocabulary(bpe_builder *b)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -61,11 +64,13 @@ static int32_t add_vocabulary(bpe_builder *b)
             const uint8_t *piece = piece_at(b->spec, k, &n_bytes);
             int is_character = first_bytes(b->spec, piece, n_bytes) == n_bytes;
             if (turn != (is_character ? n_bytes > 1 : 2)) continue;
-            b->numbers[k] = is_character ? bpe_add_character(b, piece, n_bytes, id, 0) : bpe_add_symbol(b, id, n_bytes, 0);
+            b->numbers[k] = is_character ? bpe_add_character(b, piece, n_bytes, id, 0)
+                                         : bpe_add_symbol(b, id, n_bytes, 0);
             if (!b->numbers[k]) return fail_memory(b->error);
         }
     for (int byte = 0; byte < 256 && (b->m->flags & BPE_BYTE_FALLBACK); byte++) {
-        uint8_t name[6] = {'<', '0', 'x', (uint8_t)digits[byte >> 4], (uint8_t)digits[byte & 15], '>'};
+        uint8_t name[6] = {'<', '0', 'x', (uint8_t)digits[byte >> 4], (uint8_t)digits[byte & 15],
+                           '>'};
         int64_t k = string_table_find(&b->strings, name, 6);
         b->m->bytes[byte] = k < 0 ? SYMBOL_NONE : b->numbers[k];
     }
@@ -96,7 +101,8 @@ static void set_merges_traits(bpe_builder *b)
     if (n_bytes_known != 256 && (n_bytes_known || !m->unknown)) m->traits |= BPE_WHOLE;
     for (int64_t k = 0; k < b->n_pairs; k++) {
         uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
-        uint32_t sides[2] = {(uint32_t)(key >> BPE_SYMBOL_BITS), (uint32_t)key & (BPE_SYMBOLS_MAX - 1)};
+        uint32_t sides[2] = {(uint32_t)(key >> BPE_SYMBOL_BITS),
+                             (uint32_t)key & (BPE_SYMBOLS_MAX - 1)};
         for (int side = 0; side < 2; side++) {
             if (sides[side] == m->unknown) m->traits |= BPE_WHOLE;
             for (int byte = 0; byte < 256; byte++)
@@ -127,8 +133,9 @@ static int32_t keep_pieces(bpe *m, const unitok_spec *spec, unitok_error *error)
     return status;
 }
 
-int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64_t *right, const int64_t *merged,
-                       int64_t n_merges, int64_t unknown_id, int32_t flags, bpe **ret, unitok_error *error)
+int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64_t *right,
+                       const int64_t *merged, int64_t n_merges, int64_t unknown_id, int32_t flags,
+                       bpe **ret, unitok_error *error)
 {
     bpe_builder b;
     int64_t twice = -1;
@@ -140,7 +147,8 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
         b.m->flags = flags;
         pieces = pieces_by_id(spec, &twice);
         if (!pieces) status = fail_memory(error);
-        else if (twice >= 0) status = fail(error, UNITOK_ERROR_VOCABULARY, twice, -1, "two pieces have the same id");
+        else if (twice >= 0)
+            status = fail(error, UNITOK_ERROR_VOCABULARY, twice, -1, "two pieces have the same id");
     }
     if (status == UNITOK_OK) status = add_vocabulary(&b);
     if (status == UNITOK_OK) status = set_unknown(&b, pieces, unknown_id);

@@ -1,4 +1,5 @@
-/* bpe_build_pieces.c - a model of SentencePiece's: two symbols merge if their bytes together are a piece, by its score */
+/* bpe_build_pieces.c - a model of SentencePiece's: two symbols merge if their bytes together are a
+ * piece, by its score */
 
 #include "encoders/bpe_build.h"
 
@@ -14,7 +15,9 @@ static int add_characters(bpe_builder *b, const uint8_t *piece, int64_t n_bytes)
         int64_t k = string_table_find(&b->strings, piece + i, n);
         int is_piece = k >= 0 && is_mergeable(b->spec, k);
         int is_unused = is_piece && type_of(b->spec, k) == UNITOK_PIECE_UNUSED;
-        if (!bpe_add_character(b, piece + i, n, is_piece ? b->spec->ids[k] : TOKEN_UNKNOWN, is_unused)) return 0;
+        if (!bpe_add_character(b, piece + i, n, is_piece ? b->spec->ids[k] : TOKEN_UNKNOWN,
+                               is_unused))
+            return 0;
     }
     return 1;
 }
@@ -23,12 +26,14 @@ static int add_characters(bpe_builder *b, const uint8_t *piece, int64_t n_bytes)
 static int add_piece(bpe_builder *b, int64_t k)
 {
     int64_t n_bytes = b->spec->offsets[k + 1] - b->spec->offsets[k];
-    b->numbers[k] = bpe_add_symbol(b, b->spec->ids[k], n_bytes, type_of(b->spec, k) == UNITOK_PIECE_UNUSED);
+    b->numbers[k] = bpe_add_symbol(b, b->spec->ids[k], n_bytes,
+                                   type_of(b->spec, k) == UNITOK_PIECE_UNUSED);
     return b->numbers[k] != SYMBOL_NONE;
 }
 
-/* Characters first, in the order of the pieces they are in, which is nearly always best first: see BPE_DENSE.
- * User-defined symbols get numbers of their own: no pair has them, as they never merge. */
+/* Characters first, in the order of the pieces they are in, which is nearly always best first: see
+ * BPE_DENSE. User-defined symbols get numbers of their own: no pair has them, as they never merge.
+ */
 static int32_t add_pieces(bpe_builder *b)
 {
     const unitok_spec *spec = b->spec;
@@ -36,7 +41,9 @@ static int32_t add_pieces(bpe_builder *b)
     for (int singles = 0; singles < 2; singles++)
         for (int64_t k = 0; k < spec->n_pieces; k++) {
             const uint8_t *piece = piece_at(spec, k, &n_bytes);
-            if (!b->take[k] || !is_mergeable(spec, k) || (first_bytes(spec, piece, n_bytes) == n_bytes) != singles) continue;
+            if (!b->take[k] || !is_mergeable(spec, k) ||
+                (first_bytes(spec, piece, n_bytes) == n_bytes) != singles)
+                continue;
             if (!add_characters(b, piece, n_bytes)) return fail_memory(b->error);
             if (singles) b->numbers[k] = symbols_find(&b->m->symbols, piece, n_bytes);
         }
@@ -50,11 +57,13 @@ static int32_t add_pieces(bpe_builder *b)
     return symbols_add_user(&b->m->symbols, spec, b->take, b->numbers, b->error);
 }
 
-/* The symbol that piece[begin..end) can be, if any: a character, or a piece that merges. b->hashes are the piece's. */
+/* The symbol that piece[begin..end) can be, if any: a character, or a piece that merges. b->hashes
+ * are the piece's. */
 static uint32_t part_symbol(const bpe_builder *b, const uint8_t *piece, int64_t begin, int64_t end)
 {
     int64_t n_bytes = end - begin;
-    if (first_bytes(b->spec, piece + begin, n_bytes) == n_bytes) return symbols_find(&b->m->symbols, piece + begin, n_bytes);
+    if (first_bytes(b->spec, piece + begin, n_bytes) == n_bytes)
+        return symbols_find(&b->m->symbols, piece + begin, n_bytes);
     uint64_t hash = string_table_part_hash(b->hashes[begin], b->hashes[end], b->powers[n_bytes]);
     int64_t k = string_table_find_hashed(&b->strings, piece + begin, n_bytes, hash);
     return k >= 0 && is_mergeable(b->spec, k) ? b->numbers[k] : SYMBOL_NONE;
@@ -66,14 +75,19 @@ static int add_splits(bpe_builder *b, int64_t k, int64_t merge)
     int64_t n_bytes, n_ways = 0;
     const uint8_t *piece = piece_at(b->spec, k, &n_bytes);
     b->hashes[0] = 0;
-    for (int64_t i = 0; i < n_bytes; i++) b->hashes[i + 1] = string_table_hash_step(&b->strings, b->hashes[i], piece[i]);
-    for (int64_t at = 1; at < n_bytes; at++) { /* all at once: most of the time is waiting for them */
-        uint64_t rest = string_table_part_hash(b->hashes[at], b->hashes[n_bytes], b->powers[n_bytes - at]);
+    for (int64_t i = 0; i < n_bytes; i++)
+        b->hashes[i + 1] = string_table_hash_step(&b->strings, b->hashes[i], piece[i]);
+    /* all at once: most of the time is waiting for them */
+    for (int64_t at = 1; at < n_bytes; at++) {
+        uint64_t rest = string_table_part_hash(b->hashes[at], b->hashes[n_bytes],
+                                               b->powers[n_bytes - at]);
         PREFETCH(&b->strings.slots[string_table_place(&b->strings, b->hashes[at])]);
         PREFETCH(&b->strings.slots[string_table_place(&b->strings, rest)]);
     }
-    for (int64_t at = first_bytes(b->spec, piece, n_bytes); at < n_bytes; at += first_bytes(b->spec, piece + at, n_bytes - at)) {
-        uint32_t left = part_symbol(b, piece, 0, at), right = left ? part_symbol(b, piece, at, n_bytes) : SYMBOL_NONE;
+    for (int64_t at = first_bytes(b->spec, piece, n_bytes); at < n_bytes;
+         at += first_bytes(b->spec, piece + at, n_bytes - at)) {
+        uint32_t left = part_symbol(b, piece, 0, at),
+                 right = left ? part_symbol(b, piece, at, n_bytes) : SYMBOL_NONE;
         if (!right) continue;
         if (!bpe_add_pair(b, left, right, merge)) return 0;
         if (++n_ways == 2 && type_of(b->spec, k) == UNITOK_PIECE_UNUSED) b->m->traits |= BPE_WHOLE;
@@ -81,14 +95,15 @@ static int add_splits(bpe_builder *b, int64_t k, int64_t merge)
     return 1;
 }
 
-/* Pieces in the order of their merges: the high half is less where the score is better, the low half is the piece. Of equal
- * scores the first piece is best. */
+/* Pieces in the order of their merges: the high half is less where the score is better, the low
+ * half is the piece. Of equal scores the first piece is best. */
 INLINE uint64_t ranked(double score, int64_t piece)
 {
     return (uint64_t)bpe_rank_of_score(score) << 32 | (uint64_t)piece;
 }
 
-/* Sorts by the high halves, from the lowest byte up; keys of equal ones keep their order. Room is for n more. */
+/* Sorts by the high halves, from the lowest byte up; keys of equal ones keep their order. Room is
+ * for n more. */
 static void sort_ranked(uint64_t *keys, uint64_t *room, int64_t n)
 {
     for (int shift = 32; shift < 64; shift += 8) {

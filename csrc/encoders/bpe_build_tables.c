@@ -5,17 +5,18 @@
 #include "ground/alloc.h"
 #include "structures/probing.h"
 
-/* A table of n pairs: of all that were found, or of those whose is_wanted[place] is `wanted`, by their place in `all`.
- * Of equal ones the last counts. 0 when memory is short. */
-static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const bpe_pairs *all, const uint8_t *is_wanted,
-                      int wanted)
+/* A table of n pairs: of all that were found, or of those whose is_wanted[place] is `wanted`, by
+ * their place in `all`. Of equal ones the last counts. 0 when memory is short. */
+static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const bpe_pairs *all,
+                      const uint8_t *is_wanted, int wanted)
 {
     pairs->n_bits = 4;
     while (INT64_C(1) << pairs->n_bits < 2 * n) pairs->n_bits++;
     for (int turn = 0; pairs->n_bits <= BPE_PAIR_BITS_MAX; turn++) {
         int64_t n_slots = INT64_C(1) << pairs->n_bits;
         if (turn % PROBING_FACTORS == 0) mem_free(pairs->slots);
-        if (turn % PROBING_FACTORS == 0) pairs->slots = mem_alloc((size_t)n_slots * sizeof *pairs->slots);
+        if (turn % PROBING_FACTORS == 0)
+            pairs->slots = mem_alloc((size_t)n_slots * sizeof *pairs->slots);
         if (!pairs->slots) return 0;
         memset(pairs->slots, 0xFF, (size_t)n_slots * sizeof *pairs->slots);
         pairs->factor = probing_factor(turn % PROBING_FACTORS);
@@ -26,7 +27,8 @@ static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const b
             uint64_t *slot = bpe_find_pair(pairs, key);
             *slot = b->pairs[k];
             place = (uint64_t)(slot - pairs->slots);
-            is_crowded = ((place - bpe_pair_place(pairs, key)) & (uint64_t)(n_slots - 1)) > PROBING_RUN_MAX;
+            is_crowded = ((place - bpe_pair_place(pairs, key)) & (uint64_t)(n_slots - 1)) >
+                         PROBING_RUN_MAX;
         }
         if (!is_crowded && !probing_is_crowded(pairs->slots, 1, n_slots, BPE_FREE)) return 1;
         if (turn % PROBING_FACTORS == PROBING_FACTORS - 1) pairs->n_bits++;
@@ -43,8 +45,10 @@ static int lay_out_pairs(bpe_builder *b)
     for (int k = 0; k < BPE_DENSE * BPE_DENSE; k++) m->dense[k] = BPE_NO_MERGE;
     for (int64_t k = 0; k < b->n_pairs; k++) {
         uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
-        uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS), right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
-        if ((left | right) < BPE_DENSE) m->dense[left * BPE_DENSE + right] = (uint32_t)b->pairs[k] & BPE_NO_MERGE;
+        uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS),
+                 right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
+        if ((left | right) < BPE_DENSE)
+            m->dense[left * BPE_DENSE + right] = (uint32_t)b->pairs[k] & BPE_NO_MERGE;
     }
     return 1;
 }
@@ -57,7 +61,8 @@ static int divide_pairs(bpe_builder *b, const uint8_t *met)
     int64_t n_met = 0;
     m->pairs.slots = NULL;
     for (int64_t at = 0; at < INT64_C(1) << all.n_bits; at++) n_met += met[at];
-    int ok = fill_pairs(b, &m->pairs, n_met, &all, met, 1) && fill_pairs(b, &m->rest, b->n_pairs - n_met, &all, met, 0);
+    int ok = fill_pairs(b, &m->pairs, n_met, &all, met, 1) &&
+             fill_pairs(b, &m->rest, b->n_pairs - n_met, &all, met, 0);
     mem_free(all.slots);
     return ok;
 }
@@ -70,7 +75,8 @@ static int note_neighbours(bpe *m)
     rights = lefts + m->n_symbols;
     for (int64_t at = 0; at < INT64_C(1) << m->pairs.n_bits; at++) {
         uint64_t key = m->pairs.slots[at] >> BPE_MERGE_BITS;
-        uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS), right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
+        uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS),
+                 right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
         if (m->pairs.slots[at] == BPE_FREE) continue;
         rights[left] |= UINT32_C(1) << (right & 31);
         lefts[right] |= UINT32_C(1) << (left & 31);
@@ -94,8 +100,8 @@ static void drop_unused(bpe *m)
     m->is_unused = NULL;
 }
 
-/* Enters the pieces with is_whole[k] into m->wholes and its filter. Without them, where they are too crowded whatever
- * the factor: they only save time. 0 when memory is short. */
+/* Enters the pieces with is_whole[k] into m->wholes and its filter. Without them, where they are
+ * too crowded whatever the factor: they only save time. 0 when memory is short. */
 static int fill_wholes(bpe *m, const unitok_spec *spec, const uint8_t *is_whole)
 {
     m->whole_bits = 4;
@@ -114,13 +120,15 @@ static int fill_wholes(bpe *m, const unitok_spec *spec, const uint8_t *is_whole)
             const uint8_t *piece = piece_at(spec, k, &n_bytes);
             if (!is_whole[k] || n_bytes > BPE_WHOLE_BYTES) continue;
             bpe_whole key = bpe_whole_key(piece, n_bytes), *slot = bpe_find_whole(m, key);
-            uint64_t bit = bpe_filter_bit(m, key), home = bpe_whole_hash(m, key) >> (64 - m->whole_bits);
+            uint64_t bit = bpe_filter_bit(m, key),
+                     home = bpe_whole_hash(m, key) >> (64 - m->whole_bits);
             m->whole_filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
             key.high |= (uint64_t)spec->ids[k] << 36;
             *slot = key;
             is_crowded = (((uint64_t)(slot - m->wholes) - home) & (n_slots - 1)) > PROBING_RUN_MAX;
         }
-        if (!is_crowded && !probing_is_crowded(&m->wholes[0].high, 2, (int64_t)n_slots, 0)) return 1;
+        if (!is_crowded && !probing_is_crowded(&m->wholes[0].high, 2, (int64_t)n_slots, 0))
+            return 1;
     }
     mem_free(m->wholes);
     mem_free(m->whole_filter);
@@ -129,9 +137,9 @@ static int fill_wholes(bpe *m, const unitok_spec *spec, const uint8_t *is_whole)
     return 1;
 }
 
-/* Encodes every piece. Those that encode to themselves go to m->wholes; *ret_all says whether all did. The ids of a
- * segment depend on its bytes alone, unless m has unused pieces.
- * met[at] = 1 for the slots of pairs that merged last. */
+/* Encodes every piece. Those that encode to themselves go to m->wholes; *ret_all says whether all
+ * did. The ids of a segment depend on its bytes alone, unless m has unused pieces. met[at] = 1 for
+ * the slots of pairs that merged last. */
 static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_all)
 {
     bpe_scratch scratch = {0};
@@ -154,8 +162,8 @@ static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_a
     return ok;
 }
 
-/* The tables that come from all pieces and pairs. Where bytes and unknown characters merge, what is left of a piece
- * alone is not all that can be met. */
+/* The tables that come from all pieces and pairs. Where bytes and unknown characters merge, what is
+ * left of a piece alone is not all that can be met. */
 int bpe_build_tables(bpe_builder *b, int *ret_all)
 {
     bpe *m = b->m;

@@ -8,7 +8,8 @@
 
 #define RANK_NONE UINT32_MAX
 
-/* Symbol i is text[i..ends[i]), named by its first byte; a symbol that went into the one before has no meaning. */
+/* Symbol i is text[i..ends[i]), named by its first byte; a symbol that went into the one before has
+ * no meaning. */
 typedef struct work {
     const unitok_spec *spec;
     const distinct_table *pieces;
@@ -17,14 +18,18 @@ typedef struct work {
     int64_t n_bytes, max_piece_bytes, n_heap;
     uint32_t *ends;   /* [0..n_bytes) */
     uint32_t *begins; /* [0..n_bytes]: of the symbol that ends here */
-    uint32_t *ranks;  /* [0..n_bytes): of the symbol and the next, RANK_NONE where they may not merge */
-    uint32_t *whole;  /* [0..n_bytes): the user-defined piece + 1 that the symbol is, which never merges; 0: none */
-    uint64_t *heap;   /* rank << 32 | symbol; outdated if that is not its rank: bpe.c says why this is enough */
+    /* [0..n_bytes): of the symbol and the next, RANK_NONE where they may not merge */
+    uint32_t *ranks;
+    /* [0..n_bytes): the user-defined piece + 1 that the symbol is, which never merges; 0: none */
+    uint32_t *whole;
+    /* rank << 32 | symbol; outdated if that is not its rank: bpe.c says why this is enough */
+    uint64_t *heap;
 } work;
 
 int bpe_first_begin(const unitok_spec *spec, symbols *ret_users)
 {
-    const int32_t flags = UNITOK_LISTED_MERGES | UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE;
+    const int32_t flags = UNITOK_LISTED_MERGES | UNITOK_RESTART_AT_SPACE |
+                          UNITOK_RESTART_AFTER_NEWLINE;
     int64_t n = spec->types ? spec->n_pieces : 0, n_users = 0;
     if (spec->flags & flags) return 0;
     for (int64_t k = 0; k < n; k++) {
@@ -97,12 +102,13 @@ static void merge_all(work *w)
     }
 }
 
-int64_t bpe_first(const unitok_spec *spec, const distinct_table *pieces, const symbols *users, const uint8_t *text,
-                  int64_t n_bytes, int64_t max_piece_bytes, token *tokens)
+int64_t bpe_first(const unitok_spec *spec, const distinct_table *pieces, const symbols *users,
+                  const uint8_t *text, int64_t n_bytes, int64_t max_piece_bytes, token *tokens)
 {
     size_t room = (size_t)n_bytes + 1;
     work w = {spec, pieces, users, text, n_bytes, max_piece_bytes, 0, NULL, NULL, NULL, NULL, NULL};
-    w.heap = mem_alloc(room * 2 * sizeof *w.heap); /* each pair at first, and two for every merge, which takes one out */
+    /* each pair at first, and two for every merge, which takes one out */
+    w.heap = mem_alloc(room * 2 * sizeof *w.heap);
     w.ends = mem_alloc(room * 4 * sizeof *w.ends);
     int64_t n = w.heap && w.ends ? 0 : -1;
     if (n == 0) {

@@ -12,9 +12,10 @@
  *
  * Merges are numbered best first; separate tables hold what they make and how they rank.
  *
- * Of all ways to divide a piece in two, merging from characters reaches at most one: what happens inside a piece does not
- * depend on its neighbours, so it is the last pair that merges when the piece alone is encoded. These pairs, about half of
- * SentencePiece's, have a table of their own. Dropout can reach the others too. */
+ * Of all ways to divide a piece in two, merging from characters reaches at most one: what happens
+ * inside a piece does not depend on its neighbours, so it is the last pair that merges when the
+ * piece alone is encoded. These pairs, about half of SentencePiece's, have a table of their own.
+ * Dropout can reach the others too. */
 #define BPE_SYMBOL_BITS 21
 #define BPE_MERGE_BITS 22
 #define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
@@ -22,26 +23,31 @@
 #define BPE_FREE UINT64_MAX
 #define BPE_PAIR_BITS_MAX 28 /* of a table of pairs */
 
-/* The result of a merge, and which symbols can merge with it: most neighbours cannot, and need no look-up. */
+/* The result of a merge, and which symbols can merge with it: most neighbours cannot, and need no
+ * look-up. */
 typedef struct bpe_made {
     uint32_t symbol;
-    uint32_t rank;   /* the first merge that is as good */
-    uint32_t lefts;  /* bit s & 31 is set for every symbol s that may merge with this one to its right */
+    uint32_t rank; /* the first merge that is as good */
+    /* bit s & 31 is set for every symbol s that may merge with this one to its right */
+    uint32_t lefts;
     uint32_t rights; /* likewise for those to its right */
 } bpe_made;
 
-/* Symbols below this are characters of the best merges (bpe_build_pieces.c numbers them so). Their pairs are in a square table, of
- * which pairs of letters use only a few lines of the first cache. */
+/* Symbols below this are characters of the best merges (bpe_build_pieces.c numbers them so). Their
+ * pairs are in a square table, of which pairs of letters use only a few lines of the first cache.
+ */
 #define BPE_DENSE 256
 
-/* A piece of up to BPE_WHOLE_BYTES whose own text merges to just it: a segment that is one need not be merged.
+/* A piece of up to BPE_WHOLE_BYTES whose own text merges to just it: a segment that is one need not
+ * be merged.
  *
  *     low    the first 8 bytes, zero-padded
  *     high   63 .... 36 | 35 .. 32 | 31 .... 0
  *            id         | n_bytes  | bytes 8..11       0: a free slot */
 #define BPE_WHOLE_BYTES 12
 
-/* For most segments a bit in a small filter already shows that they are not one: at most one bit in sixteen is set. */
+/* For most segments a bit in a small filter already shows that they are not one: at most one bit in
+ * sixteen is set. */
 #define BPE_FILTER_BITS 3
 
 typedef struct bpe_whole {
@@ -56,29 +62,31 @@ typedef struct bpe_pairs {
 
 struct bpe {
     symbols symbols;
-    bpe_pairs pairs;     /* those that can occur where no merge is dropped */
-    bpe_pairs rest;      /* all others */
-    uint32_t *dense;     /* [0..BPE_DENSE * BPE_DENSE): the merge of two symbols below BPE_DENSE */
+    bpe_pairs pairs; /* those that can occur where no merge is dropped */
+    bpe_pairs rest;  /* all others */
+    /* [0..BPE_DENSE * BPE_DENSE): the merge of two symbols below BPE_DENSE */
+    uint32_t *dense;
     uint32_t n_merges;
-    uint32_t tied_from;  /* merges below this have a rank of their own, which is their number */
-    bpe_made *made;      /* [0..n_merges) */
+    /* merges below this have a rank of their own, which is their number */
+    uint32_t tied_from;
+    bpe_made *made; /* [0..n_merges) */
     uint32_t n_symbols;
     bpe_whole *wholes; /* [0..1 << whole_bits), at most half taken; NULL: none */
     int whole_bits;
-    uint64_t whole_factor; /* see probing.h */
+    uint64_t whole_factor;  /* see probing.h */
     uint64_t *whole_filter; /* a bit for each value of BPE_FILTER_BITS more of the hash */
-    int32_t *ids;       /* [0..n_symbols): TOKEN_UNKNOWN for a symbol that is not a piece */
-    uint32_t *lengths;  /* [0..n_symbols): bytes; NULL where there are no unused pieces */
-    uint8_t *is_unused; /* likewise */
-    int32_t traits;     /* of enum bpe_traits */
-    int has_merges;     /* made by bpe_new_merges */
-    int32_t flags;      /* of enum bpe_merges_flags */
-    uint32_t unknown;   /* the symbol of an unknown character; SYMBOL_NONE: it vanishes */
-    uint32_t bytes[256]; /* the symbols of bytes; SYMBOL_NONE where there is none */
-    uint8_t *data;       /* with BPE_IGNORE_MERGES, where that matters: all pieces, */
-    int64_t *offsets;    /* their bounds, */
-    int32_t *piece_ids;  /* their ids, */
-    string_table pieces;      /* and which is which */
+    int32_t *ids;           /* [0..n_symbols): TOKEN_UNKNOWN for a symbol that is not a piece */
+    uint32_t *lengths;      /* [0..n_symbols): bytes; NULL where there are no unused pieces */
+    uint8_t *is_unused;     /* likewise */
+    int32_t traits;         /* of enum bpe_traits */
+    int has_merges;         /* made by bpe_new_merges */
+    int32_t flags;          /* of enum bpe_merges_flags */
+    uint32_t unknown;       /* the symbol of an unknown character; SYMBOL_NONE: it vanishes */
+    uint32_t bytes[256];    /* the symbols of bytes; SYMBOL_NONE where there is none */
+    uint8_t *data;          /* with BPE_IGNORE_MERGES, where that matters: all pieces, */
+    int64_t *offsets;       /* their bounds, */
+    int32_t *piece_ids;     /* their ids, */
+    string_table pieces;    /* and which is which */
 };
 
 INLINE uint64_t bpe_pair_key(uint32_t left, uint32_t right)
@@ -136,7 +144,8 @@ INLINE bpe_whole *bpe_find_whole(const bpe *m, bpe_whole key)
     uint32_t mask = (UINT32_C(1) << m->whole_bits) - 1;
     for (uint32_t at = (uint32_t)(bpe_whole_hash(m, key) >> (64 - m->whole_bits));; at++) {
         bpe_whole *slot = &m->wholes[at & mask];
-        if ((slot->low == key.low && (slot->high & BPE_WHOLE_KEY) == key.high) || slot->high == 0) return slot;
+        if ((slot->low == key.low && (slot->high & BPE_WHOLE_KEY) == key.high) || slot->high == 0)
+            return slot;
     }
 }
 
@@ -152,7 +161,7 @@ INLINE int bpe_may_be_whole(const bpe *m, bpe_whole key)
     return m->whole_filter[bit >> 6] >> (bit & 63) & 1;
 }
 
-/* For bpe_build_tables.c: like bpe_segment for a piece of a model without unused ones, but by merging alone; *ret_last is the pair
- * that merged last, BPE_FREE if none did. */
-int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens,
-                      uint64_t *ret_last);
+/* For bpe_build_tables.c: like bpe_segment for a piece of a model without unused ones, but by
+ * merging alone; *ret_last is the pair that merged last, BPE_FREE if none did. */
+int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
+                      token *tokens, uint64_t *ret_last);

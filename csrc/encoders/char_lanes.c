@@ -20,12 +20,15 @@ INLINE int64_t back_of(uint64_t unit)
     return (int64_t)(unit >> CHAR_BACK_SHIFT & CHAR_BACK_MAX);
 }
 
-/* Does `unit` have another symbol than c? Then *unit = head, *at = start, and the result is 1; else 0. */
-INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t *unit, uint64_t *at)
+/* Does `unit` have another symbol than c? Then *unit = head, *at = start, and the result is 1; else
+ * 0. */
+INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t *unit,
+                             uint64_t *at)
 {
 #if defined(UNITOK_X86) && defined(__GNUC__)
     uint64_t ends = 0;
-    __asm__("cmpw %w[c], %w[unit]\n\tsetne %b[ends]\n\tcmovneq %[head], %[unit]\n\tcmovneq %[start], %[at]"
+    __asm__("cmpw %w[c], %w[unit]\n\tsetne %b[ends]\n\tcmovneq %[head], %[unit]\n\tcmovneq "
+            "%[start], %[at]"
             : [unit] "+&r"(*unit), [at] "+r"(*at), [ends] "+&q"(ends)
             : [c] "r"(c), [head] "r"(head), [start] "r"(start)
             : "cc");
@@ -38,7 +41,8 @@ INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t
 #endif
 }
 
-/* One step; `at` grows by at most 1. The token, its id and where it ends, is always written, and kept if the walk ends. */
+/* One step; `at` grows by at most 1. The token, its id and where it ends, is always written, and
+ * kept if the walk ends. */
 INLINE void lane_step(const uint64_t *units, const uint16_t *symbols, lane *x)
 {
     uint64_t c = symbols[x->at], next = units[(x->unit >> CHAR_BASE_SHIFT) + c];
@@ -57,26 +61,34 @@ INLINE int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Walks the parts symbols[borders[k]..borders[k+1]-1] until the first of them is nearly done. begins[k] is where the
- * tokens of part k go; ret_ends[k] is where they end. A lane reads only its own part. */
-static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbols, const int64_t borders[CHAR_LANES + 1],
-                                   uint32_t *const begins[CHAR_LANES], uint32_t *ret_ends[CHAR_LANES])
+/* Walks the parts symbols[borders[k]..borders[k+1]-1] until the first of them is nearly done.
+ * begins[k] is where the tokens of part k go; ret_ends[k] is where they end. A lane reads only its
+ * own part. */
+static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbols,
+                                   const int64_t borders[CHAR_LANES + 1],
+                                   uint32_t *const begins[CHAR_LANES],
+                                   uint32_t *ret_ends[CHAR_LANES])
 {
     lane lanes[CHAR_LANES];
-    for (int k = 0; k < CHAR_LANES; k++) lanes[k] = lane_begin(units, symbols, borders[k], begins[k]);
+    for (int k = 0; k < CHAR_LANES; k++)
+        lanes[k] = lane_begin(units, symbols, borders[k], begins[k]);
     for (;;) {
         int64_t n_left = borders[1];
-        for (int k = 0; k < CHAR_LANES; k++) n_left = least(n_left, borders[k + 1] - (int64_t)lanes[k].at);
+        for (int k = 0; k < CHAR_LANES; k++)
+            n_left = least(n_left, borders[k + 1] - (int64_t)lanes[k].at);
         if (n_left < 4) break;
         for (; n_left > 0; n_left--) {
-            for (int k = 0; k < CHAR_LANES; k++) lane_step(units, symbols, &lanes[k]); /* unrolled at -O3 */
+            /* unrolled at -O3 */
+            for (int k = 0; k < CHAR_LANES; k++) lane_step(units, symbols, &lanes[k]);
         }
     }
     for (int k = 0; k < CHAR_LANES; k++) ret_ends[k] = lanes[k].out;
 }
 
-/* The id of the token at symbols[*at]; -1 if it may reach beyond symbols[n - 1], where the text goes on. */
-INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_t n, int goes_on, int64_t *at)
+/* The id of the token at symbols[*at]; -1 if it may reach beyond symbols[n - 1], where the text
+ * goes on. */
+INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_t n, int goes_on,
+                          int64_t *at)
 {
     uint64_t unit = units[symbols[*at]];
     int64_t i = *at + 1;
@@ -90,25 +102,28 @@ INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_
     return (uint16_t)(unit >> CHAR_ID_SHIFT);
 }
 
-/* Writes the ids of the bytes of a character that is not a piece, and returns where the next one goes; `next` is the symbol
- * after it. */
-static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t next, uint16_t *ids, char_lanes_work *work)
+/* Writes the ids of the bytes of a character that is not a piece, and returns where the next one
+ * goes; `next` is the symbol after it. */
+static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t next, uint16_t *ids,
+                                    char_lanes_work *work)
 {
     uint8_t bytes[3];
     int n = utf8_encode(symbol, bytes);
     work->n_rare++;
     work->is_malformed |= next >= (CODE_POINT_OF_BYTE | 0x80) && next < (CODE_POINT_OF_BYTE | 0xC0);
     for (int k = 0; k < n;) {
-        uint64_t head = k + 1 < n ? t->heads[load_u16(bytes + k)] : 0; /* no piece is all three */
+        /* no piece is all three */
+        uint64_t head = k + 1 < n ? t->heads[load_u16(bytes + k)] : 0;
         *ids++ = (uint16_t)((head ? head_value(head) : t->singles[bytes[k]]) - 1);
         k += head ? head_length(head) : 1;
     }
     return ids;
 }
 
-/* Writes the ids of the token that ends before symbols[end], and returns where the next one goes. */
-INLINE uint16_t *put(const char_lanes *l, const uint16_t *symbols, uint16_t id, int64_t end, uint16_t *ids,
-                      char_lanes_work *work)
+/* Writes the ids of the token that ends before symbols[end], and returns where the next one goes.
+ */
+INLINE uint16_t *put(const char_lanes *l, const uint16_t *symbols, uint16_t id, int64_t end,
+                     uint16_t *ids, char_lanes_work *work)
 {
     *ids = id;
     if (LIKELY(id != l->no_id)) return ids + 1;
@@ -126,8 +141,8 @@ static int part_before(const uint8_t *text, int64_t at, int64_t n_bytes)
 }
 
 /* The span by bytes. */
-static int64_t encode_by_bytes(const char_lanes *l, const uint8_t *text, int64_t n_bytes, int64_t n_span, uint16_t *ids,
-                               int64_t *ret_n_ids)
+static int64_t encode_by_bytes(const char_lanes *l, const uint8_t *text, int64_t n_bytes,
+                               int64_t n_span, uint16_t *ids, int64_t *ret_n_ids)
 {
     int64_t at = 0, n = 0, token_bytes;
     for (; at < n_span; at += token_bytes)
@@ -136,11 +151,12 @@ static int64_t encode_by_bytes(const char_lanes *l, const uint8_t *text, int64_t
     return at;
 }
 
-int64_t char_lanes_encode(const char_lanes *l, const uint8_t *text, int64_t n_bytes, char_lanes_work *work, uint16_t *ids,
-                          int64_t *ret_n_ids)
+int64_t char_lanes_encode(const char_lanes *l, const uint8_t *text, int64_t n_bytes,
+                          char_lanes_work *work, uint16_t *ids, int64_t *ret_n_ids)
 {
     uint16_t *symbols = work->symbols;
-    int64_t borders[CHAR_LANES + 1], n_span = least(n_bytes, CHAR_LANES_SPAN_BYTES), at = 0, n_left = 0;
+    int64_t borders[CHAR_LANES + 1], n_span = least(n_bytes, CHAR_LANES_SPAN_BYTES), at = 0,
+                                     n_left = 0;
     uint32_t *begins[CHAR_LANES], *ends[CHAR_LANES];
     uint16_t *out = ids;
     work->n_rare = work->is_malformed = 0;
@@ -162,7 +178,8 @@ int64_t char_lanes_encode(const char_lanes *l, const uint8_t *text, int64_t n_by
                 boundary = (uint16_t)*token++;
             }
         }
-        if (token == ends[k] || at != boundary) continue; /* the parts had no boundary in common */
+        /* the parts had no boundary in common */
+        if (token == ends[k] || at != boundary) continue;
         at = (uint16_t)ends[k][-1];
         for (; token < ends[k]; token++)
             out = put(l, symbols, (uint16_t)(*token >> CHAR_ID_SHIFT), (uint16_t)*token, out, work);
@@ -171,7 +188,8 @@ int64_t char_lanes_encode(const char_lanes *l, const uint8_t *text, int64_t n_by
         int32_t id = walk_alone(l->units, symbols, n, 0, &at);
         out = put(l, symbols, (uint16_t)id, at, out, work);
     }
-    if (UNLIKELY(work->is_malformed)) return encode_by_bytes(l, text, n_bytes, n_span, ids, ret_n_ids);
+    if (UNLIKELY(work->is_malformed))
+        return encode_by_bytes(l, text, n_bytes, n_span, ids, ret_n_ids);
     for (int64_t k = at; k < n; k++) n_left += code_point_bytes(symbols[k]);
     *ret_n_ids = out - ids;
     return n_span - n_left;

@@ -1,12 +1,15 @@
 /* char_lanes_build.c - the double array of char_lanes.h, from the one of trie.h
  *
  * 1. Is the vocabulary fit, and is there an id to spare?
- * 2. From each unit in which a piece ends, climb up by characters. What is met on the way is a node.
+ * 2. From each unit in which a piece ends, climb up by characters. What is met on the way is a
+ * node.
  * 3. Put the children of each node beside each other.
- * 4. Lay them out: the nodes with most children first, each where its children fit; what has one child fills the holes.
+ * 4. Lay them out: the nodes with most children first, each where its children fit; what has one
+ * child fills the holes.
  * 5. Write the units, from the root down, so that each knows the longest piece above it.
  *
- * Nodes are known by their units in the trie, whose first ones are never used: 1 stands for the root.
+ * Nodes are known by their units in the trie, whose first ones are never used: 1 stands for the
+ * root.
  */
 #include "encoders/char_lanes.h"
 
@@ -15,13 +18,13 @@
 
 #define ROOT 1u
 #define SLOTS_PER_WORD 64
-#define TRIES_PER_NODE 256     /* on average; real vocabularies need about 2 */
+#define TRIES_PER_NODE 256    /* on average; real vocabularies need about 2 */
 #define TRIES_BEFORE_MOVING 8 /* holes are left to nodes of one child */
 
 typedef struct node {
-    uint32_t parent;  /* 0: not a node */
-    uint32_t base;    /* of its children; 0: none */
-    uint32_t first;   /* children[first .. first + n_children - 1] */
+    uint32_t parent; /* 0: not a node */
+    uint32_t base;   /* of its children; 0: none */
+    uint32_t first;  /* children[first .. first + n_children - 1] */
     uint16_t symbol;
     uint16_t n_children;
 } node;
@@ -55,13 +58,15 @@ INLINE void set_bit(uint64_t *bits, int64_t k)
     bits[k / SLOTS_PER_WORD] |= 1ULL << (k % SLOTS_PER_WORD);
 }
 
-/* ------------------------------------------------------------------------------------------- 1. fit, 2. nodes ---- */
+/* ------------------------------------------------------------------------------------------ 1.
+ * fit, 2. nodes ---- */
 
 static void find_owners(builder *b)
 {
     const trie *t = b->trie;
     for (int64_t i = TRIE_BLOCK; i < t->n_units; i++)
-        if (is_used(t->units[i]) && unit_base(t->units[i])) b->owners[unit_base(t->units[i])] = (uint32_t)i;
+        if (is_used(t->units[i]) && unit_base(t->units[i]))
+            b->owners[unit_base(t->units[i])] = (uint32_t)i;
     b->owners[TRIE_ROOT_BASE] = ROOT;
 }
 
@@ -72,14 +77,16 @@ INLINE int is_second_of_three(uint8_t lead, uint8_t second)
     return lead >= 0xE0 && lead < 0xF0 && utf8_length(bytes, 3) == 3;
 }
 
-/* Does the piece that ends in this unit end inside a character of two or three bytes that it does not begin with? */
+/* Does the piece that ends in this unit end inside a character of two or three bytes that it does
+ * not begin with? */
 static int ends_inside(const builder *b, uint32_t at)
 {
     uint8_t byte = (uint8_t)b->trie->units[at];
     uint32_t above = unit_above(b, at);
     if (above <= ROOT) return 0; /* of one byte */
     if (byte >= 0xC2 && byte < 0xF0) return 1;
-    if (!is_continuation(byte) || !is_second_of_three((uint8_t)b->trie->units[above], byte)) return 0;
+    if (!is_continuation(byte) || !is_second_of_three((uint8_t)b->trie->units[above], byte))
+        return 0;
     return unit_above(b, above) != ROOT;
 }
 
@@ -108,7 +115,8 @@ static int is_fit(const builder *b)
     for (int64_t i = TRIE_BLOCK; i < t->n_units; i++) {
         if (!is_used(t->units[i])) continue;
         if (leaves_inside(b, (uint32_t)i)) return 0;
-        if (unit_value(t->units[i]) && (ends_inside(b, (uint32_t)i) || is_too_long(b, (uint32_t)i))) return 0;
+        if (unit_value(t->units[i]) && (ends_inside(b, (uint32_t)i) || is_too_long(b, (uint32_t)i)))
+            return 0;
     }
     return 1;
 }
@@ -126,7 +134,8 @@ static int32_t find_spare_id(const builder *b, uint8_t *is_id)
     return spare ? (int32_t)(spare - is_id) : -1;
 }
 
-/* The node above, by the last symbol of what leads to this one; 0 where the unit hangs in the air. */
+/* The node above, by the last symbol of what leads to this one; 0 where the unit hangs in the air.
+ */
 static uint32_t climb(const builder *b, uint32_t at, uint16_t *ret_symbol)
 {
     const uint64_t *units = b->trie->units;
@@ -159,7 +168,8 @@ static void find_nodes(builder *b)
     }
 }
 
-/* ------------------------------------------------------------------------------------- 3. children, 4. layout ---- */
+/* ------------------------------------------------------------------------------------------ 3.
+ * children, 4. layout ---- */
 
 #define COUNTS 256
 
@@ -229,7 +239,8 @@ static int lay_out(builder *b)
             if (symbol < lowest) lowest = symbol;
         }
         if (is_alone && b->nodes[b->order[k - (k > 0)]].n_children != 1) from = CHAR_SYMBOLS;
-        for (slot = free_slot(b, from); slot + CHAR_SYMBOLS < b->n_slots; slot = free_slot(b, slot + 1)) {
+        for (slot = free_slot(b, from); slot + CHAR_SYMBOLS < b->n_slots;
+             slot = free_slot(b, slot + 1)) {
             n_tries++;
             if (fits(b, n, slot - lowest)) break;
         }
@@ -247,7 +258,8 @@ static int lay_out(builder *b)
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------------------ 5. units ---- */
+/* ------------------------------------------------------------------------------------------ 5.
+ * units ---- */
 
 /* The unit of a node whose parent's is `above`. */
 static uint64_t unit_of(const builder *b, uint32_t at, uint64_t above)
@@ -272,8 +284,9 @@ static void write_first(const builder *b, char_lanes *l)
     for (int c = 0; c < root->n_children; c++) {
         uint32_t at = b->children[root->first + c];
         const node *n = &b->nodes[at];
-        uint64_t id = unit_value(b->trie->units[at]) ? (uint64_t)(unit_value(b->trie->units[at]) - 1) << CHAR_ID_SHIFT
-                                                     : l->units[n->symbol] & 0xFFFF0000;
+        uint64_t id = unit_value(b->trie->units[at])
+                          ? (uint64_t)(unit_value(b->trie->units[at]) - 1) << CHAR_ID_SHIFT
+                          : l->units[n->symbol] & 0xFFFF0000;
         l->units[n->symbol] = (uint64_t)n->base << CHAR_BASE_SHIFT | id | CHAR_NO_SYMBOL;
     }
 }

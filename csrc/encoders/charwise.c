@@ -12,9 +12,11 @@
 #define LEAST_SHARE 8 /* one piece in so many must join characters of three bytes */
 #define NODES_MAX 0x7FFFFFFF
 
-/* ------------------------------------------------------------------------------------------------- building ---- */
+/* ------------------------------------------------------------------------------------------
+ * building ---- */
 
-/* A node with children, which are those of the pieces first..last-1: they share their first n_bytes bytes. */
+/* A node with children, which are those of the pieces first..last-1: they share their first n_bytes
+ * bytes. */
 typedef struct inner {
     int64_t first, last;
     int32_t n_bytes, n_children;
@@ -52,7 +54,8 @@ static int count_chars(builder *b, uint32_t *counts)
         n_joined += n_long >= 2;
         if (n_chars > c->max_piece_chars) c->max_piece_chars = n_chars;
     }
-    return n_joined > 0 && n_joined * LEAST_SHARE >= p->n_pieces && c->max_piece_chars <= CHARWISE_PIECE_CHARS_MAX;
+    return n_joined > 0 && n_joined * LEAST_SHARE >= p->n_pieces &&
+           c->max_piece_chars <= CHARWISE_PIECE_CHARS_MAX;
 }
 
 static int more_frequent(const void *a, const void *b)
@@ -102,14 +105,17 @@ static group next_group(const builder *b, const inner *node, int64_t at)
     const charwise_pieces *p = b->pieces;
     const uint8_t *next = p->bytes + p->offsets[at] + node->n_bytes;
     int n_char = utf8_length(next, p->offsets[at + 1] - p->offsets[at] - node->n_bytes);
-    group g = {-1, at, at + 1, b->charwise->numbers[utf8_code_point(next, n_char)], node->n_bytes + n_char};
-    while (g.last < node->last && is_same_char(p->bytes + p->offsets[g.last] + node->n_bytes, next, n_char)) g.last++;
+    group g = {-1, at, at + 1, b->charwise->numbers[utf8_code_point(next, n_char)],
+               node->n_bytes + n_char};
+    while (g.last < node->last &&
+           is_same_char(p->bytes + p->offsets[g.last] + node->n_bytes, next, n_char))
+        g.last++;
     if (p->offsets[at + 1] - p->offsets[at] == g.n_bytes) g.piece = g.first++;
     return g;
 }
 
-/* Lists the nodes with children, the root first, children after their parent, in the order of the pieces; 0 when memory is
- * short. */
+/* Lists the nodes with children, the root first, children after their parent, in the order of the
+ * pieces; 0 when memory is short. */
 static int list_inners(builder *b)
 {
     if (!grow(&b->inners, b->n_inners, &b->inners_room, sizeof *b->inners)) return 0;
@@ -153,18 +159,20 @@ INLINE uint64_t bits_from(const uint64_t *words, int64_t bit)
     return words[bit >> 6] >> shift | (words[(bit >> 6) + 1] << 1) << (63 - shift);
 }
 
-/* The first base from word *io_from on under which all of the numbers are free: 64 bases at a time. Where the search was
- * long, the next one starts further on. 0 when memory is short. */
+/* The first base from word *io_from on under which all of the numbers are free: 64 bases at a time.
+ * Where the search was long, the next one starts further on. 0 when memory is short. */
 static uint32_t find_base(builder *b, const uint16_t *numbers, int64_t n, int64_t *io_from)
 {
     for (int64_t w = *io_from; w < NODES_MAX / 64 && reserve_words(b, w); w++) {
         uint64_t taken = b->used_bases[w];
-        for (int64_t k = 0; k < n && taken != UINT64_MAX; k++) taken |= bits_from(b->used, w * 64 + numbers[k]);
+        for (int64_t k = 0; k < n && taken != UINT64_MAX; k++)
+            taken |= bits_from(b->used, w * 64 + numbers[k]);
         if (taken == UINT64_MAX) continue;
         if (w - *io_from > 32) *io_from += (w - *io_from) / 2;
         uint32_t base = (uint32_t)(w * 64 + lowest_bit(~taken));
         b->used_bases[w] |= UINT64_C(1) << (base & 63);
-        for (int64_t k = 0; k < n; k++) b->used[(base + numbers[k]) >> 6] |= UINT64_C(1) << ((base + numbers[k]) & 63);
+        for (int64_t k = 0; k < n; k++)
+            b->used[(base + numbers[k]) >> 6] |= UINT64_C(1) << ((base + numbers[k]) & 63);
         return base;
     }
     return 0;
@@ -177,8 +185,10 @@ static int place(builder *b)
     uint16_t *numbers = mem_alloc((size_t)c->n_numbers * sizeof *numbers);
     int64_t highest = 0;
     int ok = numbers != NULL;
-    for (int64_t most = UINT16_MAX, least = 64; ok && most > 0; most = least - 1, least = (least + 1) / 2) {
-        int64_t from = 0; /* a rank of sizes begins at the front: it fits where larger ones did not */
+    for (int64_t most = UINT16_MAX, least = 64; ok && most > 0;
+         most = least - 1, least = (least + 1) / 2) {
+        /* a rank of sizes begins at the front: it fits where larger ones did not */
+        int64_t from = 0;
         for (int64_t k = 1; k < b->n_inners && ok; k++) {
             inner *node = &b->inners[k];
             int64_t n = 0;
@@ -208,11 +218,13 @@ static int fill(builder *b)
     if (!c->nodes || !c->firsts) return 0;
     for (int64_t k = 0; k < c->n_nodes; k++) c->nodes[k] = (charwise_node){0, 0, 0, -INFINITY, 0};
     for (int64_t k = 0; k < c->n_numbers; k++)
-        c->firsts[k] = (charwise_node){0, (uint16_t)k, 0, p->unknown_score, CHARWISE_UNKNOWN << 8 | 1};
+        c->firsts[k] = (charwise_node){0, (uint16_t)k, 0, p->unknown_score,
+                                       CHARWISE_UNKNOWN << 8 | 1};
     for (int64_t k = 0, child = 1, n_chars = 0; k < b->n_inners; k++) {
         const inner *node = &b->inners[k];
         n_chars = 1;
-        for (int32_t i = 0; i < node->n_bytes; i++) n_chars += !is_continuation(p->bytes[p->offsets[node->first] + i]);
+        for (int32_t i = 0; i < node->n_bytes; i++)
+            n_chars += !is_continuation(p->bytes[p->offsets[node->first] + i]);
         for (int64_t at = node->first; at < node->last;) {
             group g = next_group(b, node, at);
             charwise_node *made = k ? &c->nodes[node->base + g.number] : &c->firsts[g.number];
@@ -264,12 +276,15 @@ void charwise_free(charwise *c)
 int64_t charwise_memory_bytes(const charwise *c)
 {
     if (!c) return 0;
-    return (int64_t)sizeof *c + (c->n_nodes + c->n_numbers) * (int64_t)sizeof *c->nodes + c->n_code_points * 2;
+    return (int64_t)sizeof *c + (c->n_nodes + c->n_numbers) * (int64_t)sizeof *c->nodes +
+           c->n_code_points * 2;
 }
 
-/* -------------------------------------------------------------------------------------------------- reading ---- */
+/* ------------------------------------------------------------------------------------------
+ * reading ---- */
 
-/* The character that text[0..n_bytes-1] begins with, its bytes to *ret_bytes: 0 if it is not one. */
+/* The character that text[0..n_bytes-1] begins with, its bytes to *ret_bytes: 0 if it is not one.
+ */
 static NOINLINE uint32_t any_code_point(const uint8_t *text, int64_t n_bytes, int64_t *ret_bytes)
 {
     int n_char = utf8_length(text, n_bytes);
@@ -277,18 +292,20 @@ static NOINLINE uint32_t any_code_point(const uint8_t *text, int64_t n_bytes, in
     return n_char ? utf8_code_point(text, n_char) : 0;
 }
 
-/* Splits a text into characters: their numbers, then n_zeros, a label that no node has; and where they start, and the end
- * after the last. Returns how many, or 0 if it is not UTF-8. */
-INLINE int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_bytes, uint16_t *numbers, uint16_t *starts,
-                           int64_t n_zeros)
+/* Splits a text into characters: their numbers, then n_zeros, a label that no node has; and where
+ * they start, and the end after the last. Returns how many, or 0 if it is not UTF-8. */
+INLINE int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_bytes,
+                           uint16_t *numbers, uint16_t *starts, int64_t n_zeros)
 {
     const uint16_t *known = c->numbers;
     int64_t n_known = c->n_code_points, n = 0;
     for (int64_t i = 0, n_char; i < n_bytes; i += n_char, n++) {
         uint32_t code_point = text[i];
         n_char = 1;
-        if (code_point - 0xE1 < 0xC && i + 3 <= n_bytes && is_continuation(text[i + 1]) && is_continuation(text[i + 2])) {
-            code_point = (code_point & 0xF) << 12 | (text[i + 1] & 0x3Fu) << 6 | (text[i + 2] & 0x3Fu);
+        if (code_point - 0xE1 < 0xC && i + 3 <= n_bytes && is_continuation(text[i + 1]) &&
+            is_continuation(text[i + 2])) {
+            code_point = (code_point & 0xF) << 12 | (text[i + 1] & 0x3Fu) << 6 |
+                         (text[i + 2] & 0x3Fu);
             n_char = 3;
         } else if (code_point - 0xC2 < 0x1E && i + 2 <= n_bytes && is_continuation(text[i + 1])) {
             code_point = (code_point & 0x1F) << 6 | (text[i + 1] & 0x3Fu);
@@ -313,9 +330,11 @@ INLINE void offer(charwise_cell *best, float sum, const charwise_node *node)
 }
 
 /* The child by this number, or node 0. */
-INLINE const charwise_node *child_of(const charwise_node *nodes, const charwise_node *node, uint32_t number)
+INLINE const charwise_node *child_of(const charwise_node *nodes, const charwise_node *node,
+                                     uint32_t number)
 {
-    uint64_t at = pick(~(uint32_t)node->children >> (number & 15) & 1, (uint64_t)node->base + number, 0);
+    uint64_t at = pick(~(uint32_t)node->children >> (number & 15) & 1,
+                       (uint64_t)node->base + number, 0);
     return &nodes[pick(nodes[at].label ^ number, at, 0)];
 }
 
@@ -325,12 +344,14 @@ static NOINLINE void restart(charwise_cell *cells, int64_t n_cells, float offset
     for (int64_t k = 0; k < n_cells; k++) cells[k].sum -= offset;
 }
 
-int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum, charwise_work *work)
+int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum,
+                      charwise_work *work)
 {
     const charwise_node *nodes = c->nodes, *firsts = c->firsts;
     const uint16_t *numbers = work->numbers;
     charwise_cell *cells = work->cells, near = {-INFINITY, 0}, next = near;
-    int64_t n = number_text(c, text, n_bytes, work->numbers, work->starts, CHARWISE_AHEAD + 4), n_tokens = 0;
+    int64_t n = number_text(c, text, n_bytes, work->numbers, work->starts, CHARWISE_AHEAD + 4),
+            n_tokens = 0;
     float sum = *io_sum;
     for (int64_t i = 0; i < n + 4; i++) cells[i] = near;
     const charwise_node *twos[3]; /* of i and the next two: their children are prefetched */
@@ -343,7 +364,8 @@ int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, f
             restart(cells + i + 3, n_left - 2, sum);
             sum = 0;
         }
-        PREFETCH(&nodes[firsts[numbers[i + CHARWISE_AHEAD]].base + numbers[i + CHARWISE_AHEAD + 1]]);
+        PREFETCH(
+            &nodes[firsts[numbers[i + CHARWISE_AHEAD]].base + numbers[i + CHARWISE_AHEAD + 1]]);
         const charwise_node *one = &firsts[numbers[i]], *two = twos[0];
         twos[0] = twos[1];
         twos[1] = twos[2];
@@ -367,7 +389,8 @@ int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, f
     *io_sum = sum;
     for (int64_t i = n; i > 0; i -= cells[i].piece & 255) {
         uint32_t id = cells[i].piece >> 8;
-        work->tokens[CHARWISE_BYTES - ++n_tokens] = (token){id == CHARWISE_UNKNOWN ? TOKEN_UNKNOWN : (int32_t)id, work->starts[i]};
+        work->tokens[CHARWISE_BYTES - ++n_tokens] = (token){
+            id == CHARWISE_UNKNOWN ? TOKEN_UNKNOWN : (int32_t)id, work->starts[i]};
     }
     return n_tokens;
 }
@@ -387,8 +410,8 @@ INLINE void offer_exact(exact_cell *cell, double sum, uint32_t piece)
     cell->second = cell->second < less ? less : cell->second;
 }
 
-int64_t charwise_exact(const charwise *c, const uint8_t *text, int64_t n_bytes, token *tokens, double *ret_lead,
-                       double *ret_largest_sum)
+int64_t charwise_exact(const charwise *c, const uint8_t *text, int64_t n_bytes, token *tokens,
+                       double *ret_lead, double *ret_largest_sum)
 {
     const charwise_node *nodes = c->nodes;
     uint16_t numbers[CHARWISE_SHORT_BYTES + 2], starts[CHARWISE_SHORT_BYTES + 1];
@@ -416,7 +439,8 @@ int64_t charwise_exact(const charwise *c, const uint8_t *text, int64_t n_bytes, 
     for (int64_t i = n; i > 0; i -= cells[i].piece & 255) {
         uint32_t id = cells[i].piece >> 8;
         double here = cells[i].sum - cells[i].second;
-        tokens[n_bytes - ++n_tokens] = (token){id == CHARWISE_UNKNOWN ? TOKEN_UNKNOWN : (int32_t)id, starts[i]};
+        tokens[n_bytes - ++n_tokens] = (token){id == CHARWISE_UNKNOWN ? TOKEN_UNKNOWN : (int32_t)id,
+                                               starts[i]};
         lead = here < lead ? here : lead;
     }
     memmove(tokens, tokens + n_bytes - n_tokens, (size_t)n_tokens * sizeof *tokens);

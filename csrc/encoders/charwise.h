@@ -1,25 +1,28 @@
-/* charwise.h - the best path of a float32 Unigram model, character by character: for Japanese and Chinese
+/* charwise.h - the best path of a float32 Unigram model, character by character: for Japanese and
+ * Chinese
  *
- * A Japanese character has three bytes, each a unit of the trie to wait for and a branch that may end the walk. Here a
- * step is a character: those in pieces have numbers, frequent ones first, and the child of a node by number c is node
- * base + c, if it has the label c. Which piece ends there, and its score, is in the node. The first character has a table:
+ * A Japanese character has three bytes, each a unit of the trie to wait for and a branch that may
+ * end the walk. Here a step is a character: those in pieces have numbers, frequent ones first, and
+ * the child of a node by number c is node base + c, if it has the label c. Which piece ends there,
+ * and its score, is in the node. The first character has a table:
  *
  *     text       東        京        都        に
  *     numbers    812       95        407       3
  *                firsts[812] ──base + 95──▶ nodes[…] ──base + 407──▶ nodes[…] ──base + 3──▶ another label: the end
  *                "東"                      "東京"                   "東京都"
  *
- * No two nodes share a base, so a fitting label proves the parent. A node without children has the base 0.
+ * No two nodes share a base, so a fitting label proves the parent. A node without children has the
+ * base 0.
  *
- * Three steps are made from every character, without a branch: what does not fit leads to node 0, whose score loses to all.
- * Only the tenth start or so goes further. The sums of the next three positions stay in registers; those further on are in
- * cells:
+ * Three steps are made from every character, without a branch: what does not fit leads to node 0,
+ * whose score loses to all. Only the tenth start or so goes further. The sums of the next three
+ * positions stay in registers; those further on are in cells:
  *
  *     cells      here   +1     +2     +3     +4 ...
  *     sums       sum    near   next   far    in memory, until `far` gets there
  *
- * Sums are added, compared and restarted as the reference does (unigram_dp.h): candidates come by ascending start, and the
- * first of equals stays.
+ * Sums are added, compared and restarted as the reference does (unigram_dp.h): candidates come by
+ * ascending start, and the first of equals stays.
  */
 #pragma once
 
@@ -27,12 +30,12 @@
 #include "ground/common.h"
 
 #define CHARWISE_PIECE_CHARS_MAX 255
-#define CHARWISE_UNKNOWN 0xFFFFFFu       /* instead of an id */
-#define CHARWISE_BYTES 4096              /* of text in one call */
+#define CHARWISE_UNKNOWN 0xFFFFFFu /* instead of an id */
+#define CHARWISE_BYTES 4096        /* of text in one call */
 #define CHARWISE_SHORT_BYTES 31
-#define CHARWISE_AHEAD 8                 /* characters, for which second nodes are prefetched */
-#define CHARWISE_SEGMENT 4               /* bytes: see charwise_is_next */
-#define CHARWISE_SHARE 4                 /* one byte in so many begins a character of those */
+#define CHARWISE_AHEAD 8   /* characters, for which second nodes are prefetched */
+#define CHARWISE_SEGMENT 4 /* bytes: see charwise_is_next */
+#define CHARWISE_SHARE 4   /* one byte in so many begins a character of those */
 #define CHARWISE_TURN_BYTES 32768
 #define CHARWISE_RESTART_ABOVE 100000.0f /* sentencepiece 0.2.3 */
 
@@ -40,14 +43,15 @@ typedef struct charwise_node {
     uint32_t base;
     uint16_t label;    /* 0: unused */
     uint16_t children; /* a bit for each: bit number & 15 */
-    float score;    /* -INFINITY: no piece ends here */
-    uint32_t piece; /* id << 8 | characters */
+    float score;       /* -INFINITY: no piece ends here */
+    uint32_t piece;    /* id << 8 | characters */
 } charwise_node;
 
 typedef struct charwise {
-    charwise_node *nodes;  /* [0..n_nodes-1]; nodes[0] is nothing */
-    charwise_node *firsts; /* [0..n_numbers-1], by the number of the first character; an unknown one if it is no piece */
-    uint16_t *numbers;     /* [0..n_code_points-1]; 0: in no piece */
+    charwise_node *nodes; /* [0..n_nodes-1]; nodes[0] is nothing */
+    /* [0..n_numbers-1], by the number of the first character; an unknown one if it is no piece */
+    charwise_node *firsts;
+    uint16_t *numbers; /* [0..n_code_points-1]; 0: in no piece */
     int64_t n_nodes, n_numbers, n_code_points;
     int64_t max_piece_chars;
 } charwise;
@@ -62,9 +66,9 @@ typedef struct charwise_pieces {
     float unknown_score;
 } charwise_pieces;
 
-/* *ret is NULL where it is of no use or something does not fit: few pieces join characters of three bytes, a piece is not
- * UTF-8 or has too many characters, there are too many characters or ids. 0 when memory is short. O(bytes of pieces), but
- * for the search for free nodes. */
+/* *ret is NULL where it is of no use or something does not fit: few pieces join characters of three
+ * bytes, a piece is not UTF-8 or has too many characters, there are too many characters or ids. 0
+ * when memory is short. O(bytes of pieces), but for the search for free nodes. */
 int charwise_new(const charwise_pieces *pieces, charwise **ret);
 void charwise_free(charwise *c);
 int64_t charwise_memory_bytes(const charwise *c);
@@ -82,16 +86,20 @@ typedef struct charwise_work {
     token tokens[CHARWISE_BYTES];
 } charwise_work;
 
-/* Encodes text[0..n_bytes-1], 0 < n_bytes <= CHARWISE_BYTES, from the running sum *io_sum, and leaves there the sum after it.
- * Returns the number n of tokens, which are work->tokens[CHARWISE_BYTES - n...]; 0 if the text is not UTF-8. */
-int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum, charwise_work *work);
+/* Encodes text[0..n_bytes-1], 0 < n_bytes <= CHARWISE_BYTES, from the running sum *io_sum, and
+ * leaves there the sum after it. Returns the number n of tokens, which are
+ * work->tokens[CHARWISE_BYTES - n...]; 0 if the text is not UTF-8. */
+int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum,
+                      charwise_work *work);
 
-/* The same in exact sums from 0, for a short segment: tokens[0..n-1], which has room for n_bytes. *ret_lead is the least by
- * which a piece of the path leads the others that end where it does, *ret_largest_sum the largest |sum|. */
-int64_t charwise_exact(const charwise *c, const uint8_t *text, int64_t n_bytes, token *tokens, double *ret_lead,
-                       double *ret_largest_sum);
+/* The same in exact sums from 0, for a short segment: tokens[0..n-1], which has room for n_bytes.
+ * *ret_lead is the least by which a piece of the path leads the others that end where it does,
+ * *ret_largest_sum the largest |sum|. */
+int64_t charwise_exact(const charwise *c, const uint8_t *text, int64_t n_bytes, token *tokens,
+                       double *ret_lead, double *ret_largest_sum);
 
-/* Is text[0..n_bytes-1] mostly kana and Chinese characters (U+3000..U+9FFF)? Not Korean: its words recur. */
+/* Is text[0..n_bytes-1] mostly kana and Chinese characters (U+3000..U+9FFF)? Not Korean: its words
+ * recur. */
 INLINE int charwise_is_for(const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_chars = 0;
@@ -103,9 +111,11 @@ INLINE int charwise_is_for(const uint8_t *text, int64_t n_bytes)
     return n_chars * CHARWISE_SHARE > n_bytes;
 }
 
-/* Is it faster than the memo for such a text, with so many cuts? Not where segments are so short that they recur. If it is,
- * the next CHARWISE_TURN_BYTES that charwise_is_for need not be scanned for cuts. */
-INLINE int charwise_is_next(charwise_work *work, const uint8_t *text, int64_t n_bytes, int64_t n_cuts)
+/* Is it faster than the memo for such a text, with so many cuts? Not where segments are so short
+ * that they recur. If it is, the next CHARWISE_TURN_BYTES that charwise_is_for need not be scanned
+ * for cuts. */
+INLINE int charwise_is_next(charwise_work *work, const uint8_t *text, int64_t n_bytes,
+                            int64_t n_cuts)
 {
     int is_next = n_cuts * CHARWISE_SEGMENT <= n_bytes && charwise_is_for(text, n_bytes);
     work->left_bytes = is_next ? CHARWISE_TURN_BYTES : 0;

@@ -29,12 +29,14 @@ INLINE uint32_t next_state(const endings_node *nodes, uint32_t state, uint32_t c
     for (;;) {
         const endings_node *node = &nodes[state];
         uint32_t child = node_base(node) ^ c;
-        if (node->bytes >> (c & 31) & 1 && (nodes[child].unit & LABEL_MASK) == (0x100 | c)) return child;
+        if (node->bytes >> (c & 31) & 1 && (nodes[child].unit & LABEL_MASK) == (0x100 | c))
+            return child;
         state = node->fail;
     }
 }
 
-/* ------------------------------------------------------------------------------------------------- building ---- */
+/* ------------------------------------------------------------------------------------------
+ * building ---- */
 
 typedef struct builder {
     const trie *trie;
@@ -98,8 +100,8 @@ static int64_t get_list(const endings *a, uint32_t list, float *scores, uint32_t
     return n;
 }
 
-/* Gives nodes[at] its own list: the piece that ends there, then the list of `suffix`. 1; 0 when memory is short; -1 if
- * it is too long. */
+/* Gives nodes[at] its own list: the piece that ends there, then the list of `suffix`. 1; 0 when
+ * memory is short; -1 if it is too long. */
 static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
 {
     endings *a = b->endings;
@@ -128,13 +130,15 @@ static int put_node(builder *b, uint32_t parent, uint32_t at, uint8_t c)
     endings_node *nodes = b->endings->nodes, *node = &nodes[at];
     uint64_t unit = trie_unit(b->trie, at);
     uint32_t suffix = parent ? next_state(nodes, nodes[parent].fail, c) : 0, base = unit_base(unit);
-    uint32_t bytes = base ? node->bytes : nodes[suffix].bytes, fail = base ? suffix : nodes[suffix].fail;
+    uint32_t bytes = base ? node->bytes : nodes[suffix].bytes,
+             fail = base ? suffix : nodes[suffix].fail;
     if (!base) base = node_base(&nodes[suffix]);
     *node = (endings_node){base << LABEL_BITS | 0x100 | c, fail, nodes[suffix].list, bytes};
     return unit_value(unit) ? put_piece(b, at, unit_value(unit), suffix) : 1;
 }
 
-/* Level by level, since a suffix is less deep. at[i] is the node that piece i has come to. Returns as put_piece. */
+/* Level by level, since a suffix is less deep. at[i] is the node that piece i has come to. Returns
+ * as put_piece. */
 static int put_nodes(builder *b, uint32_t *at, uint32_t *open)
 {
     const endings_pieces *pieces = b->pieces;
@@ -204,7 +208,8 @@ int endings_new(const trie *t, const endings_pieces *pieces, endings **ret)
     *ret = NULL;
     if (!fits(t, pieces, &max_piece_bytes)) return 1;
     endings *a = mem_zalloc(1, sizeof *a);
-    uint32_t *at = mem_zalloc(n_pieces + 1, sizeof *at), *open = mem_alloc((n_pieces + 1) * sizeof *open);
+    uint32_t *at = mem_zalloc(n_pieces + 1, sizeof *at),
+             *open = mem_alloc((n_pieces + 1) * sizeof *open);
     builder b = {t, pieces, a, 1};
     int status = 0;
     if (a) a->nodes = mem_zalloc((size_t)t->n_units, sizeof *a->nodes);
@@ -235,10 +240,12 @@ void endings_free(endings *a)
 int64_t endings_memory_bytes(const endings *a)
 {
     if (!a) return 0;
-    return (int64_t)sizeof *a + a->n_nodes * (int64_t)sizeof *a->nodes + a->n_lists * (int64_t)sizeof *a->lists;
+    return (int64_t)sizeof *a + a->n_nodes * (int64_t)sizeof *a->nodes +
+           a->n_lists * (int64_t)sizeof *a->lists;
 }
 
-/* ------------------------------------------------------------------------------------------------ following ---- */
+/* ------------------------------------------------------------------------------------------
+ * following ---- */
 
 /* `next` is looked at next: the child of text[at], if it has the label, or (mask 0) a suffix. */
 typedef struct lane {
@@ -246,7 +253,8 @@ typedef struct lane {
     uint32_t next, label, mask, fail;
 } lane;
 
-INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x, endings_place *places)
+INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x,
+                      endings_place *places)
 {
     const endings_node *node = &nodes[x->next];
     uint32_t differs = (node->unit ^ x->label) & x->mask, fail = node->fail;
@@ -262,8 +270,8 @@ INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x, e
     PREFETCH(&nodes[x->next]);
 }
 
-static void follow_alone(const endings_node *nodes, uint32_t state, const uint8_t *text, int64_t begin, int64_t end,
-                         endings_place *places)
+static void follow_alone(const endings_node *nodes, uint32_t state, const uint8_t *text,
+                         int64_t begin, int64_t end, endings_place *places)
 {
     for (int64_t i = begin; i < end; i++) {
         state = next_state(nodes, state, text[i]);
@@ -276,9 +284,10 @@ INLINE uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Corrects places[begin..end-1], where `state` is the one before, up to the first that is right: what follows it is. */
-static void join(const endings_node *nodes, uint32_t state, const uint8_t *text, int64_t begin, int64_t end,
-                 endings_place *places)
+/* Corrects places[begin..end-1], where `state` is the one before, up to the first that is right:
+ * what follows it is. */
+static void join(const endings_node *nodes, uint32_t state, const uint8_t *text, int64_t begin,
+                 int64_t end, endings_place *places)
 {
     for (int64_t i = begin; i < end; i++) {
         state = next_state(nodes, state, text[i]);
@@ -287,19 +296,23 @@ static void join(const endings_node *nodes, uint32_t state, const uint8_t *text,
     }
 }
 
-/* A lane first follows the last bytes of the part before, and writes places there that may be wrong: in at most three
- * times as many steps, since a suffix shortens the state and is found in two. The lane before comes there after more,
- * and overwrites them. */
-static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes, int n_lanes,
-                                     endings_place *places)
+/* A lane first follows the last bytes of the part before, and writes places there that may be
+ * wrong: in at most three times as many steps, since a suffix shortens the state and is found in
+ * two. The lane before comes there after more, and overwrites them. */
+static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text,
+                                     int64_t n_bytes, int n_lanes, endings_place *places)
 {
     const endings_node *nodes = a->nodes;
     lane lanes[LANES];
     int64_t last = n_bytes - 1; /* a lane reads the byte after its part */
     int n_open = n_lanes;
     for (int k = 0; k < n_lanes; k++)
-        lanes[k] = (lane){(uint64_t)(k ? last * k / n_lanes - EARLY : 0), (uint64_t)(last * (k + 1) / n_lanes),
-                          k ? 0 : state, 0, 0, 0};
+        lanes[k] = (lane){(uint64_t)(k ? last * k / n_lanes - EARLY : 0),
+                          (uint64_t)(last * (k + 1) / n_lanes),
+                          k ? 0 : state,
+                          0,
+                          0,
+                          0};
     while (n_open > 0) {
         uint64_t n_left = UINT64_MAX;
         for (int k = 0; k < n_open; k++) n_left = least(n_left, lanes[k].end - lanes[k].at);
@@ -315,7 +328,8 @@ static NOINLINE void follow_together(const endings *a, uint32_t state, const uin
     follow_alone(nodes, places[last - 1].state, text, last, n_bytes, places);
 }
 
-void endings_follow(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes, endings_place *places)
+void endings_follow(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes,
+                    endings_place *places)
 {
     int64_t n_lanes = n_bytes / PART_LEAST < LANES ? n_bytes / PART_LEAST : LANES;
     if (n_lanes < LANES_FEW) follow_alone(a->nodes, state, text, 0, n_bytes, places);

@@ -8,9 +8,10 @@
 #define FREE 0x100
 #define END_SHIFT 32
 
-/* ---------------------------------------------------------------------------------------------------- tables ---- */
+/* ---------------------------------------------------------------------------------- tables ---- */
 
-/* The heads of all walks that start with `first`; returns how many were added to heads, if it is not NULL. */
+/* The heads of all walks that start with `first`; returns how many were added to heads, if it is
+ * not NULL. */
 static int64_t put_heads(const trie *t, int first, lane_head *heads, uint16_t *head_of, int64_t n)
 {
     uint64_t root = t->units[TRIE_ROOT_BASE ^ first];
@@ -25,7 +26,9 @@ static int64_t put_heads(const trie *t, int first, lane_head *heads, uint16_t *h
         int is_child = unit_has_label(unit, (uint8_t)second);
         if (heads) head_of[first | second << 8] = (uint16_t)(is_child ? n : n_before);
         if (!is_child) continue;
-        if (heads) heads[n] = (lane_head){unit_value(unit) ? 2ULL << END_SHIFT | two : alone.token, unit_base(unit)};
+        if (heads)
+            heads[n] = (lane_head){unit_value(unit) ? 2ULL << END_SHIFT | two : alone.token,
+                                   unit_base(unit)};
         n++;
     }
     return n - n_before;
@@ -36,17 +39,21 @@ static void put_units(lanes *l, const trie *t)
     for (int64_t i = 0; i < t->n_units; i++) {
         uint64_t unit = t->units[i];
         uint32_t value = unit_value(unit);
-        l->units[i] = unit & 0x100 ? unit_base(unit) << LANE_BASE_SHIFT | (value ? 0 : LANE_NO_PIECE) | (uint8_t)unit : FREE;
+        l->units[i] = unit & 0x100 ? unit_base(unit) << LANE_BASE_SHIFT |
+                                         (value ? 0 : LANE_NO_PIECE) | (uint8_t)unit
+                                   : FREE;
         l->ids[i] = (uint16_t)(value - 1);
     }
-    for (int byte = 0; byte < 256; byte++) l->ids[t->n_units + byte] = (uint16_t)(t->singles[byte] - 1);
+    for (int byte = 0; byte < 256; byte++)
+        l->ids[t->n_units + byte] = (uint16_t)(t->singles[byte] - 1);
 }
 
 lanes *lanes_new(const trie *t)
 {
     int64_t n_heads = 0;
     for (int first = 0; first < 256; first++) n_heads += put_heads(t, first, NULL, NULL, 0);
-    int64_t n_bytes = (int64_t)sizeof(lanes) + n_heads * (int64_t)sizeof(lane_head) + t->n_units * 6 + 512 + TRIE_HEADS * 2;
+    int64_t n_bytes = (int64_t)sizeof(lanes) + n_heads * (int64_t)sizeof(lane_head) +
+                      t->n_units * 6 + 512 + TRIE_HEADS * 2;
     lanes *l = mem_alloc((size_t)n_bytes);
     if (!l) return NULL;
     l->trie = t;
@@ -56,12 +63,14 @@ lanes *lanes_new(const trie *t)
     l->ids = (uint16_t *)(l->units + t->n_units);
     l->head_of = l->ids + t->n_units + 256;
     n_heads = 0;
-    for (int first = 0; first < 256; first++) n_heads += put_heads(t, first, l->heads, l->head_of, n_heads);
+    for (int first = 0; first < 256; first++)
+        n_heads += put_heads(t, first, l->heads, l->head_of, n_heads);
     put_units(l, t);
     return l;
 }
 
-/* ------------------------------------------------------------------------------------------------- the walk ---- */
+/* ------------------------------------------------------------------------------------------ the
+ * walk ---- */
 
 typedef struct lane {
     uint64_t at, base, best; /* best: a token */
@@ -103,14 +112,18 @@ INLINE uint16_t walk_alone(const lanes *l, const uint8_t *text, int64_t n_bytes,
     return (uint16_t)(value - 1);
 }
 
-/* Walks the parts text[borders[k]..borders[k+1]-1] until the first of them is nearly done. lane_tokens[k] is where the
- * tokens of part k go; ret_ends[k] is where they end. A lane reads only its own part. */
-static NOINLINE void walk_together(const lanes *shared, const uint8_t *text, const int64_t borders[LANES + 1],
+/* Walks the parts text[borders[k]..borders[k+1]-1] until the first of them is nearly done.
+ * lane_tokens[k] is where the tokens of part k go; ret_ends[k] is where they end. A lane reads only
+ * its own part. */
+static NOINLINE void walk_together(const lanes *shared, const uint8_t *text,
+                                   const int64_t borders[LANES + 1],
                                    uint64_t *const lane_tokens[LANES], uint64_t *ret_ends[LANES])
 {
     const lanes tables = *shared, *l = &tables;
-    lane a = lane_begin(l, text, borders[0], lane_tokens[0]), b = lane_begin(l, text, borders[1], lane_tokens[1]);
-    lane c = lane_begin(l, text, borders[2], lane_tokens[2]), d = lane_begin(l, text, borders[3], lane_tokens[3]);
+    lane a = lane_begin(l, text, borders[0], lane_tokens[0]),
+         b = lane_begin(l, text, borders[1], lane_tokens[1]);
+    lane c = lane_begin(l, text, borders[2], lane_tokens[2]),
+         d = lane_begin(l, text, borders[3], lane_tokens[3]);
     for (;;) {
         int64_t n_left = least(least(borders[1] - (int64_t)a.at, borders[2] - (int64_t)b.at),
                                least(borders[3] - (int64_t)c.at, borders[4] - (int64_t)d.at));
@@ -128,8 +141,8 @@ static NOINLINE void walk_together(const lanes *shared, const uint8_t *text, con
     ret_ends[3] = d.out;
 }
 
-int64_t lanes_encode(const lanes *l, const uint8_t *text, int64_t n_bytes, uint64_t *tokens, uint16_t *ids,
-                     int64_t *ret_n_ids)
+int64_t lanes_encode(const lanes *l, const uint8_t *text, int64_t n_bytes, uint64_t *tokens,
+                     uint16_t *ids, int64_t *ret_n_ids)
 {
     int64_t borders[LANES + 1], n_span = least(n_bytes, LANES_SPAN_BYTES), at = 0;
     uint64_t *begins[LANES], *ends[LANES];

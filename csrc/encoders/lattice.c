@@ -1,12 +1,14 @@
-/* lattice.c - the tables of a lattice's model, the edges that leave a position, and lists of paths */
+/* lattice.c - the tables of a lattice's model, the edges that leave a position, and lists of paths
+ */
 #include "encoders/lattice.h"
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* ------------------------------------------------------------------------------------------------- Tables ---- */
+/* ---------------------------------------------------------------------------------- Tables ---- */
 
-/* The characters of piece k, and whether the last one is whole; U+2581 is one byte where spaces are escaped. */
+/* The characters of piece k, and whether the last one is whole; U+2581 is one byte where spaces are
+ * escaped. */
 static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_whole)
 {
     int is_escaped = (spec->flags & UNITOK_ESCAPE_WHITESPACES) != 0;
@@ -23,22 +25,25 @@ static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_
 }
 
 /* values[id]: of the piece as the unigram has it; 0 if it can never match. */
-static void enter_piece(const unigram *m, const unitok_spec *spec, int64_t k, const uint32_t *values,
-                        lattice_model *model)
+static void enter_piece(const unigram *m, const unitok_spec *spec, int64_t k,
+                        const uint32_t *values, lattice_model *model)
 {
     int is_whole, type = spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
     uint32_t value = values[spec->ids[k]];
     if ((type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) || !value) return;
     int64_t n_chars = count_characters(spec, k, &is_whole);
     double score = m->is_float64 ? m->scores64[value] : (double)m->scores32[value];
-    if (type == UNITOK_PIECE_USER_DEFINED) score = lattice_round(model, 0.1 * (double)(n_chars - 1));
+    if (type == UNITOK_PIECE_USER_DEFINED)
+        score = lattice_round(model, 0.1 * (double)(n_chars - 1));
     if (!is_whole && !model->is_bytes) model->is_ragged = 1;
     model->scores[value] = model->id_scores[m->ids[value] + 1] = score;
 }
 
-int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_model *ret, unitok_error *error)
+int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_model *ret,
+                           unitok_error *error)
 {
-    lattice_model model = {.trie = m->trie, .ids = m->ids, .n_values = m->n_pieces + 1, .is_float64 = m->is_float64};
+    lattice_model model = {
+        .trie = m->trie, .ids = m->ids, .n_values = m->n_pieces + 1, .is_float64 = m->is_float64};
     model.is_bytes = (spec->flags & UNITOK_BYTES) != 0;
     model.scores = mem_zalloc((size_t)model.n_values, sizeof *model.scores);
     model.id_scores = mem_zalloc((size_t)m->n_ids + 1, sizeof *model.id_scores);
@@ -67,13 +72,15 @@ void lattice_model_free(lattice_model *model)
     model->scores = model->id_scores = NULL;
 }
 
-/* -------------------------------------------------------------------------------------------------- Edges ---- */
+/* ----------------------------------------------------------------------------------- Edges ---- */
 
-/* Walks the trie byte by byte and knows at each where its character ends: what ends inside it ends there. */
+/* Walks the trie byte by byte and knows at each where its character ends: what ends inside it ends
+ * there. */
 int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at,
                       lattice_edge *edges)
 {
-    int64_t first_end = at + lattice_char(model, text, n_bytes, at), char_end = first_end, n_edges = 0;
+    int64_t first_end = at + lattice_char(model, text, n_bytes, at), char_end = first_end,
+            n_edges = 0;
     uint32_t base = TRIE_ROOT_BASE;
     int covers_first = 0;
     for (int64_t i = at; i < n_bytes; i++) {
@@ -89,7 +96,7 @@ int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n
     return n_edges;
 }
 
-/* -------------------------------------------------------------------------------------------------- Paths ---- */
+/* ----------------------------------------------------------------------------------- Paths ---- */
 
 /* Makes room for one path more; 0 when memory is short. */
 static int reserve_path(lattice_paths *paths)

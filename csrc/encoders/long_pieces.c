@@ -10,7 +10,8 @@
 
 #define WINDOW_BYTES 65536
 
-/* ------------------------------------------------------------------------------------------------ Building ---- */
+/* ------------------------------------------------------------------------------------------
+ * Building ---- */
 
 /* A piece and its end: strings are compared from there backwards. */
 typedef struct reversed {
@@ -28,8 +29,8 @@ static int by_bytes_from_end(const void *left, const void *right)
 }
 
 /* Lays the reversed pieces out as a trie; values count from 1 in the order of `list`. */
-static int32_t lay_out(long_pieces *p, const reversed *list, int64_t n, int64_t n_bytes, int64_t *ret_n_units,
-                       unitok_error *error)
+static int32_t lay_out(long_pieces *p, const reversed *list, int64_t n, int64_t n_bytes,
+                       int64_t *ret_n_units, unitok_error *error)
 {
     uint8_t *data = mem_alloc((size_t)n_bytes);
     int64_t *offsets = mem_zalloc((size_t)(2 * n + 1), sizeof *offsets), *indexes;
@@ -38,7 +39,8 @@ static int32_t lay_out(long_pieces *p, const reversed *list, int64_t n, int64_t 
     if (data && offsets) {
         indexes = offsets + n + 1;
         for (int64_t k = 0; k < n; k++) {
-            for (int64_t i = 0; i < list[k].n_bytes; i++) data[offsets[k] + i] = list[k].end[-1 - i];
+            for (int64_t i = 0; i < list[k].n_bytes; i++)
+                data[offsets[k] + i] = list[k].end[-1 - i];
             offsets[k + 1] = offsets[k] + list[k].n_bytes;
             indexes[k] = k;
         }
@@ -68,8 +70,10 @@ INLINE uint32_t next_node(const long_pieces *p, uint32_t at, uint8_t byte)
     }
 }
 
-/* Fills fail and found, level by level. first and next list the children of each base; queue has room for all units. */
-static void link_nodes(long_pieces *p, int64_t n_units, uint32_t *first, uint32_t *next, uint32_t *queue)
+/* Fills fail and found, level by level. first and next list the children of each base; queue has
+ * room for all units. */
+static void link_nodes(long_pieces *p, int64_t n_units, uint32_t *first, uint32_t *next,
+                       uint32_t *queue)
 {
     int64_t n_queued = 1;
     for (uint32_t at = TRIE_BLOCK; at < n_units; at++) {
@@ -92,7 +96,8 @@ static void link_nodes(long_pieces *p, int64_t n_units, uint32_t *first, uint32_
 
 static int link_all(long_pieces *p, int64_t n_units)
 {
-    uint32_t *first = mem_zalloc((size_t)n_units, sizeof *first), *next = mem_alloc((size_t)n_units * sizeof *next);
+    uint32_t *first = mem_zalloc((size_t)n_units, sizeof *first),
+             *next = mem_alloc((size_t)n_units * sizeof *next);
     uint32_t *queue = mem_alloc((size_t)n_units * sizeof *queue);
     p->fail = mem_zalloc((size_t)n_units, sizeof *p->fail);
     p->found = mem_zalloc((size_t)n_units, sizeof *p->found);
@@ -104,8 +109,8 @@ static int link_all(long_pieces *p, int64_t n_units)
     return ok;
 }
 
-int32_t long_pieces_new(const uint8_t *pieces, const uint32_t *offsets, int64_t n_ids, long_pieces **ret,
-                        unitok_error *error)
+int32_t long_pieces_new(const uint8_t *pieces, const uint32_t *offsets, int64_t n_ids,
+                        long_pieces **ret, unitok_error *error)
 {
     int64_t n = 0, n_bytes = 0, n_units;
     for (int64_t id = 0; id < n_ids; id++) n += offsets[id + 1] - offsets[id] > LONG_PIECE_BYTES;
@@ -135,7 +140,8 @@ int32_t long_pieces_new(const uint8_t *pieces, const uint32_t *offsets, int64_t 
     }
     for (int64_t k = 1; k < n && !status; k++)
         if (!by_bytes_from_end(&list[k - 1], &list[k]))
-            status = fail(error, UNITOK_ERROR_FORMAT, list[k].id, -1, "two ids have the same piece");
+            status = fail(error, UNITOK_ERROR_FORMAT, list[k].id, -1,
+                          "two ids have the same piece");
     if (!status) status = lay_out(p, list, n, n_bytes, &n_units, error);
     if (!status && !link_all(p, n_units)) status = fail_memory(error);
 done:
@@ -156,7 +162,8 @@ void long_pieces_free(long_pieces *p)
     mem_free(p);
 }
 
-/* ------------------------------------------------------------------------------------------------- Reading ---- */
+/* ------------------------------------------------------------------------------------------
+ * Reading ---- */
 
 void long_window_free(long_window *w)
 {
@@ -164,9 +171,11 @@ void long_window_free(long_window *w)
     memset(w, 0, sizeof *w);
 }
 
-/* Fills the window from `at` on. What begins in it may reach max_piece_bytes - 1 further, which is read too: so a
- * window is twice as large as that, and every byte is read at most one and a half times. 0 when memory is short. */
-static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes, int64_t at)
+/* Fills the window from `at` on. What begins in it may reach max_piece_bytes - 1 further, which is
+ * read too: so a window is twice as large as that, and every byte is read at most one and a half
+ * times. 0 when memory is short. */
+static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes,
+                int64_t at)
 {
     int64_t room = 2 * p->max_piece_bytes > WINDOW_BYTES ? 2 * p->max_piece_bytes : WINDOW_BYTES;
     if (room > n_bytes - at) room = n_bytes - at;
@@ -187,8 +196,8 @@ static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64
     return 1;
 }
 
-int64_t long_pieces_at(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes, int64_t at,
-                       int32_t *ret_id)
+int64_t long_pieces_at(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes,
+                       int64_t at, int32_t *ret_id)
 {
     if (at >= w->end && !fill(p, w, text, n_bytes, at)) return -1;
     uint32_t value = w->values[at - w->begin];

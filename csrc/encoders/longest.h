@@ -13,8 +13,10 @@ typedef struct longest {
     lanes *lanes;       /* NULL: with any of the above, or ids of 32 bits */
 } longest;
 
-/* One token: its id and its length. n_bytes >= 1, and at most LONG_PIECE_BYTES if the model has longer pieces. */
-INLINE int32_t longest_next(const longest *m, const uint8_t *text, int64_t n_bytes, int64_t *ret_n_bytes)
+/* One token: its id and its length. n_bytes >= 1, and at most LONG_PIECE_BYTES if the model has
+ * longer pieces. */
+INLINE int32_t longest_next(const longest *m, const uint8_t *text, int64_t n_bytes,
+                            int64_t *ret_n_bytes)
 {
     if (UNLIKELY(m->hat != NULL)) {
         int64_t id = -1, length = unitok_hat_longest_prefix(m->hat, text, n_bytes, &id);
@@ -25,8 +27,8 @@ INLINE int32_t longest_next(const longest *m, const uint8_t *text, int64_t n_byt
 }
 
 /* The token at text[at], for any model: its id, or -1 when memory is short. See long_pieces_at. */
-INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text, int64_t n_bytes, int64_t at,
-                          int64_t *ret_n_bytes)
+INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text, int64_t n_bytes,
+                          int64_t at, int64_t *ret_n_bytes)
 {
     int64_t n_left = n_bytes - at;
     if (UNLIKELY(m->longs != NULL)) {
@@ -38,9 +40,9 @@ INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text,
     return longest_next(m, text + at, n_left, ret_n_bytes);
 }
 
-/* How much of text[0..n_bytes-1] is settled where no cut comes: up to the last token boundary that more text cannot
- * move. A token is settled when no piece that begins with it can reach past the bytes at hand. 0 when memory is
- * short. */
+/* How much of text[0..n_bytes-1] is settled where no cut comes: up to the last token boundary that
+ * more text cannot move. A token is settled when no piece that begins with it can reach past the
+ * bytes at hand. 0 when memory is short. */
 INLINE int64_t longest_settled(const longest *m, const uint8_t *text, int64_t n_bytes)
 {
     long_window w = {0};

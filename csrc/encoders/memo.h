@@ -1,17 +1,18 @@
 /* memo.h - segments already encoded: the keys under which two tables of fixed size hold their ids
  *
- * Texts repeat themselves: about 97 % of English segments have occurred shortly before. A segment of up to 15 bytes is
- * its own key: the bytes, zero-padded, and their number in byte 15; up to 31 bytes likewise in the second table. The
- * whole key is compared, so a hit is exact. Direct-mapped, the last segment wins: sets of two ways were measured and
- * lost.
+ * Texts repeat themselves: about 97 % of English segments have occurred shortly before. A segment
+ * of up to 15 bytes is its own key: the bytes, zero-padded, and their number in byte 15; up to 31
+ * bytes likewise in the second table. The whole key is compared, so a hit is exact. Direct-mapped,
+ * the last segment wins: sets of two ways were measured and lost.
  *
  *     short entry    | 15 bytes of segment .......... n | 7 ids .................................. word |
  *     long entry     | 31 bytes of segment ........................................ n |
  *                    | 15 ids ........................................................ word |
  *
- * The ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids, the others belong to the loop
- * (segments.h, which declares the entries). An empty entry has n = 0, which no segment has. Ids are copied whole, 7 or
- * 15 and the word, and the output moves on by the count: hence UNITOK_ENCODE_SLACK.
+ * The ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids, the others belong
+ * to the loop (segments.h, which declares the entries). An empty entry has n = 0, which no segment
+ * has. Ids are copied whole, 7 or 15 and the word, and the output moves on by the count: hence
+ * UNITOK_ENCODE_SLACK.
  */
 #pragma once
 
@@ -40,8 +41,8 @@ INLINE uint64_t memo_long_hash(const uint64_t key[4])
 /* memo_masks[n] keeps the first n bytes of 16. */
 static const uint64_t memo_masks[17][2] = {
 #define M(n) ((1ULL << (n) * 8) - 1)
-    {0, 0},        {M(1), 0},     {M(2), 0},     {M(3), 0},     {M(4), 0},     {M(5), 0},
-    {M(6), 0},     {M(7), 0},     {~0ULL, 0},    {~0ULL, M(1)}, {~0ULL, M(2)}, {~0ULL, M(3)},
+    {0, 0},        {M(1), 0},     {M(2), 0},     {M(3), 0},     {M(4), 0},      {M(5), 0},
+    {M(6), 0},     {M(7), 0},     {~0ULL, 0},    {~0ULL, M(1)}, {~0ULL, M(2)},  {~0ULL, M(3)},
     {~0ULL, M(4)}, {~0ULL, M(5)}, {~0ULL, M(6)}, {~0ULL, M(7)}, {~0ULL, ~0ULL},
 #undef M
 };
@@ -49,12 +50,13 @@ static const uint64_t memo_masks[17][2] = {
 /* memo_tags[n] puts n into byte 15. */
 static const uint64_t memo_tags[16][2] = {
 #define T(n) {0, (uint64_t)(n) << 56}
-    T(0), T(1), T(2), T(3), T(4), T(5), T(6), T(7), T(8), T(9), T(10), T(11), T(12), T(13), T(14), T(15),
+    T(0), T(1), T(2),  T(3),  T(4),  T(5),  T(6),  T(7),
+    T(8), T(9), T(10), T(11), T(12), T(13), T(14), T(15),
 #undef T
 };
 
-/* The key of a segment of n_bytes <= MEMO_SHORT_BYTES; reads 16 bytes. In a register of SSE2, which every x86-64 has: 3
- * to 5 % of the whole encoder. */
+/* The key of a segment of n_bytes <= MEMO_SHORT_BYTES; reads 16 bytes. In a register of SSE2, which
+ * every x86-64 has: 3 to 5 % of the whole encoder. */
 #if defined(UNITOK_X86)
 typedef __m128i memo_short_key;
 
@@ -67,7 +69,8 @@ INLINE memo_short_key memo_short_key_of(const uint8_t *segment, int64_t n_bytes)
 
 INLINE uint64_t memo_short_hash(memo_short_key key)
 {
-    return mix((uint64_t)_mm_cvtsi128_si64(key), (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(key, key)));
+    return mix((uint64_t)_mm_cvtsi128_si64(key),
+               (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(key, key)));
 }
 
 /* Is this the key that an entry holds? */

@@ -19,13 +19,14 @@
 /* Room for n items; 0 when memory is short. */
 #define RESERVE(s, items, room, n) grow(&(s)->items, (n) - 1, &(s)->room, sizeof *(s)->items)
 
-/* ------------------------------------------------------------------------------------------------ Lattice ---- */
+/* ------------------------------------------------------------------------------------------
+ * Lattice ---- */
 
 static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t value)
 {
     if (s->n_nodes == INT32_MAX || !RESERVE(s, nodes, nodes_room, s->n_nodes + 1)) return 0;
-    s->nodes[s->n_nodes++] = (nbest_node){.score = score, .before = -1, .begin = (int32_t)begin, .end = (int32_t)end,
-                                          .value = value};
+    s->nodes[s->n_nodes++] = (nbest_node){
+        .score = score, .before = -1, .begin = (int32_t)begin, .end = (int32_t)end, .value = value};
     return 1;
 }
 
@@ -47,18 +48,20 @@ static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int6
 static int sort_nodes(nbest *s, int64_t n_bytes)
 {
     int64_t n = s->n_nodes - 1;
-    if (!RESERVE(s, ending, ending_room, n) || !RESERVE(s, first_ending, first_room, n_bytes + 3)) return 0;
+    if (!RESERVE(s, ending, ending_room, n) || !RESERVE(s, first_ending, first_room, n_bytes + 3))
+        return 0;
     int32_t *first = s->first_ending;
     memset(first, 0, (size_t)(n_bytes + 3) * sizeof *first);
     for (int64_t k = 0; k < n; k++) first[s->nodes[k].end + 2]++;
     for (int64_t e = 2; e < n_bytes + 3; e++) first[e] += first[e - 1];
-    for (int64_t k = 0; k < n; k++) /* first[e + 1] moves from the first of e to the end of e */
-        s->ending[first[s->nodes[k].end + 1]++] = (int32_t)k;
+    /* first[e + 1] moves from the first of e to the end of e */
+    for (int64_t k = 0; k < n; k++) s->ending[first[s->nodes[k].end + 1]++] = (int32_t)k;
     return 1;
 }
 
-/* The best path to every node. Each node compares all nodes that end where it begins, and the first of equal sums wins.
- * Comparing with only the best of each position would give other paths, because rounding can make sums equal. */
+/* The best path to every node. Each node compares all nodes that end where it begins, and the first
+ * of equal sums wins. Comparing with only the best of each position would give other paths, because
+ * rounding can make sums equal. */
 static void find_best(nbest *s, const lattice_model *m)
 {
     for (int64_t k = 1; k < s->n_nodes; k++) {
@@ -94,13 +97,14 @@ static int sum_paths(nbest *s, double alpha, int64_t n_bytes)
         s->log_sums[e] = e ? -INFINITY : 0;
         for (int32_t i = s->first_ending[e]; e && i < s->first_ending[e + 1]; i++) {
             const nbest_node *node = &s->nodes[s->ending[i]];
-            s->log_sums[e] = log_add(s->log_sums[e], s->log_sums[node->begin] + alpha * node->score);
+            s->log_sums[e] = log_add(s->log_sums[e],
+                                     s->log_sums[node->begin] + alpha * node->score);
         }
     }
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------------- Agenda ---- */
+/* ---------------------------------------------------------------------------------- Agenda ---- */
 
 /* The same steps as the heap of libstdc++, so that equal priorities come out in the same order. */
 
@@ -126,7 +130,8 @@ static int push(nbest *s, int32_t hypothesis)
     return 1;
 }
 
-/* The hole at the top sinks to a leaf, always to the larger child, and the last one rises from there. */
+/* The hole at the top sinks to a leaf, always to the larger child, and the last one rises from
+ * there. */
 static int32_t pop(nbest *s)
 {
     int32_t top = s->heap[0], last = s->heap[--s->n_heap];
@@ -151,7 +156,8 @@ static int32_t add_hypothesis(nbest *s, int32_t node, int32_t next, double score
     return (int32_t)s->n_hypotheses++;
 }
 
-/* Moves a hypothesis and those it extends to s->kept, unless they are there; returns its new index, or FAILED. */
+/* Moves a hypothesis and those it extends to s->kept, unless they are there; returns its new index,
+ * or FAILED. */
 static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
 {
     int32_t first = FAILED, before = FAILED;
@@ -170,7 +176,8 @@ static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
     return first;
 }
 
-/* Keeps the best n_best hypotheses of the heap, and those that they extend; 0 when memory is short. */
+/* Keeps the best n_best hypotheses of the heap, and those that they extend; 0 when memory is short.
+ */
 static int shrink(nbest *s, int64_t n_best)
 {
     int64_t n_kept = 0;
@@ -193,7 +200,7 @@ static int shrink(nbest *s, int64_t n_best)
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------------- Search ---- */
+/* ---------------------------------------------------------------------------------- Search ---- */
 
 /* What a search among random paths needs. */
 typedef struct noise {
@@ -206,15 +213,18 @@ static double gumbel(noise *random)
     return -log(-log(rng_open(&random->stream)));
 }
 
-/* Sets s->priorities for the hypotheses that extend `top` by ending[first..last): each draws the best of its perturbed
- * paths, given that the best of all of them is top's (the stable form: Kool and others, appendix B.3). */
-static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first, int32_t last, noise *random)
+/* Sets s->priorities for the hypotheses that extend `top` by ending[first..last): each draws the
+ * best of its perturbed paths, given that the best of all of them is top's (the stable form: Kool
+ * and others, appendix B.3). */
+static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first, int32_t last,
+                           noise *random)
 {
     double best = -INFINITY, log_sum = s->log_sums[s->nodes[top->node].begin];
     if (!RESERVE(s, priorities, priorities_room, last - first)) return 0;
     for (int32_t i = first; i < last; i++) {
         const nbest_node *left = &s->nodes[s->ending[i]];
-        double score = top->score + (s->log_sums[left->begin] + random->alpha * left->score - log_sum);
+        double score = top->score +
+                       (s->log_sums[left->begin] + random->alpha * left->score - log_sum);
         s->priorities[i - first] = score + gumbel(random);
         if (s->priorities[i - first] > best) best = s->priorities[i - first];
     }
@@ -237,7 +247,8 @@ static int64_t prolong(nbest *s, const lattice_model *m, int32_t h, noise *rando
         double score = lattice_round(m, left->score + top.score);
         double priority = lattice_round(m, left->best + top.score);
         if (random) {
-            score = top.score + (s->log_sums[left->begin] + random->alpha * left->score - s->log_sums[at]);
+            score = top.score +
+                    (s->log_sums[left->begin] + random->alpha * left->score - s->log_sums[at]);
             priority = s->priorities[i - first];
         }
         int32_t longer = add_hypothesis(s, s->ending[i], h, score, priority);
@@ -247,7 +258,8 @@ static int64_t prolong(nbest *s, const lattice_model *m, int32_t h, noise *rando
 }
 
 /* Adds the path of a hypothesis that reaches the start of the text. */
-static int add_path(const nbest *s, const lattice_model *m, nbest_hypothesis top, lattice_paths *ret)
+static int add_path(const nbest *s, const lattice_model *m, nbest_hypothesis top,
+                    lattice_paths *ret)
 {
     const nbest_hypothesis *all = s->hypotheses;
     int64_t n = 0;
@@ -274,13 +286,14 @@ static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
     return 1;
 }
 
-/* The search, after build and, with noise, sum_paths. Random paths have their priorities for scores. The limits that
- * end in the Viterbi path hold for the best only: random paths need no more hypotheses than they have tokens and edges
- * there, and are exact after a shrink, since of the n + 1 best paths each lies under one of the n + 1 best
- * hypotheses. */
+/* The search, after build and, with noise, sum_paths. Random paths have their priorities for
+ * scores. The limits that end in the Viterbi path hold for the best only: random paths need no more
+ * hypotheses than they have tokens and edges there, and are exact after a shrink, since of the n +
+ * 1 best paths each lies under one of the n + 1 best hypotheses. */
 static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, lattice_paths *ret)
 {
-    int64_t n_least = n * 10 < MIN_AGENDA ? n * 10 : MIN_AGENDA, n_total = 1, n_allowed = MAX_HYPOTHESES, n_shrinks = 0;
+    int64_t n_least = n * 10 < MIN_AGENDA ? n * 10 : MIN_AGENDA, n_total = 1,
+            n_allowed = MAX_HYPOTHESES, n_shrinks = 0;
     if (random && n_least < n) n_least = n;
     int64_t n_paths = ret->n_paths + n;
     s->n_hypotheses = s->n_heap = 0;
@@ -297,7 +310,9 @@ static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, la
         if (n_longer == FAILED) return 0;
         n_total += n_longer;
         int must_end = !random && (n_total >= MAX_TOTAL || s->n_hypotheses >= MAX_TOTAL);
-        if (!must_end && s->n_heap < MAX_AGENDA && (s->n_heap <= n_least || s->n_hypotheses < n_allowed)) continue;
+        if (!must_end && s->n_heap < MAX_AGENDA &&
+            (s->n_heap <= n_least || s->n_hypotheses < n_allowed))
+            continue;
         if (must_end || (!random && n_shrinks == MAX_SHRINKS)) {
             lattice_paths_clear(ret);
             return add_best(s, m, ret);
@@ -309,15 +324,15 @@ static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, la
     return 1;
 }
 
-/* -------------------------------------------------------------------------------------------------- Calls ---- */
+/* ----------------------------------------------------------------------------------- Calls ---- */
 
 static int64_t limited(int64_t n)
 {
     return n < 1 ? 1 : n > NBEST_MAX ? NBEST_MAX : n;
 }
 
-int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
-               lattice_paths *ret)
+int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
+               int64_t n, lattice_paths *ret)
 {
     lattice_paths_clear(ret);
     if (n_bytes == 0) return lattice_paths_add(ret, 0, 0) != NULL;
@@ -344,14 +359,18 @@ static int is_same(const lattice_paths *paths, int64_t a, int64_t b)
 {
     int64_t n = paths->offsets[a + 1] - paths->offsets[a];
     if (paths->offsets[b + 1] - paths->offsets[b] != n) return 0;
-    return memcmp(paths->tokens + paths->offsets[a], paths->tokens + paths->offsets[b], (size_t)n * sizeof(token)) == 0;
+    return memcmp(paths->tokens + paths->offsets[a], paths->tokens + paths->offsets[b],
+                  (size_t)n * sizeof(token)) == 0;
 }
 
 static void remove_path(lattice_paths *paths, int64_t k)
 {
-    int64_t first = paths->offsets[k], next = paths->offsets[k + 1], end = paths->offsets[paths->n_paths];
-    memmove(paths->tokens + first, paths->tokens + next, (size_t)(end - next) * sizeof *paths->tokens);
-    for (int64_t i = k; i < paths->n_paths; i++) paths->offsets[i] = paths->offsets[i + 1] - (next - first);
+    int64_t first = paths->offsets[k], next = paths->offsets[k + 1],
+            end = paths->offsets[paths->n_paths];
+    memmove(paths->tokens + first, paths->tokens + next,
+            (size_t)(end - next) * sizeof *paths->tokens);
+    for (int64_t i = k; i < paths->n_paths; i++)
+        paths->offsets[i] = paths->offsets[i + 1] - (next - first);
     for (int64_t i = k; i + 1 < paths->n_paths; i++) paths->scores[i] = paths->scores[i + 1];
     paths->n_paths--;
 }
@@ -367,16 +386,16 @@ static void take_out_double(lattice_paths *paths, int64_t n)
     if (paths->n_paths == n) paths->n_paths--;
 }
 
-/* log(1 - exp(-exp(x))): the log probability that noise lifts x = log p - threshold above 0. A series where y is too
- * small for the difference. */
+/* log(1 - exp(-exp(x))): the log probability that noise lifts x = log p - threshold above 0. A
+ * series where y is too small for the difference. */
 static double log_inclusion(double x)
 {
     double y = exp(x);
     return x > -10 ? log(-expm1(-y)) : x - y / 2 + y * y / 24 - y * y * y * y / 2880;
 }
 
-int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
-                        double alpha, int include_best, uint64_t key, lattice_paths *ret)
+int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
+                        int64_t n, double alpha, int include_best, uint64_t key, lattice_paths *ret)
 {
     noise random = {alpha, rng_stream(key, 0)};
     lattice_paths_clear(ret);

@@ -1,19 +1,20 @@
 /* nbest.h - the n best paths through a lattice, and n distinct random ones, by the same search
  *
- * The search runs backwards from the end of the text. A hypothesis is a suffix of a path; its priority is that of the
- * best path with this suffix. The best hypothesis is taken from a heap and extended by every edge that ends where it
- * begins.
+ * The search runs backwards from the end of the text. A hypothesis is a suffix of a path; its
+ * priority is that of the best path with this suffix. The best hypothesis is taken from a heap and
+ * extended by every edge that ends where it begins.
  *
  *     best:     priority = the hypothesis' own score + the best score from the start to it (known from Viterbi)
  *     random:   priority = the best of the scores of its paths, each perturbed by Gumbel noise, drawn top-down (Kool,
  *               van Hoof, Welling, "Stochastic beams and where to find them", 2019): the first n are n samples
  *               without replacement
  *
- * "Best" is sentencepiece 0.2.3's NBestEncode down to the last bit and tie: float32 sums (float64 for a float64 model)
- * in its order, the heap of libstdc++, and its limits: at MAX_AGENDA hypotheses in the heap, or after MAX_HYPOTHESES
- * more in memory, only the best few are kept; after MAX_SHRINKS of these, or at MAX_TOTAL hypotheses, the answer is the
- * Viterbi path alone. For n = 1 sentencepiece's unigram model runs Viterbi over bytes, not over this lattice: use the
- * encoder to get the same ids.
+ * "Best" is sentencepiece 0.2.3's NBestEncode down to the last bit and tie: float32 sums (float64
+ * for a float64 model) in its order, the heap of libstdc++, and its limits: at MAX_AGENDA
+ * hypotheses in the heap, or after MAX_HYPOTHESES more in memory, only the best few are kept; after
+ * MAX_SHRINKS of these, or at MAX_TOTAL hypotheses, the answer is the Viterbi path alone. For n = 1
+ * sentencepiece's unigram model runs Viterbi over bytes, not over this lattice: use the encoder to
+ * get the same ids.
  */
 #pragma once
 
@@ -21,10 +22,12 @@
 
 #define NBEST_MAX 1024 /* as in SentencePiece; a larger n is this */
 
-/* An edge of the lattice, as the search needs it. Node 0 is the start of the text, the last node its end. */
+/* An edge of the lattice, as the search needs it. Node 0 is the start of the text, the last node
+ * its end. */
 typedef struct nbest_node {
     double score;
-    double best;    /* of all paths from the start of the text to the end of this node: the score */
+    /* of all paths from the start of the text to the end of this node: the score */
+    double best;
     int32_t before; /* the node before it on that path */
     int32_t begin, end;
     uint32_t value;
@@ -37,35 +40,42 @@ typedef struct nbest_hypothesis {
     int32_t next; /* the hypothesis it extends; -1 at the end of the text */
 } nbest_hypothesis;
 
-/* Scratch of one thread; starts zeroed. Used by one call at a time. Memory O(nodes), plus about MAX_TOTAL hypotheses at
- * most for the n best. */
+/* Scratch of one thread; starts zeroed. Used by one call at a time. Memory O(nodes), plus about
+ * MAX_TOTAL hypotheses at most for the n best. */
 typedef struct nbest {
     nbest_node *nodes;
-    int32_t *ending;       /* nodes by their ends, in order of creation: ending[first_ending[e]..first_ending[e + 1]) */
+    /* nodes by their ends, in order of creation: ending[first_ending[e]..first_ending[e + 1]) */
+    int32_t *ending;
     int32_t *first_ending; /* [0..n_bytes + 1] */
-    double *log_sums;      /* random: [0..n_bytes], the logarithm of the sum of all paths to a position */
+    /* random: [0..n_bytes], the logarithm of the sum of all paths to a position */
+    double *log_sums;
     lattice_edge *edges;
     nbest_hypothesis *hypotheses, *kept;
     int32_t *heap, *renamed; /* hypotheses */
     double *priorities;      /* random: of the edges that extend one hypothesis */
-    int64_t nodes_room, ending_room, first_room, sums_room, edges_room, hypotheses_room, kept_room, heap_room;
+    int64_t nodes_room, ending_room, first_room, sums_room, edges_room, hypotheses_room, kept_room,
+        heap_room;
     int64_t renamed_room, priorities_room;
     int64_t n_nodes, n_hypotheses, n_heap;
 } nbest;
 
 void nbest_free(nbest *s);
 
-/* The n best paths of text[0..n_bytes-1], best first, with their scores; fewer if there are fewer. n_bytes < 2^30. An
- * empty text has one empty path of score 0. Returns 0 when memory is short. O(n_bytes) nodes, O(log) per hypothesis. */
-int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
-               lattice_paths *ret);
+/* The n best paths of text[0..n_bytes-1], best first, with their scores; fewer if there are fewer.
+ * n_bytes < 2^30. An empty text has one empty path of score 0. Returns 0 when memory is short.
+ * O(n_bytes) nodes, O(log) per hypothesis. */
+int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
+               int64_t n, lattice_paths *ret);
 
-/* The index of a path drawn with p(path) ~ exp(alpha * score). SentencePiece's SampleEncode with nbest_size > 1. */
+/* The index of a path drawn with p(path) ~ exp(alpha * score). SentencePiece's SampleEncode with
+ * nbest_size > 1. */
 int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key);
 
-/* n distinct random paths, drawn one after the other with p(path) ~ exp(alpha * score) from those left; fewer if there
- * are fewer. scores[k] is the log probability that path k is drawn at all, given the threshold set by the first path
- * not drawn (SentencePiece 0.1.9x's SampleEncodeAndScore(wor=true)); 0 if all paths were drawn. With include_best the
- * first path is the best one, with score 0, and the others are drawn as above. Returns 0 when memory is short. */
-int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t n,
-                        double alpha, int include_best, uint64_t key, lattice_paths *ret);
+/* n distinct random paths, drawn one after the other with p(path) ~ exp(alpha * score) from those
+ * left; fewer if there are fewer. scores[k] is the log probability that path k is drawn at all,
+ * given the threshold set by the first path not drawn (SentencePiece 0.1.9x's
+ * SampleEncodeAndScore(wor=true)); 0 if all paths were drawn. With include_best the first path is
+ * the best one, with score 0, and the others are drawn as above. Returns 0 when memory is short. */
+int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
+                        int64_t n, double alpha, int include_best, uint64_t key,
+                        lattice_paths *ret);

@@ -18,19 +18,22 @@ enum {
 /* Why a pass over a window stopped. */
 enum { GO_ON, AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
 
-/* Tokens are written out at the first cut after this many bytes, so that the cells (16 KiB) stay in the L1 cache. */
+/* Tokens are written out at the first cut after this many bytes, so that the cells (16 KiB) stay in
+ * the L1 cache. */
 #define WINDOW_BYTES 1024
 
-/* When edges leave a position, its sum lies in 2^-400..2^400, or is scaled to 1 together with all pending sums. With
- * weights of 2^-500 or more, each edge adds 2^-900 or more: nothing is lost. A weight below 2^-1074 is 0 as a double;
- * the amount lost, below 2^-674, is negligible beside a sum of 2^-400, but not once pending sums are scaled up: so if
- * the model has a weight below 2^-500, nothing is scaled. */
+/* When edges leave a position, its sum lies in 2^-400..2^400, or is scaled to 1 together with all
+ * pending sums. With weights of 2^-500 or more, each edge adds 2^-900 or more: nothing is lost. A
+ * weight below 2^-1074 is 0 as a double; the amount lost, below 2^-674, is negligible beside a sum
+ * of 2^-400, but not once pending sums are scaled up: so if the model has a weight below 2^-500,
+ * nothing is scaled. */
 #define SUM_EXPONENT_MAX 400
 #define SCALABLE_EXPONENT_MAX 600
 #define PENDING_EXPONENT_MIN (-900)
 #define WEIGHT_MIN 0x1p-500
 
-/* A byte that a byte model lacks has the score -1e200, and alpha may be as large. Sums of 1e290 do not overflow. */
+/* A byte that a byte model lacks has the score -1e200, and alpha may be as large. Sums of 1e290 do
+ * not overflow. */
 #define LOG_WEIGHT_MAX 1e290
 
 /* A part of the text that begins at a cut. Positions count from there. */
@@ -45,7 +48,8 @@ typedef struct window {
     uint64_t key;
 } window;
 
-/* What the edges of one position share: a copy of everything that the loops read, so that it stays in registers. */
+/* What the edges of one position share: a copy of everything that the loops read, so that it stays
+ * in registers. */
 typedef struct source {
     trie trie;
     const uint8_t *text;
@@ -58,7 +62,8 @@ typedef struct source {
     int n_leads; /* a byte below is a whole character */
 } source;
 
-/* ------------------------------------------------------------------------------------------------ An edge ---- */
+/* ------------------------------------------------------------------------------------------ An
+ * edge ---- */
 
 INLINE double log_weight(double alpha, double score)
 {
@@ -89,8 +94,8 @@ INLINE void take_log(source *from, sampler_cell *to, uint64_t back, double score
     if (rng_unit(&from->stream) <= exp(x - to->sum)) to->u.back = back;
 }
 
-/* u < 1 / (1 + exp(-x)), mostly without the exp: 1 / (1 + exp(-3)) is 0.953, and exp(-40) is below the resolution of
- * u. */
+/* u < 1 / (1 + exp(-x)), mostly without the exp: 1 / (1 + exp(-3)) is 0.953, and exp(-40) is below
+ * the resolution of u. */
 INLINE int is_below_sigmoid(double u, double x)
 {
     if (x > 3 && (u < 0.95 || x > 40)) return 1;
@@ -100,7 +105,8 @@ INLINE int is_below_sigmoid(double u, double x)
 
 INLINE void take_viterbi(source *from, sampler_cell *to, uint64_t back, double score)
 {
-    double sum = from->sum + score, x = log_weight(from->alpha, sum - to->sum); /* the first edge: x is large */
+    /* the first edge: x is large */
+    double sum = from->sum + score, x = log_weight(from->alpha, sum - to->sum);
     if (is_below_sigmoid(rng_unit(&from->stream), x)) {
         to->sum = sum;
         to->u.back = back;
@@ -127,7 +133,8 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
     if (mode == LINEAR) {
         take_linear(from, to, back, weight);
     } else {
-        /* An empty cell is -INFINITY in these modes, from the moment that the frontier passes it. */
+        /* An empty cell is -INFINITY in these modes, from the moment that the frontier passes
+         * it. */
         while (from->frontier < end) from->cells[++from->frontier].sum = -INFINITY;
         if (mode == LOG) take_log(from, to, back, weight);
         if (mode == VITERBI) take_viterbi(from, to, back, weight);
@@ -135,11 +142,13 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
     }
 }
 
-/* -------------------------------------------------------------------------------------------- A position ---- */
+/* ------------------------------------------------------------------------------------------ A
+ * position ---- */
 
-/* Takes the edges of a model without ragged pieces. Returns where the first character ends; *ret_last is the furthest
- * end. Begins like trie_longest: a piece of one byte, one of two, then byte by byte. No piece ends inside a longer
- * character, so its first bytes are walked without checking for one. */
+/* Takes the edges of a model without ragged pieces. Returns where the first character ends;
+ * *ret_last is the furthest end. Begins like trie_longest: a piece of one byte, one of two, then
+ * byte by byte. No piece ends inside a longer character, so its first bytes are walked without
+ * checking for one. */
 INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
 {
     const uint64_t *units = from->trie.units;
@@ -175,11 +184,12 @@ INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
 }
 
 /* The same for any model, straight from the definition. */
-INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last, const lattice_model *model,
-                               lattice_edge *edges)
+INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last,
+                               const lattice_model *model, lattice_edge *edges)
 {
     int64_t n_edges = lattice_edges(model, from->text, from->n_bytes, from->at, edges);
-    int64_t char_end = from->at + lattice_char(model, from->text, from->n_bytes, from->at), last = char_end;
+    int64_t char_end = from->at + lattice_char(model, from->text, from->n_bytes, from->at),
+            last = char_end;
     for (int64_t k = 0; k < n_edges; k++) {
         int64_t end = from->at + edges[k].n_bytes;
         take(from, mode, edges[k].value, end);
@@ -189,13 +199,15 @@ INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last, const 
     return char_end;
 }
 
-/* ----------------------------------------------------------------------------------------------- A window ---- */
+/* ------------------------------------------------------------------------------------------ A
+ * window ---- */
 
 INLINE int64_t exponent_of(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, 8);
-    return (int64_t)(bits >> 52) - 1023; /* a negative number, infinity and no number come out above 1023 */
+    /* a negative number, infinity and no number come out above 1023 */
+    return (int64_t)(bits >> 52) - 1023;
 }
 
 INLINE int is_within(double x, int64_t exponent_min, int64_t exponent_max)
@@ -213,14 +225,15 @@ INLINE double one_if(int condition, double x)
     return x;
 }
 
-/* If the sum of `at` is out of range, scales it to 1..2 together with the pending ones, cells[at + 1..frontier].
- * Returns the sum, which the caller stores; 0 if scaling would lose weight. */
+/* If the sum of `at` is out of range, scales it to 1..2 together with the pending ones, cells[at +
+ * 1..frontier]. Returns the sum, which the caller stores; 0 if scaling would lose weight. */
 static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t frontier)
 {
     sampler_cell *cells = s->cells;
     double sum = cells[at].sum;
     if (is_within(sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX)) return sum;
-    if (s->has_tiny_weights || !is_within(sum, -SCALABLE_EXPONENT_MAX, SCALABLE_EXPONENT_MAX)) return 0;
+    if (s->has_tiny_weights || !is_within(sum, -SCALABLE_EXPONENT_MAX, SCALABLE_EXPONENT_MAX))
+        return 0;
     double factor = ldexp(1, (int)-exponent_of(sum));
     for (int64_t e = at + 1; e <= frontier; e++) {
         if (cells[e].sum == 0) continue;
@@ -241,30 +254,41 @@ static NOINLINE int reason_to_stop(const window *w, int64_t at, int64_t frontier
 /* Continues from w->at. Compiled once for each mode, and once for ragged models. */
 INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
 {
-    source from = {.trie = s->model->trie, .text = w->text, .n_bytes = w->n_bytes, .cells = s->cells, .alpha = s->alpha,
+    source from = {.trie = s->model->trie,
+                   .text = w->text,
+                   .n_bytes = w->n_bytes,
+                   .cells = s->cells,
+                   .alpha = s->alpha,
                    .weights = mode == LINEAR ? s->weights : s->model->scores,
                    .n_leads = s->model->is_bytes ? 256 : 0xC0};
     int64_t at = w->at, frontier = w->frontier, cut = w->cut, last;
-    int64_t n_starts = s->n_cells - s->model->max_edge_bytes; /* from here on an edge could end beyond the cells */
+    /* from here on an edge could end beyond the cells */
+    int64_t n_starts = s->n_cells - s->model->max_edge_bytes;
     int64_t look_at = n_starts < w->stop_at ? n_starts : w->stop_at;
     uint64_t origin = rng_origin(w->key, (uint64_t)w->begin);
     int reason = AT_END;
     while (at < from.n_bytes) {
-        if (mode == LINEAR && UNLIKELY(!is_within(from.cells[at].sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX))) {
+        if (mode == LINEAR &&
+            UNLIKELY(!is_within(from.cells[at].sum, -SUM_EXPONENT_MAX, SUM_EXPONENT_MAX))) {
             from.cells[at].sum = scale_pending(s, at, frontier);
             reason = OUT_OF_RANGE;
             if (from.cells[at].sum == 0) break;
         }
-        if (UNLIKELY(at >= look_at) && (reason = reason_to_stop(w, at, frontier, n_starts)) != GO_ON) break;
+        if (UNLIKELY(at >= look_at) &&
+            (reason = reason_to_stop(w, at, frontier, n_starts)) != GO_ON)
+            break;
         int is_cut = at == frontier;
         cut = is_cut ? at : cut;
-        from.sum = mode == LINEAR ? one_if(is_cut, from.cells[at].sum) : is_cut ? 0 : from.cells[at].sum;
+        from.sum = mode == LINEAR ? one_if(is_cut, from.cells[at].sum)
+                   : is_cut       ? 0
+                                  : from.cells[at].sum;
         if (mode == ENTROPY) from.entropy = from.cells[at].u.entropy;
         if (mode != LINEAR) from.frontier = frontier;
         if (mode != ENTROPY) from.stream = rng_stream_from(origin, (uint64_t)at);
         from.cells[at].sum = 0;
         from.at = at;
-        at = is_ragged ? take_all_ragged(&from, mode, &last, s->model, s->edges) : take_all_whole(&from, mode, &last);
+        at = is_ragged ? take_all_ragged(&from, mode, &last, s->model, s->edges)
+                       : take_all_whole(&from, mode, &last);
         frontier = last > frontier ? last : frontier;
     }
     w->at = at;
@@ -303,11 +327,14 @@ static NOINLINE int run_ragged(const sampler *s, window *w, int mode)
 static int run(const sampler *s, window *w, int mode)
 {
     if (s->model->is_ragged) return run_ragged(s, w, mode);
-    return mode == LINEAR ? run_linear(s, w) : mode == LOG ? run_log(s, w)
-           : mode == VITERBI ? run_viterbi(s, w) : run_entropy(s, w);
+    return mode == LINEAR    ? run_linear(s, w)
+           : mode == LOG     ? run_log(s, w)
+           : mode == VITERBI ? run_viterbi(s, w)
+                             : run_entropy(s, w);
 }
 
-/* ---------------------------------------------------------------------------------------------- The text ---- */
+/* ------------------------------------------------------------------------------------------ The
+ * text ---- */
 
 /* Makes room for n_cells, the new ones zero; 0 when memory is short. */
 static int reserve_cells(sampler *s, int64_t n_cells)
@@ -327,9 +354,9 @@ static void clear_cells(sampler *s, int64_t first, int64_t frontier)
     for (int64_t e = first; e <= frontier; e++) s->cells[e].sum = 0;
 }
 
-/* Runs to the end of the text or to the cut where the window stops, making room as needed. If weights run out of range,
- * the window ends at its last cut and the next one uses logarithms, up to its first cut: *io_mode is the mode of the
- * next window. Returns 0 when memory is short. */
+/* Runs to the end of the text or to the cut where the window stops, making room as needed. If
+ * weights run out of range, the window ends at its last cut and the next one uses logarithms, up to
+ * its first cut: *io_mode is the mode of the next window. Returns 0 when memory is short. */
 static int run_window(sampler *s, window *w, int *io_mode)
 {
     int reason, mode = *io_mode;
@@ -340,7 +367,8 @@ static int run_window(sampler *s, window *w, int *io_mode)
         clear_cells(s, 0, w->frontier);
         return 0;
     }
-    if (mode != LINEAR) clear_cells(s, 0, w->at - 1); /* cells inside characters, which nothing reads */
+    /* cells inside characters, which nothing reads */
+    if (mode != LINEAR) clear_cells(s, 0, w->at - 1);
     if (mode == LOG) *io_mode = LINEAR;
     if (reason == OUT_OF_RANGE) {
         clear_cells(s, w->cut, w->frontier);
@@ -350,7 +378,8 @@ static int run_window(sampler *s, window *w, int *io_mode)
     return 1;
 }
 
-/* The path held at cells[end], as tokens whose ends are offset by `base`: tokens[0..result-1], with room for `end`. */
+/* The path held at cells[end], as tokens whose ends are offset by `base`: tokens[0..result-1], with
+ * room for `end`. */
 static int64_t trace(const sampler *s, int64_t end, int64_t base, token *tokens)
 {
     int64_t n = 0;
@@ -358,20 +387,25 @@ static int64_t trace(const sampler *s, int64_t end, int64_t base, token *tokens)
         uint64_t back = s->cells[e].u.back;
         start = (uint32_t)back;
         ASSERT(start < e);
-        tokens[end - ++n] = (token){lattice_id(s->model, (uint32_t)(back >> 32)), (uint32_t)(base + e)};
+        tokens[end - ++n] = (token){lattice_id(s->model, (uint32_t)(back >> 32)),
+                                    (uint32_t)(base + e)};
     }
     memmove(tokens, tokens + end - n, (size_t)n * sizeof *tokens);
     return n;
 }
 
-static window window_at(const uint8_t *text, int64_t n_bytes, int64_t base, int64_t begin, uint64_t key)
+static window window_at(const uint8_t *text, int64_t n_bytes, int64_t base, int64_t begin,
+                        uint64_t key)
 {
-    return (window){.text = text + base, .n_bytes = n_bytes - base, .stop_at = WINDOW_BYTES, .begin = begin + base,
+    return (window){.text = text + base,
+                    .n_bytes = n_bytes - base,
+                    .stop_at = WINDOW_BYTES,
+                    .begin = begin + base,
                     .key = key};
 }
 
-static int64_t draw(sampler *s, int mode, const uint8_t *text, int64_t n_bytes, uint64_t key, int64_t begin,
-                    token *tokens)
+static int64_t draw(sampler *s, int mode, const uint8_t *text, int64_t n_bytes, uint64_t key,
+                    int64_t begin, token *tokens)
 {
     int64_t base = 0, n = 0;
     while (base < n_bytes) {
@@ -384,18 +418,20 @@ static int64_t draw(sampler *s, int mode, const uint8_t *text, int64_t n_bytes, 
     return n;
 }
 
-int64_t sampler_draw(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t key, int64_t begin, token *tokens)
+int64_t sampler_draw(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t key, int64_t begin,
+                     token *tokens)
 {
     return draw(s, LINEAR, text, n_bytes, key, begin, tokens);
 }
 
-int64_t sampler_draw_viterbi(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t key, int64_t begin,
-                             token *tokens)
+int64_t sampler_draw_viterbi(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t key,
+                             int64_t begin, token *tokens)
 {
     return draw(s, VITERBI, text, n_bytes, key, begin, tokens);
 }
 
-int sampler_entropy(sampler *s, const uint8_t *text, int64_t n_bytes, double *ret_entropy, double *ret_log_sum)
+int sampler_entropy(sampler *s, const uint8_t *text, int64_t n_bytes, double *ret_entropy,
+                    double *ret_log_sum)
 {
     int mode = ENTROPY;
     *ret_entropy = *ret_log_sum = 0;
@@ -412,8 +448,8 @@ int sampler_entropy(sampler *s, const uint8_t *text, int64_t n_bytes, double *re
     return 1;
 }
 
-int sampler_draw_scored(sampler *s, const uint8_t *text, int64_t n_bytes, int64_t n_samples, uint64_t key,
-                        lattice_paths *ret)
+int sampler_draw_scored(sampler *s, const uint8_t *text, int64_t n_bytes, int64_t n_samples,
+                        uint64_t key, lattice_paths *ret)
 {
     double entropy, log_sum;
     lattice_paths_clear(ret);
@@ -424,14 +460,16 @@ int sampler_draw_scored(sampler *s, const uint8_t *text, int64_t n_bytes, int64_
         int64_t n = sampler_draw(s, text, n_bytes, rng_key(key, (uint64_t)j), 0, tokens);
         if (n < 0) return 0;
         double score = 0;
-        for (int64_t k = 0; k < n; k++) score += log_weight(s->alpha, s->model->id_scores[tokens[k].id + 1]);
+        for (int64_t k = 0; k < n; k++)
+            score += log_weight(s->alpha, s->model->id_scores[tokens[k].id + 1]);
         ret->offsets[ret->n_paths] = ret->offsets[ret->n_paths - 1] + n;
         ret->scores[ret->n_paths - 1] = score - log_sum;
     }
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------------ Scratch ---- */
+/* ------------------------------------------------------------------------------------------
+ * Scratch ---- */
 
 int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, unitok_error *error)
 {
@@ -443,7 +481,8 @@ int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, un
     if (weights) s->weights = weights;
     lattice_edge *edges = mem_realloc(s->edges, (size_t)model->max_edge_bytes * sizeof *edges);
     if (edges) s->edges = edges;
-    if (!weights || !edges || !reserve_cells(s, WINDOW_BYTES + 2 * model->max_edge_bytes)) return fail_memory(error);
+    if (!weights || !edges || !reserve_cells(s, WINDOW_BYTES + 2 * model->max_edge_bytes))
+        return fail_memory(error);
     s->has_tiny_weights = 0;
     for (int64_t value = 0; value < model->n_values; value++) {
         weights[value] = exp(log_weight(alpha, model->scores[value]));

@@ -34,8 +34,8 @@ static uint64_t key_of(const uint8_t *character, int64_t n_bytes)
     return key;
 }
 
-/* A lead byte that the text ends after is a character of one byte, but not one of singles: those are looked up
- * first. */
+/* A lead byte that the text ends after is a character of one byte, but not one of singles: those
+ * are looked up first. */
 static int is_single(const symbols *t, const uint8_t *character, int64_t n_bytes)
 {
     return n_bytes == 1 && character[0] < t->first_lead;
@@ -50,22 +50,25 @@ uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_byte
 /* Returns 0 where the slot lies too far from its place. */
 static int put(symbols *t, uint64_t slot)
 {
-    uint32_t mask = (UINT32_C(1) << t->n_bits) - 1, place = symbols_place(t, slot & 0xFFFFFFFFFF), at = place;
+    uint32_t mask = (UINT32_C(1) << t->n_bits) - 1, place = symbols_place(t, slot & 0xFFFFFFFFFF),
+             at = place;
     while (t->slots[at]) at = (at + 1) & mask;
     t->slots[at] = slot;
     t->n_used++;
     return ((at - place) & mask) <= PROBING_RUN_MAX;
 }
 
-/* Puts everything into 1 << n_bits new slots, with factor `turn` or, where that leaves one too far from its place, one
- * after it, and then with more room. 0, and nothing changed, when memory is short. */
+/* Puts everything into 1 << n_bits new slots, with factor `turn` or, where that leaves one too far
+ * from its place, one after it, and then with more room. 0, and nothing changed, when memory is
+ * short. */
 static int lay_out_again(symbols *t, int n_bits, int turn)
 {
     int64_t n_old = INT64_C(1) << t->n_bits;
     for (;; turn++) {
         symbols new = *t;
         if (turn == PROBING_FACTORS) turn = 0, n_bits++;
-        new.slots = n_bits <= SYMBOLS_BITS_MAX ? mem_zalloc((size_t)1 << n_bits, sizeof *new.slots) : NULL;
+        new.slots = n_bits <= SYMBOLS_BITS_MAX ? mem_zalloc((size_t)1 << n_bits, sizeof *new.slots)
+                                               : NULL;
         if (!new.slots) return 0;
         new.n_bits = n_bits;
         new.n_turns = turn;
@@ -88,7 +91,8 @@ int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t 
         return 1;
     }
     if (2 * t->n_used >= INT64_C(1) << t->n_bits && !lay_out_again(t, t->n_bits + 1, 0)) return 0;
-    return put(t, (uint64_t)symbol << 40 | key_of(character, n_bytes)) || lay_out_again(t, t->n_bits, t->n_turns + 1);
+    return put(t, (uint64_t)symbol << 40 | key_of(character, n_bytes)) ||
+           lay_out_again(t, t->n_bits, t->n_turns + 1);
 }
 
 int symbols_settle(symbols *t)
@@ -98,7 +102,8 @@ int symbols_settle(symbols *t)
     return 1;
 }
 
-/* ------------------------------------------------------------------------------- User-defined symbols -------- */
+/* ------------------------------------------------------------------------------------------
+ * User-defined symbols -------- */
 
 typedef struct user_piece {
     const uint8_t *bytes;
@@ -108,12 +113,14 @@ typedef struct user_piece {
 static int by_bytes(const void *left, const void *right)
 {
     const user_piece *a = left, *b = right;
-    int order = memcmp(a->bytes, b->bytes, (size_t)(a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes));
+    int order = memcmp(a->bytes, b->bytes,
+                       (size_t)(a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes));
     return order ? order : (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
 }
 
 /* The pieces laid end to end in order, as trie_build wants them. */
-static int32_t build_user(symbols *t, const user_piece *pieces, int64_t n, int64_t n_bytes, unitok_error *error)
+static int32_t build_user(symbols *t, const user_piece *pieces, int64_t n, int64_t n_bytes,
+                          unitok_error *error)
 {
     uint8_t *data = mem_alloc((size_t)n_bytes);
     int64_t *offsets = mem_alloc((size_t)(2 * n + 1) * sizeof *offsets), *values;
@@ -139,8 +146,8 @@ done:
     return status;
 }
 
-int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take, const uint32_t *numbers,
-                         unitok_error *error)
+int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take,
+                         const uint32_t *numbers, unitok_error *error)
 {
     int64_t n = 0, n_bytes = 0;
     user_piece *pieces = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *pieces);

@@ -1,7 +1,9 @@
-/* symbols.h - what BPE and character models begin with: a text as characters and user-defined symbols, each a number
+/* symbols.h - what BPE and character models begin with: a text as characters and user-defined
+ * symbols, each a number
  *
- * At every position the longest user-defined symbol is taken, else one character (as many bytes as its lead byte says,
- * fewer where the text ends; always one, where bytes count as characters). Characters that were not added are symbol 0.
+ * At every position the longest user-defined symbol is taken, else one character (as many bytes as
+ * its lead byte says, fewer where the text ends; always one, where bytes count as characters).
+ * Characters that were not added are symbol 0.
  *
  *     singles[256]                                    symbols of one-byte characters
  *     slots   63 .. 40 | 39 .. 32 | 31 ... 0          open-addressed, at most half full: characters of 2 to 4 bytes
@@ -18,17 +20,19 @@
 #define SYMBOLS_MAX TRIE_VALUE_MAX
 #define SYMBOL_NONE 0
 
-/* As the reference: of the user-defined symbols that begin a text, only the 64 shortest are seen. */
+/* As the reference: of the user-defined symbols that begin a text, only the 64 shortest are seen.
+ */
 #define SYMBOLS_NESTED_MAX 64
 
 typedef struct symbols {
     uint32_t singles[256];
-    uint32_t first_lead; /* bytes from here on begin a character of several: 0xC0, or 256 where there are none */
-    uint64_t *slots; /* [0..1 << n_bits) */
-    uint64_t factor; /* see probing.h */
+    /* bytes from here on begin a character of several: 0xC0, or 256 where there are none */
+    uint32_t first_lead;
+    uint64_t *slots;     /* [0..1 << n_bits) */
+    uint64_t factor;     /* see probing.h */
     int n_bits, n_turns; /* how many factors were tried for the slots there are */
     int64_t n_used;      /* slots */
-    uint64_t *user;    /* units of a trie; NULL: no user-defined symbols */
+    uint64_t *user;      /* units of a trie; NULL: no user-defined symbols */
     uint8_t user_leads[256];
 } symbols;
 
@@ -38,14 +42,14 @@ void symbols_free(symbols *t);
 /* The symbol of a character of 1 to 4 bytes, SYMBOL_NONE if it was not added. */
 uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_bytes);
 
-/* Adds a character that is not there; 0 when memory is short. After the last, symbols_settle sees to it that look-ups
- * are fast, whatever the characters are; 0 likewise. */
+/* Adds a character that is not there; 0 when memory is short. After the last, symbols_settle sees
+ * to it that look-ups are fast, whatever the characters are; 0 likewise. */
 int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol);
 int symbols_settle(symbols *t);
 
 /* Takes pieces k of the spec with take[k] as user-defined; their symbols are numbers[k]. */
-int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take, const uint32_t *numbers,
-                         unitok_error *error);
+int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take,
+                         const uint32_t *numbers, unitok_error *error);
 
 INLINE uint32_t symbols_place(const symbols *t, uint64_t key)
 {
@@ -63,7 +67,8 @@ INLINE uint32_t symbols_find_key(const symbols *t, uint64_t key)
 }
 
 /* The longest user-defined symbol that begins the text; 0 bytes if there is none. */
-INLINE int64_t symbols_match_user(const symbols *t, const uint8_t *text, int64_t n_bytes, uint32_t *ret)
+INLINE int64_t symbols_match_user(const symbols *t, const uint8_t *text, int64_t n_bytes,
+                                  uint32_t *ret)
 {
     uint32_t base = TRIE_ROOT_BASE;
     int64_t length = 0;

@@ -14,23 +14,28 @@
 #error "sums must be rounded to their own type: on x86, compile for SSE2"
 #endif
 
-#define SCORE_MAX 1e30 /* sums of scores this large stay finite in float32, which restarts after each */
+/* sums of scores this large stay finite in float32, which restarts after each */
+#define SCORE_MAX 1e30
 #define UNKNOWN_PENALTY 10
-#define UNKNOWN_BYTE_SCORE (-1e200) /* for a byte without a piece: taken only where no path of pieces exists */
+/* for a byte without a piece: taken only where no path of pieces exists */
+#define UNKNOWN_BYTE_SCORE (-1e200)
 
-#define PART_BYTES 4096 /* of text in one call of unigram_advance: its cells stay in the first cache */
+/* of text in one call of unigram_advance: its cells stay in the first cache */
+#define PART_BYTES 4096
 #define CHAR_BYTES_MAX 4
-#define CROSSING_SHARE 16 /* one piece in so many must cross a space for endings */
+#define CROSSING_SHARE 16                  /* one piece in so many must cross a space for endings */
 #define CHAR_BYTES_ONE 0x1111111111111111u /* of unigram.char_bytes */
 #define CHAR_BYTES_UTF8 0x4322111111111111u
-#define UNIGRAM_ARCS_MAX ((UNIGRAM_SEGMENT_BYTES + 1) * UNIGRAM_SEGMENT_BYTES / 2 + UNIGRAM_SEGMENT_BYTES)
+#define UNIGRAM_ARCS_MAX                                                                           \
+    ((UNIGRAM_SEGMENT_BYTES + 1) * UNIGRAM_SEGMENT_BYTES / 2 + UNIGRAM_SEGMENT_BYTES)
 
 #define VALUE_UNKNOWN 0x1000000u /* above the trie's 23 bits */
 #define VALUE_MARK 0x80000000u
 #define VALUE_START 27 /* in a short segment: where the piece begins */
 #define VALUE_MASK ((1u << VALUE_START) - 1)
 
-/* See unigram_dp.h. Of a model whose largest score is no more than this, it serves for every segment's. */
+/* See unigram_dp.h. Of a model whose largest score is no more than this, it serves for every
+ * segment's. */
 #define LARGEST_SCORE_USUAL 256.0
 #define RESTART_ABOVE CHARWISE_RESTART_ABOVE
 #define RESERVE (1.0 / 524288)
@@ -64,8 +69,8 @@ INLINE int is_char_end(const uint8_t *text, int64_t at, int64_t n_bytes)
     return at >= n_bytes || !is_inside(text, at);
 }
 
-/* Does no piece but that of one byte begin at text[at], inside a character? In Chinese that holds for nearly two of three
- * positions, which then need no walk. */
+/* Does no piece but that of one byte begin at text[at], inside a character? In Chinese that holds
+ * for nearly two of three positions, which then need no walk. */
 INLINE int is_lone(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes)
 {
     if (!is_inside(text, at) || at + 1 == n_bytes) return 0;
@@ -100,7 +105,8 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define FORESEEN 1
 #define RESTARTS 1
 #define STARTS_INSIDE 0
-#define ERROR_UNIT32 ((1 + RESERVE) / 33554432) /* 2^-25: half a unit in the last of 24 bits */
+/* 2^-25: half a unit in the last of 24 bits */
+#define ERROR_UNIT32 ((1 + RESERVE) / 33554432)
 #define ERROR_UNIT ERROR_UNIT32
 #define LEVELS32 {131072, 65536, 32768, 16384, 8192, 4096, 2048}
 #define LEVELS LEVELS32
@@ -127,8 +133,8 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #include "encoders/unigram_dp.h"
 
 /* By characters; 0 where that does not do, as where two paths are nearly equal. */
-static NOINLINE int64_t exact_charwise(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens,
-                                       uint32_t *ret_limit)
+static NOINLINE int64_t exact_charwise(const unigram *m, const uint8_t *text, int64_t n_bytes,
+                                       token *tokens, uint32_t *ret_limit)
 {
     static const double levels[] = LEVELS32;
     double lead, largest_sum;
@@ -138,20 +144,24 @@ static NOINLINE int64_t exact_charwise(const unigram *m, const uint8_t *text, in
     return n;
 }
 
-int64_t unigram_exact(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens, uint32_t *ret_limit)
+int64_t unigram_exact(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens,
+                      uint32_t *ret_limit)
 {
     ASSERT(n_bytes > 0 && n_bytes <= UNIGRAM_SEGMENT_BYTES);
     if (m->charwise && text[n_bytes - 1] >= 0x80 && m->largest_score <= LARGEST_SCORE_USUAL) {
         int64_t n = exact_charwise(m, text, n_bytes, tokens, ret_limit);
         if (LIKELY(n)) return n;
     }
-    return m->is_float64 ? exact64(m, text, n_bytes, tokens, ret_limit) : exact32(m, text, n_bytes, tokens, ret_limit);
+    return m->is_float64 ? exact64(m, text, n_bytes, tokens, ret_limit)
+                         : exact32(m, text, n_bytes, tokens, ret_limit);
 }
 
-int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum, token *tokens)
+int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum,
+                        token *tokens)
 {
     ASSERT(n_bytes > 0 && n_bytes <= UNIGRAM_SEGMENT_BYTES);
-    return m->is_float64 ? segment64(m, text, n_bytes, io_sum, tokens) : segment32(m, text, n_bytes, io_sum, tokens);
+    return m->is_float64 ? segment64(m, text, n_bytes, io_sum, tokens)
+                         : segment32(m, text, n_bytes, io_sum, tokens);
 }
 
 void unigram_begin(unigram_path *path, double sum)
@@ -162,10 +172,12 @@ void unigram_begin(unigram_path *path, double sum)
     path->restarted = INT64_MIN / 2;
 }
 
-int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_last)
+int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
+                        int is_last)
 {
     if (m->endings) return follow(m, path, text, n_bytes, is_last);
-    return m->is_float64 ? advance64(m, path, text, n_bytes, is_last) : advance32(m, path, text, n_bytes, is_last);
+    return m->is_float64 ? advance64(m, path, text, n_bytes, is_last)
+                         : advance32(m, path, text, n_bytes, is_last);
 }
 
 void unigram_path_free(unigram_path *path)
@@ -176,7 +188,8 @@ void unigram_path_free(unigram_path *path)
     memset(path, 0, sizeof *path);
 }
 
-/* ------------------------------------------------------------------------------------------------- Building ---- */
+/* ------------------------------------------------------------------------------------------
+ * Building ---- */
 
 /* A piece that can match, in the form that texts have. */
 typedef struct entry {
@@ -204,8 +217,8 @@ INLINE double piece_score(const unitok_spec *spec, int64_t k)
     return spec->scores ? spec->scores[k] : 0;
 }
 
-/* A user-defined piece gets what makes it win over the shorter ones, by the length that it has where spaces are
- * U+2581. */
+/* A user-defined piece gets what makes it win over the shorter ones, by the length that it has
+ * where spaces are U+2581. */
 static double matching_score(const unitok_spec *spec, int64_t k)
 {
     if (piece_type(spec, k) != UNITOK_PIECE_USER_DEFINED) return piece_score(spec, k);
@@ -213,19 +226,22 @@ static double matching_score(const unitok_spec *spec, int64_t k)
     return spec->flags & UNITOK_FLOAT64 ? score : (double)(float)score;
 }
 
-/* Writes the piece in the form that compact text has and returns its size, or 0 if it can never match. */
+/* Writes the piece in the form that compact text has and returns its size, or 0 if it can never
+ * match. */
 static int64_t compact(const unitok_spec *spec, int64_t k, uint8_t *out)
 {
     const uint8_t *piece = spec->data + spec->offsets[k];
     int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k];
     int type = piece_type(spec, k);
-    if (type == UNITOK_PIECE_BYTE && spec->flags & UNITOK_BYTE_PIECES_MATCH) type = UNITOK_PIECE_NORMAL;
+    if (type == UNITOK_PIECE_BYTE && spec->flags & UNITOK_BYTE_PIECES_MATCH)
+        type = UNITOK_PIECE_NORMAL;
     if (type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) return 0;
     if (!(spec->flags & UNITOK_ESCAPE_WHITESPACES)) {
         memcpy(out, piece, (size_t)n_bytes);
         return n_bytes;
     }
-    return memchr(piece, SPACE_BYTE, (size_t)n_bytes) ? 0 : space_symbols_close(piece, n_bytes, out);
+    return memchr(piece, SPACE_BYTE, (size_t)n_bytes) ? 0
+                                                      : space_symbols_close(piece, n_bytes, out);
 }
 
 static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
@@ -233,15 +249,17 @@ static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         double score = piece_score(spec, k);
         if (!(score >= -SCORE_MAX && score <= SCORE_MAX))
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "its score is not a number in -1e30..1e30");
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1,
+                        "its score is not a number in -1e30..1e30");
         if (spec->offsets[k + 1] - spec->offsets[k] > UNIGRAM_PIECE_BYTES_MAX)
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "it is longer than 4096 bytes, the limit for Unigram");
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1,
+                        "it is longer than 4096 bytes, the limit for Unigram");
     }
     return UNITOK_OK;
 }
 
-/* What an unknown character adds. sentencepiece takes the least score of the NORMAL pieces, in float, and the
- * largest float if there is none; tokenizers that of all pieces, in double. */
+/* What an unknown character adds. sentencepiece takes the least score of the NORMAL pieces, in
+ * float, and the largest float if there is none; tokenizers that of all pieces, in double. */
 static double unknown_score(const unitok_spec *spec)
 {
     if (spec->flags & UNITOK_BYTES) return UNKNOWN_BYTE_SCORE;
@@ -249,7 +267,8 @@ static double unknown_score(const unitok_spec *spec)
     for (int64_t k = 0; k < spec->n_pieces; k++)
         if (piece_type(spec, k) == UNITOK_PIECE_NORMAL || spec->flags & UNITOK_FLOAT64)
             if (piece_score(spec, k) < least) least = piece_score(spec, k);
-    return spec->flags & UNITOK_FLOAT64 ? least - UNKNOWN_PENALTY : (double)((float)least - (float)UNKNOWN_PENALTY);
+    return spec->flags & UNITOK_FLOAT64 ? least - UNKNOWN_PENALTY
+                                        : (double)((float)least - (float)UNKNOWN_PENALTY);
 }
 
 /* What the token with piece k's id adds to the sum. */
@@ -257,8 +276,10 @@ static double token_score(const unigram *m, const unitok_spec *spec, int64_t k)
 {
     int type = piece_type(spec, k), byte = -1;
     if (type == UNITOK_PIECE_BYTE)
-        byte = vocabulary_byte(spec->data + spec->offsets[k], spec->offsets[k + 1] - spec->offsets[k]);
-    if (type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED) return matching_score(spec, k);
+        byte = vocabulary_byte(spec->data + spec->offsets[k],
+                               spec->offsets[k + 1] - spec->offsets[k]);
+    if (type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED)
+        return matching_score(spec, k);
     if (type == UNITOK_PIECE_UNKNOWN) return m->unknown_score;
     return byte >= 0 && (byte < 0x80 || byte >= 0xC0) ? m->unknown_score : 0;
 }
@@ -278,8 +299,8 @@ static int allocate(unigram *m)
         m->scores32 = mem_zalloc(n_values, sizeof *m->scores32);
         m->id_scores32 = mem_zalloc(n_ids, sizeof *m->id_scores32);
     }
-    return m->ids && m->lengths && m->heads && m->singles && (m->is_float64 ? m->scores64 && m->id_scores64
-                                                                          : m->scores32 && m->id_scores32);
+    return m->ids && m->lengths && m->heads && m->singles &&
+           (m->is_float64 ? m->scores64 && m->id_scores64 : m->scores32 && m->id_scores32);
 }
 
 /* Can a character be unknown? Not where characters are bytes, and all of them pieces. */
@@ -295,7 +316,8 @@ static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
 {
     m->unknown_is_low = 1;
     m->largest_score = has_unknown(m) ? fabs(m->unknown_score) : 0;
-    if (m->is_float64) m->scores64[0] = -INFINITY; /* value 0 is not a piece, and never wins */
+    /* value 0 is not a piece, and never wins */
+    if (m->is_float64) m->scores64[0] = -INFINITY;
     else m->scores32[0] = -INFINITY;
     for (int64_t i = 0; i < m->n_pieces; i++) {
         double score = matching_score(spec, entries[i].piece);
@@ -307,7 +329,8 @@ static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
         m->lengths[i + 1] = (uint32_t)entries[i].n_bytes;
         if (entries[i].n_bytes > m->max_piece_bytes) m->max_piece_bytes = entries[i].n_bytes;
     }
-    double largest = m->is_float64 ? 2 * UNIGRAM_SUM_MAX : 131072; /* a path with more has the limit 0 */
+    /* a path with more has the limit 0 */
+    double largest = m->is_float64 ? 2 * UNIGRAM_SUM_MAX : 131072;
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         double score = token_score(m, spec, k), size = fabs(score);
         if (m->is_float64) m->id_scores64[spec->ids[k]] = score;
@@ -321,13 +344,14 @@ static void fill_pairs_inside(unigram *m)
 {
     for (int a = 0x80; a < 0xC0; a++)
         for (int b = 0; b < 256; b++)
-            if (m->char_bytes != CHAR_BYTES_ONE || !m->singles[a] || head_base(m->heads[a | b << 8]) ||
-                head_pair_value(m->heads[a | b << 8]))
+            if (m->char_bytes != CHAR_BYTES_ONE || !m->singles[a] ||
+                head_base(m->heads[a | b << 8]) || head_pair_value(m->heads[a | b << 8]))
                 m->pairs_inside[a - 0x80][b >> 6] |= UINT64_C(1) << (b & 63);
 }
 
 /* Lays out the trie of entries[0..n_pieces-1]; packed[] and offsets[] have room for them. */
-static int32_t lay_out(unigram *m, const entry *entries, uint8_t *packed, int64_t *offsets, unitok_error *error)
+static int32_t lay_out(unigram *m, const entry *entries, uint8_t *packed, int64_t *offsets,
+                       unitok_error *error)
 {
     int64_t *indexes = mem_alloc((size_t)(m->n_pieces + 1) * sizeof *indexes);
     trie_parts parts = {NULL, 0};
@@ -364,14 +388,16 @@ static int is_for_endings(const unigram *m, const uint8_t *packed, const int64_t
     return n * CROSSING_SHARE > m->n_pieces;
 }
 
-/* The pieces that can match, compact in `bytes`, sorted; returns their number, or -1 if one occurs twice. */
+/* The pieces that can match, compact in `bytes`, sorted; returns their number, or -1 if one occurs
+ * twice. */
 static int64_t collect(const unitok_spec *spec, uint8_t *bytes, entry *entries, unitok_error *error)
 {
     int64_t n = 0, at = 0;
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         int64_t n_bytes = compact(spec, k, bytes + at);
         if (n_bytes == 0) continue;
-        entries[n++] = (entry){first_eight(bytes + at, n_bytes), bytes + at, (uint32_t)n_bytes, (uint32_t)k};
+        entries[n++] = (entry){first_eight(bytes + at, n_bytes), bytes + at, (uint32_t)n_bytes,
+                               (uint32_t)k};
         at += n_bytes;
     }
     qsort(entries, (size_t)n, sizeof *entries, entry_compare);
@@ -392,7 +418,8 @@ static int64_t highest_id(const unitok_spec *spec)
 }
 
 /* The automaton, where the model can have one; 0 when memory is short. */
-static int add_automaton(unigram *m, const unitok_spec *spec, const uint8_t *packed, const int64_t *offsets)
+static int add_automaton(unigram *m, const unitok_spec *spec, const uint8_t *packed,
+                         const int64_t *offsets)
 {
     automaton_source from = {&m->trie, packed, offsets, m->n_pieces, m->scores64, m->ids};
     if (!m->is_float64 || m->char_bytes != CHAR_BYTES_ONE) return 1;
@@ -405,7 +432,8 @@ int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
 {
     int32_t status = check_pieces(spec, error);
     if (status != UNITOK_OK) return status;
-    size_t n_pieces = (size_t)spec->n_pieces, n_bytes = (size_t)(spec->n_pieces ? spec->offsets[spec->n_pieces] : 0);
+    size_t n_pieces = (size_t)spec->n_pieces,
+           n_bytes = (size_t)(spec->n_pieces ? spec->offsets[spec->n_pieces] : 0);
     unigram *m = mem_zalloc(1, sizeof *m);
     entry *entries = mem_alloc((n_pieces + 1) * sizeof *entries);
     uint8_t *bytes = mem_alloc(n_bytes + 1), *packed = mem_alloc(n_bytes + 1);
@@ -425,13 +453,15 @@ int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
     m->char_bytes = spec->flags & UNITOK_BYTES ? CHAR_BYTES_ONE : CHAR_BYTES_UTF8;
     status = allocate(m) ? lay_out(m, entries, packed, offsets, error) : fail_memory(error);
     if (status == UNITOK_OK) fill(m, spec, entries);
-    if (status == UNITOK_OK && !add_automaton(m, spec, packed, offsets)) status = fail_memory(error);
+    if (status == UNITOK_OK && !add_automaton(m, spec, packed, offsets))
+        status = fail_memory(error);
     if (status == UNITOK_OK && is_for_endings(m, packed, offsets)) {
         endings_pieces pieces = {packed, offsets, m->scores32, m->ids, m->n_pieces};
         if (!endings_new(&m->trie, &pieces, &m->endings)) status = fail_memory(error);
     }
     if (status == UNITOK_OK && !m->is_float64 && !m->endings && m->char_bytes == CHAR_BYTES_UTF8) {
-        charwise_pieces pieces = {packed, offsets, m->scores32, m->ids, m->n_pieces, (float)m->unknown_score};
+        charwise_pieces pieces = {packed, offsets,     m->scores32,
+                                  m->ids, m->n_pieces, (float)m->unknown_score};
         if (!charwise_new(&pieces, &m->charwise)) status = fail_memory(error);
     }
 done:
@@ -465,7 +495,8 @@ void unigram_free(unigram *m)
 int64_t unigram_memory_bytes(const unigram *m)
 {
     int64_t score = m->is_float64 ? 8 : 4;
-    return (int64_t)sizeof *m + (m->n_pieces + 1) * (score + 8) + m->n_ids * score + m->trie.n_units * 8 +
-           TRIE_HEADS * 8 + 256 * 4 + (m->automaton ? m->automaton->memory_bytes : 0) +
-           endings_memory_bytes(m->endings) + charwise_memory_bytes(m->charwise);
+    return (int64_t)sizeof *m + (m->n_pieces + 1) * (score + 8) + m->n_ids * score +
+           m->trie.n_units * 8 + TRIE_HEADS * 8 + 256 * 4 +
+           (m->automaton ? m->automaton->memory_bytes : 0) + endings_memory_bytes(m->endings) +
+           charwise_memory_bytes(m->charwise);
 }

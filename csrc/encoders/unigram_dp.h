@@ -1,4 +1,5 @@
-/* unigram_dp.h - template: Viterbi in one arithmetic; unigram.c includes it for float32 and for float64
+/* unigram_dp.h - template: Viterbi in one arithmetic; unigram.c includes it for float32 and for
+ * float64
  *
  *     SUM        float, double
  *     NAME(x)    x with a suffix
@@ -9,12 +10,11 @@
  *     STARTS_INSIDE  1: positions may be bytes (UNITOK_BYTES)
  *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
  *
- * Which |S| leave the path alone (unigram_exact)
- * ----------------------------------------------
- * P is the best path in exact sums D from 0; p[0] = 0 < p[1] < ... are its positions. F are the reference's rounded
- * sums from S. Suppose that every sum it forms is at most 2^e in size. Rounding then moves each by at most h = half
- * the space between floats just below 2^e: 2^(e-25) for float32, 2^(e-54) for float64. Binades and the sign do not
- * matter: floats nearer to 0 lie closer.
+ * Which |S| leave the path alone (unigram_exact) ---------------------------------------------- P
+ * is the best path in exact sums D from 0; p[0] = 0 < p[1] < ... are its positions. F are the
+ * reference's rounded sums from S. Suppose that every sum it forms is at most 2^e in size. Rounding
+ * then moves each by at most h = half the space between floats just below 2^e: 2^(e-25) for
+ * float32, 2^(e-54) for float64. Binades and the sign do not matter: floats nearer to 0 lie closer.
  *
  *   Claim: at every p[i] the reference takes P's own last piece, if for each other candidate there
  *
@@ -23,32 +23,36 @@
  *     where  X(p[j]) = D(p[j]) - j h                                  on P
  *            X(s)    = the largest X(start) + score + h of all candidates at s    off P
  *
- * By induction over positions. Let f[i] be P's own pieces summed as the reference does; F(p[j]) = f[j] for all p[j]
- * so far. Off P, X(s) = D(p[j]) - j h + Q where Q is the sum of a detour from some p[j] with an h for each of its
- * pieces, so F(s) is at most the largest f[j] + Q there. On P, f[i] >= f[j] + D(p[i]) - D(p[j]) - (i - j) h for all
- * j < i. A candidate from s is at most f[j] + Q + score + h for some j, which (1) puts below f[i]. So P's own
- * candidate is strictly the largest: ties, and which candidate comes first, do not matter. Only pieces between two
- * meetings with P count, two or three as a rule.
+ * By induction over positions. Let f[i] be P's own pieces summed as the reference does; F(p[j]) =
+ * f[j] for all p[j] so far. Off P, X(s) = D(p[j]) - j h + Q where Q is the sum of a detour from
+ * some p[j] with an h for each of its pieces, so F(s) is at most the largest f[j] + Q there. On P,
+ * f[i] >= f[j] + D(p[i]) - D(p[j]) - (i - j) h for all j < i. A candidate from s is at most f[j] +
+ * Q + score + h for some j, which (1) puts below f[i]. So P's own candidate is strictly the
+ * largest: ties, and which candidate comes first, do not matter. Only pieces between two meetings
+ * with P count, two or three as a rule.
  *
- * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + what rounding adds (n h,
- * far below the RESERVE of 2^e that is kept): a candidate is F(start) + score, and F(start) is S + D(start) but for
- * rounding, since rounded addition is monotone. The sums are computed in double here: each is off by at most
- * 2^(e-53) at worst, which the reserve in h covers (float64: h is taken eight times).
+ * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + what
+ * rounding adds (n h, far below the RESERVE of 2^e that is kept): a candidate is F(start) + score,
+ * and F(start) is S + D(start) but for rounding, since rounded addition is monotone. The sums are
+ * computed in double here: each is off by at most 2^(e-53) at worst, which the reserve in h covers
+ * (float64: h is taken eight times).
  *
- * Mostly (1) needs no look at the arcs: with n pieces at most, X(start) + score + h is at most the candidate's exact
- * sum + n h, so (1) holds wherever P's own piece leads the second best by more than 2 n h.
+ * Mostly (1) needs no look at the arcs: with n pieces at most, X(start) + score + h is at most the
+ * candidate's exact sum + n h, so (1) holds wherever P's own piece leads the second best by more
+ * than 2 n h.
  *
- * The restart happens at the first position whose sum passes 100,000 in size, be it on P or not; |S| + B <= 100,000
- * rules it out in the whole segment. Where it may happen the limit is passed and the reference's own arithmetic is
- * used.
+ * The restart happens at the first position whose sum passes 100,000 in size, be it on P or not;
+ * |S| + B <= 100,000 rules it out in the whole segment. Where it may happen the limit is passed and
+ * the reference's own arithmetic is used.
  */
 
 typedef struct NAME(cell) {
-    SUM sum;        /* -INFINITY: no path ends here (scores are at most SCORE_MAX, so no sum gets there) */
+    /* -INFINITY: no path ends here (scores are at most SCORE_MAX, so no sum gets there) */
+    SUM sum;
     uint32_t value; /* of the last piece; or VALUE_UNKNOWN + bytes of the character */
 } NAME(cell);
 
-INLINE void NAME(offer)(NAME(cell) * cell, SUM sum, uint32_t value)
+INLINE void NAME(offer)(NAME(cell) *cell, SUM sum, uint32_t value)
 {
 #if FORESEEN
     if (sum > cell->sum) {
@@ -64,23 +68,25 @@ INLINE void NAME(offer)(NAME(cell) * cell, SUM sum, uint32_t value)
 
 #if RESTARTS
 /* Restarts the sum at cells[0]; cells[1..n_reach] may be ends of paths. */
-static NOINLINE void NAME(restart)(NAME(cell) * cells, int64_t n_reach)
+static NOINLINE void NAME(restart)(NAME(cell) *cells, int64_t n_reach)
 {
     SUM offset = cells[0].sum;
     for (int64_t i = 0; i <= n_reach; i++) cells[i].sum -= offset;
 }
 #endif
 
-/* Offers all pieces that begin text[0..n_bytes-1] to the cells they end at; cells[0] is where they start. Returns
- * the bytes of the first character. *io_reach, counted from cells[0], grows to where the walk came. */
-INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(cell) * cells,
-                           int64_t *io_reach)
+/* Offers all pieces that begin text[0..n_bytes-1] to the cells they end at; cells[0] is where they
+ * start. Returns the bytes of the first character. *io_reach, counted from cells[0], grows to where
+ * the walk came. */
+INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_bytes,
+                           NAME(cell) *cells, int64_t *io_reach)
 {
     const uint64_t *units = m->trie.units;
     const SUM *scores = m->SCORES;
     int64_t n_char = first_char_bytes(m, text, n_bytes), i = 1;
 #if RESTARTS
-    if (UNLIKELY(cells[0].sum > RESTART_ABOVE || cells[0].sum < -RESTART_ABOVE)) NAME(restart)(cells, *io_reach);
+    if (UNLIKELY(cells[0].sum > RESTART_ABOVE || cells[0].sum < -RESTART_ABOVE))
+        NAME(restart)(cells, *io_reach);
 #endif
     SUM sum = cells[0].sum, unknown;
     uint32_t value = m->trie.singles[text[0]];
@@ -98,7 +104,8 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
             if (!FORESEEN || value) NAME(offer)(&cells[i + 1], scores[value] + sum, value);
         }
     }
-    /* An unknown character is a candidate only where no piece is this character. Mostly it would lose anyway. */
+    /* An unknown character is a candidate only where no piece is this character. Mostly it would
+     * lose anyway. */
     unknown = (SUM)m->unknown_score + sum;
     if (UNLIKELY(unknown > cells[n_char].sum) && (m->unknown_is_low || !is_piece(m, text, n_char)))
         NAME(offer)(&cells[n_char], unknown, VALUE_UNKNOWN + (uint32_t)n_char);
@@ -108,7 +115,7 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
 }
 
 /* The number of tokens on the path from cells[0] to cells[end]. */
-INLINE int64_t NAME(count)(const unigram *m, const NAME(cell) * cells, int64_t end)
+INLINE int64_t NAME(count)(const unigram *m, const NAME(cell) *cells, int64_t end)
 {
     int64_t n = 0;
     for (; end > 0; end -= value_bytes(m, cells[end].value, 0)) n++;
@@ -116,14 +123,16 @@ INLINE int64_t NAME(count)(const unigram *m, const NAME(cell) * cells, int64_t e
 }
 
 /* Writes those n_tokens tokens. */
-INLINE void NAME(trace)(const unigram *m, const NAME(cell) * cells, int64_t end, token *tokens, int64_t n_tokens)
+INLINE void NAME(trace)(const unigram *m, const NAME(cell) *cells, int64_t end, token *tokens,
+                        int64_t n_tokens)
 {
     for (; end > 0; end -= value_bytes(m, cells[end].value, 0))
         tokens[--n_tokens] = (token){value_id(m, cells[end].value), (uint32_t)end};
     ASSERT(n_tokens == 0);
 }
 
-static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum, token *tokens)
+static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum,
+                             token *tokens)
 {
     NAME(cell) cells[UNIGRAM_SEGMENT_BYTES + 1];
     int64_t reach = 0;
@@ -141,7 +150,8 @@ static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_by
     return n;
 }
 
-/* ------------------------------------------------------------------------------------------------ In parts ---- */
+/* ------------------------------------------------------------------------------------------ In
+ * parts ---- */
 
 /* Makes room for `n_cells` cells and marks those not yet used as such; 0 when memory is short. */
 static int NAME(reserve)(unigram_path *path, int64_t n_cells)
@@ -159,9 +169,11 @@ static int NAME(reserve)(unigram_path *path, int64_t n_cells)
     return 1;
 }
 
-/* The last cell that every path which may still win passes. Those paths pass one of the cells that are set from `at`
- * on. All are marked; the furthest mark moves to where its last piece begins, until one mark is left. */
-INLINE int64_t NAME(meeting)(const unigram *m, NAME(cell) * cells, int64_t at, int64_t reach, int follows)
+/* The last cell that every path which may still win passes. Those paths pass one of the cells that
+ * are set from `at` on. All are marked; the furthest mark moves to where its last piece begins,
+ * until one mark is left. */
+INLINE int64_t NAME(meeting)(const unigram *m, NAME(cell) *cells, int64_t at, int64_t reach,
+                             int follows)
 {
     int64_t n_marks = 0, i;
     for (i = at; i <= reach; i++) {
@@ -204,9 +216,10 @@ INLINE int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
     return 1;
 }
 
-/* The steps of one call. Looking for the meeting costs O(open cells), so it is done when their number has doubled:
- * O(1) a byte, and at most twice the memory. */
-static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_last)
+/* The steps of one call. Looking for the meeting costs O(open cells), so it is done when their
+ * number has doubled: O(1) a byte, and at most twice the memory. */
+static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t *text,
+                             int64_t n_bytes, int is_last)
 {
     int64_t max_reach = m->max_piece_bytes > CHAR_BYTES_MAX ? m->max_piece_bytes : CHAR_BYTES_MAX;
     int64_t n_starts = is_last ? n_bytes : n_bytes - max_reach + 1, n = 0;
@@ -245,7 +258,7 @@ static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t
     return n;
 }
 
-/* --------------------------------------------------------------------------------------------------- Exact ---- */
+/* ----------------------------------------------------------------------------------- Exact ---- */
 
 typedef struct NAME(arc) {
     double score;
@@ -256,15 +269,19 @@ typedef struct NAME(arc) {
 /* The arcs of a segment, by ascending start, and the exact sums. */
 typedef struct NAME(lattice) {
     double sums[UNIGRAM_SEGMENT_BYTES + 1];
-    double seconds[UNIGRAM_SEGMENT_BYTES + 1]; /* the best sum but that one; -INFINITY: none */
-    uint32_t values[UNIGRAM_SEGMENT_BYTES + 1]; /* with the start of the piece << VALUE_START */
+    /* the best sum but that one; -INFINITY: none */
+    double seconds[UNIGRAM_SEGMENT_BYTES + 1];
+    /* with the start of the piece << VALUE_START */
+    uint32_t values[UNIGRAM_SEGMENT_BYTES + 1];
     NAME(arc) arcs[UNIGRAM_ARCS_MAX];
     int64_t n_arcs;
     double size; /* B: the largest |sum| and the largest |score| */
 } NAME(lattice);
 
-/* Without branches, which would not be foreseen: hence the comparison of bits. A score of -INFINITY changes nothing. */
-INLINE void NAME(arc_add)(NAME(lattice) * l, int64_t start, int64_t end, double score, uint32_t value, int keeps)
+/* Without branches, which would not be foreseen: hence the comparison of bits. A score of -INFINITY
+ * changes nothing. */
+INLINE void NAME(arc_add)(NAME(lattice) *l, int64_t start, int64_t end, double score,
+                          uint32_t value, int keeps)
 {
     double sum = l->sums[start] + score, best = l->sums[end], second = l->seconds[end];
     double more = best < sum ? sum : best, less = sum < best ? sum : best;
@@ -273,16 +290,17 @@ INLINE void NAME(arc_add)(NAME(lattice) * l, int64_t start, int64_t end, double 
     value |= (uint32_t)start << VALUE_START;
     memcpy(&more_bits, &more, 8);
     memcpy(&best_bits, &best, 8);
-    if (keeps && is_arc) l->arcs[l->n_arcs++] = (NAME(arc)){score, value, (uint8_t)start, (uint8_t)end};
+    if (keeps && is_arc)
+        l->arcs[l->n_arcs++] = (NAME(arc)){score, value, (uint8_t)start, (uint8_t)end};
     l->values[end] ^= (l->values[end] ^ value) & (0 - (uint32_t)(more_bits != best_bits));
     l->sums[end] = more;
     l->seconds[end] = second < less ? less : second;
 }
 
-/* As start() does it; returns the bytes of the first character. Whether a prefix is a piece would not be foreseen; that it is
- * none inside a character is. */
-INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes, NAME(lattice) * l,
-                               int keeps)
+/* As start() does it; returns the bytes of the first character. Whether a prefix is a piece would
+ * not be foreseen; that it is none inside a character is. */
+INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes,
+                               NAME(lattice) *l, int keeps)
 {
     const SUM *scores = m->SCORES;
     int64_t n_left = n_bytes - at, n_char = first_char_bytes(m, text + at, n_left);
@@ -305,25 +323,29 @@ INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at
             if (i + 1 - at == n_char) single = value;
         }
     }
-    if (UNLIKELY(!single)) NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char, keeps);
+    if (UNLIKELY(!single))
+        NAME(arc_add)(l, at, at + n_char, m->unknown_score, VALUE_UNKNOWN + (uint32_t)n_char,
+                      keeps);
     return n_char;
 }
 
-/* Prefetches what the walks from all starts read first, so that their cache misses overlap: a segment that was
- * not met lately is rare, and so are its pieces. BytePiece, Chinese: +20 %. */
+/* Prefetches what the walks from all starts read first, so that their cache misses overlap: a
+ * segment that was not met lately is rare, and so are its pieces. BytePiece, Chinese: +20 %. */
 INLINE void NAME(fetch_starts)(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
     for (int64_t i = 0; i + 2 < n_bytes; i++) trie_fetch_unit(&m->trie, text + i);
 }
 
-/* Without `keeps` there are no arcs, and B is taken from the largest score of the model: mostly the lead alone, or
- * a limit that is somewhat lower, is enough. */
-INLINE void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(lattice) * l, int keeps)
+/* Without `keeps` there are no arcs, and B is taken from the largest score of the model: mostly the
+ * lead alone, or a limit that is somewhat lower, is enough. */
+INLINE void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes,
+                                NAME(lattice) *l, int keeps)
 {
     double largest_sum = 0, largest_score = keeps ? 0 : m->largest_score;
     l->n_arcs = 0;
     l->sums[0] = 0;
-    for (int64_t i = 1; i <= UNIGRAM_SEGMENT_BYTES; i++) { /* all of them, for that needs no branch */
+    /* all of them, for that needs no branch */
+    for (int64_t i = 1; i <= UNIGRAM_SEGMENT_BYTES; i++) {
         l->sums[i] = l->seconds[i] = -INFINITY;
         l->values[i] = 0;
     }
@@ -342,19 +364,21 @@ INLINE void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n
     l->size = largest_sum + largest_score;
 }
 
-static NOINLINE void NAME(lattice_keep)(const unigram *m, const uint8_t *text, int64_t n_bytes, NAME(lattice) * l)
+static NOINLINE void NAME(lattice_keep)(const unigram *m, const uint8_t *text, int64_t n_bytes,
+                                        NAME(lattice) *l)
 {
     NAME(lattice_build)(m, text, n_bytes, l, 1);
 }
 
-/* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P. Values tell P's
- * own piece from all others that end where it does, since a piece has one length. No branches: they would not be
- * foreseen. */
-static int NAME(is_clear)(const NAME(lattice) * l, const int8_t *places, int64_t n_bytes, double h)
+/* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P.
+ * Values tell P's own piece from all others that end where it does, since a piece has one length.
+ * No branches: they would not be foreseen. */
+static int NAME(is_clear)(const NAME(lattice) *l, const int8_t *places, int64_t n_bytes, double h)
 {
     double x[UNIGRAM_SEGMENT_BYTES + 1];
     int is_beaten = 0;
-    for (int64_t i = 0; i <= n_bytes; i++) x[i] = places[i] < 0 ? -INFINITY : l->sums[i] - places[i] * h;
+    for (int64_t i = 0; i <= n_bytes; i++)
+        x[i] = places[i] < 0 ? -INFINITY : l->sums[i] - places[i] * h;
     for (int64_t k = 0; k < l->n_arcs; k++) {
         const NAME(arc) *arc = &l->arcs[k];
         double sum = x[arc->start] + arc->score + h, old = x[arc->end];
@@ -378,8 +402,10 @@ static uint32_t NAME(limit_at)(double size, double level)
     return bound > 0 ? (uint32_t)bound / UNIGRAM_LIMIT_STEP : 0;
 }
 
-/* The limit of P, tokens[0..n-1], in a lattice with its arcs: that of the largest of the levels for which (1) holds. */
-static NOINLINE uint32_t NAME(limit_of)(const NAME(lattice) * l, const token *tokens, int64_t n, int64_t n_bytes)
+/* The limit of P, tokens[0..n-1], in a lattice with its arcs: that of the largest of the levels for
+ * which (1) holds. */
+static NOINLINE uint32_t NAME(limit_of)(const NAME(lattice) *l, const token *tokens, int64_t n,
+                                        int64_t n_bytes)
 {
     static const double levels[] = LEVELS;
     int8_t places[UNIGRAM_SEGMENT_BYTES + 1];
@@ -387,11 +413,13 @@ static NOINLINE uint32_t NAME(limit_of)(const NAME(lattice) * l, const token *to
     places[0] = 0;
     for (int64_t k = 0; k < n; k++) places[tokens[k].end] = (int8_t)(k + 1);
     for (size_t k = 0; k < sizeof levels / sizeof *levels; k++)
-        if (NAME(is_clear)(l, places, n_bytes, levels[k] * ERROR_UNIT)) return NAME(limit_at)(l->size, levels[k]);
+        if (NAME(is_clear)(l, places, n_bytes, levels[k] * ERROR_UNIT))
+            return NAME(limit_at)(l->size, levels[k]);
     return 0;
 }
 
-static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens, uint32_t *ret_limit)
+static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens,
+                           uint32_t *ret_limit)
 {
     static const double levels[] = LEVELS;
     NAME(lattice) l;
@@ -405,12 +433,14 @@ static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_byte
         gap = lead < gap ? lead : gap;
     }
     memmove(tokens, tokens + n_bytes - n, (size_t)n * sizeof *tokens);
-    if (LIKELY(gap > 2 * (double)n_bytes * levels[0] * ERROR_UNIT && m->largest_score <= LARGEST_SCORE_USUAL)) {
+    if (LIKELY(gap > 2 * (double)n_bytes * levels[0] * ERROR_UNIT &&
+               m->largest_score <= LARGEST_SCORE_USUAL)) {
         *ret_limit = NAME(limit_at)(l.size, levels[0]);
         return n;
     }
     NAME(lattice_keep)(m, text, n_bytes, &l);
-    if (gap > 2 * (double)n_bytes * levels[0] * ERROR_UNIT) *ret_limit = NAME(limit_at)(l.size, levels[0]);
+    if (gap > 2 * (double)n_bytes * levels[0] * ERROR_UNIT)
+        *ret_limit = NAME(limit_at)(l.size, levels[0]);
     else *ret_limit = NAME(limit_of)(&l, tokens, n, n_bytes);
     return n;
 }

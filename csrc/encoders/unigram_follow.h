@@ -1,13 +1,16 @@
-/* unigram_follow.h - Viterbi in float32 over the pieces that end at each position (endings.h); unigram.c includes it
+/* unigram_follow.h - Viterbi in float32 over the pieces that end at each position (endings.h);
+ * unigram.c includes it
  *
- * A cell is final when its position is reached: candidates come by ascending start, as the reference offers them, so
- * the first of equals is the same. Only a restart makes a difference. The reference subtracts at `restarted` from what has
- * been offered to later cells. Here the candidates from before it are compared first, and that is subtracted from the best:
+ * A cell is final when its position is reached: candidates come by ascending start, as the
+ * reference offers them, so the first of equals is the same. Only a restart makes a difference. The
+ * reference subtracts at `restarted` from what has been offered to later cells. Here the candidates
+ * from before it are compared first, and that is subtracted from the best:
  *
  *     cells   . . . . | restarted . . . . | restarted + longest piece
  *             sums as they were     candidates from both sides
  *
- * The value of a cell is that of its piece; one of an unknown character has no id, which is TOKEN_UNKNOWN + 1.
+ * The value of a cell is that of its piece; one of an unknown character has no id, which is
+ * TOKEN_UNKNOWN + 1.
  */
 
 #include "ground/pick.h"
@@ -32,7 +35,8 @@ INLINE const cell32 *piece_begin(const cell32 *end, uint32_t value)
 #define SUM_BEFORE(k) _mm_load_ss(&piece_begin(end, list->values[k])->sum)
 INLINE cell32 best_of(const endings_list *list, const cell32 *end)
 {
-    __m128 two = _mm_unpacklo_ps(SUM_BEFORE(0), SUM_BEFORE(1)), other = _mm_unpacklo_ps(SUM_BEFORE(2), SUM_BEFORE(3));
+    __m128 two = _mm_unpacklo_ps(SUM_BEFORE(0), SUM_BEFORE(1)),
+           other = _mm_unpacklo_ps(SUM_BEFORE(2), SUM_BEFORE(3));
     __m128 sums = _mm_add_ps(_mm_movelh_ps(two, other), _mm_load_ps(list->scores));
     __m128 best = _mm_max_ps(sums, _mm_movehl_ps(sums, sums));
     best = _mm_max_ss(best, _mm_shuffle_ps(best, best, 1));
@@ -67,8 +71,8 @@ INLINE cell32 best_in(const endings *a, uint32_t list, const cell32 *end)
 }
 
 /* The best candidate for *end where some start before cells[restarted], the last restart. */
-static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cell32 *end, const cell32 *restarted,
-                                      const unigram_path *path)
+static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cell32 *end,
+                                      const cell32 *restarted, const unigram_path *path)
 {
     cell32 best = {-INFINITY, 0};
     const endings_list *lists = a->lists + (list >> 8);
@@ -79,15 +83,17 @@ static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cel
         const cell32 *begin = piece_begin(end, value);
         if (is_before && begin >= restarted) best.sum -= (float)path->restarted_from;
         is_before = begin < restarted;
-        best = better(best, (cell32){begin->sum + lists[k / ENDINGS_OUTS].scores[k % ENDINGS_OUTS], value});
+        best = better(
+            best, (cell32){begin->sum + lists[k / ENDINGS_OUTS].scores[k % ENDINGS_OUTS], value});
     }
     if (is_before) best.sum -= (float)path->restarted_from;
     return best;
 }
 
-/* Takes positions that are one ASCII character, which is a piece; no restart is near. Returns how many. */
-INLINE int64_t follow_ascii(const endings *a, const endings_place *places, const uint8_t *text, int64_t n_bytes,
-                            cell32 *cells)
+/* Takes positions that are one ASCII character, which is a piece; no restart is near. Returns how
+ * many. */
+INLINE int64_t follow_ascii(const endings *a, const endings_place *places, const uint8_t *text,
+                            int64_t n_bytes, cell32 *cells)
 {
     float sum = cells[0].sum;
     int64_t n = 0;
@@ -103,8 +109,10 @@ INLINE int64_t follow_ascii(const endings *a, const endings_place *places, const
     return n;
 }
 
-/* The sums of cells[0..n_bytes] of a part. Returns how much of it was taken: all, or up to its last whole character. */
-static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_end)
+/* The sums of cells[0..n_bytes] of a part. Returns how much of it was taken: all, or up to its last
+ * whole character. */
+static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *text,
+                           int64_t n_bytes, int is_end)
 {
     const endings *a = m->endings;
     cell32 *cells = (cell32 *)path->cells + path->at; /* of text[0] */
@@ -114,7 +122,8 @@ static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *
         if (LIKELY(n - path->restarted >= a->max_piece_bytes))
             n += follow_ascii(a, path->places + n, text + n, n_bytes - n, cells + n);
         if (n == n_bytes) break;
-        int64_t n_char = first_char_bytes(m, text + n, is_end ? n_bytes - n : CHAR_BYTES_MAX), end = n + n_char;
+        int64_t n_char = first_char_bytes(m, text + n, is_end ? n_bytes - n : CHAR_BYTES_MAX),
+                end = n + n_char;
         if (end > n_bytes) break;
         if (UNLIKELY(fabsf(cells[n].sum) > RESTART_ABOVE)) {
             path->restarted = n;
@@ -154,8 +163,10 @@ static int follow_give_out(unigram_path *path, int64_t end)
     return 1;
 }
 
-/* unigram_advance by the endings. The cells before `at` that a piece may still begin at are as open as `at`. */
-static int64_t follow(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, int is_last)
+/* unigram_advance by the endings. The cells before `at` that a piece may still begin at are as open
+ * as `at`. */
+static int64_t follow(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
+                      int is_last)
 {
     const endings *a = m->endings;
     path->n_tokens = 0;
@@ -178,7 +189,8 @@ static int64_t follow(const unigram *m, unigram_path *path, const uint8_t *text,
         unigram_begin(path, path->sum);
     } else if (path->at + CHAR_BYTES_MAX > path->settle_at) {
         int64_t open = path->at - a->max_piece_bytes + 1, at = path->at;
-        if (!follow_give_out(path, meeting32(m, cells, open > 0 ? open : 0, path->at, 1))) return -1;
+        if (!follow_give_out(path, meeting32(m, cells, open > 0 ? open : 0, path->at, 1)))
+            return -1;
         path->restarted -= at - path->at;
         path->settle_at = path->at * 2;
     }

@@ -15,7 +15,8 @@ static int matches(const unitok_spec *spec, int64_t k)
     return type_of(spec, k) == UNITOK_PIECE_NORMAL || type_of(spec, k) == UNITOK_PIECE_USER_DEFINED;
 }
 
-/* ------------------------------------------------------------------------------------------- Words ----------- */
+/* ------------------------------------------------------------------------------------------ Words
+ * ----------- */
 
 /* Copies the pieces that match, and finds out whether one occurs twice. */
 static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error)
@@ -31,7 +32,8 @@ static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error
         m->ids[n++] = (int32_t)spec->ids[k];
     }
     if (all) memset(all, 1, (size_t)n);
-    int32_t status = all ? string_table_build(&m->table, m->data, m->offsets, n, all, &twice, error) : fail_memory(error);
+    int32_t status = all ? string_table_build(&m->table, m->data, m->offsets, n, all, &twice, error)
+                         : fail_memory(error);
     mem_free(all);
     if (status) return status;
     for (int64_t k = 0; twice >= 0 && k < spec->n_pieces; k++)
@@ -71,11 +73,12 @@ int64_t words_segment(const words *m, const uint8_t *text, int64_t n_bytes, toke
     return 1;
 }
 
-/* -------------------------------------------------------------------------------------- Characters ----------- */
+/* ------------------------------------------------------------------------------------------
+ * Characters ----------- */
 
 /* Symbol k + 1 is piece k. */
-static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *take, uint32_t *numbers,
-                               unitok_error *error)
+static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *take,
+                               uint32_t *numbers, unitok_error *error)
 {
     m->ids[SYMBOL_NONE] = TOKEN_UNKNOWN;
     for (int64_t k = 0; k < spec->n_pieces; k++) {
@@ -88,14 +91,16 @@ static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *
             !symbols_add(&m->symbols, piece, n_bytes, numbers[k]))
             return fail_memory(error);
     }
-    return symbols_settle(&m->symbols) ? symbols_add_user(&m->symbols, spec, take, numbers, error) : fail_memory(error);
+    return symbols_settle(&m->symbols) ? symbols_add_user(&m->symbols, spec, take, numbers, error)
+                                       : fail_memory(error);
 }
 
 int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *error)
 {
     words distinct; /* only to learn whether they are */
     characters m;
-    if (spec->n_pieces >= SYMBOLS_MAX - 1) return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");
+    if (spec->n_pieces >= SYMBOLS_MAX - 1)
+        return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");
     int32_t status = words_new(spec, &distinct, error);
     if (status != UNITOK_OK) return status;
     words_free(&distinct);
@@ -103,8 +108,9 @@ int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *e
     m.ids = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *m.ids);
     uint8_t *take = mem_alloc((size_t)spec->n_pieces + 1);
     uint32_t *numbers = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *numbers);
-    status = m.ids && take && numbers && symbols_new(&m.symbols, 0) ? fill_characters(spec, &m, take, numbers, error)
-                                                                  : fail_memory(error);
+    status = m.ids && take && numbers && symbols_new(&m.symbols, 0)
+                 ? fill_characters(spec, &m, take, numbers, error)
+                 : fail_memory(error);
     mem_free(take);
     mem_free(numbers);
     if (status == UNITOK_OK) *ret = m;

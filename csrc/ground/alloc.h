@@ -20,8 +20,9 @@ void unitok_test_free(void *p);
 #define mem_free free
 #endif
 
-/* As mem_zalloc(1, n_bytes), for what is read here and there before it is written: a page of fresh zeros costs a page fault
- * when it is first read and another when it is first written, and here only one. */
+/* As mem_zalloc(1, n_bytes), for what is read here and there before it is written: a page of fresh
+ * zeros costs a page fault when it is first read and another when it is first written, and here
+ * only one. */
 static inline void *mem_zalloc_touched(size_t n_bytes)
 {
     volatile unsigned char *p = mem_zalloc(1, n_bytes);

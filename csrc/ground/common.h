@@ -1,4 +1,5 @@
-/* common.h - the ground: fixed-width types, unaligned loads, hints to the compiler; every file includes it first */
+/* common.h - the ground: fixed-width types, unaligned loads, hints to the compiler; every file
+ * includes it first */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +8,8 @@
 
 #include "unitok.h"
 
-/* Files and memory are little-endian throughout; a big-endian build would read its own files wrongly. */
+/* Files and memory are little-endian throughout; a big-endian build would read its own files
+ * wrongly. */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "unitok supports little-endian processors only"
 #endif
@@ -75,8 +77,8 @@ INLINE uint64_t swap_bytes(uint64_t v)
 #endif
 }
 
-/* The first eight of n bytes as a number, the first byte on top, so that comparing numbers compares bytes; zeros after
- * the last. */
+/* The first eight of n bytes as a number, the first byte on top, so that comparing numbers compares
+ * bytes; zeros after the last. */
 INLINE uint64_t first_eight(const uint8_t *bytes, int64_t n)
 {
     if (n >= 8) return swap_bytes(load_u64(bytes));

@@ -4,7 +4,8 @@
 #include "ground/common.h"
 
 /* `message` must be static. `error` may be NULL. */
-static inline int32_t fail(unitok_error *error, int32_t status, int64_t item, int64_t position, const char *message)
+static inline int32_t fail(unitok_error *error, int32_t status, int64_t item, int64_t position,
+                           const char *message)
 {
     if (error) {
         error->status = status;

@@ -4,7 +4,8 @@
 #include "ground/alloc.h"
 #include "ground/common.h"
 
-/* Room for item n of an array. items: the address of its pointer; 0 when memory is short, and nothing has changed. */
+/* Room for item n of an array. items: the address of its pointer; 0 when memory is short, and
+ * nothing has changed. */
 static inline int grow(void *items, int64_t n, int64_t *room, size_t item_bytes)
 {
     void *p;

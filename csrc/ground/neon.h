@@ -11,7 +11,8 @@ INLINE uint8x16_t look_up_neon(uint8x16_t x, uint8x16x4_t first, uint8x16x4_t se
     return vorrq_u8(vqtbl4q_u8(first, x), vqtbl4q_u8(second, vsubq_u8(x, vdupq_n_u8(64))));
 }
 
-/* Bit k of the result is set if byte k of the four vectors is 0xFF (they are 0 or 0xFF): there is no movemask. */
+/* Bit k of the result is set if byte k of the four vectors is 0xFF (they are 0 or 0xFF): there is
+ * no movemask. */
 INLINE uint64_t bits_neon(const uint8x16_t v[4])
 {
     static const uint8_t weights[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};

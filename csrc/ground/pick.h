@@ -3,7 +3,8 @@
 
 #include "ground/cpu.h"
 
-/* a where test is 0, else b, for a test that no processor predicts: compilers turn `?:` into branches. */
+/* a where test is 0, else b, for a test that no processor predicts: compilers turn `?:` into
+ * branches. */
 INLINE uint64_t pick(uint32_t test, uint64_t a, uint64_t b)
 {
 #if defined(UNITOK_X86) && defined(__GNUC__)

@@ -1,17 +1,18 @@
 /* rng.h - random numbers that depend only on their purpose: a keyed hash of a counter
  *
- * A sample must not depend on threads, blocks or batches, so no generator state is kept. A document has a key, made
- * from (seed, input ordinal, document number); every number drawn in it is a function of the key and of a counter, the
- * position in the normalized text at which the decision is made:
+ * A sample must not depend on threads, blocks or batches, so no generator state is kept. A document
+ * has a key, made from (seed, input ordinal, document number); every number drawn in it is a
+ * function of the key and of a counter, the position in the normalized text at which the decision
+ * is made:
  *
  *     key      of a document: mixed from (seed, input ordinal, document number), one after the other
  *     stream   of a counter: SplitMix64's state there, key + (counter + 1) * gamma, half mixed
  *     draws    stream = stream * 0xD1342543DE82EF95 + 1, again and again: its high 53 bits
  *
- * SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014, with the finalizer "Mix13" of
- * Stafford. The multiplier: Steele, Vigna, "Computationally easy, spectrally good multipliers for congruential
- * pseudorandom number generators", 2021. A stream gives the few draws of one position; its low bits are weak and
- * unused.
+ * SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014, with the
+ * finalizer "Mix13" of Stafford. The multiplier: Steele, Vigna, "Computationally easy, spectrally
+ * good multipliers for congruential pseudorandom number generators", 2021. A stream gives the few
+ * draws of one position; its low bits are weak and unused.
  *
  * These numbers never change: tests/c/test_lattice.c holds some of them.
  */

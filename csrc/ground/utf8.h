@@ -8,7 +8,8 @@ INLINE int is_continuation(uint8_t byte)
     return (byte & 0xC0) == 0x80;
 }
 
-/* The bytes of the character that text[0..n_bytes-1] begins with, n_bytes >= 1; 0 if it is malformed or truncated. */
+/* The bytes of the character that text[0..n_bytes-1] begins with, n_bytes >= 1; 0 if it is
+ * malformed or truncated. */
 INLINE int utf8_length(const uint8_t *text, int64_t n_bytes)
 {
     uint8_t lead = text[0];
@@ -29,10 +30,15 @@ INLINE int utf8_length(const uint8_t *text, int64_t n_bytes)
 INLINE uint32_t utf8_code_point(const uint8_t *text, int n_bytes)
 {
     switch (n_bytes) {
-    case 1: return text[0];
-    case 2: return (text[0] & 0x1Fu) << 6 | (text[1] & 0x3Fu);
-    case 3: return (text[0] & 0x0Fu) << 12 | (text[1] & 0x3Fu) << 6 | (text[2] & 0x3Fu);
-    default: return (text[0] & 0x07u) << 18 | (text[1] & 0x3Fu) << 12 | (text[2] & 0x3Fu) << 6 | (text[3] & 0x3Fu);
+    case 1:
+        return text[0];
+    case 2:
+        return (text[0] & 0x1Fu) << 6 | (text[1] & 0x3Fu);
+    case 3:
+        return (text[0] & 0x0Fu) << 12 | (text[1] & 0x3Fu) << 6 | (text[2] & 0x3Fu);
+    default:
+        return (text[0] & 0x07u) << 18 | (text[1] & 0x3Fu) << 12 | (text[2] & 0x3Fu) << 6 |
+               (text[3] & 0x3Fu);
     }
 }
 

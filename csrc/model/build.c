@@ -21,13 +21,15 @@ static int can_match(uint8_t type, int32_t flags)
 {
     if (flags & UNITOK_LISTED_MERGES) return type != UNITOK_PIECE_CONTROL;
     if (type == UNITOK_PIECE_BYTE) return (flags & UNITOK_BYTE_PIECES_MATCH) != 0;
-    return type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED || type == UNITOK_PIECE_UNUSED;
+    return type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED ||
+           type == UNITOK_PIECE_UNUSED;
 }
 
-/* Writes a piece at out and returns its size. Where spaces are escaped no text has one, so a piece with a space in it
- * must not turn into another's twin: it gets a NUL there, which no piece has, and *ret_impossible is 1. */
-static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64_t n_bytes, uint8_t *out,
-                              int *ret_impossible)
+/* Writes a piece at out and returns its size. Where spaces are escaped no text has one, so a piece
+ * with a space in it must not turn into another's twin: it gets a NUL there, which no piece has,
+ * and *ret_impossible is 1. */
+static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64_t n_bytes,
+                              uint8_t *out, int *ret_impossible)
 {
     *ret_impossible = 0;
     memcpy(out, piece, (size_t)n_bytes);
@@ -41,7 +43,8 @@ static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64
     return space_symbols_close(out, n_bytes, out);
 }
 
-int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret, unitok_spec *ret_spec)
+int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret,
+                   unitok_spec *ret_spec)
 {
     const unitok_spec *spec = &m->spec;
     memset(ret, 0, sizeof *ret);
@@ -53,7 +56,8 @@ int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret, u
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         int impossible;
         int64_t end = ret->offsets[ret->n], n_bytes = spec->offsets[k + 1] - spec->offsets[k];
-        n_bytes = put_text_piece(m, spec->data + spec->offsets[k], n_bytes, ret->data + end, &impossible);
+        n_bytes = put_text_piece(m, spec->data + spec->offsets[k], n_bytes, ret->data + end,
+                                 &impossible);
         if (only_matching && (impossible || !can_match(spec->types[k], m->flags))) continue;
         ret->ids[ret->n] = spec->ids[k];
         ret->types[ret->n] = impossible ? UNITOK_PIECE_CONTROL : spec->types[k];
@@ -93,7 +97,8 @@ static int32_t index_pieces(unitok_model *m, unitok_error *error)
     m->own_pieces = mem_alloc((size_t)spec->offsets[spec->n_pieces] + 1);
     m->types = mem_zalloc((size_t)n_ids + 1, 1);
     m->byte_of_id = mem_zalloc((size_t)n_ids + 1, 1);
-    if (!m->own_piece_offsets || !m->own_pieces || !m->types || !m->byte_of_id) return fail_memory(error);
+    if (!m->own_piece_offsets || !m->own_pieces || !m->types || !m->byte_of_id)
+        return fail_memory(error);
     m->piece_offsets = m->own_piece_offsets;
     m->pieces = m->own_pieces;
     int32_t status = vocabulary_by_id(spec, n_ids, m->own_piece_offsets, m->own_pieces, error);
@@ -109,7 +114,8 @@ static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *erro
         if (spec->offsets[k + 1] - spec->offsets[k] == 1 && spec->types[k] == UNITOK_PIECE_NORMAL)
             found[spec->data[spec->offsets[k]]] = 1;
     for (int byte = 0; byte < 256; byte++)
-        if (!found[byte]) return fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "no piece matches this byte");
+        if (!found[byte])
+            return fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "no piece matches this byte");
     return UNITOK_OK;
 }
 
@@ -121,12 +127,17 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
     for (int b = 0; b < 256; b++) m->byte_ids[b] = -1;
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         if (spec->types[k] == UNITOK_PIECE_UNKNOWN) {
-            if (m->unknown_id >= 0) return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "there is already an unknown piece");
+            if (m->unknown_id >= 0)
+                return fail(error, UNITOK_ERROR_VOCABULARY, k, -1,
+                            "there is already an unknown piece");
             m->unknown_id = (int32_t)spec->ids[k];
         }
         if (spec->types[k] != UNITOK_PIECE_BYTE) continue;
-        int byte = vocabulary_byte(spec->data + spec->offsets[k], spec->offsets[k + 1] - spec->offsets[k]);
-        if (byte < 0) return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a byte piece must have the form <0x41>");
+        int byte = vocabulary_byte(spec->data + spec->offsets[k],
+                                   spec->offsets[k + 1] - spec->offsets[k]);
+        if (byte < 0)
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1,
+                        "a byte piece must have the form <0x41>");
         m->byte_of_id[spec->ids[k]] = (uint8_t)byte;
         if (m->byte_ids[byte] < 0) m->byte_ids[byte] = (int32_t)spec->ids[k];
     }
@@ -134,12 +145,14 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
     if (m->flags & UNITOK_BYTES) return check_all_bytes_match(spec, error);
     if (!(m->flags & UNITOK_BYTE_FALLBACK)) {
         if (m->unknown_id < 0 && !(m->flags & UNITOK_LISTED_MERGES))
-            return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "there is neither an unknown piece nor byte fallback");
+            return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1,
+                        "there is neither an unknown piece nor byte fallback");
         return UNITOK_OK;
     }
     for (int b = 0; b < 256; b++)
         if (m->byte_ids[b] < 0)
-            return fail(error, UNITOK_ERROR_VOCABULARY, -1, b, "byte fallback needs a piece for this byte");
+            return fail(error, UNITOK_ERROR_VOCABULARY, -1, b,
+                        "byte fallback needs a piece for this byte");
     return UNITOK_OK;
 }
 
@@ -155,7 +168,8 @@ static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, i
     info->fallback_id = -1;
     info->max_piece_bytes = max_piece_bytes;
     info->cpu = cpu;
-    info->memory_bytes = (int64_t)sizeof *m + m->image_bytes + (int64_t)sizeof *m->own_cuts + n_ids * 16;
+    info->memory_bytes = (int64_t)sizeof *m + m->image_bytes + (int64_t)sizeof *m->own_cuts +
+                         n_ids * 16;
 }
 
 /* Undoes build_encoder, done or not. */
@@ -176,7 +190,8 @@ int32_t build_encoder(unitok_model *m, unitok_error *error)
         drop_encoder(m);
         return status;
     }
-    /* Encoders join half a character, from a symbol or a rule, to the bytes that follow; a cut would separate them. */
+    /* Encoders join half a character, from a symbol or a rule, to the bytes that follow; a cut
+     * would separate them. */
     if (m->normalizer && !m->normalizer->is_utf8) m->whole = 1;
     m->info.memory_bytes += m->kind->memory_bytes(m);
     m->info.is_whole = m->whole;
@@ -188,21 +203,25 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
 {
     int64_t n_ids, max_piece_bytes;
     m->flags = m->spec.flags;
-    if (m->flags & UNITOK_LISTED_MERGES) m->flags &= ~UNITOK_BYTE_FALLBACK; /* their encoder does it: kind_bpe.c */
+    /* their encoder does it: kind_bpe.c */
+    if (m->flags & UNITOK_LISTED_MERGES) m->flags &= ~UNITOK_BYTE_FALLBACK;
     int32_t status = vocabulary_check(&m->spec, &n_ids, &max_piece_bytes, error);
     if (status) return status;
     fill_info(m, n_ids, max_piece_bytes, cpu);
     status = index_pieces(m, error);
     if (!status) status = find_special(m, error);
-    if (!status && !(m->flags & UNITOK_BYTES)) status = unitok_normalizer_new(&m->spec, cpu, &m->normalizer, error);
+    if (!status && !(m->flags & UNITOK_BYTES))
+        status = unitok_normalizer_new(&m->spec, cpu, &m->normalizer, error);
     if (status) return status;
-    m->compact = m->normalizer && m->flags & UNITOK_ESCAPE_WHITESPACES && unitok_normalizer_is_compact(m->normalizer);
+    m->compact = m->normalizer && m->flags & UNITOK_ESCAPE_WHITESPACES &&
+                 unitok_normalizer_is_compact(m->normalizer);
     m->scan = cut_scan_for(cpu);
     if (m->normalizer) m->info.memory_bytes += unitok_normalizer_memory_bytes(m->normalizer);
     m->info.unknown_id = m->unknown_id;
     m->info.is_compact = m->compact;
     if (!m->may_wait || !spec_is_sound(&m->spec, &m->first_pieces)) return build_encoder(m, error);
-    m->can_begin = m->kind->first && m->normalizer && m->normalizer->is_utf8 && m->kind->begin_first(m);
+    m->can_begin = m->kind->first && m->normalizer && m->normalizer->is_utf8 &&
+                   m->kind->begin_first(m);
     if (!m->can_begin) distinct_free(&m->first_pieces);
     else m->info.memory_bytes += (int64_t)sizeof(uint64_t) << m->first_pieces.n_bits;
     return UNITOK_OK;

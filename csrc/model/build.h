@@ -3,11 +3,12 @@
 
 #include "model/model.h"
 
-/* Builds everything that m->spec asks for; unitok_model_free frees it, also after a failure. With m->may_wait, all but
- * the encoder, where building that cannot fail but for memory. */
+/* Builds everything that m->spec asks for; unitok_model_free frees it, also after a failure. With
+ * m->may_wait, all but the encoder, where building that cannot fail but for memory. */
 int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error);
 
-/* The rest, then: what no model needs that only names and decodes ids. After a failure it can be tried again. */
+/* The rest, then: what no model needs that only names and decodes ids. After a failure it can be
+ * tried again. */
 int32_t build_encoder(unitok_model *m, unitok_error *error);
 
 /* Frees everything that is not specific to a kind. */
@@ -22,7 +23,8 @@ typedef struct text_pieces {
     int64_t *offsets, *ids, n;
 } text_pieces;
 
-/* All pieces, or only those that can match in a text, and the model's spec with these in place of its own. To be freed
- * whatever comes back; 0 when memory is short. */
-int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret, unitok_spec *ret_spec);
+/* All pieces, or only those that can match in a text, and the model's spec with these in place of
+ * its own. To be freed whatever comes back; 0 when memory is short. */
+int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret,
+                   unitok_spec *ret_spec);
 void text_pieces_free(text_pieces *p);

@@ -1,11 +1,13 @@
 /* chunks.h - a text chunk by chunk: which way each chunk goes
  *
- * A template, part of document.h. Most chunks go by cuts and memo (segments.h); the encoders have faster ways for
- * text where cuts are few or segments seldom recur, and tell themselves when their turn is. */
+ * A template, part of document.h. Most chunks go by cuts and memo (segments.h); the encoders have
+ * faster ways for text where cuts are few or segments seldom recur, and tell themselves when their
+ * turn is. */
 
 #ifdef SUM_RESTARTS
 /* Where the sum restarts next, after text[begin]; here only lines restart it. */
-INLINE int64_t NAME(line_end)(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t n_bytes)
+INLINE int64_t NAME(line_end)(const unitok_model *m, const uint8_t *text, int64_t begin,
+                              int64_t n_bytes)
 {
     while (m->flags & UNITOK_RESTART_AFTER_NEWLINE && begin < n_bytes) {
         const uint8_t *newline = memchr(text + begin, '\n', (size_t)(n_bytes - begin));
@@ -17,7 +19,8 @@ INLINE int64_t NAME(line_end)(const unitok_model *m, const uint8_t *text, int64_
 }
 
 /* Encodes text[0..n_bytes-1], which begins and ends at a cut, without the memo. */
-static NOINLINE int64_t NAME(encode_by_automaton)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, ID *ids)
+static NOINLINE int64_t NAME(encode_by_automaton)(NAME(run) *r, const uint8_t *text,
+                                                  int64_t n_bytes, ID *ids)
 {
     const unitok_model *m = r->m;
     const automaton *a = m->unigram->automaton;
@@ -39,8 +42,10 @@ static NOINLINE int64_t NAME(encode_by_automaton)(NAME(run) *r, const uint8_t *t
 #endif
 
 #if defined(SUM) && !defined(SUM_RESTARTS)
-/* Encodes text[0..n_bytes-1], which begins and ends at a cut, without the memo; 0 if it is not UTF-8. */
-static NOINLINE int64_t NAME(encode_charwise)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, ID *ids)
+/* Encodes text[0..n_bytes-1], which begins and ends at a cut, without the memo; 0 if it is not
+ * UTF-8. */
+static NOINLINE int64_t NAME(encode_charwise)(NAME(run) *r, const uint8_t *text, int64_t n_bytes,
+                                              ID *ids)
 {
     charwise_work *work = r->s->charwise;
     NAME(catch_up)(r, ids);
@@ -56,10 +61,12 @@ static NOINLINE int64_t NAME(encode_charwise)(NAME(run) *r, const uint8_t *text,
 
 #ifdef GREEDY
 /* A span of text[*done..] by characters; returns how much. */
-static int64_t NAME(encode_characters)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t *done, ID **out)
+static int64_t NAME(encode_characters)(NAME(run) *r, const uint8_t *text, int64_t n_bytes,
+                                       int64_t *done, ID **out)
 {
     unitok_scratch *s = r->s;
-    int64_t n, n_done = char_lanes_encode(s->char_lanes, text, n_bytes, s->char_work, (uint16_t *)*out, &n);
+    int64_t n, n_done = char_lanes_encode(s->char_lanes, text, n_bytes, s->char_work,
+                                          (uint16_t *)*out, &n);
     s->by_characters = 1;
     if (s->char_work->n_rare * CHAR_LANES_RARE > n_done) s->char_pause = CHAR_LANES_PAUSE;
     *done += n_done;
@@ -68,11 +75,12 @@ static int64_t NAME(encode_characters)(NAME(run) *r, const uint8_t *text, int64_
 }
 #endif
 
-/* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1], chunk by chunk: find the
- * cuts of the next CUT_CHUNK_BYTES, encode the segments between them, continue from the last cut. `closed`: the text's end
- * is a cut too; else the part after the last cut is left. Returns how much was encoded. */
-INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable, int closed,
-                                ID *ids, int64_t *ret_n_ids)
+/* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1],
+ * chunk by chunk: find the cuts of the next CUT_CHUNK_BYTES, encode the segments between them,
+ * continue from the last cut. `closed`: the text's end is a cut too; else the part after the last
+ * cut is left. Returns how much was encoded. */
+INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_bytes,
+                                int64_t n_readable, int closed, ID *ids, int64_t *ret_n_ids)
 {
     const unitok_model *m = r->m;
     unitok_scratch *s = r->s;
@@ -81,7 +89,8 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
     while (done < seen && !r->failed) {
         int64_t n_chunk = seen - done < CUT_CHUNK_BYTES ? seen - done : CUT_CHUNK_BYTES;
 #ifdef GREEDY
-        int is_wide = m->longest.lanes && char_lanes_are_next(text + done, n_chunk, s->by_characters);
+        int is_wide = m->longest.lanes &&
+                      char_lanes_are_next(text + done, n_chunk, s->by_characters);
         int can_go = is_wide && scratch_char_lanes(s);
         if (can_go && char_lanes_are_korean(text + done, n_chunk)) s->char_pause = CHAR_LANES_PAUSE;
         if (can_go && !s->char_pause) {
@@ -126,13 +135,16 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
 #endif
 #ifdef GREEDY
         int is_long = m->longest.lanes && lanes_are_next(&s->turn, n_chunk, n_cuts);
-        if ((can_go && n_cuts * CHAR_LANES_MEMO_SEGMENT <= n_chunk) || (is_long && scratch_char_lanes(s))) {
-            s->turn.left_bytes -= NAME(encode_characters)(r, text + done, n_bytes - done, &done, &out);
+        if ((can_go && n_cuts * CHAR_LANES_MEMO_SEGMENT <= n_chunk) ||
+            (is_long && scratch_char_lanes(s))) {
+            s->turn.left_bytes -= NAME(encode_characters)(r, text + done, n_bytes - done, &done,
+                                                          &out);
             continue;
         }
         if (is_long) {
             int64_t n, n_done;
-            n_done = lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens, (uint16_t *)out, &n);
+            n_done = lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens,
+                                  (uint16_t *)out, &n);
             s->turn.left_bytes -= n_done;
             s->char_bytes += n_done;
             done += n_done;

@@ -11,7 +11,8 @@ INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
     return m->info.id_bytes == 2 ? ((const uint16_t *)ids)[i] : ((const uint32_t *)ids)[i];
 }
 
-/* ------------------------------------------------------------------------------------- pieces laid end to end ---- */
+/* ------------------------------------------------------------------------------------------ pieces
+ * laid end to end ---- */
 
 /* What an id decodes to; NULL if it has no meaning in this model. */
 INLINE const uint8_t *meaning(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
@@ -27,7 +28,8 @@ INLINE const uint8_t *meaning(const unitok_model *m, int64_t id, int64_t *ret_n_
     return NULL;
 }
 
-static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t begin, int64_t end, uint8_t *out)
+static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
+                             uint8_t *out)
 {
     int64_t total = 0, n;
     for (int64_t i = begin; i < end; i++, total += n) {
@@ -37,16 +39,20 @@ static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t beg
     return total;
 }
 
-/* ---------------------------------------------------------------------------------------- SentencePiece's rules ---- */
+/* ------------------------------------------------------------------------------------------
+ * SentencePiece's rules ---- */
 
-/* As SentencePieceProcessor::Decode: a space symbol at the very beginning goes, control symbols are invisible, byte pieces
- * are their bytes. (It shows broken bytes as U+FFFD; that is left to the caller.) */
-static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin, int64_t end, uint8_t *out)
+/* As SentencePieceProcessor::Decode: a space symbol at the very beginning goes, control symbols are
+ * invisible, byte pieces are their bytes. (It shows broken bytes as U+FFFD; that is left to the
+ * caller.) */
+static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
+                           uint8_t *out)
 {
     int64_t n = 0;
     int at_start = (m->flags & (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES)) != 0;
     for (int64_t i = begin; i < end; i++) {
-        int64_t id = id_at(m, ids, i), n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
+        int64_t id = id_at(m, ids, i),
+                n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
         const uint8_t *piece = m->pieces + m->piece_offsets[id];
         uint8_t *to = out ? out + n : NULL;
         if (m->types[id] == UNITOK_PIECE_BYTE) {
@@ -59,7 +65,8 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
         if (at_start && space_symbol_begins(piece, n_bytes)) {
             piece += 3;
             n_bytes -= 3;
-            if (!(m->flags & UNITOK_REMOVE_EXTRA_WHITESPACES)) at_start = 0; /* one is enough */
+            /* one is enough */
+            if (!(m->flags & UNITOK_REMOVE_EXTRA_WHITESPACES)) at_start = 0;
         }
         if (m->types[id] != UNITOK_PIECE_UNKNOWN) {
             n += space_symbols_close(piece, n_bytes, to);
@@ -71,11 +78,14 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
     return n;
 }
 
-/* -------------------------------------------------------------------------------------------------- documents ---- */
+/* ------------------------------------------------------------------------------------------
+ * documents ---- */
 
-static int64_t decode(const unitok_model *m, const void *ids, int64_t begin, int64_t end, uint8_t *out)
+static int64_t decode(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
+                      uint8_t *out)
 {
-    return m->normalizer ? decode_text(m, ids, begin, end, out) : decode_pieces(m, ids, begin, end, out);
+    return m->normalizer ? decode_text(m, ids, begin, end, out)
+                         : decode_pieces(m, ids, begin, end, out);
 }
 
 static int has_meaning(const unitok_model *m, int64_t id)
@@ -86,9 +96,9 @@ static int has_meaning(const unitok_model *m, int64_t id)
 }
 
 /* Fills byte_offsets; checks every id, so that writing cannot fail. */
-static int32_t measure_documents(const unitok_model *m, const void *ids, const int64_t *id_offsets, int64_t n_docs,
-                                 int32_t drop_last, int64_t n_separator_bytes, int64_t *byte_offsets,
-                                 unitok_error *error)
+static int32_t measure_documents(const unitok_model *m, const void *ids, const int64_t *id_offsets,
+                                 int64_t n_docs, int32_t drop_last, int64_t n_separator_bytes,
+                                 int64_t *byte_offsets, unitok_error *error)
 {
     int64_t total = 0;
     byte_offsets[0] = 0;
@@ -103,15 +113,17 @@ static int32_t measure_documents(const unitok_model *m, const void *ids, const i
     return UNITOK_OK;
 }
 
-int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_t *id_offsets, int64_t n_docs,
-                            int32_t drop_last, const uint8_t *separator, int64_t n_separator_bytes, uint8_t *out,
-                            int64_t capacity, int64_t *byte_offsets, unitok_error *error)
+int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_t *id_offsets,
+                            int64_t n_docs, int32_t drop_last, const uint8_t *separator,
+                            int64_t n_separator_bytes, uint8_t *out, int64_t capacity,
+                            int64_t *byte_offsets, unitok_error *error)
 {
     const char *wrong = check_offsets(id_offsets, n_docs);
     if (wrong || drop_last < 0 || drop_last > 1 || n_separator_bytes < 0)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong ? wrong : "drop_last or the separator is out of range");
-    int32_t status =
-        measure_documents(m, ids, id_offsets, n_docs, drop_last, n_separator_bytes, byte_offsets, error);
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    wrong ? wrong : "drop_last or the separator is out of range");
+    int32_t status = measure_documents(m, ids, id_offsets, n_docs, drop_last, n_separator_bytes,
+                                       byte_offsets, error);
     if (status || byte_offsets[n_docs] > capacity) return status;
     for (int64_t k = 0; k < n_docs; k++) {
         out += decode(m, ids, id_offsets[k], id_offsets[k + 1] - drop_last, out);
@@ -121,7 +133,8 @@ int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_
     return UNITOK_OK;
 }
 
-/* Does a byte piece follow an id that may decode to nothing? The bytes on either side of it are separate characters. */
+/* Does a byte piece follow an id that may decode to nothing? The bytes on either side of it are
+ * separate characters. */
 static int has_parted_bytes(const unitok_model *m, const void *ids, int64_t n_ids)
 {
     int may_be_empty = 0;
@@ -133,7 +146,8 @@ static int has_parted_bytes(const unitok_model *m, const void *ids, int64_t n_id
     return 0;
 }
 
-int64_t unitok_decode(const unitok_model *m, const void *ids, int64_t n_ids, uint8_t *out, int64_t capacity)
+int64_t unitok_decode(const unitok_model *m, const void *ids, int64_t n_ids, uint8_t *out,
+                      int64_t capacity)
 {
     for (int64_t i = 0; i < n_ids; i++)
         if (!has_meaning(m, id_at(m, ids, i))) return -1;

@@ -1,6 +1,7 @@
 /* document.h - a document as ids: normalized or not, sampled or not, chunk by chunk
  *
- * A template, included by loops.c once for each loop_kind (model.h). Its parameters, which it undefines at the end:
+ * A template, included by loops.c once for each loop_kind (model.h). Its parameters, which it
+ * undefines at the end:
  *
  *     NAME(x)      x with the instance's suffix
  *     ID           uint16_t or uint32_t
@@ -23,13 +24,15 @@ static int64_t NAME(draw_part)(NAME(run) *r, const uint8_t *text, int64_t n_byte
     const unitok_model *m = r->m;
     token *tokens = NAME(room_for)(r, n_bytes);
     if (!tokens) return 0;
-    int64_t n = m->kind->draw(m, r->s, r->draw->sampling, r->draw->key, text, n_bytes, r->position, tokens);
+    int64_t n = m->kind->draw(m, r->s, r->draw->sampling, r->draw->key, text, n_bytes, r->position,
+                              tokens);
     if (n < 0) r->failed = ENCODE_NO_MEMORY;
     return n < 0 ? 0 : NAME(emit)(m, text, tokens, n, ids);
 }
 
 /* A sample of text[0..n_bytes-1], in parts between cuts. As encode_run, but without a memo. */
-static int64_t NAME(sample_run)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int closed, ID *ids, int64_t *ret_n_ids)
+static int64_t NAME(sample_run)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int closed,
+                                ID *ids, int64_t *ret_n_ids)
 {
     const unitok_model *m = r->m;
     int64_t done = 0, seen = closed ? n_bytes : n_bytes - CUT_WINDOW_BYTES;
@@ -66,8 +69,10 @@ static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_b
     return out - ids;
 }
 
-/* A text that is not normalized here. It has at most as many ids as bytes, or three times as many if compact. */
-static int64_t NAME(encode_raw)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable, int plain, ID *ids)
+/* A text that is not normalized here. It has at most as many ids as bytes, or three times as many
+ * if compact. */
+static int64_t NAME(encode_raw)(NAME(run) *r, const uint8_t *text, int64_t n_bytes,
+                                int64_t n_readable, int plain, ID *ids)
 {
     int64_t n;
     if (plain) return NAME(encode_plain)(r, text, n_bytes, ids);
@@ -82,8 +87,9 @@ static int64_t NAME(encode_raw)(NAME(run) *r, const uint8_t *text, int64_t n_byt
  *     buffer  [ held: after the last cut | new ◀┘ ]  ── encode_run ──▶ ids, up to the last cut; the rest moves to the front
  *
  * A normalized byte gives at most 3 ids: U+2581 as byte pieces. */
-static int64_t NAME(encode_normalized)(NAME(run) *r, unitok_normalize_state *state, const uint8_t *text, int64_t n_bytes,
-                                       int last, int plain, ID *ids, int64_t capacity)
+static int64_t NAME(encode_normalized)(NAME(run) *r, unitok_normalize_state *state,
+                                       const uint8_t *text, int64_t n_bytes, int last, int plain,
+                                       ID *ids, int64_t capacity)
 {
     unitok_scratch *s = r->s;
     const unitok_normalizer *normalizer = r->m->normalizer;
@@ -91,8 +97,8 @@ static int64_t NAME(encode_normalized)(NAME(run) *r, unitok_normalize_state *sta
     int closed;
     do {
         if (!scratch_buffer(s, normalizer, held)) return ENCODE_NO_MEMORY;
-        held += unitok_normalize_some(normalizer, state, text, n_bytes, &consumed, last, s->buffer + held,
-                                      s->buffer_bytes - held - CUT_READ_BEYOND);
+        held += unitok_normalize_some(normalizer, state, text, n_bytes, &consumed, last,
+                                      s->buffer + held, s->buffer_bytes - held - CUT_READ_BEYOND);
         closed = last ? state->is_ended : consumed == n_bytes;
         if (capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
         int64_t used = 0;
@@ -100,7 +106,8 @@ static int64_t NAME(encode_normalized)(NAME(run) *r, unitok_normalize_state *sta
         if (!plain && r->draw) {
             used = NAME(sample_run)(r, s->buffer, held, closed, ids + n_ids, &n);
         } else if (!plain) {
-            used = NAME(encode_run)(r, s->buffer, held, held + CUT_READ_BEYOND, closed, ids + n_ids, &n);
+            used = NAME(encode_run)(r, s->buffer, held, held + CUT_READ_BEYOND, closed, ids + n_ids,
+                                    &n);
         } else if (closed) {
             n = NAME(encode_plain)(r, s->buffer, held, ids + n_ids);
             used = held;
@@ -123,7 +130,8 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const enco
     r.m = m;
     r.s = s;
     r.draw = job->draw;
-    int plain = (job->flags & UNITOK_ENCODE_PLAIN) != 0 || m->whole || (r.draw && sample_is_whole(r.draw->sampling));
+    int plain = (job->flags & UNITOK_ENCODE_PLAIN) != 0 || m->whole ||
+                (r.draw && sample_is_whole(r.draw->sampling));
 #ifdef SUM
     NAME(set_sum)(&r, state ? (SUM)state->sum : 0, ids);
 #endif
@@ -135,10 +143,11 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const enco
     int64_t n;
     if (m->normalizer && !(job->flags & UNITOK_ENCODE_PREPARED)) {
         unitok_normalize_state start = {0, 0, 0, 0, 0};
-        n = NAME(encode_normalized)(&r, state ? &state->normalize : &start, job->text, job->n_bytes, job->last, plain, ids,
-                                    job->capacity);
+        n = NAME(encode_normalized)(&r, state ? &state->normalize : &start, job->text, job->n_bytes,
+                                    job->last, plain, ids, job->capacity);
     } else {
-        if (job->capacity < (m->compact ? 3 : 1) * job->n_bytes + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
+        if (job->capacity < (m->compact ? 3 : 1) * job->n_bytes + UNITOK_ENCODE_SLACK)
+            return ENCODE_NO_ROOM;
         n = NAME(encode_raw)(&r, job->text, job->n_bytes, job->n_readable, plain, ids);
         if (m->flags & UNITOK_MERGE_UNKNOWN) n = NAME(merge_unknown)(&r, ids, n);
     }

@@ -8,8 +8,8 @@
 #include "model/loops.h"
 #include "model/sample.h"
 
-int64_t unitok_encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, void *ids,
-                      int64_t capacity)
+int64_t unitok_encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                      int64_t n_bytes, void *ids, int64_t capacity)
 {
     encode_job job = {NULL, NULL, text, n_bytes, n_bytes, 1, 0, ids, capacity};
     return loop_encode(m, s, &job);
@@ -22,14 +22,16 @@ static void put_id(const unitok_model *m, void *ids, int64_t at, int64_t id)
 }
 
 /* ids of the tokens of a normalized text, verbatim. */
-static int64_t put_first(const unitok_model *m, const uint8_t *text, const token *tokens, int64_t n, void *ids)
+static int64_t put_first(const unitok_model *m, const uint8_t *text, const token *tokens, int64_t n,
+                         void *ids)
 {
     int64_t n_ids = 0, begin = 0;
     int last_unknown = 0;
     for (int64_t k = 0; k < n; begin = tokens[k++].end) {
         int is_unknown = tokens[k].id == TOKEN_UNKNOWN;
         if (is_unknown && m->flags & UNITOK_BYTE_FALLBACK) {
-            for (int64_t i = begin; i < tokens[k].end; i++) put_id(m, ids, n_ids++, m->byte_ids[text[i]]);
+            for (int64_t i = begin; i < tokens[k].end; i++)
+                put_id(m, ids, n_ids++, m->byte_ids[text[i]]);
         } else if (!(is_unknown && last_unknown && m->flags & UNITOK_MERGE_UNKNOWN)) {
             put_id(m, ids, n_ids++, is_unknown ? m->unknown_id : tokens[k].id);
         }
@@ -38,7 +40,8 @@ static int64_t put_first(const unitok_model *m, const uint8_t *text, const token
     return n_ids;
 }
 
-int64_t unitok_encode_first(const unitok_model *m, const uint8_t *text, int64_t n_bytes, void *ids, int64_t capacity)
+int64_t unitok_encode_first(const unitok_model *m, const uint8_t *text, int64_t n_bytes, void *ids,
+                            int64_t capacity)
 {
     if (!m->can_begin || n_bytes > UNITOK_FIRST_BYTES) return ENCODE_NO_ROOM;
     int64_t n = unitok_normalize(m->normalizer, text, n_bytes, 0, NULL, NULL, 0);
@@ -56,8 +59,8 @@ int64_t unitok_encode_first(const unitok_model *m, const uint8_t *text, int64_t 
     return n_ids;
 }
 
-static const char *check_batch(const unitok_model *m, const unitok_scratch *s, const int64_t *offsets, int64_t n_docs,
-                               int64_t eod_id)
+static const char *check_batch(const unitok_model *m, const unitok_scratch *s,
+                               const int64_t *offsets, int64_t n_docs, int64_t eod_id)
 {
     if (s->model != m) return "the scratch belongs to another model";
     if (eod_id < -1 || eod_id > (m->info.id_bytes == 2 ? UNITOK_ID_MAX : UNITOK_WIDE_ID_MAX))
@@ -67,32 +70,43 @@ static const char *check_batch(const unitok_model *m, const unitok_scratch *s, c
 
 static uint64_t document_key(const unitok_sampling *sampling, int64_t k)
 {
-    uint64_t number = sampling->documents ? (uint64_t)sampling->documents[k] : sampling->document + (uint64_t)k;
+    uint64_t number = sampling->documents ? (uint64_t)sampling->documents[k]
+                                          : sampling->document + (uint64_t)k;
     return rng_document_key(sampling->seed, sampling->input, number);
 }
 
 static const char too_long[] = "a part that cannot be cut is longer than 2^29 bytes";
 
 /* unitok_encode_batch and, with `sampling`, unitok_sample_batch. */
-static int32_t encode_batch(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, const uint8_t *data,
-                            const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state,
-                            void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error)
+static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
+                            const unitok_sampling *sampling, const uint8_t *data,
+                            const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
+                            unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets,
+                            unitok_error *error)
 {
     const char *wrong = check_batch(m, s, offsets, n_docs, eod_id);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
-    unitok_state own; /* *state changes only where all went well: the caller may try again with more room */
+    /* *state changes only where all went well: the caller may try again with more room */
+    unitok_state own;
     memset(&own, 0, sizeof own);
     if (state) own = *state;
     draw draw = {sampling, 0};
     int64_t done = 0;
     id_offsets[0] = 0;
     for (int64_t k = 0; k < n_docs; k++) {
-        int opened = k == 0 && flags & UNITOK_ENCODE_OPEN_START, last = k < n_docs - 1 || !(flags & UNITOK_ENCODE_OPEN_END);
+        int opened = k == 0 && flags & UNITOK_ENCODE_OPEN_START,
+            last = k < n_docs - 1 || !(flags & UNITOK_ENCODE_OPEN_END);
         unitok_state *of_this = opened || !last ? &own : NULL;
         if (of_this && !opened) memset(&own, 0, sizeof own);
         if (sampling) draw.key = document_key(sampling, k);
-        encode_job job = {sampling ? &draw : NULL, of_this, data + offsets[k], offsets[k + 1] - offsets[k],
-                          offsets[n_docs] - offsets[k], last, flags, (uint8_t *)ids + done * m->info.id_bytes,
+        encode_job job = {sampling ? &draw : NULL,
+                          of_this,
+                          data + offsets[k],
+                          offsets[k + 1] - offsets[k],
+                          offsets[n_docs] - offsets[k],
+                          last,
+                          flags,
+                          (uint8_t *)ids + done * m->info.id_bytes,
                           capacity - done};
         int64_t n = loop_encode(m, s, &job);
         if (n == ENCODE_NO_MEMORY) return fail_memory(error);
@@ -108,21 +122,26 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s, const unit
     return UNITOK_OK;
 }
 
-int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint8_t *data, const int64_t *offsets,
-                            int64_t n_docs, int64_t eod_id, int32_t flags, unitok_state *state, void *ids,
-                            int64_t capacity, int64_t *id_offsets, unitok_error *error)
+int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint8_t *data,
+                            const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
+                            unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets,
+                            unitok_error *error)
 {
-    return encode_batch(m, s, NULL, data, offsets, n_docs, eod_id, flags, state, ids, capacity, id_offsets, error);
+    return encode_batch(m, s, NULL, data, offsets, n_docs, eod_id, flags, state, ids, capacity,
+                        id_offsets, error);
 }
 
-int32_t unitok_sample_batch(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
-                            const uint8_t *data, const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
-                            unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets, unitok_error *error)
+int32_t unitok_sample_batch(const unitok_model *m, unitok_scratch *s,
+                            const unitok_sampling *sampling, const uint8_t *data,
+                            const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
+                            unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets,
+                            unitok_error *error)
 {
     if (sample_is_whole(sampling) && flags & (UNITOK_ENCODE_OPEN_START | UNITOK_ENCODE_OPEN_END))
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "this sampling method needs whole documents");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "this sampling method needs whole documents");
     int32_t status = sample_prepare(m, s, sampling, error);
     if (status) return status;
-    return encode_batch(m, s, sampling, data, offsets, n_docs, eod_id, flags, state, ids, capacity, id_offsets, error);
+    return encode_batch(m, s, sampling, data, offsets, n_docs, eod_id, flags, state, ids, capacity,
+                        id_offsets, error);
 }
-

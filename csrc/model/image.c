@@ -1,7 +1,8 @@
-/* image.c - the native image of a greedy longest-prefix model: laid out, checked, opened where it lies
+/* image.c - the native image of a greedy longest-prefix model: laid out, checked, opened where it
+ * lies
  *
- * Such a model is always its image, whether just built or mapped from a file. All numbers little-endian, every section
- * 8-byte aligned:
+ * Such a model is always its image, whether just built or mapped from a file. All numbers
+ * little-endian, every section 8-byte aligned:
  *
  *      0  magic[8]            89 'U' 'T' 'K' 0D 0A 1A 0A
  *      8  u32 version = 2     12  u32 kind = 1 (greedy longest prefix)
@@ -15,7 +16,8 @@
  *                             needs it
  *         u8[piece_bytes]     the pieces by id (padded to 8)
  *
- * Opening builds the heads and the single bytes of the double array, and where each piece begins: 0.3 ms and 0.8 MB.
+ * Opening builds the heads and the single bytes of the double array, and where each piece begins:
+ * 0.3 ms and 0.8 MB.
  */
 
 #include "model/image.h"
@@ -45,7 +47,8 @@ static image_layout lay_out(const image_header *h)
     return at;
 }
 
-/* -------------------------------------------------------------------------------------------------- opening ---- */
+/* ------------------------------------------------------------------------------------------
+ * opening ---- */
 
 static const char *check_header(const image_header *h, int64_t n_bytes, int64_t *position)
 {
@@ -55,18 +58,23 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
     *position = 12; /* first: every kind counts its versions */
     if (h->kind != UNITOK_KIND_LONGEST) return "this release does not know this kind of model";
     *position = 8;
-    if (h->version != LONGEST_VERSION) return "this release does not read this version of the native format";
+    if (h->version != LONGEST_VERSION)
+        return "this release does not read this version of the native format";
     *position = 32;
-    if (h->n_ids > UNITOK_WIDE_ID_MAX + 1 || h->n_pieces > h->n_ids) return "the number of ids is out of range";
+    if (h->n_ids > UNITOK_WIDE_ID_MAX + 1 || h->n_pieces > h->n_ids)
+        return "the number of ids is out of range";
     if (h->eod_id != NO_ID && h->eod_id >= h->n_ids) return "the eod id is out of range";
-    if (h->fallback_id != NO_ID && h->fallback_id >= h->n_ids) return "the fallback id is out of range";
+    if (h->fallback_id != NO_ID && h->fallback_id >= h->n_ids)
+        return "the fallback id is out of range";
     *position = 52;
-    if (h->n_units % TRIE_BLOCK || h->n_units < 2 * TRIE_BLOCK) return "the size of the double array is out of range";
+    if (h->n_units % TRIE_BLOCK || h->n_units < 2 * TRIE_BLOCK)
+        return "the size of the double array is out of range";
     if (h->piece_bytes > PIECE_BYTES_MAX || h->max_piece_bytes > h->piece_bytes ||
         h->max_piece_bytes > UNITOK_HAT_KEY_MAX_BYTES)
         return "the size of the pieces is out of range";
     *position = 24;
-    if (h->image_bytes != lay_out(h).end) return "the size in the header does not match the sections";
+    if (h->image_bytes != lay_out(h).end)
+        return "the size in the header does not match the sections";
     if (h->image_bytes > (uint64_t)n_bytes) return "the file is truncated";
     return NULL;
 }
@@ -82,12 +90,14 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
         if (n || id == h->eod_id || id == h->fallback_id) ids_end = id + 1;
     }
     if (m->piece_offsets[h->n_ids] != h->piece_bytes) return "the pieces do not fill their section";
-    if (longest_piece != h->max_piece_bytes || n_pieces != h->n_pieces || ids_end != h->n_ids) return "the pieces do not match the header";
+    if (longest_piece != h->max_piece_bytes || n_pieces != h->n_pieces || ids_end != h->n_ids)
+        return "the pieces do not match the header";
     return NULL;
 }
 
 /* Where the pieces begin, from their lengths: image_header says that the sum fits. */
-static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_t *lengths, unitok_error *error)
+static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_t *lengths,
+                            unitok_error *error)
 {
     uint32_t *offsets = mem_alloc(((size_t)h->n_ids + 1) * sizeof *offsets);
     if (!offsets) return fail_memory(error);
@@ -101,7 +111,8 @@ static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_
     offsets[h->n_ids] = (uint32_t)end;
     m->piece_offsets = m->own_piece_offsets = offsets;
     return end <= UINT32_MAX ? UNITOK_OK
-                             : fail(error, UNITOK_ERROR_FORMAT, -1, lengths - m->image, "the pieces do not fill their section");
+                             : fail(error, UNITOK_ERROR_FORMAT, -1, lengths - m->image,
+                                    "the pieces do not fill their section");
 }
 
 /* The tables that answer the first two bytes; the units have been checked. */
@@ -111,7 +122,8 @@ static int32_t open_heads(unitok_model *m, const image_header *h, unitok_error *
     m->own_heads = mem_alloc(n_bytes + 256 * sizeof(uint32_t));
     if (!m->own_heads) return fail_memory(error);
     uint32_t *singles = (uint32_t *)((uint8_t *)m->own_heads + n_bytes);
-    trie_build_heads(m->longest.trie.units, h->fallback_id == NO_ID ? 0 : h->fallback_id + 1, m->own_heads, singles);
+    trie_build_heads(m->longest.trie.units, h->fallback_id == NO_ID ? 0 : h->fallback_id + 1,
+                     m->own_heads, singles);
     m->longest.trie.heads = m->own_heads;
     m->longest.trie.singles = singles;
     for (int byte = 0; byte < 256; byte++)
@@ -129,12 +141,15 @@ static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *
         size_t n_bytes = h->n_units * sizeof(uint32_t);
         uint32_t *owners = mem_zalloc_touched(n_bytes), *depths = mem_zalloc_touched(n_bytes);
         int ok = owners && depths;
-        if (ok) wrong = trie_check_shape(&m->longest.trie, m->longest.max_piece_bytes, owners, depths, &at);
+        if (ok)
+            wrong = trie_check_shape(&m->longest.trie, m->longest.max_piece_bytes, owners, depths,
+                                     &at);
         mem_free(depths);
         mem_free(owners);
         if (!ok) return fail_memory(error);
     }
-    return wrong ? fail(error, UNITOK_ERROR_FORMAT, -1, (const uint8_t *)at - m->image, wrong) : UNITOK_OK;
+    return wrong ? fail(error, UNITOK_ERROR_FORMAT, -1, (const uint8_t *)at - m->image, wrong)
+                 : UNITOK_OK;
 }
 
 /* The growable trie of the same pieces, for UNITOK_ENGINE_HAT. */
@@ -152,7 +167,8 @@ static int32_t open_hat(unitok_model *m, unitok_error *error)
 
 static int32_t open_lanes(unitok_model *m, unitok_error *error)
 {
-    if (m->longest.hat || m->longest.longs || !lanes_fit(&m->longest.trie, m->info.id_bytes)) return UNITOK_OK;
+    if (m->longest.hat || m->longest.longs || !lanes_fit(&m->longest.trie, m->info.id_bytes))
+        return UNITOK_OK;
     m->longest.lanes = lanes_new(&m->longest.trie);
     if (!m->longest.lanes) return fail_memory(error);
     m->info.memory_bytes += m->longest.lanes->memory_bytes;
@@ -177,8 +193,8 @@ static void fill_info(unitok_model *m, const image_header *h, int32_t engine, in
     info->trie_bytes = (int64_t)h->n_units * 8 + TRIE_HEADS * 8;
 }
 
-int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,
-                   unitok_error *error)
+int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
+                   unitok_model *m, unitok_error *error)
 {
     const image_header *h = (const image_header *)bytes;
     int64_t position;
@@ -201,8 +217,11 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     wrong = check_pieces(m, h, &position);
     if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, (int64_t)at.lengths + position, wrong);
     status = check_trie(m, h, error);
-    if (!status) status = long_pieces_new(m->pieces, m->piece_offsets, m->info.n_ids, &m->longest.longs, error);
-    if (status == UNITOK_ERROR_FORMAT && error && error->position < 0) error->position = (int64_t)at.lengths;
+    if (!status)
+        status = long_pieces_new(m->pieces, m->piece_offsets, m->info.n_ids, &m->longest.longs,
+                                 error);
+    if (status == UNITOK_ERROR_FORMAT && error && error->position < 0)
+        error->position = (int64_t)at.lengths;
     if (!status && engine == UNITOK_ENGINE_HAT) {
         status = open_hat(m, error);
         m->info.trie_bytes = status ? 0 : unitok_hat_memory_bytes(m->hat);
@@ -212,10 +231,13 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------- building ---- */
+/* ------------------------------------------------------------------------------------------
+ * building ---- */
 
-/* The header for a spec that vocabulary_check has passed; n_units and image_bytes are not known yet. */
-static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piece_bytes, image_header *h)
+/* The header for a spec that vocabulary_check has passed; n_units and image_bytes are not known
+ * yet. */
+static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piece_bytes,
+                        image_header *h)
 {
     memset(h, 0, sizeof *h);
     memcpy(h->magic, image_magic, sizeof image_magic);
@@ -226,16 +248,18 @@ static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piec
     h->eod_id = spec->eod_id < 0 ? NO_ID : (uint32_t)spec->eod_id;
     h->fallback_id = spec->fallback_id < 0 ? NO_ID : (uint32_t)spec->fallback_id;
     h->max_piece_bytes = (uint32_t)max_piece_bytes;
-    h->piece_bytes = spec->n_pieces ? (uint64_t)(spec->offsets[spec->n_pieces] - spec->offsets[0]) : 0;
+    h->piece_bytes = spec->n_pieces ? (uint64_t)(spec->offsets[spec->n_pieces] - spec->offsets[0])
+                                    : 0;
 }
 
 /* The pieces by id, and their lengths. */
-static int32_t put_pieces(const unitok_spec *spec, const image_header *h, int64_t n_ids, uint8_t *lengths, uint8_t *pieces,
-                          unitok_error *error)
+static int32_t put_pieces(const unitok_spec *spec, const image_header *h, int64_t n_ids,
+                          uint8_t *lengths, uint8_t *pieces, unitok_error *error)
 {
     uint32_t *offsets = mem_zalloc((size_t)n_ids + 1, sizeof *offsets);
     int width = length_bytes(h);
-    int32_t status = offsets ? vocabulary_by_id(spec, n_ids, offsets, pieces, error) : fail_memory(error);
+    int32_t status = offsets ? vocabulary_by_id(spec, n_ids, offsets, pieces, error)
+                             : fail_memory(error);
     for (int64_t id = 0; id < n_ids && !status; id++) {
         uint32_t n = offsets[id + 1] - offsets[id];
         for (int k = 0; k < width; k++) lengths[id * width + k] = (uint8_t)(n >> 8 * k);
@@ -244,7 +268,8 @@ static int32_t put_pieces(const unitok_spec *spec, const image_header *h, int64_
     return status;
 }
 
-int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error)
+int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
+                    unitok_error *error)
 {
     image_header h;
     sorted_pieces sorted = {NULL, NULL, NULL};
@@ -256,7 +281,8 @@ int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes
     if (status) return status;
     fill_header(spec, n_ids, max_piece_bytes, &h);
     status = vocabulary_sort(spec->data, spec->offsets, spec->ids, spec->n_pieces, &sorted, error);
-    if (!status) status = trie_build(sorted.data, sorted.offsets, sorted.ids, spec->n_pieces, &parts, error);
+    if (!status)
+        status = trie_build(sorted.data, sorted.offsets, sorted.ids, spec->n_pieces, &parts, error);
     if (status) goto done;
 
     h.n_units = (uint32_t)parts.n_units;
@@ -272,9 +298,11 @@ int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes
     for (uint32_t byte = 0; byte < 256 && !status && spec->fallback_id < 0; byte++) {
         uint64_t unit = parts.units[TRIE_ROOT_BASE ^ byte];
         if (!unit_has_label(unit, (uint8_t)byte) || !unit_value(unit))
-            status = fail(error, UNITOK_ERROR_VOCABULARY, -1, byte, "this byte has no piece, and there is no fallback id");
+            status = fail(error, UNITOK_ERROR_VOCABULARY, -1, byte,
+                          "this byte has no piece, and there is no fallback id");
     }
-    if (!status && !cut_build(spec->data, spec->offsets, spec->n_pieces, 0, (cut_table *)(image + at.cuts)))
+    if (!status &&
+        !cut_build(spec->data, spec->offsets, spec->n_pieces, 0, (cut_table *)(image + at.cuts)))
         status = fail_memory(error);
     if (!status) status = put_pieces(spec, &h, n_ids, image + at.lengths, image + at.pieces, error);
 done:

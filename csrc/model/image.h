@@ -1,4 +1,5 @@
-/* image.h - the native image: what a model is in memory and in a file; its header is the same for every kind */
+/* image.h - the native image: what a model is in memory and in a file; its header is the same for
+ * every kind */
 #pragma once
 
 #include "model/model.h"
@@ -9,7 +10,8 @@
 
 static const uint8_t image_magic[8] = {0x89, 'U', 'T', 'K', 0x0D, 0x0A, 0x1A, 0x0A};
 
-/* Of greedy longest prefix (image.c); the other kinds' (spec_image.c) is the same up to image_bytes. */
+/* Of greedy longest prefix (image.c); the other kinds' (spec_image.c) is the same up to
+ * image_bytes. */
 typedef struct image_header {
     uint8_t magic[8];
     uint32_t version, kind;
@@ -18,12 +20,15 @@ typedef struct image_header {
     uint64_t piece_bytes;
 } image_header;
 
-/* Greedy longest prefix: lays out the image of these pieces (mem_free), and opens one where it lies. */
-int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error);
-int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,
-                   unitok_error *error);
+/* Greedy longest prefix: lays out the image of these pieces (mem_free), and opens one where it
+ * lies. */
+int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
+                    unitok_error *error);
+int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
+                   unitok_model *m, unitok_error *error);
 
 /* The same for all other kinds. Opening builds their tables. */
-int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error);
-int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,
-                        unitok_error *error);
+int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
+                         unitok_error *error);
+int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
+                        unitok_model *m, unitok_error *error);

@@ -8,9 +8,9 @@
 #include "model/image.h"
 #include "model/kind.h"
 
-/* Hugging Face's BPE. Its encoder does byte fallback itself. It fuses unknown characters within a segment, and
- * merge_unknown those on both sides of a cut, unless texts can reach the unknown piece by merges, which is not
- * fused. */
+/* Hugging Face's BPE. Its encoder does byte fallback itself. It fuses unknown characters within a
+ * segment, and merge_unknown those on both sides of a cut, unless texts can reach the unknown piece
+ * by merges, which is not fused. */
 static int32_t build_merges(unitok_model *m, const unitok_spec *spec, unitok_error *error)
 {
     int32_t flags = 0;
@@ -19,9 +19,10 @@ static int32_t build_merges(unitok_model *m, const unitok_spec *spec, unitok_err
     if (m->flags & UNITOK_MERGE_UNKNOWN) flags |= BPE_FUSE_UNKNOWN;
     if (m->flags & UNITOK_IGNORE_MERGES) flags |= BPE_IGNORE_MERGES;
     if (m->compact) flags |= BPE_COMPACT;
-    int32_t status = bpe_new_merges(spec, spec->merges, spec->merges + n, spec->merges + 2 * n, n, m->unknown_id, flags,
-                                    &m->bpe, error);
-    if (status == UNITOK_ERROR_ARGUMENT && error) error->status = UNITOK_ERROR_VOCABULARY; /* of the file, not the caller */
+    int32_t status = bpe_new_merges(spec, spec->merges, spec->merges + n, spec->merges + 2 * n, n,
+                                    m->unknown_id, flags, &m->bpe, error);
+    /* of the file, not the caller */
+    if (status == UNITOK_ERROR_ARGUMENT && error) error->status = UNITOK_ERROR_VOCABULARY;
     if (status) return status == UNITOK_ERROR_ARGUMENT ? UNITOK_ERROR_VOCABULARY : status;
     m->whole = (bpe_traits(m->bpe) & BPE_WHOLE) != 0;
     for (int64_t k = 0; k < n; k++) m->whole |= spec->merges[2 * n + k] == m->unknown_id;
@@ -61,7 +62,8 @@ static void free_tables(unitok_model *m)
     bpe_free(m->bpe);
 }
 
-static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
+static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                      int64_t n_bytes, token *tokens)
 {
     return bpe_segment(m->bpe, &s->bpe, text, n_bytes, tokens);
 }
@@ -73,20 +75,23 @@ static int begin_first(unitok_model *m)
 
 static int64_t first(const unitok_model *m, const uint8_t *text, int64_t n_bytes, token *tokens)
 {
-    return bpe_first(&m->spec, &m->first_pieces, &m->first_users, text, n_bytes, m->info.max_piece_bytes, tokens);
+    return bpe_first(&m->spec, &m->first_pieces, &m->first_users, text, n_bytes,
+                     m->info.max_piece_bytes, tokens);
 }
 
-/* Merges of different segments draw independently. Where segments begin must not depend on anything but the document:
- * so the exact cuts count, not those that a scan finds. */
-static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
-                    const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens)
+/* Merges of different segments draw independently. Where segments begin must not depend on anything
+ * but the document: so the exact cuts count, not those that a scan finds. */
+static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
+                    uint64_t key, const uint8_t *text, int64_t n_bytes, int64_t position,
+                    token *tokens)
 {
     int64_t n = 0;
     (void)position; /* 0: documents are drawn whole */
     for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
         end = m->whole ? n_bytes : cut_next(m->cuts, text, begin, n_bytes);
         uint64_t stream = rng_stream(key, (uint64_t)begin);
-        int64_t n_more = bpe_segment_dropout(m->bpe, &s->bpe, text + begin, end - begin, sampling->alpha, &stream, tokens + n);
+        int64_t n_more = bpe_segment_dropout(m->bpe, &s->bpe, text + begin, end - begin,
+                                             sampling->alpha, &stream, tokens + n);
         if (n_more < 0) return -1;
         for (int64_t k = 0; k < n_more; k++) tokens[n + k].end += (uint32_t)begin;
         n += n_more;

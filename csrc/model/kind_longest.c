@@ -24,7 +24,8 @@ static void free_tables(unitok_model *m)
     mem_free(m->longest.lanes);
 }
 
-static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
+static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                      int64_t n_bytes, token *tokens)
 {
     int64_t n = 0, token_bytes;
     s->window.end = 0;
@@ -47,8 +48,12 @@ static int64_t find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes
     int64_t length;
     int64_t id = (int64_t)trie_longest(&m->longest.trie, piece, n_bytes, &length) - 1;
     if (length != n_bytes) return -1;
-    unitok_model_piece(m, id, &length); /* a byte that only the fallback covers is not a piece */
-    return length == n_bytes && memcmp(m->pieces + m->piece_offsets[id], piece, (size_t)n_bytes) == 0 ? id : -1;
+    /* a byte that only the fallback covers is not a piece */
+    unitok_model_piece(m, id, &length);
+    return length == n_bytes &&
+                   memcmp(m->pieces + m->piece_offsets[id], piece, (size_t)n_bytes) == 0
+               ? id
+               : -1;
 }
 
 const model_kind kind_longest = {

@@ -31,7 +31,8 @@ static void free_tables(unitok_model *m)
     unigram_free(m->unigram);
 }
 
-static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, token *tokens)
+static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                      int64_t n_bytes, token *tokens)
 {
     unigram_path *path = &s->path;
     int64_t n = 0, given = 0; /* where the tokens given out so far end */
@@ -47,8 +48,8 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return n;
 }
 
-static int64_t draw_nbest(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
-                          const uint8_t *text, int64_t n_bytes, token *tokens)
+static int64_t draw_nbest(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
+                          uint64_t key, const uint8_t *text, int64_t n_bytes, token *tokens)
 {
     lattice_paths_clear(&s->paths);
     if (!nbest_find(&s->nbest, &m->lattice, text, n_bytes, sampling->n_best, &s->paths)) return -1;
@@ -59,14 +60,17 @@ static int64_t draw_nbest(const unitok_model *m, unitok_scratch *s, const unitok
 }
 
 /* Part by part where a document is split into texts. */
-static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, uint64_t key,
-                    const uint8_t *text, int64_t n_bytes, int64_t position, token *tokens)
+static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
+                    uint64_t key, const uint8_t *text, int64_t n_bytes, int64_t position,
+                    token *tokens)
 {
     int64_t n = 0;
-    if (sampling->method == UNITOK_SAMPLE_NBEST) return draw_nbest(m, s, sampling, key, text, n_bytes, tokens);
+    if (sampling->method == UNITOK_SAMPLE_NBEST)
+        return draw_nbest(m, s, sampling, key, text, n_bytes, tokens);
     for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
         end = restart_next(m, text, begin, n_bytes);
-        int64_t n_more = (sampling->method == UNITOK_SAMPLE_VITERBI ? sampler_draw_viterbi : sampler_draw)(
+        int64_t n_more = (sampling->method == UNITOK_SAMPLE_VITERBI ? sampler_draw_viterbi
+                                                                    : sampler_draw)(
             &s->sampler, text + begin, end - begin, key, position + begin, tokens + n);
         if (n_more < 0) return -1;
         for (int64_t k = 0; k < n_more && begin; k++) tokens[n + k].end += (uint32_t)begin;
@@ -76,8 +80,8 @@ static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampl
 }
 
 const model_kind kind_unigram = {
-    .flags = TEXT_FLAGS | UNITOK_FLOAT64 | UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE | UNITOK_BYTES |
-             UNITOK_BYTE_PIECES_MATCH,
+    .flags = TEXT_FLAGS | UNITOK_FLOAT64 | UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE |
+             UNITOK_BYTES | UNITOK_BYTE_PIECES_MATCH,
     .methods = 1 << UNITOK_SAMPLE_LATTICE | 1 << UNITOK_SAMPLE_NBEST | 1 << UNITOK_SAMPLE_VITERBI,
     .tokens_per_byte = 1,
     .make_image = spec_image_build,

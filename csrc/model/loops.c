@@ -10,11 +10,12 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by chara
 
 /* See walk.h. Most entries serve up to 99,700 or so; a bound beyond FAR_WORD proves little. */
 #define AHEAD_IDS 64
-#define STEP_USUAL 256.0 /* a larger step would lower the limits of segments in parts too much */
+/* a larger step would lower the limits of segments in parts too much */
+#define STEP_USUAL 256.0
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
 
-/* With endings (encoders/endings.h): where segments are longer than this on average, the memo holds few of
- * them, and so many bytes are encoded at once without it. */
+/* With endings (encoders/endings.h): where segments are longer than this on average, the memo holds
+ * few of them, and so many bytes are encoded at once without it. */
 #define FOLLOW_SEGMENT 6
 #define FOLLOW_SPAN 16384
 

@@ -1,4 +1,5 @@
-/* loops.h - the loops over segments that document.h makes, one for each loop_kind, and the codes that they return */
+/* loops.h - the loops over segments that document.h makes, one for each loop_kind, and the codes
+ * that they return */
 #pragma once
 
 #include "model/scratch.h"

@@ -13,15 +13,18 @@ static const model_kind *kind_of_image(const uint8_t *bytes, int64_t n_bytes)
     return kind ? kind : &kind_longest;
 }
 
-static int32_t load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, int may_wait, unitok_model **ret,
-                    unitok_error *error)
+static int32_t load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
+                    int may_wait, unitok_model **ret, unitok_error *error)
 {
-    if ((uintptr_t)bytes % 8) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the bytes of a model must be aligned to 8");
+    if ((uintptr_t)bytes % 8)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "the bytes of a model must be aligned to 8");
     if (engine != UNITOK_ENGINE_DOUBLE_ARRAY && engine != UNITOK_ENGINE_HAT)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "unknown engine");
     if (cpu == UNITOK_CPU_AUTO) cpu = cpu_best();
     if (!unitok_cpu_supported(cpu))
-        return fail(error, UNITOK_ERROR_CPU, -1, -1, "this processor or this build does not support that instruction set");
+        return fail(error, UNITOK_ERROR_CPU, -1, -1,
+                    "this processor or this build does not support that instruction set");
 
     unitok_model *m = mem_zalloc(1, sizeof *m);
     if (!m) return fail_memory(error);
@@ -29,7 +32,8 @@ static int32_t load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32
     m->may_wait = may_wait;
     int32_t status = m->kind->open(bytes, n_bytes, engine, cpu, m, error);
     if (!status && !m->kind->has_engines && engine != UNITOK_ENGINE_DOUBLE_ARRAY)
-        status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "only greedy longest prefix has a choice of engines");
+        status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                      "only greedy longest prefix has a choice of engines");
     if (!status) m->loop = m->kind->loop(m) + (m->info.id_bytes == 4);
     if (!status && !m->kind->build) m->info.is_complete = 1;
     if (status) {
@@ -40,8 +44,8 @@ static int32_t load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32
     return UNITOK_OK;
 }
 
-static int32_t build(const unitok_spec *spec, int32_t engine, int32_t cpu, int may_wait, unitok_model **ret,
-                     unitok_error *error)
+static int32_t build(const unitok_spec *spec, int32_t engine, int32_t cpu, int may_wait,
+                     unitok_model **ret, unitok_error *error)
 {
     uint8_t *image = NULL;
     int64_t n_bytes;
@@ -55,25 +59,26 @@ static int32_t build(const unitok_spec *spec, int32_t engine, int32_t cpu, int m
     return status;
 }
 
-int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret, unitok_error *error)
+int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret,
+                         unitok_error *error)
 {
     return build(spec, engine, cpu, 0, ret, error);
 }
 
-int32_t unitok_model_new_later(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret,
-                               unitok_error *error)
+int32_t unitok_model_new_later(const unitok_spec *spec, int32_t engine, int32_t cpu,
+                               unitok_model **ret, unitok_error *error)
 {
     return build(spec, engine, cpu, 1, ret, error);
 }
 
-int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model **ret,
-                          unitok_error *error)
+int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
+                          unitok_model **ret, unitok_error *error)
 {
     return load(bytes, n_bytes, engine, cpu, 0, ret, error);
 }
 
-int32_t unitok_model_load_later(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model **ret,
-                                unitok_error *error)
+int32_t unitok_model_load_later(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
+                                unitok_model **ret, unitok_error *error)
 {
     return load(bytes, n_bytes, engine, cpu, 1, ret, error);
 }
@@ -108,7 +113,8 @@ void unitok_model_get_info(const unitok_model *m, unitok_model_info *ret)
 const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
 {
     *ret_n_bytes = -1;
-    if (id < 0 || id >= m->info.n_ids || m->piece_offsets[id] == m->piece_offsets[id + 1]) return NULL;
+    if (id < 0 || id >= m->info.n_ids || m->piece_offsets[id] == m->piece_offsets[id + 1])
+        return NULL;
     *ret_n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
     return m->pieces + m->piece_offsets[id];
 }
@@ -125,17 +131,19 @@ int32_t unitok_model_piece_type(const unitok_model *m, int64_t id)
     return m->types ? m->types[id] : UNITOK_PIECE_NORMAL;
 }
 
-int64_t unitok_model_normalize(const unitok_model *m, const uint8_t *text, int64_t n_bytes, uint8_t *out,
-                               int64_t *norm_to_orig, int64_t capacity)
+int64_t unitok_model_normalize(const unitok_model *m, const uint8_t *text, int64_t n_bytes,
+                               uint8_t *out, int64_t *norm_to_orig, int64_t capacity)
 {
-    if (m->normalizer) return unitok_normalize(m->normalizer, text, n_bytes, 0, out, norm_to_orig, capacity);
+    if (m->normalizer)
+        return unitok_normalize(m->normalizer, text, n_bytes, 0, out, norm_to_orig, capacity);
     if (n_bytes > capacity) return n_bytes;
     memcpy(out, text, (size_t)n_bytes);
     for (int64_t i = 0; norm_to_orig && i <= n_bytes; i++) norm_to_orig[i] = i;
     return n_bytes;
 }
 
-void unitok_model_pieces(const unitok_model *m, const uint8_t **ret_data, const uint32_t **ret_offsets)
+void unitok_model_pieces(const unitok_model *m, const uint8_t **ret_data,
+                         const uint32_t **ret_offsets)
 {
     *ret_data = m->pieces;
     *ret_offsets = m->piece_offsets;

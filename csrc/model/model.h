@@ -21,7 +21,8 @@ typedef enum loop_kind {
     LOOP_GREEDY_32, /* uint32 ids */
     LOOP_ALONE_16,  /* segments are encoded independently */
     LOOP_ALONE_32,
-    LOOP_FLOAT_16,  /* Unigram that sums in float32: a segment's path can depend on the sum before it */
+    /* Unigram that sums in float32: a segment's path can depend on the sum before it */
+    LOOP_FLOAT_16,
     LOOP_FLOAT_32,
     LOOP_DOUBLE_16, /* the same in float64 */
     LOOP_DOUBLE_32
@@ -33,12 +34,13 @@ struct unitok_model {
     loop_kind loop;
     const uint8_t *image; /* its native image: image.h */
     int64_t image_bytes;
-    uint8_t *owned;                /* the image, where this model built it; else NULL */
-    const uint32_t *piece_offsets; /* [0..n_ids] into pieces: by id, empty where an id has none */
+    uint8_t *owned; /* the image, where this model built it; else NULL */
+    /* [0..n_ids] into pieces: by id, empty where an id has none */
+    const uint32_t *piece_offsets;
     const uint8_t *pieces;
     const cut_table *cuts;
     cut_scan scan;
-    longest longest; /* LONGEST: into the image */
+    longest longest;     /* LONGEST: into the image */
     uint64_t *own_heads; /* the trie's heads and single bytes */
     unitok_hat *hat;
     /* The other kinds: built from the spec, whose arrays are in the image. */
@@ -52,14 +54,14 @@ struct unitok_model {
     cut_table *own_cuts;
     uint32_t *own_piece_offsets;
     uint8_t *own_pieces;
-    uint8_t *types;        /* [n_ids] an enum unitok_piece_type; 0: an id without a piece */
-    uint8_t *byte_of_id;   /* [n_ids] of the byte pieces */
-    int32_t byte_ids[256]; /* of the byte pieces; -1 without */
-    int32_t unknown_id;    /* -1: none */
-    int compact;           /* normalized text has U+2581 as a space (space.h) */
-    int whole;             /* a document is one segment: nothing proves a cut */
-    int may_wait;          /* the encoder may be built later: build.h */
-    int can_begin;         /* unitok_encode_first works, by first_pieces */
+    uint8_t *types;              /* [n_ids] an enum unitok_piece_type; 0: an id without a piece */
+    uint8_t *byte_of_id;         /* [n_ids] of the byte pieces */
+    int32_t byte_ids[256];       /* of the byte pieces; -1 without */
+    int32_t unknown_id;          /* -1: none */
+    int compact;                 /* normalized text has U+2581 as a space (space.h) */
+    int whole;                   /* a document is one segment: nothing proves a cut */
+    int may_wait;                /* the encoder may be built later: build.h */
+    int can_begin;               /* unitok_encode_first works, by first_pieces */
     distinct_table first_pieces; /* of the spec; the slots may be NULL */
     symbols first_users;         /* for unitok_encode_first: only user-defined pieces, if any */
     unitok_model_info info;
@@ -76,7 +78,8 @@ INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
 }
 
 /* Where the part that begins at text[begin] ends. */
-INLINE int64_t restart_next(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t n_bytes)
+INLINE int64_t restart_next(const unitok_model *m, const uint8_t *text, int64_t begin,
+                            int64_t n_bytes)
 {
     int64_t end = m->flags & RESTART_FLAGS ? begin + 1 : n_bytes;
     while (end < n_bytes && !restarts(m, text[end - 1], text[end])) end++;

@@ -1,20 +1,22 @@
 /* parts.h - a segment that the memo does not hold, in parts: at cuts that the scan does not find
  *
- * A template, part of segments.h where SPLITS is defined. The scan's tables are a superset of the table of pairs (cut.h),
- * and longer segments are fewer; but where a segment is new, its parts mostly are not: in English 85 % of them.
+ * A template, part of segments.h where SPLITS is defined. The scan's tables are a superset of the
+ * table of pairs (cut.h), and longer segments are fewer; but where a segment is new, its parts
+ * mostly are not: in English 85 % of them.
  *
  *     segment    "(self.unigram"             not in the memo
  *     parts      "(" "self" "." "unigram"    cut by the table of pairs; each is looked up, and solved if it is not there
  */
 
-static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment, int64_t n_bytes,
-                                          ID *ids);
-static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(memo) *memo, NAME(short_entry) *slot, memo_short_key key,
-                                           const uint8_t *segment, int64_t n_bytes, ID *ids);
+static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment,
+                                          int64_t n_bytes, ID *ids);
+static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(memo) *memo, NAME(short_entry) *slot,
+                                           memo_short_key key, const uint8_t *segment,
+                                           int64_t n_bytes, ID *ids);
 
 /* solve() of a part of a missed segment, which the memo may hold. */
-static NOINLINE int64_t NAME(solve_part)(NAME(run) *r, NAME(memo) *memo, const uint8_t *part, int64_t n_bytes, ID *ids,
-                                         uint32_t *ret_limit)
+static NOINLINE int64_t NAME(solve_part)(NAME(run) *r, NAME(memo) *memo, const uint8_t *part,
+                                         int64_t n_bytes, ID *ids, uint32_t *ret_limit)
 {
     if (n_bytes > MEMO_SHORT_BYTES) return NAME(solve)(r, part, n_bytes, ids, ret_limit);
     memo_short_key key = memo_short_key_of(part, n_bytes);
@@ -32,10 +34,11 @@ static NOINLINE int64_t NAME(solve_part)(NAME(run) *r, NAME(memo) *memo, const u
     return n;
 }
 
-/* The same of a segment, in parts if there are cuts. Within it the sum moves by at most n times largest_step, and by so
- * much its limit is lower than the least of its parts. Only where it ends with ASCII: else there are hardly any. */
-static NOINLINE int64_t NAME(solve_parts)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment, int64_t n_bytes,
-                                          ID *ids, uint32_t *ret_limit)
+/* The same of a segment, in parts if there are cuts. Within it the sum moves by at most n times
+ * largest_step, and by so much its limit is lower than the least of its parts. Only where it ends
+ * with ASCII: else there are hardly any. */
+static NOINLINE int64_t NAME(solve_parts)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment,
+                                          int64_t n_bytes, ID *ids, uint32_t *ret_limit)
 {
     const unitok_model *m = r->m;
     uint32_t cuts = 0, least = UINT32_MAX, limit;
@@ -56,8 +59,8 @@ static NOINLINE int64_t NAME(solve_parts)(NAME(run) *r, NAME(memo) *memo, const 
 }
 
 /* A segment longer than MEMO_LONG_BYTES in parts, each as a segment; 0 if it has none. */
-static NOINLINE int64_t NAME(encode_split)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment, int64_t n_bytes,
-                                           ID *ids)
+static NOINLINE int64_t NAME(encode_split)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment,
+                                           int64_t n_bytes, ID *ids)
 {
     ID *out = ids;
     int64_t end = cut_next(r->m->cuts, segment, 0, n_bytes);

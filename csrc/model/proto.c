@@ -5,8 +5,9 @@
  *     1A n [ ... | 12 n charsmap | ... ]           normalizer_spec: the charsmap, and the rest
  *     ...                                          other fields, all with a length: the rest
  *
- * Numbers are varints. Only what SentencePiece writes is read, and refused where it is longer than need be; of a field
- * that occurs twice in a piece the last counts, and without a type it is NORMAL, as in protobuf.
+ * Numbers are varints. Only what SentencePiece writes is read, and refused where it is longer than
+ * need be; of a field that occurs twice in a piece the last counts, and without a type it is
+ * NORMAL, as in protobuf.
  */
 
 #include <math.h>
@@ -52,7 +53,8 @@ static int read_piece(cursor c, piece_fields *ret)
         } else if (tag == 0x15 && c.end - c.at >= 4) {
             memcpy(&ret->score, c.at, 4);
             c.at += 4;
-        } else if (tag == 0x18 && c.at < c.end && *c.at >= UNITOK_PIECE_NORMAL && *c.at <= UNITOK_PIECE_BYTE) {
+        } else if (tag == 0x18 && c.at < c.end && *c.at >= UNITOK_PIECE_NORMAL &&
+                   *c.at <= UNITOK_PIECE_BYTE) {
             ret->type = *c.at++;
         } else {
             return 0;
@@ -66,7 +68,8 @@ static int byte_of(cursor text)
 {
     static const char digits[] = "0123456789ABCDEF";
     if (text.end - text.at != 6 || memcmp(text.at, "<0x", 3) || text.at[5] != '>') return -1;
-    const char *high = text.at[3] ? strchr(digits, text.at[3]) : NULL, *low = text.at[4] ? strchr(digits, text.at[4]) : NULL;
+    const char *high = text.at[3] ? strchr(digits, text.at[3]) : NULL,
+               *low = text.at[4] ? strchr(digits, text.at[4]) : NULL;
     return high && low ? (int)(high - digits) << 4 | (int)(low - digits) : -1;
 }
 
@@ -98,8 +101,8 @@ static int skip_field(cursor *c)
     return tag >> 3 && (tag & 7) == 2 && take_bytes(c, &value);
 }
 
-/* Where the charsmap is in a normalizer_spec, and the field around it; empty where there is none. 0: malformed, or there
- * are two. */
+/* Where the charsmap is in a normalizer_spec, and the field around it; empty where there is none.
+ * 0: malformed, or there are two. */
 static int find_charsmap(cursor c, cursor *ret_field, cursor *ret)
 {
     *ret = *ret_field = (cursor){c.end, c.end};
@@ -145,8 +148,8 @@ static uint8_t *put_normalizer(cursor spec, const uint8_t *file, uint8_t *out, u
     return put(put(out, spec.at, field.at), field.end, spec.end);
 }
 
-int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces, int64_t *offsets, float *scores,
-                          uint8_t *types, uint8_t *rest, unitok_proto *ret)
+int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces, int64_t *offsets,
+                          float *scores, uint8_t *types, uint8_t *rest, unitok_proto *ret)
 {
     cursor c = {bytes, bytes + n_bytes};
     uint8_t *out = rest;
@@ -171,7 +174,8 @@ int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces
             continue;
         }
         c.at++;
-        if (!take_bytes(&c, &inside) || !read_piece(inside, &piece) || !count_piece(&piece, n, ret)) return -1;
+        if (!take_bytes(&c, &inside) || !read_piece(inside, &piece) || !count_piece(&piece, n, ret))
+            return -1;
         int64_t length = piece.text.end - piece.text.at;
         memcpy(pieces + offsets[n], piece.text.at, (size_t)length);
         scores[n] = piece.score;

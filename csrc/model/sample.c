@@ -1,4 +1,5 @@
-/* sample.c - samples, n best and entropy of one document: the public functions, and what may be asked of a model */
+/* sample.c - samples, n best and entropy of one document: the public functions, and what may be
+ * asked of a model */
 
 #include "model/sample.h"
 
@@ -13,13 +14,16 @@
 static const char *check_sampling(const unitok_model *m, const unitok_sampling *sampling)
 {
     int32_t method = sampling->method;
-    if (method < UNITOK_SAMPLE_LATTICE || method > UNITOK_SAMPLE_DROPOUT) return "unknown sampling method";
+    if (method < UNITOK_SAMPLE_LATTICE || method > UNITOK_SAMPLE_DROPOUT)
+        return "unknown sampling method";
     if (!(m->kind->methods >> method & 1))
-        return "this kind of model does not have this sampling method: Unigram has lattice, nbest and viterbi, BPE has dropout";
+        return "this kind of model does not have this sampling method: Unigram has lattice, nbest "
+               "and viterbi, BPE has dropout";
     if (!isfinite(sampling->alpha)) return "alpha is not a finite number";
     if (method == UNITOK_SAMPLE_DROPOUT && !(sampling->alpha >= 0 && sampling->alpha <= 1))
         return "dropout takes an alpha of 0 to 1";
-    if (method == UNITOK_SAMPLE_VITERBI && !(sampling->alpha > 0)) return "Viterbi Sampling takes an alpha above 0";
+    if (method == UNITOK_SAMPLE_VITERBI && !(sampling->alpha > 0))
+        return "Viterbi Sampling takes an alpha above 0";
     if (method == UNITOK_SAMPLE_NBEST && (sampling->n_best < 2 || sampling->n_best > NBEST_MAX))
         return "the number of best paths must be 2 to 1024";
     if (method == UNITOK_SAMPLE_NBEST && m->flags & RESTART_FLAGS)
@@ -27,15 +31,17 @@ static const char *check_sampling(const unitok_model *m, const unitok_sampling *
     return NULL;
 }
 
-int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling, unitok_error *error)
+int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
+                       unitok_error *error)
 {
     const char *wrong = check_sampling(m, sampling);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
-    if (sampling->method == UNITOK_SAMPLE_DROPOUT || sampling->method == UNITOK_SAMPLE_NBEST) return UNITOK_OK;
+    if (sampling->method == UNITOK_SAMPLE_DROPOUT || sampling->method == UNITOK_SAMPLE_NBEST)
+        return UNITOK_OK;
     return sampler_prepare(&s->sampler, &m->lattice, sampling->alpha, error);
 }
 
-/* --------------------------------------------------------------------------------------------------- paths ---- */
+/* ----------------------------------------------------------------------------------- paths ---- */
 
 struct unitok_paths {
     int64_t n;
@@ -58,27 +64,33 @@ int64_t unitok_paths_count(const unitok_paths *paths)
     return paths->n;
 }
 
-int64_t unitok_paths_get(const unitok_paths *paths, int64_t k, const unitok_span **ret_spans, double *ret_score)
+int64_t unitok_paths_get(const unitok_paths *paths, int64_t k, const unitok_span **ret_spans,
+                         double *ret_score)
 {
     *ret_spans = paths->spans + paths->offsets[k];
     *ret_score = paths->scores[k];
     return paths->offsets[k + 1] - paths->offsets[k];
 }
 
-/* How many spans the tokens of all paths may become: an unknown character up to three for each byte. */
+/* How many spans the tokens of all paths may become: an unknown character up to three for each
+ * byte. */
 static int64_t spans_room(const lattice_paths *found)
 {
     int64_t room = 1;
     for (int64_t k = 0; k < found->n_paths; k++) {
         int64_t begin = 0;
-        for (int64_t i = found->offsets[k]; i < found->offsets[k + 1]; begin = found->tokens[i++].end)
-            room += found->tokens[i].id == TOKEN_UNKNOWN ? 3 * ((int64_t)found->tokens[i].end - begin) : 1;
+        for (int64_t i = found->offsets[k]; i < found->offsets[k + 1];
+             begin = found->tokens[i++].end)
+            room += found->tokens[i].id == TOKEN_UNKNOWN
+                        ? 3 * ((int64_t)found->tokens[i].end - begin)
+                        : 1;
     }
     return room;
 }
 
 /* The paths as the caller gets them; NULL when memory is short. */
-static unitok_paths *make_paths(const unitok_model *m, const document *d, const lattice_paths *found)
+static unitok_paths *make_paths(const unitok_model *m, const document *d,
+                                const lattice_paths *found)
 {
     unitok_paths *paths = mem_zalloc(1, sizeof *paths);
     int64_t room = spans_room(found);
@@ -93,7 +105,8 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d, const 
     for (int64_t k = 0; k < found->n_paths; k++) {
         int64_t at = paths->offsets[k];
         const token *tokens = found->tokens + found->offsets[k];
-        at += spans_of_tokens(m, d, tokens, found->offsets[k + 1] - found->offsets[k], paths->spans + at, room - at);
+        at += spans_of_tokens(m, d, tokens, found->offsets[k + 1] - found->offsets[k],
+                              paths->spans + at, room - at);
         paths->offsets[k + 1] = at;
         paths->scores[k] = found->scores[k];
     }
@@ -101,18 +114,22 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d, const 
     return paths;
 }
 
-/* What the functions below share: the model has a lattice, the document is opened, `ret` filled from scratch->paths. */
-static int32_t open_lattice(const unitok_model *m, const uint8_t *text, int64_t n_bytes, document *d, unitok_error *error)
+/* What the functions below share: the model has a lattice, the document is opened, `ret` filled
+ * from scratch->paths. */
+static int32_t open_lattice(const unitok_model *m, const uint8_t *text, int64_t n_bytes,
+                            document *d, unitok_error *error)
 {
     if (!(m->kind->methods >> UNITOK_SAMPLE_LATTICE & 1) || m->flags & RESTART_FLAGS)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "only SentencePiece's Unigram models have n-best and scored samples");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "only SentencePiece's Unigram models have n-best and scored samples");
     int code = document_open(m, text, n_bytes, d);
-    if (code == ENCODE_TOO_LONG) return fail(error, UNITOK_ERROR_LENGTH, -1, -1, "the text is longer than 2^29 bytes");
+    if (code == ENCODE_TOO_LONG)
+        return fail(error, UNITOK_ERROR_LENGTH, -1, -1, "the text is longer than 2^29 bytes");
     return code ? fail_memory(error) : UNITOK_OK;
 }
 
-static int32_t close_lattice(const unitok_model *m, unitok_scratch *s, document *d, int ok, unitok_paths **ret,
-                             unitok_error *error)
+static int32_t close_lattice(const unitok_model *m, unitok_scratch *s, document *d, int ok,
+                             unitok_paths **ret, unitok_error *error)
 {
     unitok_paths *paths = ok ? make_paths(m, d, &s->paths) : NULL;
     document_free(d);
@@ -131,26 +148,30 @@ static int find_best(const unitok_model *m, unitok_scratch *s, const document *d
     return 1;
 }
 
-int32_t unitok_nbest(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n,
-                     unitok_paths **ret, unitok_error *error)
+int32_t unitok_nbest(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
+                     int64_t n, unitok_paths **ret, unitok_error *error)
 {
     document d;
-    if (n < 1 || n > NBEST_MAX) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "n is not in 1..1024");
+    if (n < 1 || n > NBEST_MAX)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "n is not in 1..1024");
     int32_t status = open_lattice(m, text, n_bytes, &d, error);
     if (status) return status;
     lattice_paths_clear(&s->paths);
-    int ok = n == 1 ? find_best(m, s, &d) : nbest_find(&s->nbest, &m->lattice, d.text, d.n_bytes, n, &s->paths);
+    int ok = n == 1 ? find_best(m, s, &d)
+                    : nbest_find(&s->nbest, &m->lattice, d.text, d.n_bytes, n, &s->paths);
     return close_lattice(m, s, &d, ok, ret, error);
 }
 
-int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
-                            const uint8_t *text, int64_t n_bytes, int64_t n, int32_t flags, unitok_paths **ret,
-                            unitok_error *error)
+int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s,
+                            const unitok_sampling *sampling, const uint8_t *text, int64_t n_bytes,
+                            int64_t n, int32_t flags, unitok_paths **ret, unitok_error *error)
 {
     document d;
-    int distinct = (flags & UNITOK_SAMPLE_DISTINCT) != 0, with_best = (flags & UNITOK_SAMPLE_INCLUDE_BEST) != 0;
+    int distinct = (flags & UNITOK_SAMPLE_DISTINCT) != 0,
+        with_best = (flags & UNITOK_SAMPLE_INCLUDE_BEST) != 0;
     if (n < 1 || n > 1 << 20 || !isfinite(sampling->alpha) || (with_best && !distinct))
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the number of samples, alpha or the flags are out of range");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "the number of samples, alpha or the flags are out of range");
     int32_t status = open_lattice(m, text, n_bytes, &d, error);
     if (status) return status;
     uint64_t key = rng_document_key(sampling->seed, sampling->input, sampling->document);
@@ -160,22 +181,24 @@ int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s, const unit
         document_free(&d);
         return status;
     }
-    int ok = distinct ? nbest_draw_distinct(&s->nbest, &m->lattice, d.text, d.n_bytes, n, sampling->alpha, with_best, key,
-                                            &s->paths)
+    int ok = distinct ? nbest_draw_distinct(&s->nbest, &m->lattice, d.text, d.n_bytes, n,
+                                            sampling->alpha, with_best, key, &s->paths)
                       : sampler_draw_scored(&s->sampler, d.text, d.n_bytes, n, key, &s->paths);
     return close_lattice(m, s, &d, ok, ret, error);
 }
 
-int32_t unitok_entropy(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes, double alpha,
-                       double *ret, unitok_error *error)
+int32_t unitok_entropy(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                       int64_t n_bytes, double alpha, double *ret, unitok_error *error)
 {
     document d;
     double log_sum;
-    if (!isfinite(alpha)) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "alpha is not a finite number");
+    if (!isfinite(alpha))
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "alpha is not a finite number");
     int32_t status = open_lattice(m, text, n_bytes, &d, error);
     if (status) return status;
     status = sampler_prepare(&s->sampler, &m->lattice, alpha, error);
-    if (!status && !sampler_entropy(&s->sampler, d.text, d.n_bytes, ret, &log_sum)) status = fail_memory(error);
+    if (!status && !sampler_entropy(&s->sampler, d.text, d.n_bytes, ret, &log_sum))
+        status = fail_memory(error);
     document_free(&d);
     return status;
 }

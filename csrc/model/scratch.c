@@ -91,5 +91,6 @@ int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
     if (s->char_lanes) lane_bytes += s->char_lanes->memory_bytes + (int64_t)sizeof *s->char_work;
     if (s->automaton) lane_bytes += (int64_t)sizeof *s->automaton;
     if (s->charwise) lane_bytes += (int64_t)sizeof *s->charwise;
-    return (int64_t)sizeof *s + s->memo_bytes + lane_bytes + s->buffer_bytes + s->tokens_room * (int64_t)sizeof(token);
+    return (int64_t)sizeof *s + s->memo_bytes + lane_bytes + s->buffer_bytes +
+           s->tokens_room * (int64_t)sizeof(token);
 }

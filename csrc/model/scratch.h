@@ -1,4 +1,5 @@
-/* scratch.h - what a thread works in: the memo of segments, buffers, and the working memory of each encoder */
+/* scratch.h - what a thread works in: the memo of segments, buffers, and the working memory of each
+ * encoder */
 #pragma once
 
 #include "encoders/bpe.h"
@@ -12,18 +13,19 @@ struct unitok_scratch {
     void *memo;                /* of the loop's width */
     int64_t memo_bytes;
     uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
-    uint8_t tail[CUT_CHUNK_BYTES + CUT_READ_BEYOND]; /* the end of the text, copied where reading beyond it is safe */
-    uint8_t *buffer;                                 /* normalized text not yet encoded */
+    /* the end of the text, copied where reading beyond it is safe */
+    uint8_t tail[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
+    uint8_t *buffer; /* normalized text not yet encoded */
     int64_t buffer_bytes;
     token *tokens; /* of one long segment */
     int64_t tokens_room;
-    uint64_t *lane_tokens; /* lanes.h; NULL where the model has none */
-    lanes_turn turn;       /* of the lanes or of the memo */
+    uint64_t *lane_tokens;  /* lanes.h; NULL where the model has none */
+    lanes_turn turn;        /* of the lanes or of the memo */
     char_lanes *char_lanes; /* NULL: not built yet, or not for this model */
     char_lanes_work *char_work;
-    int64_t char_bytes; /* of text that was for them, and had to do without */
-    int by_characters;  /* they encoded what came last */
-    int char_pause;     /* chunks of it in which the memo has its turn */
+    int64_t char_bytes;        /* of text that was for them, and had to do without */
+    int by_characters;         /* they encoded what came last */
+    int char_pause;            /* chunks of it in which the memo has its turn */
     automaton_work *automaton; /* NULL where the model has none */
     charwise_work *charwise;   /* NULL where the model has none */
     long_window window;
@@ -34,7 +36,8 @@ struct unitok_scratch {
     lattice_paths paths;
 };
 
-/* Makes s->buffer hold `held` bytes of normalized text and at least as many more; 0 when memory is short. */
+/* Makes s->buffer hold `held` bytes of normalized text and at least as many more; 0 when memory is
+ * short. */
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held);
 
 /* Are there lanes of characters? They are built once they pay; without memory there are none. */

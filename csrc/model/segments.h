@@ -1,4 +1,5 @@
-/* segments.h - the loop over segments: look each up in the memo, and give to walk.h what it does not hold
+/* segments.h - the loop over segments: look each up in the memo, and give to walk.h what it does
+ * not hold
  *
  * A template, part of document.h. */
 
@@ -42,10 +43,12 @@ static NOINLINE int64_t NAME(solve)(NAME(run) *r, const uint8_t *segment, int64_
 #include "model/parts.h"
 #endif
 
-/* Encodes a segment of up to MEMO_LONG_BYTES that the memo does not hold. Fills `held`, the ids of an entry, of which the
- * last, held[max_ids], is the word; *ret_holds says whether it did. Not inlined: the loop of hits must stay small. */
-static NOINLINE int64_t NAME(miss)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment, int64_t n_bytes, ID *held,
-                                   int64_t max_ids, int *ret_holds, ID *ids)
+/* Encodes a segment of up to MEMO_LONG_BYTES that the memo does not hold. Fills `held`, the ids of
+ * an entry, of which the last, held[max_ids], is the word; *ret_holds says whether it did. Not
+ * inlined: the loop of hits must stay small. */
+static NOINLINE int64_t NAME(miss)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment,
+                                   int64_t n_bytes, ID *held, int64_t max_ids, int *ret_holds,
+                                   ID *ids)
 {
 #ifdef SPLITS
     uint32_t limit;
@@ -70,7 +73,8 @@ static NOINLINE int64_t NAME(miss)(NAME(run) *r, NAME(memo) *memo, const uint8_t
     return n;
 }
 
-static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment, int64_t n_bytes, ID *ids)
+static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment,
+                                          int64_t n_bytes, ID *ids)
 {
     if (n_bytes > MEMO_LONG_BYTES) {
 #ifdef SPLITS
@@ -98,8 +102,9 @@ static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const 
 }
 
 /* A segment of up to MEMO_SHORT_BYTES that its slot does not hold, or not for this running sum. */
-static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(memo) *memo, NAME(short_entry) *slot, memo_short_key key,
-                                           const uint8_t *segment, int64_t n_bytes, ID *ids)
+static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(memo) *memo, NAME(short_entry) *slot,
+                                           memo_short_key key, const uint8_t *segment,
+                                           int64_t n_bytes, ID *ids)
 {
 #ifdef SUM
     if (memo_short_is(slot->key, key)) {
@@ -115,10 +120,10 @@ static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(memo) *memo, NAME(
     return n;
 }
 
-/* Encodes the segments between the cuts; text is readable 32 bytes beyond the last. LOOK_AHEAD is called whenever the sum
- * may have changed, or more than AHEAD_IDS ids have been written since. */
-static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8_t *text, const uint16_t *cuts,
-                                     int64_t n_cuts, ID *ids)
+/* Encodes the segments between the cuts; text is readable 32 bytes beyond the last. LOOK_AHEAD is
+ * called whenever the sum may have changed, or more than AHEAD_IDS ids have been written since. */
+static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8_t *text,
+                                     const uint16_t *cuts, int64_t n_cuts, ID *ids)
 {
     ID *out = ids;
     int64_t begin = 0;
@@ -134,7 +139,8 @@ static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8
         const uint8_t *segment = text + begin;
         int64_t n_bytes = cuts[k] - begin;
 #ifdef SUM_RESTARTS
-        if (restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0])) NAME(set_sum)(r, 0, out);
+        if (restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0]))
+            NAME(set_sum)(r, 0, out);
 #endif
 #ifdef SUM
         if (UNLIKELY(out - looked > AHEAD_IDS)) LOOK_AHEAD();

@@ -1,4 +1,5 @@
-/* spans.c - encoding with the place of every token: one document at a time, without cuts and memo */
+/* spans.c - encoding with the place of every token: one document at a time, without cuts and memo
+ */
 
 #include "model/spans.h"
 
@@ -33,15 +34,15 @@ int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, d
     return 0;
 }
 
-/* -------------------------------------------------------------------------------------------------- tokens ---- */
+/* ---------------------------------------------------------------------------------- tokens ---- */
 
 typedef struct sink {
     const unitok_model *m;
     const document *d;
     unitok_span *spans;
     int64_t capacity, n;
-    int64_t at;           /* in d->text: where the next token begins */
-    int64_t piece_at;     /* the same in verbatim normalized text */
+    int64_t at;       /* in d->text: where the next token begins */
+    int64_t piece_at; /* the same in verbatim normalized text */
     int last_unknown;
 } sink;
 
@@ -58,8 +59,8 @@ static int put_span(sink *s, int64_t id, int64_t begin, int64_t end, int64_t pie
     return 1;
 }
 
-/* The next n_bytes of the document, unknown, as byte pieces up to s->piece_at: all but the last are empty, as
- * SentencePiece has them. */
+/* The next n_bytes of the document, unknown, as byte pieces up to s->piece_at: all but the last are
+ * empty, as SentencePiece has them. */
 static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piece_at)
 {
     int64_t begin = source_of(s, piece_at), end = source_of(s, s->piece_at);
@@ -68,7 +69,8 @@ static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piec
         int n = byte_fallback(s->m, text + i, ids);
         for (int b = 0; b < n; b++) {
             piece_at++;
-            if (!put_span(s, ids[b], begin, piece_at == s->piece_at ? end : begin, piece_at)) return 0;
+            if (!put_span(s, ids[b], begin, piece_at == s->piece_at ? end : begin, piece_at))
+                return 0;
         }
     }
     return 1;
@@ -81,17 +83,18 @@ static int put_token(sink *s, int32_t id, int64_t n_bytes)
     int64_t begin = s->piece_at;
     s->at += n_bytes;
     s->piece_at += n_bytes;
-    for (int64_t i = 0; i < n_bytes && s->m->compact; i++) s->piece_at += text[i] == SPACE_BYTE ? 2 : 0;
+    for (int64_t i = 0; i < n_bytes && s->m->compact; i++)
+        s->piece_at += text[i] == SPACE_BYTE ? 2 : 0;
     int is_unknown = id == TOKEN_UNKNOWN, was_unknown = s->last_unknown;
     s->last_unknown = is_unknown;
-    if (is_unknown && s->m->flags & UNITOK_BYTE_FALLBACK)
-        return put_bytes(s, text, n_bytes, begin);
+    if (is_unknown && s->m->flags & UNITOK_BYTE_FALLBACK) return put_bytes(s, text, n_bytes, begin);
     if (is_unknown && was_unknown && s->m->flags & UNITOK_MERGE_UNKNOWN) {
         s->spans[s->n - 1].end = source_of(s, s->piece_at);
         s->spans[s->n - 1].piece_end = s->piece_at;
         return 1;
     }
-    return put_span(s, is_unknown ? s->m->unknown_id : id, source_of(s, begin), source_of(s, s->piece_at), s->piece_at);
+    return put_span(s, is_unknown ? s->m->unknown_id : id, source_of(s, begin),
+                    source_of(s, s->piece_at), s->piece_at);
 }
 
 /* Tokens of d->text from s->at on; 0 when there is no room. */
@@ -103,14 +106,15 @@ static int put_tokens(sink *s, const token *tokens, int64_t n)
     return 1;
 }
 
-int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *tokens, int64_t n, unitok_span *spans,
-                        int64_t capacity)
+int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *tokens, int64_t n,
+                        unitok_span *spans, int64_t capacity)
 {
     sink s = {m, d, spans, capacity, 0, 0, 0, 0};
     return put_tokens(&s, tokens, n) ? s.n : ENCODE_NO_ROOM;
 }
 
-/* ------------------------------------------------------------------------------------------------ encoding ---- */
+/* ------------------------------------------------------------------------------------------
+ * encoding ---- */
 
 /* A part of the document that is a text of its own; 0, or an ENCODE_ code. */
 static int put_part(sink *s, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes)
@@ -121,8 +125,8 @@ static int put_part(sink *s, unitok_scratch *scratch, const uint8_t *text, int64
     return n < 0 ? ENCODE_NO_MEMORY : put_tokens(s, tokens, n) ? 0 : ENCODE_NO_ROOM;
 }
 
-int64_t unitok_encode_spans(const unitok_model *m, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes,
-                            unitok_span *spans, int64_t capacity)
+int64_t unitok_encode_spans(const unitok_model *m, unitok_scratch *scratch, const uint8_t *text,
+                            int64_t n_bytes, unitok_span *spans, int64_t capacity)
 {
     document d;
     sink s = {m, &d, spans, capacity, 0, 0, 0, 0};

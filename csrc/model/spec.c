@@ -1,4 +1,5 @@
-/* spec.c - the rules of spec.h: kind.h has the flags of each kind, the table here how they can be combined */
+/* spec.c - the rules of spec.h: kind.h has the flags of each kind, the table here how they can be
+ * combined */
 
 #include "model/kind.h"
 
@@ -11,11 +12,13 @@ static const struct rule {
     {KIND(UNIGRAM), UNITOK_BYTES, UNITOK_FLOAT64,
      TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_BYTE_PIECES_MATCH,
      "BYTES needs FLOAT64 and excludes every flag that works on characters"},
-    {KIND(UNIGRAM), UNITOK_RESTART_AFTER_NEWLINE, UNITOK_BYTES, 0, "RESTART_AFTER_NEWLINE needs BYTES"},
+    {KIND(UNIGRAM), UNITOK_RESTART_AFTER_NEWLINE, UNITOK_BYTES, 0,
+     "RESTART_AFTER_NEWLINE needs BYTES"},
     {KIND(UNIGRAM), UNITOK_RESTART_AT_SPACE, UNITOK_FLOAT64, 0, "RESTART_AT_SPACE needs FLOAT64"},
     {KIND(UNIGRAM), UNITOK_BYTE_PIECES_MATCH, UNITOK_FLOAT64 | UNITOK_BYTE_FALLBACK, 0,
      "BYTE_PIECES_MATCH needs FLOAT64 and BYTE_FALLBACK"},
-    {KIND(BPE), UNITOK_RESTART_AT_SPACE, UNITOK_LISTED_MERGES, 0, "RESTART_AT_SPACE needs LISTED_MERGES"},
+    {KIND(BPE), UNITOK_RESTART_AT_SPACE, UNITOK_LISTED_MERGES, 0,
+     "RESTART_AT_SPACE needs LISTED_MERGES"},
     {KIND(BPE), UNITOK_IGNORE_MERGES, UNITOK_LISTED_MERGES, 0, "IGNORE_MERGES needs LISTED_MERGES"},
     {KIND(BPE), UNITOK_BYTES, UNITOK_LISTED_MERGES,
      TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_IGNORE_MERGES,
@@ -43,7 +46,8 @@ const char *spec_check_sizes(const unitok_spec *spec)
         return "the size of the charsmap is out of range";
     if (spec->n_unknown_surface_bytes < 0 || spec->n_unknown_surface_bytes > SURFACE_BYTES_MAX)
         return "the size of the unknown surface is out of range";
-    if (spec->n_merges < 0 || spec->n_merges > MERGES_MAX || (spec->n_merges && !(spec->flags & UNITOK_LISTED_MERGES)))
+    if (spec->n_merges < 0 || spec->n_merges > MERGES_MAX ||
+        (spec->n_merges && !(spec->flags & UNITOK_LISTED_MERGES)))
         return "the number of merges is out of range";
     return NULL;
 }

@@ -1,4 +1,5 @@
-/* spec_image.c - the native image of the kinds that are built when opened: their spec, section by section
+/* spec_image.c - the native image of the kinds that are built when opened: their spec, section by
+ * section
  *
  * All numbers little-endian, every section 8-byte aligned:
  *
@@ -53,9 +54,11 @@ static spec_layout lay_out(const spec_header *h)
     return at;
 }
 
-/* ------------------------------------------------------------------------------------------------- building ---- */
+/* ------------------------------------------------------------------------------------------
+ * building ---- */
 
-int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes, unitok_error *error)
+int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
+                         unitok_error *error)
 {
     int64_t n_ids, max_piece_bytes, n = spec->n_pieces;
     int32_t status = vocabulary_check(spec, &n_ids, &max_piece_bytes, error);
@@ -93,7 +96,8 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
     return UNITOK_OK;
 }
 
-/* -------------------------------------------------------------------------------------------------- opening ---- */
+/* ------------------------------------------------------------------------------------------
+ * opening ---- */
 
 static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *position)
 {
@@ -101,34 +105,40 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
     if (n_bytes < (int64_t)sizeof *h) return "the file is too short for a native model";
     if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is not a native model";
     *position = 8;
-    if (h->version != NATIVE_VERSION) return "this release does not read this version of the native format";
+    if (h->version != NATIVE_VERSION)
+        return "this release does not read this version of the native format";
     *position = 12;
     if (h->kind == UNITOK_KIND_LONGEST || h->kind > INT32_MAX || !kind_of((int32_t)h->kind))
         return "this release does not know this kind of model";
     *position = 32;
-    if (h->flags > UNITOK_FLAGS_ALL) return "this release does not know some flags of this native model";
+    if (h->flags > UNITOK_FLAGS_ALL)
+        return "this release does not know some flags of this native model";
     const char *wrong = spec_check_flags((int32_t)h->kind, (int32_t)h->flags);
     if (wrong) return wrong;
     *position = 36;
     if (h->n_pieces > UNITOK_WIDE_ID_MAX + 1) return "the number of pieces is out of range";
     *position = 48;
-    if (h->piece_bytes > PIECE_BYTES_MAX || h->charsmap_bytes > CHARSMAP_BYTES_MAX || h->surface_bytes > SURFACE_BYTES_MAX)
+    if (h->piece_bytes > PIECE_BYTES_MAX || h->charsmap_bytes > CHARSMAP_BYTES_MAX ||
+        h->surface_bytes > SURFACE_BYTES_MAX)
         return "the size of the pieces or of the charsmap is out of range";
     *position = 64;
     if (h->n_merges > MERGES_MAX || (h->n_merges && !(h->flags & UNITOK_LISTED_MERGES)))
         return "the number of merges is out of range";
     *position = 24;
-    if (h->image_bytes != lay_out(h).end) return "the size in the header does not match the sections";
+    if (h->image_bytes != lay_out(h).end)
+        return "the size in the header does not match the sections";
     if (h->image_bytes > (uint64_t)n_bytes) return "the file is truncated";
     return NULL;
 }
 
 /* Are the sections what the header says? What remains is for those who build from them. */
-static const char *check_sections(const spec_header *h, const unitok_spec *spec, const uint8_t *bytes, int64_t *position)
+static const char *check_sections(const spec_header *h, const unitok_spec *spec,
+                                  const uint8_t *bytes, int64_t *position)
 {
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         *position = (const uint8_t *)(spec->offsets + k) - bytes;
-        if (spec->offsets[k] < 0 || spec->offsets[k + 1] < spec->offsets[k]) return "the offsets of the pieces decrease";
+        if (spec->offsets[k] < 0 || spec->offsets[k + 1] < spec->offsets[k])
+            return "the offsets of the pieces decrease";
         *position = spec->types + k - bytes;
         if (spec->types[k] < UNITOK_PIECE_NORMAL || spec->types[k] > UNITOK_PIECE_BYTE)
             return "a piece has an unknown type";
@@ -139,8 +149,8 @@ static const char *check_sections(const spec_header *h, const unitok_spec *spec,
     return NULL;
 }
 
-int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu, unitok_model *m,
-                        unitok_error *error)
+int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
+                        unitok_model *m, unitok_error *error)
 {
     (void)engine; /* for greedy longest prefix only */
     const spec_header *h = (const spec_header *)bytes;

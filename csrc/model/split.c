@@ -2,36 +2,44 @@
 
 #include "model/kind.h"
 
-#define CONTEXT_BYTES 64 /* of the text on either side that decides whether it can be divided */
+/* of the text on either side that decides whether it can be divided */
+#define CONTEXT_BYTES 64
 #define ROOM_BYTES 4096
 #define SPLIT_TRIES 256
 #define SPLIT_BYTES 2048 /* how far from the end a point is looked for */
 
-/* Is there a cut between the normalized text[begin..at) and what text[at..end) becomes? All three are points that
- * nothing reaches across. A space right before `at` might have to go: no. */
-static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t at, int64_t end)
+/* Is there a cut between the normalized text[begin..at) and what text[at..end) becomes? All three
+ * are points that nothing reaches across. A space right before `at` might have to go: no. */
+static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t at,
+                       int64_t end)
 {
     uint8_t out[ROOM_BYTES];
     unitok_normalize_state state = {0, 0, 1, 0, 0};
-    int64_t n_left = unitok_normalize_some(m->normalizer, &state, text, at, &begin, 0, out, ROOM_BYTES / 2);
+    int64_t n_left = unitok_normalize_some(m->normalizer, &state, text, at, &begin, 0, out,
+                                           ROOM_BYTES / 2);
     if (begin < at || n_left == 0 || state.n_held_bytes || state.is_after_space) return 0;
-    int64_t n_right = unitok_normalize_some(m->normalizer, &state, text, end, &at, 0, out + n_left, ROOM_BYTES - n_left);
+    int64_t n_right = unitok_normalize_some(m->normalizer, &state, text, end, &at, 0, out + n_left,
+                                            ROOM_BYTES - n_left);
     return n_right > 0 && cut_next(m->cuts, out, n_left - 1, n_left + n_right) == n_left;
 }
 
-/* The last point where both normalization and encoder can be divided, searched from the end. Where nothing marks the
- * beginning of an item, unitok_normalize_split goes through the text from its start: so it gets the end of the text
- * alone. */
+/* The last point where both normalization and encoder can be divided, searched from the end. Where
+ * nothing marks the beginning of an item, unitok_normalize_split goes through the text from its
+ * start: so it gets the end of the text alone. */
 static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_normalizer *n = m->normalizer;
     if (unitok_normalizer_step_bytes(n) > ROOM_BYTES / 4) return 0;
-    int64_t start = n_bytes > SPLIT_BYTES ? unitok_normalize_split(n, text, n_bytes - SPLIT_BYTES) : 0;
+    int64_t start = n_bytes > SPLIT_BYTES ? unitok_normalize_split(n, text, n_bytes - SPLIT_BYTES)
+                                          : 0;
     text += start;
     int64_t end = unitok_normalize_split(n, text, n_bytes - start), at = end;
     for (int tries = 0; tries < SPLIT_TRIES && at > 0; tries++) {
-        int64_t begin = at > CONTEXT_BYTES ? unitok_normalize_split(n, text, at - CONTEXT_BYTES) : 0;
-        int64_t context_end = end - at > CONTEXT_BYTES ? unitok_normalize_split(n, text, at + CONTEXT_BYTES) : end;
+        int64_t begin = at > CONTEXT_BYTES ? unitok_normalize_split(n, text, at - CONTEXT_BYTES)
+                                           : 0;
+        int64_t context_end = end - at > CONTEXT_BYTES
+                                  ? unitok_normalize_split(n, text, at + CONTEXT_BYTES)
+                                  : end;
         if (context_end > at && cut_between(m, text, begin, at, context_end)) return start + at;
         at = unitok_normalize_split(n, text, at - 1);
     }

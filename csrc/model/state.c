@@ -17,7 +17,8 @@
 
 enum { STATE_VERSION = 1, IS_STARTED = 1, IS_AFTER_SPACE = 2, LAST_UNKNOWN = 4 };
 
-/* Spaces that are held back have been read, so there are never this many; nor do positions get this far. */
+/* Spaces that are held back have been read, so there are never this many; nor do positions get this
+ * far. */
 #define HELD_BYTES_LIMIT (INT64_C(1) << 40)
 #define POSITION_LIMIT (INT64_C(1) << 62)
 
@@ -40,14 +41,16 @@ void unitok_state_save(const unitok_state *state, uint8_t *out)
     memcpy(out + 1, &state->sum, 8);
     memcpy(out + 9, &state->position, 8);
     memcpy(out + 17, &n->n_held_bytes, 8);
-    out[25] = (uint8_t)((n->is_started ? IS_STARTED : 0) | (n->is_after_space ? IS_AFTER_SPACE : 0) |
+    out[25] = (uint8_t)((n->is_started ? IS_STARTED : 0) |
+                        (n->is_after_space ? IS_AFTER_SPACE : 0) |
                         (state->last_unknown ? LAST_UNKNOWN : 0));
     out[26] = (uint8_t)state->last_byte;
 }
 
 static int read_state(const uint8_t *bytes, unitok_state *ret)
 {
-    if (bytes[0] != STATE_VERSION || bytes[25] & ~(IS_STARTED | IS_AFTER_SPACE | LAST_UNKNOWN)) return 0;
+    if (bytes[0] != STATE_VERSION || bytes[25] & ~(IS_STARTED | IS_AFTER_SPACE | LAST_UNKNOWN))
+        return 0;
     ret->sum = load_f64(bytes + 1);
     ret->position = load_i64(bytes + 9);
     ret->normalize.n_held_bytes = load_i64(bytes + 17);
@@ -58,14 +61,17 @@ static int read_state(const uint8_t *bytes, unitok_state *ret)
     return 1;
 }
 
-int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret, unitok_error *error)
+int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret,
+                          unitok_error *error)
 {
     unitok_state state;
     memset(&state, 0, sizeof state);
     int is_read = n_bytes == UNITOK_STATE_BYTES && read_state(bytes, &state);
     int64_t n_held = state.normalize.n_held_bytes;
-    if (!is_read || !isfinite(state.sum) || state.position < 0 || state.position > POSITION_LIMIT || n_held < 0 || n_held > HELD_BYTES_LIMIT)
-        return fail(error, UNITOK_ERROR_FORMAT, -1, -1, "these bytes are not the state of an encoder");
+    if (!is_read || !isfinite(state.sum) || state.position < 0 || state.position > POSITION_LIMIT ||
+        n_held < 0 || n_held > HELD_BYTES_LIMIT)
+        return fail(error, UNITOK_ERROR_FORMAT, -1, -1,
+                    "these bytes are not the state of an encoder");
     *ret = state;
     return UNITOK_OK;
 }

@@ -2,19 +2,21 @@
  *
  * A template, part of document.h.
  *
- * Unigram adds scores over a whole text and rounds at every step, so the path through a segment may depend on the sum S
- * before it. Bits 4..15 of a memo entry's word therefore say for which S its path is certain: while unigram_steps(S) is
- * less (unigram_dp.h has the proof). Otherwise the segment is encoded again from S.
+ * Unigram adds scores over a whole text and rounds at every step, so the path through a segment may
+ * depend on the sum S before it. Bits 4..15 of a memo entry's word therefore say for which S its
+ * path is certain: while unigram_steps(S) is less (unigram_dp.h has the proof). Otherwise the
+ * segment is encoded again from S.
  *
  * S itself is computed lazily, from the ids written so far, whose scores are known:
  *
  *     ids    . . . . . . . . . . . | . . . . . . . . . . . . | . . . . . . .  |
  *            these are in `sum` ───┘ summed                  └ out            └ out + AHEAD_IDS
  *
- * An id adds at most largest_step (unigram.h) to |S|, which bounds S for the next ids: an entry that is valid after the last
- * of them is valid before it, so the loop of hits compares one integer. Only where the bound does not prove an entry are the
- * ids from `summed` on added, one by one, as the reference does. With an addition at every hit, the branches of the loop
- * waited for the sum: 25 to 40 % of the time for English. */
+ * An id adds at most largest_step (unigram.h) to |S|, which bounds S for the next ids: an entry
+ * that is valid after the last of them is valid before it, so the loop of hits compares one
+ * integer. Only where the bound does not prove an entry are the ids from `summed` on added, one by
+ * one, as the reference does. With an addition at every hit, the branches of the loop waited for
+ * the sum: 25 to 40 % of the time for English. */
 
 /* A run over one document. */
 typedef struct NAME(run) {
@@ -32,7 +34,8 @@ typedef struct NAME(run) {
 } NAME(run);
 
 /* The ids of a segment's tokens: unknown characters become byte pieces or the unknown id. */
-static int64_t NAME(emit)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n, ID *ids)
+static int64_t NAME(emit)(const unitok_model *m, const uint8_t *segment, const token *tokens,
+                          int64_t n, ID *ids)
 {
     ID *out = ids;
     int64_t begin = 0;
@@ -82,7 +85,8 @@ static int NAME(serves)(NAME(run) *r, uint32_t word, const ID *out)
     return word >= NAME(least_word)(r, out, 0);
 }
 
-/* least_word for the next AHEAD_IDS; computed from the sum itself where the bound has become too large to prove anything. */
+/* least_word for the next AHEAD_IDS; computed from the sum itself where the bound has become too
+ * large to prove anything. */
 static uint32_t NAME(look_ahead)(NAME(run) *r, const ID *out)
 {
     uint32_t least = NAME(least_word)(r, out, AHEAD_IDS);
@@ -116,13 +120,16 @@ static int64_t NAME(merge_unknown)(NAME(run) *r, ID *ids, int64_t n)
 }
 
 #ifdef SUM
-/* Can S be computed from the ids instead of the tokens? Not where a byte piece matched as text, or for broken UTF-8. */
-static int NAME(ids_tell_scores)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n)
+/* Can S be computed from the ids instead of the tokens? Not where a byte piece matched as text, or
+ * for broken UTF-8. */
+static int NAME(ids_tell_scores)(const unitok_model *m, const uint8_t *segment, const token *tokens,
+                                 int64_t n)
 {
     int64_t begin = 0;
     for (int64_t k = 0; k < n; begin = tokens[k++].end) {
         if (tokens[k].id != TOKEN_UNKNOWN) {
-            if (m->flags & UNITOK_BYTE_PIECES_MATCH && m->types[tokens[k].id] == UNITOK_PIECE_BYTE) return 0;
+            if (m->flags & UNITOK_BYTE_PIECES_MATCH && m->types[tokens[k].id] == UNITOK_PIECE_BYTE)
+                return 0;
             continue;
         }
         if ((segment[begin] & 0xC0) == 0x80) return 0;
@@ -138,7 +145,8 @@ static token *NAME(room_for)(NAME(run) *r, int64_t n_bytes)
 {
     token *tokens = NULL;
     if (n_bytes > TEXT_BYTES_MAX) r->failed = ENCODE_TOO_LONG;
-    else if (!(tokens = scratch_tokens(r->s, r->m->kind->tokens_per_byte * n_bytes + 1))) r->failed = ENCODE_NO_MEMORY;
+    else if (!(tokens = scratch_tokens(r->s, r->m->kind->tokens_per_byte * n_bytes + 1)))
+        r->failed = ENCODE_NO_MEMORY;
     return tokens;
 }
 

@@ -1,4 +1,5 @@
-/* array_hash.c - a small hash table of byte strings whose slots are contiguous arrays; array_hash.h draws it */
+/* array_hash.c - a small hash table of byte strings whose slots are contiguous arrays; array_hash.h
+ * draws it */
 
 #include "structures/array_hash.h"
 
@@ -7,12 +8,14 @@
 #define VALUE_BYTES 8
 #define SLOT_HEAD_BYTES 8 /* used, capacity */
 
-/* At 5 keys a slot a table doubles: on average a slot is a cache line of short keys, and its filter of 64 bits turns
- * away 19 absent keys in 20. Measured on the RWKV vocabulary: 8 keys a slot cost 22 bytes a key in all, and longest
- * prefixes run at 60 MB/s; 5 cost 25 bytes and run at 74 MB/s; 4 cost 27 and are hardly faster. */
+/* At 5 keys a slot a table doubles: on average a slot is a cache line of short keys, and its filter
+ * of 64 bits turns away 19 absent keys in 20. Measured on the RWKV vocabulary: 8 keys a slot cost
+ * 22 bytes a key in all, and longest prefixes run at 60 MB/s; 5 cost 25 bytes and run at 74 MB/s; 4
+ * cost 27 and are hardly faster. */
 #define KEYS_PER_SLOT_MAX 5
 
-/* ------------------------------------------------------------------------------------------- One slot -------- */
+/* ------------------------------------------------------------------------------------------ One
+ * slot -------- */
 
 static uint32_t slot_used(const uint8_t *bytes)
 {
@@ -64,8 +67,9 @@ static const uint8_t *slot_find(const struct slot *slot, const uint8_t *key, siz
     return NULL;
 }
 
-/* Capacities are 8 below a multiple of `step`, as many an allocator hands out 16 k + 8 bytes. Past 1 KiB (long keys,
- * or many of one hash) growth is by an eighth, so that filling a slot stays linear. */
+/* Capacities are 8 below a multiple of `step`, as many an allocator hands out 16 k + 8 bytes. Past
+ * 1 KiB (long keys, or many of one hash) growth is by an eighth, so that filling a slot stays
+ * linear. */
 static uint32_t capacity_for(size_t need, size_t step)
 {
     if (need >= 1024 && need / 8 > step) need += need / 8;
@@ -86,7 +90,8 @@ static int slot_reserve(struct array_hash *table, struct slot *slot, uint32_t ca
 }
 
 /* Writes the entry after the others; there is room. */
-static void slot_put(struct slot *slot, const uint8_t *key, size_t n_bytes, uint64_t hash, int64_t value)
+static void slot_put(struct slot *slot, const uint8_t *key, size_t n_bytes, uint64_t hash,
+                     int64_t value)
 {
     uint32_t used = slot_used(slot->bytes);
     uint8_t *p = slot->bytes + used;
@@ -117,9 +122,11 @@ static void slot_refilter(struct slot *slot)
     }
 }
 
-/* ----------------------------------------------------------------------------------------- The table --------- */
+/* ------------------------------------------------------------------------------------------ The
+ * table --------- */
 
-/* Which of the heads speaks for keys that begin with these two bytes. Letters and UTF-8 tails differ in low bits. */
+/* Which of the heads speaks for keys that begin with these two bytes. Letters and UTF-8 tails
+ * differ in low bits. */
 INLINE unsigned head_of(const uint8_t *key)
 {
     return (unsigned)(key[0] * 3 ^ key[1]) & (ARRAY_HASH_HEADS - 1);
@@ -132,7 +139,8 @@ static void note_length(struct array_hash *table, const uint8_t *key, size_t n_b
         table->heads[head_of(key)] |= UINT64_C(1) << length;
         return;
     }
-    for (int i = 0; i < ARRAY_HASH_HEADS; i++) table->heads[i] |= 2; /* any second byte may follow */
+    /* any second byte may follow */
+    for (int i = 0; i < ARRAY_HASH_HEADS; i++) table->heads[i] |= 2;
 }
 
 static struct array_hash *table_new(uint32_t n_slots)
@@ -164,7 +172,8 @@ static int size_slots(struct array_hash *table, struct array_item *items, size_t
         struct slot *slot = &table->slots[i];
         uint64_t need = slot->filter;
         slot->filter = 0;
-        if (need && !slot_reserve(table, slot, capacity_for(SLOT_HEAD_BYTES + (size_t)need, 16))) return 0;
+        if (need && !slot_reserve(table, slot, capacity_for(SLOT_HEAD_BYTES + (size_t)need, 16)))
+            return 0;
     }
     return 1;
 }
@@ -223,7 +232,8 @@ static int table_grow(struct array_hash **table)
     return 1;
 }
 
-uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, size_t n_bytes, uint64_t hash)
+uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, size_t n_bytes,
+                         uint64_t hash)
 {
     const struct slot *slot = &table->slots[array_hash_slot(table, hash)];
     const uint8_t *found;
@@ -232,7 +242,8 @@ uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, siz
     return found ? (uint8_t *)found + n_bytes : NULL;
 }
 
-int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes, uint64_t hash, int64_t value)
+int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes, uint64_t hash,
+                   int64_t value)
 {
     struct slot *slot;
     size_t need = entry_bytes(n_bytes);
@@ -267,20 +278,24 @@ int array_hash_erase(struct array_hash *table, const uint8_t *key, size_t n_byte
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------ Keys that begin a text -- */
+/* ------------------------------------------------------------------------------------------ Keys
+ * that begin a text -- */
 
-/* The lengths that a key beginning the text can have; bit ARRAY_HASH_LONG_BYTES stands for that and more. */
-INLINE uint64_t possible_lengths(const struct array_hash *table, const uint8_t *text, size_t n_bytes)
+/* The lengths that a key beginning the text can have; bit ARRAY_HASH_LONG_BYTES stands for that and
+ * more. */
+INLINE uint64_t possible_lengths(const struct array_hash *table, const uint8_t *text,
+                                 size_t n_bytes)
 {
     if (n_bytes == 1) return table->heads[0] & 2;
     if (n_bytes >= ARRAY_HASH_LONG_BYTES) return table->heads[head_of(text)];
     return table->heads[head_of(text)] & ((UINT64_C(2) << n_bytes) - 1);
 }
 
-/* The value of the longest key, or of the shortest, among those of ARRAY_HASH_LONG_BYTES or more that begin the text
- * and have more than `above` bytes; NULL if none. They have one hash, and so one slot, whatever their length. */
-static const uint8_t *find_long(const struct slot *slot, const uint8_t *text, size_t n_bytes, size_t above,
-                                int longest, size_t *ret_n_bytes)
+/* The value of the longest key, or of the shortest, among those of ARRAY_HASH_LONG_BYTES or more
+ * that begin the text and have more than `above` bytes; NULL if none. They have one hash, and so
+ * one slot, whatever their length. */
+static const uint8_t *find_long(const struct slot *slot, const uint8_t *text, size_t n_bytes,
+                                size_t above, int longest, size_t *ret_n_bytes)
 {
     const uint8_t *p = slot->bytes + SLOT_HEAD_BYTES;
     const uint8_t *end = slot->bytes + slot_used(slot->bytes);
@@ -290,7 +305,8 @@ static const uint8_t *find_long(const struct slot *slot, const uint8_t *text, si
         size_t n;
         int better;
         p = entry_key(p, &n);
-        better = n >= ARRAY_HASH_LONG_BYTES && n > above && n <= n_bytes && (!best || (n > n_best) == longest);
+        better = n >= ARRAY_HASH_LONG_BYTES && n > above && n <= n_bytes &&
+                 (!best || (n > n_best) == longest);
         if (better && memcmp(p, text, n) == 0) {
             best = p + n;
             n_best = n;
@@ -301,10 +317,10 @@ static const uint8_t *find_long(const struct slot *slot, const uint8_t *text, si
     return best;
 }
 
-/* One pass forward takes the hash at every length and asks the filters, without branches on the answers; then the few
- * lengths left are looked up, longest first. */
-size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *text, size_t n_bytes,
-                                 int64_t *ret_value)
+/* One pass forward takes the hash at every length and asks the filters, without branches on the
+ * answers; then the few lengths left are looked up, longest first. */
+size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *text,
+                                 size_t n_bytes, int64_t *ret_value)
 {
     uint64_t lengths = possible_lengths(table, text, n_bytes), maybe = 0, hash = ARRAY_HASH_SEED;
     uint32_t indexes[ARRAY_HASH_LONG_BYTES + 1];
@@ -331,8 +347,8 @@ size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *
     return 0;
 }
 
-size_t array_hash_next_prefix(const struct array_hash *table, const uint8_t *text, size_t n_bytes, size_t above,
-                              int64_t *ret_value)
+size_t array_hash_next_prefix(const struct array_hash *table, const uint8_t *text, size_t n_bytes,
+                              size_t above, int64_t *ret_value)
 {
     uint64_t lengths = possible_lengths(table, text, n_bytes), hash = ARRAY_HASH_SEED;
     const uint8_t *value = NULL;
@@ -352,7 +368,8 @@ size_t array_hash_next_prefix(const struct array_hash *table, const uint8_t *tex
     return n;
 }
 
-/* --------------------------------------------------------------------------------------------- Sorting -------- */
+/* ------------------------------------------------------------------------------------------
+ * Sorting -------- */
 
 INLINE int item_less(const struct array_item *a, const struct array_item *b)
 {
@@ -364,7 +381,8 @@ INLINE int item_less(const struct array_item *a, const struct array_item *b)
 }
 
 /* from[begin..end) is two sorted runs that meet at middle. */
-static void merge_runs(const struct array_item *from, struct array_item *to, size_t begin, size_t middle, size_t end)
+static void merge_runs(const struct array_item *from, struct array_item *to, size_t begin,
+                       size_t middle, size_t end)
 {
     size_t left = begin, right = middle;
     for (size_t k = begin; k < end; k++) {
@@ -389,7 +407,8 @@ static void sort_run(struct array_item *items, size_t n_items)
 void array_items_sort(struct array_item *items, struct array_item *buffer, size_t n_items)
 {
     struct array_item *from = items, *to = buffer, *swap;
-    for (size_t i = 0; i < n_items; i++) items[i].mark = first_eight(items[i].key, items[i].n_bytes);
+    for (size_t i = 0; i < n_items; i++)
+        items[i].mark = first_eight(items[i].key, items[i].n_bytes);
     for (size_t i = 0; i < n_items; i += SORT_RUN) {
         sort_run(items + i, n_items - i < SORT_RUN ? n_items - i : SORT_RUN);
     }

@@ -1,4 +1,5 @@
-/* array_hash.h - a small hash table of byte strings whose slots are contiguous arrays: the container of the HAT-trie
+/* array_hash.h - a small hash table of byte strings whose slots are contiguous arrays: the
+ * container of the HAT-trie
  *
  *   struct array_hash (one allocation, slots included)
  *   +------+--------+---------+-----------+-----------+----------+----------+- - -
@@ -10,15 +11,18 @@
  *   slot   | used u32 | capacity u32 | entry | entry | entry | room to grow |
  *   entry  | length: 1 byte, or 255 and a u32 | the key's bytes | value i64 |     unaligned, read by memcpy
  *
- * A slot is found by the key's hash, then read from its start: one miss of the cache for the slot table, one for the
- * array. `filter` has a bit for each key of the slot, so most absent keys never touch the array.
+ * A slot is found by the key's hash, then read from its start: one miss of the cache for the slot
+ * table, one for the array. `filter` has a bit for each key of the slot, so most absent keys never
+ * touch the array.
  *
- * For the longest key that begins a text, two things keep the number of probes small. heads[k] has bit L set if a key
- * of L bytes exists whose first two bytes fall in class k, so only lengths that can occur are tried. And a key hashes
- * by its first LONG_BYTES bytes at most, so one pass over the text gives the hashes of all lengths, and all keys
- * of LONG_BYTES or more that can match are in one slot: a key of 1 MiB costs no more probes than one of 63 bytes.
+ * For the longest key that begins a text, two things keep the number of probes small. heads[k] has
+ * bit L set if a key of L bytes exists whose first two bytes fall in class k, so only lengths that
+ * can occur are tried. And a key hashes by its first LONG_BYTES bytes at most, so one pass over the
+ * text gives the hashes of all lengths, and all keys of LONG_BYTES or more that can match are in
+ * one slot: a key of 1 MiB costs no more probes than one of 63 bytes.
  *
- * The owner bounds what one table holds, and so what colliding keys can cost. A table never holds the empty key.
+ * The owner bounds what one table holds, and so what colliding keys can cost. A table never holds
+ * the empty key.
  */
 #pragma once
 
@@ -30,21 +34,24 @@
 /* What a child of a trie's branch begins with; tables only carry it. */
 struct node {
     uint8_t is_branch;
-    uint8_t low, high; /* the bytes, both included, that lead from the parent to this container */
+    /* the bytes, both included, that lead from the parent to this container */
+    uint8_t low, high;
 };
 
 struct slot {
-    uint8_t *bytes;  /* NULL while empty */
-    uint64_t filter; /* bit h >> 58 is set for each key of hash h; bits of erased keys are cleared */
+    uint8_t *bytes; /* NULL while empty */
+    /* bit h >> 58 is set for each key of hash h; bits of erased keys are cleared */
+    uint64_t filter;
 };
 
 struct array_hash {
     struct node node;
     uint32_t n_keys;
-    uint32_t n_slots;                  /* a power of two */
-    uint32_t n_entry_bytes;            /* of all entries */
-    size_t memory_bytes;               /* all that was allocated for this table */
-    uint64_t heads[ARRAY_HASH_HEADS];  /* a superset: erasing clears nothing until the table is empty */
+    uint32_t n_slots;       /* a power of two */
+    uint32_t n_entry_bytes; /* of all entries */
+    size_t memory_bytes;    /* all that was allocated for this table */
+    /* a superset: erasing clears nothing until the table is empty */
+    uint64_t heads[ARRAY_HASH_HEADS];
     struct slot slots[];
 };
 
@@ -76,11 +83,13 @@ INLINE size_t common_bytes(const uint8_t *a, const uint8_t *b, size_t n_bytes)
 
 INLINE uint64_t array_hash_step(uint64_t hash, uint8_t byte)
 {
-    /* As FNV-1a, but with 2^64 / phi for its prime. A product moves every bit up, so only the upper half is read. */
+    /* As FNV-1a, but with 2^64 / phi for its prime. A product moves every bit up, so only the
+     * upper half is read. */
     return (hash ^ byte) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* Any constant that leaves no byte at zero would do. It is fixed so that two builds of one trie are the same. */
+/* Any constant that leaves no byte at zero would do. It is fixed so that two builds of one trie are
+ * the same. */
 #define ARRAY_HASH_SEED UINT64_C(0x51ED270B0A5F1D27)
 
 INLINE uint64_t array_hash_of(const uint8_t *key, size_t n_bytes)
@@ -97,27 +106,32 @@ INLINE size_t array_hash_slot(const struct array_hash *table, uint64_t hash)
     return (size_t)(hash >> 32) & (table->n_slots - 1);
 }
 
-/* A table of these keys (no two the same, none empty), NULL when memory is short. Writes their marks. */
+/* A table of these keys (no two the same, none empty), NULL when memory is short. Writes their
+ * marks. */
 struct array_hash *array_hash_build(struct array_item *items, size_t n_items);
 void array_hash_free(struct array_hash *table);
 
-/* The 8 bytes of the key's value, or NULL. `hash` is array_hash_of(key, n_bytes). They stay until the next change. */
-uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, size_t n_bytes, uint64_t hash);
+/* The 8 bytes of the key's value, or NULL. `hash` is array_hash_of(key, n_bytes). They stay until
+ * the next change. */
+uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, size_t n_bytes,
+                         uint64_t hash);
 
-/* Adds a key that is not there; returns 0, and the keys unchanged, when memory is short. Either way the table may
- * have moved: *table is where it is now. */
-int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes, uint64_t hash, int64_t value);
+/* Adds a key that is not there; returns 0, and the keys unchanged, when memory is short. Either way
+ * the table may have moved: *table is where it is now. */
+int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes, uint64_t hash,
+                   int64_t value);
 
 /* Removes the key; returns 0 if it was not there. The table stays, even when it becomes empty. */
 int array_hash_erase(struct array_hash *table, const uint8_t *key, size_t n_bytes);
 
 /* The length of the longest key that begins text[0..n_bytes-1], n_bytes >= 1, or 0. */
-size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *text, size_t n_bytes,
-                                 int64_t *ret_value);
+size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *text,
+                                 size_t n_bytes, int64_t *ret_value);
 
-/* The shortest key of more than `above` bytes that begins the text, or 0: called again and again it gives all. */
-size_t array_hash_next_prefix(const struct array_hash *table, const uint8_t *text, size_t n_bytes, size_t above,
-                              int64_t *ret_value);
+/* The shortest key of more than `above` bytes that begins the text, or 0: called again and again it
+ * gives all. */
+size_t array_hash_next_prefix(const struct array_hash *table, const uint8_t *text, size_t n_bytes,
+                              size_t above, int64_t *ret_value);
 
 /* items[0..n_keys-1] = the keys in no order. */
 void array_hash_items(const struct array_hash *table, struct array_item *items);

@@ -5,7 +5,7 @@
 #include "ground/alloc.h"
 
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
-#define AHEAD 16 /* strings whose slots are fetched before their turn */
+#define AHEAD 16    /* strings whose slots are fetched before their turn */
 #define RUN_MAX 128 /* a longer run of taken slots: strings chosen to collide */
 
 INLINE uint64_t mix(uint64_t hash, uint64_t word)
@@ -21,12 +21,14 @@ static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)
     for (int64_t i = 0; i + 8 < n_bytes; i += 8) hash = mix(hash, load_u64(bytes + i));
     if (n_bytes >= 8) last = load_u64(bytes + n_bytes - 8);
     else if (n_bytes >= 4) last = load_u32(bytes) | (uint64_t)load_u32(bytes + n_bytes - 4) << 32;
-    else if (n_bytes) last = bytes[0] | (uint64_t)bytes[n_bytes >> 1] << 8 | (uint64_t)bytes[n_bytes - 1] << 16;
+    else if (n_bytes)
+        last = bytes[0] | (uint64_t)bytes[n_bytes >> 1] << 8 | (uint64_t)bytes[n_bytes - 1] << 16;
     return mix(mix(hash, last), 0);
 }
 
 /* The slot of the string, or the free one where it would be; NULL after too many others. */
-static uint64_t *find_slot(const distinct_table *t, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
+static uint64_t *find_slot(const distinct_table *t, const uint8_t *bytes, int64_t n_bytes,
+                           uint64_t hash)
 {
     uint64_t mask = (UINT64_C(1) << t->n_bits) - 1, at = hash >> (64 - t->n_bits);
     for (int run = 0; run < RUN_MAX; run++, at++) {
@@ -34,7 +36,9 @@ static uint64_t *find_slot(const distinct_table *t, const uint8_t *bytes, int64_
         if (*slot == 0) return slot;
         if ((uint32_t)(*slot >> 32) != (uint32_t)hash) continue;
         const int64_t *offsets = t->offsets + (uint32_t)*slot;
-        if (offsets[0] - offsets[-1] == n_bytes && memcmp(t->data + offsets[-1], bytes, (size_t)n_bytes) == 0) return slot;
+        if (offsets[0] - offsets[-1] == n_bytes &&
+            memcmp(t->data + offsets[-1], bytes, (size_t)n_bytes) == 0)
+            return slot;
     }
     return NULL;
 }

@@ -9,7 +9,8 @@
 #include "ground/common.h"
 
 typedef struct distinct_table {
-    const uint8_t *data;    /* the caller's, like offsets: string k is data[offsets[k]..offsets[k + 1]) */
+    /* the caller's, like offsets: string k is data[offsets[k]..offsets[k + 1]) */
+    const uint8_t *data;
     const int64_t *offsets;
     uint64_t *slots; /* [0..1 << n_bits) */
     int n_bits;
@@ -21,9 +22,10 @@ typedef enum distinct {
     DISTINCT_NO_MEMORY
 } distinct;
 
-/* Of data[offsets[k]..offsets[k + 1]), k < n < 2^31. The table is to be freed whatever comes back, and of use only after
- * YES. O(bytes), whatever the strings are. */
-distinct distinct_build(const uint8_t *data, const int64_t *offsets, int64_t n, distinct_table *ret);
+/* Of data[offsets[k]..offsets[k + 1]), k < n < 2^31. The table is to be freed whatever comes back,
+ * and of use only after YES. O(bytes), whatever the strings are. */
+distinct distinct_build(const uint8_t *data, const int64_t *offsets, int64_t n,
+                        distinct_table *ret);
 void distinct_free(distinct_table *t);
 
 /* The index of the string with these bytes; -1 if there is none. O(n_bytes). */

@@ -1,12 +1,13 @@
-/* hat.c - the growable HAT-trie: insert, find, erase, keys that begin a text; hat.h draws it, hat_walk.c walks it,
- * hat_burst.c divides what has grown too large */
+/* hat.c - the growable HAT-trie: insert, find, erase, keys that begin a text; hat.h draws it,
+ * hat_walk.c walks it, hat_burst.c divides what has grown too large */
 
 #include "structures/hat.h"
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* --------------------------------------------------------------------------------------- Making and freeing --- */
+/* ------------------------------------------------------------------------------------------ Making
+ * and freeing --- */
 
 struct branch *hat_branch_new(const uint8_t *prefix, size_t n_bytes)
 {
@@ -32,7 +33,8 @@ int32_t unitok_hat_new(unitok_hat **ret, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* Branches still to be freed form a linked list through their own fields: freeing needs no memory and no recursion. */
+/* Branches still to be freed form a linked list through their own fields: freeing needs no memory
+ * and no recursion. */
 void unitok_hat_free(unitok_hat *hat)
 {
     struct branch *waiting = hat ? hat->root : NULL;
@@ -65,7 +67,8 @@ int64_t unitok_hat_memory_bytes(const unitok_hat *hat)
     return hat->memory_bytes;
 }
 
-void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high, struct array_hash *container)
+void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high,
+                       struct array_hash *container)
 {
     set_children(parent, low, high, NULL);
     if (!container) return;
@@ -75,22 +78,26 @@ void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high
     hat->memory_bytes += (int64_t)container->memory_bytes;
 }
 
-/* ------------------------------------------------------------------------------------------- Going down ------ */
+/* ------------------------------------------------------------------------------------------ Going
+ * down ------ */
 
-/* Whether the text begins with the branch's prefix. Most prefixes are just the one byte that led here. */
+/* Whether the text begins with the branch's prefix. Most prefixes are just the one byte that led
+ * here. */
 INLINE int prefix_matches(const struct branch *branch, const uint8_t *text, size_t n_bytes)
 {
     size_t n = branch->n_prefix_bytes;
     return n <= n_bytes && (n <= 1 || memcmp(branch->prefix + 1, text + 1, n - 1) == 0);
 }
 
-/* The lowest branch on the way of the key; NULL if the key differs from a branch's prefix, or is longer than keys can
- * be. *at = how many bytes of the key the branches hold. */
-static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, size_t *at)
+/* The lowest branch on the way of the key; NULL if the key differs from a branch's prefix, or is
+ * longer than keys can be. *at = how many bytes of the key the branches hold. */
+static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, size_t n_bytes,
+                                  size_t *at)
 {
     struct branch *branch = hat->root;
     size_t used = 0;
-    if (n_bytes > UNITOK_HAT_KEY_MAX_BYTES) return NULL; /* also a negative length, converted to size_t */
+    /* also a negative length, converted to size_t */
+    if (n_bytes > UNITOK_HAT_KEY_MAX_BYTES) return NULL;
     for (;;) {
         struct node *child;
         if (!prefix_matches(branch, key + used, n_bytes - used)) return NULL;
@@ -103,14 +110,15 @@ static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, siz
     }
 }
 
-/* In a large trie a key costs two cache misses: one for its slot, one for the slot's array. Within a group of keys they
- * can overlap: prefetch all slots, then all arrays, and look the keys up when both have arrived. Gains a third in keys
- * per second in a trie of 130 MB; costs 2 ns per key in one that fits in the cache. */
+/* In a large trie a key costs two cache misses: one for its slot, one for the slot's array. Within
+ * a group of keys they can overlap: prefetch all slots, then all arrays, and look the keys up when
+ * both have arrived. Gains a third in keys per second in a trie of 130 MB; costs 2 ns per key in
+ * one that fits in the cache. */
 #define GROUP_KEYS 16
 
 /* Called before each key i of a batch; acts on the first of each group. */
-static void prefetch_group(const unitok_hat *hat, const uint8_t *data, const int64_t *offsets, int64_t i,
-                           int64_t n_keys)
+static void prefetch_group(const unitok_hat *hat, const uint8_t *data, const int64_t *offsets,
+                           int64_t i, int64_t n_keys)
 {
     const struct slot *slots[GROUP_KEYS];
     int64_t end = n_keys - i < GROUP_KEYS ? n_keys : i + GROUP_KEYS;
@@ -123,21 +131,25 @@ static void prefetch_group(const unitok_hat *hat, const uint8_t *data, const int
         const struct array_hash *container;
         if (!branch || at == n_bytes || !branch->children[key[at]]) continue;
         container = as_container(branch->children[key[at]]);
-        slots[n_slots] = &container->slots[array_hash_slot(container, array_hash_of(key + at, n_bytes - at))];
+        slots[n_slots] =
+            &container->slots[array_hash_slot(container, array_hash_of(key + at, n_bytes - at))];
         PREFETCH(slots[n_slots]);
         n_slots++;
     }
     for (int k = 0; k < n_slots; k++) PREFETCH(slots[k]->bytes);
 }
 
-/* ---------------------------------------------------------------------------------------------- Inserting ---- */
+/* ------------------------------------------------------------------------------------------
+ * Inserting ---- */
 
-/* Splits a branch's prefix after its first `common` bytes: a new branch above gets these, the old one keeps the rest.
+/* Splits a branch's prefix after its first `common` bytes: a new branch above gets these, the old
+ * one keeps the rest.
  *
  *     parent -> "abcd"            parent -> "ab" -> "cd"       common = 2
  *
  * Returns the upper branch. When memory is short it returns NULL and nothing has changed. */
-static struct branch *split_prefix(unitok_hat *hat, struct branch *parent, struct branch *branch, size_t common)
+static struct branch *split_prefix(unitok_hat *hat, struct branch *parent, struct branch *branch,
+                                   size_t common)
 {
     struct branch *above = hat_branch_new(branch->prefix, common);
     struct branch *below = hat_branch_new(branch->prefix + common, branch->n_prefix_bytes - common);
@@ -150,14 +162,18 @@ static struct branch *split_prefix(unitok_hat *hat, struct branch *parent, struc
     below->value = branch->value;
     memcpy(below->children, branch->children, sizeof below->children);
     above->children[below->prefix[0]] = &below->node;
-    parent->children[above->prefix[0]] = &above->node; /* never the root, whose prefix is empty */
-    hat->memory_bytes += (int64_t)(branch_bytes(above) + branch_bytes(below)) - (int64_t)branch_bytes(branch);
+    /* never the root, whose prefix is empty */
+    parent->children[above->prefix[0]] = &above->node;
+    hat->memory_bytes += (int64_t)(branch_bytes(above) + branch_bytes(below)) -
+                         (int64_t)branch_bytes(branch);
     mem_free(branch);
     return above;
 }
 
-/* Adds a container with this one key, for its byte and all neighbouring bytes that have no child. */
-static int add_container(unitok_hat *hat, struct branch *parent, const uint8_t *key, size_t n_bytes, int64_t value)
+/* Adds a container with this one key, for its byte and all neighbouring bytes that have no child.
+ */
+static int add_container(unitok_hat *hat, struct branch *parent, const uint8_t *key, size_t n_bytes,
+                         int64_t value)
 {
     struct array_hash *container = array_hash_build(NULL, 0);
     int low = key[0], high = key[0];
@@ -179,19 +195,23 @@ static int32_t change_value(int64_t *stored, int64_t value, int32_t mode)
     return UNITOK_OK;
 }
 
-/* Descends to the branch whose child will hold the rest of the key; splits a prefix where the key differs from it.
- * NULL when memory is short. *at = how many bytes of the key the branches hold. */
+/* Descends to the branch whose child will hold the rest of the key; splits a prefix where the key
+ * differs from it. NULL when memory is short. *at = how many bytes of the key the branches hold. */
 static struct branch *descend(unitok_hat *hat, const uint8_t *key, size_t n_bytes, size_t *at)
 {
     struct branch *parent = NULL, *branch = hat->root;
     size_t used = 0;
     for (;;) {
         size_t left = n_bytes - used, n_prefix = branch->n_prefix_bytes;
-        size_t common = n_prefix ? common_bytes(branch->prefix, key + used, left < n_prefix ? left : n_prefix) : 0;
+        size_t common = n_prefix ? common_bytes(branch->prefix, key + used,
+                                                left < n_prefix ? left : n_prefix)
+                                 : 0;
         used += common;
         *at = used;
         if (common < n_prefix) return split_prefix(hat, parent, branch, common);
-        if (used == n_bytes || !branch->children[key[used]] || !branch->children[key[used]]->is_branch) return branch;
+        if (used == n_bytes || !branch->children[key[used]] ||
+            !branch->children[key[used]]->is_branch)
+            return branch;
         parent = branch;
         branch = as_branch(branch->children[key[used]]);
     }
@@ -207,8 +227,8 @@ static int32_t insert_at_branch(unitok_hat *hat, struct branch *branch, int64_t 
 }
 
 /* Adds the key to a container that does not have it and is not full. */
-static int add_to_container(unitok_hat *hat, struct branch *parent, struct array_hash *container, const uint8_t *key,
-                            size_t n_bytes, uint64_t hash, int64_t value)
+static int add_to_container(unitok_hat *hat, struct branch *parent, struct array_hash *container,
+                            const uint8_t *key, size_t n_bytes, uint64_t hash, int64_t value)
 {
     struct array_hash *moved = container;
     size_t memory_before = container->memory_bytes;
@@ -223,7 +243,8 @@ static int add_to_container(unitok_hat *hat, struct branch *parent, struct array
  * 3. If the container has the key, change its value.
  * 4. If the container is full, burst it and descend again. Each burst separates keys, so this ends.
  * 5. Otherwise add the key to the container. */
-static int32_t insert_key(unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t value, int32_t mode)
+static int32_t insert_key(unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t value,
+                          int32_t mode)
 {
     for (;;) {
         size_t at;
@@ -257,8 +278,8 @@ static int32_t insert_key(unitok_hat *hat, const uint8_t *key, size_t n_bytes, i
     }
 }
 
-int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *offsets, const int64_t *values,
-                          int64_t n_keys, int32_t mode, unitok_error *error)
+int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *offsets,
+                          const int64_t *values, int64_t n_keys, int32_t mode, unitok_error *error)
 {
     if (mode < UNITOK_HAT_SET || mode > UNITOK_HAT_UNIQUE) {
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "mode is not an enum unitok_hat_mode");
@@ -268,16 +289,19 @@ int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *o
         int32_t status;
         prefetch_group(hat, data, offsets, i, n_keys);
         if (n_bytes < 0 || n_bytes > UNITOK_HAT_KEY_MAX_BYTES) {
-            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "the length of a key is not in 0..1048576");
+            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1,
+                        "the length of a key is not in 0..1048576");
         }
         status = insert_key(hat, data + offsets[i], (size_t)n_bytes, values[i], mode);
-        if (status == UNITOK_ERROR_ARGUMENT) return fail(error, status, i, -1, "the key is already in the trie");
+        if (status == UNITOK_ERROR_ARGUMENT)
+            return fail(error, status, i, -1, "the key is already in the trie");
         if (status != UNITOK_OK) return fail(error, status, i, -1, "not enough memory for the key");
     }
     return UNITOK_OK;
 }
 
-/* ----------------------------------------------------------------------------------- Finding and erasing ------ */
+/* ------------------------------------------------------------------------------------------
+ * Finding and erasing ------ */
 
 static int find_key(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t *ret_value)
 {
@@ -299,8 +323,8 @@ static int find_key(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, i
     return stored != NULL;
 }
 
-int64_t unitok_hat_find(const unitok_hat *hat, const uint8_t *data, const int64_t *offsets, int64_t n_keys,
-                        int64_t *values, uint8_t *found)
+int64_t unitok_hat_find(const unitok_hat *hat, const uint8_t *data, const int64_t *offsets,
+                        int64_t n_keys, int64_t *values, uint8_t *found)
 {
     int64_t n_found = 0;
     for (int64_t i = 0; i < n_keys; i++) {
@@ -331,7 +355,8 @@ static int erase_key(unitok_hat *hat, const uint8_t *key, size_t n_bytes)
     return array_hash_erase(as_container(branch->children[key[at]]), key + at, n_bytes - at);
 }
 
-int64_t unitok_hat_erase(unitok_hat *hat, const uint8_t *data, const int64_t *offsets, int64_t n_keys)
+int64_t unitok_hat_erase(unitok_hat *hat, const uint8_t *data, const int64_t *offsets,
+                         int64_t n_keys)
 {
     int64_t n_erased = 0;
     for (int64_t i = 0; i < n_keys; i++) {
@@ -341,9 +366,11 @@ int64_t unitok_hat_erase(unitok_hat *hat, const uint8_t *data, const int64_t *of
     return n_erased;
 }
 
-/* ----------------------------------------------------------------------------------- Keys that begin a text --- */
+/* ------------------------------------------------------------------------------------------ Keys
+ * that begin a text --- */
 
-int64_t unitok_hat_longest_prefix(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes, int64_t *ret_value)
+int64_t unitok_hat_longest_prefix(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes,
+                                  int64_t *ret_value)
 {
     const struct branch *branch = hat->root;
     size_t used = 0, end = (size_t)n_bytes, n;
@@ -384,8 +411,8 @@ static void note_prefix(struct prefix_list *list, size_t n_bytes, int64_t value)
     list->n_found++;
 }
 
-int64_t unitok_hat_prefixes(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes, int64_t *lengths,
-                            int64_t *values, int64_t capacity)
+int64_t unitok_hat_prefixes(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes,
+                            int64_t *lengths, int64_t *values, int64_t capacity)
 {
     struct prefix_list list = {lengths, values, capacity, 0};
     const struct branch *branch = hat->root;
@@ -399,7 +426,8 @@ int64_t unitok_hat_prefixes(const unitok_hat *hat, const uint8_t *text, int64_t 
         if (!child) break;
         if (!child->is_branch) {
             const struct array_hash *container = as_container(child);
-            while ((n = array_hash_next_prefix(container, text + used, end - used, n, &value)) != 0) {
+            while ((n = array_hash_next_prefix(container, text + used, end - used, n, &value)) !=
+                   0) {
                 note_prefix(&list, used + n, value);
             }
             break;

@@ -1,4 +1,5 @@
-/* hat.h - internals of the HAT-trie: its branches, for the files that insert, look up, burst and walk
+/* hat.h - internals of the HAT-trie: its branches, for the files that insert, look up, burst and
+ * walk
  *
  *   root          branch, prefix "", value of the key ""
  *    |            children[256], one for each next byte:
@@ -16,18 +17,19 @@
  *   - A container is children[low..high] of its parent: all of these and no others. Erasing may empty it.
  *   - Every key below a branch contains its prefix and is longer; the key that ends there is the branch's own value.
  *
- * A container that is full when a key is added is burst: into two containers for ranges of first bytes; or, if all its
- * keys share their first byte, into a branch whose prefix is their longest common prefix. So a burst always separates
- * keys, and keys with a common prefix of 1 MiB store it once. The number of levels is bounded by the length of a key,
- * so nothing here recurses.
+ * A container that is full when a key is added is burst: into two containers for ranges of first
+ * bytes; or, if all its keys share their first byte, into a branch whose prefix is their longest
+ * common prefix. So a burst always separates keys, and keys with a common prefix of 1 MiB store it
+ * once. The number of levels is bounded by the length of a key, so nothing here recurses.
  */
 #pragma once
 
 #include "structures/array_hash.h"
 
-/* When a container is full. Large containers mean few levels and fast look-ups; but the number of keys in a container
- * bounds the cost of an adversary's colliding hashes, and bursting copies them all. Bytes are limited as well as keys,
- * so that long keys with a common prefix do not pile up. Both values are from the flat minimum of measurements. */
+/* When a container is full. Large containers mean few levels and fast look-ups; but the number of
+ * keys in a container bounds the cost of an adversary's colliding hashes, and bursting copies them
+ * all. Bytes are limited as well as keys, so that long keys with a common prefix do not pile up.
+ * Both values are from the flat minimum of measurements. */
 #define CONTAINER_KEYS_MAX 1024
 #define CONTAINER_BYTES_MAX 65536
 
@@ -70,15 +72,17 @@ INLINE void set_children(struct branch *parent, int low, int high, struct node *
 INLINE int hat_is_full(const struct array_hash *container)
 {
     if (container->n_keys < 2) return 0; /* nothing to separate */
-    return container->n_keys >= CONTAINER_KEYS_MAX || container->n_entry_bytes >= CONTAINER_BYTES_MAX;
+    return container->n_keys >= CONTAINER_KEYS_MAX ||
+           container->n_entry_bytes >= CONTAINER_BYTES_MAX;
 }
 
 /* NULL when memory is short. */
 struct branch *hat_branch_new(const uint8_t *prefix, size_t n_bytes);
 
 /* Puts a new container, or NULL, into the trie as children[low..high] of the parent. */
-void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high, struct array_hash *container);
+void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high,
+                       struct array_hash *container);
 
-/* Replaces a full container by containers of fewer keys, or by a branch. When memory is short it returns 0 and nothing
- * has changed. */
+/* Replaces a full container by containers of fewer keys, or by a branch. When memory is short it
+ * returns 0 and nothing has changed. */
 int hat_burst(unitok_hat *hat, struct branch *parent, struct array_hash *full);

@@ -5,7 +5,8 @@
 #include "ground/alloc.h"
 
 /* Counting sort by first byte: the items of byte b go to sorted[starts[b]..starts[b + 1]). */
-static void sort_by_byte(const struct array_item *items, size_t n_items, struct array_item *sorted, size_t *starts)
+static void sort_by_byte(const struct array_item *items, size_t n_items, struct array_item *sorted,
+                         size_t *starts)
 {
     size_t next[256];
     memset(starts, 0, 257 * sizeof *starts);
@@ -15,23 +16,26 @@ static void sort_by_byte(const struct array_item *items, size_t n_items, struct 
     for (size_t i = 0; i < n_items; i++) sorted[next[items[i].key[0]]++] = items[i];
 }
 
-/* Where the range of bytes that begins at `low` ends: as many bytes as fill half a container, but at least one. */
+/* Where the range of bytes that begins at `low` ends: as many bytes as fill half a container, but
+ * at least one. */
 static int range_end(const struct array_item *sorted, const size_t *starts, int low, int high)
 {
     size_t n_bytes = 0;
     for (int b = low; b <= high; b++) {
         for (size_t i = starts[b]; i < starts[b + 1]; i++) n_bytes += sorted[i].n_bytes;
         if (b == low) continue;
-        if (starts[b + 1] - starts[low] > CONTAINER_KEYS_MAX / 2 || n_bytes > CONTAINER_BYTES_MAX / 2) return b - 1;
+        if (starts[b + 1] - starts[low] > CONTAINER_KEYS_MAX / 2 ||
+            n_bytes > CONTAINER_BYTES_MAX / 2)
+            return b - 1;
     }
     return high;
 }
 
-/* Fills children[low..high] of the parent, whose old values are no longer needed, with containers of the items, and
- * NULL where no key begins. All or nothing: when memory is short it returns 0 and the parent is unchanged. `sorted` is
- * scratch of n_items. */
-static int distribute(unitok_hat *hat, struct branch *parent, int low, int high, struct array_item *items,
-                      size_t n_items, struct array_item *sorted)
+/* Fills children[low..high] of the parent, whose old values are no longer needed, with containers
+ * of the items, and NULL where no key begins. All or nothing: when memory is short it returns 0 and
+ * the parent is unchanged. `sorted` is scratch of n_items. */
+static int distribute(unitok_hat *hat, struct branch *parent, int low, int high,
+                      struct array_item *items, size_t n_items, struct array_item *sorted)
 {
     struct array_hash *made[256];
     size_t starts[257];
@@ -54,8 +58,10 @@ static int distribute(unitok_hat *hat, struct branch *parent, int low, int high,
     return 1;
 }
 
-/* Makes a branch of items that share their first byte; its prefix is their longest common prefix. */
-static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_t n_items, struct array_item *buffer)
+/* Makes a branch of items that share their first byte; its prefix is their longest common prefix.
+ */
+static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_t n_items,
+                                struct array_item *buffer)
 {
     struct branch *branch;
     size_t shared = items[0].n_bytes, n_left = 0;
@@ -87,7 +93,8 @@ int hat_burst(unitok_hat *hat, struct branch *parent, struct array_hash *full)
 {
     size_t n_keys = full->n_keys;
     int low = full->node.low, high = full->node.high, done;
-    struct array_item *items = mem_alloc(2 * n_keys * sizeof *items); /* the second half for sorting */
+    /* the second half for sorting */
+    struct array_item *items = mem_alloc(2 * n_keys * sizeof *items);
     size_t n_same = 1;
     if (!items) return 0;
     array_hash_items(full, items);

@@ -1,11 +1,12 @@
-/* hat_walk.c - the keys of a HAT-trie in byte order, in batches; containers are sorted as the walk reaches them
+/* hat_walk.c - the keys of a HAT-trie in byte order, in batches; containers are sorted as the walk
+ * reaches them
  *
  *   path      "the"  " the quick"          the prefixes of the branches on the stack, one after the other
  *   stack     root -> branch -> branch     each with the child to visit next, and where its prefix ends in the path
  *   items     the keys of the current container, sorted; each key continues the path of the top branch
  *
- * Nothing moves until a key has been given out: a key that does not fit, or memory that runs short, leaves the walk
- * where it was, to go on from there. The trie itself is only read.
+ * Nothing moves until a key has been given out: a key that does not fit, or memory that runs short,
+ * leaves the walk where it was, to go on from there. The trie itself is only read.
  */
 
 #include "structures/hat.h"
@@ -27,11 +28,13 @@ struct unitok_hat_walk {
     size_t n_frames, stack_capacity;
     uint8_t *path;
     size_t path_capacity;
-    struct array_item *items; /* room for 2 * items_capacity: sorting needs the second half */
+    /* room for 2 * items_capacity: sorting needs the second half */
+    struct array_item *items;
     size_t next_item, n_items, items_capacity;
 };
 
-/* Makes room for `need` items of item_bytes; at least doubles, to amortise. 0 when memory is short. */
+/* Makes room for `need` items of item_bytes; at least doubles, to amortise. 0 when memory is short.
+ */
 static int reserve(void **array, size_t *capacity, size_t need, size_t item_bytes)
 {
     size_t wanted = need > 2 * *capacity ? need : 2 * *capacity;
@@ -68,21 +71,23 @@ static int push(unitok_hat_walk *walk, const struct branch *branch)
     int done = reserve(&array, &walk->stack_capacity, walk->n_frames + 1, sizeof frame);
     walk->stack = array;
     if (!done || !reserve_path(walk, frame.n_path_bytes)) return 0;
-    if (branch->n_prefix_bytes) memcpy(walk->path + n_above, branch->prefix, branch->n_prefix_bytes);
+    if (branch->n_prefix_bytes)
+        memcpy(walk->path + n_above, branch->prefix, branch->n_prefix_bytes);
     walk->stack[walk->n_frames++] = frame;
     return 1;
 }
 
 /* Loads the keys of a container that begin with prefix[0..n_bytes-1], in order. */
-static int enter_container(unitok_hat_walk *walk, const struct array_hash *container, const uint8_t *prefix,
-                           size_t n_bytes)
+static int enter_container(unitok_hat_walk *walk, const struct array_hash *container,
+                           const uint8_t *prefix, size_t n_bytes)
 {
     size_t n_items = 0;
     if (!reserve_items(walk, container->n_keys)) return 0;
     array_hash_items(container, walk->items);
     for (size_t i = 0; i < container->n_keys; i++) {
         const struct array_item *item = &walk->items[i];
-        if (n_bytes && (item->n_bytes < n_bytes || memcmp(item->key, prefix, n_bytes) != 0)) continue;
+        if (n_bytes && (item->n_bytes < n_bytes || memcmp(item->key, prefix, n_bytes) != 0))
+            continue;
         walk->items[n_items++] = *item;
     }
     if (n_items) array_items_sort(walk->items, walk->items + n_items, n_items);
@@ -99,9 +104,10 @@ static void begin_at_top(unitok_hat_walk *walk, int next)
     walk->n_frames = 1;
 }
 
-/* Descends to the subtree of all keys with the prefix; leaves the stack empty if there are none. 0 when memory is
- * short. */
-static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_t *prefix, size_t n_bytes)
+/* Descends to the subtree of all keys with the prefix; leaves the stack empty if there are none. 0
+ * when memory is short. */
+static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_t *prefix,
+                size_t n_bytes)
 {
     for (;;) {
         size_t n = branch->n_prefix_bytes < n_bytes ? branch->n_prefix_bytes : n_bytes;
@@ -130,7 +136,8 @@ int32_t unitok_hat_walk_new(const unitok_hat *hat, const uint8_t *prefix, int64_
                             unitok_hat_walk **ret, unitok_error *error)
 {
     unitok_hat_walk *walk;
-    if (n_prefix_bytes < 0) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the prefix has a negative length");
+    if (n_prefix_bytes < 0)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the prefix has a negative length");
     walk = mem_zalloc(1, sizeof *walk);
     if (!walk) return fail_memory(error);
     if (!seek(walk, hat->root, prefix, (size_t)n_prefix_bytes)) {
@@ -178,7 +185,8 @@ static int find_next(unitok_hat_walk *walk)
 }
 
 /* The key that find_next has reached: path, then rest. Returns its value. */
-static int64_t current_key(const unitok_hat_walk *walk, size_t *n_path_bytes, const uint8_t **rest, size_t *n_rest)
+static int64_t current_key(const unitok_hat_walk *walk, size_t *n_path_bytes, const uint8_t **rest,
+                           size_t *n_rest)
 {
     const struct frame *top = &walk->stack[walk->n_frames - 1];
     const struct array_item *item;
@@ -192,8 +200,8 @@ static int64_t current_key(const unitok_hat_walk *walk, size_t *n_path_bytes, co
     return load_i64(item->key + item->n_bytes);
 }
 
-int64_t unitok_hat_walk_next(unitok_hat_walk *walk, uint8_t *data, int64_t capacity, int64_t *offsets,
-                             int64_t *values, int64_t max_keys)
+int64_t unitok_hat_walk_next(unitok_hat_walk *walk, uint8_t *data, int64_t capacity,
+                             int64_t *offsets, int64_t *values, int64_t max_keys)
 {
     int64_t n_keys = 0, used = 0;
     offsets[0] = 0;

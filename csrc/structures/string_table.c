@@ -18,7 +18,9 @@ static int enter_all(string_table *t, int64_t n, const uint8_t *take, int64_t *r
         int64_t n_bytes = t->offsets[k + 1] - t->offsets[k];
         uint64_t hash = string_table_hash(t, bytes, n_bytes);
         uint32_t at = string_table_place(t, hash), end = at + STRING_TABLE_PROBES;
-        while (at != end && t->slots[at & mask] && !string_table_is(t, t->slots[at & mask], bytes, n_bytes, hash)) at++;
+        while (at != end && t->slots[at & mask] &&
+               !string_table_is(t, t->slots[at & mask], bytes, n_bytes, hash))
+            at++;
         if (at == end) return 0;
         if (!t->slots[at & mask]) t->slots[at & mask] = hash << 32 | (uint64_t)(k + 1);
         else if (*ret_twice < 0) *ret_twice = k;
@@ -26,8 +28,8 @@ static int enter_all(string_table *t, int64_t n, const uint8_t *take, int64_t *r
     return 1;
 }
 
-int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
-                           int64_t *ret_twice, unitok_error *error)
+int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n,
+                           const uint8_t *take, int64_t *ret_twice, unitok_error *error)
 {
     t->data = data;
     t->offsets = offsets;
@@ -41,8 +43,9 @@ int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *
         if (enter_all(t, n, take, ret_twice)) return UNITOK_OK;
         memset(t->slots, 0, sizeof *t->slots << t->n_bits);
     }
-    return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1,
-                "these pieces collide in a hash table, whatever its parameters: the vocabulary is hostile");
+    return fail(
+        error, UNITOK_ERROR_VOCABULARY, -1, -1,
+        "these pieces collide in a hash table, whatever its parameters: the vocabulary is hostile");
 }
 
 void string_table_free(string_table *t)

@@ -1,18 +1,20 @@
 /* string_table.h - which of a fixed set of byte strings this is
  *
- * An open-addressed table whose hashes are chosen so that the hash of any part of a string comes from those of its
- * beginnings: all splits of a string are looked up in linear time.
+ * An open-addressed table whose hashes are chosen so that the hash of any part of a string comes
+ * from those of its beginnings: all splits of a string are looked up in linear time.
  *
  *     slots   | - | 2 | - | 0 | 1 | - | - | 3 |      tag << 32 | index + 1 of a string, 0: free; at most half are taken
  *
  *     hash(s) = s[0] F^(n-1) + ... + s[n-1]   mod 2^61 - 1
  *     hash(s[i..j)) = hash(s[0..j)) - hash(s[0..i)) F^(j-i)
  *
- * A hash only says where to look: the bytes are always compared, where the tag, its low 32 bits, is the same.
+ * A hash only says where to look: the bytes are always compared, where the tag, its low 32 bits, is
+ * the same.
  *
- * F is the first of a list of numbers with which no string lies more than STRING_TABLE_PROBES slots from its place: so a
- * file whose strings were chosen to collide costs no more than any other, and the same strings always give the same table.
- * (The modulus is a prime: modulo 2^64 there are strings that collide for every F.) */
+ * F is the first of a list of numbers with which no string lies more than STRING_TABLE_PROBES slots
+ * from its place: so a file whose strings were chosen to collide costs no more than any other, and
+ * the same strings always give the same table. (The modulus is a prime: modulo 2^64 there are
+ * strings that collide for every F.) */
 #pragma once
 
 #include "ground/common.h"
@@ -24,7 +26,8 @@
 #define STRING_TABLE_PROBES 256
 
 typedef struct string_table {
-    const uint8_t *data;    /* the caller's, like offsets: string k is data[offsets[k]..offsets[k + 1]) */
+    /* the caller's, like offsets: string k is data[offsets[k]..offsets[k + 1]) */
+    const uint8_t *data;
     const int64_t *offsets;
     uint64_t *slots; /* [0..1 << n_bits) */
     uint64_t factor; /* F */
@@ -66,17 +69,19 @@ INLINE uint64_t string_table_hash(const string_table *t, const uint8_t *bytes, i
     return hash;
 }
 
-/* The hash of the part between two beginnings of a string, whose hashes are these; power is F^(its length). */
+/* The hash of the part between two beginnings of a string, whose hashes are these; power is F^(its
+ * length). */
 INLINE uint64_t string_table_part_hash(uint64_t before, uint64_t all, uint64_t power)
 {
     uint64_t gone = string_table_multiply_add(before, power, 0);
     return all >= gone ? all - gone : all + STRING_TABLE_PRIME - gone;
 }
 
-/* A table of those strings k, of n, whose take[k] is not 0. If two taken strings are equal the table holds the first, and
- * *ret_twice, else -1, is the second. UNITOK_ERROR_VOCABULARY: they collide with every factor. O(bytes). */
-int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n, const uint8_t *take,
-                           int64_t *ret_twice, unitok_error *error);
+/* A table of those strings k, of n, whose take[k] is not 0. If two taken strings are equal the
+ * table holds the first, and *ret_twice, else -1, is the second. UNITOK_ERROR_VOCABULARY: they
+ * collide with every factor. O(bytes). */
+int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n,
+                           const uint8_t *take, int64_t *ret_twice, unitok_error *error);
 void string_table_free(string_table *t);
 
 INLINE uint32_t string_table_place(const string_table *t, uint64_t hash)
@@ -84,18 +89,22 @@ INLINE uint32_t string_table_place(const string_table *t, uint64_t hash)
     return (uint32_t)(hash * UINT64_C(0x9E3779B97F4A7C15) >> (64 - t->n_bits));
 }
 
-INLINE int string_table_is(const string_table *t, uint64_t slot, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
+INLINE int string_table_is(const string_table *t, uint64_t slot, const uint8_t *bytes,
+                           int64_t n_bytes, uint64_t hash)
 {
     if ((uint32_t)(slot >> 32) != (uint32_t)hash) return 0;
     const int64_t *offsets = t->offsets + (uint32_t)slot;
-    return offsets[0] - offsets[-1] == n_bytes && memcmp(t->data + offsets[-1], bytes, (size_t)n_bytes) == 0;
+    return offsets[0] - offsets[-1] == n_bytes &&
+           memcmp(t->data + offsets[-1], bytes, (size_t)n_bytes) == 0;
 }
 
 /* The index of the string with these bytes, whose hash is `hash`; -1 if it is not there. */
-INLINE int64_t string_table_find_hashed(const string_table *t, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
+INLINE int64_t string_table_find_hashed(const string_table *t, const uint8_t *bytes,
+                                        int64_t n_bytes, uint64_t hash)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
-    for (uint32_t at = string_table_place(t, hash), end = at + STRING_TABLE_PROBES; at != end; at++) {
+    for (uint32_t at = string_table_place(t, hash), end = at + STRING_TABLE_PROBES; at != end;
+         at++) {
         uint64_t slot = t->slots[at & mask];
         if (slot == 0) return -1;
         if (string_table_is(t, slot, bytes, n_bytes, hash)) return (int64_t)(uint32_t)slot - 1;

@@ -12,8 +12,9 @@
  *   3. Find a base whose slots base ^ label are all free and that no other node has, write the children's units, and
  *      queue the children that have children of their own.
  *
- * Bases are looked for in the blocks that still have room. Most nodes have one child and fit any free slot, so the array
- * fills up (to 91 % on the RWKV vocabulary) though only OPEN_BLOCKS_MAX blocks are tried for each node. */
+ * Bases are looked for in the blocks that still have room. Most nodes have one child and fit any
+ * free slot, so the array fills up (to 91 % on the RWKV vocabulary) though only OPEN_BLOCKS_MAX
+ * blocks are tried for each node. */
 
 #define OPEN_BLOCKS_MAX 24
 
@@ -164,7 +165,8 @@ static int lay_out(builder *b, range node)
         uint32_t unit = base ^ labels[k];
         range child = {begins[k], begins[k + 1], node.depth + 1, unit};
         b->units[unit] = 0x100u | labels[k];
-        if (ends_at(b, child.begin, child.depth)) { /* sorted: the piece that ends here comes first */
+        /* sorted: the piece that ends here comes first */
+        if (ends_at(b, child.begin, child.depth)) {
             b->units[unit] |= (uint64_t)(b->ids[child.begin] + 1) << 9;
             child.begin++;
         }
@@ -175,19 +177,21 @@ static int lay_out(builder *b, range node)
     return 1;
 }
 
-static int32_t build(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces, int is_part,
-                     trie_parts *ret, unitok_error *error)
+static int32_t build(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
+                     int64_t n_pieces, int is_part, trie_parts *ret, unitok_error *error)
 {
     builder b;
     memset(&b, 0, sizeof b);
     b.data = data;
     b.offsets = offsets;
     b.ids = ids;
-    int ok = add_block(&b) == 0; /* block 0 stays empty; TRIE_ROOT_BASE is where the next one begins */
+    /* block 0 stays empty; TRIE_ROOT_BASE is where the next one begins */
+    int ok = add_block(&b) == 0;
     if (ok && n_pieces > 0) {
         range root = {0, n_pieces, 0, 0};
         ok = lay_out(&b, root);
-        if (is_part) b.n_open = 0; /* nothing else goes into the root's block: that of all parts becomes one */
+        /* nothing else goes into the root's block: that of all parts becomes one */
+        if (is_part) b.n_open = 0;
         while (ok && b.queue_begin < b.queue_end) ok = lay_out(&b, b.queue[b.queue_begin++]);
     } else if (ok) {
         ok = add_block(&b) == 1;
@@ -203,20 +207,21 @@ static int32_t build(const uint8_t *data, const int64_t *offsets, const int64_t 
     return UNITOK_OK;
 }
 
-int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces, trie_parts *ret,
-                   unitok_error *error)
+int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
+                   int64_t n_pieces, trie_parts *ret, unitok_error *error)
 {
     return build(data, offsets, ids, n_pieces, 0, ret, error);
 }
 
-int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces,
-                        trie_parts *ret, unitok_error *error)
+int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
+                        int64_t n_pieces, trie_parts *ret, unitok_error *error)
 {
     return build(data, offsets, ids, n_pieces, 1, ret, error);
 }
 
 /* Copies the units begin..end-1 of a part, whose blocks after the root's move up by `shift`. */
-static void move_units(const trie_parts *part, int64_t begin, int64_t end, int64_t shift, uint64_t *units)
+static void move_units(const trie_parts *part, int64_t begin, int64_t end, int64_t shift,
+                       uint64_t *units)
 {
     for (int64_t i = begin; i < end; i++) {
         uint64_t unit = part->units[i];
@@ -226,10 +231,12 @@ static void move_units(const trie_parts *part, int64_t begin, int64_t end, int64
 
 int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, unitok_error *error)
 {
-    const int64_t rest = TRIE_ROOT_BASE + TRIE_BLOCK; /* where the blocks of a part's other nodes begin */
+    /* where the blocks of a part's other nodes begin */
+    const int64_t rest = TRIE_ROOT_BASE + TRIE_BLOCK;
     int64_t n_units = rest;
     for (int64_t i = 0; i < n_parts; i++) n_units += parts[i].n_units - rest;
-    if (n_units > UINT32_MAX) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the pieces are too many");
+    if (n_units > UINT32_MAX)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the pieces are too many");
     uint64_t *units = mem_zalloc((size_t)n_units, sizeof *units);
     if (!units) return fail_memory(error);
     int64_t at = rest;
@@ -242,7 +249,8 @@ int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, uni
     return UNITOK_OK;
 }
 
-void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads, uint32_t *singles)
+void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads,
+                      uint32_t *singles)
 {
     uint32_t bases[256];
     for (int first = 0; first < 256; first++) {
@@ -270,16 +278,20 @@ const char *trie_check_units(const trie *t, uint32_t max_value, const void **ret
     /* A base leads to units in its own block only, so base < n_units is enough. */
     for (int64_t i = 0; i < t->n_units; i++) {
         *ret_at = &t->units[i];
-        if (unit_base(t->units[i]) >= t->n_units) return "a unit of the double array points outside it";
-        if (unit_value(t->units[i]) > max_value) return "a unit of the double array holds an id that is out of range";
+        if (unit_base(t->units[i]) >= t->n_units)
+            return "a unit of the double array points outside it";
+        if (unit_value(t->units[i]) > max_value)
+            return "a unit of the double array holds an id that is out of range";
     }
     return NULL;
 }
 
-/* A unit's parent is the owner of the base that its label leads back to; so if no base has two owners, no unit has two
- * parents. Climbing from any unit must then come to one without a parent, within max_depth steps. depths[] remembers the
- * units climbed before, which need no second climb. */
-const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths, const void **ret_at)
+/* A unit's parent is the owner of the base that its label leads back to; so if no base has two
+ * owners, no unit has two parents. Climbing from any unit must then come to one without a parent,
+ * within max_depth steps. depths[] remembers the units climbed before, which need no second climb.
+ */
+const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths,
+                             const void **ret_at)
 {
     for (int64_t i = 0; i < t->n_units; i++) {
         uint32_t base = unit_base(t->units[i]);
@@ -287,15 +299,18 @@ const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners,
         if (!(t->units[i] & 0x100)) continue;
         if (i < TRIE_BLOCK) return "a unit of the double array that must be free is in use";
         if (base == 0) continue;
-        if (base == TRIE_ROOT_BASE || owners[base]) return "two units of the double array have the same children";
+        if (base == TRIE_ROOT_BASE || owners[base])
+            return "two units of the double array have the same children";
         owners[base] = (uint32_t)i;
     }
     for (int64_t i = 0; i < t->n_units; i++) {
         int64_t at = i, n_steps = 0;
         *ret_at = &t->units[i];
         while (at && (t->units[at] & 0x100) && !depths[at]) {
-            if (n_steps++ == max_depth) return "the double array has a path longer than the longest piece, or a cycle";
-            at = owners[at ^ (int64_t)(t->units[at] & 0xFF)]; /* 0, which is never used, where there is no parent */
+            if (n_steps++ == max_depth)
+                return "the double array has a path longer than the longest piece, or a cycle";
+            /* 0, which is never used, where there is no parent */
+            at = owners[at ^ (int64_t)(t->units[at] & 0xFF)];
         }
         int64_t depth = depths[at] + n_steps;
         if (depth > max_depth) return "the double array has a path longer than the longest piece";

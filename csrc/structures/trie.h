@@ -1,7 +1,8 @@
-/* trie.h - frozen double array: longest prefix and exact match, with the first two bytes answered by a table
+/* trie.h - frozen double array: longest prefix and exact match, with the first two bytes answered
+ * by a table
  *
- * The tree of all pieces is laid into one array of 64-bit units. The child of a node by byte c is at unit
- * base(node) XOR c, if the label there says so:
+ * The tree of all pieces is laid into one array of 64-bit units. The child of a node by byte c is
+ * at unit base(node) XOR c, if the label there says so:
  *
  *     unit    63 .............. 32 31 ......... 9  8     7 ... 0
  *             base of the children  value = id+1  used  label c
@@ -10,12 +11,14 @@
  *     "ab" -> 7:   heads['a','b'] --base--> units[base ^ 'c'] --base--> ...
  *                  = {base, value 8, length 2}
  *
- * No two nodes share a base, so a fitting label proves the parent. Units 0..255 are never used: base 0 therefore leads
- * to no child, and the walk needs no test for leaves. A base and its children lie in one block of 256 units, so that
- * checking base < n_units once, when a file is opened, makes every access safe.
+ * No two nodes share a base, so a fitting label proves the parent. Units 0..255 are never used:
+ * base 0 therefore leads to no child, and the walk needs no test for leaves. A base and its
+ * children lie in one block of 256 units, so that checking base < n_units once, when a file is
+ * opened, makes every access safe.
  *
- * Most walks are short. heads[] holds, for every pair of first bytes, the node they lead to and the longest piece met
- * so far (a one-byte piece at worst), so a walk starts at depth two with one load:
+ * Most walks are short. heads[] holds, for every pair of first bytes, the node they lead to and the
+ * longest piece met so far (a one-byte piece at worst), so a walk starts at depth two with one
+ * load:
  *
  *     head    63 .. 56  55 ........ 32  31 .................. 0
  *             length    value = id+1    base of the children (0: none)
@@ -73,9 +76,11 @@ INLINE uint32_t head_pair_value(uint64_t head)
     return head_value(head) & (0 - (uint32_t)(head >> 57));
 }
 
-/* The longest piece that begins text[0..n_bytes-1], n_bytes >= 1: returns its value, never 0, and its length. Keeps the
- * last value seen and walks on to the end of the tree: a prefix that is not itself a piece must not stop the walk. */
-INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes, int64_t *ret_n_bytes)
+/* The longest piece that begins text[0..n_bytes-1], n_bytes >= 1: returns its value, never 0, and
+ * its length. Keeps the last value seen and walks on to the end of the tree: a prefix that is not
+ * itself a piece must not stop the walk. */
+INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes,
+                             int64_t *ret_n_bytes)
 {
     if (UNLIKELY(n_bytes < 2)) {
         *ret_n_bytes = 1;
@@ -97,8 +102,8 @@ INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes
     return value;
 }
 
-/* Prefetch what a walk from text[0] reads first, second and third: the end of a walk is hard to predict, so the
- * processor does not run ahead by itself. */
+/* Prefetch what a walk from text[0] reads first, second and third: the end of a walk is hard to
+ * predict, so the processor does not run ahead by itself. */
 INLINE void trie_fetch_head(const trie *t, const uint8_t *text)
 {
     PREFETCH(&t->heads[text[0] | text[1] << 8]);
@@ -111,11 +116,13 @@ INLINE void trie_fetch_unit(const trie *t, const uint8_t *text)
 
 INLINE void trie_fetch_next_unit(const trie *t, const uint8_t *text)
 {
-    uint64_t unit = t->units[head_base(t->heads[text[0] | text[1] << 8]) ^ text[2]]; /* of another walk, if not there */
+    /* of another walk, if not there */
+    uint64_t unit = t->units[head_base(t->heads[text[0] | text[1] << 8]) ^ text[2]];
     PREFETCH(&t->units[unit_base(unit) ^ text[3]]);
 }
 
-/* The same for walks that start some bytes further on. Measured: half the distance gains half as much. */
+/* The same for walks that start some bytes further on. Measured: half the distance gains half as
+ * much. */
 INLINE void trie_fetch_ahead(const trie *t, const uint8_t *text, int64_t n_bytes)
 {
     if (n_bytes < 14) return;
@@ -130,24 +137,28 @@ typedef struct trie_parts {
     int64_t n_units;
 } trie_parts;
 
-/* Lays out the pieces data, offsets[0..n_pieces], sorted by bytes, none empty, none twice, with ids[0..n_pieces-1].
- * O(bytes of pieces). */
-int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces, trie_parts *ret,
-                   unitok_error *error);
+/* Lays out the pieces data, offsets[0..n_pieces], sorted by bytes, none empty, none twice, with
+ * ids[0..n_pieces-1]. O(bytes of pieces). */
+int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
+                   int64_t n_pieces, trie_parts *ret, unitok_error *error);
 
-/* The same in parts that threads make side by side, for any number of sorted lists of pieces that have no first byte in
- * common; then they are joined. The parts stay the caller's. */
-int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces,
-                        trie_parts *ret, unitok_error *error);
+/* The same in parts that threads make side by side, for any number of sorted lists of pieces that
+ * have no first byte in common; then they are joined. The parts stay the caller's. */
+int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
+                        int64_t n_pieces, trie_parts *ret, unitok_error *error);
 int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, unitok_error *error);
 
-/* Fills heads[0..TRIE_HEADS-1] and singles[0..255] from the units; a byte that is not a piece gets fallback_value. */
-void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads, uint32_t *singles);
+/* Fills heads[0..TRIE_HEADS-1] and singles[0..255] from the units; a byte that is not a piece gets
+ * fallback_value. */
+void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads,
+                      uint32_t *singles);
 
-/* NULL if every base lies inside the array and every value is at most max_value; else what is wrong, and *ret_at is the
- * entry at fault. */
+/* NULL if every base lies inside the array and every value is at most max_value; else what is
+ * wrong, and *ret_at is the entry at fault. */
 const char *trie_check_units(const trie *t, uint32_t max_value, const void **ret_at);
 
-/* The same for the shape, after trie_check_units: NULL if the units are trees in which no path has more than max_depth units, so
- * that every walk ends. owners[0..n_units-1] and depths[0..n_units-1] are zeroed memory to work in. O(n_units). */
-const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths, const void **ret_at);
+/* The same for the shape, after trie_check_units: NULL if the units are trees in which no path has
+ * more than max_depth units, so that every walk ends. owners[0..n_units-1] and depths[0..n_units-1]
+ * are zeroed memory to work in. O(n_units). */
+const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths,
+                             const void **ret_at);

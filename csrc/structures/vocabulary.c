@@ -5,20 +5,26 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *ret_max_piece_bytes, unitok_error *error)
+int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *ret_max_piece_bytes,
+                         unitok_error *error)
 {
-    int64_t max_id = spec->eod_id > spec->fallback_id ? spec->eod_id : spec->fallback_id, longest_piece = 0;
-    if (spec->n_pieces < 0) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the number of pieces is negative");
+    int64_t max_id = spec->eod_id > spec->fallback_id ? spec->eod_id : spec->fallback_id,
+            longest_piece = 0;
+    if (spec->n_pieces < 0)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the number of pieces is negative");
     if (spec->eod_id < -1 || spec->fallback_id < -1 || max_id > UNITOK_WIDE_ID_MAX)
-        return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "the eod or fallback id is not in 0..4194303");
+        return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1,
+                    "the eod or fallback id is not in 0..4194303");
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         int64_t n = spec->offsets[k + 1] - spec->offsets[k];
         if (n < 0) return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "the offsets decrease");
         if (n == 0) return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "this piece is empty");
-        if (n > UNITOK_HAT_KEY_MAX_BYTES || spec->offsets[k + 1] - spec->offsets[0] > PIECE_BYTES_MAX)
+        if (n > UNITOK_HAT_KEY_MAX_BYTES ||
+            spec->offsets[k + 1] - spec->offsets[0] > PIECE_BYTES_MAX)
             return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "the pieces are too long");
         if (spec->ids[k] < 0 || spec->ids[k] > UNITOK_WIDE_ID_MAX)
-            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "the id of this piece is not in 0..4194303");
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1,
+                        "the id of this piece is not in 0..4194303");
         if (spec->ids[k] > max_id) max_id = spec->ids[k];
         if (n > longest_piece) longest_piece = n;
     }
@@ -47,23 +53,26 @@ void sorted_pieces_free(sorted_pieces *s)
 }
 
 /* As the ordered walk of a HAT-trie gives them. */
-int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n_pieces,
-                        sorted_pieces *ret, unitok_error *error)
+int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
+                        int64_t n_pieces, sorted_pieces *ret, unitok_error *error)
 {
     unitok_hat *hat = NULL;
     unitok_hat_walk *walk = NULL;
     int64_t n_bytes = offsets[n_pieces] - offsets[0];
     int32_t status = unitok_hat_new(&hat, error);
-    if (!status) status = unitok_hat_insert(hat, data, offsets, ids, n_pieces, UNITOK_HAT_UNIQUE, error);
+    if (!status)
+        status = unitok_hat_insert(hat, data, offsets, ids, n_pieces, UNITOK_HAT_UNIQUE, error);
     if (status == UNITOK_ERROR_ARGUMENT)
-        status = fail(error, UNITOK_ERROR_VOCABULARY, error ? error->item : -1, -1, "this piece occurs twice");
+        status = fail(error, UNITOK_ERROR_VOCABULARY, error ? error->item : -1, -1,
+                      "this piece occurs twice");
     if (!status) status = unitok_hat_walk_new(hat, NULL, 0, &walk, error);
     if (!status) {
         ret->data = mem_alloc((size_t)n_bytes + 1);
         ret->offsets = mem_alloc(((size_t)n_pieces + 1) * sizeof(int64_t));
         ret->ids = mem_alloc(((size_t)n_pieces + 1) * sizeof(int64_t));
         if (!ret->data || !ret->offsets || !ret->ids) status = fail_memory(error);
-        else if (n_pieces && unitok_hat_walk_next(walk, ret->data, n_bytes, ret->offsets, ret->ids, n_pieces) != n_pieces)
+        else if (n_pieces && unitok_hat_walk_next(walk, ret->data, n_bytes, ret->offsets, ret->ids,
+                                                  n_pieces) != n_pieces)
             status = fail_memory(error);
     }
     unitok_hat_walk_free(walk);
@@ -71,12 +80,13 @@ int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64
     return status;
 }
 
-int32_t vocabulary_by_id(const unitok_spec *spec, int64_t n_ids, uint32_t *piece_offsets, uint8_t *pieces,
-                         unitok_error *error)
+int32_t vocabulary_by_id(const unitok_spec *spec, int64_t n_ids, uint32_t *piece_offsets,
+                         uint8_t *pieces, unitok_error *error)
 {
     for (int64_t k = 0; k < spec->n_pieces; k++) { /* lengths first, one place later */
         uint32_t *length = &piece_offsets[spec->ids[k] + 1];
-        if (*length) return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "another piece has the same id");
+        if (*length)
+            return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "another piece has the same id");
         *length = (uint32_t)(spec->offsets[k + 1] - spec->offsets[k]);
     }
     for (int64_t id = 0; id < n_ids; id++) piece_offsets[id + 1] += piece_offsets[id];

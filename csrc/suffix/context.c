@@ -3,8 +3,9 @@
  *     tokens      ... | the | quick | br own | fox |  jumps | ...
  *     bytes kept        <-- before --><- hit -><-- after -->
  *
- * A character is a lead byte of UTF-8 with all of its continuation bytes; any other byte is a character of its own. It has
- * at most 4 bytes, so 4 * n bytes on either side hold the n characters asked for. */
+ * A character is a lead byte of UTF-8 with all of its continuation bytes; any other byte is a
+ * character of its own. It has at most 4 bytes, so 4 * n bytes on either side hold the n characters
+ * asked for. */
 #include "ground/common.h"
 
 INLINE int is_inner(uint8_t byte)
@@ -47,7 +48,8 @@ typedef struct decoded_text {
     const uint16_t *ids;
     const uint8_t *data;
     const int64_t *offsets;
-    int64_t begin, end, dropped; /* the document: its tokens, and how many bytes of the first are not shown */
+    /* the document: its tokens, and how many bytes of the first are not shown */
+    int64_t begin, end, dropped;
 } decoded_text;
 
 /* The bytes of token `at`; *ret_n: how many. */
@@ -59,8 +61,10 @@ static const uint8_t *bytes_at(const decoded_text *t, int64_t at, int64_t *ret_n
     return t->data + bounds[0] + dropped;
 }
 
-/* Writes the last bytes before byte `skip` of token `at`, at most `room`, so that they end at out[room]: how many. */
-static int64_t copy_before(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out, int64_t room)
+/* Writes the last bytes before byte `skip` of token `at`, at most `room`, so that they end at
+ * out[room]: how many. */
+static int64_t copy_before(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out,
+                           int64_t room)
 {
     int64_t n, used = 0;
     const uint8_t *bytes;
@@ -81,7 +85,8 @@ static int64_t copy_before(const decoded_text *t, int64_t at, int64_t skip, uint
 }
 
 /* Writes the bytes from byte `skip` of token `at` on, at most `room`: how many. */
-static int64_t copy_from(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out, int64_t room)
+static int64_t copy_from(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out,
+                         int64_t room)
 {
     int64_t used = 0;
     for (; at < t->end && used < room; at++) {
@@ -96,14 +101,16 @@ static int64_t copy_from(const decoded_text *t, int64_t at, int64_t skip, uint8_
     return used;
 }
 
-void unitok_search_contexts(const uint16_t *ids, const uint8_t *data, const int64_t *offsets, const unitok_search_hit *hits,
-                            int64_t n_hits, int64_t before, int64_t after, uint8_t *out, int64_t *bounds)
+void unitok_search_contexts(const uint16_t *ids, const uint8_t *data, const int64_t *offsets,
+                            const unitok_search_hit *hits, int64_t n_hits, int64_t before,
+                            int64_t after, uint8_t *out, int64_t *bounds)
 {
     uint8_t *p = out;
     for (int64_t k = 0; k < n_hits; k++) {
         const unitok_search_hit *hit = hits + k;
         decoded_text t = {ids, data, offsets, hit->begin, hit->end, hit->dropped};
-        int64_t skip = hit->token < hit->end ? hit->skip : 0, dropped = hit->token == hit->begin ? hit->dropped : 0;
+        int64_t skip = hit->token < hit->end ? hit->skip : 0,
+                dropped = hit->token == hit->begin ? hit->dropped : 0;
         skip = skip > dropped ? skip - dropped : 0;
         int64_t n = copy_before(&t, hit->token, skip, p, 4 * before);
         int64_t cut = last_characters(p + 4 * before - n, n, before);

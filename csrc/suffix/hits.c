@@ -1,4 +1,5 @@
-/* hits.c - what a search for text does with what it finds: checks it, counts it, or writes it down: see text.h */
+/* hits.c - what a search for text does with what it finds: checks it, counts it, or writes it down:
+ * see text.h */
 
 #include "suffix/text.h"
 
@@ -6,7 +7,8 @@
 #include "ground/error.h"
 #include "ground/packed.h"
 
-/* ------------------------------------------------------------------------------------------------- one hit ---- */
+/* ------------------------------------------------------------------------------------------ one
+ * hit ---- */
 
 /* The first document of the shard that ends after `position`. */
 static int64_t document_at(const shard *s, uint64_t position)
@@ -20,8 +22,8 @@ static int64_t document_at(const shard *s, uint64_t position)
     return lo;
 }
 
-/* Whether tokens first..first + n_tokens - 1 lie in one document, before its eod, and the hit does not begin with a
- * space that decoding drops. */
+/* Whether tokens first..first + n_tokens - 1 lie in one document, before its eod, and the hit does
+ * not begin with a space that decoding drops. */
 static int is_whole(const text_search *t, uint64_t first, int32_t skip, int32_t n_tokens)
 {
     const shard *s = t->s;
@@ -29,7 +31,8 @@ static int is_whole(const text_search *t, uint64_t first, int32_t skip, int32_t 
     if (!t->must_check && !drops) return 1;
     int64_t d = document_at(s, first);
     if (d == s->n_documents) return 0;
-    if (t->must_check && first + (uint64_t)n_tokens + (s->eod >= 0) > s->ends[d] - s->begin) return 0;
+    if (t->must_check && first + (uint64_t)n_tokens + (s->eod >= 0) > s->ends[d] - s->begin)
+        return 0;
     return !(drops && first == (d ? s->ends[d - 1] - s->begin : 0));
 }
 
@@ -52,8 +55,8 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
 {
     if (in.lo >= in.hi) return;
     enum { AT_ONCE = 4096 }; /* so that it shows when there are enough */
-    /* Without an eod, one token cannot be of two documents. A dropped space is taken back later where only counts
-     * matter. */
+    /* Without an eod, one token cannot be of two documents. A dropped space is taken back later
+     * where only counts matter. */
     int may_cross = t->must_check && (n_tokens > 1 || t->s->eod >= 0);
     int may_drop = (t->must_check || t->runs) && skip == 0 && t->q[0] == ' ';
     if (!may_cross && !may_drop) {
@@ -76,8 +79,8 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
     if (good.lo < good.hi) put_run(t, good, back, skip);
 }
 
-/* ------------------------------------------------------------------------------------------- in the text itself
- * ---- */
+/* ------------------------------------------------------------------------------------------ in the
+ * text itself ---- */
 
 int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
 {
@@ -85,21 +88,25 @@ int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
         uint16_t id = t->s->ids[position];
         int64_t n_bytes = piece_bytes(t->p, id), rest = t->m - pos;
         if (n_bytes == 0) return 0;
-        if (memcmp(piece_data(t->p, id), t->q + pos, (size_t)(n_bytes < rest ? n_bytes : rest)) != 0) return 0;
+        if (memcmp(piece_data(t->p, id), t->q + pos, (size_t)(n_bytes < rest ? n_bytes : rest)) !=
+            0)
+            return 0;
         if (n_bytes >= rest) return n_tokens;
         pos += n_bytes;
     }
     return 0;
 }
 
-/* Whether the tokens before `position` end with Q[0..c): how many of them it takes, or 0, and where in the first of
- * them it begins. */
+/* Whether the tokens before `position` end with Q[0..c): how many of them it takes, or 0, and where
+ * in the first of them it begins. */
 static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, int32_t *ret_skip)
 {
     for (int32_t back = 1; position > 0; back++) {
         uint16_t id = t->s->ids[--position];
         int64_t n_bytes = piece_bytes(t->p, id), n = n_bytes < c ? n_bytes : c;
-        if (n_bytes == 0 || memcmp(piece_data(t->p, id) + n_bytes - n, t->q + c - n, (size_t)n) != 0) return 0;
+        if (n_bytes == 0 ||
+            memcmp(piece_data(t->p, id) + n_bytes - n, t->q + c - n, (size_t)n) != 0)
+            return 0;
         c -= n;
         *ret_skip = (int32_t)(n_bytes - n);
         if (c == 0) return back;
@@ -107,8 +114,8 @@ static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, i
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------------ the left side
- * ---- */
+/* ------------------------------------------------------------------------------------------ the
+ * left side ---- */
 
 INLINE int has_bit(const uint64_t *bits, uint16_t id)
 {
@@ -161,7 +168,8 @@ static void look_left(text_search *t, interval in, int32_t n_tokens)
         uint16_t id = t->s->ids[position - 1];
         int64_t n_bytes = piece_bytes(t->p, id);
         interval one = {r, r + 1};
-        if (n_bytes > t->i && memcmp(piece_data(t->p, id) + n_bytes - t->i, t->q, (size_t)t->i) == 0)
+        if (n_bytes > t->i &&
+            memcmp(piece_data(t->p, id) + n_bytes - t->i, t->q, (size_t)t->i) == 0)
             text_emit(t, one, 1, (int32_t)(n_bytes - t->i), n_tokens + 1);
     }
 }
@@ -183,7 +191,8 @@ static void search_from_left(text_search *t, int32_t depth, int64_t pos, range e
         return;
     }
     const uint16_t *starts = t->p->starts;
-    search_narrow_many(s, t->many, t->n_left, depth + 1, s->rank[starts[ends.lo]], s->rank[starts[ends.hi - 1]] + 1);
+    search_narrow_many(s, t->many, t->n_left, depth + 1, s->rank[starts[ends.lo]],
+                       s->rank[starts[ends.hi - 1]] + 1);
     for (int64_t k = 0; k < t->n_left && !text_is_over(t); k++)
         text_emit(t, t->many[k], 0, (int32_t)(piece_bytes(t->p, t->left_ids[k]) - t->i), depth + 2);
 }
@@ -213,7 +222,9 @@ void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range en
 {
     if (t->is_anchored) {
         text_frame hit = {in, 0, depth + 1, 0};
-        if (!text_reserve(t, (void **)&t->anchored, &t->anchored_room, t->n_anchored + 1, sizeof *t->anchored)) return;
+        if (!text_reserve(t, (void **)&t->anchored, &t->anchored_room, t->n_anchored + 1,
+                          sizeof *t->anchored))
+            return;
         t->anchored[t->n_anchored++] = hit;
         t->n_anchored_suffixes += in.hi - in.lo;
     } else if (t->is_at_start) {
@@ -225,13 +236,14 @@ void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range en
     }
 }
 
-/* left_bits: the tokens that can stand before the sure bound c: those that end with Q[0..c), and those that Q[0..c)
- * ends with. */
+/* left_bits: the tokens that can stand before the sure bound c: those that end with Q[0..c), and
+ * those that Q[0..c) ends with. */
 static void set_bits_before(text_search *t, int64_t c)
 {
     memset(t->left_bits, 0, sizeof t->left_bits);
     t->left_bits_of = -1;
-    for (uint32_t k = c <= t->n_inner ? t->left[c].lo : 0; k < (c <= t->n_inner ? t->left[c].hi : 0); k++)
+    for (uint32_t k = c <= t->n_inner ? t->left[c].lo : 0;
+         k < (c <= t->n_inner ? t->left[c].hi : 0); k++)
         set_bit(t->left_bits, t->p->inner_id[k]);
     for (int64_t pos = 0; pos < c; pos++) {
         const text_node *node = &t->nodes[pos]; /* ready: the search for c has been here */
@@ -250,14 +262,17 @@ void text_settle_anchored(text_search *t, int64_t c)
         for (int64_t r = t->anchored[k].in.lo; r < t->anchored[k].in.hi && !text_is_over(t); r++) {
             uint16_t id;
             if (is_scan && (!token_before(t->s, r, &id) || !has_bit(t->left_bits, id))) continue;
-            int32_t skip = 0, back = t->s->sa[r] <= (uint64_t)t->s->n ? follow_left(t, t->s->sa[r], c, &skip) : 0;
+            int32_t skip = 0, back = t->s->sa[r] <= (uint64_t)t->s->n
+                                         ? follow_left(t, t->s->sa[r], c, &skip)
+                                         : 0;
             interval one = {r, r + 1};
             if (back) text_emit(t, one, back, skip, t->anchored[k].depth + back);
         }
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ public calls ---- */
+/* ------------------------------------------------------------------------------------------ public
+ * calls ---- */
 
 static void text_open(text_search *t, const pieces *p, const shard *s)
 {
@@ -266,7 +281,9 @@ static void text_open(text_search *t, const pieces *p, const shard *s)
     t->s = s;
     /* Separators without bytes, which stand nowhere else, keep documents apart by themselves. */
     if (s->eod < 0) t->must_check = s->n_documents != 1;
-    else t->must_check = piece_bytes(p, (uint16_t)s->eod) > 0 || frequency(s, (uint16_t)s->eod) != s->n_documents;
+    else
+        t->must_check = piece_bytes(p, (uint16_t)s->eod) > 0 ||
+                        frequency(s, (uint16_t)s->eod) != s->n_documents;
 }
 
 static void text_close(text_search *t)
@@ -294,12 +311,14 @@ static int text_run(text_search *t, const uint8_t *q, int64_t m, int64_t max_wor
     return !t->out_of_memory;
 }
 
-int32_t unitok_search_count(const pieces *p, const shard *s, const uint8_t *data, const int64_t *offsets, int64_t n,
-                            int64_t max_work, int64_t *counts, uint8_t *is_approx, unitok_error *error)
+int32_t unitok_search_count(const pieces *p, const shard *s, const uint8_t *data,
+                            const int64_t *offsets, int64_t n, int64_t max_work, int64_t *counts,
+                            uint8_t *is_approx, unitok_error *error)
 {
     const char *wrong = check_offsets(offsets, n);
     for (int64_t k = 0; k < n && !wrong; k++)
-        if (offsets[k + 1] - offsets[k] > UNITOK_SEARCH_TEXT_MAX) wrong = "a text is longer than 1 GiB";
+        if (offsets[k + 1] - offsets[k] > UNITOK_SEARCH_TEXT_MAX)
+            wrong = "a text is longer than 1 GiB";
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
     text_search *t = mem_alloc(sizeof *t);
     int has_memory = t != NULL;
@@ -314,9 +333,9 @@ int32_t unitok_search_count(const pieces *p, const shard *s, const uint8_t *data
     return has_memory ? UNITOK_OK : fail_memory(error);
 }
 
-int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, int64_t m, int64_t max_hits,
-                           int64_t max_work, unitok_search_run **ret, int64_t *ret_n, uint8_t *is_approx,
-                           unitok_error *error)
+int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, int64_t m,
+                           int64_t max_hits, int64_t max_work, unitok_search_run **ret,
+                           int64_t *ret_n, uint8_t *is_approx, unitok_error *error)
 {
     if (m < 0 || m > UNITOK_SEARCH_TEXT_MAX)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a text is longer than 1 GiB");
@@ -324,7 +343,8 @@ int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, in
     if (!t) return fail_memory(error);
     text_open(t, p, s);
     t->max_hits = max_hits;
-    int has_memory = text_reserve(t, (void **)&t->runs, &t->runs_room, 1, sizeof *t->runs) && text_run(t, q, m, max_work);
+    int has_memory = text_reserve(t, (void **)&t->runs, &t->runs_room, 1, sizeof *t->runs) &&
+                     text_run(t, q, m, max_work);
     if (has_memory) {
         *ret = t->runs;
         *ret_n = t->n_runs;
@@ -357,8 +377,9 @@ void unitok_search_inside(const pieces *p, const shard *s, uint64_t *sums)
     sums[unitok_search_inside_sums(p)] = sum;
 }
 
-void unitok_search_ends(const pieces *p, const shard *s, const int64_t *tokens, const int64_t *skips, int64_t n_hits,
-                        int64_t m, int64_t *last, int64_t *used)
+void unitok_search_ends(const pieces *p, const shard *s, const int64_t *tokens,
+                        const int64_t *skips, int64_t n_hits, int64_t m, int64_t *last,
+                        int64_t *used)
 {
     for (int64_t k = 0; k < n_hits; k++) {
         int64_t at = tokens[k], rest = m + skips[k];

@@ -38,8 +38,8 @@
 #include "suffix/lcp.h"
 
 typedef int64_t plcp_function(const void *, int64_t, void *, int64_t, int64_t, int64_t);
-typedef int64_t check_function(const void *, int64_t, const uint16_t *, int64_t, const void *, const uint64_t *,
-                               uint64_t *, int64_t, int64_t);
+typedef int64_t check_function(const void *, int64_t, const uint16_t *, int64_t, const void *,
+                               const uint64_t *, uint64_t *, int64_t, int64_t);
 
 /* By bytes of a symbol (1, 2, 4) and of a position (4, 8). */
 static plcp_function *const plcp_functions[3][2] = {
@@ -47,7 +47,8 @@ static plcp_function *const plcp_functions[3][2] = {
 static check_function *const check_functions[3][2] = {
     {check_8_32, check_8_64}, {check_16_32, check_16_64}, {check_32_32, check_32_64}};
 
-int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, void *phi, int64_t begin, int64_t end)
+int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, void *phi,
+                          int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; r++) {
         if (position_bytes == 4) {
@@ -65,15 +66,15 @@ int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, voi
     return -1;
 }
 
-int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, void *phi, int32_t position_bytes,
-                           int64_t begin, int64_t end, int64_t common)
+int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, void *phi,
+                           int32_t position_bytes, int64_t begin, int64_t end, int64_t common)
 {
     return plcp_functions[symbol_bytes >> 1][position_bytes == 8](text, n, phi, begin, end, common);
 }
 
-int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint16_t *rank, int64_t n_symbols,
-                            const void *sa, int32_t position_bytes, const uint64_t *starts, uint64_t *heads,
-                            int64_t begin, int64_t end)
+int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint16_t *rank,
+                            int64_t n_symbols, const void *sa, int32_t position_bytes,
+                            const uint64_t *starts, uint64_t *heads, int64_t begin, int64_t end)
 {
     check_function *check = check_functions[symbol_bytes >> 1][position_bytes == 8];
     return check(text, n, rank, n_symbols, sa, starts, heads, begin, end);

@@ -6,9 +6,10 @@
  *   NAME(x)     x##_16_32    names of functions
  */
 
-/* Kasai, Lee, Arimura, Arikawa, Park (2001), in text order: the suffix one further has at least one symbol less in
- * common with its own neighbour. Turns neighbours into lengths. */
-static int64_t NAME(plcp)(const void *text_, int64_t n, void *phi_, int64_t begin, int64_t end, int64_t common)
+/* Kasai, Lee, Arimura, Arikawa, Park (2001), in text order: the suffix one further has at least one
+ * symbol less in common with its own neighbour. Turns neighbours into lengths. */
+static int64_t NAME(plcp)(const void *text_, int64_t n, void *phi_, int64_t begin, int64_t end,
+                          int64_t common)
 {
     const SYMBOL *text = text_;
     POSITION *phi = phi_;
@@ -34,22 +35,25 @@ INLINE int64_t NAME(symbol)(const SYMBOL *text, int64_t i, const uint16_t *rank)
 }
 
 /* Whether suffix i comes next among those of its first symbol; takes its place there. */
-INLINE int NAME(comes_next)(const SYMBOL *text, int64_t i, const uint16_t *rank, int64_t n_symbols, const POSITION *sa,
-                            const uint64_t *starts, uint64_t *heads)
+INLINE int NAME(comes_next)(const SYMBOL *text, int64_t i, const uint16_t *rank, int64_t n_symbols,
+                            const POSITION *sa, const uint64_t *starts, uint64_t *heads)
 {
     int64_t c = NAME(symbol)(text, i, rank);
     if (c >= n_symbols || heads[c] >= starts[c + 1]) return 0;
     return sa[heads[c]++] == (POSITION)i;
 }
 
-static int64_t NAME(check)(const void *text_, int64_t n, const uint16_t *rank, int64_t n_symbols, const void *sa_,
-                           const uint64_t *starts, uint64_t *heads, int64_t begin, int64_t end)
+static int64_t NAME(check)(const void *text_, int64_t n, const uint16_t *rank, int64_t n_symbols,
+                           const void *sa_, const uint64_t *starts, uint64_t *heads, int64_t begin,
+                           int64_t end)
 {
     const SYMBOL *text = text_;
     const POSITION *sa = sa_;
-    if (begin == 0 && end > 0 && !NAME(comes_next)(text, n - 1, rank, n_symbols, sa, starts, heads)) return 0;
+    if (begin == 0 && end > 0 && !NAME(comes_next)(text, n - 1, rank, n_symbols, sa, starts, heads))
+        return 0;
     for (int64_t r = begin; r < end; r++) {
-        if (r + AHEAD < end && sa[r + AHEAD] < (POSITION)n) PREFETCH(text + sa[r + AHEAD] - (sa[r + AHEAD] > 0));
+        if (r + AHEAD < end && sa[r + AHEAD] < (POSITION)n)
+            PREFETCH(text + sa[r + AHEAD] - (sa[r + AHEAD] > 0));
         if (sa[r] >= (POSITION)n) return r;
         int64_t i = (int64_t)sa[r], c = NAME(symbol)(text, i, rank);
         if (c >= n_symbols || (uint64_t)r < starts[c] || (uint64_t)r >= starts[c + 1]) return r;

@@ -21,13 +21,15 @@ int64_t unitok_search_pieces_memory_bytes(const pieces *p)
     return (int64_t)sizeof *p + p->begin[PIECES_IDS] + 2 * p->n_starts + 6 * p->n_inner;
 }
 
-/* order[] sorts the text "piece 0 0 piece 1 0 ...": keeps of it the places of whole pieces and of inner strings. */
+/* order[] sorts the text "piece 0 0 piece 1 0 ...": keeps of it the places of whole pieces and of
+ * inner strings. */
 static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const uint16_t *owner)
 {
     for (int64_t k = 0; k < n_order; k++) {
         if (order[k] >= n_order) return 0;
         uint16_t id = owner[order[k]];
-        uint32_t at = order[k] - id; /* in data: each piece before this one is followed by a separator */
+        /* in data: each piece before this one is followed by a separator */
+        uint32_t at = order[k] - id;
         if (at == p->begin[id + 1]) continue; /* the separator itself */
         if (at == p->begin[id]) {
             if (p->n_starts == PIECES_IDS) return 0;
@@ -59,7 +61,8 @@ static void settle_ties(pieces *p, const uint16_t *rank)
     for (int64_t k = 1; k < p->n_starts; k++) {
         uint16_t id = p->starts[k];
         int64_t at = k;
-        for (; at > 0 && rank[p->starts[at - 1]] > rank[id] && same_piece(p, p->starts[at - 1], id); at--)
+        for (; at > 0 && rank[p->starts[at - 1]] > rank[id] && same_piece(p, p->starts[at - 1], id);
+             at--)
             p->starts[at] = p->starts[at - 1];
         p->starts[at] = id;
     }
@@ -68,8 +71,8 @@ static void settle_ties(pieces *p, const uint16_t *rank)
         if (rank[p->starts[k]] != rank[p->starts[k - 1]] + 1) p->in_order = 0;
 }
 
-static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space, int64_t n_ids,
-                const uint16_t *rank, const uint32_t *order, uint16_t *owner)
+static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space,
+                int64_t n_ids, const uint16_t *rank, const uint32_t *order, uint16_t *owner)
 {
     int64_t n_bytes = offsets[n_ids] - offsets[0], at = 0;
     memcpy(p->data, data + offsets[0], (size_t)n_bytes);
@@ -84,10 +87,12 @@ static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const ui
     return 1;
 }
 
-int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space, int64_t n_ids,
-                                 const uint16_t *rank, const uint32_t *order, pieces **ret, unitok_error *error)
+int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets,
+                                 const uint8_t *drops_space, int64_t n_ids, const uint16_t *rank,
+                                 const uint32_t *order, pieces **ret, unitok_error *error)
 {
-    const char *wrong = n_ids < 0 || n_ids > PIECES_IDS ? "there are more than 65,536 ids" : check_offsets(offsets, n_ids);
+    const char *wrong = n_ids < 0 || n_ids > PIECES_IDS ? "there are more than 65,536 ids"
+                                                        : check_offsets(offsets, n_ids);
     if (!wrong && offsets[n_ids] - offsets[0] > INT32_MAX) wrong = "the pieces are too long";
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
     size_t n_bytes = (size_t)(offsets[n_ids] - offsets[0]);
@@ -103,7 +108,8 @@ int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets, co
     mem_free(owner);
     if (!is_filled) {
         unitok_search_pieces_free(p);
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the order of the pieces is not a suffix array");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "the order of the pieces is not a suffix array");
     }
     *ret = p;
     return UNITOK_OK;
@@ -113,7 +119,7 @@ no_memory:
     return fail_memory(error);
 }
 
-/* ---------------------------------------------------------------------------------------------------- ranges ---- */
+/* ---------------------------------------------------------------------------------- ranges ---- */
 
 INLINE uint8_t start_byte(const pieces *p, uint32_t k, uint32_t depth)
 {
@@ -125,23 +131,23 @@ INLINE uint8_t inner_byte(const pieces *p, uint32_t k, uint32_t depth)
     return p->data[p->inner[k] + depth];
 }
 
-#define DEFINE_NARROW(NAME, BYTE)                                                                                      \
-    static uint32_t NAME##_lower(const pieces *p, range in, uint32_t depth, int c)                                     \
-    {                                                                                                                  \
-        while (in.lo < in.hi) {                                                                                        \
-            uint32_t mid = in.lo + (in.hi - in.lo) / 2;                                                                \
-            if (BYTE(p, mid, depth) < c) in.lo = mid + 1;                                                              \
-            else in.hi = mid;                                                                                          \
-        }                                                                                                              \
-        return in.lo;                                                                                                  \
-    }                                                                                                                  \
-    range NAME##_narrow(const pieces *p, range in, uint32_t depth, uint8_t c)                                          \
-    {                                                                                                                  \
-        range ret;                                                                                                     \
-        ret.lo = NAME##_lower(p, in, depth, c);                                                                        \
-        in.lo = ret.lo;                                                                                                \
-        ret.hi = NAME##_lower(p, in, depth, c + 1);                                                                    \
-        return ret;                                                                                                    \
+#define DEFINE_NARROW(NAME, BYTE)                                                                  \
+    static uint32_t NAME##_lower(const pieces *p, range in, uint32_t depth, int c)                 \
+    {                                                                                              \
+        while (in.lo < in.hi) {                                                                    \
+            uint32_t mid = in.lo + (in.hi - in.lo) / 2;                                            \
+            if (BYTE(p, mid, depth) < c) in.lo = mid + 1;                                          \
+            else in.hi = mid;                                                                      \
+        }                                                                                          \
+        return in.lo;                                                                              \
+    }                                                                                              \
+    range NAME##_narrow(const pieces *p, range in, uint32_t depth, uint8_t c)                      \
+    {                                                                                              \
+        range ret;                                                                                 \
+        ret.lo = NAME##_lower(p, in, depth, c);                                                    \
+        in.lo = ret.lo;                                                                            \
+        ret.hi = NAME##_lower(p, in, depth, c + 1);                                                \
+        return ret;                                                                                \
     }
 
 DEFINE_NARROW(starts, start_byte)

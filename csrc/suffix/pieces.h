@@ -1,4 +1,5 @@
-/* pieces.h - the bytes that each id stands for, sorted: which tokens begin with, equal, contain or end with some bytes
+/* pieces.h - the bytes that each id stands for, sorted: which tokens begin with, equal, contain or
+ * end with some bytes
  *
  * Of the pieces "a" (id 7), "the" (id 3) and "he" (id 5):
  *
@@ -8,7 +9,8 @@
  *                                     inner string equal to it; one that contains it after its first byte, one that
  *                                     begins with it.
  *
- * Both are found by one walk, byte after byte, each a binary search within the range of the one before. */
+ * Both are found by one walk, byte after byte, each a binary search within the range of the one
+ * before. */
 #pragma once
 
 #include "ground/common.h"
@@ -16,17 +18,21 @@
 enum { PIECES_IDS = 65536 };
 
 struct unitok_search_pieces {
-    uint8_t *data;                     /* the pieces end to end, by id */
-    uint32_t begin[PIECES_IDS + 1];    /* id's bytes are data[begin[id]..begin[id + 1]); none where it is no text */
-    uint8_t drops_space[PIECES_IDS];   /* of a piece that begins with a space which decoding drops at a document's start */
+    uint8_t *data; /* the pieces end to end, by id */
+    /* id's bytes are data[begin[id]..begin[id + 1]); none where it is no text */
+    uint32_t begin[PIECES_IDS + 1];
+    /* of a piece that begins with a space which decoding drops at a document's start */
+    uint8_t drops_space[PIECES_IDS];
     int64_t n_starts;
-    uint16_t *starts;                  /* ids, by their bytes */
-    uint32_t start_first[257];         /* starts of first byte c: [start_first[c], start_first[c + 1]) */
+    uint16_t *starts; /* ids, by their bytes */
+    /* starts of first byte c: [start_first[c], start_first[c + 1]) */
+    uint32_t start_first[257];
     int64_t n_inner;
-    uint32_t *inner;                   /* where in data an inner string begins ... */
-    uint16_t *inner_id;                /* ... and whose it is */
+    uint32_t *inner;    /* where in data an inner string begins ... */
+    uint16_t *inner_id; /* ... and whose it is */
     uint32_t inner_first[257];
-    int in_order;                      /* the ranks of starts[] rise by one: pieces with a common prefix are neighbours */
+    /* the ranks of starts[] rise by one: pieces with a common prefix are neighbours */
+    int in_order;
 };
 
 typedef unitok_search_pieces pieces;
@@ -58,9 +64,11 @@ INLINE range inner_with_byte(const pieces *p, uint8_t c)
     return ret;
 }
 
-/* Those of `in` with byte c at index `depth`; all of `in` share what is before it and are longer than `depth`. */
+/* Those of `in` with byte c at index `depth`; all of `in` share what is before it and are longer
+ * than `depth`. */
 range starts_narrow(const pieces *p, range in, uint32_t depth, uint8_t c);
 range inner_narrow(const pieces *p, range in, uint32_t depth, uint8_t c);
 
-/* The end of those in the range, whose strings begin with the same `depth` bytes, that have no more. */
+/* The end of those in the range, whose strings begin with the same `depth` bytes, that have no
+ * more. */
 uint32_t inner_equal_end(const pieces *p, range in, uint32_t depth);

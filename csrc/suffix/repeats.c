@@ -6,10 +6,10 @@
  *     group a b d:   shard 0, its suffixes [4, 5)          one record a shard, all with the group's size (3) and its
  *                    shard 1, its suffixes [9, 11)         first place in the text
  *
- * Each suffix array is read once from front to back; a suffix is compared with the one before it and, where that was
- * the end of a run of equal ones, pushed into the heap: O(n log shards) comparisons, which end after the few tokens
- * that neighbours share. A second pass, one shard at a time, writes the records down at the positions of the text:
- * unitok_repeats_mark. */
+ * Each suffix array is read once from front to back; a suffix is compared with the one before it
+ * and, where that was the end of a run of equal ones, pushed into the heap: O(n log shards)
+ * comparisons, which end after the few tokens that neighbours share. A second pass, one shard at a
+ * time, writes the records down at the positions of the text: unitok_repeats_mark. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -21,11 +21,11 @@ struct unitok_repeats {
     const shard *const *shards;
     int32_t n_shards;
     int64_t m;
-    int64_t *next;   /* of each shard: the suffix that is in the heap, or its end */
-    int32_t *heap;   /* shards by the suffix that they are at, the smallest first */
+    int64_t *next; /* of each shard: the suffix that is in the heap, or its end */
+    int32_t *heap; /* shards by the suffix that they are at, the smallest first */
     int32_t n_heap;
-    record *group;   /* [0..n_shards-1]: of the group at hand */
-    int64_t n_done;  /* suffixes passed, in all shards */
+    record *group;  /* [0..n_shards-1]: of the group at hand */
+    int64_t n_done; /* suffixes passed, in all shards */
 };
 
 enum { AHEAD = 24 };
@@ -78,10 +78,12 @@ static int is_window(const unitok_repeats *f, const shard *s, uint64_t position)
         if (s->ends[mid] - s->begin <= position) lo = mid + 1;
         else hi = mid;
     }
-    return lo < s->n_documents && position + (uint64_t)f->m + (s->eod >= 0) <= s->ends[lo] - s->begin;
+    return lo < s->n_documents &&
+           position + (uint64_t)f->m + (s->eod >= 0) <= s->ends[lo] - s->begin;
 }
 
-static int same_window(const unitok_repeats *f, const shard *a, uint64_t at_a, const shard *b, uint64_t at_b)
+static int same_window(const unitok_repeats *f, const shard *a, uint64_t at_a, const shard *b,
+                       uint64_t at_b)
 {
     uint64_t m = (uint64_t)f->m;
     return at_a + m <= (uint64_t)a->n && at_b + m <= (uint64_t)b->n &&
@@ -95,14 +97,16 @@ static int64_t run_end(const unitok_repeats *f, int32_t k)
     int64_t r = f->next[k];
     uint64_t position = s->sa[r++];
     for (; r < s->n && same_window(f, s, position, s, s->sa[r]); r++) {
-        if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
+        if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n)
+            PREFETCH(s->ids + s->sa[r + AHEAD]);
     }
     if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
     return r;
 }
 
 /* How many of a run are windows, and the first of these in the text. */
-static int64_t count_windows(const unitok_repeats *f, int32_t k, int64_t lo, int64_t hi, uint32_t *ret_first)
+static int64_t count_windows(const unitok_repeats *f, int32_t k, int64_t lo, int64_t hi,
+                             uint32_t *ret_first)
 {
     const shard *s = f->shards[k];
     int64_t n = 0;
@@ -131,13 +135,13 @@ static int32_t next_group(unitok_repeats *f)
         f->next[k] = hi;
         if (hi == f->shards[k]->n) f->heap[0] = f->heap[--f->n_heap];
         sift_down(f, 0);
-    } while (f->n_heap > 0 &&
-             same_window(f, f->shards[leader], position, f->shards[f->heap[0]], position_at(f, f->heap[0])));
+    } while (f->n_heap > 0 && same_window(f, f->shards[leader], position, f->shards[f->heap[0]],
+                                          position_at(f, f->heap[0])));
     return n_records == 1 && f->group[0].hi - f->group[0].lo == 1 ? 0 : n_records;
 }
 
-/* Settles the records of a group: those without windows go, the others get its size and first place. How many are
- * left. */
+/* Settles the records of a group: those without windows go, the others get its size and first
+ * place. How many are left. */
 static int32_t settle_group(unitok_repeats *f, int32_t n_records)
 {
     int64_t total = 0;
@@ -171,10 +175,11 @@ void unitok_repeats_free(unitok_repeats *f)
     mem_free(f);
 }
 
-int32_t unitok_repeats_new(const shard *const *shards, int32_t n_shards, int64_t n_tokens, unitok_repeats **ret,
-                           unitok_error *error)
+int32_t unitok_repeats_new(const shard *const *shards, int32_t n_shards, int64_t n_tokens,
+                           unitok_repeats **ret, unitok_error *error)
 {
-    if (n_shards < 0 || n_tokens < 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a sequence has at least one token");
+    if (n_shards < 0 || n_tokens < 1)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a sequence has at least one token");
     unitok_repeats *f = mem_zalloc(1, sizeof *f);
     if (!f) return fail_memory(error);
     f->shards = shards;
@@ -195,7 +200,8 @@ int32_t unitok_repeats_new(const shard *const *shards, int32_t n_shards, int64_t
     return UNITOK_OK;
 }
 
-int64_t unitok_repeats_step(unitok_repeats *f, int64_t n_suffixes, record *out, int64_t capacity, int64_t *ret_done)
+int64_t unitok_repeats_step(unitok_repeats *f, int64_t n_suffixes, record *out, int64_t capacity,
+                            int64_t *ret_done)
 {
     int64_t n = 0, stop = f->n_done + n_suffixes;
     while (f->n_heap > 0 && f->n_done < stop && n + f->n_shards <= capacity) {
@@ -207,8 +213,8 @@ int64_t unitok_repeats_step(unitok_repeats *f, int64_t n_suffixes, record *out, 
     return n;
 }
 
-void unitok_repeats_mark(const shard *s, int32_t number, int64_t n_tokens, const record *records, int64_t n,
-                         uint32_t *counts, uint8_t *later)
+void unitok_repeats_mark(const shard *s, int32_t number, int64_t n_tokens, const record *records,
+                         int64_t n, uint32_t *counts, uint8_t *later)
 {
     unitok_repeats f = {.m = n_tokens};
     for (int64_t k = 0; k < n; k++) {

@@ -1,4 +1,5 @@
-/* search.c - intervals of token sequences in a suffix array, and what is read off them: see search.h */
+/* search.c - intervals of token sequences in a suffix array, and what is read off them: see
+ * search.h */
 
 #include "suffix/search.h"
 
@@ -8,15 +9,19 @@ enum {
     TOP_STEP = 4096, /* suffixes between two records of `top` */
     TOP_TOKENS = 8,
     TOP_BYTES = 4 + 2 * TOP_TOKENS,
-    N_LANES = 32 /* searches under way at once: enough to keep all of a core's outstanding cache misses busy */
+    N_LANES =
+        32 /* searches under way at once: enough to keep all of a core's outstanding cache misses busy */
 };
 
-/* --------------------------------------------------------------------------------------------------- the top ---- */
+/* ------------------------------------------------------------------------------------------ the
+ * top ---- */
 
 INLINE int32_t top_rank(const shard *s, int64_t j, int64_t depth)
 {
     const uint8_t *record = s->top + j * TOP_BYTES;
-    return (uint64_t)load_u32(record) + (uint64_t)depth < (uint64_t)s->n ? load_u16(record + 4 + 2 * depth) : RANK_END;
+    return (uint64_t)load_u32(record) + (uint64_t)depth < (uint64_t)s->n
+               ? load_u16(record + 4 + 2 * depth)
+               : RANK_END;
 }
 
 /* The records of `top` that stand for suffixes in [lo, hi): [*ret_a, *ret_b). */
@@ -27,15 +32,16 @@ INLINE int top_covers(const shard *s, int64_t lo, int64_t hi, int64_t *ret_a, in
     return hi - lo > TOP_STEP && *ret_b <= s->n_top;
 }
 
-/* Record j is the first of [a, b) at or past a bound: the bound is after record j - 1, and at or before record j. */
+/* Record j is the first of [a, b) at or past a bound: the bound is after record j - 1, and at or
+ * before record j. */
 INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int64_t *io_hi)
 {
     if (j > a) *io_lo = (j - 1) * TOP_STEP + 1;
     if (j < b) *io_hi = j * TOP_STEP;
 }
 
-/* ----------------------------------------------------------------------------------------------- one token more
- * ---- */
+/* ------------------------------------------------------------------------------------------ one
+ * token more ---- */
 
 static void top_lower(const shard *s, int64_t *io_lo, int64_t *io_hi, int64_t depth, int32_t k)
 {
@@ -85,7 +91,8 @@ interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, i
     return ret;
 }
 
-/* search_lower for lanes lo[i], hi[i]; the results are in lo. Each round prefetches for all lanes before it reads. */
+/* search_lower for lanes lo[i], hi[i]; the results are in lo. Each round prefetches for all lanes
+ * before it reads. */
 static void lower_lanes(const shard *s, int64_t *lo, int64_t *hi, int n, int64_t depth, int32_t k)
 {
     int64_t position[N_LANES];
@@ -109,7 +116,8 @@ static void lower_lanes(const shard *s, int64_t *lo, int64_t *hi, int n, int64_t
     }
 }
 
-void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1, int32_t k2)
+void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1,
+                        int32_t k2)
 {
     int64_t lo[N_LANES], hi[N_LANES], end[N_LANES];
     for (int64_t at = 0; at < n; at += N_LANES) {
@@ -128,11 +136,13 @@ void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, 
     }
 }
 
-/* ------------------------------------------------------------------------------------------------- sequences ---- */
+/* ------------------------------------------------------------------------------------------
+ * sequences ---- */
 
-/* The suffix at `position` against ids[0..n-1]: negative, 0 (it begins with them) or positive. *io_same tokens are
- * known to be equal; becomes the number that is. */
-static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids, int64_t n, int64_t *io_same)
+/* The suffix at `position` against ids[0..n-1]: negative, 0 (it begins with them) or positive.
+ * *io_same tokens are known to be equal; becomes the number that is. */
+static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids, int64_t n,
+                          int64_t *io_same)
 {
     for (int64_t t = *io_same; t < n; t++) {
         int32_t here = rank_at(s, position + (uint64_t)t), there = s->rank[ids[t]];
@@ -152,12 +162,14 @@ static int compare_top(const shard *s, int64_t j, int64_t depth, const uint16_t 
         int32_t here = top_rank(s, j, depth + t), there = s->rank[ids[t]];
         if (here != there) return here < there ? -1 : 1;
     }
-    return compare_suffix(s, (uint64_t)load_u32(s->top + j * TOP_BYTES) + (uint64_t)depth, ids, n, &t);
+    return compare_suffix(s, (uint64_t)load_u32(s->top + j * TOP_BYTES) + (uint64_t)depth, ids, n,
+                          &t);
 }
 
-/* The first suffix of [lo, hi) that compares as `least` or more: 0 for the lower bound, 1 for the upper. */
-static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t depth, const uint16_t *ids, int64_t n,
-                              int least)
+/* The first suffix of [lo, hi) that compares as `least` or more: 0 for the lower bound, 1 for the
+ * upper. */
+static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t depth,
+                              const uint16_t *ids, int64_t n, int least)
 {
     int64_t a, b;
     if (depth < TOP_TOKENS && top_covers(s, lo, hi, &a, &b)) {
@@ -169,7 +181,8 @@ static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t de
         }
         between_records(low, a, b, &lo, &hi);
     }
-    /* What both ends share with the sequence, everything between them shares too (Manber and Myers). */
+    /* What both ends share with the sequence, everything between them shares too (Manber and
+     * Myers). */
     int64_t low_same = 0, high_same = 0;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2, same = low_same < high_same ? low_same : high_same;
@@ -215,18 +228,20 @@ interval search_sequence(const shard *s, interval in, int64_t depth, const uint1
 
 int32_t unitok_search_check(const shard *s, unitok_error *error)
 {
-    if (s->n < 0 || s->n > UINT32_MAX || s->n_top < 0 || s->n_documents < 0 || s->eod < -1 || s->eod > 65535)
+    if (s->n < 0 || s->n > UINT32_MAX || s->n_top < 0 || s->n_documents < 0 || s->eod < -1 ||
+        s->eod > 65535)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size of the shard is out of range");
     if (s->first[0] != 0 || s->first[65536] != (uint64_t)s->n)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the bucket starts do not span the shard's tokens");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "the bucket starts do not span the shard's tokens");
     for (int64_t k = 0; k < 65536; k++)
         if (s->first[k + 1] < s->first[k])
             return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "the bucket starts decrease");
     return UNITOK_OK;
 }
 
-void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *begins, const int64_t *ends,
-                          int64_t n_queries, int64_t *lo, int64_t *hi)
+void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *begins,
+                          const int64_t *ends, int64_t n_queries, int64_t *lo, int64_t *hi)
 {
     interval all = {0, s->n};
     for (int64_t q = 0; q < n_queries; q++) {
@@ -236,11 +251,11 @@ void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *be
     }
 }
 
-/* ------------------------------------------------------------------------------------- what is read off intervals
- * ---- */
+/* ------------------------------------------------------------------------------------------ what
+ * is read off intervals ---- */
 
-int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids, int64_t *counts,
-                           int64_t capacity)
+int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids,
+                           int64_t *counts, int64_t capacity)
 {
     int64_t n = 0;
     while (lo < hi) {
@@ -269,7 +284,8 @@ void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *cou
             if (s->sa[r] != 0) counts[s->left[r]]++;
             continue;
         }
-        if (r + AHEAD < hi && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
+        if (r + AHEAD < hi && s->sa[r + AHEAD] < (uint64_t)s->n)
+            PREFETCH(s->ids + s->sa[r + AHEAD]);
         if (s->sa[r] != 0 && s->sa[r] <= (uint64_t)s->n) counts[s->ids[s->sa[r] - 1]]++;
     }
 }
@@ -278,11 +294,13 @@ void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *cou
 INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
 {
     uint64_t further = a > b ? a : b;
-    return further + (uint64_t)n <= (uint64_t)s->n && memcmp(s->ids + a, s->ids + b, (size_t)n * 2) == 0;
+    return further + (uint64_t)n <= (uint64_t)s->n &&
+           memcmp(s->ids + a, s->ids + b, (size_t)n * 2) == 0;
 }
 
-int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count, int64_t n_suffixes, int64_t *io_rank,
-                             uint32_t *positions, int64_t *counts, int64_t capacity)
+int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count,
+                             int64_t n_suffixes, int64_t *io_rank, uint32_t *positions,
+                             int64_t *counts, int64_t capacity)
 {
     enum { AHEAD = 16 };
     int64_t r = *io_rank, stop = s->n - r < n_suffixes ? s->n : r + n_suffixes, n = 0;
@@ -291,7 +309,8 @@ int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count
         uint64_t position = s->sa[begin];
         if (position + (uint64_t)n_tokens > (uint64_t)s->n) continue;
         for (; r < s->n && same_tokens(s, position, s->sa[r], n_tokens); r++)
-            if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
+            if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n)
+                PREFETCH(s->ids + s->sa[r + AHEAD]);
         if (r - begin < min_count) continue;
         positions[n] = (uint32_t)position;
         counts[n++] = r - begin;
@@ -300,8 +319,8 @@ int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count
     return n;
 }
 
-void unitok_search_sizes(const uint16_t *ids, const uint32_t *sizes, const int64_t *begins, const int64_t *ends,
-                         int64_t n, int64_t *ret)
+void unitok_search_sizes(const uint16_t *ids, const uint32_t *sizes, const int64_t *begins,
+                         const int64_t *ends, int64_t n, int64_t *ret)
 {
     for (int64_t k = 0; k < n; k++) {
         int64_t sum = 0;

@@ -1,4 +1,5 @@
-/* search.h - reading a shard: the rank of a token, bounds in the suffix array, intervals of token sequences
+/* search.h - reading a shard: the rank of a token, bounds in the suffix array, intervals of token
+ * sequences
  *
  *     r       sa[r]   the tokens from ids[sa[r]] on, as ranks
  *     lo-1    ...     3 9 ...
@@ -7,12 +8,13 @@
  *     hi-1    ...     3 5 8 ...     |
  *     hi      ...     3 6 ...
  *
- * Suffixes that begin with the same tokens are neighbours, so a sequence is an interval, and one more token narrows it
- * by two binary searches. A probe costs two cache misses, one in `sa` and one in `ids`; `first` answers for the first
- * token without a probe, and `top`, small enough to stay in cache, takes the place of all but the last 12 probes.
+ * Suffixes that begin with the same tokens are neighbours, so a sequence is an interval, and one
+ * more token narrows it by two binary searches. A probe costs two cache misses, one in `sa` and one
+ * in `ids`; `first` answers for the first token without a probe, and `top`, small enough to stay in
+ * cache, takes the place of all but the last 12 probes.
  *
- * Nothing here trusts the files: a position past the end reads as the end of the text, and a suffix array in no order
- * gives a wrong interval within [0, n]. */
+ * Nothing here trusts the files: a position past the end reads as the end of the text, and a suffix
+ * array in no order gives a wrong interval within [0, n]. */
 #pragma once
 
 #include "ground/common.h"
@@ -49,15 +51,19 @@ INLINE int64_t frequency(const shard *s, uint16_t id)
     return (int64_t)(s->first[s->rank[id] + 1] - s->first[s->rank[id]]);
 }
 
-/* The first suffix in [lo, hi), whose suffixes share their first `depth` tokens, with a token of rank >= k after
- * them. */
+/* The first suffix in [lo, hi), whose suffixes share their first `depth` tokens, with a token of
+ * rank >= k after them. */
 int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k);
 
-/* The suffixes of `in` with a token of rank k1 <= rank < k2 after their first `depth` tokens, which they share. */
+/* The suffixes of `in` with a token of rank k1 <= rank < k2 after their first `depth` tokens, which
+ * they share. */
 interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, int32_t k2);
 
-/* Like search_narrow, for each of n intervals, in place. Their searches overlap in time: several times faster. */
-void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1, int32_t k2);
+/* Like search_narrow, for each of n intervals, in place. Their searches overlap in time: several
+ * times faster. */
+void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1,
+                        int32_t k2);
 
 /* The suffixes of `in`, which share their first `depth` tokens, with ids[0..n-1] after these. */
-interval search_sequence(const shard *s, interval in, int64_t depth, const uint16_t *ids, int64_t n);
+interval search_sequence(const shard *s, interval in, int64_t depth, const uint16_t *ids,
+                         int64_t n);

@@ -1,4 +1,5 @@
-/* sort.c - suffix sorting by induction, in steps: the public functions, and the templates for each width */
+/* sort.c - suffix sorting by induction, in steps: the public functions, and the templates for each
+ * width */
 
 #include "suffix/sort.h"
 
@@ -65,17 +66,21 @@ static int symbol_width(int32_t n_bytes)
     return n_bytes == 1 ? 0 : n_bytes == 2 ? 1 : n_bytes == 4 ? 2 : -1;
 }
 
-static const char *check_arguments(int64_t n, int32_t symbol_bytes, int64_t n_symbols, int32_t position_bytes)
+static const char *check_arguments(int64_t n, int32_t symbol_bytes, int64_t n_symbols,
+                                   int32_t position_bytes)
 {
     if (symbol_width(symbol_bytes) < 0) return "symbols must have 1, 2 or 4 bytes";
     if (position_bytes != 4 && position_bytes != 8) return "positions must have 4 or 8 bytes";
-    if (n < 0 || (position_bytes == 4 && n > UNITOK_SUFFIX_MAX_32)) return "the text is too long for these positions";
-    if (symbol_bytes == 4 && (n_symbols < 1 || n_symbols > (int64_t)1 << 31)) return "the number of symbols is out of range";
+    if (n < 0 || (position_bytes == 4 && n > UNITOK_SUFFIX_MAX_32))
+        return "the text is too long for these positions";
+    if (symbol_bytes == 4 && (n_symbols < 1 || n_symbols > (int64_t)1 << 31))
+        return "the number of symbols is out of range";
     return NULL;
 }
 
-int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols, void *sa,
-                          int32_t position_bytes, unitok_suffix **ret, unitok_error *error)
+int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
+                          void *sa, int32_t position_bytes, unitok_suffix **ret,
+                          unitok_error *error)
 {
     const char *wrong = check_arguments(n, symbol_bytes, n_symbols, position_bytes);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
@@ -109,7 +114,8 @@ int32_t unitok_suffix_step(unitok_suffix *s, int64_t budget, unitok_error *error
 {
     int32_t status = s->step(s, budget);
     if (status == UNITOK_ERROR_MEMORY) return fail_memory(error);
-    if (status != UNITOK_OK) return fail(error, status, -1, s->at, "a symbol is not below n_symbols");
+    if (status != UNITOK_OK)
+        return fail(error, status, -1, s->at, "a symbol is not below n_symbols");
     return UNITOK_OK;
 }
 
@@ -117,8 +123,9 @@ double unitok_suffix_progress(const unitok_suffix *s)
 {
     /* Shares of the time that mixed text takes. */
     static const double shares[PASS_DONE + 1] = {
-        [PASS_COUNT] = 0.04, [PASS_PLACE] = 0.06, [PASS_LEFT] = 0.09, [PASS_RIGHT] = 0.08, [PASS_REDUCE] = 0.11,
-        [PASS_LEVELS] = 0.34, [PASS_POSITIONS] = 0.04, [PASS_MERGE] = 0.03, [PASS_SPREAD] = 0.01,
+        [PASS_COUNT] = 0.04,      [PASS_PLACE] = 0.06,       [PASS_LEFT] = 0.09,
+        [PASS_RIGHT] = 0.08,      [PASS_REDUCE] = 0.11,      [PASS_LEVELS] = 0.34,
+        [PASS_POSITIONS] = 0.04,  [PASS_MERGE] = 0.03,       [PASS_SPREAD] = 0.01,
         [PASS_FINAL_LEFT] = 0.10, [PASS_FINAL_RIGHT] = 0.10,
     };
     if (s->pass == PASS_DONE) return 1.0;

@@ -1,4 +1,5 @@
-/* sort_names.h - template: sorts the suffixes of an array of names, which lies at the end of the suffix array itself
+/* sort_names.h - template: sorts the suffixes of an array of names, which lies at the end of the
+ * suffix array itself
  *
  *   parameter   example
  *   POSITION    uint32_t           a position, a name; the top bit is a flag
@@ -7,26 +8,30 @@
  *
  *     sa   [ suffix array: n | buckets: k | their starts: k | ... ]    [ text: n ]
  *                                                       capacity ^      ^ level->text
- * The same induction as in sort_text.h, in its plain form: there may be as many names as suffixes, so a bucket is one
- * counter, and the type of a suffix is stored, as the flag of its name in the text. LMS substrings are compared symbol
- * by symbol. The level below has its text where this one's capacity ends, and its suffix array where this one has its
- * own.
+ * The same induction as in sort_text.h, in its plain form: there may be as many names as suffixes,
+ * so a bucket is one counter, and the type of a suffix is stored, as the flag of its name in the
+ * text. LMS substrings are compared symbol by symbol. The level below has its text where this one's
+ * capacity ends, and its suffix array where this one has its own.
  */
 
-/* ----------------------------------------------------------------------------------------------------- buckets ---- */
+/* ------------------------------------------------------------------------------------------
+ * buckets ---- */
 
-/* The buckets lie behind the suffix array. Where they do not fit, the level is tight and has none. */
+/* The buckets lie behind the suffix array. Where they do not fit, the level is tight and has none.
+ */
 INLINE POSITION *LEVEL(buckets)(struct unitok_suffix *s, const sort_level *level)
 {
     return (POSITION *)s->sa + level->n;
 }
 
-/* Fills the buckets with their starts, or with `ends` their ends; sets is_counted when that is done. */
+/* Fills the buckets with their starts, or with `ends` their ends; sets is_counted when that is
+ * done. */
 static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int ends)
 {
     if (level->counted == 0 && !level->has_starts)
         memset(LEVEL(buckets)(s, level), 0, (size_t)level->k * sizeof(POSITION));
-    POSITION *text = (POSITION *)s->sa + level->text, *buckets = LEVEL(buckets)(s, level), *starts = buckets + level->k;
+    POSITION *text = (POSITION *)s->sa + level->text, *buckets = LEVEL(buckets)(s, level),
+             *starts = buckets + level->k;
     int64_t n = level->n, k = level->k, i = level->has_starts ? n : level->counted;
     int64_t stop = n - i > *budget ? i + *budget : n;
     *budget -= stop - i;
@@ -52,7 +57,7 @@ static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     level->is_counted = 1;
 }
 
-/* ------------------------------------------------------------------------------------------------------- types ---- */
+/* ----------------------------------------------------------------------------------- types ---- */
 
 static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
@@ -70,7 +75,8 @@ static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     level->type = (int32_t)type;
     if (i > 0) return;
     memset(s->sa, level->is_tight ? 0 : 0xFF, (size_t)level->n * sizeof(POSITION));
-    LEVEL(go)(level, level->is_tight ? TIGHT_COUNT : LEVEL_PLACE, level->is_tight ? 0 : level->n - 1);
+    LEVEL(go)(level, level->is_tight ? TIGHT_COUNT : LEVEL_PLACE,
+              level->is_tight ? 0 : level->n - 1);
 }
 
 static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
@@ -81,16 +87,19 @@ static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *bu
         int64_t stop = level->at > BLOCK ? level->at - BLOCK : 0;
         int64_t n_found = LEVEL(gather_lms)(text, level->at, stop, found);
         for (int64_t k = 0; k < n_found; k++) PREFETCH_WRITE(buckets + (text[found[k]] & MASK));
-        for (int64_t k = 0; k < n_found; k++) sa[--buckets[text[found[k]] & MASK]] = (POSITION)found[k];
+        for (int64_t k = 0; k < n_found; k++)
+            sa[--buckets[text[found[k]] & MASK]] = (POSITION)found[k];
         *budget -= level->at - stop;
         level->at = stop;
     }
     if (level->at == 0) LEVEL(go)(level, LEVEL_LEFT, 0);
 }
 
-/* --------------------------------------------------------------------------------------------------- induction ---- */
+/* ------------------------------------------------------------------------------------------
+ * induction ---- */
 
-/* Entries that something was induced from become 0 unless they are to be kept: then only LMS positions are left. */
+/* Entries that something was induced from become 0 unless they are to be kept: then only LMS
+ * positions are left. */
 static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int keep)
 {
     POSITION *sa = s->sa, *text = sa + level->text, *buckets = LEVEL(buckets)(s, level);
@@ -102,7 +111,8 @@ static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *bud
     *budget -= stop - r;
     for (; r < stop; r++) {
         PREFETCH(text + LEVEL(before)(sa[r + 2 * AHEAD < n ? r + 2 * AHEAD : r], n));
-        PREFETCH_WRITE(buckets + (text[LEVEL(before)(sa[r + AHEAD < n ? r + AHEAD : r], n)] & MASK));
+        PREFETCH_WRITE(buckets +
+                       (text[LEVEL(before)(sa[r + AHEAD < n ? r + AHEAD : r], n)] & MASK));
         POSITION entry = sa[r], i = entry - 1;
         if (entry == 0 || entry & FLAG) continue;
         if (!keep) sa[r] = 0;
@@ -132,7 +142,7 @@ static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     else s->depth--;
 }
 
-/* ------------------------------------------------------------------------------------------------------- names ---- */
+/* ----------------------------------------------------------------------------------- names ---- */
 
 static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
@@ -168,7 +178,8 @@ static void LEVEL(compare)(struct unitok_suffix *s, sort_level *level, int64_t *
     int64_t r = level->at;
     for (; r < level->m && *budget > 0; r++) {
         if (r + AHEAD < level->m) PREFETCH(text + sa[r + AHEAD]);
-        if (!LEVEL(same)(text, level->n, (int64_t)sa[r - 1], (int64_t)sa[r], budget)) sa[r - 1] |= FLAG;
+        if (!LEVEL(same)(text, level->n, (int64_t)sa[r - 1], (int64_t)sa[r], budget))
+            sa[r - 1] |= FLAG;
         --*budget;
     }
     level->at = r;
@@ -226,7 +237,8 @@ static void LEVEL(positions)(struct unitok_suffix *s, sort_level *level, int64_t
 static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text, *buckets = LEVEL(buckets)(s, level);
-    if (level->at == level->m) memset(sa + level->m, 0xFF, (size_t)(level->n - level->m) * sizeof(POSITION));
+    if (level->at == level->m)
+        memset(sa + level->m, 0xFF, (size_t)(level->n - level->m) * sizeof(POSITION));
     for (; level->at > 0 && *budget > 0; --*budget) {
         int64_t r = --level->at;
         if (r > 2 * AHEAD) PREFETCH(text + (sa[r - 2 * AHEAD] & MASK));
@@ -238,13 +250,15 @@ static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *b
     if (level->at == 0) LEVEL(go)(level, LEVEL_FINAL_LEFT, 0);
 }
 
-/* ---------------------------------------------------------------------------------------------------- one step ---- */
+/* ------------------------------------------------------------------------------------------ one
+ * step ---- */
 
 static int32_t LEVEL(run)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    static const int8_t needs_buckets[] = {/* 1: starts, 2: ends */
-        [LEVEL_PLACE] = 2, [LEVEL_LEFT] = 1, [LEVEL_RIGHT] = 2, [LEVEL_SPREAD] = 2, [LEVEL_FINAL_LEFT] = 1,
-        [LEVEL_FINAL_RIGHT] = 2,
+    static const int8_t needs_buckets[] = {
+        /* 1: starts, 2: ends */
+        [LEVEL_PLACE] = 2,  [LEVEL_LEFT] = 1,       [LEVEL_RIGHT] = 2,
+        [LEVEL_SPREAD] = 2, [LEVEL_FINAL_LEFT] = 1, [LEVEL_FINAL_RIGHT] = 2,
     };
     if (level->pass == LEVEL_REDUCE && level->names.pass == REDUCE_SORTED) {
         free_reduction(&level->names);
@@ -258,17 +272,38 @@ static int32_t LEVEL(run)(struct unitok_suffix *s, sort_level *level, int64_t *b
         return UNITOK_OK;
     }
     switch (level->pass) {
-    case LEVEL_TYPES: LEVEL(types)(s, level, budget); break;
-    case LEVEL_PLACE: LEVEL(place)(s, level, budget); break;
-    case LEVEL_LEFT: LEVEL(left)(s, level, budget, 0); break;
-    case LEVEL_RIGHT: LEVEL(right)(s, level, budget, 0); break;
-    case LEVEL_GATHER: LEVEL(gather)(s, level, budget); break;
-    case LEVEL_COMPARE: LEVEL(compare)(s, level, budget); break;
-    case LEVEL_REDUCE: return LEVEL(reduce_names)(s, level, budget);
-    case LEVEL_POSITIONS: LEVEL(positions)(s, level, budget); break;
-    case LEVEL_SPREAD: LEVEL(spread)(s, level, budget); break;
-    case LEVEL_FINAL_LEFT: LEVEL(left)(s, level, budget, 1); break;
-    default: LEVEL(right)(s, level, budget, 1); break;
+    case LEVEL_TYPES:
+        LEVEL(types)(s, level, budget);
+        break;
+    case LEVEL_PLACE:
+        LEVEL(place)(s, level, budget);
+        break;
+    case LEVEL_LEFT:
+        LEVEL(left)(s, level, budget, 0);
+        break;
+    case LEVEL_RIGHT:
+        LEVEL(right)(s, level, budget, 0);
+        break;
+    case LEVEL_GATHER:
+        LEVEL(gather)(s, level, budget);
+        break;
+    case LEVEL_COMPARE:
+        LEVEL(compare)(s, level, budget);
+        break;
+    case LEVEL_REDUCE:
+        return LEVEL(reduce_names)(s, level, budget);
+    case LEVEL_POSITIONS:
+        LEVEL(positions)(s, level, budget);
+        break;
+    case LEVEL_SPREAD:
+        LEVEL(spread)(s, level, budget);
+        break;
+    case LEVEL_FINAL_LEFT:
+        LEVEL(left)(s, level, budget, 1);
+        break;
+    default:
+        LEVEL(right)(s, level, budget, 1);
+        break;
     }
     return UNITOK_OK;
 }

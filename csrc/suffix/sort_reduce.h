@@ -1,12 +1,14 @@
-/* sort_reduce.h - template: from sorted LMS substrings to sorted LMS suffixes, but for sorting the names in between
+/* sort_reduce.h - template: from sorted LMS substrings to sorted LMS suffixes, but for sorting the
+ * names in between
  *
  *   parameter   example
  *   POSITION    uint32_t
  *   REDUCE(x)   reduce_##x##_32    names of functions
  *
- * sa[0..m-1] are the LMS positions, sorted by their substrings; the last of each group of equal substrings has the
- * flag. A group that has one member is sorted already, whatever follows it. Of the names in text order those are left
- * out that are unique and follow a unique one: no comparison of others gets as far as them.
+ * sa[0..m-1] are the LMS positions, sorted by their substrings; the last of each group of equal
+ * substrings has the flag. A group that has one member is sorted already, whatever follows it. Of
+ * the names in text order those are left out that are unique and follow a unique one: no comparison
+ * of others gets as far as them.
  *
  *     sorted LMS positions    7  2  5 | 9 | 0  4 |         (groups end at |)
  *     names in text order     4* 0 4 0 0 3*                0 is the name of 2, 5, 7; ...     (* unique)
@@ -22,7 +24,7 @@
 
 #define FLAG ((POSITION)1 << (8 * sizeof(POSITION) - 1))
 #define MASK (FLAG - 1)
-#define EMPTY ((POSITION)-1)
+#define EMPTY ((POSITION) - 1)
 #define FLAG_OF(entry) ((entry) >> (8 * sizeof(POSITION) - 1))
 
 static void REDUCE(clear)(POSITION *sa, reduction *x, int64_t *budget)
@@ -37,7 +39,8 @@ static void REDUCE(clear)(POSITION *sa, reduction *x, int64_t *budget)
     x->bit = 1; /* whether the entry before ends a group */
 }
 
-/* The marks of text[0..n-1], in elements of the suffix array; one more for where a word may begin. */
+/* The marks of text[0..n-1], in elements of the suffix array; one more for where a word may begin.
+ */
 INLINE int64_t REDUCE(marks_room)(int64_t n)
 {
     return (n / 128 + 1) * (int64_t)(sizeof(uint64_t) / sizeof(POSITION)) + 1;
@@ -54,7 +57,8 @@ static int32_t REDUCE(start_compact)(reduction *x, int64_t n_bytes)
     return x->is_left_out ? UNITOK_OK : UNITOK_ERROR_MEMORY;
 }
 
-/* The name of a group is, for now, the place of its first entry; that of a unique one has the flag. */
+/* The name of a group is, for now, the place of its first entry; that of a unique one has the flag.
+ */
 static int32_t REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *names = sa + x->m, name = (POSITION)x->to, ended = (POSITION)x->bit;
@@ -79,14 +83,16 @@ static int32_t REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
     }
     int64_t n_bytes = (x->m / 64 + 1) * (int64_t)sizeof *x->is_left_out;
     if (n_bytes > x->room) return REDUCE(start_compact)(x, 0);
-    if (x->capacity - 2 * x->m >= REDUCE(marks_room)(x->n)) return REDUCE(start_compact)(x, n_bytes);
+    if (x->capacity - 2 * x->m >= REDUCE(marks_room)(x->n))
+        return REDUCE(start_compact)(x, n_bytes);
     x->pass = REDUCE_LOOK;
     x->at = x->k = 0;
     x->bit = 0; /* whether the last name is unique */
     return UNITOK_OK;
 }
 
-/* Counts the unique names that follow a unique one: leaving them out must make room for the marks. */
+/* Counts the unique names that follow a unique one: leaving them out must make room for the marks.
+ */
 static int32_t REDUCE(look)(const POSITION *sa, reduction *x, int64_t *budget)
 {
     const POSITION *names = sa + x->m;
@@ -103,7 +109,8 @@ static int32_t REDUCE(look)(const POSITION *sa, reduction *x, int64_t *budget)
     x->bit = (int32_t)was_unique;
     if (r < end) return UNITOK_OK;
     int has_room = x->capacity - 2 * x->m + n_out >= REDUCE(marks_room)(x->n);
-    return REDUCE(start_compact)(x, has_room ? (x->m / 64 + 1) * (int64_t)sizeof *x->is_left_out : 0);
+    return REDUCE(start_compact)(x,
+                                 has_room ? (x->m / 64 + 1) * (int64_t)sizeof *x->is_left_out : 0);
 }
 
 static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
@@ -135,11 +142,12 @@ static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
     x->to = x->capacity - x->m;
 }
 
-/* Moves away the positions left out, and puts at the place of every other group its dense number; or, for a tight level,
- * where its bucket will begin. */
+/* Moves away the positions left out, and puts at the place of every other group its dense number;
+ * or, for a tight level, where its bucket will begin. */
 static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
 {
-    int64_t r = x->at, stop = x->m - r > *budget ? r + *budget : x->m, to = x->to, n_names = x->n_names;
+    int64_t r = x->at, stop = x->m - r > *budget ? r + *budget : x->m, to = x->to,
+            n_names = x->n_names;
     int64_t k = x->k, group = x->group;
     const uint64_t *is_left_out = x->is_left_out;
     int32_t is_tight = x->is_tight;
@@ -179,7 +187,8 @@ static void REDUCE(replace)(POSITION *sa, reduction *x, int64_t *budget)
     if (r == x->capacity) x->pass = REDUCE_RECURSE;
 }
 
-/* The names are sorted. Before `order` the caller calls `mark` while that is the pass, and then add_positions. */
+/* The names are sorted. Before `order` the caller calls `mark` while that is the pass, and then
+ * add_positions. */
 static void REDUCE(start_positions)(POSITION *sa, reduction *x)
 {
     x->pass = x->is_left_out ? REDUCE_MARK : REDUCE_POSITIONS;
@@ -218,8 +227,8 @@ static void REDUCE(add_positions)(POSITION *sa, reduction *x, const int64_t *fou
     const uint64_t *is_marked = x->is_marked;
     if (!is_marked)
         for (int64_t j = 0; j < n; j++) sa[--to] = (POSITION)found[j];
-    else
-        for (int64_t j = 0; j < n; j++) { /* the first LMS suffix is kept, so "to - 1" stays where positions belong */
+    else /* the first LMS suffix is kept, so "to - 1" stays where positions belong */
+        for (int64_t j = 0; j < n; j++) {
             sa[to - 1] = (POSITION)found[j];
             to -= !bit_is_set(is_marked, found[j] >> 1);
         }
@@ -242,7 +251,7 @@ static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)
     memmove(positions, sa, (size_t)x->n_kept * sizeof(POSITION));
     x->pass = REDUCE_MERGE;
     x->at = 0;
-    x->to = x->capacity - x->m;      /* those left out */
+    x->to = x->capacity - x->m;     /* those left out */
     x->k = x->capacity - x->n_kept; /* the others */
 }
 
@@ -277,14 +286,28 @@ static void REDUCE(start)(reduction *x, int64_t m, int64_t n, int64_t capacity, 
 static int32_t REDUCE(reduce)(POSITION *sa, reduction *x, int64_t *budget)
 {
     switch (x->pass) {
-    case REDUCE_CLEAR: REDUCE(clear)(sa, x, budget); break;
-    case REDUCE_NAME: return REDUCE(name)(sa, x, budget);
-    case REDUCE_LOOK: return REDUCE(look)(sa, x, budget);
-    case REDUCE_COMPACT: REDUCE(compact)(sa, x, budget); break;
-    case REDUCE_RENAME: REDUCE(rename)(sa, x, budget); break;
-    case REDUCE_REPLACE: REDUCE(replace)(sa, x, budget); break;
-    case REDUCE_ORDER: REDUCE(order)(sa, x, budget); break;
-    default: REDUCE(merge)(sa, x, budget); break;
+    case REDUCE_CLEAR:
+        REDUCE(clear)(sa, x, budget);
+        break;
+    case REDUCE_NAME:
+        return REDUCE(name)(sa, x, budget);
+    case REDUCE_LOOK:
+        return REDUCE(look)(sa, x, budget);
+    case REDUCE_COMPACT:
+        REDUCE(compact)(sa, x, budget);
+        break;
+    case REDUCE_RENAME:
+        REDUCE(rename)(sa, x, budget);
+        break;
+    case REDUCE_REPLACE:
+        REDUCE(replace)(sa, x, budget);
+        break;
+    case REDUCE_ORDER:
+        REDUCE(order)(sa, x, budget);
+        break;
+    default:
+        REDUCE(merge)(sa, x, budget);
+        break;
     }
     return UNITOK_OK;
 }

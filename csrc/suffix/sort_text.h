@@ -1,4 +1,5 @@
-/* sort_text.h - template: sorts the suffixes of a text by induction, from LMS suffixes that are sorted first
+/* sort_text.h - template: sorts the suffixes of a text by induction, from LMS suffixes that are
+ * sorted first
  *
  *   parameter   example
  *   SYMBOL      uint16_t             an element of the text
@@ -6,10 +7,12 @@
  *   SUFFIX(x)   suffix_##x##_16_32   names of functions
  *   LEVEL(x), REDUCE(x), FLAG, MASK  see sort_names.h and sort_reduce.h, which are included first
  *
- * Suffix i is S if it is smaller than suffix i + 1, else L; the last one is L. It is LMS if it is S and i - 1 is L.
- * What the suffix i is to the one before it, follows from text[i - 1] and text[i], so types are never stored:
+ * Suffix i is S if it is smaller than suffix i + 1, else L; the last one is L. It is LMS if it is S
+ * and i - 1 is L. What the suffix i is to the one before it, follows from text[i - 1] and text[i],
+ * so types are never stored:
  *     type(i - 1) = text[i - 1] < text[i] + type(i)        (1: S, 0: L)
- * Suffixes of one first symbol fall into four kinds: by their own type, and by the type of the suffix before.
+ * Suffixes of one first symbol fall into four kinds: by their own type, and by the type of the
+ * suffix before.
  *
  *                  own type   before                                  a symbol's bucket in the suffix array
  *     L_THEN_L     L          L                                       ┌──────────────────┬───────────────────┐
@@ -17,22 +20,25 @@
  *     LMS          S          L                                       │ kinds mixed      │ kinds mixed       │
  *     S_THEN_S     S          S                                       └──────────────────┴───────────────────┘
  *
- * A. Sort the LMS substrings (each from one LMS position to the next, inclusive). Only their order matters, so the
- * kinds are kept apart, and every entry read is one that induces another; no branch depends on the data.
+ * A. Sort the LMS substrings (each from one LMS position to the next, inclusive). Only their order
+ * matters, so the kinds are kept apart, and every entry read is one that induces another; no branch
+ * depends on the data.
  *
  *     sa   [ L_THEN_L of symbol 0 | LMS of 0 | L_THEN_L of 1 | LMS of 1 | ... ][ L_THEN_S of 0 | S_THEN_S of 0 | ... ]
  *           read by LEFT, upwards; it fills L_THEN_L and L_THEN_S                read by RIGHT, downwards
  *     sa   [ sorted LMS ............... ]                                        RIGHT fills S_THEN_S and these
  *
- * An entry's flag says that its substring differs from that of the entry before it in its bucket (in the order of
- * writing). Two entries have equal substrings if their symbols are equal and they were induced from equal ones: so each
- * bucket keeps the number of the group that wrote into it last, and no substring is ever compared.
+ * An entry's flag says that its substring differs from that of the entry before it in its bucket
+ * (in the order of writing). Two entries have equal substrings if their symbols are equal and they
+ * were induced from equal ones: so each bucket keeps the number of the group that wrote into it
+ * last, and no substring is ever compared.
  *
- * B. Name the LMS substrings in sorted order (sort_reduce.h). If they are not all different, sort the suffixes of the
- * array of names (sort_names.h).
+ * B. Name the LMS substrings in sorted order (sort_reduce.h). If they are not all different, sort
+ * the suffixes of the array of names (sort_names.h).
  *
- * C. From the sorted LMS suffixes induce all L suffixes, from these all S suffixes. An entry's flag says that it is for
- * RIGHT to continue from; LEFT continues from those that have none and are not position 0.
+ * C. From the sorted LMS suffixes induce all L suffixes, from these all S suffixes. An entry's flag
+ * says that it is for RIGHT to continue from; LEFT continues from those that have none and are not
+ * position 0.
  */
 
 /* Where the next entry goes, and the group of the last one. */
@@ -46,7 +52,8 @@ INLINE int32_t SUFFIX(type)(const SYMBOL *text, int64_t i, int32_t type_of_next)
     return (int64_t)text[i] < (int64_t)text[i + 1] + type_of_next;
 }
 
-/* ------------------------------------------------------------------------------------------- A. LMS substrings ---- */
+/* ------------------------------------------------------------------------------------------ A. LMS
+ * substrings ---- */
 
 static int32_t SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
 {
@@ -67,12 +74,14 @@ static int32_t SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
     s->at = i;
     s->type = type;
     if (i > 0) return UNITOK_OK;
-    if (sizeof(SYMBOL) > 2 && UNLIKELY((uint64_t)text[0] >= (uint64_t)s->n_symbols)) return UNITOK_ERROR_ARGUMENT;
+    if (sizeof(SYMBOL) > 2 && UNLIKELY((uint64_t)text[0] >= (uint64_t)s->n_symbols))
+        return UNITOK_ERROR_ARGUMENT;
     s->first_type = type;
     s->m = 0;
     SUFFIX(bucket)(*buckets)[2] = s->buckets;
     int64_t end = 0;
-    for (int64_t c = 0; c < s->n_symbols; c++) { /* LMS positions grow downwards from the end of their run */
+    /* LMS positions grow downwards from the end of their run */
+    for (int64_t c = 0; c < s->n_symbols; c++) {
         s->m += counts[c][LMS];
         end += counts[c][L_THEN_L];
         buckets[c][0].next = (POSITION)end;
@@ -86,7 +95,8 @@ static int32_t SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
 }
 
 /* The LMS positions of text[stop..from], found right to left, without a branch for each. */
-INLINE int64_t SUFFIX(gather)(const SYMBOL *text, int64_t from, int64_t stop, int32_t *io_type, int64_t *found)
+INLINE int64_t SUFFIX(gather)(const SYMBOL *text, int64_t from, int64_t stop, int32_t *io_type,
+                              int64_t *found)
 {
     int64_t n_found = 0;
     int32_t type = *io_type;
@@ -111,7 +121,8 @@ static void SUFFIX(place)(struct unitok_suffix *s, int64_t *budget)
     while (s->at > 0 && *budget > 0) {
         int64_t stop = s->at > BLOCK ? s->at - BLOCK : 0;
         int64_t n_found = SUFFIX(gather)(text, s->at, stop, &s->type, found);
-        for (int64_t k = 0; k < n_found; k++) sa[buckets[text[found[k]]][0].next++] = (POSITION)found[k];
+        for (int64_t k = 0; k < n_found; k++)
+            sa[buckets[text[found[k]]][0].next++] = (POSITION)found[k];
         *budget -= s->at - stop;
         s->at = stop;
     }
@@ -141,7 +152,8 @@ static void SUFFIX(start_left)(struct unitok_suffix *s)
     s->at = 0;
 }
 
-/* Where to look for what lies before the suffix of an entry, which may not be written yet: a place in the text. */
+/* Where to look for what lies before the suffix of an entry, which may not be written yet: a place
+ * in the text. */
 INLINE POSITION SUFFIX(before)(POSITION entry, int64_t n)
 {
     POSITION i = (entry & MASK) - 1;
@@ -216,7 +228,8 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
     for (;;) {
         int64_t r = s->at, stop = r - s->to > *budget ? r - *budget : s->to;
         POSITION group = (POSITION)s->group;
-        /* Flags of S suffixes were written downwards and say that a group begins; those of L suffixes, upwards. */
+        /* Flags of S suffixes were written downwards and say that a group begins; those of L
+         * suffixes, upwards. */
         int is_s = s->run == 1;
         *budget -= r - stop;
         while (r > stop) {
@@ -241,7 +254,8 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
     REDUCE(start)(&s->names, s->m, s->n, s->n, BITMAPS_ROOM(s->n));
 }
 
-/* ---------------------------------------------------------------------------------------------------- B. names ---- */
+/* ------------------------------------------------------------------------------------------ B.
+ * names ---- */
 
 static void SUFFIX(start_spread)(struct unitok_suffix *s);
 
@@ -292,12 +306,14 @@ static void SUFFIX(positions)(struct unitok_suffix *s, int64_t *budget)
     s->names.pass = REDUCE_ORDER;
 }
 
-/* ------------------------------------------------------------------------------------------- C. all suffixes ---- */
+/* ------------------------------------------------------------------------------------------ C. all
+ * suffixes ---- */
 
 static void SUFFIX(start_spread)(struct unitok_suffix *s)
 {
     POSITION(*counts)[4] = s->counts;
-    counts[((const SYMBOL *)s->text)[0]][s->first_type ? S_THEN_S : L_THEN_S]++; /* until here left out */
+    /* until here left out */
+    counts[((const SYMBOL *)s->text)[0]][s->first_type ? S_THEN_S : L_THEN_S]++;
     s->pass = PASS_SPREAD;
     s->at = s->m;
     s->to = s->n;
@@ -337,7 +353,8 @@ static void SUFFIX(spread)(struct unitok_suffix *s, int64_t *budget)
     s->run = 1;
 }
 
-/* PASS_FINAL_LEFT reads sa[at..to-1]: the L suffixes of a symbol (run 0), then its LMS suffixes (run 1). */
+/* PASS_FINAL_LEFT reads sa[at..to-1]: the L suffixes of a symbol (run 0), then its LMS suffixes
+ * (run 1). */
 INLINE int SUFFIX(next_run_up)(struct unitok_suffix *s)
 {
     const POSITION(*counts)[4] = s->counts;
@@ -405,22 +422,41 @@ static void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget)
     if (r == 0) s->pass = PASS_DONE;
 }
 
-/* --------------------------------------------------------------------------------------------------- one step ---- */
+/* ------------------------------------------------------------------------------------------ one
+ * step ---- */
 
 static int32_t SUFFIX(run_pass)(struct unitok_suffix *s, int64_t *budget)
 {
     switch (s->pass) {
-    case PASS_COUNT: return SUFFIX(count)(s, budget);
-    case PASS_PLACE: SUFFIX(place)(s, budget); break;
-    case PASS_LEFT: SUFFIX(left)(s, budget); break;
-    case PASS_RIGHT: SUFFIX(right)(s, budget); break;
-    case PASS_REDUCE: return SUFFIX(reduce)(s, budget);
-    case PASS_LEVELS: return SUFFIX(levels)(s, budget);
-    case PASS_POSITIONS: SUFFIX(positions)(s, budget); break;
-    case PASS_MERGE: return SUFFIX(reduce)(s, budget);
-    case PASS_SPREAD: SUFFIX(spread)(s, budget); break;
-    case PASS_FINAL_LEFT: SUFFIX(final_left)(s, budget); break;
-    default: SUFFIX(final_right)(s, budget); break;
+    case PASS_COUNT:
+        return SUFFIX(count)(s, budget);
+    case PASS_PLACE:
+        SUFFIX(place)(s, budget);
+        break;
+    case PASS_LEFT:
+        SUFFIX(left)(s, budget);
+        break;
+    case PASS_RIGHT:
+        SUFFIX(right)(s, budget);
+        break;
+    case PASS_REDUCE:
+        return SUFFIX(reduce)(s, budget);
+    case PASS_LEVELS:
+        return SUFFIX(levels)(s, budget);
+    case PASS_POSITIONS:
+        SUFFIX(positions)(s, budget);
+        break;
+    case PASS_MERGE:
+        return SUFFIX(reduce)(s, budget);
+    case PASS_SPREAD:
+        SUFFIX(spread)(s, budget);
+        break;
+    case PASS_FINAL_LEFT:
+        SUFFIX(final_left)(s, budget);
+        break;
+    default:
+        SUFFIX(final_right)(s, budget);
+        break;
     }
     return UNITOK_OK;
 }

@@ -1,23 +1,25 @@
-/* sort_tight.h - template: the passes of a level of names that has no room for buckets, in place of those in sort_names.h
+/* sort_tight.h - template: the passes of a level of names that has no room for buckets, in place of
+ * those in sort_names.h
  *
  *   parameter   example
  *   POSITION    uint32_t
  *   LEVEL(x), TIGHT(x)   level_##x##_32, tight_##x##_32    names of functions
  *
- * A level is tight if nearly every other suffix of the level above is LMS, and nearly all of their names are kept and many
- * differ. That is rare, but buckets would then take up to a quarter of the suffix array again. Without them, a name says
- * where its bucket is: for an L suffix where it begins, for an S suffix where it ends. What the bucket already holds tells
- * where the next entry goes:
+ * A level is tight if nearly every other suffix of the level above is LMS, and nearly all of their
+ * names are kept and many differ. That is rare, but buckets would then take up to a quarter of the
+ * suffix array again. Without them, a name says where its bucket is: for an L suffix where it
+ * begins, for an S suffix where it ends. What the bucket already holds tells where the next entry
+ * goes:
  *
  *     bucket of c      | L  L  L  .  .  .  .  S  S |         L suffixes whose name is c: the run that begins here,
  *                       ^ c           c | FLAG ^             S suffixes whose name is c | FLAG: the run that ends here
  *
- * The end of a run is found by steps that double, then by halving. The length of a run longer than RUN is kept in
- * `tight_runs`: one of its first RUN + 1 places is a multiple of RUN, that of no other run, and numbers it. So every entry
- * takes constant time.
+ * The end of a run is found by steps that double, then by halving. The length of a run longer than
+ * RUN is kept in `tight_runs`: one of its first RUN + 1 places is a multiple of RUN, that of no
+ * other run, and numbers it. So every entry takes constant time.
  *
- * Entries stay where they are when something was induced from them, and S suffixes are cleared before they are induced
- * from the L suffixes.
+ * Entries stay where they are when something was induced from them, and S suffixes are cleared
+ * before they are induced from the L suffixes.
  */
 
 #define RUN 1024
@@ -47,7 +49,8 @@ INLINE int64_t LEVEL(gather_lms)(const POSITION *text, int64_t from, int64_t sto
     return n_found;
 }
 
-/* What lies before the suffix that an entry of the array speaks of: its place in the text, or 0 if that says nothing. */
+/* What lies before the suffix that an entry of the array speaks of: its place in the text, or 0 if
+ * that says nothing. */
 INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
 {
     POSITION i = (entry & MASK) - 1;
@@ -59,13 +62,15 @@ INLINE int TIGHT(is_there)(const POSITION *text, POSITION entry, POSITION name)
     return entry != EMPTY && text[entry & MASK] == name;
 }
 
-/* The place of the next entry of the run at name, which grows by `step`, 1 or -1; it stays above sa[floor - 1]. */
-static int64_t TIGHT(place)(const sort_level *level, const POSITION *sa, const POSITION *text, POSITION *runs,
-                            POSITION name, int64_t step, int64_t floor)
+/* The place of the next entry of the run at name, which grows by `step`, 1 or -1; it stays above
+ * sa[floor - 1]. */
+static int64_t TIGHT(place)(const sort_level *level, const POSITION *sa, const POSITION *text,
+                            POSITION *runs, POSITION name, int64_t step, int64_t floor)
 {
     int64_t first = (int64_t)(name & MASK), room = step > 0 ? level->n - first : first + 1 - floor;
     int64_t low = 0, high = 1, number = step > 0 ? first / RUN + 1 : first / RUN;
-    if (room > RUN && TIGHT(is_there)(text, sa[first + step * RUN], name)) return first + step * (int64_t)runs[number]++;
+    if (room > RUN && TIGHT(is_there)(text, sa[first + step * RUN], name))
+        return first + step * (int64_t)runs[number]++;
     if (room > RUN) room = RUN;
     while (high <= room && TIGHT(is_there)(text, sa[first + step * (high - 1)], name)) {
         low = high;
@@ -81,14 +86,15 @@ static int64_t TIGHT(place)(const sort_level *level, const POSITION *sa, const P
     return first + step * low;
 }
 
-INLINE void TIGHT(put)(const sort_level *level, POSITION *sa, const POSITION *text, POSITION *runs, int64_t i,
-                       POSITION entry, int64_t floor)
+INLINE void TIGHT(put)(const sort_level *level, POSITION *sa, const POSITION *text, POSITION *runs,
+                       int64_t i, POSITION entry, int64_t floor)
 {
     POSITION name = text[i];
     sa[TIGHT(place)(level, sa, text, runs, name, name & FLAG ? -1 : 1, floor)] = entry;
 }
 
-/* --------------------------------------------------------------------------------------------------- the ends ---- */
+/* ------------------------------------------------------------------------------------------ the
+ * ends ---- */
 
 /* How long each bucket is, at its beginning. */
 static void TIGHT(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
@@ -126,7 +132,8 @@ static int32_t TIGHT(start_runs)(struct unitok_suffix *s, const sort_level *leve
     return s->tight_runs ? UNITOK_OK : UNITOK_ERROR_MEMORY;
 }
 
-/* --------------------------------------------------------------------------------------------------- induction ---- */
+/* ------------------------------------------------------------------------------------------
+ * induction ---- */
 
 static void TIGHT(place_lms)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
@@ -149,14 +156,16 @@ static void TIGHT(left)(struct unitok_suffix *s, sort_level *level, int64_t *bud
     POSITION *sa = s->sa, *text = sa + level->text;
     int64_t n = level->n, r = level->at, stop = n - r > *budget ? r + *budget : n, last = n - 1;
     if (r == 0) /* the last suffix, as if induced from an end that is smaller than all */
-        TIGHT(put)(level, sa, text, s->tight_runs, last, (POSITION)last | (last > 0 ? text[last - 1] & FLAG : 0), 0);
+        TIGHT(put)(level, sa, text, s->tight_runs, last,
+                   (POSITION)last | (last > 0 ? text[last - 1] & FLAG : 0), 0);
     *budget -= stop - r;
     for (; r < stop; r++) {
         PREFETCH(text + LEVEL(before)(sa[r + 2 * AHEAD < n ? r + 2 * AHEAD : r], n));
         PREFETCH_WRITE(sa + (text[LEVEL(before)(sa[r + AHEAD < n ? r + AHEAD : r], n)] & MASK));
         POSITION entry = sa[r], i = entry - 1;
         if (entry == 0 || entry & FLAG) continue;
-        TIGHT(put)(level, sa, text, s->tight_runs, (int64_t)i, i | (i > 0 ? text[i - 1] & FLAG : 0), 0);
+        TIGHT(put)(level, sa, text, s->tight_runs, (int64_t)i, i | (i > 0 ? text[i - 1] & FLAG : 0),
+                   0);
     }
     level->at = r;
     if (r == n) LEVEL(go)(level, level->pass == LEVEL_LEFT ? TIGHT_CLEAR : TIGHT_FINAL_CLEAR, 0);
@@ -170,7 +179,8 @@ static void TIGHT(clear)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     for (; r < stop; r++)
         if (sa[r] != EMPTY && text[sa[r] & MASK] & FLAG) sa[r] = EMPTY;
     level->at = r;
-    if (r == level->n) LEVEL(go)(level, level->pass == TIGHT_CLEAR ? LEVEL_RIGHT : LEVEL_FINAL_RIGHT, level->n);
+    if (r == level->n)
+        LEVEL(go)(level, level->pass == TIGHT_CLEAR ? LEVEL_RIGHT : LEVEL_FINAL_RIGHT, level->n);
 }
 
 static void TIGHT(right)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
@@ -184,7 +194,8 @@ static void TIGHT(right)(struct unitok_suffix *s, sort_level *level, int64_t *bu
         POSITION entry = sa[--r], i = (entry & MASK) - 1;
         sa[r] = entry & MASK;
         if (!(entry & FLAG)) continue;
-        TIGHT(put)(level, sa, text, s->tight_runs, (int64_t)i, i | (i > 0 ? text[i - 1] & FLAG : 0), 0);
+        TIGHT(put)(level, sa, text, s->tight_runs, (int64_t)i, i | (i > 0 ? text[i - 1] & FLAG : 0),
+                   0);
     }
     level->at = r;
     if (r > 0) return;
@@ -212,7 +223,8 @@ static void TIGHT(gather)(struct unitok_suffix *s, sort_level *level, int64_t *b
 static void TIGHT(spread)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
-    if (level->at == level->m) memset(sa + level->m, 0xFF, (size_t)(level->n - level->m) * sizeof(POSITION));
+    if (level->at == level->m)
+        memset(sa + level->m, 0xFF, (size_t)(level->n - level->m) * sizeof(POSITION));
     for (; level->at > 0 && *budget > 0; --*budget) {
         int64_t r = --level->at;
         if (r > 2 * AHEAD) PREFETCH(text + (sa[r - 2 * AHEAD] & MASK));
@@ -228,23 +240,49 @@ static void TIGHT(spread)(struct unitok_suffix *s, sort_level *level, int64_t *b
 static int TIGHT(run)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int32_t *status)
 {
     switch (level->pass) {
-    case LEVEL_PLACE: case LEVEL_LEFT: case LEVEL_RIGHT: case LEVEL_SPREAD: case LEVEL_FINAL_LEFT: case LEVEL_FINAL_RIGHT:
+    case LEVEL_PLACE:
+    case LEVEL_LEFT:
+    case LEVEL_RIGHT:
+    case LEVEL_SPREAD:
+    case LEVEL_FINAL_LEFT:
+    case LEVEL_FINAL_RIGHT:
         if (level->is_counted) break;
         *status = TIGHT(start_runs)(s, level); /* new ones for each pass */
         if (*status != UNITOK_OK) return 1;
         level->is_counted = 1;
         break;
-    default: break;
+    default:
+        break;
     }
     switch (level->pass) {
-    case TIGHT_COUNT: TIGHT(count)(s, level, budget); return 1;
-    case TIGHT_ENDS: TIGHT(ends)(s, level, budget); return 1;
-    case LEVEL_PLACE: TIGHT(place_lms)(s, level, budget); return 1;
-    case LEVEL_LEFT: case LEVEL_FINAL_LEFT: TIGHT(left)(s, level, budget); return 1;
-    case TIGHT_CLEAR: case TIGHT_FINAL_CLEAR: TIGHT(clear)(s, level, budget); return 1;
-    case LEVEL_RIGHT: case LEVEL_FINAL_RIGHT: TIGHT(right)(s, level, budget); return 1;
-    case LEVEL_GATHER: TIGHT(gather)(s, level, budget); return 1;
-    case LEVEL_SPREAD: TIGHT(spread)(s, level, budget); return 1;
-    default: return 0;
+    case TIGHT_COUNT:
+        TIGHT(count)(s, level, budget);
+        return 1;
+    case TIGHT_ENDS:
+        TIGHT(ends)(s, level, budget);
+        return 1;
+    case LEVEL_PLACE:
+        TIGHT(place_lms)(s, level, budget);
+        return 1;
+    case LEVEL_LEFT:
+    case LEVEL_FINAL_LEFT:
+        TIGHT(left)(s, level, budget);
+        return 1;
+    case TIGHT_CLEAR:
+    case TIGHT_FINAL_CLEAR:
+        TIGHT(clear)(s, level, budget);
+        return 1;
+    case LEVEL_RIGHT:
+    case LEVEL_FINAL_RIGHT:
+        TIGHT(right)(s, level, budget);
+        return 1;
+    case LEVEL_GATHER:
+        TIGHT(gather)(s, level, budget);
+        return 1;
+    case LEVEL_SPREAD:
+        TIGHT(spread)(s, level, budget);
+        return 1;
+    default:
+        return 0;
     }
 }

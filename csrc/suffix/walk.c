@@ -1,12 +1,14 @@
-/* walk.c - the paths of tokens that spell a byte string, as intervals of the suffix array: see text.h */
+/* walk.c - the paths of tokens that spell a byte string, as intervals of the suffix array: see
+ * text.h */
 
 #include "suffix/text.h"
 
 #include "ground/alloc.h"
 
 enum {
-    FOLLOW_MAX = 16,           /* intervals up to here are followed in the text itself */
-    ANCHORED_MAX = 1 << 17,    /* hits of a sure bound that are looked at one by one, with the column `left` ... */
+    FOLLOW_MAX = 16, /* intervals up to here are followed in the text itself */
+    /* hits of a sure bound that are looked at one by one, with the column `left` ... */
+    ANCHORED_MAX = 1 << 17,
     ANCHORED_MAX_BARE = 1 << 14 /* ... and without it */
 };
 
@@ -25,12 +27,14 @@ int text_reserve(text_search *t, void **io_array, int64_t *io_room, int64_t n, s
     return 1;
 }
 
-/* ---------------------------------------------------------------------------------------------------- pieces ---- */
+/* ---------------------------------------------------------------------------------- pieces ---- */
 
 static int add_child(text_search *t, text_node *node, uint16_t id)
 {
     if (frequency(t->s, id) == 0) return 1;
-    if (!text_reserve(t, (void **)&t->children, &t->children_room, t->n_children + 1, sizeof *t->children)) return 0;
+    if (!text_reserve(t, (void **)&t->children, &t->children_room, t->n_children + 1,
+                      sizeof *t->children))
+        return 0;
     t->children[t->n_children++] = id;
     node->n_children++;
     return 1;
@@ -57,19 +61,21 @@ const text_node *text_node_at(text_search *t, int64_t pos)
     return node;
 }
 
-/* ------------------------------------------------------------------------------------------------- the last token
- * ---- */
+/* ------------------------------------------------------------------------------------------ the
+ * last token ---- */
 
-static void take(text_search *t, interval in, int32_t depth, int64_t pos, range ends, int32_t left_id)
+static void take(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
+                 int32_t left_id)
 {
     if (in.lo >= in.hi) return;
     if (left_id < 0) text_take(t, in, depth, pos, ends);
     else text_emit(t, in, 0, (int32_t)(piece_bytes(t->p, (uint16_t)left_id) - t->i), depth + 1);
 }
 
-/* One by one: for orders in which the pieces of `ends` are not neighbours, where the interval is small against them.
- * `ends` are all that begin with Q[pos..], or one of them. */
-static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends, int32_t left_id)
+/* One by one: for orders in which the pieces of `ends` are not neighbours, where the interval is
+ * small against them. `ends` are all that begin with Q[pos..], or one of them. */
+static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
+                      int32_t left_id)
 {
     int64_t rest = t->m - pos;
     t->work_left -= (in.hi - in.lo) * WORK_NO_LEFT;
@@ -78,20 +84,23 @@ static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, r
         if (position >= (uint64_t)t->s->n) continue;
         uint16_t id = t->s->ids[position];
         interval one = {r, r + 1};
-        int is_one = ends.hi - ends.lo > 1 ? piece_bytes(t->p, id) >= rest &&
-                                                 memcmp(piece_data(t->p, id), t->q + pos, (size_t)rest) == 0
-                                           : id == t->p->starts[ends.lo];
+        int is_one = ends.hi - ends.lo > 1
+                         ? piece_bytes(t->p, id) >= rest &&
+                               memcmp(piece_data(t->p, id), t->q + pos, (size_t)rest) == 0
+                         : id == t->p->starts[ends.lo];
         if (is_one) take(t, one, depth, pos, ends, left_id);
     }
 }
 
-void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends, int32_t left_id)
+void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
+                    int32_t left_id)
 {
     const uint16_t *starts = t->p->starts, *rank = t->s->rank;
     if (t->p->in_order) {
         t->work_left -= WORK_NARROW;
-        take(t, search_narrow(t->s, in, depth, rank[starts[ends.lo]], rank[starts[ends.hi - 1]] + 1), depth, pos, ends,
-             left_id);
+        take(t,
+             search_narrow(t->s, in, depth, rank[starts[ends.lo]], rank[starts[ends.hi - 1]] + 1),
+             depth, pos, ends, left_id);
         return;
     }
     if (depth > 0 && (in.hi - in.lo) * WORK_NO_LEFT < (int64_t)(ends.hi - ends.lo) * WORK_NARROW) {
@@ -102,16 +111,18 @@ void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, ran
         if (frequency(t->s, starts[k]) == 0) continue;
         range only = {k, k + 1};
         t->work_left -= depth ? WORK_NARROW : WORK_LEFT;
-        take(t, search_narrow(t->s, in, depth, rank[starts[k]], rank[starts[k]] + 1), depth, pos, only, left_id);
+        take(t, search_narrow(t->s, in, depth, rank[starts[k]], rank[starts[k]] + 1), depth, pos,
+             only, left_id);
     }
 }
 
-/* ----------------------------------------------------------------------------------------------------- walks ---- */
+/* ----------------------------------------------------------------------------------- walks ---- */
 
 static int push(text_search *t, interval in, int64_t pos, int32_t depth, uint16_t id)
 {
     text_frame frame = {in, (int32_t)pos, depth, id};
-    if (!text_reserve(t, (void **)&t->stack, &t->stack_room, t->n_stack + 1, sizeof *t->stack)) return 0;
+    if (!text_reserve(t, (void **)&t->stack, &t->stack_room, t->n_stack + 1, sizeof *t->stack))
+        return 0;
     t->stack[t->n_stack++] = frame;
     return 1;
 }
@@ -123,7 +134,9 @@ static void follow_each(text_search *t, const text_frame *f)
         int32_t n_tokens = text_follow(t, (uint64_t)t->s->sa[r] + (uint64_t)f->depth, f->pos);
         interval one = {r, r + 1};
         t->work_left -= WORK_FOLLOW;
-        if (!n_tokens || (t->is_at_start && f->depth == 1 && !t->p->drops_space[t->s->ids[t->s->sa[r] + 1]])) continue;
+        if (!n_tokens ||
+            (t->is_at_start && f->depth == 1 && !t->p->drops_space[t->s->ids[t->s->sa[r] + 1]]))
+            continue;
         text_take(t, one, f->depth + n_tokens - 1, f->pos, none);
     }
 }
@@ -148,7 +161,8 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
     while (t->n_stack > 0 && !text_is_over(t)) {
         if (t->is_anchored && t->n_anchored_suffixes > enough) return;
         text_frame f = t->stack[--t->n_stack];
-        if (!text_reserve(t, (void **)&t->path, &t->path_room, f.depth + 1, sizeof *t->path)) return;
+        if (!text_reserve(t, (void **)&t->path, &t->path_room, f.depth + 1, sizeof *t->path))
+            return;
         if (f.depth > 0) t->path[f.depth - 1] = f.id;
         if (f.depth > 0 && f.in.hi - f.in.lo <= FOLLOW_MAX) {
             follow_each(t, &f);
@@ -161,20 +175,23 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
     }
 }
 
-/* ---------------------------------------------------------------------------------------------- the whole search
- * ---- */
+/* ------------------------------------------------------------------------------------------ the
+ * whole search ---- */
 
-/* The longest piece of Q from `pos` on, in bytes; up to the end of Q where it may reach past it. -1 without memory. */
+/* The longest piece of Q from `pos` on, in bytes; up to the end of Q where it may reach past it. -1
+ * without memory. */
 static int64_t reach_from(text_search *t, int64_t pos)
 {
     const text_node *node = text_node_at(t, pos);
     if (!node) return -1;
     if (node->ends.lo < node->ends.hi) return t->m;
-    return node->n_children ? pos + piece_bytes(t->p, t->children[node->first_child + node->n_children - 1]) : pos;
+    return node->n_children
+               ? pos + piece_bytes(t->p, t->children[node->first_child + node->n_children - 1])
+               : pos;
 }
 
-/* The first c, 0 < c < m, such that every occurrence has a bound of tokens before Q[c]; 0 if there is none nearby. No
- * token has more than Q[0..n_inner) after its first byte. */
+/* The first c, 0 < c < m, such that every occurrence has a bound of tokens before Q[c]; 0 if there
+ * is none nearby. No token has more than Q[0..n_inner) after its first byte. */
 static int64_t sure_bound(text_search *t, int64_t n_inner)
 {
     enum { NEARBY = 1024 };
@@ -188,7 +205,8 @@ static int64_t sure_bound(text_search *t, int64_t n_inner)
     return 0;
 }
 
-/* The hits from the sure bound c on, if there are few enough to look at what is left of each: 1 if so. */
+/* The hits from the sure bound c on, if there are few enough to look at what is left of each: 1 if
+ * so. */
 static int search_from_bound(text_search *t, int64_t c)
 {
     interval all = {0, t->s->n};
@@ -224,7 +242,8 @@ static void search_inside(text_search *t, range in)
     for (uint32_t k = in.lo; k < in.hi && !is_plain && !text_is_over(t); k++) {
         uint16_t id = t->p->inner_id[k];
         t->work_left -= WORK_LEFT;
-        text_emit(t, bucket(t->s, t->s->rank[id]), 0, (int32_t)(t->p->inner[k] - t->p->begin[id]), 1);
+        text_emit(t, bucket(t->s, t->s->rank[id]), 0, (int32_t)(t->p->inner[k] - t->p->begin[id]),
+                  1);
     }
 }
 
@@ -239,7 +258,8 @@ static void take_back_starts(text_search *t)
         text_walk(t, bucket(t->s, t->s->rank[t->s->eod]), 0, 1);
         t->is_at_start = 0;
     }
-    if (t->work_left < 0) t->n_at_start = t->s->n_documents; /* all that there can be, to stay a lower bound */
+    /* all that there can be, to stay a lower bound */
+    if (t->work_left < 0) t->n_at_start = t->s->n_documents;
     t->total = t->total > t->n_at_start ? t->total - t->n_at_start : 0;
 }
 
@@ -248,9 +268,11 @@ void text_search_all(text_search *t)
     const pieces *p = t->p;
     interval all = {0, t->s->n};
     range in = inner_with_byte(p, t->q[0]);
-    int64_t n_inner = 0; /* in [i]: the inner strings equal to Q[0..i); what follows them begins with Q[0..i) too */
+    /* in [i]: the inner strings equal to Q[0..i); what follows them begins with Q[0..i) too */
+    int64_t n_inner = 0;
     for (; in.lo < in.hi; n_inner++) {
-        if (!text_reserve(t, (void **)&t->left, &t->left_room, n_inner + 2, sizeof *t->left)) return;
+        if (!text_reserve(t, (void **)&t->left, &t->left_room, n_inner + 2, sizeof *t->left))
+            return;
         range equal = {in.lo, inner_equal_end(p, in, (uint32_t)n_inner + 1)};
         t->left[n_inner + 1] = equal;
         if (n_inner + 1 == t->m) {

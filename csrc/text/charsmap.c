@@ -17,7 +17,8 @@ static int32_t take_apart(const uint8_t *blob, int64_t n_bytes, charsmap *ret, u
     if (n_bytes <= 4) return broken(error, "the charsmap is truncated");
     int64_t n_trie_bytes = load_u32(blob);
     if (n_bytes > INT32_MAX) return broken(error, "the charsmap is larger than 2 GiB");
-    if (n_trie_bytes >= n_bytes - 4) return broken(error, "the charsmap's trie is larger than the charsmap");
+    if (n_trie_bytes >= n_bytes - 4)
+        return broken(error, "the charsmap's trie is larger than the charsmap");
     if (n_trie_bytes < 1024 || n_trie_bytes % 1024) {
         return broken(error, "the size of the charsmap's trie is not a multiple of 1024");
     }
@@ -44,12 +45,13 @@ INLINE void list_child(const charsmap *m, uint32_t at, charsmap_tree *tree)
     tree->first[above] = at;
 }
 
-/* Every offset leads inside, and what is marked as a leaf is one. Units that no walk meets are checked too:
- * sentencepiece refuses them. Lists the children of every base on the way. */
+/* Every offset leads inside, and what is marked as a leaf is one. Units that no walk meets are
+ * checked too: sentencepiece refuses them. Lists the children of every base on the way. */
 static int32_t check_units(const charsmap *m, charsmap_tree *tree, unitok_error *error)
 {
     uint32_t root = m->units[0];
-    if (root & 0x800001FF || charsmap_base(0, root) == 0) return broken(error, "the root of the charsmap's trie is invalid");
+    if (root & 0x800001FF || charsmap_base(0, root) == 0)
+        return broken(error, "the root of the charsmap's trie is invalid");
     for (uint32_t at = 0; at < m->n_units; at++) {
         uint32_t unit = m->units[at];
         if (unit >> 31) {
@@ -59,7 +61,8 @@ static int32_t check_units(const charsmap *m, charsmap_tree *tree, unitok_error 
             continue;
         }
         uint32_t base = charsmap_base(at, unit);
-        if ((int64_t)(base | 0xFF) >= m->n_units) return broken(error, "the charsmap's trie points outside itself");
+        if ((int64_t)(base | 0xFF) >= m->n_units)
+            return broken(error, "the charsmap's trie points outside itself");
         if (charsmap_has_leaf(unit) && !(m->units[base] >> 31)) {
             return broken(error, "a key of the charsmap has no replacement");
         }
@@ -68,7 +71,7 @@ static int32_t check_units(const charsmap *m, charsmap_tree *tree, unitok_error 
     return UNITOK_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------- Edges ---- */
+/* ----------------------------------------------------------------------------------- Edges ---- */
 
 INLINE int is_replacement(const charsmap *m, uint32_t at)
 {
@@ -81,10 +84,11 @@ void charsmap_tree_free(charsmap_tree *tree)
     memset(tree, 0, sizeof *tree);
 }
 
-/* ------------------------------------------------------------------------------------------------- Measures ---- */
+/* ------------------------------------------------------------------------------------------
+ * Measures ---- */
 
-/* lengths[i] is that of the replacement at i, from the back so that no overlap of strings costs more than once; negative
- * (-1 - length) where it is not whole characters. */
+/* lengths[i] is that of the replacement at i, from the back so that no overlap of strings costs
+ * more than once; negative (-1 - length) where it is not whole characters. */
 static void measure_replacements(const charsmap *m, int32_t *lengths)
 {
     for (int64_t i = m->n_replacement_bytes - 1; i >= 0; i--) {
@@ -108,15 +112,16 @@ INLINE void count_replacement(charsmap *m, int32_t length)
 /* A walk down, depth first, that visits every base once, and so every unit below the root. */
 typedef struct frame {
     uint32_t base;
-    uint32_t child;  /* the next to look at; 0: none */
-    int32_t height;  /* of the highest child so far */
+    uint32_t child; /* the next to look at; 0: none */
+    int32_t height; /* of the highest child so far */
 } frame;
 
 #define ON_THE_WAY (-1)
 
-/* Fills heights, inner, and what *m says of its keys and replacements. Returns 0 if a base is below itself, or if a unit
- * leads nowhere. */
-static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths, frame *stack, uint8_t *inner)
+/* Fills heights, inner, and what *m says of its keys and replacements. Returns 0 if a base is below
+ * itself, or if a unit leads nowhere. */
+static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths, frame *stack,
+                        uint8_t *inner)
 {
     uint32_t root = charsmap_base(0, m->units[0]);
     int64_t depth = 1;
@@ -150,12 +155,14 @@ static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------- Units for nothing ---- */
+/* ------------------------------------------------------------------------------------------ Units
+ * for nothing ---- */
 
-/* Marks in is_useful the bases from which a key can be reached, from the leaves upwards. owners and others list the
- * units of each base, as 1 + the unit; queue has room for every base. The root is below nothing: no key passes it
- * again, though a NUL in a text may lead there. */
-static void mark_useful(const charsmap *m, uint32_t *owners, uint32_t *others, uint32_t *queue, uint8_t *is_useful)
+/* Marks in is_useful the bases from which a key can be reached, from the leaves upwards. owners and
+ * others list the units of each base, as 1 + the unit; queue has room for every base. The root is
+ * below nothing: no key passes it again, though a NUL in a text may lead there. */
+static void mark_useful(const charsmap *m, uint32_t *owners, uint32_t *others, uint32_t *queue,
+                        uint8_t *is_useful)
 {
     int64_t n_queued = 0;
     for (uint32_t at = (uint32_t)m->n_units; at-- > 0;) {
@@ -181,7 +188,8 @@ static void list_useful_children(const charsmap *m, const uint8_t *is_useful, ch
 {
     for (uint32_t at = 1; at < m->n_units; at++) {
         if (is_replacement(m, at)) continue;
-        if (charsmap_has_leaf(m->units[at]) || is_useful[charsmap_base(at, m->units[at])]) list_child(m, at, tree);
+        if (charsmap_has_leaf(m->units[at]) || is_useful[charsmap_base(at, m->units[at])])
+            list_child(m, at, tree);
     }
 }
 
@@ -206,34 +214,40 @@ static int list_useful(const charsmap *m, charsmap_tree *tree)
     return ok;
 }
 
-/* ------------------------------------------------------------------------------------------------ The whole ---- */
+/* ------------------------------------------------------------------------------------------ The
+ * whole ---- */
 
-/* The maps that SentencePiece makes have no unit for nothing, so the one walk that measures the keys also proves it. */
-static int32_t measure(charsmap *m, charsmap_tree *tree, int32_t *lengths, frame *stack, uint8_t *inner,
-                       unitok_error *error)
+/* The maps that SentencePiece makes have no unit for nothing, so the one walk that measures the
+ * keys also proves it. */
+static int32_t measure(charsmap *m, charsmap_tree *tree, int32_t *lengths, frame *stack,
+                       uint8_t *inner, unitok_error *error)
 {
     uint8_t found[256] = {0};
     measure_replacements(m, lengths);
     if (!measure_keys(m, tree, lengths, stack, found)) {
         memset(found, 0, sizeof found);
         if (!list_useful(m, tree)) return fail_memory(error);
-        if (!measure_keys(m, tree, lengths, stack, found)) return broken(error, "the charsmap's trie contains a cycle");
+        if (!measure_keys(m, tree, lengths, stack, found))
+            return broken(error, "the charsmap's trie contains a cycle");
     }
-    if (m->max_key_bytes > CHARSMAP_KEY_BYTES_MAX) return broken(error, "the charsmap has a key longer than 4096 bytes");
+    if (m->max_key_bytes > CHARSMAP_KEY_BYTES_MAX)
+        return broken(error, "the charsmap has a key longer than 4096 bytes");
     for (int byte = 0; byte < 256; byte++) inner[byte] |= found[byte];
     return UNITOK_OK;
 }
 
-int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree, uint8_t *inner, charsmap *ret,
-                      unitok_error *error)
+int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree, uint8_t *inner,
+                      charsmap *ret, unitok_error *error)
 {
     charsmap m = {0};
     memset(tree, 0, sizeof *tree);
     int32_t status = take_apart(blob, n_bytes, &m, error);
     if (status) return status;
-    /* One block: malloc returns several to the system, at each opening, and has to ask for them again. */
+    /* One block: malloc returns several to the system, at each opening, and has to ask for them
+     * again. */
     size_t n = (size_t)m.n_units, n_lengths = (size_t)m.n_replacement_bytes;
-    tree->first = mem_alloc(n * (3 * sizeof(uint32_t) + sizeof(frame)) + n_lengths * sizeof(int32_t));
+    tree->first = mem_alloc(n * (3 * sizeof(uint32_t) + sizeof(frame)) +
+                            n_lengths * sizeof(int32_t));
     if (!tree->first) return fail_memory(error);
     tree->heights = (int32_t *)(tree->first + n);
     tree->next = (uint32_t *)(tree->heights + n);

@@ -8,18 +8,19 @@
  *             0   offset                 offset<<8 leaf   label c
  *             1   where the replacement begins
  *
- * The unit of the next byte c is at i XOR offset XOR c, seen from the unit at `i`, if the label there is c; with
- * `leaf`, a key ends here, and the unit of its replacement is at i XOR offset. The root is unit 0. Equal branches may
- * be shared, so the units are a graph, and a hostile one may be shared so often that there are more keys than atoms in
- * the sun: nothing here enumerates keys. charsmap_open proves that every step stays inside and that keys are finite (no
- * unit that leads to a key is below itself).
+ * The unit of the next byte c is at i XOR offset XOR c, seen from the unit at `i`, if the label
+ * there is c; with `leaf`, a key ends here, and the unit of its replacement is at i XOR offset. The
+ * root is unit 0. Equal branches may be shared, so the units are a graph, and a hostile one may be
+ * shared so often that there are more keys than atoms in the sun: nothing here enumerates keys.
+ * charsmap_open proves that every step stays inside and that keys are finite (no unit that leads to
+ * a key is below itself).
  */
 #pragma once
 
 #include "ground/common.h"
 
-/* A walk meets no more keys than this: sentencepiece looks at the 32 shortest that match, and takes the longest of
- * them. */
+/* A walk meets no more keys than this: sentencepiece looks at the 32 shortest that match, and takes
+ * the longest of them. */
 #define CHARSMAP_KEYS_MAX 32
 
 /* A longer key is refused: every position of a text may have to be compared with all of it. */
@@ -46,12 +47,14 @@ INLINE int charsmap_has_leaf(uint32_t unit)
 }
 
 /* The longest key that text begins with: its length, and its replacement (to the NUL). 0: none. */
-INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_bytes, const uint8_t **ret)
+INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_bytes,
+                              const uint8_t **ret)
 {
     uint32_t base = charsmap_base(0, m->units[0]);
     int64_t length = 0;
     int n_keys = 0;
-    if (n_bytes > m->max_key_bytes) n_bytes = m->max_key_bytes; /* also ends a walk round a circle without keys */
+    /* also ends a walk round a circle without keys */
+    if (n_bytes > m->max_key_bytes) n_bytes = m->max_key_bytes;
     for (int64_t i = 0; i < n_bytes; i++) {
         uint32_t at = base ^ text[i], unit = m->units[at];
         if ((unit & 0x800000FF) != text[i]) break;
@@ -65,21 +68,24 @@ INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_
     return length;
 }
 
-/* The trie with its edges listed, while a normalizer is built. What lies below a unit depends on its base alone, so the
- * lists and heights belong to bases:
+/* The trie with its edges listed, while a normalizer is built. What lies below a unit depends on
+ * its base alone, so the lists and heights belong to bases:
  *
  *     base  -- first[base] -->  unit  -- next[unit] -->  unit  ...       the children: 0 ends the list
  *
  * Only children that lead to a key are listed. */
 typedef struct charsmap_tree {
-    uint32_t *first, *next; /* [0..n_units - 1]; first begins the one block that holds all of this */
-    int32_t *heights;       /* [base]: the most bytes that a key can continue with from there; 0: none */
+    /* [0..n_units - 1]; first begins the one block that holds all of this */
+    uint32_t *first, *next;
+    /* [base]: the most bytes that a key can continue with from there; 0: none */
+    int32_t *heights;
 } charsmap_tree;
 
-/* Checks blob[0..n_bytes-1], 4-byte aligned, which must outlive *ret, measures it and lists its edges in *tree, which
- * is to be freed whatever comes back. UNITOK_ERROR_VOCABULARY says what is wrong with the blob.
+/* Checks blob[0..n_bytes-1], 4-byte aligned, which must outlive *ret, measures it and lists its
+ * edges in *tree, which is to be freed whatever comes back. UNITOK_ERROR_VOCABULARY says what is
+ * wrong with the blob.
  *   inner[0..255]   set to 1 for each byte that some key has after its first
  * O(n_bytes). */
-int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree, uint8_t *inner, charsmap *ret,
-                      unitok_error *error);
+int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree, uint8_t *inner,
+                      charsmap *ret, unitok_error *error);
 void charsmap_tree_free(charsmap_tree *tree);

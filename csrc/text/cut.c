@@ -11,7 +11,8 @@ INLINE int continues(uint8_t byte)
     return (byte & 0xC0) == 0x80;
 }
 
-/* ------------------------------------------------------------------------------------------ pair and window ---- */
+/* ------------------------------------------------------------------------------------------ pair
+ * and window ---- */
 
 /* Enters the border before piece[i]; returns 1 if it set a window that was not there yet. */
 static int mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)
@@ -32,7 +33,7 @@ static int mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)
     return is_new;
 }
 
-/* --------------------------------------------------------------------------------------------------- planes ---- */
+/* ---------------------------------------------------------------------------------- planes ---- */
 
 typedef struct row {
     uint64_t after[4];  /* the bytes that may follow, one bit each */
@@ -49,7 +50,10 @@ static uint32_t pair_weight(int a, int b)
     int places[2] = {a, b};
     for (int k = 0; k < 2; k++) {
         int byte = places[k];
-        places[k] = byte == '\n' ? 0x5F : byte == '\t' ? 0x60 : byte >= 0x20 && byte < 0x7F ? byte - 0x20 : 0x61;
+        places[k] = byte == '\n'                  ? 0x5F
+                    : byte == '\t'                ? 0x60
+                    : byte >= 0x20 && byte < 0x7F ? byte - 0x20
+                                                  : 0x61;
     }
     char digit = pair_weights[places[0]][places[1]];
     return UINT32_C(1) << (digit >= 'a' ? digit - 'a' + 10 : digit - '0');
@@ -60,14 +64,16 @@ INLINE int is_of_newline(const row *r)
     return (int)(r->before['\n' >> 6] >> ('\n' & 63)) & 1;
 }
 
-/* What the pairs weigh that are in no piece, and that a merge of two rows would call joined; in plane 1, how many they
- * are. Cuts that are forced after a newline must not be lost: that row stays alone. */
+/* What the pairs weigh that are in no piece, and that a merge of two rows would call joined; in
+ * plane 1, how many they are. Cuts that are forced after a newline must not be lost: that row stays
+ * alone. */
 static uint32_t merge_cost(const row *a, const row *b, int plane, int32_t flags)
 {
     if (flags & CUT_AFTER_NEWLINE && (is_of_newline(a) || is_of_newline(b))) return UINT32_MAX;
     uint32_t weight = 0;
     if (plane == 0) {
-        for (int k = 0; k < 128; k++) weight += (b->joins[k] & a->weights[k]) + (a->joins[k] & b->weights[k]);
+        for (int k = 0; k < 128; k++)
+            weight += (b->joins[k] & a->weights[k]) + (a->joins[k] & b->weights[k]);
         return weight;
     }
     int a_gains = 0, b_gains = 0;
@@ -78,7 +84,8 @@ static uint32_t merge_cost(const row *a, const row *b, int plane, int32_t flags)
     return (uint32_t)(a_gains * a->n_before + b_gains * b->n_before);
 }
 
-/* Rows of pairs that are joined, for bytes whose pairs belong to `plane`; returns how many are not empty. */
+/* Rows of pairs that are joined, for bytes whose pairs belong to `plane`; returns how many are not
+ * empty. */
 static int plane_rows(const cut_table *t, int plane, row *rows)
 {
     int n = 0;
@@ -117,11 +124,13 @@ static void join_rows(row *keep, const row *drop)
     }
 }
 
-/* Merges the cheapest two rows until 8 are left. costs[i * 256 + j], j < i, is kept up to date: O(n^2) a merge. */
+/* Merges the cheapest two rows until 8 are left. costs[i * 256 + j], j < i, is kept up to date:
+ * O(n^2) a merge. */
 static int merge_rows(row *rows, int n, uint32_t *costs, int plane, int32_t flags)
 {
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++) costs[i * 256 + j] = merge_cost(&rows[i], &rows[j], plane, flags);
+        for (int j = 0; j < i; j++)
+            costs[i * 256 + j] = merge_cost(&rows[i], &rows[j], plane, flags);
     while (n > 8) {
         int keep = 0, drop = 1;
         for (int i = 1; i < n; i++)
@@ -132,8 +141,10 @@ static int merge_rows(row *rows, int n, uint32_t *costs, int plane, int32_t flag
         for (int k = 0; k < n; k++) { /* the rows at `keep` and `drop` are new */
             if (k > keep) costs[k * 256 + keep] = merge_cost(&rows[k], &rows[keep], plane, flags);
             if (k < keep) costs[keep * 256 + k] = merge_cost(&rows[k], &rows[keep], plane, flags);
-            if (drop < n && k > drop) costs[k * 256 + drop] = merge_cost(&rows[k], &rows[drop], plane, flags);
-            if (drop < n && k < drop) costs[drop * 256 + k] = merge_cost(&rows[k], &rows[drop], plane, flags);
+            if (drop < n && k > drop)
+                costs[k * 256 + drop] = merge_cost(&rows[k], &rows[drop], plane, flags);
+            if (drop < n && k < drop)
+                costs[drop * 256 + k] = merge_cost(&rows[k], &rows[drop], plane, flags);
         }
     }
     return n;
@@ -143,8 +154,10 @@ static void write_plane(cut_table *t, int plane, const row *rows, int n)
 {
     for (int k = 0; k < n; k++) {
         for (int byte = 0; byte < 256; byte++) {
-            if (rows[k].before[byte >> 6] >> (byte & 63) & 1) t->left[plane][byte] |= (uint8_t)(1 << k);
-            if (rows[k].after[byte >> 6] >> (byte & 63) & 1) t->right[plane][byte] |= (uint8_t)(1 << k);
+            if (rows[k].before[byte >> 6] >> (byte & 63) & 1)
+                t->left[plane][byte] |= (uint8_t)(1 << k);
+            if (rows[k].after[byte >> 6] >> (byte & 63) & 1)
+                t->right[plane][byte] |= (uint8_t)(1 << k);
         }
     }
 }
@@ -155,14 +168,16 @@ static int build_planes(cut_table *t, int32_t flags)
     uint32_t *costs = mem_alloc((size_t)256 * 256 * sizeof(uint32_t));
     int ok = rows && costs;
     for (int plane = 0; ok && plane < CUT_PLANES; plane++)
-        write_plane(t, plane, rows, merge_rows(rows, plane_rows(t, plane, rows), costs, plane, flags));
+        write_plane(t, plane, rows,
+                    merge_rows(rows, plane_rows(t, plane, rows), costs, plane, flags));
     mem_free(costs);
     mem_free(rows);
     return ok;
 }
 
-/* Before which bytes an exact look is worth its time where plane 1 says joined: those for which it is often wrong, and
- * those whose windows are few for the pairs they stand for. Speed only: a wrong guess costs time, never an id. */
+/* Before which bytes an exact look is worth its time where plane 1 says joined: those for which it
+ * is often wrong, and those whose windows are few for the pairs they stand for. Speed only: a wrong
+ * guess costs time, never an id. */
 static void build_look(cut_table *t, const int32_t n_windows[256])
 {
     for (int b = 0; b < 256; b++) {
@@ -172,13 +187,14 @@ static void build_look(cut_table *t, const int32_t n_windows[256])
             else if (t->left[1][a] & t->right[1][b]) n_wrong++;
             if (a >= 0x80 && t->pair[a << 8 | b] == CUT_NEVER) n_never++;
         }
-        int few_windows = b >= 0xE0 ? n_windows[b] > 0 : n_windows[b] > 0 && n_windows[b] < 4 * n_joined;
+        int few_windows = b >= 0xE0 ? n_windows[b] > 0
+                                    : n_windows[b] > 0 && n_windows[b] < 4 * n_joined;
         if (continues((uint8_t)b) || (!few_windows && n_wrong * 4 <= n_joined)) continue;
         t->look[b] = b >= 0xC0 && n_never == 0 ? LOOK_WINDOW : LOOK_PAIR;
     }
 }
 
-/* ---------------------------------------------------------------------------------------------------- kinds ---- */
+/* ----------------------------------------------------------------------------------- kinds ---- */
 
 static int kind_of(int byte)
 {
@@ -195,7 +211,8 @@ static void build_kinds(cut_table *t)
 {
     for (int a = 0; a < 128; a++)
         for (int b = 0; b < 128; b++)
-            if (t->pair[a << 8 | b] != CUT_HERE) t->kind_before[kind_of(b)] |= (uint8_t)(1 << kind_of(a));
+            if (t->pair[a << 8 | b] != CUT_HERE)
+                t->kind_before[kind_of(b)] |= (uint8_t)(1 << kind_of(a));
 }
 
 /* What the flags say, after the pieces. */
@@ -205,11 +222,13 @@ static void force(cut_table *t, int32_t flags)
     for (int a = 0; a < 256; a++) {
         for (int b = 0; b < 256 && flags & CUT_NOWHERE_ELSE; b++) t->pair[a << 8 | b] = CUT_NEVER;
         if (flags & CUT_BEFORE_SPACE) t->pair[a << 8 | ' '] = CUT_HERE;
-        if (flags & CUT_AFTER_NEWLINE && a != '\n' && !continues((uint8_t)a)) t->pair['\n' << 8 | a] = CUT_HERE;
+        if (flags & CUT_AFTER_NEWLINE && a != '\n' && !continues((uint8_t)a))
+            t->pair['\n' << 8 | a] = CUT_HERE;
     }
 }
 
-int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags, cut_table *t)
+int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags,
+              cut_table *t)
 {
     memset(t, 0, sizeof *t);
     for (int a = 0; a < 256; a++)
@@ -230,13 +249,15 @@ int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int
     return 1;
 }
 
-/* ---------------------------------------------------------------------------------------------------- scans ---- */
+/* ----------------------------------------------------------------------------------- scans ---- */
 
-static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
+static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_t n_bytes,
+                                 uint16_t *cuts)
 {
     int64_t n = 0;
     for (int64_t i = 1; i < n_bytes; i++) {
-        cuts[n] = (uint16_t)i; /* written always, kept if it is a cut: no branch to mispredict */
+        /* written always, kept if it is a cut: no branch to mispredict */
+        cuts[n] = (uint16_t)i;
         n += i < 3 ? !joined(t, text, i, n_bytes) : !joined_inside(t, text, i);
     }
     return n;

@@ -1,9 +1,10 @@
 /* cut.h - where a text can be cut: between two bytes that no piece contains side by side
  *
- * If no piece contains x[i-1] directly followed by x[i], then no token can span position i, whatever the surrounding
- * text: greedy, Viterbi and merges all encode the two sides independently, and exactly. The table is computed from the
- * pieces of any vocabulary. It may call a position joined that is not, which only makes segments longer; it never calls
- * a joined position a cut. Cuts forced by flags are exact in every layer.
+ * If no piece contains x[i-1] directly followed by x[i], then no token can span position i,
+ * whatever the surrounding text: greedy, Viterbi and merges all encode the two sides independently,
+ * and exactly. The table is computed from the pieces of any vocabulary. It may call a position
+ * joined that is not, which only makes segments longer; it never calls a joined position a cut.
+ * Cuts forced by flags are exact in every layer.
  *
  * Three layers, each exact or erring to "joined":
  *
@@ -34,15 +35,25 @@
 
 enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2 };
 
-/* Whether an exact check is worth its time. LOOK_WINDOW: after a byte >= 0x80, the window alone decides (no such pair
- * is CUT_NEVER). LOOK_PAIR: the pair table decides, then the window. */
+/* Whether an exact check is worth its time. LOOK_WINDOW: after a byte >= 0x80, the window alone
+ * decides (no such pair is CUT_NEVER). LOOK_PAIR: the pair table decides, then the window. */
 enum { LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
 
 #define CUT_PLANES 2
 
 /* Kinds of ASCII bytes; kind k is bit k. */
-enum { KIND_OTHER, KIND_LETTER, KIND_DIGIT, KIND_SPACE, KIND_CONTROL, KIND_QUOTE, KIND_HYPHEN, N_KINDS };
-#define AFTER_NEWLINE_AT 7 /* the entry of kind_before that no kind uses: 1 with CUT_AFTER_NEWLINE */
+enum {
+    KIND_OTHER,
+    KIND_LETTER,
+    KIND_DIGIT,
+    KIND_SPACE,
+    KIND_CONTROL,
+    KIND_QUOTE,
+    KIND_HYPHEN,
+    N_KINDS
+};
+/* the entry of kind_before that no kind uses: 1 with CUT_AFTER_NEWLINE */
+#define AFTER_NEWLINE_AT 7
 
 #define CUT_WINDOW_BITS 19
 #define CUT_WINDOW_BYTES 3 /* how far a window reaches beyond a cut */
@@ -53,32 +64,39 @@ typedef struct cut_table {
     uint64_t windows[1 << (CUT_WINDOW_BITS - 6)];
     uint8_t left[CUT_PLANES][256];
     uint8_t right[CUT_PLANES][256];
-    uint8_t look[256]; /* what to check if the planes say joined before this byte: LOOK_WINDOW, LOOK_PAIR or 0 */
-    uint8_t kind_before[8]; /* [k]: the kinds that may be joined to a following byte of kind k, one bit each */
+    /* what to check if the planes say joined before this byte: LOOK_WINDOW, LOOK_PAIR or 0 */
+    uint8_t look[256];
+    /* [k]: the kinds that may be joined to a following byte of kind k, one bit each */
+    uint8_t kind_before[8];
 } cut_table;
 
 /* Positions of cuts in text[0..n_bytes-1], in order, in cuts[0..result-1], without 0 and n_bytes.
- * n_bytes <= CUT_CHUNK_BYTES; cuts has room for CUT_CHUNK_BYTES + CUT_READ_BEYOND. text must be readable up to
- * text[n_bytes + CUT_READ_BEYOND - 1]; if the document continues there, these must be its bytes, because windows reach
- * 3 bytes further. Bytes after the end of the document do not matter. A segment begins at text[0]. */
-typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
+ * n_bytes <= CUT_CHUNK_BYTES; cuts has room for CUT_CHUNK_BYTES + CUT_READ_BEYOND. text must be
+ * readable up to text[n_bytes + CUT_READ_BEYOND - 1]; if the document continues there, these must
+ * be its bytes, because windows reach 3 bytes further. Bytes after the end of the document do not
+ * matter. A segment begins at text[0]. */
+typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t n_bytes,
+                            uint16_t *cuts);
 #define CUT_CHUNK_BYTES 4096
 #define CUT_READ_BEYOND 72
 
 /* Cuts that an encoder makes independently of the pieces. */
 enum {
-    CUT_BEFORE_SPACE = 1,  /* every space begins a segment */
-    CUT_AFTER_NEWLINE = 2, /* a byte after a newline begins one, unless it is a newline or continues a character */
-    CUT_NOWHERE_ELSE = 4   /* no other position does */
+    CUT_BEFORE_SPACE = 1, /* every space begins a segment */
+    /* a byte after a newline begins one, unless it is a newline or continues a character */
+    CUT_AFTER_NEWLINE = 2,
+    CUT_NOWHERE_ELSE = 4 /* no other position does */
 };
 
 /* Fills the table from the pieces and flags; 0 when memory is short. O(bytes of pieces). */
-int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags, cut_table *ret);
+int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags,
+              cut_table *ret);
 
 /* The scan for an instruction set that unitok_cpu_supported. */
 cut_scan cut_scan_for(int32_t cpu);
 
-/* cut_next: the first cut after text[begin], or n_bytes. cut_last: the last cut, or 0. Slow; for rare long segments. */
+/* cut_next: the first cut after text[begin], or n_bytes. cut_last: the last cut, or 0. Slow; for
+ * rare long segments. */
 int64_t cut_next(const cut_table *table, const uint8_t *text, int64_t begin, int64_t n_bytes);
 int64_t cut_last(const cut_table *table, const uint8_t *text, int64_t n_bytes);
 
@@ -104,18 +122,21 @@ INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_
     return window_bit(table, window);
 }
 
-/* The same without branches; text[i - 3] to text[i + 4] must be readable. For a window that reaches beyond the document
- * either answer is right: no token contains it. */
+/* The same without branches; text[i - 3] to text[i + 4] must be readable. For a window that reaches
+ * beyond the document either answer is right: no token contains it. */
 INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
     int two = text[i] < 0xE0;
-    uint64_t window = two ? (load_u64(text + i - 3) >> 8) & 0xFFFFFFFF : load_u64(text + i - 3) & 0xFFFFFFFFFFFF;
+    uint64_t window = two ? (load_u64(text + i - 3) >> 8) & 0xFFFFFFFF
+                          : load_u64(text + i - 3) & 0xFFFFFFFFFFFF;
     return code >> 1 | (code & window_bit(table, window));
 }
 
-/* The SIMD scans, each in the file of its CPU family; the caller has checked unitok_cpu_supported. */
+/* The SIMD scans, each in the file of its CPU family; the caller has checked unitok_cpu_supported.
+ */
 int64_t cut_scan_sse2(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
 int64_t cut_scan_avx2(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
-int64_t cut_scan_avx512(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
+int64_t cut_scan_avx512(const cut_table *table, const uint8_t *text, int64_t n_bytes,
+                        uint16_t *cuts);
 int64_t cut_scan_neon(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);

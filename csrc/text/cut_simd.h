@@ -1,4 +1,5 @@
-/* cut_simd.h - what the SIMD scans share: words that hold more than ASCII, and turning bits into positions */
+/* cut_simd.h - what the SIMD scans share: words that hold more than ASCII, and turning bits into
+ * positions */
 #pragma once
 
 #include "text/cut.h"
@@ -10,7 +11,8 @@ INLINE uint64_t low_bits(int64_t n)
 }
 
 /* The cut bits of the positions in `candidates` (bit k is position i + k), looked up one by one. */
-INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int64_t n_bytes, uint64_t candidates)
+INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int64_t n_bytes,
+                         uint64_t candidates)
 {
     uint64_t bits = 0;
     candidates &= low_bits(n_bytes - i);
@@ -26,14 +28,16 @@ INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int
     return bits;
 }
 
-/* Writes i + k for every bit k to cuts; returns how many. In whole eights, as most words need the same number of them:
- * the branch is foreseen, and up to 7 positions too many are written after the last. */
+/* Writes i + k for every bit k to cuts; returns how many. In whole eights, as most words need the
+ * same number of them: the branch is foreseen, and up to 7 positions too many are written after the
+ * last. */
 INLINE int64_t write_positions(uint64_t bits, int64_t i, uint16_t *cuts)
 {
     int count = count_bits(bits);
     for (int done = 0; done < count; done += 8) {
         for (int k = 0; k < 8; k++) {
-            /* past the last bit this writes any position; it is overwritten by the next word or not counted */
+            /* past the last bit this writes any position; it is overwritten by the next word or
+             * not counted */
             cuts[done + k] = (uint16_t)(i + lowest_bit(bits | 1ULL << 63));
             bits &= bits - 1;
         }

@@ -7,25 +7,29 @@
 
 #include "ground/x86.h"
 
-/* ----------------------------------------------------------------------------------------------------- SSE2 ---- */
+/* ------------------------------------------------------------------------------------ SSE2 ---- */
 
 typedef struct kinds_sse2 {
     __m128i own, before; /* a byte's kind bit; the kinds that may precede it */
 } kinds_sse2;
 
-/* Kinds by comparison (see kind_of in cut.c). Bytes from 0x80 on get anything: their words are looked up one by one. */
-INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS], const __m128i before[N_KINDS])
+/* Kinds by comparison (see kind_of in cut.c). Bytes from 0x80 on get anything: their words are
+ * looked up one by one. */
+INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS],
+                                const __m128i before[N_KINDS])
 {
     __m128i lower = _mm_or_si128(x, _mm_set1_epi8(0x20));
     __m128i is[N_KINDS];
     is[KIND_LETTER] = _mm_and_si128(_mm_cmpgt_epi8(lower, _mm_set1_epi8('a' - 1)),
                                     _mm_cmplt_epi8(lower, _mm_set1_epi8('z' + 1)));
-    is[KIND_DIGIT] = _mm_and_si128(_mm_cmpgt_epi8(x, _mm_set1_epi8('0' - 1)), _mm_cmplt_epi8(x, _mm_set1_epi8('9' + 1)));
+    is[KIND_DIGIT] = _mm_and_si128(_mm_cmpgt_epi8(x, _mm_set1_epi8('0' - 1)),
+                                   _mm_cmplt_epi8(x, _mm_set1_epi8('9' + 1)));
     is[KIND_SPACE] = _mm_cmpeq_epi8(x, _mm_set1_epi8(' '));
     is[KIND_CONTROL] = _mm_cmplt_epi8(x, _mm_set1_epi8(' '));
     is[KIND_QUOTE] = _mm_cmpeq_epi8(x, _mm_set1_epi8('\''));
     is[KIND_HYPHEN] = _mm_cmpeq_epi8(x, _mm_set1_epi8('-'));
-    /* own[k] and before[k] hold the difference to KIND_OTHER, so that bytes of no other kind get this one. */
+    /* own[k] and before[k] hold the difference to KIND_OTHER, so that bytes of no other kind get
+     * this one. */
     kinds_sse2 r = {own[KIND_OTHER], before[KIND_OTHER]};
     for (int k = KIND_OTHER + 1; k < N_KINDS; k++) {
         r.own = _mm_xor_si128(r.own, _mm_and_si128(is[k], own[k]));
@@ -42,7 +46,8 @@ int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
         own[k] = _mm_set1_epi8((char)(1 << k ^ base_own));
         before[k] = _mm_set1_epi8((char)(t->kind_before[k] ^ base_before));
     }
-    __m128i newline = _mm_set1_epi8('\n'), forced = _mm_set1_epi8((char)-t->kind_before[AFTER_NEWLINE_AT]);
+    __m128i newline = _mm_set1_epi8('\n'),
+            forced = _mm_set1_epi8((char)-t->kind_before[AFTER_NEWLINE_AT]);
     uint16_t *out = cuts;
     for (int64_t i = 1; i < n_bytes; i += 64) {
         uint64_t bits = 0, high = 0, continued = 0;
@@ -51,11 +56,16 @@ int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
             __m128i prev = _mm_loadu_si128((const __m128i *)(text + i + part - 1));
             kinds_sse2 kx = kinds_of_sse2(x, own, before), kp = kinds_of_sse2(prev, own, before);
             __m128i joins = _mm_and_si128(kp.own, kx.before);
-            __m128i after_newline = _mm_andnot_si128(_mm_cmpeq_epi8(x, newline), _mm_cmpeq_epi8(prev, newline));
+            __m128i after_newline = _mm_andnot_si128(_mm_cmpeq_epi8(x, newline),
+                                                     _mm_cmpeq_epi8(prev, newline));
             joins = _mm_andnot_si128(_mm_and_si128(after_newline, forced), joins);
-            bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(joins, _mm_setzero_si128())) << part;
+            bits |=
+                (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(joins, _mm_setzero_si128()))
+                << part;
             high |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_or_si128(x, prev)) << part;
-            continued |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmplt_epi8(x, _mm_set1_epi8(-64))) << part;
+            continued |=
+                (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmplt_epi8(x, _mm_set1_epi8(-64)))
+                << part;
         }
         bits &= low_bits(n_bytes - i);
         if (high) bits = (bits & ~high) | cut_bits(t, text, i, n_bytes, high & ~continued);
@@ -64,15 +74,17 @@ int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
     return out - cuts;
 }
 
-/* ----------------------------------------------------------------------------------------------------- AVX2 ---- */
+/* ------------------------------------------------------------------------------------ AVX2 ---- */
 
-/* table[x] for ASCII bytes; 0 for the others. Row r of the table is asked for bytes 16 r .. 16 r + 15: adding 0x70 with
- * saturation to x XOR 16 r leaves bit 7 clear for these alone, and a set bit 7 makes the shuffle give 0. */
+/* table[x] for ASCII bytes; 0 for the others. Row r of the table is asked for bytes 16 r .. 16 r +
+ * 15: adding 0x70 with saturation to x XOR 16 r leaves bit 7 clear for these alone, and a set bit 7
+ * makes the shuffle give 0. */
 TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m256i rows[8])
 {
     __m256i r = _mm256_setzero_si256();
     for (int k = 0; k < 8; k++) {
-        __m256i index = _mm256_adds_epu8(_mm256_xor_si256(x, _mm256_set1_epi8((char)(k * 16))), _mm256_set1_epi8(0x70));
+        __m256i index = _mm256_adds_epu8(_mm256_xor_si256(x, _mm256_set1_epi8((char)(k * 16))),
+                                         _mm256_set1_epi8(0x70));
         r = _mm256_or_si256(r, _mm256_shuffle_epi8(rows[k], index));
     }
     return r;
@@ -83,8 +95,10 @@ int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
 {
     __m256i left[8], right[8];
     for (int k = 0; k < 8; k++) {
-        left[k] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(t->left[0] + k * 16)));
-        right[k] = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(t->right[0] + k * 16)));
+        left[k] = _mm256_broadcastsi128_si256(
+            _mm_loadu_si128((const __m128i *)(t->left[0] + k * 16)));
+        right[k] = _mm256_broadcastsi128_si256(
+            _mm_loadu_si128((const __m128i *)(t->right[0] + k * 16)));
     }
     uint16_t *out = cuts;
     for (int64_t i = 1; i < n_bytes; i += 64) {
@@ -106,7 +120,8 @@ int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
     return out - cuts;
 }
 
-/* -------------------------------------------------------------------------------------------------- AVX-512 ---- */
+/* ------------------------------------------------------------------------------------------
+ * AVX-512 ---- */
 
 #define AVX512 "avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi,bmi2"
 
@@ -130,7 +145,8 @@ TARGET(AVX512) INLINE __m512i look_up_avx512(__m512i x, __mmask64 high, const ta
 }
 
 /* The positions of `bits`, without a loop: compress the numbers 0..63, widen, add i. */
-TARGET(AVX512) INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, __m512i numbers, uint16_t *cuts)
+TARGET(AVX512)
+INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, __m512i numbers, uint16_t *cuts)
 {
     int count = count_bits(bits);
     __m512i packed = _mm512_maskz_compress_epi8(bits, numbers), base = _mm512_set1_epi16((short)i);
@@ -143,40 +159,51 @@ TARGET(AVX512) INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, _
     return count;
 }
 
-/* Of up to 64 `candidates` before which the window decides, those that are cuts. Eight at a time: pick their windows
- * out of text[i - 3 .. i + 68], hash them, and look the bits up, in lanes of 64 bits. */
-TARGET(AVX512) INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int64_t i, __m512i numbers,
-                                                  uint64_t candidates)
+/* Of up to 64 `candidates` before which the window decides, those that are cuts. Eight at a time:
+ * pick their windows out of text[i - 3 .. i + 68], hash them, and look the bits up, in lanes of 64
+ * bits. */
+TARGET(AVX512)
+INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int64_t i,
+                                   __m512i numbers, uint64_t candidates)
 {
     const __m512i bytes_0_to_7 = _mm512_set1_epi64(0x0706050403020100);
-    const __m512i lane = _mm512_set_epi64(0x0707070707070707, 0x0606060606060606, 0x0505050505050505, 0x0404040404040404,
-                                          0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+    const __m512i lane = _mm512_set_epi64(
+        0x0707070707070707, 0x0606060606060606, 0x0505050505050505, 0x0404040404040404,
+        0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
     const __m512i hash_factor = _mm512_set1_epi64((long long)0x9E3779B97F4A7C15u);
-    __m512i near_text = _mm512_loadu_si512(text + i - 3), far_text = _mm512_maskz_loadu_epi8(0xFF, text + i + 61);
+    __m512i near_text = _mm512_loadu_si512(text + i - 3),
+            far_text = _mm512_maskz_loadu_epi8(0xFF, text + i + 61);
     __m512i positions = _mm512_maskz_compress_epi8(candidates, numbers);
     uint64_t apart = 0;
     for (int done = 0, count = count_bits(candidates); done < count; done += 8) {
         __m512i index = _mm512_add_epi8(_mm512_permutexvar_epi8(lane, positions), bytes_0_to_7);
-        __m512i around = _mm512_permutex2var_epi8(near_text, index, far_text); /* x[i-3] .. x[i+4]; x[i] is byte 3 */
+        /* x[i-3] .. x[i+4]; x[i] is byte 3 */
+        __m512i around = _mm512_permutex2var_epi8(near_text, index, far_text);
         __m512i three = _mm512_and_si512(around, _mm512_set1_epi64(0xFFFFFFFFFFFF));
         __m512i two = _mm512_and_si512(_mm512_srli_epi64(around, 8), _mm512_set1_epi64(0xFFFFFFFF));
         __m512i after = _mm512_and_si512(around, _mm512_set1_epi64(0xFF000000));
         __mmask8 is_two = _mm512_cmplt_epu64_mask(after, _mm512_set1_epi64(0xE0000000));
         __m512i hash = _mm512_mullo_epi64(_mm512_mask_blend_epi64(is_two, three, two), hash_factor);
         __m512i bit = _mm512_srli_epi64(hash, 64 - CUT_WINDOW_BITS);
-        __m512i words = _mm512_i64gather_epi64(_mm512_srli_epi64(bit, 6), (const long long *)t->windows, 8);
+        __m512i words = _mm512_i64gather_epi64(_mm512_srli_epi64(bit, 6),
+                                               (const long long *)t->windows, 8);
         __m512i found = _mm512_srlv_epi64(words, _mm512_and_si512(bit, _mm512_set1_epi64(63)));
         apart |= (uint64_t)(uint8_t)_mm512_testn_epi64_mask(found, _mm512_set1_epi64(1)) << done;
-        positions = _mm512_permutexvar_epi8(_mm512_add_epi8(numbers, _mm512_set1_epi8(8)), positions);
+        positions = _mm512_permutexvar_epi8(_mm512_add_epi8(numbers, _mm512_set1_epi8(8)),
+                                            positions);
     }
     return _pdep_u64(apart, candidates);
 }
 
-TARGET(AVX512) int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
+TARGET(AVX512)
+int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
-    __m512i left_low = _mm512_loadu_si512(t->left[0]), left_high = _mm512_loadu_si512(t->left[0] + 64);
-    __m512i right_low = _mm512_loadu_si512(t->right[0]), right_high = _mm512_loadu_si512(t->right[0] + 64);
-    table_avx512 left = load_avx512(t->left[1]), right = load_avx512(t->right[1]), look = load_avx512(t->look);
+    __m512i left_low = _mm512_loadu_si512(t->left[0]),
+            left_high = _mm512_loadu_si512(t->left[0] + 64);
+    __m512i right_low = _mm512_loadu_si512(t->right[0]),
+            right_high = _mm512_loadu_si512(t->right[0] + 64);
+    table_avx512 left = load_avx512(t->left[1]), right = load_avx512(t->right[1]),
+                 look = load_avx512(t->look);
     uint8_t iota[64];
     for (int k = 0; k < 64; k++) iota[k] = (uint8_t)k;
     __m512i numbers = _mm512_loadu_si512(iota);
@@ -186,7 +213,8 @@ TARGET(AVX512) int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, 
         __m512i l = _mm512_permutex2var_epi8(left_low, prev, left_high);
         __m512i r = _mm512_permutex2var_epi8(right_low, x, right_high);
         __mmask64 joins = _mm512_test_epi8_mask(l, r);
-        __mmask64 x_high = _mm512_movepi8_mask(x), prev_high = _mm512_movepi8_mask(prev), high = x_high | prev_high;
+        __mmask64 x_high = _mm512_movepi8_mask(x), prev_high = _mm512_movepi8_mask(prev),
+                  high = x_high | prev_high;
         if (high) {
             __mmask64 continued = _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8(-64));
             l = look_up_avx512(prev, prev_high, &left);
@@ -194,7 +222,8 @@ TARGET(AVX512) int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, 
             joins = (joins & ~high) | _mm512_test_epi8_mask(l, r) | continued;
             __m512i asked = look_up_avx512(x, x_high, &look);
             __mmask64 by_window = joins & prev_high & _mm512_movepi8_mask(asked);
-            __mmask64 by_pair = joins & prev_high & _mm512_test_epi8_mask(asked, _mm512_set1_epi8(LOOK_PAIR));
+            __mmask64 by_pair = joins & prev_high &
+                                _mm512_test_epi8_mask(asked, _mm512_set1_epi8(LOOK_PAIR));
             if (UNLIKELY(i < 3)) { /* the first windows begin before the text */
                 by_pair |= by_window;
                 by_window = 0;

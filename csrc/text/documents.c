@@ -2,18 +2,20 @@
  *
  * Occurrences are leftmost and do not overlap: in "aaa" the separator "aa" occurs once, at 0.
  *
- * A naive search is quadratic ("aaaa...b" in "aaaa..."), and Knuth, Morris and Pratt need a table as long as the
- * separator. The two-way search of Crochemore and Perrin ("Two-way string-matching", 1991) needs three numbers:
+ * A naive search is quadratic ("aaaa...b" in "aaaa..."), and Knuth, Morris and Pratt need a table
+ * as long as the separator. The two-way search of Crochemore and Perrin ("Two-way string-matching",
+ * 1991) needs three numbers:
  *
  *     separator    a b a a b a a b        cut      where its critical factorization divides it: left | right
  *                  left | right           period   its true period if `periodic`, else a shift that is always safe
  *
- * right is compared forwards, then left backwards. A mismatch in right at k shifts by k - cut + 1, one in left by the
- * period; after a shift by a true period the first separator - period bytes are known to match (`known`) and not read
- * again. That is O(n) for any separator.
+ * right is compared forwards, then left backwards. A mismatch in right at k shifts by k - cut + 1,
+ * one in left by the period; after a shift by a true period the first separator - period bytes are
+ * known to match (`known`) and not read again. That is O(n) for any separator.
  *
- * While nothing is known, memchr jumps to the next byte that can begin an occurrence; it is the whole search for one
- * byte such as "\n". What it reads comes after the next position, so the bound holds.
+ * While nothing is known, memchr jumps to the next byte that can begin an occurrence; it is the
+ * whole search for one byte such as "\n". What it reads comes after the next position, so the bound
+ * holds.
  */
 #include "ground/common.h"
 
@@ -25,10 +27,11 @@ typedef struct needle {
     int periodic;
 } needle;
 
-/* Where the greatest suffix of x[0..n-1] begins, bytes compared as they are or (`reversed`) the other way round, and
- * that suffix's period. `at` is the best start so far, `other` the one it is compared with, k bytes of both being
- * equal. */
-static int64_t needle_greatest_suffix(const uint8_t *x, int64_t n, int reversed, int64_t *ret_period)
+/* Where the greatest suffix of x[0..n-1] begins, bytes compared as they are or (`reversed`) the
+ * other way round, and that suffix's period. `at` is the best start so far, `other` the one it is
+ * compared with, k bytes of both being equal. */
+static int64_t needle_greatest_suffix(const uint8_t *x, int64_t n, int reversed,
+                                      int64_t *ret_period)
 {
     int64_t at = 0, other = 1, k = 0, period = 1;
     while (other + k < n) {
@@ -53,7 +56,8 @@ static int64_t needle_greatest_suffix(const uint8_t *x, int64_t n, int reversed,
     return at;
 }
 
-/* The later of the two greatest suffixes is a critical factorization (Crochemore and Perrin, theorem 3.1). */
+/* The later of the two greatest suffixes is a critical factorization (Crochemore and Perrin,
+ * theorem 3.1). */
 static needle needle_new(const uint8_t *bytes, int64_t n_bytes)
 {
     int64_t period, reversed_period;
@@ -76,7 +80,8 @@ static int64_t needle_find(const needle *x, const uint8_t *text, int64_t n_bytes
     int64_t known = 0;
     while (n_bytes - at >= x->n_bytes) {
         if (known == 0) {
-            const uint8_t *first = memchr(text + at, x->bytes[0], (size_t)(n_bytes - at - x->n_bytes + 1));
+            const uint8_t *first = memchr(text + at, x->bytes[0],
+                                          (size_t)(n_bytes - at - x->n_bytes + 1));
             if (!first) return -1;
             at = first - text;
         }
@@ -97,8 +102,9 @@ static int64_t needle_find(const needle *x, const uint8_t *text, int64_t n_bytes
     return -1;
 }
 
-int64_t unitok_split_documents(uint8_t *text, int64_t n_bytes, const uint8_t *separator, int64_t n_separator_bytes,
-                               int64_t *offsets, int64_t max_docs, int64_t *ret_n_consumed)
+int64_t unitok_split_documents(uint8_t *text, int64_t n_bytes, const uint8_t *separator,
+                               int64_t n_separator_bytes, int64_t *offsets, int64_t max_docs,
+                               int64_t *ret_n_consumed)
 {
     needle x = needle_new(separator, n_separator_bytes);
     int64_t n_docs = 0, begin = 0, out = 0, end;

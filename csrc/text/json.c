@@ -3,13 +3,15 @@
  *     {"id": 7, "text": "caf\u00e9"}\n                 path "text"
  *     {"meta": {"text": 1}, "text": "b"}\n             out    c a f C3 A9 | b      offsets 0 5 6
  *
- * Each line is read once, from left to right, and checked to be JSON (RFC 8259) as it is: nothing is built but a bit
- * for each open bracket. Strings, where nearly all bytes are, are read many bytes at a time (json_string_run.h); the
- * one that is looked for goes straight to where it belongs. What lies between strings is read byte by byte.
+ * Each line is read once, from left to right, and checked to be JSON (RFC 8259) as it is: nothing
+ * is built but a bit for each open bracket. Strings, where nearly all bytes are, are read many
+ * bytes at a time (json_string_run.h); the one that is looked for goes straight to where it
+ * belongs. What lies between strings is read byte by byte.
  *
- * The path has names a, b, …, z: the text is the string z in the object … in the object b in the object a of the line.
- * Of several members of one name the last counts, as in most parsers, so a text that was found may be dropped again,
- * and what is wrong with one matters only at the line's end. `matched` counts the names of the objects that are open:
+ * The path has names a, b, …, z: the text is the string z in the object … in the object b in the
+ * object a of the line. Of several members of one name the last counts, as in most parsers, so a
+ * text that was found may be dropped again, and what is wrong with one matters only at the line's
+ * end. `matched` counts the names of the objects that are open:
  *
  *     path a b        { "x": {…}, "a": { "b": "text", "c": [ … ] } }
  *     depth           1      2         2                   3
@@ -98,7 +100,8 @@ static int line_skip_string(line *l)
 
 static int line_skip_word(line *l, const char *word, int64_t n_bytes)
 {
-    if (l->n - l->i < n_bytes || memcmp(l->p + l->i, word, (size_t)n_bytes) != 0) return line_fail(l, UNITOK_JSON_VALUE);
+    if (l->n - l->i < n_bytes || memcmp(l->p + l->i, word, (size_t)n_bytes) != 0)
+        return line_fail(l, UNITOK_JSON_VALUE);
     l->i += n_bytes;
     return 1;
 }
@@ -134,15 +137,23 @@ static int line_skip_number(line *l)
 static int line_skip_scalar(line *l, uint8_t c)
 {
     switch (c) {
-    case '"': return line_skip_string(l);
-    case 't': return line_skip_word(l, "true", 4);
-    case 'f': return line_skip_word(l, "false", 5);
-    case 'n': return line_skip_word(l, "null", 4);
-    case 'N': return line_skip_word(l, "NaN", 3);
-    case 'I': return line_skip_word(l, "Infinity", 8);
-    default: break;
+    case '"':
+        return line_skip_string(l);
+    case 't':
+        return line_skip_word(l, "true", 4);
+    case 'f':
+        return line_skip_word(l, "false", 5);
+    case 'n':
+        return line_skip_word(l, "null", 4);
+    case 'N':
+        return line_skip_word(l, "NaN", 3);
+    case 'I':
+        return line_skip_word(l, "Infinity", 8);
+    default:
+        break;
     }
-    return c == '-' || (c >= '0' && c <= '9') ? line_skip_number(l) : line_fail(l, UNITOK_JSON_VALUE);
+    return c == '-' || (c >= '0' && c <= '9') ? line_skip_number(l)
+                                              : line_fail(l, UNITOK_JSON_VALUE);
 }
 
 /* Reads a key. Returns 1 if it is the name, 0 if it is another, -1 if it is none. */
@@ -153,11 +164,14 @@ static int line_read_key(line *l, int64_t name)
     int64_t n_want = l->path->offsets[name + 1] - l->path->offsets[name];
     if (!line_skip_string(l)) return -1;
     int64_t n = l->p + l->i - key - 2;
-    if (n == n_want && memcmp(key + 1, want, (size_t)n) == 0 && !memchr(key, '\\', (size_t)n + 1)) return 1;
-    if (n <= n_want || !memchr(key, '\\', (size_t)n + 1)) return 0; /* escapes are longer than what they stand for */
+    if (n == n_want && memcmp(key + 1, want, (size_t)n) == 0 && !memchr(key, '\\', (size_t)n + 1))
+        return 1;
+    /* escapes are longer than what they stand for */
+    if (n <= n_want || !memchr(key, '\\', (size_t)n + 1)) return 0;
     json_string s; /* after the text found so far there is room for everything read since */
     l->level->take(key, l->p + l->n - key, l->out + l->n_out, &s);
-    return !s.surrogate && s.n_out == n_want && memcmp(l->out + l->n_out, want, (size_t)n_want) == 0;
+    return !s.surrogate && s.n_out == n_want &&
+           memcmp(l->out + l->n_out, want, (size_t)n_want) == 0;
 }
 
 /* Reads the string under the last name. */
@@ -181,8 +195,8 @@ static int line_take_text(line *l)
     return 1;
 }
 
-/* Reads the object that begins at the next byte, up to its end. Returns 0 where the line is no JSON; else l->error says
- * whether it has the text.
+/* Reads the object that begins at the next byte, up to its end. Returns 0 where the line is no
+ * JSON; else l->error says whether it has the text.
  *
  *     key    reads a name and its colon; a text that it leads to is taken, and 3 comes next
  *     value  reads a value, or opens an object or array
@@ -190,7 +204,8 @@ static int line_take_text(line *l)
  */
 static int line_read_object(line *l)
 {
-    uint64_t objects[MAX_DEPTH / 64] = {0}; /* bit d: what is open at depth d is an object, not an array */
+    /* bit d: what is open at depth d is an object, not an array */
+    uint64_t objects[MAX_DEPTH / 64] = {0};
     int64_t depth = 0, matched = 0;
     uint8_t c = '{';
     line_note(l, UNITOK_JSON_MISSING, -1);
@@ -258,7 +273,8 @@ key:
     goto value;
 }
 
-/* Reads a line that is not blank, from its first byte that is not white space. Returns whether it has a text. */
+/* Reads a line that is not blank, from its first byte that is not white space. Returns whether it
+ * has a text. */
 static int line_read(line *l)
 {
     if (line_peek(l) != '{') return line_fail(l, UNITOK_JSON_NO_OBJECT);
@@ -281,8 +297,8 @@ INLINE int is_too_long(const uint8_t *p, int64_t begin, int64_t end, int64_t max
 }
 
 int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, const uint8_t *names,
-                         const int64_t *name_offsets, int64_t n_names, int64_t max_line_bytes, uint8_t *out,
-                         int64_t *offsets, int64_t max_docs, unitok_json_place *place)
+                         const int64_t *name_offsets, int64_t n_names, int64_t max_line_bytes,
+                         uint8_t *out, int64_t *offsets, int64_t max_docs, unitok_json_place *place)
 {
     const path names_of = {names, name_offsets, n_names};
     line l = {.level = json_level_of(cpu), .path = &names_of};
@@ -299,7 +315,8 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
         l.i = 0;
         l.out = out + offsets[place->n_docs];
         l.error = UNITOK_JSON_OK;
-        if (l.n > max_line_bytes && is_too_long(lines, at, line_end(lines, n_bytes, at), max_line_bytes)) {
+        if (l.n > max_line_bytes &&
+            is_too_long(lines, at, line_end(lines, n_bytes, at), max_line_bytes)) {
             l.error = UNITOK_JSON_TOO_LONG;
             l.error_at = -1;
         } else if (line_skip_space(&l) != '\n') {
@@ -322,14 +339,16 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
     return at < n_bytes ? 0 : 1;
 }
 
-void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes, int32_t at_end,
-                       unitok_json_place *ret)
+void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes,
+                       int32_t at_end, unitok_json_place *ret)
 {
     memset(ret, 0, sizeof *ret);
     while (ret->at < n_bytes) {
         int64_t end = line_end(lines, n_bytes, ret->at), i = ret->at;
         if (end == n_bytes && lines[end - 1] != '\n' && !at_end) break;
-        while (i < end && (lines[i] == ' ' || lines[i] == '\t' || lines[i] == '\r' || lines[i] == '\n')) i++;
+        while (i < end &&
+               (lines[i] == ' ' || lines[i] == '\t' || lines[i] == '\r' || lines[i] == '\n'))
+            i++;
         ret->n_docs += i < end || is_too_long(lines, ret->at, end, max_line_bytes);
         ret->n_lines++;
         ret->at = end;

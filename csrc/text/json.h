@@ -1,4 +1,5 @@
-/* json.h - what the files of the JSON lines reader share: strings, and how each processor level reads them
+/* json.h - what the files of the JSON lines reader share: strings, and how each processor level
+ * reads them
  *
  *     json.c               lines, objects, numbers: byte by byte, as they are few
  *     json_string.c        strings, where nearly all bytes are: the portable level, and the choice of a level
@@ -11,10 +12,10 @@
 
 /* A string that was read. Positions count from its first quote.
  *
- * n_bytes       with both quotes; 0 where it is not a string: then error says why and error_at where
- * n_out         bytes of text, if it was taken
- * any_high      some of its bytes may not be ASCII
- * surrogate     the first surrogate escape without its other half, at surrogate_at; 0 if there is none. It gives no text
+ * n_bytes       with both quotes; 0 where it is not a string: then error says why and error_at
+ * where n_out         bytes of text, if it was taken any_high      some of its bytes may not be
+ * ASCII surrogate     the first surrogate escape without its other half, at surrogate_at; 0 if
+ * there is none. It gives no text
  */
 typedef struct json_string {
     int64_t n_bytes;
@@ -28,9 +29,8 @@ typedef struct json_string {
 
 /* How one level reads the string that begins in[0..n-1] with a quote, n >= 1.
  *
- * take    puts its text into out, which must have room for as many bytes as `in`: bytes after the text are overwritten
- * skip    the same without text
- * check   whether text[0..n-1] is UTF-8
+ * take    puts its text into out, which must have room for as many bytes as `in`: bytes after the
+ * text are overwritten skip    the same without text check   whether text[0..n-1] is UTF-8
  */
 typedef struct json_level {
     void (*take)(const uint8_t *in, int64_t n, uint8_t *out, json_string *ret);
@@ -48,8 +48,9 @@ extern const json_level json_sse2, json_avx2, json_avx512;
 extern const json_level json_neon;
 #endif
 
-/* The text of all escapes that begin p[0..n-1], one behind another, to out, which may be NULL: notes surrogates and
- * errors in ret, whose string begins at p - i. Returns the bytes read, 0 after an error. */
+/* The text of all escapes that begin p[0..n-1], one behind another, to out, which may be NULL:
+ * notes surrogates and errors in ret, whose string begins at p - i. Returns the bytes read, 0 after
+ * an error. */
 int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, json_string *ret);
 
 /* What "\n" and the like stand for, by their second byte; 0 for \u and for what is none. */

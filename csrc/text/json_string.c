@@ -1,4 +1,5 @@
-/* json_string.c - strings of JSON: escapes, what is wrong with those that are wrong, and the portable level */
+/* json_string.c - strings of JSON: escapes, what is wrong with those that are wrong, and the
+ * portable level */
 
 #include "text/json.h"
 #include "ground/cpu.h"
@@ -8,18 +9,17 @@
 #define HIGHS 0x8080808080808080u
 
 const uint8_t json_short_escapes[256] = {
-    ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t',
+    ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+    ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
 };
 
 /* What a hexadecimal digit stands for; 16 for all other bytes. */
 static const uint8_t digits[256] = {
 #define X 16
 #define X16 X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X
-    X16, X16, X16,
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, X, X, X, X, X, X,
-    X, 10, 11, 12, 13, 14, 15, X, X, X, X, X, X, X, X, X, X16,
-    X, 10, 11, 12, 13, 14, 15, X, X, X, X, X, X, X, X, X, X16,
-    X16, X16, X16, X16, X16, X16, X16, X16,
+    X16, X16, X16, 0,  1,  2, 3, 4, 5, 6, 7,   8,   9,   X,   X,   X,   X,   X,   X,   X,  10,
+    11,  12,  13,  14, 15, X, X, X, X, X, X,   X,   X,   X,   X16, X,   10,  11,  12,  13, 14,
+    15,  X,   X,   X,  X,  X, X, X, X, X, X16, X16, X16, X16, X16, X16, X16, X16, X16,
 #undef X16
 #undef X
 };
@@ -56,8 +56,8 @@ INLINE int64_t utf8_put(uint8_t *out, int32_t code)
     return 4;
 }
 
-/* The escape that begins p[0..n-1] with a backslash: its length, or 0 if it is not one. *ret_code is the character, or
- * a surrogate that has no other half. */
+/* The escape that begins p[0..n-1] with a backslash: its length, or 0 if it is not one. *ret_code
+ * is the character, or a surrogate that has no other half. */
 INLINE int64_t escape_read(const uint8_t *p, int64_t n, int32_t *ret_code)
 {
     if (n < 2) return 0;
@@ -106,11 +106,12 @@ void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret)
     ret->error_at = i;
 }
 
-/* --------------------------------------------------------------------------------------------- portable ---- */
+/* ------------------------------------------------------------------------------------------
+ * portable ---- */
 
-/* Nonzero in the lowest byte that is a quote, a backslash or below 0x20, and perhaps in bytes above it. A byte of x ^ c
- * is 0 where c stands; subtracting 1 then borrows into its high bit. A borrow can mark the byte above it too, never
- * miss one, and a byte above 0x7F is none of those. */
+/* Nonzero in the lowest byte that is a quote, a backslash or below 0x20, and perhaps in bytes above
+ * it. A byte of x ^ c is 0 where c stands; subtracting 1 then borrows into its high bit. A borrow
+ * can mark the byte above it too, never miss one, and a byte above 0x7F is none of those. */
 INLINE uint64_t specials_portable(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
     uint64_t x = load_u64(in);

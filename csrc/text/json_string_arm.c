@@ -32,7 +32,8 @@ INLINE uint64_t specials_neon(const uint8_t *in, uint8_t *out, uint64_t *high)
 /* Nonzero bytes where x, that follows `before`, is not UTF-8. */
 INLINE uint8x16_t faults_neon(uint8x16_t x, uint8x16_t before)
 {
-    uint8x16_t first = vextq_u8(before, x, 15), second = vextq_u8(before, x, 14), third = vextq_u8(before, x, 13);
+    uint8x16_t first = vextq_u8(before, x, 15), second = vextq_u8(before, x, 14),
+               third = vextq_u8(before, x, 13);
     uint8x16_t a = vqtbl1q_u8(vld1q_u8(first_upper), vshrq_n_u8(first, 4));
     uint8x16_t b = vqtbl1q_u8(vld1q_u8(first_lower), vandq_u8(first, vdupq_n_u8(0x0F)));
     uint8x16_t c = vqtbl1q_u8(vld1q_u8(second_upper), vshrq_n_u8(x, 4));
@@ -48,10 +49,12 @@ static int check_neon(const uint8_t *text, int64_t n)
     int64_t i = 0;
     for (; n - i >= 16; i += 16) {
         uint8x16_t x = vld1q_u8(text + i);
-        if (vmaxvq_u8(vorrq_u8(x, before)) & 0x80) faults = vorrq_u8(faults, faults_neon(x, before));
+        if (vmaxvq_u8(vorrq_u8(x, before)) & 0x80)
+            faults = vorrq_u8(faults, faults_neon(x, before));
         before = x;
     }
-    uint8_t rest[16] = {0}; /* ends in a byte that completes no character, even if n is a multiple of 16 */
+    /* ends in a byte that completes no character, even if n is a multiple of 16 */
+    uint8_t rest[16] = {0};
     for (int64_t k = 0; k < n - i; k++) rest[k] = text[i + k];
     faults = vorrq_u8(faults, faults_neon(vld1q_u8(rest), before));
     return vmaxvq_u8(faults) == 0;

@@ -1,8 +1,9 @@
 /* json_string_run.h - reading a string of JSON, BLOCK bytes at a time; included once for each level
  *
- * A string's bytes are one of: a closing quote, an escape, a control character (an error), text. Text is copied in
- * blocks until one of the others is in sight; what follows it is read as a new block. Nothing grows: the longest text
- * for its escape is \uXXXX, three bytes for six, so a block may be stored wherever one has been read.
+ * A string's bytes are one of: a closing quote, an escape, a control character (an error), text.
+ * Text is copied in blocks until one of the others is in sight; what follows it is read as a new
+ * block. Nothing grows: the longest text for its escape is \uXXXX, three bytes for six, so a block
+ * may be stored wherever one has been read.
  *
  *     in    " T h e   q u i c k \ n b r o w n   f o x . "
  *             ╰── block: 0001 at \ ──╯

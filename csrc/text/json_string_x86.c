@@ -10,7 +10,7 @@
 
 #define FIRST(specials) lowest_bit(specials)
 
-/* ------------------------------------------------------------------------------------------------- SSE2 ---- */
+/* ------------------------------------------------------------------------------------ SSE2 ---- */
 
 INLINE uint64_t specials_sse2(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
@@ -18,9 +18,12 @@ INLINE uint64_t specials_sse2(const uint8_t *in, uint8_t *out, uint64_t *high)
     for (int k = 0; k < 32; k += 16) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(in + k));
         __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(0x1F)), x);
-        __m128i quote = _mm_cmpeq_epi8(x, _mm_set1_epi8('"')), backslash = _mm_cmpeq_epi8(x, _mm_set1_epi8('\\'));
+        __m128i quote = _mm_cmpeq_epi8(x, _mm_set1_epi8('"')),
+                backslash = _mm_cmpeq_epi8(x, _mm_set1_epi8('\\'));
         if (out) _mm_storeu_si128((__m128i *)(void *)(out + k), x);
-        specials |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, backslash))) << k;
+        specials |= (uint64_t)(uint32_t)_mm_movemask_epi8(
+                        _mm_or_si128(control, _mm_or_si128(quote, backslash)))
+                    << k;
         *high |= (uint64_t)(uint32_t)_mm_movemask_epi8(x);
     }
     return specials;
@@ -42,7 +45,7 @@ static int check_sse2(const uint8_t *text, int64_t n)
     return json_portable.check(text, n);
 }
 
-/* ------------------------------------------------------------------------------------------------- AVX2 ---- */
+/* ------------------------------------------------------------------------------------ AVX2 ---- */
 
 #define AVX2 TARGET("avx2,bmi,bmi2,popcnt")
 
@@ -77,16 +80,20 @@ AVX2 INLINE __m256i table_avx2(const uint8_t table[16])
 }
 
 /* The bytes before those of x, of which the last n are in `before`. */
-#define BEFORE_AVX2(x, before, n) _mm256_alignr_epi8(x, _mm256_permute2x128_si256(before, x, 0x21), 16 - (n))
+#define BEFORE_AVX2(x, before, n)                                                                  \
+    _mm256_alignr_epi8(x, _mm256_permute2x128_si256(before, x, 0x21), 16 - (n))
 
 /* Nonzero bytes where x, that follows `before`, is not UTF-8. */
 AVX2 INLINE __m256i faults_avx2(__m256i x, __m256i before)
 {
     const __m256i low = _mm256_set1_epi8(0x0F);
-    __m256i first = BEFORE_AVX2(x, before, 1), second = BEFORE_AVX2(x, before, 2), third = BEFORE_AVX2(x, before, 3);
-    __m256i a = _mm256_shuffle_epi8(table_avx2(first_upper), _mm256_and_si256(_mm256_srli_epi16(first, 4), low));
+    __m256i first = BEFORE_AVX2(x, before, 1), second = BEFORE_AVX2(x, before, 2),
+            third = BEFORE_AVX2(x, before, 3);
+    __m256i a = _mm256_shuffle_epi8(table_avx2(first_upper),
+                                    _mm256_and_si256(_mm256_srli_epi16(first, 4), low));
     __m256i b = _mm256_shuffle_epi8(table_avx2(first_lower), _mm256_and_si256(first, low));
-    __m256i c = _mm256_shuffle_epi8(table_avx2(second_upper), _mm256_and_si256(_mm256_srli_epi16(x, 4), low));
+    __m256i c = _mm256_shuffle_epi8(table_avx2(second_upper),
+                                    _mm256_and_si256(_mm256_srli_epi16(x, 4), low));
     /* 0x80 and more: the second byte after a lead of 3 or 4, or the third after one of 4 */
     __m256i behind_3 = _mm256_subs_epu8(second, _mm256_set1_epi8(0xE0 - 0x80));
     __m256i behind_4 = _mm256_subs_epu8(third, _mm256_set1_epi8((char)(0xF0 - 0x80)));
@@ -101,16 +108,20 @@ AVX2 static int check_avx2(const uint8_t *text, int64_t n)
     int64_t i = 0;
     for (; n - i >= 32; i += 32) {
         __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(text + i));
-        if (_mm256_movemask_epi8(_mm256_or_si256(x, before))) faults = _mm256_or_si256(faults, faults_avx2(x, before));
+        if (_mm256_movemask_epi8(_mm256_or_si256(x, before)))
+            faults = _mm256_or_si256(faults, faults_avx2(x, before));
         before = x;
     }
-    uint8_t rest[32] = {0}; /* ends in a byte that completes no character, even if n is a multiple of 32 */
+    /* ends in a byte that completes no character, even if n is a multiple of 32 */
+    uint8_t rest[32] = {0};
     for (int64_t k = 0; k < n - i; k++) rest[k] = text[i + k];
-    faults = _mm256_or_si256(faults, faults_avx2(_mm256_loadu_si256((const __m256i *)(const void *)rest), before));
+    faults = _mm256_or_si256(
+        faults, faults_avx2(_mm256_loadu_si256((const __m256i *)(const void *)rest), before));
     return _mm256_testz_si256(faults, faults);
 }
 
-/* ---------------------------------------------------------------------------------------------- AVX-512 ---- */
+/* ------------------------------------------------------------------------------------------
+ * AVX-512 ---- */
 
 #define AVX512 TARGET("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2,popcnt")
 
@@ -119,7 +130,8 @@ AVX512 INLINE uint64_t specials_avx512(const uint8_t *in, uint8_t *out, uint64_t
     __m512i x = _mm512_loadu_si512(in);
     if (out) _mm512_storeu_si512(out, x);
     *high |= _mm512_movepi8_mask(x);
-    return _mm512_cmplt_epu8_mask(x, _mm512_set1_epi8(0x20)) | _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('"')) |
+    return _mm512_cmplt_epu8_mask(x, _mm512_set1_epi8(0x20)) |
+           _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('"')) |
            _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8('\\'));
 }
 

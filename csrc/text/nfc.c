@@ -12,8 +12,9 @@ INLINE int has_larger_lead(uint64_t v)
     return (v & v << 1 & (v << 2 | v << 3 | v << 4 | v << 5) & HIGH_BITS) != 0;
 }
 
-/* Skips ASCII and Latin-1, 16 bytes at a time: starters that NFC never changes. Bytes below 0xC4 encode nothing else,
- * valid or not; a character that crosses the end of a step is left to the next one. */
+/* Skips ASCII and Latin-1, 16 bytes at a time: starters that NFC never changes. Bytes below 0xC4
+ * encode nothing else, valid or not; a character that crosses the end of a step is left to the next
+ * one. */
 INLINE int64_t skip_latin(const uint8_t *text, int64_t i, int64_t n_bytes)
 {
     for (; n_bytes - i >= STEP_BYTES; i += STEP_BYTES) {
@@ -25,8 +26,8 @@ INLINE int64_t skip_latin(const uint8_t *text, int64_t i, int64_t n_bytes)
     return i;
 }
 
-/* Skips characters of three bytes in blocks (Chinese, Japanese) that have only starters that NFC never changes. Blocks
- * below 32 would be overlong forms; surrogates have a row of their own. */
+/* Skips characters of three bytes in blocks (Chinese, Japanese) that have only starters that NFC
+ * never changes. Blocks below 32 would be overlong forms; surrogates have a row of their own. */
 INLINE int64_t skip_three_bytes(const uint8_t *text, int64_t i, int64_t n_bytes)
 {
     for (; n_bytes - i >= 4; i += 3) {
@@ -36,8 +37,8 @@ INLINE int64_t skip_three_bytes(const uint8_t *text, int64_t i, int64_t n_bytes)
     return i;
 }
 
-/* The quick check of Unicode's annex 15: no character that NFC might change or compose with an earlier one, and
- * combining marks in canonical order. */
+/* The quick check of Unicode's annex 15: no character that NFC might change or compose with an
+ * earlier one, and combining marks in canonical order. */
 int32_t unitok_nfc_is_sure(const uint8_t *text, int64_t n_bytes)
 {
     uint8_t before = 0;

@@ -1,7 +1,7 @@
 /* normalize.c - SentencePiece's normalization: a whole text with offsets, or part by part and fast
  *
- * Text is taken in items: a symbol, a key of the charsmap, a character, or a byte that begins none. Each gives bytes,
- * and the whitespace rules look at nothing else:
+ * Text is taken in items: a symbol, a key of the charsmap, a character, or a byte that begins none.
+ * Each gives bytes, and the whitespace rules look at nothing else:
  *
  *   1. With REMOVE_EXTRA_WHITESPACES, items that give exactly one space are dropped until another comes.
  *   2. If an item is left, the dummy prefix comes before it.
@@ -11,7 +11,8 @@
  *   5. At the end, with the rule of 1, all space symbols are dropped: a U+2581 of the text and the dummy prefix too.
  *   6. The dummy suffix.
  *
- * For rule 5 part by part, bytes that repeat the space symbol are held back, as a count, until another byte comes.
+ * For rule 5 part by part, bytes that repeat the space symbol are held back, as a count, until
+ * another byte comes.
  */
 
 #include "text/normalize.h"
@@ -20,7 +21,8 @@
 
 static const uint8_t UFFFD[3] = {0xEF, 0xBF, 0xBD};
 
-/* More held bytes than this are put out before the item after them is, in as many calls as it takes. */
+/* More held bytes than this are put out before the item after them is, in as many calls as it
+ * takes. */
 #define HELD_BYTES_MAX 48
 
 typedef struct item {
@@ -42,27 +44,30 @@ static item next_item(const unitok_normalizer *n, const uint8_t *text, int64_t n
     return length ? (item){text, length, length} : (item){UFFFD, 3, 1};
 }
 
-/* ------------------------------------------------------------------------------------------------- Output ---- */
+/* ---------------------------------------------------------------------------------- Output ---- */
 
 /* Where the normalized bytes go, and what the rules have to know of them. */
 typedef struct sink {
     uint8_t *out;
-    int64_t n_bytes, capacity; /* written, without those held; bytes after `capacity` are only counted */
-    int64_t n_held_bytes;      /* they repeat the space symbol, from its first byte on */
-    int64_t *norm_to_orig;     /* NULL: not wanted */
-    int64_t held_from;         /* the offset of the first held byte */
-    const uint8_t *symbol;     /* the space symbol */
+    /* written, without those held; bytes after `capacity` are only counted */
+    int64_t n_bytes, capacity;
+    int64_t n_held_bytes;  /* they repeat the space symbol, from its first byte on */
+    int64_t *norm_to_orig; /* NULL: not wanted */
+    int64_t held_from;     /* the offset of the first held byte */
+    const uint8_t *symbol; /* the space symbol */
     int n_symbol_bytes;
-    uint8_t is_compact;     /* U+2581 becomes the symbol, which is a space */
-    uint8_t removes;        /* REMOVE_EXTRA_WHITESPACES */
-    uint8_t writes_held;    /* held bytes are written to `out` after the others; else they are only counted */
+    uint8_t is_compact; /* U+2581 becomes the symbol, which is a space */
+    uint8_t removes;    /* REMOVE_EXTRA_WHITESPACES */
+    /* held bytes are written to `out` after the others; else they are only counted */
+    uint8_t writes_held;
     uint8_t is_started;     /* rule 2 is done */
     uint8_t is_after_space; /* rule 3 */
 } sink;
 
 static sink new_sink(const unitok_normalizer *n, int compact, uint8_t *out, int64_t capacity)
 {
-    int escapes = (n->flags & UNITOK_ESCAPE_WHITESPACES) != 0, is_long = escapes && !(compact && n->is_compact);
+    int escapes = (n->flags & UNITOK_ESCAPE_WHITESPACES) != 0,
+        is_long = escapes && !(compact && n->is_compact);
     return (sink){
         .out = out,
         .capacity = capacity,
@@ -97,8 +102,8 @@ static void hold(sink *s, uint8_t byte, int64_t from)
     s->n_held_bytes++;
 }
 
-/* One byte; `from` is its offset. The symbol's bytes are all different, so one that does not go on may only begin
- * anew. */
+/* One byte; `from` is its offset. The symbol's bytes are all different, so one that does not go on
+ * may only begin anew. */
 INLINE void put(sink *s, uint8_t byte, int64_t from)
 {
     if (s->removes) {
@@ -156,10 +161,12 @@ static int ends_held(const sink *s, item it)
 static item begin_item(const unitok_normalizer *n, sink *s, item it, int64_t from)
 {
     if (!s->is_started) {
-        if (s->removes && it.n_bytes == 1 && it.bytes[0] == ' ') return (item){it.bytes, 0, it.n_taken};
+        if (s->removes && it.n_bytes == 1 && it.bytes[0] == ' ')
+            return (item){it.bytes, 0, it.n_taken};
         s->is_started = 1;
         s->is_after_space = s->removes;
-        if (n->flags & UNITOK_ADD_DUMMY_PREFIX && !(n->flags & UNITOK_WHITESPACE_AS_SUFFIX)) put_symbol(s, from);
+        if (n->flags & UNITOK_ADD_DUMMY_PREFIX && !(n->flags & UNITOK_WHITESPACE_AS_SUFFIX))
+            put_symbol(s, from);
     }
     while (s->is_after_space && it.n_bytes && it.bytes[0] == ' ') it.bytes++, it.n_bytes--;
     return it;
@@ -181,8 +188,8 @@ static int64_t put_end(const unitok_normalizer *n, sink *s, int64_t from)
     return from;
 }
 
-int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes, int32_t compact,
-                         uint8_t *out, int64_t *norm_to_orig, int64_t capacity)
+int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes,
+                         int32_t compact, uint8_t *out, int64_t *norm_to_orig, int64_t capacity)
 {
     sink s = new_sink(normalizer, compact, out, capacity);
     s.norm_to_orig = norm_to_orig;
@@ -197,14 +204,17 @@ int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *tex
     return s.n_bytes;
 }
 
-/* -------------------------------------------------------------------------------------------- Part by part ---- */
+/* ------------------------------------------------------------------------------------------ Part
+ * by part ---- */
 
-/* What needs no look at charsmap or symbols, up to an item that does or to a want of room. Returns the bytes taken. */
+/* What needs no look at charsmap or symbols, up to an item that does or to a want of room. Returns
+ * the bytes taken. */
 static int64_t take_plain(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_held = s->n_held_bytes, n_spaces = 0;
     release(s, n_held);
-    plain_run run = n->run_plain(n, text, n_bytes, s->is_after_space, s->out + s->n_bytes, s->capacity - s->n_bytes);
+    plain_run run = n->run_plain(n, text, n_bytes, s->is_after_space, s->out + s->n_bytes,
+                                 s->capacity - s->n_bytes);
     if (run.n_out) n_spaces = run.is_after_space;
     if (run.n_out == n_spaces) n_spaces += n_held;
     s->n_bytes += run.n_out - n_spaces;
@@ -213,8 +223,8 @@ static int64_t take_plain(const unitok_normalizer *n, sink *s, const uint8_t *te
     return run.n_taken;
 }
 
-/* Where much is held that is to be put out: puts out what there is room for, in whole symbols, so that the rest
- * begins with one. Returns whether there is room for a step now. */
+/* Where much is held that is to be put out: puts out what there is room for, in whole symbols, so
+ * that the rest begins with one. Returns whether there is room for a step now. */
 static int drain(const unitok_normalizer *n, sink *s)
 {
     int64_t n_bytes = s->n_held_bytes, room = s->capacity - s->n_bytes;
@@ -245,8 +255,9 @@ static int64_t advance(const unitok_normalizer *n, sink *s, const uint8_t *text,
     return n_taken ? n_taken : step(n, s, text, n_bytes);
 }
 
-int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state, const uint8_t *text,
-                              int64_t n_bytes, int64_t *io_consumed, int32_t last, uint8_t *out, int64_t capacity)
+int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state,
+                              const uint8_t *text, int64_t n_bytes, int64_t *io_consumed,
+                              int32_t last, uint8_t *out, int64_t capacity)
 {
     const unitok_normalizer *n = normalizer;
     sink s = new_sink(n, !state->is_verbatim, out, capacity);
@@ -283,9 +294,11 @@ int32_t unitok_normalizer_is_compact(const unitok_normalizer *normalizer)
     return normalizer->is_compact;
 }
 
-/* A byte that is not a continuation, and that no key or symbol contains after its first byte, always begins an item.
- * Where there is none, items are read from the start, as long as later text cannot change them. */
-int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes)
+/* A byte that is not a continuation, and that no key or symbol contains after its first byte,
+ * always begins an item. Where there is none, items are read from the start, as long as later text
+ * cannot change them. */
+int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text,
+                               int64_t n_bytes)
 {
     const unitok_normalizer *n = normalizer;
     for (int64_t k = n_bytes - 1; k > 0; k--) {

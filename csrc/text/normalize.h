@@ -1,7 +1,9 @@
-/* normalize.h - the inside of a normalizer: what it looks up, and how it knows what needs no look-up
+/* normalize.h - the inside of a normalizer: what it looks up, and how it knows what needs no
+ * look-up
  *
- * Most text normalizes to itself. classes[] says for every character below U+10000, and class_blocks[] for every 64
- * characters above, whether this is known without looking at the charsmap or the symbols:
+ * Most text normalizes to itself. classes[] says for every character below U+10000, and
+ * class_blocks[] for every 64 characters above, whether this is known without looking at the
+ * charsmap or the symbols:
  *
  *     0          no longer key or symbol begins with it: it stays as it is
  *     STOP       look it up
@@ -9,8 +11,8 @@
  *     SECOND     it is the second character of some key or symbol; alone it means nothing
  *     BECOMES    it becomes a character of ASCII, given by the bits below, whatever its neighbours are
  *
- * So text is plain as long as no character is STOP or BECOMES, and no MORE is followed by a SECOND. A key or symbol
- * that begins or ends inside a character makes all characters concerned STOP.
+ * So text is plain as long as no character is STOP or BECOMES, and no MORE is followed by a SECOND.
+ * A key or symbol that begins or ends inside a character makes all characters concerned STOP.
  */
 #pragma once
 
@@ -28,8 +30,8 @@ enum {
 #define CLASS_BLOCKS (0x110000 / 64) /* those below U+10000 are not used */
 #define CLASS_BLOCK(code_point) ((code_point) / 64)
 
-/* A symbol that has more symbols than this as its beginnings never matches: sentencepiece looks at the 64 shortest that
- * match, and takes the longest of them. */
+/* A symbol that has more symbols than this as its beginnings never matches: sentencepiece looks at
+ * the 64 shortest that match, and takes the longest of them. */
 #define SYMBOL_PREFIXES_MAX 64
 
 /* A longer symbol is refused: every position of a text may have to be compared with all of it. */
@@ -38,16 +40,17 @@ enum {
 #endif
 
 typedef struct unitok_normalizer {
-    int32_t flags;        /* of enum unitok_model_flags */
-    int32_t is_compact;   /* see normalizer_can_compact */
-    int32_t is_utf8;      /* all output consists of whole characters */
-    charsmap map;         /* of `blob` */
-    uint8_t *blob;        /* 4-byte aligned; NULL: no charsmap */
-    uint64_t *symbols;    /* units of trie.h, values all 1; NULL: no user-defined symbols */
+    int32_t flags;      /* of enum unitok_model_flags */
+    int32_t is_compact; /* see normalizer_can_compact */
+    int32_t is_utf8;    /* all output consists of whole characters */
+    charsmap map;       /* of `blob` */
+    uint8_t *blob;      /* 4-byte aligned; NULL: no charsmap */
+    uint64_t *symbols;  /* units of trie.h, values all 1; NULL: no user-defined symbols */
     int64_t n_symbol_units;
     int64_t max_match_bytes; /* of keys, symbols and characters */
-    int64_t max_step_bytes;  /* of output, for one key, symbol or character and what is held before it */
-    uint8_t is_inner[256];   /* some key or symbol has this byte after its first */
+    /* of output, for one key, symbol or character and what is held before it */
+    int64_t max_step_bytes;
+    uint8_t is_inner[256]; /* some key or symbol has this byte after its first */
     plain_tables plain;
     plain_normalize run_plain;
     uint8_t classes[0x10000];

@@ -1,4 +1,5 @@
-/* normalize_build.c - building a normalizer: its symbols in a trie, its charsmap checked, its characters classed */
+/* normalize_build.c - building a normalizer: its symbols in a trie, its charsmap checked, its
+ * characters classed */
 
 #include "ground/alloc.h"
 #include "ground/cpu.h"
@@ -6,18 +7,21 @@
 #include "text/normalize.h"
 #include "ground/utf8.h"
 
-/* ------------------------------------------------------------------------------------------------ Classes ---- */
+/* ------------------------------------------------------------------------------------------
+ * Classes ---- */
 
 static uint8_t *class_at(unitok_normalizer *n, uint32_t code_point)
 {
-    return code_point < 0x10000 ? &n->classes[code_point] : &n->class_blocks[CLASS_BLOCK(code_point)];
+    return code_point < 0x10000 ? &n->classes[code_point]
+                                : &n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
 /* What classing works with. */
 typedef struct classing {
     unitok_normalizer *n;
     charsmap_tree tree;
-    int64_t steps_left;      /* through the charsmap; when they are used up, the remaining characters are STOP */
+    /* through the charsmap; when they are used up, the remaining characters are STOP */
+    int64_t steps_left;
     uint8_t is_stopped[256]; /* stop_lead was called */
 } classing;
 
@@ -36,7 +40,8 @@ static void stop_lead(classing *w, uint8_t lead)
     for (uint32_t c = low; c <= high; c += c < 0x10000 ? 1 : 64) *class_at(w->n, c) |= CLASS_STOP;
 }
 
-/* A key or symbol begins with the character `first` and continues with text[0..n_bytes-1], n_bytes > 0. */
+/* A key or symbol begins with the character `first` and continues with text[0..n_bytes-1], n_bytes
+ * > 0. */
 static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text, int64_t n_bytes)
 {
     int length = utf8_length(text, n_bytes);
@@ -49,11 +54,13 @@ static void class_symbol(classing *w, const uint8_t *symbol, int64_t n_bytes)
 {
     int length = utf8_length(symbol, n_bytes);
     if (!length) stop_lead(w, symbol[0]);
-    else if (length < n_bytes) class_pair(w->n, utf8_code_point(symbol, length), symbol + length, n_bytes - length);
+    else if (length < n_bytes)
+        class_pair(w->n, utf8_code_point(symbol, length), symbol + length, n_bytes - length);
 }
 
-/* Classing looks through the keys of a charsmap as far as their second character. Where branches are shared there may
- * be very many, so the number of steps is bounded: real charsmaps take less than one for a unit. */
+/* Classing looks through the keys of a charsmap as far as their second character. Where branches
+ * are shared there may be very many, so the number of steps is bounded: real charsmaps take less
+ * than one for a unit. */
 #define STEPS_PER_UNIT 8
 #define STEPS_MIN 65536
 
@@ -68,7 +75,8 @@ static void class_seconds(classing *w, uint32_t first, uint32_t base, uint8_t *b
         }
         bytes[n_bytes] = (uint8_t)m->units[at];
         int is_whole = utf8_length(bytes, n_bytes + 1) > 0;
-        int goes_on = n_bytes < 3 && bytes[0] >= 0xC2 && !is_whole && !charsmap_has_leaf(m->units[at]);
+        int goes_on = n_bytes < 3 && bytes[0] >= 0xC2 && !is_whole &&
+                      !charsmap_has_leaf(m->units[at]);
         if (is_whole || !goes_on) class_pair(w->n, first, bytes, n_bytes + 1);
         else class_seconds(w, first, charsmap_base(at, m->units[at]), bytes, n_bytes + 1);
     }
@@ -83,7 +91,8 @@ static void class_firsts(classing *w, uint32_t at, uint8_t *bytes, int n_bytes)
     int length = utf8_length(bytes, n_bytes), is_key = charsmap_has_leaf(n->map.units[at]);
     if (!length) {
         int is_lead = bytes[0] >= 0xC2 && bytes[0] < 0xF5 && n_bytes < 4;
-        if (is_key || --w->steps_left < 0) { /* a key ends inside a character, or there are too many */
+        /* a key ends inside a character, or there are too many */
+        if (is_key || --w->steps_left < 0) {
             stop_lead(w, bytes[0]);
             return;
         }
@@ -117,12 +126,15 @@ static void class_items(unitok_normalizer *n)
         uint8_t text[3];
         const uint8_t *gives = NULL;
         int n_bytes = utf8_encode((uint32_t)(class - n->classes), text);
-        if (symbols_match(n, text, n_bytes) || charsmap_match(&n->map, text, n_bytes, &gives) != n_bytes) continue;
+        if (symbols_match(n, text, n_bytes) ||
+            charsmap_match(&n->map, text, n_bytes, &gives) != n_bytes)
+            continue;
         if (gives[0] && gives[0] < 0x80 && !gives[1]) *class = CLASS_BECOMES | gives[0];
     }
 }
 
-/* After the charsmap and the symbols: the rules for spaces, what can be no character, and the tables for bytes. */
+/* After the charsmap and the symbols: the rules for spaces, what can be no character, and the
+ * tables for bytes. */
 static void class_rest(unitok_normalizer *n)
 {
     memset(n->classes + 0xD800, CLASS_STOP, 0x800);
@@ -131,7 +143,8 @@ static void class_rest(unitok_normalizer *n)
     plain_build(n);
 }
 
-/* ------------------------------------------------------------------------------------------------ Symbols ---- */
+/* ------------------------------------------------------------------------------------------
+ * Symbols ---- */
 
 typedef struct symbol_list {
     uint8_t *data;
@@ -166,11 +179,13 @@ static int32_t sort_symbols(const unitok_spec *spec, symbol_list *ret, unitok_er
             break;
         }
         if (spec->offsets[k + 1] - spec->offsets[k] > SYMBOL_BYTES_MAX) {
-            status = fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a user-defined piece is longer than 4096 bytes");
+            status = fail(error, UNITOK_ERROR_VOCABULARY, k, -1,
+                          "a user-defined piece is longer than 4096 bytes");
             break;
         }
         n_bytes += spec->offsets[k + 1] - spec->offsets[k];
-        status = unitok_hat_insert(hat, spec->data, spec->offsets + k, &value, 1, UNITOK_HAT_SET, error);
+        status = unitok_hat_insert(hat, spec->data, spec->offsets + k, &value, 1, UNITOK_HAT_SET,
+                                   error);
     }
     if (!status && (ret->n = unitok_hat_count(hat)) > 0) {
         ret->data = mem_alloc((size_t)n_bytes);
@@ -178,7 +193,8 @@ static int32_t sort_symbols(const unitok_spec *spec, symbol_list *ret, unitok_er
         ret->values = mem_alloc((size_t)ret->n * sizeof *ret->values);
         if (!ret->data || !ret->offsets || !ret->values) status = fail_memory(error);
         if (!status) status = unitok_hat_walk_new(hat, NULL, 0, &walk, error);
-        if (!status && unitok_hat_walk_next(walk, ret->data, n_bytes, ret->offsets, ret->values, ret->n) != ret->n) {
+        if (!status && unitok_hat_walk_next(walk, ret->data, n_bytes, ret->offsets, ret->values,
+                                            ret->n) != ret->n) {
             status = fail_memory(error);
         }
     }
@@ -194,8 +210,8 @@ static int begins_with(const symbol_list *s, int64_t k, int64_t prefix)
     return memcmp(s->data + s->offsets[k], s->data + s->offsets[prefix], (size_t)n_bytes) == 0;
 }
 
-/* Takes out the symbols that can never match. In byte order a symbol's beginnings lie before it, each a beginning of
- * the next: a stack holds them. */
+/* Takes out the symbols that can never match. In byte order a symbol's beginnings lie before it,
+ * each a beginning of the next: a stack holds them. */
 static void drop_unmatched(symbol_list *s)
 {
     int64_t stack[SYMBOL_PREFIXES_MAX], depth = 0, n_kept = 0, end = 0;
@@ -206,7 +222,8 @@ static void drop_unmatched(symbol_list *s)
         memmove(s->data + end, s->data + s->offsets[k], (size_t)n_bytes);
         end += n_bytes;
         stack[depth++] = n_kept++;
-        s->offsets[n_kept] = end; /* n_kept <= k + 1: nothing is overwritten that is still to be read */
+        /* n_kept <= k + 1: nothing is overwritten that is still to be read */
+        s->offsets[n_kept] = end;
     }
     s->n = n_kept;
 }
@@ -235,7 +252,8 @@ static int32_t add_symbols(classing *w, const unitok_spec *spec, unitok_error *e
     return status;
 }
 
-/* ----------------------------------------------------------------------------------------------- The whole ---- */
+/* ------------------------------------------------------------------------------------------ The
+ * whole ---- */
 
 static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *error)
 {
@@ -244,7 +262,8 @@ static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *
     n->blob = mem_alloc((size_t)spec->n_charsmap_bytes);
     if (!n->blob) return fail_memory(error);
     memcpy(n->blob, spec->charsmap, (size_t)spec->n_charsmap_bytes);
-    int32_t status = charsmap_open(n->blob, spec->n_charsmap_bytes, &w->tree, n->is_inner, &n->map, error);
+    int32_t status = charsmap_open(n->blob, spec->n_charsmap_bytes, &w->tree, n->is_inner, &n->map,
+                                   error);
     if (!status) {
         class_charsmap(w);
         if (n->map.max_key_bytes > n->max_match_bytes) n->max_match_bytes = n->map.max_key_bytes;
@@ -254,27 +273,30 @@ static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *
     return status;
 }
 
-/* Whether the compact form is available. Encoders step by the lead byte of each character, and compare with pieces in
- * which U+2581 is a space too. Both give the same result as on the verbatim form if all of it is valid UTF-8: then a
- * step always ends where a character ends, and the bytes of U+2581 occur only in that character. What is copied from
- * the text is valid, and so is U+FFFD; therefore every replacement that a key leads to, and every symbol, must be.
- * (Where spaces are not escaped the two forms are the same.) */
+/* Whether the compact form is available. Encoders step by the lead byte of each character, and
+ * compare with pieces in which U+2581 is a space too. Both give the same result as on the verbatim
+ * form if all of it is valid UTF-8: then a step always ends where a character ends, and the bytes
+ * of U+2581 occur only in that character. What is copied from the text is valid, and so is U+FFFD;
+ * therefore every replacement that a key leads to, and every symbol, must be. (Where spaces are not
+ * escaped the two forms are the same.) */
 static void settle_form(unitok_normalizer *n)
 {
     n->is_utf8 = n->is_compact;
     if (!(n->flags & UNITOK_ESCAPE_WHITESPACES)) n->is_compact = 1;
-    /* The verbatim form makes three bytes of each space, U+FFFD three of a byte. 64: the prefix, and what is held. And
-     * text that needs no look-up has room to continue. */
+    /* The verbatim form makes three bytes of each space, U+FFFD three of a byte. 64: the prefix,
+     * and what is held. And text that needs no look-up has room to continue. */
     int64_t longest = n->max_match_bytes;
     if (longest < n->map.max_replacement_bytes) longest = n->map.max_replacement_bytes;
     n->max_step_bytes = 3 * longest + 64 + PLAIN_ROOM_BYTES;
 }
 
-int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_normalizer **ret, unitok_error *error)
+int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_normalizer **ret,
+                              unitok_error *error)
 {
     if (cpu == UNITOK_CPU_AUTO) cpu = cpu_best();
     if (!unitok_cpu_supported(cpu)) {
-        return fail(error, UNITOK_ERROR_CPU, -1, -1, "this processor or this build does not support that instruction set");
+        return fail(error, UNITOK_ERROR_CPU, -1, -1,
+                    "this processor or this build does not support that instruction set");
     }
     if (spec->n_pieces < 0 || spec->n_charsmap_bytes < 0) {
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size is negative");
@@ -308,6 +330,8 @@ void unitok_normalizer_free(unitok_normalizer *normalizer)
 
 int64_t unitok_normalizer_memory_bytes(const unitok_normalizer *normalizer)
 {
-    int64_t n_blob_bytes = normalizer->blob ? 4 + normalizer->map.n_units * 4 + normalizer->map.n_replacement_bytes : 0;
+    int64_t n_blob_bytes = normalizer->blob ? 4 + normalizer->map.n_units * 4 +
+                                                  normalizer->map.n_replacement_bytes
+                                            : 0;
     return (int64_t)sizeof *normalizer + n_blob_bytes + normalizer->n_symbol_units * 8;
 }

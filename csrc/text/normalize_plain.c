@@ -17,15 +17,17 @@ INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *
 {
     const uint8_t *kinds = t->kinds;
     uint64_t word = load_u64(p);
-    if (!t->has_spaces && !(word & HIGH_BITS)) { /* hardly any such word needs a look; with spaces most do */
-        if (!(kinds[p[0]] | kinds[p[1]] | kinds[p[2]] | kinds[p[3]] | kinds[p[4]] | kinds[p[5]] | kinds[p[6]] |
-              kinds[p[7]])) {
+    /* hardly any such word needs a look; with spaces most do */
+    if (!t->has_spaces && !(word & HIGH_BITS)) {
+        if (!(kinds[p[0]] | kinds[p[1]] | kinds[p[2]] | kinds[p[3]] | kinds[p[4]] | kinds[p[5]] |
+              kinds[p[6]] | kinds[p[7]])) {
             return;
         }
     }
     uint64_t found = kinds[p[0]] | (uint64_t)kinds[p[1]] << 8 | (uint64_t)kinds[p[2]] << 16 |
-                     (uint64_t)kinds[p[3]] << 24 | (uint64_t)kinds[p[4]] << 32 | (uint64_t)kinds[p[5]] << 40 |
-                     (uint64_t)kinds[p[6]] << 48 | (uint64_t)kinds[p[7]] << 56;
+                     (uint64_t)kinds[p[3]] << 24 | (uint64_t)kinds[p[4]] << 32 |
+                     (uint64_t)kinds[p[5]] << 40 | (uint64_t)kinds[p[6]] << 48 |
+                     (uint64_t)kinds[p[7]] << 56;
     m->look |= mask_8(found, k);
     m->spaces |= mask_8(found << 1, k);
     if (!(word & HIGH_BITS)) return;
@@ -45,8 +47,9 @@ INLINE masks look_at_block(const plain_tables *t, const uint8_t *block)
     return m;
 }
 
-static plain_run plain_normalize_portable(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
-                                          int is_after_space, uint8_t *out, int64_t room)
+static plain_run plain_normalize_portable(const unitok_normalizer *n, const uint8_t *text,
+                                          int64_t n_bytes, int is_after_space, uint8_t *out,
+                                          int64_t room)
 {
     RUN_PLAIN(look_at_block);
 }
@@ -62,7 +65,8 @@ plain_normalize plain_normalize_for(int32_t cpu)
     return plain_normalize_portable;
 }
 
-/* ---------------------------------------------------------------------------------------------- The tables ---- */
+/* ------------------------------------------------------------------------------------------ The
+ * tables ---- */
 
 /* Whether all of `count` characters from `first` on are of the classes 0 and MORE. */
 static int are_calm(const unitok_normalizer *n, int first, int count)
@@ -72,8 +76,8 @@ static int are_calm(const unitok_normalizer *n, int first, int count)
     return !(classes & ~CLASS_MORE);
 }
 
-/* Repeated spaces are removed here if they are ASCII and no longer item begins or ends with them. All others must be
- * looked up. */
+/* Repeated spaces are removed here if they are ASCII and no longer item begins or ends with them.
+ * All others must be looked up. */
 static void find_spaces(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->classes, *own = &n->classes[' '];
@@ -91,7 +95,8 @@ static int needs_look(const unitok_normalizer *n, int byte)
     if (byte < 0x80) return n->classes[byte] & (CLASS_STOP | CLASS_BECOMES);
     if (byte < 0xC0) return 0;
     if (byte >= 0xC2 && byte < 0xE0) return !are_calm(n, (byte & 0x1F) << 6, 1 << 6);
-    int begins_only_whole = byte > 0xE0 && byte < 0xF0 && byte != 0xED; /* no overlong forms, no surrogates */
+    /* no overlong forms, no surrogates */
+    int begins_only_whole = byte > 0xE0 && byte < 0xF0 && byte != 0xED;
     return !begins_only_whole || !are_calm(n, (byte & 0xF) << 12, 1 << 12);
 }
 
@@ -104,6 +109,7 @@ void plain_build(unitok_normalizer *n)
         uint8_t bit = (uint8_t)(1 << (byte >> 4 & 7));
         if (needs_look(n, byte)) t->kinds[byte] |= BYTE_LOOK;
         if (t->kinds[byte] & BYTE_SPACE) t->spaces[byte & 15] |= bit;
-        if (t->kinds[byte] & BYTE_LOOK) (byte < 0x80 ? t->ascii_look : t->high_look)[byte & 15] |= bit;
+        if (t->kinds[byte] & BYTE_LOOK)
+            (byte < 0x80 ? t->ascii_look : t->high_look)[byte & 15] |= bit;
     }
 }

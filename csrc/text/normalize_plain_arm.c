@@ -9,11 +9,13 @@
 
 INLINE masks look_at_block_neon(const plain_tables *t, const uint8_t *block)
 {
-    uint8x16x4_t first = vld1q_u8_x4(t->kinds), second = vld1q_u8_x4(t->kinds + 64), leads = vld1q_u8_x4(t->kinds + 192);
+    uint8x16x4_t first = vld1q_u8_x4(t->kinds), second = vld1q_u8_x4(t->kinds + 64),
+                 leads = vld1q_u8_x4(t->kinds + 192);
     uint8x16_t look[4], spaces[4], high[4], continued[4], lead_3[4], lead_4[4];
     for (int i = 0; i < 4; i++) {
         uint8x16_t x = vld1q_u8(block + 16 * i), kinds = look_up_neon(x, first, second);
-        kinds = vorrq_u8(kinds, vqtbl4q_u8(leads, vsubq_u8(x, vdupq_n_u8(0xC0)))); /* 0 for ASCII and continuations */
+        /* 0 for ASCII and continuations */
+        kinds = vorrq_u8(kinds, vqtbl4q_u8(leads, vsubq_u8(x, vdupq_n_u8(0xC0))));
         look[i] = vcgeq_u8(kinds, vdupq_n_u8(BYTE_LOOK));
         spaces[i] = vtstq_u8(kinds, vdupq_n_u8(BYTE_SPACE));
         high[i] = vcgeq_u8(x, vdupq_n_u8(0x80));
@@ -32,8 +34,8 @@ INLINE masks look_at_block_neon(const plain_tables *t, const uint8_t *block)
     return m;
 }
 
-plain_run plain_normalize_neon(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes, int is_after_space,
-                               uint8_t *out, int64_t room)
+plain_run plain_normalize_neon(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
+                               int is_after_space, uint8_t *out, int64_t room)
 {
     RUN_PLAIN(look_at_block_neon);
 }

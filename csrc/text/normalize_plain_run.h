@@ -1,13 +1,16 @@
-/* normalize_plain_run.h - finds and copies text that needs no look-up, 64 bytes at a time; included for each CPU
+/* normalize_plain_run.h - finds and copies text that needs no look-up, 64 bytes at a time; included
+ * for each CPU
  *
- * A block is turned into masks with one bit per byte; here a part of one, in which "é" has two bytes:
+ * A block is turned into masks with one bit per byte; here a part of one, in which "é" has two
+ * bytes:
  *
  *     text     t h e _ _ c a f é . \n \n I f _ “ . .
  *     spaces         1 1           1  1      1           becomes a space, where repeated spaces are removed
  *     look                         1  1        1         classes[] decides: it may be plain, or not begin a character
  *
- * All other bytes are 0 in plain_tables, with the right number of continuation bytes after each lead. Most bytes with a
- * look bit turn out to be plain; a needless look costs time and changes nothing.
+ * All other bytes are 0 in plain_tables, with the right number of continuation bytes after each
+ * lead. Most bytes with a look bit turn out to be plain; a needless look costs time and changes
+ * nothing.
  */
 #pragma once
 
@@ -16,7 +19,8 @@
 
 typedef struct masks {
     uint64_t look, spaces;
-    int n_cut; /* bytes at the end of the block that begin a character but do not complete it */
+    /* bytes at the end of the block that begin a character but do not complete it */
+    int n_cut;
 } masks;
 
 /* Bytes >= 0x80. */
@@ -25,12 +29,14 @@ typedef struct high_masks {
     uint64_t lead_3, lead_4; /* the first of 3 bytes or more; of 4 */
 } high_masks;
 
-/* Marks leads whose continuation bytes are not all in the block, and continuation bytes without a lead. */
+/* Marks leads whose continuation bytes are not all in the block, and continuation bytes without a
+ * lead. */
 INLINE void look_at_continued(masks *m, const high_masks *h)
 {
     uint64_t lead = h->high & ~h->continued, c = h->continued;
     m->look |= (lead & ~(c >> 1 | 1ULL << 63)) | (h->lead_3 & ~(c >> 2 | 3ULL << 62)) |
-               (h->lead_4 & ~(c >> 3 | 7ULL << 61)) | (c & ~(lead << 1 | h->lead_3 << 2 | h->lead_4 << 3));
+               (h->lead_4 & ~(c >> 3 | 7ULL << 61)) |
+               (c & ~(lead << 1 | h->lead_3 << 2 | h->lead_4 << 3));
     m->n_cut = lead >> 63 ? 1 : h->lead_3 >> 62 & 1 ? 2 : h->lead_4 >> 61 & 1 ? 3 : 0;
 }
 
@@ -38,14 +44,16 @@ typedef struct run {
     const unitok_normalizer *n;
     const uint8_t *text;
     int64_t n_bytes;
-    int64_t at; /* where the block begins, at a character; after the run, where the run ended */
+    /* where the block begins, at a character; after the run, where the run ended */
+    int64_t at;
     uint8_t *to, *to_end;
-    int is_after_space; /* before `at` */
-    int is_item;        /* `at` is an item that must be looked up */
+    int is_after_space;                  /* before `at` */
+    int is_item;                         /* `at` is an item that must be looked up */
     uint8_t tail[2 * PLAIN_BLOCK_BYTES]; /* the last of the text, and zeros */
 } run;
 
-/* --------------------------------------------------------------------------------------- What is looked at ---- */
+/* ------------------------------------------------------------------------------------------ What
+ * is looked at ---- */
 
 /* The class of the first character of text[0..n_bytes-1]. */
 INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
@@ -56,11 +64,12 @@ INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_b
     return length < 4 ? n->classes[code_point] : n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
-/* Is this a character of three bytes of class 0 or MORE? Where the first byte does not decide, as in Japanese and
- * Hindi, most are. */
+/* Is this a character of three bytes of class 0 or MORE? Where the first byte does not decide, as
+ * in Japanese and Hindi, most are. */
 INLINE int is_calm_3(const unitok_normalizer *n, const uint8_t *c)
 {
-    if ((c[0] & 0xF0) != 0xE0 || c[0] == 0xED) return 0; /* before c[1] and c[2], which may lie beyond the block */
+    /* before c[1] and c[2], which may lie beyond the block */
+    if ((c[0] & 0xF0) != 0xE0 || c[0] == 0xED) return 0;
     uint32_t bits = (uint32_t)c[0] << 16 | (uint32_t)c[1] << 8 | c[2];
     if ((bits & 0xC0C0) != 0x8080 || bits < 0xE0A080) return 0;
     return !(n->classes[(bits >> 4 & 0xF000) | (bits >> 2 & 0xFC0) | (bits & 0x3F)] & ~CLASS_MORE);
@@ -80,20 +89,23 @@ INLINE int ends_with_more(const unitok_normalizer *n, const uint8_t *text, int64
     return class_has(class_of(n, text + last, at - last), CLASS_MORE);
 }
 
-/* text[0..at-1] needs no look-up, and the character at `at` has this class. Returns where the item that must be looked
- * up begins: here or at the character before; -1 if there is none. */
+/* text[0..at-1] needs no look-up, and the character at `at` has this class. Returns where the item
+ * that must be looked up begins: here or at the character before; -1 if there is none. */
 INLINE int64_t find_item(const run *r, int64_t at, int class)
 {
     const uint8_t *text = r->text;
-    if (class_has(class, CLASS_SECOND) && at > 0 && ends_with_more(r->n, text, at)) return last_character(text, at);
+    if (class_has(class, CLASS_SECOND) && at > 0 && ends_with_more(r->n, text, at))
+        return last_character(text, at);
     if (class_has(class, CLASS_STOP)) return at;
     if (!class_has(class, CLASS_MORE) || text[at] >= 0x80 || at + 1 == r->n_bytes) return -1;
     return class_has(class_of(r->n, text + at + 1, r->n_bytes - at - 1), CLASS_SECOND) ? at : -1;
 }
 
-/* ------------------------------------------------------------------------------------------------- The run ---- */
+/* ------------------------------------------------------------------------------------------ The
+ * run ---- */
 
-/* memcpy of 1 to 128 bytes in moves of constant size: a call would take half of a short text's time. */
+/* memcpy of 1 to 128 bytes in moves of constant size: a call would take half of a short text's
+ * time. */
 INLINE void copy_few(uint8_t *to, const uint8_t *from, int64_t n_bytes)
 {
     uint8_t *to_end = to + n_bytes;
@@ -106,7 +118,8 @@ INLINE void copy_few(uint8_t *to, const uint8_t *from, int64_t n_bytes)
     else to[0] = from[0], to[n_bytes / 2] = from[n_bytes / 2], to_end[-1] = end[-1];
 }
 
-/* The block at r->at; if fewer than n_bytes of text are left, a copy of the rest, padded with zeros. */
+/* The block at r->at; if fewer than n_bytes of text are left, a copy of the rest, padded with
+ * zeros. */
 INLINE const uint8_t *readable_block(run *r, int64_t n_bytes)
 {
     const uint8_t *block = r->text + r->at;
@@ -136,7 +149,8 @@ INLINE void take_block(run *r, const uint8_t *block, masks m)
     int n_block = n_left < PLAIN_BLOCK_BYTES ? (int)n_left : PLAIN_BLOCK_BYTES - m.n_cut;
     uint64_t again = m.spaces & (m.spaces << 1 | (uint64_t)r->is_after_space);
     uint64_t left = (m.look | again) & ~bits_from(n_block);
-    uint8_t *to = r->to; /* where byte k goes: bytes before k are done, 64 bytes from k on are copied */
+    /* where byte k goes: bytes before k are done, 64 bytes from k on are copied */
+    uint8_t *to = r->to;
     int k = 0;
     memcpy(to, block, PLAIN_BLOCK_BYTES);
     while (left) {
@@ -172,8 +186,8 @@ INLINE void take_block(run *r, const uint8_t *block, masks m)
     r->is_after_space = m.spaces >> (n_block - 1) & 1;
 }
 
-INLINE void begin_run(run *r, const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes, int is_after_space,
-                      uint8_t *out, int64_t room)
+INLINE void begin_run(run *r, const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
+                      int is_after_space, uint8_t *out, int64_t room)
 {
     r->n = n;
     r->text = text;
@@ -193,21 +207,23 @@ INLINE int continues(const run *r)
 INLINE plain_run end_run(run *r, int is_after_space, const uint8_t *out)
 {
     const uint8_t *text = r->text;
-    if (!r->is_item && r->at < r->n_bytes && ends_with_more(r->n, text, r->at)) { /* no room to see what follows */
+    /* no room to see what follows */
+    if (!r->is_item && r->at < r->n_bytes && ends_with_more(r->n, text, r->at)) {
         int64_t last = last_character(text, r->at);
         r->to -= r->at - last;
         r->at = last;
     }
-    if (r->at > 0) is_after_space = text[r->at - 1] < 0x80 && r->n->plain.kinds[text[r->at - 1]] & BYTE_SPACE;
+    if (r->at > 0)
+        is_after_space = text[r->at - 1] < 0x80 && r->n->plain.kinds[text[r->at - 1]] & BYTE_SPACE;
     return (plain_run){r->at, r->to - out, is_after_space};
 }
 
 /* The body of each CPU's function: LOOK makes the masks of a block. */
-#define RUN_PLAIN(LOOK)                                                                                                \
-    run r;                                                                                                             \
-    begin_run(&r, n, text, n_bytes, is_after_space, out, room);                                                        \
-    while (continues(&r)) {                                                                                            \
-        const uint8_t *block = readable_block(&r, PLAIN_BLOCK_BYTES);                                                 \
-        take_block(&r, block, LOOK(&n->plain, block));                                                                 \
-    }                                                                                                                  \
+#define RUN_PLAIN(LOOK)                                                                            \
+    run r;                                                                                         \
+    begin_run(&r, n, text, n_bytes, is_after_space, out, room);                                    \
+    while (continues(&r)) {                                                                        \
+        const uint8_t *block = readable_block(&r, PLAIN_BLOCK_BYTES);                              \
+        take_block(&r, block, LOOK(&n->plain, block));                                             \
+    }                                                                                              \
     return end_run(&r, is_after_space, out)

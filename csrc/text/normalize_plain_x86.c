@@ -1,4 +1,5 @@
-/* normalize_plain_x86.c - the fast path of normalization for AVX2 (AVX-512 gains nothing when blocks need look-ups) */
+/* normalize_plain_x86.c - the fast path of normalization for AVX2 (AVX-512 gains nothing when
+ * blocks need look-ups) */
 
 #include "ground/cpu.h"
 
@@ -21,8 +22,10 @@ AVX2 INLINE uint64_t mask_32(__m256i x, int shift)
 
 AVX2 INLINE masks look_at_block_avx2(const plain_tables *t, const uint8_t *block)
 {
-    const __m256i zero = _mm256_setzero_si256(), bits = _mm256_set1_epi64x((int64_t)0x8040201008040201);
-    __m256i ascii_look = load_set(t->ascii_look), high_look = load_set(t->high_look), spaces = load_set(t->spaces);
+    const __m256i zero = _mm256_setzero_si256(),
+                  bits = _mm256_set1_epi64x((int64_t)0x8040201008040201);
+    __m256i ascii_look = load_set(t->ascii_look), high_look = load_set(t->high_look),
+            spaces = load_set(t->spaces);
     masks m = {0, 0, 0};
     high_masks h = {0, 0, 0, 0};
     uint64_t calm = 0, others = 0;
@@ -31,10 +34,12 @@ AVX2 INLINE masks look_at_block_avx2(const plain_tables *t, const uint8_t *block
         __m256i half = _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(7));
         __m256i bit = _mm256_shuffle_epi8(bits, half), high_bit = _mm256_set1_epi8(-128);
         /* a byte >= 0x80 selects 0 */
-        __m256i look = _mm256_or_si256(_mm256_shuffle_epi8(ascii_look, x),
-                                       _mm256_shuffle_epi8(high_look, _mm256_xor_si256(x, high_bit)));
+        __m256i look = _mm256_or_si256(
+            _mm256_shuffle_epi8(ascii_look, x),
+            _mm256_shuffle_epi8(high_look, _mm256_xor_si256(x, high_bit)));
         calm |= mask_32(_mm256_cmpeq_epi8(_mm256_and_si256(look, bit), zero), k);
-        others |= mask_32(_mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(spaces, x), bit), zero), k);
+        others |= mask_32(
+            _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(spaces, x), bit), zero), k);
         h.high |= mask_32(x, k);
     }
     for (int k = 0; k < 64 && h.high; k += 32) {
@@ -51,8 +56,8 @@ AVX2 INLINE masks look_at_block_avx2(const plain_tables *t, const uint8_t *block
     return m;
 }
 
-AVX2 plain_run plain_normalize_avx2(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
-                                     int is_after_space, uint8_t *out, int64_t room)
+AVX2 plain_run plain_normalize_avx2(const unitok_normalizer *n, const uint8_t *text,
+                                    int64_t n_bytes, int is_after_space, uint8_t *out, int64_t room)
 {
     RUN_PLAIN(look_at_block_avx2);
 }

@@ -8,6 +8,7 @@ void script_fill(uint8_t *scripts)
 {
     for (int i = 0; i < SCRIPT_RUNS; i++) {
         uint32_t end = i + 1 < SCRIPT_RUNS ? script_runs[i + 1].begin : SCRIPT_CODE_POINTS;
-        memset(scripts + script_runs[i].begin, (int)script_runs[i].script, end - script_runs[i].begin);
+        memset(scripts + script_runs[i].begin, (int)script_runs[i].script,
+               end - script_runs[i].begin);
     }
 }

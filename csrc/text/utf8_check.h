@@ -1,10 +1,11 @@
 /* utf8_check.h - tables to see with three look-ups by half bytes whether bytes are UTF-8
  *
- * Whether two bytes may follow each other depends on the first one's halves and on the second one's upper half. Each
- * table has, for a half byte, a bit for every fault that it can be part of; a fault whose bit is in all three is there
- * (Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte", 2021). Only whether a third and fourth
- * byte must be a continuation is left: two continuations one behind another are TWO, which is right just behind a lead
- * of 3 or 4 bytes.
+ * Whether two bytes may follow each other depends on the first one's halves and on the second one's
+ * upper half. Each table has, for a half byte, a bit for every fault that it can be part of; a
+ * fault whose bit is in all three is there (Keiser and Lemire, "Validating UTF-8 in less than one
+ * instruction per byte", 2021). Only whether a third and fourth byte must be a continuation is
+ * left: two continuations one behind another are TWO, which is right just behind a lead of 3 or 4
+ * bytes.
  *
  *     bit          first byte            second byte       because
  *     SHORT        11xxxxxx              0xxxxxxx 11xxxxxx   a continuation is missing
@@ -21,6 +22,7 @@
 
 #include "ground/common.h"
 
+/* clang-format off */
 enum {
     SHORT = 1, LONG = 2, OVERLONG_3 = 4, LARGE = 8, SURROGATE = 16, OVERLONG_2 = 32, LARGE_1000 = 64, OVERLONG_4 = 64,
     TWO = 128, ANY = SHORT | LONG | TWO /* whatever the first byte's lower half */
@@ -44,3 +46,4 @@ static const uint8_t second_upper[16] = {
     CONTINUES | OVERLONG_3 | LARGE, CONTINUES | SURROGATE | LARGE, CONTINUES | SURROGATE | LARGE,
     SHORT, SHORT, SHORT, SHORT,
 };
+/* clang-format on */

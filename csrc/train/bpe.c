@@ -1,20 +1,22 @@
-/* bpe.c - training byte-pair encoding exactly, as sentencepiece 0.2.3 does, in 16 bytes per character and less
+/* bpe.c - training byte-pair encoding exactly, as sentencepiece 0.2.3 does, in 16 bytes per
+ * character and less
  *
  *     units ─measure, lay out─▶ slots ─(replay)─▶ ─count, place─▶ pairs ─▶ merges
  *             bpe_layout.h   bpe_slots.h  bpe_replay.h   bpe_count.h        bpe_merge.h
  *
- * Workers share every phase but the merges; between two phases, one thread joins what they found. Merge k makes symbol
- * n_characters + k. Pairs are ranked by their counts and pieces alone, so no order of units, pairs or positions changes
- * what is merged.
+ * Workers share every phase but the merges; between two phases, one thread joins what they found.
+ * Merge k makes symbol n_characters + k. Pairs are ranked by their counts and pieces alone, so no
+ * order of units, pairs or positions changes what is merged.
  *
- * Most pairs are too rare to be ever merged, and their counts only fall. So a pair that is born with a count below
- * `floor`, which is guessed from the size of the text, is forgotten at once. If the best pair of all falls below it, the
- * guess was too high: the floor is lowered, and all pairs are counted anew in the units as they are by then.
- * sentencepiece also merges pairs that have come to occur no more, in their turn; if it comes to these, merging begins
- * again from the characters with no floor.
+ * Most pairs are too rare to be ever merged, and their counts only fall. So a pair that is born
+ * with a count below `floor`, which is guessed from the size of the text, is forgotten at once. If
+ * the best pair of all falls below it, the guess was too high: the floor is lowered, and all pairs
+ * are counted anew in the units as they are by then. sentencepiece also merges pairs that have come
+ * to occur no more, in their turn; if it comes to these, merging begins again from the characters
+ * with no floor.
  *
- * A training that resumes makes the merges of the earlier one again, which needs no pairs, and then counts the pairs as
- * if the floor had been lowered there.
+ * A training that resumes makes the merges of the earlier one again, which needs no pairs, and then
+ * counts the pairs as if the floor had been lowered there.
  */
 
 #include "ground/error.h"
@@ -27,16 +29,19 @@
 #include "train/bpe_replay.h"
 
 #define WORKERS_MAX 1024
-#define FLOOR_SHARE 128 /* the floor is this part of the count that pairs have if all are equally frequent */
+/* the floor is this part of the count that pairs have if all are equally frequent */
+#define FLOOR_SHARE 128
 #define FLOOR_FALL 4
-#define LEAST_FLOOR 2 /* at first: half of all pairs occur once, and are merged only if the text is short */
+/* at first: half of all pairs occur once, and are merged only if the text is short */
+#define LEAST_FLOOR 2
 
 typedef struct merge_of {
     uint32_t left, right;
     uint64_t count;
 } merge_of;
 
-enum phase { MERGE, MEASURE, LAY_OUT, REPLAY, COUNT, PLACE }; /* all but the first are shared */
+/* all but the first are shared */
+enum phase { MERGE, MEASURE, LAY_OUT, REPLAY, COUNT, PLACE };
 
 struct unitok_bpe_trainer {
     const unitok_rules *rules;
@@ -61,11 +66,13 @@ struct unitok_bpe_trainer {
     int64_t n_merged, merged_room;
 };
 
-/* -------------------------------------------------------------------------------------------- Shared phases ---- */
+/* ------------------------------------------------------------------------------------------ Shared
+ * phases ---- */
 
-int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets,
-                               const uint64_t *counts, int64_t n_units, const uint8_t *keep, int32_t n_workers,
-                               unitok_bpe_trainer **ret, unitok_error *error)
+int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data,
+                               const int64_t *offsets, const uint64_t *counts, int64_t n_units,
+                               const uint8_t *keep, int32_t n_workers, unitok_bpe_trainer **ret,
+                               unitok_error *error)
 {
     const char *problem = check_offsets(offsets, n_units);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
@@ -77,7 +84,8 @@ int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data, c
     t->n_workers = n_workers;
     t->phase = MEASURE;
     t->layout = (bpe_layout){.data = data, .offsets = offsets, .counts = counts, .keep = keep};
-    if (!layout_open(&t->layout, n_units, n_workers) || !pair_table_init(&t->pairs) || !piece_set_init(&t->made)) {
+    if (!layout_open(&t->layout, n_units, n_workers) || !pair_table_init(&t->pairs) ||
+        !piece_set_init(&t->made)) {
         unitok_bpe_trainer_free(t);
         return fail_memory(error);
     }
@@ -121,8 +129,9 @@ void unitok_bpe_trainer_free(unitok_bpe_trainer *t)
 
 int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *t)
 {
-    return t->text.n * 4 + symbol_list_memory(&t->symbols) + t->heap.room * (int64_t)sizeof *t->heap.entries +
-           births_memory(&t->births) + pair_table_memory(&t->pairs) + t->positions.memory_bytes;
+    return t->text.n * 4 + symbol_list_memory(&t->symbols) +
+           t->heap.room * (int64_t)sizeof *t->heap.entries + births_memory(&t->births) +
+           pair_table_memory(&t->pairs) + t->positions.memory_bytes;
 }
 
 int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *t)
@@ -130,27 +139,39 @@ int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *t)
     return t->phase != MERGE;
 }
 
-int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t max_work, int32_t *ret_is_done,
-                                unitok_error *error)
+int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t max_work,
+                                int32_t *ret_is_done, unitok_error *error)
 {
     int64_t unit = -1;
     int state = 1;
     if (worker < 0 || worker >= t->n_workers || max_work < 1)
         return fail(error, UNITOK_ERROR_ARGUMENT, worker, -1, "no such worker of a BPE trainer");
     switch (t->phase) {
-    case MEASURE: state = layout_measure(&t->layout, worker, max_work, &unit); break;
-    case LAY_OUT: state = layout_write(&t->layout, worker, max_work, &t->text); break;
-    case REPLAY: state = bpe_replay_run(&t->replay, &t->replays[worker], t->text.slots, max_work); break;
-    case COUNT: state = pair_counter_count(&t->counters[worker], &t->text, &t->symbols, max_work); break;
-    case PLACE: state = pair_counter_place(&t->counters[worker], &t->text, &t->symbols, max_work); break;
-    case MERGE: break;
+    case MEASURE:
+        state = layout_measure(&t->layout, worker, max_work, &unit);
+        break;
+    case LAY_OUT:
+        state = layout_write(&t->layout, worker, max_work, &t->text);
+        break;
+    case REPLAY:
+        state = bpe_replay_run(&t->replay, &t->replays[worker], t->text.slots, max_work);
+        break;
+    case COUNT:
+        state = pair_counter_count(&t->counters[worker], &t->text, &t->symbols, max_work);
+        break;
+    case PLACE:
+        state = pair_counter_place(&t->counters[worker], &t->text, &t->symbols, max_work);
+        break;
+    case MERGE:
+        break;
     }
     *ret_is_done = state == 1;
     if (state == -2) return fail(error, UNITOK_ERROR_ARGUMENT, unit, -1, "a unit is invalid UTF-8");
     return state < 0 ? fail_memory(error) : UNITOK_OK;
 }
 
-/* Starts counting all pairs in the units as they are, in place of what was known of them; 0 when memory is short. */
+/* Starts counting all pairs in the units as they are, in place of what was known of them; 0 when
+ * memory is short. */
 static int start_counting(unitok_bpe_trainer *t)
 {
     pair_table_clear(&t->pairs);
@@ -190,7 +211,8 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
         t->phase = MERGE;
         break;
     case COUNT:
-        if (!counters_join(t->counters, t->n_workers, t->floor, t->rules, &t->symbols, &t->pairs, &t->positions) ||
+        if (!counters_join(t->counters, t->n_workers, t->floor, t->rules, &t->symbols, &t->pairs,
+                           &t->positions) ||
             !push_pairs(t, 0))
             state = -1;
         t->phase = PLACE;
@@ -200,14 +222,16 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
         t->is_counted = 1;
         t->phase = MERGE;
         break;
-    case MERGE: break;
+    case MERGE:
+        break;
     }
     if (state == -2)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the distinct units have more than 2^31 characters");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "the distinct units have more than 2^31 characters");
     return state < 0 ? fail_memory(error) : UNITOK_OK;
 }
 
-/* --------------------------------------------------------------------------------------------------- Floors ---- */
+/* ---------------------------------------------------------------------------------- Floors ---- */
 
 /* The first guess at the floor. */
 static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count)
@@ -240,7 +264,8 @@ static int undo_merges(unitok_bpe_trainer *t)
         next = slot_after(&t->text, &t->symbols, slot);
         if (next == slot + 1) continue;
         const uint8_t *bytes = t->symbols.bytes + symbols[value - 1].begin;
-        for (int64_t at = slot; at < next; at++, bytes += n) t->text.slots[at] = ids[char_at(bytes, &n)];
+        for (int64_t at = slot; at < next; at++, bytes += n)
+            t->text.slots[at] = ids[char_at(bytes, &n)];
     }
     mem_free(ids);
     symbol_list_cut(&t->symbols, t->text.n_characters);
@@ -261,7 +286,7 @@ static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
     return start_counting(t);
 }
 
-/* --------------------------------------------------------------------------------------------------- Merges ---- */
+/* ---------------------------------------------------------------------------------- Merges ---- */
 
 #define MADE_BEFORE (-2)
 
@@ -272,26 +297,32 @@ static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64
     int64_t n_bytes = symbol_list_join(symbols, left, right);
     if (n_bytes < 0) return -1;
     if (piece_set_has(&t->made, symbols->bytes, symbols->piece, n_bytes)) return MADE_BEFORE;
-    int64_t made = symbol_list_add(symbols, symbols->piece, n_bytes, symbols->items[left].n_chars + symbols->items[right].n_chars);
-    if (made < 0 || !piece_set_add(&t->made, symbols->bytes, symbols->items[made].begin, n_bytes)) return -1;
+    int64_t made = symbol_list_add(symbols, symbols->piece, n_bytes,
+                                   symbols->items[left].n_chars + symbols->items[right].n_chars);
+    if (made < 0 || !piece_set_add(&t->made, symbols->bytes, symbols->items[made].begin, n_bytes))
+        return -1;
     if (!grow(&t->merged, t->n_merged, &t->merged_room, sizeof *t->merged)) return -1;
     t->merged[t->n_merged++] = (merge_of){left, right, count};
     return made;
 }
 
-int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols, const uint64_t *counts, int64_t n,
-                                  unitok_error *error)
+int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols,
+                                  const uint64_t *counts, int64_t n, unitok_error *error)
 {
     if (t->phase != MERGE || t->n_merged)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a BPE trainer resumes once, before its first step");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "a BPE trainer resumes once, before its first step");
     if (!bpe_replay_init(&t->replay, (uint32_t)t->text.n_characters)) return fail_memory(error);
     for (int64_t i = 0; i < n; i++) {
         uint32_t left = symbols[2 * i], right = symbols[2 * i + 1];
         if (left >= t->symbols.n || right >= t->symbols.n ||
-            (int64_t)t->symbols.items[left].n_chars + t->symbols.items[right].n_chars > rules_max_symbols(t->rules))
-            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a merge of symbols that the units do not have");
+            (int64_t)t->symbols.items[left].n_chars + t->symbols.items[right].n_chars >
+                rules_max_symbols(t->rules))
+            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1,
+                        "a merge of symbols that the units do not have");
         int64_t made = make(t, left, right, counts[i]);
-        if (made == MADE_BEFORE) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a merge that was made before");
+        if (made == MADE_BEFORE)
+            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a merge that was made before");
         if (made < 0 || !bpe_replay_add(&t->replay, left, right)) return fail_memory(error);
     }
     t->replays = mem_zalloc((size_t)t->n_workers, sizeof *t->replays);
@@ -312,12 +343,13 @@ static int merge_best(unitok_bpe_trainer *t, uint32_t best)
     int64_t made = make(t, p->left, p->right, p->count);
     if (made == MADE_BEFORE) return 1; /* the same piece from other parts is never merged */
     return made >= 0 &&
-           merge_pair(&t->births, &t->text, &t->symbols, &t->pairs, &t->positions, t->rules, t->floor, best, (uint32_t)made) &&
+           merge_pair(&t->births, &t->text, &t->symbols, &t->pairs, &t->positions, t->rules,
+                      t->floor, best, (uint32_t)made) &&
            push_pairs(t, born);
 }
 
-int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count, int64_t max_work,
-                                int32_t *ret_is_done)
+int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count,
+                                int64_t max_work, int32_t *ret_is_done)
 {
     *ret_is_done = 0;
     if (t->phase != MERGE || t->n_merged >= n_pieces) return t->n_merged;
@@ -326,8 +358,10 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
         return start_counting(t) ? t->n_merged : -1;
     }
     while (t->n_merged < n_pieces && max_work > 0) {
-        uint32_t best = pair_heap_take(&t->heap, &t->pairs, &t->symbols, t->floor > min_count ? t->floor : min_count);
-        if (best == NO_PAIR && t->floor > min_count) return lower_floor(t, min_count) ? t->n_merged : -1;
+        uint32_t best = pair_heap_take(&t->heap, &t->pairs, &t->symbols,
+                                       t->floor > min_count ? t->floor : min_count);
+        if (best == NO_PAIR && t->floor > min_count)
+            return lower_floor(t, min_count) ? t->n_merged : -1;
         if (best == NO_PAIR) {
             *ret_is_done = 1;
             break;
@@ -338,8 +372,8 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
     return t->n_merged;
 }
 
-void unitok_bpe_trainer_merges(const unitok_bpe_trainer *t, int64_t begin, int64_t end, uint32_t *symbols,
-                               uint64_t *counts)
+void unitok_bpe_trainer_merges(const unitok_bpe_trainer *t, int64_t begin, int64_t end,
+                               uint32_t *symbols, uint64_t *counts)
 {
     for (int64_t i = begin; i < end; i++) {
         *symbols++ = t->merged[i].left;
@@ -348,8 +382,9 @@ void unitok_bpe_trainer_merges(const unitok_bpe_trainer *t, int64_t begin, int64
     }
 }
 
-int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *t, int64_t begin, int64_t end, uint8_t *data,
-                                  int64_t capacity, int64_t *offsets, uint64_t *counts)
+int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *t, int64_t begin, int64_t end,
+                                  uint8_t *data, int64_t capacity, int64_t *offsets,
+                                  uint64_t *counts)
 {
     const symbol *pieces = t->symbols.items + t->text.n_characters;
     int64_t n_bytes = 0;

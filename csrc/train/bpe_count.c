@@ -23,10 +23,12 @@ void pair_counter_close(pair_counter *counter)
 }
 
 /* The place of a pair, or the free place where it belongs. */
-INLINE counted_pair *place_of(counted_pair *slots, int bits, uint32_t left, uint32_t right, uint32_t hash)
+INLINE counted_pair *place_of(counted_pair *slots, int bits, uint32_t left, uint32_t right,
+                              uint32_t hash)
 {
     uint32_t mask = (UINT32_C(1) << bits) - 1, at = hash >> (32 - bits);
-    while (slots[at].left && (slots[at].left != left || slots[at].right != right)) at = (at + 1) & mask;
+    while (slots[at].left && (slots[at].left != left || slots[at].right != right))
+        at = (at + 1) & mask;
     return &slots[at];
 }
 
@@ -76,8 +78,8 @@ INLINE int place_met(pair_counter *counter, const met_pair *met)
 }
 
 /* Calls `met` for the pairs at the next slots, each AHEAD pairs late. */
-INLINE int walk(pair_counter *counter, const bpe_text *text, const symbol_list *symbols, int64_t work,
-                int (*met)(pair_counter *, const met_pair *))
+INLINE int walk(pair_counter *counter, const bpe_text *text, const symbol_list *symbols,
+                int64_t work, int (*met)(pair_counter *, const met_pair *))
 {
     met_pair waiting[AHEAD] = {{0}};
     const levels *levels = &text->levels;
@@ -91,7 +93,8 @@ INLINE int walk(pair_counter *counter, const bpe_text *text, const symbol_list *
         uint32_t hash = pair_hash(left, right);
         PREFETCH(&counter->slots[hash >> (32 - counter->bits)]);
         met_pair due = waiting[n % AHEAD];
-        waiting[n % AHEAD] = (met_pair){left, right, (uint32_t)slot, hash, levels->count[counter->level]};
+        waiting[n % AHEAD] = (met_pair){left, right, (uint32_t)slot, hash,
+                                        levels->count[counter->level]};
         if (n++ >= AHEAD && !met(counter, &due)) return -1;
     }
     for (uint32_t i = n < AHEAD ? 0 : n - AHEAD; i < n; i++)
@@ -100,26 +103,31 @@ INLINE int walk(pair_counter *counter, const bpe_text *text, const symbol_list *
     return next >= counter->end;
 }
 
-int pair_counter_count(pair_counter *counter, const bpe_text *text, const symbol_list *symbols, int64_t work)
+int pair_counter_count(pair_counter *counter, const bpe_text *text, const symbol_list *symbols,
+                       int64_t work)
 {
     return counter->at >= counter->end ? 1 : walk(counter, text, symbols, work, count_met);
 }
 
-int pair_counter_place(pair_counter *counter, const bpe_text *text, const symbol_list *symbols, int64_t work)
+int pair_counter_place(pair_counter *counter, const bpe_text *text, const symbol_list *symbols,
+                       int64_t work)
 {
     return counter->at >= counter->end ? 1 : walk(counter, text, symbols, work, place_met);
 }
 
-/* Keeps a pair that `first` of the counters has and those before it do not. 0 when memory is short. */
-static int keep_pair(pair_counter *counters, int first, int n, const counted_pair *p, uint64_t floor,
-                     const unitok_rules *rules, symbol_list *symbols, pair_table *pairs, position_store *positions)
+/* Keeps a pair that `first` of the counters has and those before it do not. 0 when memory is short.
+ */
+static int keep_pair(pair_counter *counters, int first, int n, const counted_pair *p,
+                     uint64_t floor, const unitok_rules *rules, symbol_list *symbols,
+                     pair_table *pairs, position_store *positions)
 {
     uint32_t hash = pair_hash(p->left, p->right);
     uint64_t count = 0, n_positions = 0;
     for (int k = 0; k < first; k++)
         if (place_of(counters[k].slots, counters[k].bits, p->left, p->right, hash)->left) return 1;
     for (int k = first; k < n; k++) {
-        const counted_pair *q = place_of(counters[k].slots, counters[k].bits, p->left, p->right, hash);
+        const counted_pair *q = place_of(counters[k].slots, counters[k].bits, p->left, p->right,
+                                         hash);
         count += q->count; /* 0 in a free place */
         n_positions += q->n_positions;
     }
@@ -142,15 +150,16 @@ static int keep_pair(pair_counter *counters, int first, int n, const counted_pai
     return 1;
 }
 
-int counters_join(pair_counter *counters, int n, uint64_t floor, const unitok_rules *rules, symbol_list *symbols,
-                  pair_table *pairs, position_store *positions)
+int counters_join(pair_counter *counters, int n, uint64_t floor, const unitok_rules *rules,
+                  symbol_list *symbols, pair_table *pairs, position_store *positions)
 {
     for (int k = 0; k < n; k++) {
         counters[k].at = counters[k].begin;
         counters[k].level = 0;
         for (size_t i = 0; i < (size_t)1 << counters[k].bits; i++) {
             const counted_pair *p = &counters[k].slots[i];
-            if (p->left && !keep_pair(counters, k, n, p, floor, rules, symbols, pairs, positions)) return 0;
+            if (p->left && !keep_pair(counters, k, n, p, floor, rules, symbols, pairs, positions))
+                return 0;
         }
     }
     return 1;

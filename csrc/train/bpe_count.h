@@ -1,4 +1,5 @@
-/* bpe_count.h - all pairs of neighbouring symbols, with their counts and positions, counted by any number of workers
+/* bpe_count.h - all pairs of neighbouring symbols, with their counts and positions, counted by any
+ * number of workers
  *
  *   1. a worker counts the pairs in its share of the slots, in a table of its own
  *   2. counters_join adds the tables up; a pair that may be merged gets room for its positions, and each worker the
@@ -7,8 +8,8 @@
  *
  *     positions of a pair   | worker 0 ..... | worker 1 .. | worker 2 ........ |      ascending, as the shares are
  *
- * Tables are indexed by the upper bits of the hash. So equal pairs lie at the same part of every table, whatever their
- * sizes, and adding up reads all tables from front to back.
+ * Tables are indexed by the upper bits of the hash. So equal pairs lie at the same part of every
+ * table, whatever their sizes, and adding up reads all tables from front to back.
  */
 #pragma once
 
@@ -36,10 +37,12 @@ int pair_counter_open(pair_counter *counter, const bpe_text *text, int k, int n)
 void pair_counter_close(pair_counter *counter);
 
 /* Step 1, for `work` slots: 1 when done, 0 when not, -1 when memory is short. */
-int pair_counter_count(pair_counter *counter, const bpe_text *text, const symbol_list *symbols, int64_t work);
-/* Makes `pairs` and `positions`, which are empty, of those that the rules allow and that occur `floor` times; 0 when
- * memory is short. */
-int counters_join(pair_counter *counters, int n, uint64_t floor, const unitok_rules *rules, symbol_list *symbols,
-                  pair_table *pairs, position_store *positions);
+int pair_counter_count(pair_counter *counter, const bpe_text *text, const symbol_list *symbols,
+                       int64_t work);
+/* Makes `pairs` and `positions`, which are empty, of those that the rules allow and that occur
+ * `floor` times; 0 when memory is short. */
+int counters_join(pair_counter *counters, int n, uint64_t floor, const unitok_rules *rules,
+                  symbol_list *symbols, pair_table *pairs, position_store *positions);
 /* Step 3, likewise: 1 when done, 0 when not. */
-int pair_counter_place(pair_counter *counter, const bpe_text *text, const symbol_list *symbols, int64_t work);
+int pair_counter_place(pair_counter *counter, const bpe_text *text, const symbol_list *symbols,
+                       int64_t work);

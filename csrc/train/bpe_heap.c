@@ -7,11 +7,13 @@
 INLINE uint8_t pair_byte(const symbol_list *symbols, const pair *p, uint32_t i)
 {
     const symbol *a = &symbols->items[p->left], *b = &symbols->items[p->right];
-    return i < a->n_bytes ? symbols->bytes[a->begin + i] : symbols->bytes[b->begin + i - a->n_bytes];
+    return i < a->n_bytes ? symbols->bytes[a->begin + i]
+                          : symbols->bytes[b->begin + i - a->n_bytes];
 }
 
-/* Whether pair x's piece is smaller than pair y's, both of them alike in the first eight bytes. Where the pieces are
- * the same, the one with the shorter left part comes first: sentencepiece leaves that to chance. */
+/* Whether pair x's piece is smaller than pair y's, both of them alike in the first eight bytes.
+ * Where the pieces are the same, the one with the shorter left part comes first: sentencepiece
+ * leaves that to chance. */
 static int piece_less(const pair *p, const pair *q, const symbol_list *symbols)
 {
     uint32_t n_p = symbols->items[p->left].n_bytes + symbols->items[p->right].n_bytes;
@@ -24,7 +26,8 @@ static int piece_less(const pair *p, const pair *q, const symbol_list *symbols)
     return symbols->items[p->left].n_bytes < symbols->items[q->left].n_bytes;
 }
 
-INLINE int comes_before(const pair_table *pairs, const symbol_list *symbols, const heap_entry *x, const heap_entry *y)
+INLINE int comes_before(const pair_table *pairs, const symbol_list *symbols, const heap_entry *x,
+                        const heap_entry *y)
 {
     if (x->count != y->count) return x->count > y->count;
     if (x->n_chars != y->n_chars) return x->n_chars < y->n_chars;
@@ -49,7 +52,8 @@ static void sift_down(pair_heap *heap, const pair_table *pairs, const symbol_lis
     heap->entries[at] = entry;
 }
 
-int pair_heap_push(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols, uint32_t index)
+int pair_heap_push(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols,
+                   uint32_t index)
 {
     if (!grow(&heap->entries, heap->n, &heap->room, sizeof *heap->entries)) return 0;
     const pair *p = &pairs->pairs[index];
@@ -66,7 +70,8 @@ int pair_heap_push(pair_heap *heap, const pair_table *pairs, const symbol_list *
     return 1;
 }
 
-uint32_t pair_heap_take(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols, uint64_t min_count)
+uint32_t pair_heap_take(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols,
+                        uint64_t min_count)
 {
     while (heap->n) {
         heap_entry *top = &heap->entries[0];

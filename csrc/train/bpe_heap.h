@@ -1,4 +1,5 @@
-/* bpe_heap.h - the pairs of the BPE trainer by rank: count, then fewer characters, then smaller bytes
+/* bpe_heap.h - the pairs of the BPE trainer by rank: count, then fewer characters, then smaller
+ * bytes
  *
  * A pair's count only falls, so it has one entry, which is corrected when it comes to the top.
  */
@@ -19,6 +20,9 @@ typedef struct pair_heap {
     int64_t n, room;
 } pair_heap;
 
-int pair_heap_push(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols, uint32_t index); /* 0: no memory */
+/* 0: no memory */
+int pair_heap_push(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols,
+                   uint32_t index);
 /* Takes off the best pair; NO_PAIR if none occurs min_count times. */
-uint32_t pair_heap_take(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols, uint64_t min_count);
+uint32_t pair_heap_take(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols,
+                        uint64_t min_count);

@@ -33,7 +33,8 @@ void layout_close(bpe_layout *layout)
     *layout = (bpe_layout){0};
 }
 
-/* The i-th unit of a share's order. Units come from all over the data: those that are due next are fetched. */
+/* The i-th unit of a share's order. Units come from all over the data: those that are due next are
+ * fetched. */
 INLINE int64_t unit_at(const bpe_layout *layout, const layout_share *share, int64_t i)
 {
     if (i + 2 * AHEAD < share->end - share->begin) {
@@ -46,7 +47,9 @@ INLINE int64_t unit_at(const bpe_layout *layout, const layout_share *share, int6
 static int start(bpe_layout *layout, layout_share *share)
 {
     share->seen = mem_zalloc(SCRIPT_CODE_POINTS, 1);
-    share->order = share->seen ? levels_order(layout->counts + share->begin, share->end - share->begin) : NULL;
+    share->order = share->seen
+                       ? levels_order(layout->counts + share->begin, share->end - share->begin)
+                       : NULL;
     return share->order != NULL;
 }
 
@@ -56,7 +59,8 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
     if (!share->order && !start(layout, share)) return -1;
     int64_t i = share->n_measured, n = share->end - share->begin;
     for (; i < n && work > 0; i++) {
-        int64_t unit = unit_at(layout, share, i), n_bytes = layout->offsets[unit + 1] - layout->offsets[unit];
+        int64_t unit = unit_at(layout, share, i),
+                n_bytes = layout->offsets[unit + 1] - layout->offsets[unit];
         uint64_t count = layout->counts[unit];
         const uint8_t *bytes = layout->data + layout->offsets[unit];
         if (!count) break; /* nor have those that follow */
@@ -66,7 +70,8 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
         }
         int64_t n_slots = 1;
         int n_char;
-        for (int64_t at = 0; at < n_bytes; at += n_char, n_slots++) share->seen[char_at(bytes + at, &n_char)] = 1;
+        for (int64_t at = 0; at < n_bytes; at += n_char, n_slots++)
+            share->seen[char_at(bytes + at, &n_char)] = 1;
         levels *own = &share->levels;
         if (!own->n || own->count[own->n - 1] != count) {
             int64_t before = own->n ? own->end[own->n - 1] : 0;
@@ -82,7 +87,8 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
     return 1;
 }
 
-/* A symbol for each character of the units, by code point, so that symbols do not depend on the order of the units. */
+/* A symbol for each character of the units, by code point, so that symbols do not depend on the
+ * order of the units. */
 static int name_characters(bpe_layout *layout, symbol_list *symbols)
 {
     layout->ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *layout->ids);
@@ -154,12 +160,14 @@ int layout_write(bpe_layout *layout, int k, int64_t work, bpe_text *text)
     const uint32_t *ids = layout->ids;
     int64_t i = share->n_written, n = share->end - share->begin;
     for (; i < n && work > 0; i++) {
-        int64_t unit = unit_at(layout, share, i), n_bytes = layout->offsets[unit + 1] - layout->offsets[unit];
+        int64_t unit = unit_at(layout, share, i),
+                n_bytes = layout->offsets[unit + 1] - layout->offsets[unit];
         const uint8_t *bytes = layout->data + layout->offsets[unit];
         int n_char;
         while (share->levels.count[share->level] != layout->counts[unit]) share->level++;
         uint32_t *slot = text->slots + share->place[share->level];
-        for (int64_t at = 0; at < n_bytes; at += n_char) *slot++ = ids[char_at(bytes + at, &n_char)];
+        for (int64_t at = 0; at < n_bytes; at += n_char)
+            *slot++ = ids[char_at(bytes + at, &n_char)];
         *slot++ = 0;
         share->place[share->level] = slot - text->slots;
         work -= n_bytes + 8;

@@ -12,11 +12,11 @@
 #include "train/bpe_slots.h"
 
 typedef struct layout_share {
-    int64_t begin, end; /* of the units */
-    int64_t *order;     /* theirs, by descending counts, from 0; NULL: not yet */
+    int64_t begin, end;            /* of the units */
+    int64_t *order;                /* theirs, by descending counts, from 0; NULL: not yet */
     int64_t n_measured, n_written; /* so far, in this order */
-    levels levels;      /* `end` counts the slots of this share alone */
-    int64_t *place;     /* of each level: the next slot to be written */
+    levels levels;                 /* `end` counts the slots of this share alone */
+    int64_t *place;                /* of each level: the next slot to be written */
     int64_t level;
     uint8_t *seen; /* [SCRIPT_CODE_POINTS] 1: it has such a character */
 } layout_share;
@@ -25,17 +25,19 @@ typedef struct bpe_layout {
     const uint8_t *data; /* the caller's units */
     const int64_t *offsets;
     const uint64_t *counts;
-    const uint8_t *keep; /* [SCRIPT_CODE_POINTS] 0: a character that ends units; NULL: keep all */
+    /* [SCRIPT_CODE_POINTS] 0: a character that ends units; NULL: keep all */
+    const uint8_t *keep;
     layout_share *shares;
     int n_shares;
     uint32_t *ids; /* [SCRIPT_CODE_POINTS] symbol + 1 */
 } bpe_layout;
 
-int layout_open(bpe_layout *layout, int64_t n_units, int n_shares); /* 0 when memory is short */
+/* 0 when memory is short */
+int layout_open(bpe_layout *layout, int64_t n_units, int n_shares);
 void layout_close(bpe_layout *layout);
 
-/* Step 1 of a share, for `work` bytes of units: 1 when done, 0 when not, -1 when memory is short, -2 when unit *ret_unit
- * is invalid UTF-8. */
+/* Step 1 of a share, for `work` bytes of units: 1 when done, 0 when not, -1 when memory is short,
+ * -2 when unit *ret_unit is invalid UTF-8. */
 int layout_measure(bpe_layout *layout, int share, int64_t work, int64_t *ret_unit);
 /* 1 when done, -1 when memory is short, -2 when there are too many slots. */
 int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text);

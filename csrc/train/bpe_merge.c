@@ -24,7 +24,8 @@ int64_t births_memory(const births *b)
 static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
 {
     for (int side = 0; side < 2 && n_symbols > b->n_numbers; side++) {
-        uint32_t *numbers = mem_realloc(b->numbers[side], (size_t)(2 * n_symbols) * sizeof *numbers);
+        uint32_t *numbers = mem_realloc(b->numbers[side],
+                                        (size_t)(2 * n_symbols) * sizeof *numbers);
         if (!numbers) return 0;
         memset(numbers + b->n_numbers, 0, (size_t)(2 * n_symbols - b->n_numbers) * sizeof *numbers);
         b->numbers[side] = numbers;
@@ -49,7 +50,8 @@ INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uin
     return 1;
 }
 
-static int rewrite(births *b, bpe_text *text, const symbol_list *symbols, const pair *best, uint32_t made)
+static int rewrite(births *b, bpe_text *text, const symbol_list *symbols, const pair *best,
+                   uint32_t made)
 {
     uint32_t left = best->left, right = best->right, *slots = text->slots;
     uint32_t n_left = symbols->items[left].n_chars, n_all = symbols->items[made].n_chars;
@@ -69,14 +71,15 @@ static int rewrite(births *b, bpe_text *text, const symbol_list *symbols, const 
     return 1;
 }
 
-/* Lowers the counts of the pairs that the born ones stand for now. Of "lrlr" the second merge takes (s, l) away again,
- * which was born in the first. */
+/* Lowers the counts of the pairs that the born ones stand for now. Of "lrlr" the second merge takes
+ * (s, l) away again, which was born in the first. */
 static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_t made)
 {
     for (int64_t i = 0; i < b->n; i++) {
         if (i + AHEAD < b->n) {
             const born_pair *next = &b->items[i + AHEAD];
-            uint32_t hash = next->is_right ? pair_hash(best->right, next->other) : pair_hash(next->other, best->left);
+            uint32_t hash = next->is_right ? pair_hash(best->right, next->other)
+                                           : pair_hash(next->other, best->left);
             pair_table_fetch(pairs, hash);
         }
         const born_pair *born = &b->items[i];
@@ -86,7 +89,8 @@ static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_
         }
         uint32_t index = born->is_right ? pair_table_find(pairs, best->right, born->other)
                                         : pair_table_find(pairs, born->other, best->left);
-        if (index != NO_PAIR) pairs->pairs[index].count -= born->count; /* if it is `best`, nobody asks any more */
+        /* if it is `best`, nobody asks any more */
+        if (index != NO_PAIR) pairs->pairs[index].count -= born->count;
     }
 }
 
@@ -98,20 +102,23 @@ static int keep_born(births *b, symbol_list *symbols, pair_table *pairs, positio
         born_pair *born = &b->items[i];
         b->numbers[born->is_right][born->other] = 0;
         if (born->count < floor) continue;
-        uint32_t left = born->is_right ? made : born->other, right = born->is_right ? born->other : made;
+        uint32_t left = born->is_right ? made : born->other,
+                 right = born->is_right ? born->other : made;
         int64_t n_bytes = symbol_list_join(symbols, left, right);
         if (n_bytes < 0) return 0;
         if (!rules_allow(rules, symbols->piece, n_bytes)) continue;
         uint32_t index = pair_table_add(pairs, left, right);
-        born->positions = index == NO_PAIR ? NULL : position_store_take(positions, born->n_positions);
+        born->positions = index == NO_PAIR ? NULL
+                                           : position_store_take(positions, born->n_positions);
         if (!born->positions) return 0;
         pairs->pairs[index] = (pair){born->count, born->positions, born->n_positions, left, right};
     }
     return 1;
 }
 
-int merge_pair(births *b, bpe_text *text, symbol_list *symbols, pair_table *pairs, position_store *positions,
-               const unitok_rules *rules, uint64_t floor, uint32_t best, uint32_t made)
+int merge_pair(births *b, bpe_text *text, symbol_list *symbols, pair_table *pairs,
+               position_store *positions, const unitok_rules *rules, uint64_t floor, uint32_t best,
+               uint32_t made)
 {
     const pair merged = pairs->pairs[best];
     if (!births_reserve(b, symbols->n, merged.n_positions)) return 0;

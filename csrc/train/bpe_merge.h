@@ -1,15 +1,17 @@
-/* bpe_merge.h - one merge of the BPE trainer: its positions rewritten, and the pairs that are born in it
+/* bpe_merge.h - one merge of the BPE trainer: its positions rewritten, and the pairs that are born
+ * in it
  *
- * A pair of symbols is born when all pairs are counted, or while one of its two symbols is made, and at no other time;
- * so all its positions are known then and are stored together. Later merges only make positions stale, which shows when
- * they are read, and lower the pair's count.
+ * A pair of symbols is born when all pairs are counted, or while one of its two symbols is made,
+ * and at no other time; so all its positions are known then and are stored together. Later merges
+ * only make positions stale, which shows when they are read, and lower the pair's count.
  *
  * One merge of (l, r) into s, at each position in order:
  *   1. skip it if the slots there no longer hold l and r
  *   2. write s
  *   3. note a position of (before, s) and of (s, after), and add the unit's count to both
- * A new pair (b, s) stands wherever (b, l) no longer does, so afterwards the counts of the pairs (b, l) and (r, a) fall
- * by what the new ones have. The new pairs that may be merged get their positions.
+ * A new pair (b, s) stands wherever (b, l) no longer does, so afterwards the counts of the pairs
+ * (b, l) and (r, a) fall by what the new ones have. The new pairs that may be merged get their
+ * positions.
  */
 #pragma once
 
@@ -20,8 +22,8 @@
 typedef struct born_pair {
     uint64_t count;
     uint32_t n_positions;
-    uint32_t other; /* the symbol beside the new one */
-    uint32_t is_right; /* 0: (other, new), 1: (new, other) */
+    uint32_t other;      /* the symbol beside the new one */
+    uint32_t is_right;   /* 0: (other, new), 1: (new, other) */
     uint32_t *positions; /* NULL: not kept */
 } born_pair;
 
@@ -32,7 +34,8 @@ typedef struct born_at {
 typedef struct births {
     born_pair *items;
     int64_t n, room;
-    uint32_t *numbers[2]; /* by symbol, for is_right 0 and 1: which of the items it is in, + 1 */
+    /* by symbol, for is_right 0 and 1: which of the items it is in, + 1 */
+    uint32_t *numbers[2];
     int64_t n_numbers;
     born_at *events; /* positions of all of them, in the order of the text */
     int64_t n_events, events_room;
@@ -41,7 +44,8 @@ typedef struct births {
 void births_free(births *births);
 int64_t births_memory(const births *births);
 
-/* Merges the pair `best` into the symbol `made`. New pairs that the rules allow and that occur `floor` times are added at
- * the end of `pairs`. 0 when memory is short. */
-int merge_pair(births *births, bpe_text *text, symbol_list *symbols, pair_table *pairs, position_store *positions,
-               const unitok_rules *rules, uint64_t floor, uint32_t best, uint32_t made);
+/* Merges the pair `best` into the symbol `made`. New pairs that the rules allow and that occur
+ * `floor` times are added at the end of `pairs`. 0 when memory is short. */
+int merge_pair(births *births, bpe_text *text, symbol_list *symbols, pair_table *pairs,
+               position_store *positions, const unitok_rules *rules, uint64_t floor, uint32_t best,
+               uint32_t made);

@@ -2,7 +2,7 @@
 
 #include "train/bpe_pairs.h"
 
-/* ------------------------------------------------------------------------------------------------ Pairs ---- */
+/* ----------------------------------------------------------------------------------- Pairs ---- */
 
 int pair_table_init(pair_table *table)
 {
@@ -19,7 +19,8 @@ void pair_table_free(pair_table *table)
 
 int64_t pair_table_memory(const pair_table *table)
 {
-    return (int64_t)(sizeof *table->slots << table->bits) + (int64_t)table->room * (int64_t)sizeof *table->pairs;
+    return (int64_t)(sizeof *table->slots << table->bits) +
+           (int64_t)table->room * (int64_t)sizeof *table->pairs;
 }
 
 static void enter(uint64_t *slots, int bits, uint64_t slot)
@@ -45,12 +46,14 @@ uint32_t pair_table_add(pair_table *table, uint32_t left, uint32_t right)
 {
     if (table->n == table->room) {
         uint64_t room = (uint64_t)table->room + table->room / 2 + 1024;
-        pair *pairs = room < NO_PAIR ? mem_realloc(table->pairs, (size_t)room * sizeof *pairs) : NULL;
+        pair *pairs = room < NO_PAIR ? mem_realloc(table->pairs, (size_t)room * sizeof *pairs)
+                                     : NULL;
         if (!pairs) return NO_PAIR;
         table->pairs = pairs;
         table->room = (uint32_t)room;
     }
-    if (2 * ((uint64_t)table->n + 1) > UINT64_C(1) << table->bits && !grow_slots(table)) return NO_PAIR;
+    if (2 * ((uint64_t)table->n + 1) > UINT64_C(1) << table->bits && !grow_slots(table))
+        return NO_PAIR;
     table->pairs[table->n] = (pair){.left = left, .right = right};
     enter(table->slots, table->bits, (uint64_t)pair_hash(left, right) << 32 | (table->n + 1));
     return table->n++;
@@ -62,7 +65,8 @@ void pair_table_clear(pair_table *table)
     memset(table->slots, 0, sizeof *table->slots << table->bits);
 }
 
-/* -------------------------------------------------------------------------------------------- Positions ---- */
+/* ------------------------------------------------------------------------------------------
+ * Positions ---- */
 
 #define BLOCK_POSITIONS ((size_t)1 << 16)
 

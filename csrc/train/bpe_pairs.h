@@ -1,4 +1,5 @@
-/* bpe_pairs.h - the tables of the BPE trainer: pairs of symbols that may be merged, and their positions */
+/* bpe_pairs.h - the tables of the BPE trainer: pairs of symbols that may be merged, and their
+ * positions */
 #pragma once
 
 #include "ground/alloc.h"
@@ -13,8 +14,8 @@ typedef struct pair {
     uint32_t left, right; /* symbols */
 } pair;
 
-/* Pairs by (left, right), open addressing: a slot holds the pair's hash and its index + 1, so that a pair is only looked
- * at where the hash is the same. */
+/* Pairs by (left, right), open addressing: a slot holds the pair's hash and its index + 1, so that
+ * a pair is only looked at where the hash is the same. */
 typedef struct pair_table {
     pair *pairs;
     uint64_t *slots;
@@ -64,5 +65,7 @@ typedef struct position_store {
     int64_t memory_bytes;
 } position_store;
 
-uint32_t *position_store_take(position_store *store, uint32_t n); /* NULL when memory is short */
-void position_store_free(position_store *store); /* it is empty then, and can be used again */
+/* NULL when memory is short */
+uint32_t *position_store_take(position_store *store, uint32_t n);
+/* it is empty then, and can be used again */
+void position_store_free(position_store *store);

@@ -26,10 +26,12 @@ int bpe_replay_add(bpe_replay *r, uint32_t left, uint32_t right)
     return pair_table_add(&r->merges, left, right) == n;
 }
 
-/* ------------------------------------------------------------------------------------------- The heap of a unit ---- */
+/* ------------------------------------------------------------------------------------------ The
+ * heap of a unit ---- */
 
 /* Notes the merge of two symbols + 1, if there is one. */
-static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32_t right, uint32_t slot)
+static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32_t right,
+                 uint32_t slot)
 {
     uint32_t merge = left && right ? pair_table_find(&r->merges, left - 1, right - 1) : NO_PAIR;
     if (merge == NO_PAIR) return 1;
@@ -57,9 +59,10 @@ static uint64_t take(replay_share *share)
     return best;
 }
 
-/* ------------------------------------------------------------------------------------------------------- Units ---- */
+/* ----------------------------------------------------------------------------------- Units ---- */
 
-static int replay_unit(const bpe_replay *r, replay_share *share, uint32_t *slots, int64_t begin, int64_t end)
+static int replay_unit(const bpe_replay *r, replay_share *share, uint32_t *slots, int64_t begin,
+                       int64_t end)
 {
     for (int64_t slot = begin; slot + 1 < end; slot++)
         if (!offer(r, share, slots[slot], slots[slot + 1], (uint32_t)slot)) return 0;
@@ -67,8 +70,10 @@ static int replay_unit(const bpe_replay *r, replay_share *share, uint32_t *slots
         uint64_t entry = take(share);
         uint32_t merge = (uint32_t)(entry >> 32), slot = (uint32_t)entry, before_slot;
         const pair *p = &r->merges.pairs[merge];
-        uint32_t n_left = bpe_replay_chars(r, p->left), n_all = r->n_chars[merge], made = r->n_characters + merge;
-        if (slots[slot] != p->left + 1 || slots[slot + n_left] != p->right + 1) continue; /* merged otherwise */
+        uint32_t n_left = bpe_replay_chars(r, p->left), n_all = r->n_chars[merge],
+                 made = r->n_characters + merge;
+        /* merged otherwise */
+        if (slots[slot] != p->left + 1 || slots[slot + n_left] != p->right + 1) continue;
         slots_join(slots, slot, n_left, n_all, made);
         uint32_t before = symbol_before(slots, slot, &before_slot);
         if (!offer(r, share, before, made + 1, before_slot)) return 0;

@@ -1,8 +1,8 @@
 /* bpe_replay.h - merges of an earlier training, made again unit by unit
  *
- * In a unit the earliest merge of all that its neighbouring symbols allow is made first, of several positions the
- * leftmost. A merge only makes later ones possible, so this gives what one merge after another in all units gives, and
- * needs neither counts nor positions of pairs.
+ * In a unit the earliest merge of all that its neighbouring symbols allow is made first, of several
+ * positions the leftmost. A merge only makes later ones possible, so this gives what one merge
+ * after another in all units gives, and needs neither counts nor positions of pairs.
  */
 #pragma once
 
@@ -33,5 +33,6 @@ INLINE uint32_t bpe_replay_chars(const bpe_replay *replay, uint32_t symbol)
     return symbol < replay->n_characters ? 1 : replay->n_chars[symbol - replay->n_characters];
 }
 
-/* Merges until the share is done or `work` of its slots: 1 when done, 0 when not, -1 when memory is short. */
+/* Merges until the share is done or `work` of its slots: 1 when done, 0 when not, -1 when memory is
+ * short. */
 int bpe_replay_run(const bpe_replay *replay, replay_share *share, uint32_t *slots, int64_t work);

@@ -1,11 +1,13 @@
 /* bpe_slots.h - the units of the BPE trainer, in 4 bytes per character
  *
- * All units are in one array of slots, one slot per character, a 0 between units. A symbol of n characters has its id
- * in the first of its n slots and, if n > 1, TAIL | n in the last, so both neighbours are found in one step:
+ * All units are in one array of slots, one slot per character, a 0 between units. A symbol of n
+ * characters has its id in the first of its n slots and, if n > 1, TAIL | n in the last, so both
+ * neighbours are found in one step:
  *
  *     slots   0 | 'l' 'o' 'w' | 0 | [lo] TAIL|2 'w' 'e' 'r' | 0 |           ids are symbol + 1
  *
- * Units are laid out with the largest counts first, so that a slot gives the count of its unit: see levels.h.
+ * Units are laid out with the largest counts first, so that a slot gives the count of its unit: see
+ * levels.h.
  */
 #pragma once
 
@@ -31,10 +33,12 @@ INLINE uint32_t symbol_before(const uint32_t *slots, uint32_t slot, uint32_t *re
 }
 
 /* Joins the symbols at `slot` and at `slot + n_left` into `made`, of n_all characters. */
-INLINE void slots_join(uint32_t *slots, uint32_t slot, uint32_t n_left, uint32_t n_all, uint32_t made)
+INLINE void slots_join(uint32_t *slots, uint32_t slot, uint32_t n_left, uint32_t n_all,
+                       uint32_t made)
 {
     slots[slot] = made + 1;
-    slots[slot + n_left] = TAIL; /* begins nothing any more; of a symbol only the ends are read */
+    /* begins nothing any more; of a symbol only the ends are read */
+    slots[slot + n_left] = TAIL;
     slots[slot + n_all - 1] = TAIL | n_all;
 }
 

@@ -42,7 +42,7 @@ void symbol_list_cut(symbol_list *list, int64_t n)
     list->n_bytes = n ? (int64_t)(list->items[n - 1].begin + list->items[n - 1].n_bytes) : 0;
 }
 
-/* ----------------------------------------------------------------------------------------------- Pieces ---- */
+/* ---------------------------------------------------------------------------------- Pieces ---- */
 
 int piece_set_init(piece_set *set)
 {
@@ -65,7 +65,8 @@ void piece_set_clear(piece_set *set)
 static uint32_t hash_piece(const uint8_t *piece, int64_t n_bytes)
 {
     uint64_t hash = 0;
-    for (int64_t i = 0; i < n_bytes; i++) hash = (hash ^ piece[i]) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    for (int64_t i = 0; i < n_bytes; i++)
+        hash = (hash ^ piece[i]) * UINT64_C(0x9E3779B97F4A7C15) + 1;
     return (uint32_t)((hash ^ hash >> 31) * UINT64_C(0xD6E8FEB86659FD93) >> 32);
 }
 
@@ -75,7 +76,8 @@ int piece_set_has(const piece_set *set, const uint8_t *bytes, const uint8_t *pie
     for (uint32_t at = hash;; at++) {
         const struct piece_place *place = &set->places[at & mask];
         if (!place->n_bytes) return 0;
-        if (place->hash == hash && place->n_bytes == n_bytes && !memcmp(bytes + place->begin, piece, (size_t)n_bytes))
+        if (place->hash == hash && place->n_bytes == n_bytes &&
+            !memcmp(bytes + place->begin, piece, (size_t)n_bytes))
             return 1;
     }
 }

@@ -39,5 +39,7 @@ typedef struct piece_set {
 int piece_set_init(piece_set *set);
 void piece_set_free(piece_set *set);
 void piece_set_clear(piece_set *set);
-int piece_set_has(const piece_set *set, const uint8_t *bytes, const uint8_t *piece, int64_t n_bytes);
-int piece_set_add(piece_set *set, const uint8_t *bytes, uint64_t begin, int64_t n_bytes); /* 0 when memory is short */
+int piece_set_has(const piece_set *set, const uint8_t *bytes, const uint8_t *piece,
+                  int64_t n_bytes);
+/* 0 when memory is short */
+int piece_set_add(piece_set *set, const uint8_t *bytes, uint64_t begin, int64_t n_bytes);

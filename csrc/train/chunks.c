@@ -4,7 +4,8 @@
 
 #include "ground/utf8.h"
 
-/* The bytes before the first newline or the character after the last one that a chunk has room for. */
+/* The bytes before the first newline or the character after the last one that a chunk has room for.
+ */
 static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
 {
     int64_t most = n_bytes < 4 * CHUNK_MAX_CHARS ? n_bytes : 4 * CHUNK_MAX_CHARS;
@@ -23,7 +24,8 @@ static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
 static int64_t bytes_before_digit(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit)
 {
     int64_t at = 0;
-    for (int n_chars = 0; at < n_bytes && n_chars < CHUNK_MAX_CHARS && text[at] != '\n'; n_chars++) {
+    for (int n_chars = 0; at < n_bytes && n_chars < CHUNK_MAX_CHARS && text[at] != '\n';
+         n_chars++) {
         int length = utf8_length(text + at, n_bytes - at);
         if (length && is_digit[utf8_code_point(text + at, length)]) break;
         at += length ? length : 1;
@@ -40,8 +42,8 @@ int64_t chunk_bytes(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digi
     return n;
 }
 
-int64_t next_chunk(const uint8_t *data, const int64_t *offsets, int64_t n_docs, const uint8_t *is_digit,
-                   unitok_cursor *cursor, const uint8_t **ret_text)
+int64_t next_chunk(const uint8_t *data, const int64_t *offsets, int64_t n_docs,
+                   const uint8_t *is_digit, unitok_cursor *cursor, const uint8_t **ret_text)
 {
     for (; cursor->document < n_docs; cursor->document++) {
         int64_t begin = offsets[cursor->document], end = offsets[cursor->document + 1];

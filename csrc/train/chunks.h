@@ -17,6 +17,7 @@
  * unitok_ngrams_new. */
 int64_t chunk_bytes(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit);
 
-/* The next chunk of packed documents: text[0..result-1]; 0 after the last one. Chunks are not empty. */
-int64_t next_chunk(const uint8_t *data, const int64_t *offsets, int64_t n_docs, const uint8_t *is_digit,
-                   unitok_cursor *cursor, const uint8_t **ret_text);
+/* The next chunk of packed documents: text[0..result-1]; 0 after the last one. Chunks are not
+ * empty. */
+int64_t next_chunk(const uint8_t *data, const int64_t *offsets, int64_t n_docs,
+                   const uint8_t *is_digit, unitok_cursor *cursor, const uint8_t **ret_text);

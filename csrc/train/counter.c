@@ -25,7 +25,8 @@ uint32_t counter_hash(const uint8_t *key, int64_t n_bytes)
         hash = (hash ^ load_u64(key + i)) * UINT64_C(0xD6E8FEB86659FD93);
         hash ^= hash >> 32;
     }
-    hash = (hash ^ (n_bytes >= 8 ? load_u64(key + n_bytes - 8) : load_few(key, n_bytes))) * UINT64_C(0xD6E8FEB86659FD93);
+    hash = (hash ^ (n_bytes >= 8 ? load_u64(key + n_bytes - 8) : load_few(key, n_bytes))) *
+           UINT64_C(0xD6E8FEB86659FD93);
     hash = (hash ^ hash >> 32) * UINT64_C(0xD6E8FEB86659FD93);
     return (uint32_t)(hash >> 32);
 }
@@ -101,8 +102,8 @@ int64_t unitok_counter_memory_bytes(const unitok_counter *counter)
     return counter->memory_bytes;
 }
 
-/* Replaces the slots by 1 << bits new ones and fills them from the entries' hashes: twice as many when they are full,
- * the same number after entries have moved. */
+/* Replaces the slots by 1 << bits new ones and fills them from the entries' hashes: twice as many
+ * when they are full, the same number after entries have moved. */
 static int rebuild_slots(unitok_counter *counter, int bits)
 {
     uint32_t *slots = mem_zalloc((size_t)1 << bits, sizeof *slots);
@@ -113,7 +114,8 @@ static int rebuild_slots(unitok_counter *counter, int bits)
         while (slots[at & mask]) at++;
         slots[at & mask] = (uint32_t)i + 1;
     }
-    counter->memory_bytes += (int64_t)(sizeof *slots << bits) - (int64_t)(sizeof *slots << counter->bits);
+    counter->memory_bytes += (int64_t)(sizeof *slots << bits) -
+                             (int64_t)(sizeof *slots << counter->bits);
     mem_free(counter->slots);
     counter->slots = slots;
     counter->bits = bits;
@@ -136,7 +138,8 @@ static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size
     struct counter_chunk *chunk = counter->chunks;
     if (!chunk || chunk->room - chunk->n_used < n_bytes) {
         size_t room = n_bytes > CHUNK_BYTES ? n_bytes : CHUNK_BYTES;
-        if (!counter->chunks && n_bytes < CHUNK_BYTES / 16) room = CHUNK_BYTES / 16; /* most counters stay small */
+        /* most counters stay small */
+        if (!counter->chunks && n_bytes < CHUNK_BYTES / 16) room = CHUNK_BYTES / 16;
         chunk = mem_alloc(sizeof *chunk + room);
         if (!chunk) return NULL;
         chunk->next = counter->chunks;
@@ -153,10 +156,12 @@ static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size
 
 int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count)
 {
-    return counter_add_hashed(counter, key, n_bytes, counter->slots ? counter_hash(key, n_bytes) : 0, count);
+    return counter_add_hashed(counter, key, n_bytes,
+                              counter->slots ? counter_hash(key, n_bytes) : 0, count);
 }
 
-int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint32_t hash, uint64_t count)
+int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
+                           uint32_t hash, uint64_t count)
 {
     uint32_t at = 0, mask = 0;
     if (counter->slots) {
@@ -167,7 +172,8 @@ int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t 
         mask = (UINT32_C(1) << counter->bits) - 1;
         for (at = hash; counter->slots[at & mask]; at++) {
             struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
-            if (entry->hash == hash && entry->n_bytes == n_bytes && same_bytes(entry->key, key, n_bytes)) {
+            if (entry->hash == hash && entry->n_bytes == n_bytes &&
+                same_bytes(entry->key, key, n_bytes)) {
                 entry->count += count;
                 return entry - counter->entries;
             }
@@ -178,7 +184,8 @@ int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t 
     if (counter->slots && 3 * (counter->n + 1) > INT64_C(2) << counter->bits) {
         if (!rebuild_slots(counter, counter->bits + 1)) return -1;
         mask = (UINT32_C(1) << counter->bits) - 1;
-        for (at = hash; counter->slots[at & mask]; at++) {}
+        for (at = hash; counter->slots[at & mask]; at++) {
+        }
     }
     const uint8_t *kept = keep_key(counter, key, (size_t)n_bytes);
     if (!kept) return -1;
@@ -189,12 +196,14 @@ int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t 
     return counter->n++;
 }
 
-static int64_t find_hashed(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint32_t hash)
+static int64_t find_hashed(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
+                           uint32_t hash)
 {
     uint32_t mask = (UINT32_C(1) << counter->bits) - 1;
     for (uint32_t at = hash; counter->slots[at & mask]; at++) {
         const struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
-        if (entry->hash == hash && entry->n_bytes == n_bytes && same_bytes(entry->key, key, n_bytes))
+        if (entry->hash == hash && entry->n_bytes == n_bytes &&
+            same_bytes(entry->key, key, n_bytes))
             return entry - counter->entries;
     }
     return -1;
@@ -205,14 +214,15 @@ int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t 
     return find_hashed(counter, key, n_bytes, counter_hash(key, n_bytes));
 }
 
-int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
-                           int64_t n_keys, unitok_error *error)
+int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const int64_t *offsets,
+                           const uint64_t *counts, int64_t n_keys, unitok_error *error)
 {
     const char *problem = check_offsets(offsets, n_keys);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
     for (int64_t i = 0; i < n_keys; i++) {
         int64_t n_bytes = offsets[i + 1] - offsets[i];
-        if (n_bytes > UNITOK_KEY_MAX_BYTES) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a key is too long");
+        if (n_bytes > UNITOK_KEY_MAX_BYTES)
+            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a key is too long");
         if (counter_add(counter, data + offsets[i], n_bytes, counts ? counts[i] : 1) < 0)
             return fail(error, UNITOK_ERROR_MEMORY, i, -1, "not enough memory");
     }
@@ -221,15 +231,19 @@ int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const i
 
 #define ABSORBED_AHEAD 8
 
-int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, int64_t begin, int64_t end,
-                              unitok_error *error)
+int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, int64_t begin,
+                              int64_t end, unitok_error *error)
 {
-    if (!counter->slots || counter->is_moved || counter == other || begin < 0 || begin > end || end > other->n)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a counter absorbs what another one counted, before it is sorted");
+    if (!counter->slots || counter->is_moved || counter == other || begin < 0 || begin > end ||
+        end > other->n)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "a counter absorbs what another one counted, before it is sorted");
     const struct counter_entry *entries = other->entries;
     for (int64_t i = begin; i < end; i++) {
-        if (i + 2 * ABSORBED_AHEAD < end) counter_fetch_slot(counter, entries[i + 2 * ABSORBED_AHEAD].hash);
-        if (i + ABSORBED_AHEAD < end) counter_fetch_entry(counter, entries[i + ABSORBED_AHEAD].hash);
+        if (i + 2 * ABSORBED_AHEAD < end)
+            counter_fetch_slot(counter, entries[i + 2 * ABSORBED_AHEAD].hash);
+        if (i + ABSORBED_AHEAD < end)
+            counter_fetch_entry(counter, entries[i + ABSORBED_AHEAD].hash);
         if (!entries[i].count) continue;
         int64_t found = find_hashed(counter, entries[i].key, entries[i].n_bytes, entries[i].hash);
         if (found < 0) continue;
@@ -266,8 +280,8 @@ int64_t unitok_counter_part_bytes(const unitok_counter *counter, int64_t begin, 
     return n_bytes;
 }
 
-void unitok_counter_export(const unitok_counter *counter, int64_t begin, int64_t end, uint8_t *data, int64_t *offsets,
-                           uint64_t *counts)
+void unitok_counter_export(const unitok_counter *counter, int64_t begin, int64_t end, uint8_t *data,
+                           int64_t *offsets, uint64_t *counts)
 {
     int64_t at = 0;
     for (int64_t i = begin; i < end; i++) {

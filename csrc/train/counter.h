@@ -1,4 +1,5 @@
-/* counter.h - a table of byte strings and how often each was seen, 64 bits wide: what every trainer starts from
+/* counter.h - a table of byte strings and how often each was seen, 64 bits wide: what every trainer
+ * starts from
  *
  *   slots[2^bits]   u32      entry + 1, or 0: open addressing, at most two thirds full
  *   entries[0..n)   { count, key, n_bytes, hash }   in the order of first sight, or sorted
@@ -34,14 +35,15 @@ struct unitok_counter {
     int is_moved; /* entries are at other places than the slots say */
 };
 
-/* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Its entry, or -1 when memory is short: nothing
- * changed. */
+/* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Its entry, or -1 when memory is
+ * short: nothing changed. */
 int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count);
 
-/* The same in steps, so that the memory it needs can be fetched for many keys at a time: hash, fetch the slot, then the
- * entry, then add. Fetching is only a hint. */
+/* The same in steps, so that the memory it needs can be fetched for many keys at a time: hash,
+ * fetch the slot, then the entry, then add. Fetching is only a hint. */
 uint32_t counter_hash(const uint8_t *key, int64_t n_bytes);
-int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint32_t hash, uint64_t count);
+int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
+                           uint32_t hash, uint64_t count);
 
 INLINE void counter_fetch_slot(const unitok_counter *counter, uint32_t hash)
 {

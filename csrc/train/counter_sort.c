@@ -1,8 +1,10 @@
-/* counter_sort.c - sorting a counter's keys by their bytes: multikey quicksort on eight bytes at a time
+/* counter_sort.c - sorting a counter's keys by their bytes: multikey quicksort on eight bytes at a
+ * time
  *
- * An item caches the eight bytes of its key at the current depth, as a number whose order is theirs. A three-way
- * partition around a pivot leaves the middle part with equal bytes, and that is sorted on at depth + 8. Bytes past a
- * key's end count as 0, so a key and the same key followed by NULs tie; their lengths decide.
+ * An item caches the eight bytes of its key at the current depth, as a number whose order is
+ * theirs. A three-way partition around a pivot leaves the middle part with equal bytes, and that is
+ * sorted on at depth + 8. Bytes past a key's end count as 0, so a key and the same key followed by
+ * NULs tie; their lengths decide.
  */
 
 #include "train/counter.h"
@@ -37,11 +39,13 @@ static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
     return c < a ? a : c > b ? b : c;
 }
 
-/* Keys that agree up to `depth`, all at an end there: shorter first. There are at most eight kinds. */
+/* Keys that agree up to `depth`, all at an end there: shorter first. There are at most eight kinds.
+ */
 static void sort_by_length(const struct counter_entry *entries, struct item *items, int64_t n)
 {
     for (int64_t i = 1; i < n; i++)
-        for (int64_t k = i; k > 0 && entries[items[k].entry].n_bytes < entries[items[k - 1].entry].n_bytes; k--)
+        for (int64_t k = i;
+             k > 0 && entries[items[k].entry].n_bytes < entries[items[k - 1].entry].n_bytes; k--)
             swap_items(&items[k], &items[k - 1]);
 }
 
@@ -60,15 +64,16 @@ static void sort_few(const struct counter_entry *entries, struct item *items, in
         for (; k > 0; k--) {
             const struct item *left = &items[k - 1];
             if (left->head < item.head) break;
-            if (left->head == item.head && !less(&entries[item.entry], &entries[left->entry])) break;
+            if (left->head == item.head && !less(&entries[item.entry], &entries[left->entry]))
+                break;
             items[k] = *left;
         }
         items[k] = item;
     }
 }
 
-/* Of three parts the smallest is sorted at once and two wait, the largest below the other. A part that is sorted at
- * once has at most a third of the items, so at most 2 log3(2^31) = 40 wait. */
+/* Of three parts the smallest is sorted at once and two wait, the largest below the other. A part
+ * that is sorted at once has at most a third of the items, so at most 2 log3(2^31) = 40 wait. */
 #define STACK_MAX 48
 
 struct range {
@@ -87,23 +92,28 @@ static void sort_items(const struct counter_entry *entries, struct item *items, 
                 sort_few(entries, items + r.begin, r.end - r.begin);
                 break;
             }
-            uint64_t pivot = median(items[r.begin].head, items[(r.begin + r.end) / 2].head, items[r.end - 1].head);
+            uint64_t pivot = median(items[r.begin].head, items[(r.begin + r.end) / 2].head,
+                                    items[r.end - 1].head);
             int64_t low = r.begin, at = r.begin, high = r.end;
             while (at < high) {
                 if (items[at].head < pivot) swap_items(&items[low++], &items[at++]);
                 else if (items[at].head > pivot) swap_items(&items[at], &items[--high]);
                 else at++;
             }
-            /* Those equal to the pivot: sort by length the ones that end here, continue with the others. */
+            /* Those equal to the pivot: sort by length the ones that end here, continue with the
+             * others. */
             int64_t longer = low;
             for (int64_t i = low; i < high; i++) {
                 if (entries[items[i].entry].n_bytes > r.depth + 8) continue;
                 swap_items(&items[longer++], &items[i]);
             }
             sort_by_length(entries, items + low, longer - low);
-            for (int64_t i = longer; i < high; i++) items[i].head = head_of(&entries[items[i].entry], r.depth + 8);
-            struct range parts[3] = {{r.begin, low, r.depth}, {high, r.end, r.depth}, {longer, high, r.depth + 8}};
-            for (int k = 2; k > 0; k--) /* the largest first: it waits longest, and the stack stays small */
+            for (int64_t i = longer; i < high; i++)
+                items[i].head = head_of(&entries[items[i].entry], r.depth + 8);
+            struct range parts[3] = {
+                {r.begin, low, r.depth}, {high, r.end, r.depth}, {longer, high, r.depth + 8}};
+            /* the largest first: it waits longest, and the stack stays small */
+            for (int k = 2; k > 0; k--)
                 for (int i = 0; i < k; i++)
                     if (parts[i].end - parts[i].begin < parts[i + 1].end - parts[i + 1].begin) {
                         struct range t = parts[i];
@@ -138,7 +148,8 @@ int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error)
 {
     struct item *items = mem_alloc((size_t)(counter->n + 1) * sizeof *items);
     if (!items) return fail_memory(error);
-    for (int64_t i = 0; i < counter->n; i++) items[i] = (struct item){head_of(&counter->entries[i], 0), (uint32_t)i};
+    for (int64_t i = 0; i < counter->n; i++)
+        items[i] = (struct item){head_of(&counter->entries[i], 0), (uint32_t)i};
     sort_items(counter->entries, items, counter->n);
     permute(counter->entries, items, counter->n);
     mem_free(items);

@@ -1,18 +1,21 @@
-/* expect.c - the E-step of a Unigram model: how often each piece is expected over all ways to make up the units
+/* expect.c - the E-step of a Unigram model: how often each piece is expected over all ways to make
+ * up the units
  *
  *   forward    alpha(k)  = sum over edges j -> k of alpha(j) * p(edge)
  *   backward   beta(j)   = sum over edges j -> k of p(edge) * beta(k)
  *   expected   += count * alpha(j) * p(edge) * beta(k) / alpha(end)
  *
- * Two forms. In probabilities, for our own mode: one multiplication and one addition an edge, in float64; numbers that
- * become too small are scaled by 2^256, and how often is kept with the position. And in logarithms of float32, step by
- * step as sentencepiece 0.2.3 computes them with one thread, to the last bit.
+ * Two forms. In probabilities, for our own mode: one multiplication and one addition an edge, in
+ * float64; numbers that become too small are scaled by 2^256, and how often is kept with the
+ * position. And in logarithms of float32, step by step as sentencepiece 0.2.3 computes them with
+ * one thread, to the last bit.
  *
- * alpha is kept for the bytes that a unit shares with the one before. The way back links the edges that start at each
- * position, nearest end first; only unknown edges come last, as in sentencepiece.
+ * alpha is kept for the bytes that a unit shares with the one before. The way back links the edges
+ * that start at each position, nearest end first; only unknown edges come last, as in
+ * sentencepiece.
  *
- * Expected counts of the first form are sums of integers, multiples of 1 / unit, so that they are the same in whatever
- * order and by however many threads they are added.
+ * Expected counts of the first form are sums of integers, multiples of 1 / unit, so that they are
+ * the same in whatever order and by however many threads they are added.
  */
 
 #include <math.h>
@@ -28,8 +31,9 @@ typedef struct cell {
     int32_t exponent; /* alpha is this number times 2^(-256 exponent) */
 } cell;
 
-/* Multiplies alpha of positions at - window..at, which are all that are still needed, by SCALE. 0, and nothing is done,
- * where one of them is so large already that what is small beside it counts for nothing. */
+/* Multiplies alpha of positions at - window..at, which are all that are still needed, by SCALE. 0,
+ * and nothing is done, where one of them is so large already that what is small beside it counts
+ * for nothing. */
 static int scale_alpha(cell *cells, int64_t at, int64_t window)
 {
     int64_t begin = at > window ? at - window : 0;
@@ -68,7 +72,8 @@ static double forward(const unitok_lattice *lattice, int64_t shared, int64_t win
         cells[at].alpha = alpha;
         cells[at].exponent = exponent;
         if (alpha == 0) continue; /* inside a character */
-        while (UNLIKELY(cells[at].alpha < SCALE_BELOW) && scale_alpha(cells, at, window)) exponent++;
+        while (UNLIKELY(cells[at].alpha < SCALE_BELOW) && scale_alpha(cells, at, window))
+            exponent++;
     }
     return log(cells[lattice->n_bytes].alpha) - 256 * 0.69314718055994530942 * exponent;
 }
@@ -94,18 +99,22 @@ static void backward(unitok_lattice *lattice, int64_t window, double weight, uin
         for (uint32_t k = lattice->out[at]; k != EDGE_NONE; k = edges[k].next) {
             double part = p[k] * cells[edges[k].end].beta, times = alpha * part;
             beta += part;
-            expected[edges[k].piece] += (uint64_t)((times < weight ? times : weight) + 0.5); /* over it only by rounding */
+            /* over it only by rounding */
+            expected[edges[k].piece] += (uint64_t)((times < weight ? times : weight) + 0.5);
         }
         uint32_t unknown = lattice->unknown[at];
         if (UNLIKELY(unknown != EDGE_NONE)) beta += p[unknown] * cells[edges[unknown].end].beta;
         cells[at].beta = beta;
-        while (UNLIKELY(cells[at].beta < SCALE_BELOW) && scale_beta(cells, at, n_bytes, window)) exponent++;
+        while (UNLIKELY(cells[at].beta < SCALE_BELOW) && scale_beta(cells, at, n_bytes, window))
+            exponent++;
     }
 }
 
-int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice, unitok_edges *kept,
-                              const double *p, double p_unknown, const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
-                              double unit, uint64_t *expected, double *ret_log_likelihood)
+int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+                              unitok_edges *kept, const double *p, double p_unknown,
+                              const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
+                              int64_t n_units, double unit, uint64_t *expected,
+                              double *ret_log_likelihood)
 {
     double total = 0;
     int64_t window = lexicon->max_piece_bytes > 4 ? lexicon->max_piece_bytes : 4;
@@ -114,7 +123,8 @@ int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lat
     for (int64_t i = 0; i < n_units; i++) {
         int64_t n_bytes = offsets[i + 1] - offsets[i];
         if (n_bytes == 0) continue;
-        int64_t shared = lattice_fill_f64(lattice, lexicon, p, 0, p_unknown, data + offsets[i], n_bytes);
+        int64_t shared = lattice_fill_f64(lattice, lexicon, p, 0, p_unknown, data + offsets[i],
+                                          n_bytes);
         if (shared < 0) return UNITOK_ERROR_MEMORY;
         total += (double)counts[i] * forward(lattice, was_scaled ? 0 : shared, window);
         backward(lattice, window, (double)counts[i] * unit, expected);
@@ -125,7 +135,8 @@ int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lat
     return UNITOK_OK;
 }
 
-/* ------------------------------------------------------------------------------------- As sentencepiece ---- */
+/* ------------------------------------------------------------------------------------------ As
+ * sentencepiece ---- */
 
 INLINE uint32_t float_bits(float x)
 {
@@ -134,7 +145,8 @@ INLINE uint32_t float_bits(float x)
     return bits;
 }
 
-/* log(exp(a) + exp(b)) by sentencepiece's steps: float32 sums, float64 functions; the larger alone if 50 apart. */
+/* log(exp(a) + exp(b)) by sentencepiece's steps: float32 sums, float64 functions; the larger alone
+ * if 50 apart. */
 static NOINLINE float log_sum_by_libm(float a, float b)
 {
     float low = a < b ? a : b, high = a < b ? b : a;
@@ -144,10 +156,12 @@ static NOINLINE float log_sum_by_libm(float a, float b)
     return (float)(high + log1p(exp((double)(low - high))));
 }
 
-/* The same. A polynomial gives the functions nearly; where that leaves open which float32 is nearest, they are called. */
+/* The same. A polynomial gives the functions nearly; where that leaves open which float32 is
+ * nearest, they are called. */
 INLINE float log_sum(const struct log_terms *logs, float a, float b)
 {
-    const float round = 0x1.8p23f; /* added to a small number and taken off again it leaves an integer */
+    /* added to a small number and taken off again it leaves an integer */
+    const float round = 0x1.8p23f;
     float high = a < b ? b : a, d = fabsf(a - b);
     if (UNLIKELY(d >= LOG_SPAN)) return log_sum_by_libm(a, b);
     float step = d * LOG_STEPS + round;
@@ -194,7 +208,8 @@ static void exact_forward(const unitok_lattice *lattice, int64_t shared)
         uint32_t k = lattice->edge_begin[at], end = lattice->edge_begin[at + 1];
         if (k == end) continue; /* inside a character */
         float alpha = scores[k] + cells[edges[k].start].alpha;
-        for (k++; k < end; k++) alpha = log_sum(logs, alpha, scores[k] + cells[edges[k].start].alpha);
+        for (k++; k < end; k++)
+            alpha = log_sum(logs, alpha, scores[k] + cells[edges[k].start].alpha);
         cells[at].alpha = alpha;
     }
 }
@@ -209,7 +224,8 @@ static void exact_backward(unitok_lattice *lattice)
     cells[lattice->n_bytes].beta = 0;
     lattice_link(lattice, lattice->n_bytes);
     for (int64_t at = lattice->n_bytes - 1; at > 0; at--) {
-        uint32_t unknown = lattice->unknown[at], first = lattice->out[at] != EDGE_NONE ? lattice->out[at] : unknown;
+        uint32_t unknown = lattice->unknown[at],
+                 first = lattice->out[at] != EDGE_NONE ? lattice->out[at] : unknown;
         if (first == EDGE_NONE) continue; /* inside a character */
         float beta = scores[first] + cells[edges[first].end].beta;
         for (uint32_t k = edges[first].next; k != EDGE_NONE; k = edges[k].next)
@@ -222,18 +238,20 @@ static void exact_backward(unitok_lattice *lattice)
 }
 
 /* Adds to a sum how often an edge is expected to be used. */
-INLINE void exact_add(const double *powers, const exact_cell *cells, const edge *e, float score, float whole,
-                      float count, float *sum)
+INLINE void exact_add(const double *powers, const exact_cell *cells, const edge *e, float score,
+                      float whole, float count, float *sum)
 {
     score = cells[e->start].alpha + score;
     score = score + cells[e->end].beta;
     score = score - whole;
-    /* exp(-12) and exp(-20) times the count, if that is below half of the sum's last place, change nothing. */
+    /* exp(-12) and exp(-20) times the count, if that is below half of the sum's last place,
+     * change nothing. */
     if (score < -12 && count * (score < -20 ? 2.1e-9f : 6.2e-6f) < *sum * 2.9e-8f) return;
     *sum = add_exp(powers, *sum, count, score);
 }
 
-static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, float count, float *expected)
+static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, float count,
+                        float *expected)
 {
     const exact_cell *cells = lattice->cells;
     const edge *edges = lattice->edges;
@@ -242,21 +260,26 @@ static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, fl
     for (int64_t at = 0; at < lattice->n_bytes; at++) {
         uint32_t unknown = lattice->unknown[at];
         for (uint32_t k = lattice->out[at]; k != EDGE_NONE; k = edges[k].next)
-            exact_add(lattice->powers, cells, &edges[k], scores[k], whole, count, &expected[edges[k].piece]);
+            exact_add(lattice->powers, cells, &edges[k], scores[k], whole, count,
+                      &expected[edges[k].piece]);
         if (UNLIKELY(unknown != EDGE_NONE) && unknown_piece >= 0)
-            exact_add(lattice->powers, cells, &edges[unknown], scores[unknown], whole, count, &expected[unknown_piece]);
+            exact_add(lattice->powers, cells, &edges[unknown], scores[unknown], whole, count,
+                      &expected[unknown_piece]);
     }
 }
 
-int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice, unitok_edges *kept,
-                                    const float *scores, float unknown_score, int64_t unknown_piece, const uint8_t *data,
-                                    const int64_t *offsets, const uint64_t *counts, int64_t n_units, float *expected)
+int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+                                    unitok_edges *kept, const float *scores, float unknown_score,
+                                    int64_t unknown_piece, const uint8_t *data,
+                                    const int64_t *offsets, const uint64_t *counts, int64_t n_units,
+                                    float *expected)
 {
     lattice_begin(lattice, kept, lexicon);
     for (int64_t i = 0; i < n_units; i++) {
         int64_t n_bytes = offsets[i + 1] - offsets[i];
         if (n_bytes == 0) continue;
-        int64_t shared = lattice_fill_f32(lattice, lexicon, scores, -INFINITY, unknown_score, data + offsets[i], n_bytes);
+        int64_t shared = lattice_fill_f32(lattice, lexicon, scores, -INFINITY, unknown_score,
+                                          data + offsets[i], n_bytes);
         if (shared < 0) return UNITOK_ERROR_MEMORY;
         exact_forward(lattice, shared);
         exact_backward(lattice);

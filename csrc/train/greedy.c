@@ -10,7 +10,8 @@
 #include "ground/utf8.h"
 
 #define FIRST_BITS 12
-#define MAX_DETOUR 64 /* tokens until both encodings must meet again; further away nothing is counted */
+/* tokens until both encodings must meet again; further away nothing is counted */
+#define MAX_DETOUR 64
 
 /* ---- which strings may be pieces ---- */
 
@@ -30,7 +31,8 @@ static int is_part_or_whole(const uint8_t *piece, int64_t n_bytes)
     for (int64_t i = 1; i < n_bytes; i++)
         if (!is_continuation(piece[i])) return 0;
     if (is_continuation(lead)) return 1;
-    /* What may follow a lead byte is a range from 0x80 on or up to 0xBF: one of the two completes the character. */
+    /* What may follow a lead byte is a range from 0x80 on or up to 0xBF: one of the two
+     * completes the character. */
     uint8_t low[4] = {0x80, 0x80, 0x80, 0x80}, high[4] = {0xBF, 0xBF, 0xBF, 0xBF};
     memcpy(low, piece, (size_t)n_bytes);
     memcpy(high, piece, (size_t)n_bytes);
@@ -61,10 +63,12 @@ static int is_run(const uint8_t *piece, int64_t n_bytes)
     return n_bytes > 0 && memcmp(piece, piece + 1, (size_t)(n_bytes - 1)) == 0;
 }
 
-int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *piece, int64_t n_bytes)
+int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *piece,
+                             int64_t n_bytes)
 {
     if (n_bytes <= 1) return n_bytes;
-    if (n_bytes > (is_run(piece, n_bytes) ? rules->max_run_bytes : rules->max_piece_bytes)) return 0;
+    if (n_bytes > (is_run(piece, n_bytes) ? rules->max_run_bytes : rules->max_piece_bytes))
+        return 0;
     if (!is_part_or_whole(piece, n_bytes)) return 0;
     int64_t n_words = 0, n_digits = 0, n_newlines = 0;
     int in_word = 0, has_blank_line = 0;
@@ -74,7 +78,8 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
         if (n_digits > rules->max_digits) return 0;
         if (rules->closed_words && i && !is_closed(piece[i - 1], byte)) return 0;
         if (is_space(byte)) {
-            if (in_word && rules->max_words == 1) return 0; /* a space begins a piece, and never ends a word */
+            /* a space begins a piece, and never ends a word */
+            if (in_word && rules->max_words == 1) return 0;
             if (byte == '\n' && n_newlines++) has_blank_line = 1;
             in_word = 0;
         } else {
@@ -89,11 +94,13 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
 
 /* ---- the pieces of a round ---- */
 
-int32_t unitok_greedy_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, const unitok_greedy_rules *rules,
-                          unitok_greedy **ret, unitok_error *error)
+int32_t unitok_greedy_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
+                          const unitok_greedy_rules *rules, unitok_greedy **ret,
+                          unitok_error *error)
 {
     if (n_pieces < 256 || n_pieces > UNITOK_WIDE_ID_MAX)
-        return fail(error, UNITOK_ERROR_ARGUMENT, n_pieces, -1, "from 256 to 4,194,303 pieces can be counted");
+        return fail(error, UNITOK_ERROR_ARGUMENT, n_pieces, -1,
+                    "from 256 to 4,194,303 pieces can be counted");
     unitok_greedy *g = mem_zalloc(1, sizeof *g);
     int64_t *ids = mem_alloc((size_t)n_pieces * sizeof *ids);
     int32_t status = UNITOK_ERROR_MEMORY;
@@ -152,7 +159,8 @@ static greedy_pair *find_pair(const greedy_pairs *pairs, uint64_t key)
 
 static int init_pairs(greedy_pairs *pairs, int bits)
 {
-    *pairs = (greedy_pairs){.slots = mem_zalloc((size_t)1 << bits, sizeof *pairs->slots), .bits = bits};
+    *pairs = (greedy_pairs){.slots = mem_zalloc((size_t)1 << bits, sizeof *pairs->slots),
+                            .bits = bits};
     return pairs->slots != NULL;
 }
 
@@ -192,14 +200,16 @@ static uint64_t key_of(uint32_t left, uint32_t right)
 
 /* ---- a pass over the text ---- */
 
-int32_t unitok_greedy_counts_new(const unitok_greedy *greedy, unitok_greedy_counts **ret, unitok_error *error)
+int32_t unitok_greedy_counts_new(const unitok_greedy *greedy, unitok_greedy_counts **ret,
+                                 unitok_error *error)
 {
     unitok_greedy_counts *c = mem_zalloc(1, sizeof *c);
     if (!c) return fail_memory(error);
     size_t n = (size_t)greedy->n_pieces;
     c->greedy = greedy;
     c->uses = mem_zalloc(5 * n, sizeof *c->uses);
-    if (!c->uses || !init_pairs(&c->source_pairs, FIRST_BITS) || !init_pairs(&c->pairs, FIRST_BITS)) {
+    if (!c->uses || !init_pairs(&c->source_pairs, FIRST_BITS) ||
+        !init_pairs(&c->pairs, FIRST_BITS)) {
         unitok_greedy_counts_free(c);
         return fail_memory(error);
     }
@@ -233,7 +243,8 @@ static int reserve_tokens(unitok_greedy_counts *c, int64_t n)
     return c->tokens_room > 0;
 }
 
-static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_bytes, uint32_t *tokens, int64_t *ends)
+static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_bytes,
+                      uint32_t *tokens, int64_t *ends)
 {
     int64_t n = 0;
     for (int64_t at = 0, length; at < n_bytes; n++) {
@@ -245,7 +256,8 @@ static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_byt
 }
 
 /* How many tokens more the text takes if the piece of token k is forbidden from there on. */
-static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int64_t n_bytes, int64_t k)
+static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int64_t n_bytes,
+                        int64_t k)
 {
     const trie *t = &c->greedy->trie;
     uint32_t forbidden = c->tokens[k];
@@ -264,8 +276,8 @@ static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int6
     return n_other - (k - first + 1);
 }
 
-int32_t unitok_greedy_count(unitok_greedy_counts *c, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
-                            int32_t flags, unitok_error *error)
+int32_t unitok_greedy_count(unitok_greedy_counts *c, const uint8_t *data, const int64_t *offsets,
+                            int64_t n_docs, int32_t flags, unitok_error *error)
 {
     for (int64_t doc = 0; doc < n_docs; doc++) {
         const uint8_t *text = data + offsets[doc];
@@ -276,21 +288,24 @@ int32_t unitok_greedy_count(unitok_greedy_counts *c, const uint8_t *data, const 
         c->n_bytes += n_bytes;
         for (int64_t k = 0; k < n; k++) {
             c->source_uses[c->tokens[k]]++;
-            if (flags & UNITOK_GREEDY_VALUES) c->source_values[c->tokens[k]] += value_of(c, text, n_bytes, k);
-            if (flags & UNITOK_GREEDY_PAIRS && k
-                && !add_pair(&c->source_pairs, key_of(c->tokens[k - 1], c->tokens[k]), 1, 0))
+            if (flags & UNITOK_GREEDY_VALUES)
+                c->source_values[c->tokens[k]] += value_of(c, text, n_bytes, k);
+            if (flags & UNITOK_GREEDY_PAIRS && k &&
+                !add_pair(&c->source_pairs, key_of(c->tokens[k - 1], c->tokens[k]), 1, 0))
                 return fail_memory(error);
         }
     }
     return UNITOK_OK;
 }
 
-/* Beyond `damping` a count grows by its logarithm only: what one source repeats is not what all text is like. */
+/* Beyond `damping` a count grows by its logarithm only: what one source repeats is not what all
+ * text is like. */
 static int64_t damped(int64_t count, int64_t weight, int64_t damping)
 {
     int64_t size = count < 0 ? -count : count;
     double ret = (double)size;
-    if (damping > 0 && size > damping) ret = (double)damping * (1 + log((double)size / (double)damping));
+    if (damping > 0 && size > damping)
+        ret = (double)damping * (1 + log((double)size / (double)damping));
     ret = floor(ret * (double)weight + .5);
     return count < 0 ? -(int64_t)ret : (int64_t)ret;
 }
@@ -308,7 +323,8 @@ static int is_allowed(const unitok_greedy *g, uint64_t key)
     return unitok_greedy_allows(&g->rules, piece, n_bytes);
 }
 
-int32_t unitok_greedy_end_source(unitok_greedy_counts *c, int64_t weight, int64_t damping, unitok_error *error)
+int32_t unitok_greedy_end_source(unitok_greedy_counts *c, int64_t weight, int64_t damping,
+                                 unitok_error *error)
 {
     for (int64_t k = 0; k < c->greedy->n_pieces; k++) {
         if (!c->source_uses[k]) continue;
@@ -319,8 +335,8 @@ int32_t unitok_greedy_end_source(unitok_greedy_counts *c, int64_t weight, int64_
     }
     for (int64_t i = 0; i < INT64_C(1) << c->source_pairs.bits; i++) {
         greedy_pair pair = c->source_pairs.slots[i];
-        if (pair.gain > 1 && is_allowed(c->greedy, pair.key)
-            && !add_pair(&c->pairs, pair.key, damped(pair.gain, weight, damping), 1))
+        if (pair.gain > 1 && is_allowed(c->greedy, pair.key) &&
+            !add_pair(&c->pairs, pair.key, damped(pair.gain, weight, damping), 1))
             return fail_memory(error);
         c->source_pairs.slots[i] = (greedy_pair){0, 0, 0};
     }
@@ -328,7 +344,8 @@ int32_t unitok_greedy_end_source(unitok_greedy_counts *c, int64_t weight, int64_
     return UNITOK_OK;
 }
 
-int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_counts *from, unitok_error *error)
+int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_counts *from,
+                            unitok_error *error)
 {
     for (int64_t k = 0; k < into->greedy->n_pieces; k++) {
         into->uses[k] += from->uses[k];
@@ -339,27 +356,29 @@ int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_coun
     into->n_bytes += from->n_bytes;
     for (int64_t i = 0; i < INT64_C(1) << from->pairs.bits; i++) {
         greedy_pair pair = from->pairs.slots[i];
-        if (pair.key && !add_pair(&into->pairs, pair.key, pair.gain, pair.n_sources)) return fail_memory(error);
+        if (pair.key && !add_pair(&into->pairs, pair.key, pair.gain, pair.n_sources))
+            return fail_memory(error);
     }
     return UNITOK_OK;
 }
 
-void unitok_greedy_pieces(const unitok_greedy_counts *c, const int64_t **ret_uses, const int64_t **ret_values,
-                          const int64_t **ret_n_sources)
+void unitok_greedy_pieces(const unitok_greedy_counts *c, const int64_t **ret_uses,
+                          const int64_t **ret_values, const int64_t **ret_n_sources)
 {
     *ret_uses = c->uses;
     *ret_values = c->values;
     *ret_n_sources = c->n_sources;
 }
 
-void unitok_greedy_totals(const unitok_greedy_counts *c, int64_t *ret_n_tokens, int64_t *ret_n_bytes)
+void unitok_greedy_totals(const unitok_greedy_counts *c, int64_t *ret_n_tokens,
+                          int64_t *ret_n_bytes)
 {
     *ret_n_tokens = c->n_tokens;
     *ret_n_bytes = c->n_bytes;
 }
 
-int64_t unitok_greedy_pairs(const unitok_greedy_counts *c, uint32_t *lefts, uint32_t *rights, int64_t *gains,
-                            int64_t *n_sources, int64_t capacity)
+int64_t unitok_greedy_pairs(const unitok_greedy_counts *c, uint32_t *lefts, uint32_t *rights,
+                            int64_t *gains, int64_t *n_sources, int64_t capacity)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < INT64_C(1) << c->pairs.bits; i++) {

@@ -1,4 +1,5 @@
-/* greedy.h - one round of training a greedy vocabulary: what its pieces are worth, and which pairs of them to join
+/* greedy.h - one round of training a greedy vocabulary: what its pieces are worth, and which pairs
+ * of them to join
  *
  *   text   "… in the same way …"          pieces of this round, in a trie
  *   tokens   " in" " the" " same" " way"   by longest prefix, as the finished model will encode
@@ -6,9 +7,9 @@
  *   pair    (" in", " the") was seen once more: joined they would save a token
  *   value   what " the" saves here: without it the text up to the next common boundary takes " t" "he" - one more token
  *
- * Values are exact for one piece removed and everything else kept: the text is encoded without the piece from where it
- * stands until both encodings have a boundary at the same place. They can be negative: a long piece may leave its
- * right neighbour badly divided.
+ * Values are exact for one piece removed and everything else kept: the text is encoded without the
+ * piece from where it stands until both encodings have a boundary at the same place. They can be
+ * negative: a long piece may leave its right neighbour badly divided.
  */
 #pragma once
 
@@ -40,9 +41,10 @@ typedef struct greedy_pairs {
 
 struct unitok_greedy_counts {
     const unitok_greedy *greedy;
-    int64_t *uses, *values, *n_sources;      /* [0..n_pieces-1]: of all sources */
-    int64_t *source_uses, *source_values;    /* of the source at hand */
-    greedy_pairs pairs, source_pairs;        /* of the source at hand: gain is how often the pair occurs */
+    int64_t *uses, *values, *n_sources;   /* [0..n_pieces-1]: of all sources */
+    int64_t *source_uses, *source_values; /* of the source at hand */
+    /* of the source at hand: gain is how often the pair occurs */
+    greedy_pairs pairs, source_pairs;
     uint32_t *tokens; /* of the document at hand: pieces, and where each ends */
     int64_t *ends;
     int64_t tokens_room;

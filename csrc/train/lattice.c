@@ -55,9 +55,11 @@ int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes)
     if (!resize(&lattice->walk_begin, room, sizeof *lattice->walk_begin) ||
         !resize(&lattice->edge_begin, room, sizeof *lattice->edge_begin) ||
         !resize(&lattice->out, room, sizeof *lattice->out) ||
-        !resize(&lattice->unknown, room, sizeof *lattice->unknown) || !resize(&lattice->cells, room, CELL_BYTES))
+        !resize(&lattice->unknown, room, sizeof *lattice->unknown) ||
+        !resize(&lattice->cells, room, CELL_BYTES))
         return 0;
-    lattice->walk_begin[0] = lattice->walk_begin[1] = lattice->edge_begin[0] = lattice->edge_begin[1] = 0;
+    lattice->walk_begin[0] = lattice->walk_begin[1] = lattice->edge_begin[0] =
+        lattice->edge_begin[1] = 0;
     lattice->bytes_room = room;
     return 1;
 }
@@ -82,7 +84,8 @@ static int64_t common_bytes(const unitok_lattice *lattice, const uint8_t *unit, 
     return i;
 }
 
-/* ----------------------------------------------------------------------------------------------- Kept edges ---- */
+/* ------------------------------------------------------------------------------------------ Kept
+ * edges ---- */
 
 unitok_edges *unitok_edges_new(int64_t max_bytes)
 {
@@ -132,9 +135,8 @@ static NOINLINE int make_room(unitok_edges *kept, int64_t n)
     int64_t positions_room = kept->positions_room, room = kept->room;
     if (kept->n_positions == positions_room) positions_room += positions_room / 2 + 1024;
     if (kept->n + n >= room) room += room / 2 + n + 1024;
-    if (positions_room + 5 * room > kept->max_bytes ||
-        !resize(&kept->n_edges, positions_room, 1) || !resize(&kept->lengths, room, 1) ||
-        !resize(&kept->pieces, room, sizeof *kept->pieces)) {
+    if (positions_room + 5 * room > kept->max_bytes || !resize(&kept->n_edges, positions_room, 1) ||
+        !resize(&kept->lengths, room, 1) || !resize(&kept->pieces, room, sizeof *kept->pieces)) {
         give_up(kept);
         return 0;
     }
@@ -172,14 +174,17 @@ void lattice_end(unitok_lattice *lattice)
     if (!kept || kept->state == EDGES_GIVEN_UP) return;
     int64_t room = kept->n + 1;
     if (kept->state == EDGES_NEW) {
-        if (resize(&kept->n_edges, kept->n_positions + 1, 1)) kept->positions_room = kept->n_positions + 1;
+        if (resize(&kept->n_edges, kept->n_positions + 1, 1))
+            kept->positions_room = kept->n_positions + 1;
         kept->state = EDGES_KEPT;
     }
-    if (4 * room < 3 * kept->room && resize(&kept->lengths, room, 1)) /* else both stay, one with too much room */
+    /* else both stay, one with too much room */
+    if (4 * room < 3 * kept->room && resize(&kept->lengths, room, 1))
         if (resize(&kept->pieces, room, sizeof *kept->pieces)) kept->room = room;
 }
 
-/* ---------------------------------------------------------------------------------------------------- Filling ---- */
+/* ------------------------------------------------------------------------------------------
+ * Filling ---- */
 
 #define REAL float
 #define NAME(x) x##_f32

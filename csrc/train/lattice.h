@@ -1,7 +1,7 @@
 /* lattice.h - the lattice of a unit: every way to make it of pieces
  *
- * Edges are grouped by the position where they end, the longest first. They are found by walks through the trie, one
- * from each character, which all take the next byte of the unit together:
+ * Edges are grouped by the position where they end, the longest first. They are found by walks
+ * through the trie, one from each character, which all take the next byte of the unit together:
  *
  *     unit            a       b       c
  *     positions   0       1       2       3          by byte; only where characters begin
@@ -12,8 +12,9 @@
  *                                 1 ─b──▶ 2 ─?──▶    no piece is this character alone: an unknown edge
  *     edge_begin[]    0   0       1       3       5  edges that end at position i: edge_begin[i]..edge_begin[i + 1] - 1
  *
- * So the lattice of a prefix is a prefix of the lattice, and a unit keeps what it shares with the unit before. Units
- * come in the order of their bytes, at least those of one count, and share half of their bytes.
+ * So the lattice of a prefix is a prefix of the lattice, and a unit keeps what it shares with the
+ * unit before. Units come in the order of their bytes, at least those of one count, and share half
+ * of their bytes.
  */
 #pragma once
 
@@ -32,8 +33,8 @@ typedef struct walk {
     uint32_t start, base;
 } walk;
 
-/* log1p(exp(-d)) for d from 0 to LOG_SPAN: around each multiple of 1 / LOG_STEPS a polynomial. What is left out is less
- * than LOG_ERROR: the fifth derivative is at most 1/4. */
+/* log1p(exp(-d)) for d from 0 to LOG_SPAN: around each multiple of 1 / LOG_STEPS a polynomial. What
+ * is left out is less than LOG_ERROR: the fifth derivative is at most 1/4. */
 #define LOG_STEPS 16
 #define LOG_SPAN 20
 #define LOG_ERROR 1e-10
@@ -42,8 +43,8 @@ struct log_terms {
     double of[5]; /* coefficients of 1, t, t^2, ... */
 };
 
-/* The edges of the lattices of a list of units, so that they need not be looked up in the trie once more: of each unit
- * those that end after what it shares with the one before, without unknown ones.
+/* The edges of the lattices of a list of units, so that they need not be looked up in the trie once
+ * more: of each unit those that end after what it shares with the one before, without unknown ones.
  *
  *     n_edges[]             of each byte that is not shared: how many edges end after it
  *     pieces[], lengths[]   of these edges, in their order; lengths in bytes
@@ -60,17 +61,18 @@ struct unitok_edges {
     int64_t position, at; /* what is read next */
 };
 
-/* exp(x) is a power of 2, one of these steps between two of them, and a polynomial of what is left, at most
- * t = log(2) / 2 / EXP_STEPS from a step. It leaves out t^5 / 120 = 4e-14. */
+/* exp(x) is a power of 2, one of these steps between two of them, and a polynomial of what is left,
+ * at most t = log(2) / 2 / EXP_STEPS from a step. It leaves out t^5 / 120 = 4e-14. */
 #define EXP_BITS 6
 #define EXP_STEPS (1 << EXP_BITS)
 #define EXP_ERROR 1e-12
 
-/* Memory for the lattice of one unit, which grows as needed; it holds the last one that was filled. */
+/* Memory for the lattice of one unit, which grows as needed; it holds the last one that was filled.
+ */
 struct unitok_lattice {
     struct log_terms logs[LOG_SPAN * LOG_STEPS + 1];
     double powers[EXP_STEPS]; /* 2^(i / EXP_STEPS) */
-    const uint8_t *unit; /* [0..n_bytes-1] */
+    const uint8_t *unit;      /* [0..n_bytes-1] */
     int64_t n_bytes;
     unitok_edges *kept; /* or NULL */
     walk *walks;
@@ -80,7 +82,7 @@ struct unitok_lattice {
     int64_t edges_room;
     uint32_t *walk_begin, *edge_begin; /* [0..n_bytes + 1] */
     uint32_t *out, *unknown;           /* [0..n_bytes]: see lattice_link */
-    void *cells;                       /* [0..n_bytes]: what the algorithm needs, CELL_BYTES at most */
+    void *cells; /* [0..n_bytes]: what the algorithm needs, CELL_BYTES at most */
     int64_t bytes_room;
 };
 
@@ -93,19 +95,23 @@ int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes);
 void lattice_begin(unitok_lattice *lattice, unitok_edges *kept, const unitok_lexicon *lexicon);
 void lattice_end(unitok_lattice *lattice);
 
-/* All edges of unit[0..n_bytes), of pieces whose score is not `dead`, and room for the cells. How many bytes the unit
- * shares with the one before, whose bytes must still be there; -1 when memory is short. Positions up to there, edges
- * and cells, are as they were. */
-int64_t lattice_fill_f32(unitok_lattice *lattice, const unitok_lexicon *lexicon, const float *scores, float dead,
-                         float unknown_score, const uint8_t *unit, int64_t n_bytes);
-int64_t lattice_fill_f64(unitok_lattice *lattice, const unitok_lexicon *lexicon, const double *scores, double dead,
-                         double unknown_score, const uint8_t *unit, int64_t n_bytes);
+/* All edges of unit[0..n_bytes), of pieces whose score is not `dead`, and room for the cells. How
+ * many bytes the unit shares with the one before, whose bytes must still be there; -1 when memory
+ * is short. Positions up to there, edges and cells, are as they were. */
+int64_t lattice_fill_f32(unitok_lattice *lattice, const unitok_lexicon *lexicon,
+                         const float *scores, float dead, float unknown_score, const uint8_t *unit,
+                         int64_t n_bytes);
+int64_t lattice_fill_f64(unitok_lattice *lattice, const unitok_lexicon *lexicon,
+                         const double *scores, double dead, double unknown_score,
+                         const uint8_t *unit, int64_t n_bytes);
 
-/* Lists the edges by where they start, nearest end first: out[i], then next. Unknown edges are apart, in unknown[i],
- * since in sentencepiece they come last. Call unlink, and then link for each position from the last to the first. */
+/* Lists the edges by where they start, nearest end first: out[i], then next. Unknown edges are
+ * apart, in unknown[i], since in sentencepiece they come last. Call unlink, and then link for each
+ * position from the last to the first. */
 INLINE void lattice_unlink(unitok_lattice *lattice)
 {
-    for (int64_t i = 0; i < lattice->n_bytes; i++) lattice->out[i] = lattice->unknown[i] = EDGE_NONE;
+    for (int64_t i = 0; i < lattice->n_bytes; i++)
+        lattice->out[i] = lattice->unknown[i] = EDGE_NONE;
 }
 
 INLINE void lattice_link(unitok_lattice *lattice, int64_t at)

@@ -16,7 +16,8 @@ struct NAME(filling) {
 };
 
 /* Follows a walk by one byte. Without a branch: what comes of a step can hardly be foretold. */
-INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base, uint32_t end, uint8_t byte)
+INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base, uint32_t end,
+                         uint8_t byte)
 {
     uint64_t u = f->units[base ^ byte];
     uint32_t in_trie = 0 - (uint32_t)unit_has_label(u, byte);
@@ -49,8 +50,9 @@ INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *kept, uint32_t e
     kept->at = at;
 }
 
-int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexicon, const REAL *scores, REAL dead,
-                           REAL unknown_score, const uint8_t *unit, int64_t n_bytes)
+int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexicon,
+                           const REAL *scores, REAL dead, REAL unknown_score, const uint8_t *unit,
+                           int64_t n_bytes)
 {
     if (!lattice_reserve(lattice, n_bytes)) return -1;
     int64_t shared = common_bytes(lattice, unit, n_bytes), begin = shared, end = 0;
@@ -58,14 +60,21 @@ int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexico
     unitok_edges *kept = lattice->kept;
     int is_kept = kept && kept->state == EDGES_KEPT, is_new = kept && kept->state == EDGES_NEW;
     struct NAME(filling) f = {
-        lexicon->units, lexicon->n_pieces ? scores : &dead, dead, lattice->walks, lattice->edges, lattice->scores,
-        walk_begin[shared + 1], edge_begin[shared + 1],
+        lexicon->units,
+        lexicon->n_pieces ? scores : &dead,
+        dead,
+        lattice->walks,
+        lattice->edges,
+        lattice->scores,
+        walk_begin[shared + 1],
+        edge_begin[shared + 1],
     };
     while (begin > 0 && begin < n_bytes && is_continuation(unit[begin])) begin--;
     if (begin < shared) end = begin + char_bytes(unit[begin]);
     for (int64_t i = shared; i < n_bytes; i++) {
         uint8_t byte = unit[i];
-        int64_t n = (is_kept ? kept->n_edges[kept->position] : walk_begin[i + 1] - walk_begin[i]) + 2;
+        int64_t n = (is_kept ? kept->n_edges[kept->position] : walk_begin[i + 1] - walk_begin[i]) +
+                    2;
         if (f.n_walks + n > lattice->walks_room || f.n_edges + n > lattice->edges_room) {
             if (!grow(lattice, f.n_walks + n, f.n_edges + n)) return -1;
             f.walks = lattice->walks;
@@ -85,7 +94,8 @@ int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexico
             if (is_new) keep(kept, f.edges + edge_begin[i + 1], f.n_edges - edge_begin[i + 1]);
             is_new = is_new && kept->state == EDGES_NEW;
         }
-        if (i + 1 == end && (f.n_edges == edge_begin[i + 1] || f.edges[f.n_edges - 1].start != begin)) {
+        if (i + 1 == end &&
+            (f.n_edges == edge_begin[i + 1] || f.edges[f.n_edges - 1].start != begin)) {
             f.edges[f.n_edges] = (edge){EDGE_UNKNOWN, (uint32_t)begin, (uint32_t)end, EDGE_NONE};
             f.edge_scores[f.n_edges++] = unknown_score;
         }

@@ -14,11 +14,13 @@ int64_t *levels_order(const uint64_t *counts, int64_t n)
         order[i] = i;
         all |= counts[i];
     }
-    for (int shift = 0; shift < 64 && all >> shift; shift += 8) { /* radix sort, from the lowest byte */
+    /* radix sort, from the lowest byte */
+    for (int shift = 0; shift < 64 && all >> shift; shift += 8) {
         int64_t begins[257] = {0};
         for (int64_t i = 0; i < n; i++) begins[256 - (counts[i] >> shift & 0xFF)]++;
         for (int k = 0; k < 256; k++) begins[k + 1] += begins[k];
-        for (int64_t i = 0; i < n; i++) spare[begins[255 - (counts[order[i]] >> shift & 0xFF)]++] = order[i];
+        for (int64_t i = 0; i < n; i++)
+            spare[begins[255 - (counts[order[i]] >> shift & 0xFF)]++] = order[i];
         memcpy(order, spare, (size_t)n * sizeof *order);
     }
     return order;

@@ -1,5 +1,5 @@
-/* levels.h - units laid end to end with the largest counts first, so that a place in the text gives the count of its
- * unit
+/* levels.h - units laid end to end with the largest counts first, so that a place in the text gives
+ * the count of its unit
  *
  * Units of one count form a level; there are few levels, and most places are in the last ones:
  *
@@ -16,11 +16,12 @@ typedef struct levels {
     int64_t n, room;
 } levels;
 
-/* The numbers 0..n-1 by descending counts, equal ones in their order: the caller frees it; NULL when memory is
- * short. */
+/* The numbers 0..n-1 by descending counts, equal ones in their order: the caller frees it; NULL
+ * when memory is short. */
 int64_t *levels_order(const uint64_t *counts, int64_t n);
 
-/* Opens the level of a unit to be laid out, if its count is new; 0 when memory is short. Then set end[n - 1]. */
+/* Opens the level of a unit to be laid out, if its count is new; 0 when memory is short. Then set
+ * end[n - 1]. */
 int levels_open(levels *l, uint64_t count);
 void levels_free(levels *l);
 

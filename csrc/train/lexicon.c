@@ -6,13 +6,15 @@
 #include "ground/error.h"
 #include "ground/packed.h"
 
-static int32_t make(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end, int is_part,
-                    unitok_lexicon **ret, unitok_error *error)
+static int32_t make(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end,
+                    int is_part, unitok_lexicon **ret, unitok_error *error)
 {
     int64_t n_pieces = end - begin;
-    const char *problem = begin < 0 ? "the pieces begin before the first" : check_offsets(offsets + begin, n_pieces);
+    const char *problem = begin < 0 ? "the pieces begin before the first"
+                                    : check_offsets(offsets + begin, n_pieces);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
-    if (end > TRIE_VALUE_MAX - 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "more than 8 million pieces");
+    if (end > TRIE_VALUE_MAX - 1)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "more than 8 million pieces");
     unitok_lexicon *lexicon = mem_zalloc(1, sizeof *lexicon);
     int64_t *ids = mem_alloc((size_t)(n_pieces + 1) * sizeof *ids);
     int32_t status = lexicon && ids ? UNITOK_OK : fail_memory(error);
@@ -23,7 +25,9 @@ static int32_t make(const uint8_t *data, const int64_t *offsets, int64_t begin, 
         ids[i - begin] = i;
     }
     trie_parts parts;
-    if (!status) status = (is_part ? trie_build_part : trie_build)(data, offsets + begin, ids, n_pieces, &parts, error);
+    if (!status)
+        status = (is_part ? trie_build_part : trie_build)(data, offsets + begin, ids, n_pieces,
+                                                          &parts, error);
     mem_free(ids);
     if (status) {
         mem_free(lexicon);
@@ -36,20 +40,20 @@ static int32_t make(const uint8_t *data, const int64_t *offsets, int64_t begin, 
     return UNITOK_OK;
 }
 
-int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, unitok_lexicon **ret,
-                           unitok_error *error)
+int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
+                           unitok_lexicon **ret, unitok_error *error)
 {
     return make(data, offsets, 0, n_pieces, 0, ret, error);
 }
 
-int32_t unitok_lexicon_new_part(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end,
-                                unitok_lexicon **ret, unitok_error *error)
+int32_t unitok_lexicon_new_part(const uint8_t *data, const int64_t *offsets, int64_t begin,
+                                int64_t end, unitok_lexicon **ret, unitok_error *error)
 {
     return make(data, offsets, begin, end, 1, ret, error);
 }
 
-int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts, unitok_lexicon **ret,
-                            unitok_error *error)
+int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts,
+                            unitok_lexicon **ret, unitok_error *error)
 {
     unitok_lexicon *lexicon = mem_zalloc(1, sizeof *lexicon);
     trie_parts joined, *tries = mem_alloc((size_t)(n_parts + 1) * sizeof *tries);
@@ -57,7 +61,8 @@ int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts,
     for (int64_t i = 0; i < n_parts && !status; i++) {
         tries[i] = (trie_parts){parts[i]->units, parts[i]->n_units};
         if (parts[i]->n_pieces > lexicon->n_pieces) lexicon->n_pieces = parts[i]->n_pieces;
-        if (parts[i]->max_piece_bytes > lexicon->max_piece_bytes) lexicon->max_piece_bytes = parts[i]->max_piece_bytes;
+        if (parts[i]->max_piece_bytes > lexicon->max_piece_bytes)
+            lexicon->max_piece_bytes = parts[i]->max_piece_bytes;
     }
     if (!status) status = trie_join(tries, n_parts, &joined, error);
     mem_free(tries);

@@ -1,7 +1,8 @@
 /* lexicon.h - the pieces of a Unigram model in training
  *
- * Pieces have numbers in the trie that stay while the model shrinks: a piece that is dropped keeps its number, and its
- * score says that it is gone. All arrays of scores and counts go by these numbers.
+ * Pieces have numbers in the trie that stay while the model shrinks: a piece that is dropped keeps
+ * its number, and its score says that it is gone. All arrays of scores and counts go by these
+ * numbers.
  */
 #pragma once
 

@@ -1,14 +1,15 @@
 /* ngram_cut.c - cutting chunks into pieces by an n-gram model: the most probable way, by Viterbi
  *
- * The state is how many bytes of the piece precede the current one, order - 1 standing for all that are more; it is
- * how much the model looks back. With order 4:
+ * The state is how many bytes of the piece precede the current one, order - 1 standing for all that
+ * are more; it is how much the model looks back. With order 4:
  *
  *     state    0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐       a byte more in the piece:
  *              ▲     │     │     │◀─┘       log P(byte | the state's bytes before it)
  *              └─────┴─────┴─────┘          a new piece: log P(byte)
  *
- * All sums and ties are as numpy computes them in bytepiece 0.6.3: float64, and of equal ones the lowest state. A
- * probability is the difference of two logarithms of counts, the second of which is the one before of the byte before:
+ * All sums and ties are as numpy computes them in bytepiece 0.6.3: float64, and of equal ones the
+ * lowest state. A probability is the difference of two logarithms of counts, the second of which is
+ * the one before of the byte before:
  *
  *     byte       a      b      c
  *     logs[0]    a      b      c          log P(c | ab) = logs[2] here - logs[1] of the byte before
@@ -38,10 +39,12 @@ struct unitok_ngram_cutter {
     uint8_t routes[CHUNK_MAX_BYTES]; /* the state before state 0, and FROM_LAST */
 };
 
-int32_t unitok_ngram_cutter_new(const unitok_ngram_model *model, unitok_counter *counter, const uint8_t *is_digit,
-                                int32_t flags, unitok_ngram_cutter **ret, unitok_error *error)
+int32_t unitok_ngram_cutter_new(const unitok_ngram_model *model, unitok_counter *counter,
+                                const uint8_t *is_digit, int32_t flags, unitok_ngram_cutter **ret,
+                                unitok_error *error)
 {
-    if (model->n_passes != 2) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the model is not complete");
+    if (model->n_passes != 2)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the model is not complete");
     unitok_ngram_cutter *cutter = mem_zalloc(1, sizeof *cutter);
     if (!cutter) return fail_memory(error);
     cutter->model = model;
@@ -57,18 +60,22 @@ void unitok_ngram_cutter_free(unitok_ngram_cutter *cutter)
     mem_free(cutter);
 }
 
-/* A stretch of a text, and of each byte in it the n-grams of n bytes that end there, at [n - 1]. Done in steps over the whole
- * stretch, so that one does not wait for the memory that another reads. */
+/* A stretch of a text, and of each byte in it the n-grams of n bytes that end there, at [n - 1].
+ * Done in steps over the whole stretch, so that one does not wait for the memory that another
+ * reads. */
 typedef struct stretch {
     int64_t n_bytes;
     int n_known; /* n-grams of up to so many bytes may be known that end at the last byte */
-    int64_t slots[AT_ONCE][STATES_MAX];  /* where it may be found */
+    int64_t slots[AT_ONCE][STATES_MAX];   /* where it may be found */
     uint16_t counts[AT_ONCE][STATES_MAX]; /* as in its slot; 0: unknown */
-    double logs[1 + AT_ONCE][STATES_MAX]; /* of its count, from the byte before the stretch on */
-    double values[AT_ONCE][STATES_MAX];   /* log P(the byte | the others); -INFINITY: unknown */
+    /* of its count, from the byte before the stretch on */
+    double logs[1 + AT_ONCE][STATES_MAX];
+    /* log P(the byte | the others); -INFINITY: unknown */
+    double values[AT_ONCE][STATES_MAX];
 } stretch;
 
-INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t *text, uint64_t bytes, stretch *s)
+INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t *text,
+                       uint64_t bytes, stretch *s)
 {
     for (int64_t i = 0; i < s->n_bytes; i++) {
         bytes = bytes << 8 | text[i];
@@ -80,14 +87,16 @@ INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t
     }
 }
 
-/* Where an n-gram is rare, so is every longer one that begins or ends with it: of the next byte at most one length more is
- * looked for. */
-INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_t *text, uint64_t bytes, stretch *s)
+/* Where an n-gram is rare, so is every longer one that begins or ends with it: of the next byte at
+ * most one length more is looked for. */
+INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_t *text,
+                        uint64_t bytes, stretch *s)
 {
     int n_known = s->n_known;
     for (int64_t i = 0; i < s->n_bytes; i++) {
         int most = n_known + 1;
-        n_known = most < 2 ? most : 2; /* the table of pairs says whether it is: see find_values */
+        /* the table of pairs says whether it is: see find_values */
+        n_known = most < 2 ? most : 2;
         bytes = bytes << 8 | text[i];
         for (int n = 3; n <= order; n++) s->counts[i][n - 1] = 0;
         for (int n = 3; n <= order && n <= most; n++) {
@@ -100,8 +109,8 @@ INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_
     s->n_known = n_known;
 }
 
-INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_t *text, int64_t n_before, uint64_t bytes,
-                        stretch *s)
+INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_t *text,
+                        int64_t n_before, uint64_t bytes, stretch *s)
 {
     for (int64_t i = 0; i < s->n_bytes; i++) {
         const uint16_t *counts = s->counts[i];
@@ -123,8 +132,9 @@ INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_
     }
 }
 
-/* The scores of all states at a byte from those before it; the route. A piece that begins here has the best state before it, of
- * equal ones the first. The sum from state 0 is compared last, for it was known last. */
+/* The scores of all states at a byte from those before it; the route. A piece that begins here has
+ * the best state before it, of equal ones the first. The sum from state 0 is compared last, for it
+ * was known last. */
 INLINE uint8_t step(double *scores, int order, const double *value, int may_begin, int is_mended)
 {
     double before[STATES_MAX] = {0}, sums[STATES_MAX] = {0};
@@ -153,7 +163,8 @@ INLINE uint8_t step(double *scores, int order, const double *value, int may_begi
     return route | (uint8_t)lowest_bit(is_best);
 }
 
-static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_bytes, int order, const double *scores)
+static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_bytes, int order,
+                       const double *scores)
 {
     int state = 0;
     for (int k = 1; k < order; k++)
@@ -176,7 +187,8 @@ static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t
 INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_ngram_model *model = cutter->model;
-    int keeps_characters = cutter->flags & UNITOK_NGRAM_ENSURE_UNICODE, is_mended = cutter->flags & UNITOK_NGRAM_MENDED;
+    int keeps_characters = cutter->flags & UNITOK_NGRAM_ENSURE_UNICODE,
+        is_mended = cutter->flags & UNITOK_NGRAM_MENDED;
     double scores[STATES_MAX];
     uint64_t bytes = 0;
     stretch s;
@@ -208,16 +220,19 @@ static int cut_by_6(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_
     return cut_chunk(cutter, 6, text, n_bytes);
 }
 
-int32_t unitok_ngram_cutter_add(unitok_ngram_cutter *cutter, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
-                                int64_t max_bytes, unitok_cursor *cursor, unitok_error *error)
+int32_t unitok_ngram_cutter_add(unitok_ngram_cutter *cutter, const uint8_t *data,
+                                const int64_t *offsets, int64_t n_docs, int64_t max_bytes,
+                                unitok_cursor *cursor, unitok_error *error)
 {
     const char *problem = check_offsets(offsets, n_docs);
     if (cursor->document < 0) problem = "the cursor is before the first document";
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
-    int (*cut)(unitok_ngram_cutter *, const uint8_t *, int64_t) = cutter->model->order == 6 ? cut_by_6 : cut_any;
+    int (*cut)(unitok_ngram_cutter *, const uint8_t *,
+               int64_t) = cutter->model->order == 6 ? cut_by_6 : cut_any;
     const uint8_t *text;
     int64_t n_bytes;
-    while (max_bytes > 0 && (n_bytes = next_chunk(data, offsets, n_docs, cutter->is_digit, cursor, &text)) > 0) {
+    while (max_bytes > 0 &&
+           (n_bytes = next_chunk(data, offsets, n_docs, cutter->is_digit, cursor, &text)) > 0) {
         max_bytes -= n_bytes;
         if (!cut(cutter, text, n_bytes)) return fail_memory(error);
     }

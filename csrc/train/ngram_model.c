@@ -1,7 +1,8 @@
-/* ngram_model.c - from sorted counts of the longest n-grams to a model of all that are common: see ngrams.h
+/* ngram_model.c - from sorted counts of the longest n-grams to a model of all that are common: see
+ * ngrams.h
  *
- * The n-grams come in order, so those with a common beginning come together. What begins the last one is a path of open
- * sums; whatever the next one does not begin with is complete:
+ * The n-grams come in order, so those with a common beginning come together. What begins the last
+ * one is a path of open sums; whatever the next one does not begin with is complete:
  *
  *     abc 2      open: a 2, ab 2, abc 2
  *     abd 3      complete: abc 2.       open: a 5, ab 5, abd 3
@@ -29,9 +30,11 @@ struct table_head {
     unitok_ngram_place after;
 };
 
-int32_t unitok_ngram_model_new(int32_t order, uint64_t min_count, unitok_ngram_model **ret, unitok_error *error)
+int32_t unitok_ngram_model_new(int32_t order, uint64_t min_count, unitok_ngram_model **ret,
+                               unitok_error *error)
 {
-    if (order < 1 || order > UNITOK_NGRAM_MAX_ORDER) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the order is not 1..7");
+    if (order < 1 || order > UNITOK_NGRAM_MAX_ORDER)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the order is not 1..7");
     unitok_ngram_model *model = mem_zalloc(1, sizeof *model);
     uint64_t *few = mem_zalloc(N_FEW, sizeof *few);
     if (!model || !few) {
@@ -67,7 +70,8 @@ int64_t unitok_ngram_model_memory_bytes(const unitok_ngram_model *model)
     int64_t n_slots = 0, n_large_slots = is_open ? model->n_large_slots : slots_for(model->n_large);
     for (int length = FIRST_LENGTH; length <= model->order; length++)
         n_slots += is_open ? model->of[length].n_slots : slots_for(model->of[length].n);
-    return (int64_t)(sizeof *model + N_FEW * sizeof *model->few + (size_t)n_slots * sizeof *model->slots +
+    return (int64_t)(sizeof *model + N_FEW * sizeof *model->few +
+                     (size_t)n_slots * sizeof *model->slots +
                      (size_t)n_large_slots * sizeof *model->large);
 }
 
@@ -121,7 +125,8 @@ double model_large_log(const unitok_ngram_model *model, uint64_t key)
 static void put_waiting(unitok_ngram_model *model)
 {
     for (int i = 0; i < model->n_waiting; i++) {
-        uint64_t key = model->waiting[i].key, count = model->waiting[i].count, ngram = key & ~UINT64_C(7);
+        uint64_t key = model->waiting[i].key, count = model->waiting[i].count,
+                 ngram = key & ~UINT64_C(7);
         ngram_slots *table = &model->of[key & 7];
         uint64_t most = model_most((int)(key & 7));
         int64_t at = model_slot(table->n_slots, ngram);
@@ -192,7 +197,8 @@ static int is_ngram(const unitok_ngram_model *model, uint64_t key)
 static int32_t begin_scan(unitok_ngram_model *model, unitok_error *error)
 {
     if (model->n_passes > 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a third pass");
-    return model->n_passes == 0 || model->large || open_slots(model) ? UNITOK_OK : fail_memory(error);
+    return model->n_passes == 0 || model->large || open_slots(model) ? UNITOK_OK
+                                                                     : fail_memory(error);
 }
 
 /* 0 where it does not come after the last one. */
@@ -205,13 +211,14 @@ INLINE int scan(unitok_ngram_model *model, uint64_t key, uint64_t count)
     return 1;
 }
 
-int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys, const uint64_t *counts, int64_t n,
-                                unitok_error *error)
+int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys,
+                                const uint64_t *counts, int64_t n, unitok_error *error)
 {
     int32_t status = begin_scan(model, error);
     if (status) return status;
     for (int64_t i = 0; i < n; i++)
-        if (!scan(model, keys[i], counts[i])) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, NOT_IN_ORDER);
+        if (!scan(model, keys[i], counts[i]))
+            return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, NOT_IN_ORDER);
     return model->is_wrong ? fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, OTHER_NGRAMS) : UNITOK_OK;
 }
 
@@ -224,16 +231,18 @@ static uint64_t least_of(const struct table_head *heads, int64_t n_tables)
     return least;
 }
 
-INLINE void read_head(struct table_head *head, const unitok_ngrams *table, const unitok_ngram_place *place)
+INLINE void read_head(struct table_head *head, const unitok_ngrams *table,
+                      const unitok_ngram_place *place)
 {
     head->after = *place;
     head->key = ngrams_next(table, &head->after, &head->count);
     if (!head->key) head->key = UINT64_MAX;
 }
 
-int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model, const unitok_ngrams *const *tables, int64_t n_tables,
-                                       unitok_ngram_place *places, int64_t budget, int32_t *ret_is_done,
-                                       unitok_error *error)
+int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model,
+                                       const unitok_ngrams *const *tables, int64_t n_tables,
+                                       unitok_ngram_place *places, int64_t budget,
+                                       int32_t *ret_is_done, unitok_error *error)
 {
     for (int64_t t = 0; t < n_tables; t++)
         if (!tables[t]->sorted || places[t].full < 0 || places[t].other < 0)
@@ -252,12 +261,14 @@ int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model, const unitok_n
             places[t] = heads[t].after;
             read_head(&heads[t], tables[t], &places[t]);
         }
-        if (!scan(model, key, count)) status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, NOT_IN_ORDER);
+        if (!scan(model, key, count))
+            status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, NOT_IN_ORDER);
         key = least_of(heads, n_tables);
     }
     mem_free(heads);
     *ret_is_done = key == UINT64_MAX;
-    if (!status && model->is_wrong) status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, OTHER_NGRAMS);
+    if (!status && model->is_wrong)
+        status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, OTHER_NGRAMS);
     return status;
 }
 
@@ -288,7 +299,8 @@ void unitok_ngram_model_get_tables(unitok_ngram_model *model, unitok_ngram_table
     memset(ret, 0, sizeof *ret);
     ret->few = model->few;
     ret->slots = model->slots;
-    for (int length = FIRST_LENGTH; length <= model->order; length++) ret->n_slots[length] = model->of[length].n_slots;
+    for (int length = FIRST_LENGTH; length <= model->order; length++)
+        ret->n_slots[length] = model->of[length].n_slots;
     ret->large = &model->large->key;
     ret->n_large_slots = model->n_large_slots;
 }
@@ -314,13 +326,14 @@ static int are_tables(const unitok_ngram_tables *tables, int order)
     return n_empty > 0 && tables->n_large_slots <= SLOTS_MAX;
 }
 
-int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables, double log_total, const double *logs,
-                                unitok_ngram_model **ret, unitok_error *error)
+int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables, double log_total,
+                                const double *logs, unitok_ngram_model **ret, unitok_error *error)
 {
     int32_t status = unitok_ngram_model_new(order, 0, ret, error);
     if (status) return status;
     unitok_ngram_model *model = *ret;
-    if (!are_tables(tables, order)) status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "not the n-grams of a model");
+    if (!are_tables(tables, order))
+        status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "not the n-grams of a model");
     else if (!allocate(model, tables->n_slots, tables->n_large_slots)) status = fail_memory(error);
     if (status) {
         unitok_ngram_model_free(model);

@@ -41,9 +41,11 @@ static int open_tables(unitok_ngrams *ngrams)
     return 1;
 }
 
-int32_t unitok_ngrams_new(int32_t order, const uint8_t *is_digit, unitok_ngrams **ret, unitok_error *error)
+int32_t unitok_ngrams_new(int32_t order, const uint8_t *is_digit, unitok_ngrams **ret,
+                          unitok_error *error)
 {
-    if (order < 1 || order > UNITOK_NGRAM_MAX_ORDER) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the order is not 1..7");
+    if (order < 1 || order > UNITOK_NGRAM_MAX_ORDER)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the order is not 1..7");
     unitok_ngrams *ngrams = mem_zalloc(1, sizeof *ngrams);
     if (!ngrams) return fail_memory(error);
     ngrams->order = order;
@@ -87,7 +89,7 @@ INLINE int64_t home_of(uint64_t ngram, int step, int bits)
     return (int64_t)((ngram_hash(ngram) >> 2) * (uint64_t)step >> (62 - bits));
 }
 
-/* ------------------------------------------------------------------------------------------------- Adding ---- */
+/* ---------------------------------------------------------------------------------- Adding ---- */
 
 /* The entry of a number, or the empty one for it. */
 INLINE ngram_entry *find_other(ngram_entry *others, int bits, uint64_t key)
@@ -136,14 +138,16 @@ static int grow_others(unitok_ngrams *ngrams)
     ngram_entry *others = mem_zalloc((size_t)1 << bits, sizeof *others);
     if (!others) return 0;
     for (int64_t i = 0; i < INT64_C(1) << ngrams->other_bits; i++)
-        if (ngrams->others[i].key) *find_other(others, bits, ngrams->others[i].key) = ngrams->others[i];
+        if (ngrams->others[i].key)
+            *find_other(others, bits, ngrams->others[i].key) = ngrams->others[i];
     mem_free(ngrams->others);
     ngrams->others = others;
     ngrams->other_bits = bits;
     return 1;
 }
 
-/* By a half or a third: at 2, 3, 4, 6, 8, ... the tables are three quarters full at most, and half full at least. */
+/* By a half or a third: at 2, 3, 4, 6, 8, ... the tables are three quarters full at most, and half
+ * full at least. */
 static int grow(unitok_ngrams *ngrams)
 {
     int step = 5 - ngrams->step, bits = ngrams->bits + (step == 2);
@@ -211,8 +215,9 @@ static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_byt
     return 1;
 }
 
-int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
-                          int64_t max_bytes, unitok_cursor *cursor, unitok_error *error)
+int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int64_t *offsets,
+                          int64_t n_docs, int64_t max_bytes, unitok_cursor *cursor,
+                          unitok_error *error)
 {
     const char *problem = check_offsets(offsets, n_docs);
     if (ngrams->sorted) problem = "the n-grams are sorted: clear them first";
@@ -222,14 +227,16 @@ int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int6
     waiting.n = 0;
     const uint8_t *text;
     int64_t n_bytes;
-    while (max_bytes > 0 && (n_bytes = next_chunk(data, offsets, n_docs, ngrams->is_digit, cursor, &text)) > 0) {
+    while (max_bytes > 0 &&
+           (n_bytes = next_chunk(data, offsets, n_docs, ngrams->is_digit, cursor, &text)) > 0) {
         max_bytes -= n_bytes;
         if (!count_chunk(ngrams, text, n_bytes, &waiting)) return fail_memory(error);
     }
     return flush(ngrams, &waiting) ? UNITOK_OK : fail_memory(error);
 }
 
-/* ------------------------------------------------------------------------------------------------ Sorting ---- */
+/* ------------------------------------------------------------------------------------------
+ * Sorting ---- */
 
 static void sort_few(uint64_t *keys, int64_t n)
 {
@@ -241,8 +248,9 @@ static void sort_few(uint64_t *keys, int64_t n)
     }
 }
 
-/* Radix sort in place, by the byte at `shift` and those below it, down to the one at `last`: keys move along cycles into their
- * bucket. No two are equal in all these bytes, so a bucket of the last one has one. */
+/* Radix sort in place, by the byte at `shift` and those below it, down to the one at `last`: keys
+ * move along cycles into their bucket. No two are equal in all these bytes, so a bucket of the last
+ * one has one. */
 static void sort_keys(uint64_t *keys, int64_t n, int shift, int last)
 {
     int64_t ends[256] = {0}, next[256];
@@ -293,7 +301,8 @@ int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error)
     return UNITOK_OK;
 }
 
-INLINE uint64_t next_ngram(const unitok_ngrams *ngrams, unitok_ngram_place *place, uint64_t *ret_count)
+INLINE uint64_t next_ngram(const unitok_ngrams *ngrams, unitok_ngram_place *place,
+                           uint64_t *ret_count)
 {
     uint64_t most = most_of(ngrams->order), order = (uint64_t)ngrams->order;
     uint64_t slot = place->full < ngrams->n ? ngrams->slots[place->full] : 0;
@@ -305,7 +314,8 @@ INLINE uint64_t next_ngram(const unitok_ngrams *ngrams, unitok_ngram_place *plac
         return full;
     }
     if (other == UINT64_MAX) return 0;
-    *ret_count = find_other(ngrams->others, ngrams->other_bits, other)->count + (full == other ? slot & most : 0);
+    *ret_count = find_other(ngrams->others, ngrams->other_bits, other)->count +
+                 (full == other ? slot & most : 0);
     place->full += full == other;
     place->other++;
     return other;
@@ -316,8 +326,8 @@ uint64_t ngrams_next(const unitok_ngrams *ngrams, unitok_ngram_place *place, uin
     return next_ngram(ngrams, place, ret_count);
 }
 
-int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, unitok_ngram_place *place, int64_t n, uint64_t *keys,
-                             uint64_t *counts)
+int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, unitok_ngram_place *place, int64_t n,
+                             uint64_t *keys, uint64_t *counts)
 {
     int64_t k = 0;
     if (!ngrams->sorted || place->full < 0 || place->other < 0) return 0;

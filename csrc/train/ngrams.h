@@ -11,8 +11,8 @@
  *
  * What is too large for that is in a second table, by the number, 64 bits wide.
  *
- * Only n-grams of the full order are counted, and the shorter ones at the end of a chunk; from the sorted table all others
- * follow, for the count of "ab" is the sum over all that begins with it:
+ * Only n-grams of the full order are counted, and the shorter ones at the end of a chunk; from the
+ * sorted table all others follow, for the count of "ab" is the sum over all that begins with it:
  *
  *     chunk "abcab", order 3:   abc bca cab ab b     ─▶  ab = abc + ab = 2
  */
@@ -21,17 +21,19 @@
 #include "ground/common.h"
 
 typedef struct ngram_entry {
-    uint64_t key; /* a number; 0: empty */
+    uint64_t key;   /* a number; 0: empty */
     uint64_t count; /* or the bits of its logarithm, float64 */
 } ngram_entry;
 
 struct unitok_ngrams {
     int order;
     const uint8_t *is_digit; /* or NULL */
-    uint64_t *slots;         /* [n_slots], open addressing: n-grams of the full order; after a sort [0..n-1] */
-    int64_t n, n_slots;      /* n_slots = step << bits, step 2 or 3 */
+    /* [n_slots], open addressing: n-grams of the full order; after a sort [0..n-1] */
+    uint64_t *slots;
+    int64_t n, n_slots; /* n_slots = step << bits, step 2 or 3 */
     int step, bits;
-    ngram_entry *others; /* [2^other_bits], open addressing: shorter n-grams, and what slots had no room for */
+    /* [2^other_bits], open addressing: shorter n-grams, and what slots had no room for */
+    ngram_entry *others;
     int64_t n_others, n_short;
     int other_bits;
     uint64_t *sorted; /* [n_others]: the numbers of the others; NULL before a sort */
@@ -46,8 +48,8 @@ uint64_t ngrams_next(const unitok_ngrams *ngrams, unitok_ngram_place *place, uin
 
 /* The n-grams of one length in a model. */
 typedef struct ngram_slots {
-    uint64_t *slots;   /* open addressing */
-    int64_t n_slots;   /* < 2^32 */
+    uint64_t *slots; /* open addressing */
+    int64_t n_slots; /* < 2^32 */
     int64_t n;
 } ngram_slots;
 
@@ -55,22 +57,24 @@ struct unitok_ngram_model {
     int order;
     uint64_t min_count;
     int n_passes;
-    uint64_t *few;      /* [N_FEW]: n-grams of one and of two bytes; 0 (then the logarithm of 0): not there */
-    uint64_t *slots;    /* of all lengths from 3 on */
+    /* [N_FEW]: n-grams of one and of two bytes; 0 (then the logarithm of 0): not there */
+    uint64_t *few;
+    uint64_t *slots; /* of all lengths from 3 on */
     ngram_slots of[UNITOK_NGRAM_MAX_ORDER + 1];
     ngram_entry *large; /* [n_large_slots], open addressing: those whose slot is full */
     int64_t n_large_slots, n_large;
     double log_total;
     const double *logs; /* [UNITOK_NGRAM_LOGS]: of 0, 1, 2, ... */
     /* Of a pass: */
-    uint64_t last;                              /* number */
+    uint64_t last;                               /* number */
     uint64_t counts[UNITOK_NGRAM_MAX_ORDER + 1]; /* of its first 1, 2, ... bytes so far */
     ngram_entry waiting[NGRAMS_WAITING];
     int n_waiting;
     int is_wrong; /* the second pass differs from the first */
 };
 
-/* The last n bytes of a register of bytes as an empty slot, 1 <= n <= 7; with n added it is the number. */
+/* The last n bytes of a register of bytes as an empty slot, 1 <= n <= 7; with n added it is the
+ * number. */
 INLINE uint64_t ngram_slot(uint64_t bytes, int n)
 {
     return bytes << (64 - 8 * n);
@@ -81,7 +85,8 @@ INLINE uint64_t ngram_hash(uint64_t key)
     return (key ^ key >> 29) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* Whether a slot is that of an n-gram, with some count up to `most`; the n-gram is given as an empty slot. */
+/* Whether a slot is that of an n-gram, with some count up to `most`; the n-gram is given as an
+ * empty slot. */
 INLINE int is_slot_of(uint64_t slot, uint64_t ngram, uint64_t most)
 {
     return (slot ^ ngram) - 1 < most;
@@ -99,7 +104,8 @@ INLINE int64_t model_slot(int64_t n_slots, uint64_t key)
     return (int64_t)((ngram_hash(key) >> 32) * (uint64_t)n_slots >> 32);
 }
 
-/* What the slot of an n-gram holds, searched from `at` on: its count, or model_most(n); 0: it is not there. */
+/* What the slot of an n-gram holds, searched from `at` on: its count, or model_most(n); 0: it is
+ * not there. */
 INLINE uint64_t model_find(const unitok_ngram_model *model, int n, uint64_t ngram, int64_t at)
 {
     const ngram_slots *table = &model->of[n];
@@ -119,5 +125,6 @@ INLINE double as_double(uint64_t bits)
     return v;
 }
 
-/* The logarithm of the count of an n-gram in model->large, by its number; of 0 where it is not there. */
+/* The logarithm of the count of an n-gram in model->large, by its number; of 0 where it is not
+ * there. */
 double model_large_log(const unitok_ngram_model *model, uint64_t key);

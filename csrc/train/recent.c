@@ -53,7 +53,8 @@ int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64
         r->long_unit = bytes;
         r->long_room = room;
     }
-    return counter_add(r->counter, r->long_unit, open_spaces(r, unit, n_bytes, r->long_unit), count);
+    return counter_add(r->counter, r->long_unit, open_spaces(r, unit, n_bytes, r->long_unit),
+                       count);
 }
 
 static int count_waiting(recent *r)
@@ -70,15 +71,20 @@ static int count_waiting(recent *r)
     r->n_waiting_bytes = 0;
     for (int i = 0; i < n; i++) {
         const struct waiting_unit *unit = &r->waiting[i];
-        if (counter_add_hashed(counter, r->bytes + unit->begin, unit->n_bytes, unit->hash, unit->count) < 0) return 0;
+        if (counter_add_hashed(counter, r->bytes + unit->begin, unit->n_bytes, unit->hash,
+                               unit->count) < 0)
+            return 0;
     }
     return 1;
 }
 
 int recent_pass_on(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
-    if (3 * n_bytes > WAITING_BYTES || !r->units) return recent_count_now(r, unit, n_bytes, count) >= 0;
-    if ((r->n_waiting == WAITING_MAX || r->n_waiting_bytes + 3 * n_bytes > WAITING_BYTES) && !count_waiting(r)) return 0;
+    if (3 * n_bytes > WAITING_BYTES || !r->units)
+        return recent_count_now(r, unit, n_bytes, count) >= 0;
+    if ((r->n_waiting == WAITING_MAX || r->n_waiting_bytes + 3 * n_bytes > WAITING_BYTES) &&
+        !count_waiting(r))
+        return 0;
     struct waiting_unit *waiting = &r->waiting[r->n_waiting++];
     waiting->count = count;
     waiting->begin = r->n_waiting_bytes;

@@ -4,9 +4,10 @@
  *                                              another one: that one leaves ─┐
  *   a longer unit ───────────────────────────────────────────────────────────┴─▶ waiting ──32 at a time──▶ counter
  *
- * Most units of a text are found here, in a table that fits the second-level cache; a counter of millions of keys fits
- * no cache, and each visit waits for memory three times. Those that wait have their slots, and then their entries,
- * fetched all at once. The table is visited a few units late, too, when its line has come from the third-level cache.
+ * Most units of a text are found here, in a table that fits the second-level cache; a counter of
+ * millions of keys fits no cache, and each visit waits for memory three times. Those that wait have
+ * their slots, and then their entries, fetched all at once. The table is visited a few units late,
+ * too, when its line has come from the third-level cache.
  *
  * Where is_compact, a space stands for U+2581 (ground/space.h), and the counter gets U+2581.
  */
@@ -39,8 +40,9 @@ struct waiting_unit {
 
 typedef struct recent {
     unitok_counter *counter;
-    struct recent_unit *units; /* [1 << RECENT_BITS]; NULL for an ordered counter, which gets units in their order */
-    int64_t max_bytes;         /* of a unit in it */
+    /* [1 << RECENT_BITS]; NULL for an ordered counter, which gets units in their order */
+    struct recent_unit *units;
+    int64_t max_bytes; /* of a unit in it */
     int is_compact;
     uint32_t n_ahead; /* so far; the last AHEAD of them are not in the table yet */
     struct ahead_unit ahead[AHEAD];
@@ -63,7 +65,8 @@ int recent_flush(recent *r);
 /* Makes a unit wait, or counts it; 0 when memory is short. */
 int recent_pass_on(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count);
 
-/* Counts a unit at once, without the table. Its entry in the counter, or -1 when memory is short. */
+/* Counts a unit at once, without the table. Its entry in the counter, or -1 when memory is short.
+ */
 int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count);
 
 /* Passes on what units[i] holds, and makes it hold `key`. */
@@ -78,7 +81,8 @@ INLINE int recent_count(recent *r, const struct ahead_unit *unit)
     return 1;
 }
 
-/* Adds to a unit, n_bytes > 0, of which MEMO_SHORT_BYTES + 1 bytes can be read; 0 when memory is short. */
+/* Adds to a unit, n_bytes > 0, of which MEMO_SHORT_BYTES + 1 bytes can be read; 0 when memory is
+ * short. */
 INLINE int recent_add(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
     if (UNLIKELY(n_bytes > r->max_bytes)) return recent_pass_on(r, unit, n_bytes, count);

@@ -1,5 +1,5 @@
-/* recount.c - how often each piece of a vocabulary is used when texts are segmented with it again: the Unigram model
- * over bytes */
+/* recount.c - how often each piece of a vocabulary is used when texts are segmented with it again:
+ * the Unigram model over bytes */
 
 #include <math.h>
 
@@ -11,8 +11,8 @@ typedef struct cell {
 } cell;
 
 /* The best path: of paths of the same score the one with the longest last piece. */
-static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const double *scores, const uint8_t *text,
-                      int64_t n_bytes, cell *cells)
+static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const double *scores,
+                      const uint8_t *text, int64_t n_bytes, cell *cells)
 {
     const uint64_t *units = lexicon->units;
     for (int64_t i = 1; i <= n_bytes; i++) cells[i].best = -INFINITY;
@@ -33,9 +33,10 @@ static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const
     }
 }
 
-int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *lattice, const uint8_t *alive,
-                               const double *scores, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
-                               int64_t n_units, uint64_t *used)
+int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+                               const uint8_t *alive, const double *scores, const uint8_t *data,
+                               const int64_t *offsets, const uint64_t *counts, int64_t n_units,
+                               uint64_t *used)
 {
     for (int64_t i = 0; i < n_units; i++) {
         int64_t n_bytes = offsets[i + 1] - offsets[i];
@@ -44,7 +45,8 @@ int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *la
         cell *cells = lattice->cells;
         best_path(lexicon, alive, scores, data + offsets[i], n_bytes, cells);
         for (int64_t at = n_bytes; at > 0; at = cells[at].from) {
-            if (cells[at].best == -INFINITY) return UNITOK_ERROR_ARGUMENT; /* a byte without a piece */
+            /* a byte without a piece */
+            if (cells[at].best == -INFINITY) return UNITOK_ERROR_ARGUMENT;
             used[cells[at].piece] += counts[i];
         }
     }

@@ -29,7 +29,8 @@ void unitok_rules_free(unitok_rules *rules)
 static int is_all_spaces(const uint8_t *piece, int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_bytes; i += 3)
-        if (piece[i] != 0xE2 || n_bytes - i < 3 || piece[i + 1] != 0x96 || piece[i + 2] != 0x81) return 0;
+        if (piece[i] != 0xE2 || n_bytes - i < 3 || piece[i + 1] != 0x96 || piece[i + 2] != 0x81)
+            return 0;
     return 1;
 }
 
@@ -61,7 +62,8 @@ static int allow_text(const unitok_rules *rules, const uint8_t *piece, int64_t n
             if (!(flags & UNITOK_RULE_SPLIT_BY_NUMBER)) script = SCRIPT_ANY;
             if ((flags & UNITOK_RULE_SPLIT_DIGITS) && n_bytes > n) return 0;
         }
-        if ((flags & UNITOK_RULE_SPLIT_BY_SCRIPT) && script != SCRIPT_ANY && before != SCRIPT_ANY && script != before)
+        if ((flags & UNITOK_RULE_SPLIT_BY_SCRIPT) && script != SCRIPT_ANY && before != SCRIPT_ANY &&
+            script != before)
             return 0;
         before = script;
     }
@@ -74,10 +76,13 @@ INLINE uint8_t byte_of(uint32_t c)
     return (uint8_t)(c < 0x100 ? c : c < 0x121 ? c - 0x100 : c < 0x143 ? c - 0x121 + 0x7F : 0xAD);
 }
 
-/* Whether bytes lie within one character: continuation bytes alone, or a lead byte and too few of them. */
+/* Whether bytes lie within one character: continuation bytes alone, or a lead byte and too few of
+ * them. */
 static int is_part_of_char(const uint8_t *bytes, int64_t n)
 {
-    int64_t n_all = (bytes[0] & 0xC0) == 0x80 ? 4 : bytes[0] < 0xC2 || bytes[0] > 0xF4 ? 0 : char_bytes(bytes[0]);
+    int64_t n_all = (bytes[0] & 0xC0) == 0x80            ? 4
+                    : bytes[0] < 0xC2 || bytes[0] > 0xF4 ? 0
+                                                         : char_bytes(bytes[0]);
     for (int64_t i = 1; i < n; i++)
         if ((bytes[i] & 0xC0) != 0x80) return 0;
     return n < n_all;
@@ -104,7 +109,8 @@ static int allow_byte_level(const unitok_rules *rules, const uint8_t *piece, int
 
 int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {
-    return (rules->flags & UNITOK_RULE_BYTE_LEVEL ? allow_byte_level : allow_text)(rules, piece, n_bytes);
+    return (rules->flags & UNITOK_RULE_BYTE_LEVEL ? allow_byte_level : allow_text)(rules, piece,
+                                                                                   n_bytes);
 }
 
 int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)

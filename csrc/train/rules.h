@@ -8,8 +8,8 @@
  *   4. with SPLIT_BY_SCRIPT neighbours are of one script; U+2581 is left out, combining marks continue the script, and
  *      without SPLIT_BY_NUMBER digits go with any script
  *
- * With BYTE_LEVEL, which is ours, a text is given as characters that stand for bytes. A piece is part of one character,
- * or else whole characters to which all of this applies.
+ * With BYTE_LEVEL, which is ours, a text is given as characters that stand for bytes. A piece is
+ * part of one character, or else whole characters to which all of this applies.
  */
 #pragma once
 

@@ -1,9 +1,10 @@
-/* seed_finder.c - what repeats in the suffixes of a part: sorting, LCP intervals, and the best of them
+/* seed_finder.c - what repeats in the suffixes of a part: sorting, LCP intervals, and the best of
+ * them
  *
- * Sorted suffixes l..r that share their first `depth` bytes, and no more, are a string that occurs in at least two
- * contexts: an LCP interval. Its weight is the sum of the counts of their units. They are found by one walk over the
- * suffixes with a stack of open intervals (Abouelhoda, Kurtz, Ohlebusch, "Replacing suffix trees with enhanced suffix
- * arrays", 2004):
+ * Sorted suffixes l..r that share their first `depth` bytes, and no more, are a string that occurs
+ * in at least two contexts: an LCP interval. Its weight is the sum of the counts of their units.
+ * They are found by one walk over the suffixes with a stack of open intervals (Abouelhoda, Kurtz,
+ * Ohlebusch, "Replacing suffix trees with enhanced suffix arrays", 2004):
  *
  *     rank   suffix                 LCP   open intervals (depth)
  *     3      "the" 0xFF             -     0
@@ -13,11 +14,13 @@
  *
  * Common prefixes end at an 0xFF, so the end of a unit is a context of its own.
  *
- * Suffixes are sorted by eight bytes at a time, as numbers whose order is that of the bytes; those with equal ones are
- * sorted by the next eight, down to the longest that a piece can be. A suffix ends at its 0xFF.
+ * Suffixes are sorted by eight bytes at a time, as numbers whose order is that of the bytes; those
+ * with equal ones are sorted by the next eight, down to the longest that a piece can be. A suffix
+ * ends at its 0xFF.
  *
- * Of many repeats few can be among the best max_seeds: when the list is full, those with less than what the worst of
- * these has are dropped. A repeat's worth is its weight times its characters, in float32, as the caller's.
+ * Of many repeats few can be among the best max_seeds: when the list is full, those with less than
+ * what the worst of these has are dropped. A repeat's worth is its weight times its characters, in
+ * float32, as the caller's.
  */
 
 #include "ground/alloc.h"
@@ -55,12 +58,12 @@ struct unitok_seed_finder {
     int64_t n_stack, stack_room;
     struct found *found;
     int64_t n_found, found_room;
-    float least; /* what is worth less is not kept */
+    float least;           /* what is worth less is not kept */
     unitok_counter *early; /* where !max_seeds: what had no room in `found` */
 };
 
-int32_t unitok_seed_finder_new(const unitok_seeds *seeds, int64_t max_seeds, unitok_seed_finder **ret,
-                               unitok_error *error)
+int32_t unitok_seed_finder_new(const unitok_seeds *seeds, int64_t max_seeds,
+                               unitok_seed_finder **ret, unitok_error *error)
 {
     unitok_seed_finder *f = mem_zalloc(1, sizeof *f);
     if (!f) return fail_memory(error);
@@ -85,7 +88,8 @@ void unitok_seed_finder_free(unitok_seed_finder *f)
     mem_free(f);
 }
 
-/* ----------------------------------------------------------------------------------------------- Sorting ---- */
+/* ------------------------------------------------------------------------------------------
+ * Sorting ---- */
 
 INLINE uint64_t high_bits_of_zeros(uint64_t v)
 {
@@ -102,7 +106,8 @@ INLINE uint64_t head_at(const uint8_t *text)
 /* Which byte of a head is its 0xFF; -1 if there is none. */
 INLINE int end_in(uint64_t head)
 {
-    uint64_t ends = high_bits_of_zeros(~head); /* zeros after an 0xFF: there is one, and its bit is the lowest */
+    /* zeros after an 0xFF: there is one, and its bit is the lowest */
+    uint64_t ends = high_bits_of_zeros(~head);
     return ends ? 7 - lowest_bit(ends) / 8 : -1;
 }
 
@@ -131,37 +136,43 @@ static void sort_heads(struct suffix *suffixes, struct suffix *spare, int64_t n,
     int64_t begins[257] = {0};
     for (int64_t i = 0; i < n; i++) begins[(suffixes[i].head >> shift & 0xFF) + 1]++;
     for (int k = 0; k < 256; k++) begins[k + 1] += begins[k];
-    if (begins[(suffixes[0].head >> shift & 0xFF) + 1] - begins[suffixes[0].head >> shift & 0xFF] == n) {
+    if (begins[(suffixes[0].head >> shift & 0xFF) + 1] - begins[suffixes[0].head >> shift & 0xFF] ==
+        n) {
         if (shift) sort_heads(suffixes, spare, n, shift - 8);
         return;
     }
     for (int64_t i = 0; i < n; i++) spare[begins[suffixes[i].head >> shift & 0xFF]++] = suffixes[i];
     memcpy(suffixes, spare, (size_t)n * sizeof *suffixes);
     for (int64_t begin = 0, k = 0; k < 256 && shift; begin = begins[k++])
-        if (begins[k] - begin > 1) sort_heads(suffixes + begin, spare, begins[k] - begin, shift - 8);
+        if (begins[k] - begin > 1)
+            sort_heads(suffixes + begin, spare, begins[k] - begin, shift - 8);
 }
 
 /* Suffixes that share their first `depth` bytes; fills in .common of all but the first. */
-static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, int64_t n, int64_t depth)
+static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, int64_t n,
+                          int64_t depth)
 {
     const uint8_t *text = f->seeds->text + depth;
     for (int64_t i = 0; i < n; i++) suffixes[i].head = head_at(text + suffixes[i].at);
     sort_heads(suffixes, f->spare, n, 56);
     uint64_t before = 0, head;
-    for (int64_t begin = 0, end; begin < n; begin = end, before = head) { /* of equal heads */
+    /* of equal heads */
+    for (int64_t begin = 0, end; begin < n; begin = end, before = head) {
         head = suffixes[begin].head;
-        for (end = begin + 1; end < n && suffixes[end].head == head; end++) {}
+        for (end = begin + 1; end < n && suffixes[end].head == head; end++) {
+        }
         int at_end = end_in(head);
         if (end - begin > 1 && at_end < 0 && depth + 8 < f->max_depth) {
             sort_suffixes(f, suffixes + begin, end - begin, depth + 8);
         } else {
-            for (int64_t i = begin + 1; i < end; i++) suffixes[i].common = (uint32_t)(depth + (at_end < 0 ? 8 : at_end));
+            for (int64_t i = begin + 1; i < end; i++)
+                suffixes[i].common = (uint32_t)(depth + (at_end < 0 ? 8 : at_end));
         }
         if (begin) suffixes[begin].common = (uint32_t)(depth + common_bytes(before, head));
     }
 }
 
-/* ------------------------------------------------------------------------------------------------- Found ---- */
+/* ----------------------------------------------------------------------------------- Found ---- */
 
 /* The larger the worth, the larger these 16 bits; worths are not negative. */
 INLINE uint32_t bin_of(float worth)
@@ -193,7 +204,8 @@ static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
 {
     for (int64_t i = 0; i < f->n_found; i++) {
         const struct found *found = &f->found[i];
-        if (counter_add(counter, f->seeds->text + found->at, found->n_bytes, found->weight) < 0) return 0;
+        if (counter_add(counter, f->seeds->text + found->at, found->n_bytes, found->weight) < 0)
+            return 0;
     }
     f->n_found = 0;
     return 1;
@@ -215,7 +227,8 @@ static int make_room(unitok_seed_finder *f)
 /* Keeps text[begin..begin+n_bytes) if it may be a seed; 0 when memory is short. */
 static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64_t weight)
 {
-    if (weight < 2 || (float)weight * (float)rules_max_symbols(f->seeds->rules) < f->least) return 1;
+    if (weight < 2 || (float)weight * (float)rules_max_symbols(f->seeds->rules) < f->least)
+        return 1;
     n_bytes = seed_bytes(f->seeds, begin, n_bytes);
     if (n_bytes == 0) return 1;
     float worth = (float)weight * (float)count_chars(f->seeds->text + begin, n_bytes);
@@ -225,7 +238,7 @@ static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64
     return 1;
 }
 
-/* -------------------------------------------------------------------------------------------------- Walk ---- */
+/* ------------------------------------------------------------------------------------ Walk ---- */
 
 static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
 {
@@ -240,8 +253,8 @@ static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
     return 1;
 }
 
-/* Closes the intervals deeper than `depth`, all of which end with the suffix at `last`; opens one of that depth if
- * there is none. */
+/* Closes the intervals deeper than `depth`, all of which end with the suffix at `last`; opens one
+ * of that depth if there is none. */
 static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
 {
     uint64_t weight = 0;
@@ -257,8 +270,8 @@ static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
     return f->stack[f->n_stack - 1].depth == depth || push(f, depth, weight);
 }
 
-/* Suffix by suffix: the top of the stack is the deepest interval that holds the one before. Its own weight goes into
- * the deeper of its two neighbourhoods. */
+/* Suffix by suffix: the top of the stack is the deepest interval that holds the one before. Its own
+ * weight goes into the deeper of its two neighbourhoods. */
 static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
 {
     f->n_stack = 0;
@@ -272,7 +285,7 @@ static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
     return close_to(f, 0, suffixes[n - 1].at);
 }
 
-/* ------------------------------------------------------------------------------------------------- Parts ---- */
+/* ----------------------------------------------------------------------------------- Parts ---- */
 
 static int find_in(unitok_seed_finder *f, int bucket)
 {
@@ -288,7 +301,8 @@ static int find_in(unitok_seed_finder *f, int bucket)
         if (!f->suffixes || !f->spare) return 0;
         f->suffixes_room = n;
     }
-    for (int64_t i = 0; i < n; i++) f->suffixes[i] = (struct suffix){0, s->places[s->begins[bucket] + i], 0};
+    for (int64_t i = 0; i < n; i++)
+        f->suffixes[i] = (struct suffix){0, s->places[s->begins[bucket] + i], 0};
     sort_suffixes(f, f->suffixes, n, bucket_depth(bucket));
     return walk(f, f->suffixes, n);
 }
@@ -302,7 +316,8 @@ int32_t unitok_seed_finder_add(unitok_seed_finder *f, int64_t part, unitok_error
     return UNITOK_OK;
 }
 
-int32_t unitok_seed_finder_finish(unitok_seed_finder *f, unitok_counter *counter, unitok_error *error)
+int32_t unitok_seed_finder_finish(unitok_seed_finder *f, unitok_counter *counter,
+                                  unitok_error *error)
 {
     if (f->max_seeds && f->n_found > f->max_seeds && !drop_worst(f)) return fail_memory(error);
     if (!hand_over(f, counter)) return fail_memory(error);

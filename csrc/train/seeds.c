@@ -1,13 +1,15 @@
-/* seeds.c - what a Unigram model starts from: the layout of the units, and those that repeat nothing; see seeds.h
+/* seeds.c - what a Unigram model starts from: the layout of the units, and those that repeat
+ * nothing; see seeds.h
  *
- * seed_finder.c finds what repeats. Then also units that repeat nothing, but occur often themselves, are added: they
- * are the leaves of the tree of repeats. Long ones must occur more often, because what a few texts repeat is learned by
- * heart; a short one, of SHORT_CHARS at most, is a word almost always.
+ * seed_finder.c finds what repeats. Then also units that repeat nothing, but occur often
+ * themselves, are added: they are the leaves of the tree of repeats. Long ones must occur more
+ * often, because what a few texts repeat is learned by heart; a short one, of SHORT_CHARS at most,
+ * is a word almost always.
  *
- * IS_COMPATIBLE: the repeats that sentencepiece 0.2.3 finds, which sorts whole sentences with a NUL after each. Units
- * must carry what follows them (UNITOK_SEGMENT_FOLLOWERS); what follows 0xFF goes into the text before it, and ends
- * repeats where it would there. A piece before a NUL is found once more, as "piece NUL", and counts twice, as there. No
- * leaves.
+ * IS_COMPATIBLE: the repeats that sentencepiece 0.2.3 finds, which sorts whole sentences with a NUL
+ * after each. Units must carry what follows them (UNITOK_SEGMENT_FOLLOWERS); what follows 0xFF goes
+ * into the text before it, and ends repeats where it would there. A piece before a NUL is found
+ * once more, as "piece NUL", and counts twice, as there. No leaves.
  */
 
 #include "train/seeds.h"
@@ -16,12 +18,14 @@
 #include "ground/error.h"
 #include "train/segment.h"
 
-#define SHORT_CHARS 3 /* with the mark of a space: "\xE2\x96\x81of", or a Chinese word of three */
+/* with the mark of a space: "\xE2\x96\x81of", or a Chinese word of three */
+#define SHORT_CHARS 3
 #define PART_SUFFIXES (1 << 18) /* of a part; one bucket may have more */
 
-/* ------------------------------------------------------------------------------------------------ Layout ---- */
+/* ---------------------------------------------------------------------------------- Layout ---- */
 
-static int lay_out(unitok_seeds *s, const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units)
+static int lay_out(unitok_seeds *s, const uint8_t *data, const int64_t *offsets,
+                   const uint64_t *counts, int64_t n_units)
 {
     int64_t *order = levels_order(counts, n_units);
     int ok = order != NULL;
@@ -40,11 +44,13 @@ static int lay_out(unitok_seeds *s, const uint8_t *data, const int64_t *offsets,
     return ok;
 }
 
-int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
-                         int64_t n_units, int32_t is_compatible, unitok_seeds **ret, unitok_error *error)
+int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets,
+                         const uint64_t *counts, int64_t n_units, int32_t is_compatible,
+                         unitok_seeds **ret, unitok_error *error)
 {
     const char *problem = check_units(data, offsets, n_units);
-    for (int64_t i = 0; i < n_units && !problem; i++) { /* what follows a unit goes into the text, too */
+    /* what follows a unit goes into the text, too */
+    for (int64_t i = 0; i < n_units && !problem; i++) {
         const uint8_t *unit = data + offsets[i];
         int64_t n_all = offsets[i + 1] - offsets[i], n_unit = unit_bytes(unit, n_all);
         int64_t n_marked = n_unit + mark_bytes(unit + n_unit, n_all - n_unit);
@@ -53,7 +59,9 @@ int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const i
     }
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
     int64_t n = offsets[n_units] - offsets[0] + n_units;
-    if (n > UINT32_MAX) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the distinct units have more than 4 GiB");
+    if (n > UINT32_MAX)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "the distinct units have more than 4 GiB");
     unitok_seeds *s = mem_zalloc(1, sizeof *s);
     if (!s) return fail_memory(error);
     s->rules = rules;
@@ -80,13 +88,15 @@ void unitok_seeds_free(unitok_seeds *s)
     mem_free(s);
 }
 
-/* ----------------------------------------------------------------------------------------------- Buckets ---- */
+/* ------------------------------------------------------------------------------------------
+ * Buckets ---- */
 
 /* Of the suffix at `at`; -1 if none of its beginnings can be a seed. */
 INLINE int bucket_of(const uint8_t *text, int64_t at)
 {
     const uint8_t *c = text + at;
-    if (c[0] < 0x80) return rules_exclude(c[0]) || c[1] == 0xFF || rules_exclude(c[1]) ? -1 : c[0] << 8 | c[1];
+    if (c[0] < 0x80)
+        return rules_exclude(c[0]) || c[1] == 0xFF || rules_exclude(c[1]) ? -1 : c[0] << 8 | c[1];
     if (c[0] < 0xC0 || c[0] == 0xFF) return -1;
     int n_bytes = char_bytes(c[0]);
     if (c[n_bytes] == 0xFF || rules_exclude(c[n_bytes])) return -1;
@@ -111,7 +121,8 @@ static int open_buckets(unitok_seeds *s)
     uint32_t n = 0;
     for (int k = 0; k < BUCKETS; k++) {
         uint32_t size = s->begins[k + 1];
-        if (s->n_parts == 0 || n - s->begins[s->parts[s->n_parts - 1]] + size > PART_SUFFIXES) s->parts[s->n_parts++] = k;
+        if (s->n_parts == 0 || n - s->begins[s->parts[s->n_parts - 1]] + size > PART_SUFFIXES)
+            s->parts[s->n_parts++] = k;
         s->begins[k] = n;
         n += size;
     }
@@ -159,7 +170,7 @@ int64_t unitok_seeds_parts(const unitok_seeds *s)
     return s->phase == SEEDS_READY ? s->n_parts : 0;
 }
 
-/* ------------------------------------------------------------------------------------------------ Leaves ---- */
+/* ---------------------------------------------------------------------------------- Leaves ---- */
 
 int64_t seed_bytes(const unitok_seeds *s, int64_t begin, int64_t n_bytes)
 {
@@ -170,7 +181,8 @@ int64_t seed_bytes(const unitok_seeds *s, int64_t begin, int64_t n_bytes)
     return rules_allow(s->rules, piece, n_bytes) ? n_bytes : 0;
 }
 
-static int is_known(unitok_counter *const *counters, int64_t n_counters, const uint8_t *piece, int64_t n_bytes)
+static int is_known(unitok_counter *const *counters, int64_t n_counters, const uint8_t *piece,
+                    int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_counters; i++)
         if (counter_find(counters[i], piece, n_bytes) >= 0) return 1;
@@ -189,7 +201,8 @@ static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t 
         if (n_chars > SHORT_CHARS) return 1;
         n_chars = 0;
     }
-    while (begin + n_bytes < end && n_chars++ < s->rules->max_chars) n_bytes += char_bytes(s->text[begin + n_bytes]);
+    while (begin + n_bytes < end && n_chars++ < s->rules->max_chars)
+        n_bytes += char_bytes(s->text[begin + n_bytes]);
     for (; n_chars > 1 && n_bytes > 0; n_chars--) {
         if (seed_bytes(s, begin, n_bytes)) {
             const uint8_t *piece = s->text + begin;
@@ -202,13 +215,15 @@ static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t 
     return 1;
 }
 
-int32_t unitok_seeds_leaves(unitok_seeds *s, uint64_t min_leaf, int64_t budget, unitok_counter *const *counters,
-                            int64_t n_counters, int32_t *ret_is_done, unitok_error *error)
+int32_t unitok_seeds_leaves(unitok_seeds *s, uint64_t min_leaf, int64_t budget,
+                            unitok_counter *const *counters, int64_t n_counters,
+                            int32_t *ret_is_done, unitok_error *error)
 {
     while (s->leaf_at < s->n && budget > 0) {
         const uint8_t *end = memchr(s->text + s->leaf_at, 0xFF, (size_t)(s->n - s->leaf_at));
         int64_t next = end - s->text;
-        if (next > s->leaf_at && !add_leaf(s, s->leaf_at, next, min_leaf, counters, n_counters)) return fail_memory(error);
+        if (next > s->leaf_at && !add_leaf(s, s->leaf_at, next, min_leaf, counters, n_counters))
+            return fail_memory(error);
         budget -= next + 1 - s->leaf_at;
         s->leaf_at = next + 1;
     }

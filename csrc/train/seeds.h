@@ -1,8 +1,9 @@
 /* seeds.h - the text of all units, and where its suffixes begin that can be seeds, in parts
  *
- * All units are laid end to end, 0xFF after each. A seed has two characters or more, so suffixes that differ in what
- * the first two begin with have no seed in common: they are laid into buckets, and any number of threads sort buckets
- * side by side. Suffixes that begin no seed are left out: inside a character, in front of a unit's end, ...
+ * All units are laid end to end, 0xFF after each. A seed has two characters or more, so suffixes
+ * that differ in what the first two begin with have no seed in common: they are laid into buckets,
+ * and any number of threads sort buckets side by side. Suffixes that begin no seed are left out:
+ * inside a character, in front of a unit's end, ...
  *
  *     bucket    of suffixes that begin with          share of these
  *     ASCII     a character and the byte after it     2 bytes
@@ -53,6 +54,6 @@ INLINE int bucket_depth(int bucket)
     return bucket < BUCKETS_3 ? 2 : bucket < BUCKETS_SPACE ? 3 : bucket < BUCKETS_4 ? 4 : 2;
 }
 
-/* Whether text[begin..begin+n_bytes) may be a seed, as far as its own bytes decide; without the NULs at its end, which
- * are in it where is_compatible. Returns the bytes, 0 if not. */
+/* Whether text[begin..begin+n_bytes) may be a seed, as far as its own bytes decide; without the
+ * NULs at its end, which are in it where is_compatible. Returns the bytes, 0 if not. */
 int64_t seed_bytes(const unitok_seeds *seeds, int64_t begin, int64_t n_bytes);

@@ -7,10 +7,12 @@
 #include "ground/packed.h"
 #include "text/normalize.h"
 
-/* ---------------------------------------------------------------------------------------------- Building ---- */
+/* ------------------------------------------------------------------------------------------
+ * Building ---- */
 
 /* The symbols, sorted by bytes, none empty, none twice, as a double array. */
-static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec, unitok_error *error)
+static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec,
+                            unitok_error *error)
 {
     const char *problem = check_offsets(spec->symbol_offsets, spec->n_symbols);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
@@ -24,15 +26,19 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
         ids[i] = 0;
         if (n_bytes == 0) status = fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a symbol is empty");
         else s->begins_symbol[symbol[0]] = 1;
-        if (!utf8_is_valid(symbol, n_bytes)) s->is_compact = 0; /* it may end inside a U+2581 */
+        /* it may end inside a U+2581 */
+        if (!utf8_is_valid(symbol, n_bytes)) s->is_compact = 0;
     }
     s->first_byte = spec->symbols[spec->symbol_offsets[0]];
     for (int64_t i = 1; i < spec->n_symbols && !status; i++)
         if (spec->symbols[spec->symbol_offsets[i]] != s->first_byte) s->first_byte = -1;
     if (s->first_byte == space_symbol[0]) s->first_byte = -1; /* it may be two */
-    s->begins_symbol[SPACE_BYTE] |= s->begins_symbol[space_symbol[0]]; /* of compact text; a needless look at others */
+    /* of compact text; a needless look at others */
+    s->begins_symbol[SPACE_BYTE] |= s->begins_symbol[space_symbol[0]];
     trie_parts parts;
-    if (!status) status = trie_build(spec->symbols, spec->symbol_offsets, ids, spec->n_symbols, &parts, error);
+    if (!status)
+        status = trie_build(spec->symbols, spec->symbol_offsets, ids, spec->n_symbols, &parts,
+                            error);
     if (!status) s->symbols = parts.units;
     mem_free(ids);
     return status;
@@ -43,11 +49,13 @@ static int take_delimiter(unitok_segmenter *s, const uint8_t *delimiter, int64_t
 {
     if (n_bytes == 0) return 1;
     if (!utf8_is_valid(delimiter, n_bytes)) s->is_compact = 0;
-    if (s->is_compact && memchr(delimiter, SPACE_BYTE, (size_t)n_bytes)) return 1; /* normalized text has no spaces */
+    /* normalized text has no spaces */
+    if (s->is_compact && memchr(delimiter, SPACE_BYTE, (size_t)n_bytes)) return 1;
     s->delimiter = mem_alloc((size_t)n_bytes);
     if (!s->delimiter) return 0;
     memcpy(s->delimiter, delimiter, (size_t)n_bytes);
-    s->n_delimiter_bytes = s->is_compact ? space_symbols_close(delimiter, n_bytes, s->delimiter) : n_bytes;
+    s->n_delimiter_bytes = s->is_compact ? space_symbols_close(delimiter, n_bytes, s->delimiter)
+                                         : n_bytes;
     return 1;
 }
 
@@ -56,16 +64,20 @@ static int is_cut(const unitok_segmenter *s, uint32_t a, uint32_t b)
 {
     if (s->flags & UNITOK_SEGMENT_CUT) return rules_cut(s->rules, a, b);
     if (!(s->rules->flags & UNITOK_RULE_SPLIT_BY_WHITESPACE)) return 0;
-    return (a == CHAR_SPACE || b == CHAR_SPACE) && !rules_exclude(a) && !rules_exclude(b) ? rules_cut(s->rules, a, b)
-         : (s->rules->flags & UNITOK_RULE_WHITESPACE_AS_SUFFIX) ? a == CHAR_SPACE : b == CHAR_SPACE;
+    return (a == CHAR_SPACE || b == CHAR_SPACE) && !rules_exclude(a) && !rules_exclude(b)
+               ? rules_cut(s->rules, a, b)
+           : (s->rules->flags & UNITOK_RULE_WHITESPACE_AS_SUFFIX) ? a == CHAR_SPACE
+                                                                  : b == CHAR_SPACE;
 }
 
 static void fill_kinds(unitok_segmenter *s)
 {
     static const uint32_t examples[KIND_HIGH] = {0, CHAR_SPACE, '0', 'a', '.'};
     for (uint32_t c = 0; c < 0x80; c++)
-        s->kinds[c] = rules_exclude(c) ? KIND_EXCLUDED : is_digit(c) ? KIND_DIGIT
-                    : s->rules->scripts[c] != SCRIPT_COMMON ? KIND_LETTER : KIND_OTHER;
+        s->kinds[c] = rules_exclude(c)                        ? KIND_EXCLUDED
+                      : is_digit(c)                           ? KIND_DIGIT
+                      : s->rules->scripts[c] != SCRIPT_COMMON ? KIND_LETTER
+                                                              : KIND_OTHER;
     memset(s->kinds + 0x80, KIND_HIGH, 0x80);
     if (s->is_compact) s->kinds[SPACE_BYTE] = KIND_SPACE;
     for (int a = 0; a < KIND_HIGH; a++)
@@ -73,10 +85,13 @@ static void fill_kinds(unitok_segmenter *s)
             if (!is_cut(s, examples[a], examples[b])) s->joins[a] |= (uint8_t)(1 << b);
 }
 
-int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter **ret, unitok_error *error)
+int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter **ret,
+                             unitok_error *error)
 {
-    if (!spec->rules || !spec->counter || spec->max_line_bytes < 0 || spec->max_line_bytes > UNITOK_KEY_MAX_BYTES / 8)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a segmenter needs rules, a counter, and lines below 256 MiB");
+    if (!spec->rules || !spec->counter || spec->max_line_bytes < 0 ||
+        spec->max_line_bytes > UNITOK_KEY_MAX_BYTES / 8)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "a segmenter needs rules, a counter, and lines below 256 MiB");
     unitok_segmenter *s = mem_zalloc(1, sizeof *s);
     if (!s) return fail_memory(error);
     s->normalizer = spec->normalizer;
@@ -84,9 +99,11 @@ int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter *
     s->counter = spec->counter;
     s->flags = spec->flags;
     s->max_line_bytes = spec->max_line_bytes;
-    s->is_compact = s->normalizer && s->normalizer->is_compact && s->normalizer->flags & UNITOK_ESCAPE_WHITESPACES;
+    s->is_compact = s->normalizer && s->normalizer->is_compact &&
+                    s->normalizer->flags & UNITOK_ESCAPE_WHITESPACES;
     int32_t status = take_symbols(s, spec, error);
-    if (!status && !take_delimiter(s, spec->delimiter, spec->n_delimiter_bytes)) status = fail_memory(error);
+    if (!status && !take_delimiter(s, spec->delimiter, spec->n_delimiter_bytes))
+        status = fail_memory(error);
     fill_kinds(s);
     if (!status && !recent_open(&s->recent, s->counter, s->is_compact)) status = fail_memory(error);
     if (status) unitok_segmenter_free(s);
@@ -110,8 +127,8 @@ void unitok_segmenter_free(unitok_segmenter *s)
 void unitok_segmenter_get_stats(const unitok_segmenter *s, unitok_segment_stats *ret)
 {
     *ret = s->stats;
-    ret->memory_bytes = s->normalized.room + s->replaced.room + s->key.room + s->ends_room * (int64_t)sizeof *s->ends +
-                        recent_memory_bytes(&s->recent);
+    ret->memory_bytes = s->normalized.room + s->replaced.room + s->key.room +
+                        s->ends_room * (int64_t)sizeof *s->ends + recent_memory_bytes(&s->recent);
 }
 
 static int reserve(struct buffer *buffer, int64_t room)
@@ -125,7 +142,7 @@ static int reserve(struct buffer *buffer, int64_t room)
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------------- A line ---- */
+/* ---------------------------------------------------------------------------------- A line ---- */
 
 /* Each of these turns text[0..*io_n) into another and returns it; NULL when memory is short. */
 
@@ -133,13 +150,14 @@ static int reserve(struct buffer *buffer, int64_t room)
 static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     unitok_normalize_state state = {.is_verbatim = !s->is_compact};
-    int64_t n_consumed = 0, n_out = 0, step = s->normalizer ? unitok_normalizer_step_bytes(s->normalizer) : 0;
+    int64_t n_consumed = 0, n_out = 0,
+            step = s->normalizer ? unitok_normalizer_step_bytes(s->normalizer) : 0;
     if (!reserve(&s->normalized, *io_n + *io_n / 2 + 2 * step)) return NULL;
     if (!s->normalizer) return memcpy(s->normalized.bytes, text, (size_t)*io_n);
     while (!state.is_ended) {
         if (!reserve(&s->normalized, n_out + step)) return NULL;
-        n_out += unitok_normalize_some(s->normalizer, &state, text, *io_n, &n_consumed, 1, s->normalized.bytes + n_out,
-                                       s->normalized.room - n_out);
+        n_out += unitok_normalize_some(s->normalizer, &state, text, *io_n, &n_consumed, 1,
+                                       s->normalized.bytes + n_out, s->normalized.room - n_out);
     }
     *io_n = n_out;
     return s->normalized.bytes;
@@ -168,7 +186,8 @@ static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int6
 static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     int64_t i = 0, n = *io_n;
-    if (s->first_byte >= 0 && !memchr(text, s->first_byte, (size_t)n)) return text; /* "<unk>", "<s>", "</s>" */
+    /* "<unk>", "<s>", "</s>" */
+    if (s->first_byte >= 0 && !memchr(text, s->first_byte, (size_t)n)) return text;
     while (i < n && !(s->begins_symbol[text[i]] && symbol_bytes(s, text + i, n - i))) i++;
     if (i == n) return text;
     if (!reserve(&s->replaced, n)) return NULL;
@@ -181,13 +200,15 @@ static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, 
             i += found;
             continue;
         }
-        for (int length = char_bytes(text[i]); length > 0 && i < n; length--) out[n_out++] = text[i++];
+        for (int length = char_bytes(text[i]); length > 0 && i < n; length--)
+            out[n_out++] = text[i++];
     }
     *io_n = n_out;
     return out;
 }
 
-/* Delimiters become boundaries. They may be shorter than a boundary, never: it is one byte; so this works in place. */
+/* Delimiters become boundaries. They may be shorter than a boundary, never: it is one byte; so this
+ * works in place. */
 static const uint8_t *replace_delimiters(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     if (!reserve(&s->replaced, *io_n)) return NULL;
@@ -205,7 +226,7 @@ static const uint8_t *replace_delimiters(unitok_segmenter *s, const uint8_t *tex
     return out;
 }
 
-/* ------------------------------------------------------------------------------------------------- Units ---- */
+/* ----------------------------------------------------------------------------------- Units ---- */
 
 /* The character that text begins with, which is U+2581 where it is a space of compact text. */
 INLINE uint32_t open_char_at(const unitok_segmenter *s, const uint8_t *text, int *ret_n_bytes)
@@ -214,10 +235,10 @@ INLINE uint32_t open_char_at(const unitok_segmenter *s, const uint8_t *text, int
     return c == SPACE_BYTE && s->is_compact ? CHAR_SPACE : c;
 }
 
-/* In s->key: a unit that is followed by follower[0..n_follower), after a NUL at a line's end. Its size, or -1 when
- * memory is short. */
-static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int n_marks, int is_end,
-                        const uint8_t *follower, int64_t n_follower)
+/* In s->key: a unit that is followed by follower[0..n_follower), after a NUL at a line's end. Its
+ * size, or -1 when memory is short. */
+static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int n_marks,
+                        int is_end, const uint8_t *follower, int64_t n_follower)
 {
     if (!reserve(&s->key, n_unit + 8)) return -1;
     uint8_t *key = s->key.bytes;
@@ -229,8 +250,8 @@ static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit
     return n + n_follower;
 }
 
-static int count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int is_end, const uint8_t *follower,
-                          int64_t n_follower, uint64_t weight)
+static int count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int is_end,
+                          const uint8_t *follower, int64_t n_follower, uint64_t weight)
 {
     int64_t n = followed(s, unit, n_unit, 1, is_end, follower, n_follower);
     return n >= 0 && recent_add(&s->recent, s->key.bytes, n, weight);
@@ -249,20 +270,25 @@ static int add_end(unitok_segmenter *s, struct line_end end)
     return 1;
 }
 
-/* The last unit of a line waits for the next line. A line of weight w is w lines, each followed by the next. */
-static int count_last(unitok_segmenter *s, const uint8_t *line, const uint8_t *unit, int64_t n_unit, uint64_t weight)
+/* The last unit of a line waits for the next line. A line of weight w is w lines, each followed by
+ * the next. */
+static int count_last(unitok_segmenter *s, const uint8_t *line, const uint8_t *unit, int64_t n_unit,
+                      uint64_t weight)
 {
     int n_first;
     uint32_t first = open_char_at(s, line, &n_first);
-    int is_ordered = !s->counter->slots; /* then unitok_segmenter_finish() counts the copies */
-    if (weight > 1 && !is_ordered && !count_followed(s, unit, n_unit, 1, line, n_first, weight - 1)) return 0;
+    /* then unitok_segmenter_finish() counts the copies */
+    int is_ordered = !s->counter->slots;
+    if (weight > 1 && !is_ordered && !count_followed(s, unit, n_unit, 1, line, n_first, weight - 1))
+        return 0;
     int64_t n = followed(s, unit, n_unit, 1, 0, NULL, 0);
     int64_t entry = n < 0 ? -1 : recent_count_now(&s->recent, s->key.bytes, n, 0);
     return entry >= 0 && add_end(s, (struct line_end){weight, (uint32_t)entry, first});
 }
 
 /* Where the unit that begins at `begin` ends. */
-static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t begin, int64_t n_bytes)
+static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t begin,
+                        int64_t n_bytes)
 {
     int n_char;
     uint32_t before = open_char_at(s, text + begin, &n_char);
@@ -277,9 +303,12 @@ static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t 
             before = open_char_at(s, text + i - 1, &n_char);
         }
         uint32_t c = open_char_at(s, text + i, &n_char);
-        /* Neighbours of one script are never cut, other than of Common, which all that is excluded is in. */
+        /* Neighbours of one script are never cut, other than of Common, which all that is
+         * excluded is in. */
         int script = s->rules->scripts[c];
-        if ((script == SCRIPT_COMMON || script != s->rules->scripts[before]) && is_cut(s, before, c)) return i;
+        if ((script == SCRIPT_COMMON || script != s->rules->scripts[before]) &&
+            is_cut(s, before, c))
+            return i;
         before = c;
         kind = next;
         i += n_char;
@@ -294,7 +323,8 @@ static int count_units(unitok_segmenter *s, const uint8_t *text, int64_t n_bytes
         if (!(s->flags & UNITOK_SEGMENT_FOLLOWERS)) {
             ok = recent_add(&s->recent, text + begin, end - begin, weight);
         } else if (end < n_bytes) {
-            ok = count_followed(s, text + begin, end - begin, 0, text + end, char_bytes(text[end]), weight);
+            ok = count_followed(s, text + begin, end - begin, 0, text + end, char_bytes(text[end]),
+                                weight);
         } else {
             ok = count_last(s, text, text + begin, end - begin, weight);
         }
@@ -332,7 +362,8 @@ static uint64_t read_weight(const uint8_t *line, int64_t *io_n)
     return weight;
 }
 
-/* 1, 0 when memory is short, -1 for a line that is not "text TAB count", -2 for one that is not UTF-8. */
+/* 1, 0 when memory is short, -1 for a line that is not "text TAB count", -2 for one that is not
+ * UTF-8. */
 static int count_line(unitok_segmenter *s, const uint8_t *line, int64_t n_bytes)
 {
     uint64_t weight = 1;
@@ -352,14 +383,16 @@ static int count_line(unitok_segmenter *s, const uint8_t *line, int64_t n_bytes)
     if (!text) return 0;
     if (s->symbols && !(text = replace_symbols(s, text, &n_bytes))) return 0;
     if (s->delimiter && !(text = replace_delimiters(s, text, &n_bytes))) return 0;
-    if (!s->is_compact && !utf8_is_valid(text, n_bytes)) return -2; /* compact text always is */
+    /* compact text always is */
+    if (!s->is_compact && !utf8_is_valid(text, n_bytes)) return -2;
     if (n_bytes) return count_units(s, text, n_bytes, weight);
     s->stats.n_empty++;
-    return s->flags & UNITOK_SEGMENT_FOLLOWERS ? add_end(s, (struct line_end){weight, NO_ENTRY, 0}) : 1;
+    return s->flags & UNITOK_SEGMENT_FOLLOWERS ? add_end(s, (struct line_end){weight, NO_ENTRY, 0})
+                                               : 1;
 }
 
-int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int64_t *offsets, int64_t n_docs,
-                             unitok_error *error)
+int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int64_t *offsets,
+                             int64_t n_docs, unitok_error *error)
 {
     const char *problem = check_offsets(offsets, n_docs);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
@@ -382,7 +415,8 @@ int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int
     return UNITOK_OK;
 }
 
-/* sentencepiece fills the place of a line that became empty with its last one, and drops that place; so here. */
+/* sentencepiece fills the place of a line that became empty with its last one, and drops that
+ * place; so here. */
 static int64_t drop_empty(struct line_end *ends, int64_t n)
 {
     for (int64_t i = 0; i < n;) {
@@ -398,8 +432,8 @@ int32_t unitok_segmenter_flush(unitok_segmenter *s, unitok_error *error)
 }
 
 /* Counts the last unit of a line, followed by the next line. */
-static int count_end(unitok_segmenter *s, const struct line_end *end, int n_marks, const struct line_end *next,
-                     uint64_t count)
+static int count_end(unitok_segmenter *s, const struct line_end *end, int n_marks,
+                     const struct line_end *next, uint64_t count)
 {
     const struct counter_entry *entry = &s->counter->entries[end->entry];
     uint8_t first[4];
@@ -414,7 +448,8 @@ int32_t unitok_segmenter_finish(unitok_segmenter *s, unitok_error *error)
     int is_ordered = !s->counter->slots;
     for (int64_t i = 0; i < n; i++) {
         const struct line_end *end = &s->ends[i];
-        if (is_ordered && end->weight > 1 && !count_end(s, end, 2, end, end->weight - 1)) return fail_memory(error);
+        if (is_ordered && end->weight > 1 && !count_end(s, end, 2, end, end->weight - 1))
+            return fail_memory(error);
         if (!count_end(s, end, 1, i + 1 < n ? end + 1 : NULL, 1)) return fail_memory(error);
     }
     mem_free(s->ends);

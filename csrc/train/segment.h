@@ -2,19 +2,22 @@
  *
  *   a line ──normalizer──▶ text ──symbols and delimiter become U+001F──▶ text ──cut──▶ units ──▶ counter
  *
- * With UNITOK_SEGMENT_FOLLOWERS a unit carries what follows it, because the seeds of sentencepiece depend on that:
+ * With UNITOK_SEGMENT_FOLLOWERS a unit carries what follows it, because the seeds of sentencepiece
+ * depend on that:
  *
  *     unit 0xFF next character                        inside a line
  *     unit 0xFF NUL first character of the next line  at its end; nothing after the NUL if there is no next line
  *     unit 0xFF 0xFF NUL first character of the line  in an ordered counter: the next unit is the last of these copies
  *
- * A line of weight w is w lines for the seeds, the first w - 1 of them followed by the line itself. For the E-step of an
- * ordered counter it is one line of weight w: unitok_units_fold() adds these units up again.
+ * A line of weight w is w lines for the seeds, the first w - 1 of them followed by the line itself.
+ * For the E-step of an ordered counter it is one line of weight w: unitok_units_fold() adds these
+ * units up again.
  *
- * What follows the last unit of a line is known only when the next line comes, so these wait in `ends`.
+ * What follows the last unit of a line is known only when the next line comes, so these wait in
+ * `ends`.
  *
- * Where the normalizer can give compact text (ground/space.h), which is much faster, it is cut in that form, and
- * opened on the way to the counter.
+ * Where the normalizer can give compact text (ground/space.h), which is much faster, it is cut in
+ * that form, and opened on the way to the counter.
  */
 #pragma once
 
@@ -27,7 +30,8 @@
 
 struct line_end {
     uint64_t weight;
-    uint32_t entry;      /* of its last unit, followed by FOLLOWER_MARK alone; NO_ENTRY: the line became empty */
+    /* of its last unit, followed by FOLLOWER_MARK alone; NO_ENTRY: the line became empty */
+    uint32_t entry;
     uint32_t first_char; /* of the line */
 };
 #define NO_ENTRY UINT32_MAX
@@ -37,8 +41,8 @@ struct buffer {
     int64_t room;
 };
 
-/* Kinds of bytes, so that cutting ASCII takes one look at each: whether two characters can be in one piece depends on
- * their kinds alone. */
+/* Kinds of bytes, so that cutting ASCII takes one look at each: whether two characters can be in
+ * one piece depends on their kinds alone. */
 enum kind { KIND_EXCLUDED, KIND_SPACE, KIND_DIGIT, KIND_LETTER, KIND_OTHER, KIND_HIGH, KINDS };
 
 struct unitok_segmenter {
@@ -49,7 +53,8 @@ struct unitok_segmenter {
     int64_t max_line_bytes;
     int is_compact;
     uint8_t kinds[256]; /* KIND_HIGH: not ASCII */
-    uint8_t joins[KINDS]; /* bit k: no cut before a character of kind k; 0 for KIND_HIGH, which look at the character */
+    /* bit k: no cut before a character of kind k; 0 for KIND_HIGH, which look at the character */
+    uint8_t joins[KINDS];
     uint64_t *symbols; /* a double array of symbols; NULL: none */
     uint8_t begins_symbol[256];
     int first_byte; /* of all symbols, if it is one; else -1 */

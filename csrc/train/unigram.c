@@ -1,4 +1,5 @@
-/* unigram.c - best paths and losses of Unigram models in training, in float32 (as sentencepiece) and in float64 */
+/* unigram.c - best paths and losses of Unigram models in training, in float32 (as sentencepiece)
+ * and in float64 */
 
 #include <math.h>
 
@@ -15,19 +16,22 @@
 #define NAME(x) x##_f64
 #include "train/unigram_template.h"
 
-/* -------------------------------------------------------------------------------------------------- M-step ---- */
+/* ---------------------------------------------------------------------------------- M-step ---- */
 
-/* The logarithmic derivative of the gamma function, as sentencepiece computes it: close to log(x - 0.5). */
+/* The logarithmic derivative of the gamma function, as sentencepiece computes it: close to log(x -
+ * 0.5). */
 static double digamma(double x)
 {
     double sum = 0;
     for (; x < 7; x++) sum -= 1 / x;
     x -= 0.5;
     double y = 1 / x, y2 = y * y, y4 = y2 * y2;
-    return sum + (log(x) + (1.0 / 24) * y2 - (7.0 / 960) * y4 + (31.0 / 8064) * y4 * y2 - (127.0 / 30720) * y4 * y4);
+    return sum + (log(x) + (1.0 / 24) * y2 - (7.0 / 960) * y4 + (31.0 / 8064) * y4 * y2 -
+                  (127.0 / 30720) * y4 * y4);
 }
 
-void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, int64_t n, uint8_t *alive, float *scores)
+void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, int64_t n,
+                                 uint8_t *alive, float *scores)
 {
     float sum = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -39,8 +43,8 @@ void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, in
         if (alive[order[i]]) scores[order[i]] = (float)(digamma(expected[order[i]]) - log_sum);
 }
 
-void unitok_unigram_maximize_f64(const double *expected, int64_t n, double min_count, int32_t prior, uint8_t *alive,
-                                 double *scores)
+void unitok_unigram_maximize_f64(const double *expected, int64_t n, double min_count, int32_t prior,
+                                 uint8_t *alive, double *scores)
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -49,5 +53,7 @@ void unitok_unigram_maximize_f64(const double *expected, int64_t n, double min_c
     }
     double log_sum = prior == UNITOK_PRIOR_DIGAMMA ? digamma(sum) : log(sum);
     for (int64_t i = 0; i < n; i++)
-        if (alive[i]) scores[i] = (prior == UNITOK_PRIOR_DIGAMMA ? digamma(expected[i]) : log(expected[i])) - log_sum;
+        if (alive[i])
+            scores[i] = (prior == UNITOK_PRIOR_DIGAMMA ? digamma(expected[i]) : log(expected[i])) -
+                        log_sum;
 }

@@ -1,10 +1,11 @@
-/* unigram_template.h - lattices, best paths and the loss of a piece, for scores of one type; unigram.c includes it
- * twice
+/* unigram_template.h - lattices, best paths and the loss of a piece, for scores of one type;
+ * unigram.c includes it twice
  *
  *   REAL     float or double
  *   NAME(x)  x with a suffix for the type
  *
- * With float everything is computed in sentencepiece's order, so that ties and rounding come out as there.
+ * With float everything is computed in sentencepiece's order, so that ties and rounding come out as
+ * there.
  */
 
 typedef struct NAME(cell) {
@@ -12,8 +13,9 @@ typedef struct NAME(cell) {
     uint32_t from, piece;
 } NAME(cell);
 
-/* The best way to reach position `at`, without the edge of piece `without`: from < at, unless there is none. Of paths of
- * the same score the one that leaves its last position first is kept: the longest last piece. */
+/* The best way to reach position `at`, without the edge of piece `without`: from < at, unless there
+ * is none. Of paths of the same score the one that leaves its last position first is kept: the
+ * longest last piece. */
 INLINE NAME(cell) NAME(best_edge)(const unitok_lattice *lattice, int64_t at, uint32_t without)
 {
     const NAME(cell) *cells = lattice->cells;
@@ -31,21 +33,25 @@ INLINE NAME(cell) NAME(best_edge)(const unitok_lattice *lattice, int64_t at, uin
 }
 
 /* Fills the lattice of a unit, and its cells; 0 when memory is short. */
-static int NAME(best_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const REAL *scores,
-                            REAL unknown_score, const uint8_t *unit, int64_t n_bytes)
+static int NAME(best_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+                            const REAL *scores, REAL unknown_score, const uint8_t *unit,
+                            int64_t n_bytes)
 {
-    int64_t shared = NAME(lattice_fill)(lattice, lexicon, scores, -INFINITY, unknown_score, unit, n_bytes);
+    int64_t shared = NAME(lattice_fill)(lattice, lexicon, scores, -INFINITY, unknown_score, unit,
+                                        n_bytes);
     if (shared < 0) return 0;
     NAME(cell) *cells = lattice->cells;
     cells[0] = (NAME(cell)){0, 0, EDGE_UNKNOWN};
-    for (int64_t at = shared + 1; at <= n_bytes; at++) cells[at] = NAME(best_edge)(lattice, at, EDGE_UNKNOWN);
+    for (int64_t at = shared + 1; at <= n_bytes; at++)
+        cells[at] = NAME(best_edge)(lattice, at, EDGE_UNKNOWN);
     return 1;
 }
 
-int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice, unitok_edges *kept,
-                                   const REAL *scores, REAL unknown_score, int64_t unknown_piece, const uint8_t *data,
-                                   const int64_t *offsets, const uint64_t *counts, int64_t n_units, REAL *used,
-                                   double *ret_score, int64_t *ret_tokens)
+int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+                                   unitok_edges *kept, const REAL *scores, REAL unknown_score,
+                                   int64_t unknown_piece, const uint8_t *data,
+                                   const int64_t *offsets, const uint64_t *counts, int64_t n_units,
+                                   REAL *used, double *ret_score, int64_t *ret_tokens)
 {
     double total = 0;
     int64_t n_tokens = 0;
@@ -70,11 +76,11 @@ int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice
     return UNITOK_OK;
 }
 
-/* The path of a piece without itself, into alternatives[0..result); 0: there is none; -1: it is better than the piece;
- * -2 when memory is short. */
-static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const REAL *scores,
-                                 REAL unknown_score, const uint8_t *piece, int64_t n_bytes, uint32_t number,
-                                 uint32_t *alternatives)
+/* The path of a piece without itself, into alternatives[0..result); 0: there is none; -1: it is
+ * better than the piece; -2 when memory is short. */
+static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+                                 const REAL *scores, REAL unknown_score, const uint8_t *piece,
+                                 int64_t n_bytes, uint32_t number, uint32_t *alternatives)
 {
     if (!NAME(best_paths)(lexicon, lattice, scores, unknown_score, piece, n_bytes)) return -2;
     const NAME(cell) *cells = lattice->cells;
@@ -94,12 +100,13 @@ static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *
     return n;
 }
 
-int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const REAL *scores,
-                                    REAL unknown_score, int64_t unknown_piece, const uint8_t *data,
-                                    const int64_t *offsets, int64_t begin, int64_t end, const REAL *used, REAL sum,
-                                    REAL *losses)
+int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+                                    const REAL *scores, REAL unknown_score, int64_t unknown_piece,
+                                    const uint8_t *data, const int64_t *offsets, int64_t begin,
+                                    int64_t end, const REAL *used, REAL sum, REAL *losses)
 {
-    uint32_t *alternatives = mem_alloc(((size_t)lexicon->max_piece_bytes + 1) * sizeof *alternatives);
+    uint32_t *alternatives = mem_alloc(((size_t)lexicon->max_piece_bytes + 1) *
+                                       sizeof *alternatives);
     if (!alternatives) return UNITOK_ERROR_MEMORY;
     REAL log_sum = (REAL)log((double)sum);
     lattice_begin(lattice, NULL, lexicon);
@@ -120,9 +127,11 @@ int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattic
         REAL log_sum_after = (REAL)log((double)(REAL)(sum + used[i] * (REAL)(n - 1)));
         REAL log_path = 0;
         for (int64_t k = 0; k < n; k++) {
-            int64_t piece = alternatives[k] == EDGE_UNKNOWN ? unknown_piece : (int64_t)alternatives[k];
+            int64_t piece = alternatives[k] == EDGE_UNKNOWN ? unknown_piece
+                                                            : (int64_t)alternatives[k];
             REAL now = piece >= 0 ? used[piece] : 0;
-            log_path = (REAL)(log_path + (log((double)(REAL)(now + used[i])) - (double)log_sum_after));
+            log_path = (REAL)(log_path +
+                              (log((double)(REAL)(now + used[i])) - (double)log_sum_after));
         }
         REAL share = used[i] / sum;
         losses[i] = share * (log_piece - log_path);
@@ -131,11 +140,13 @@ int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattic
     return status;
 }
 
-int32_t NAME(unitok_unigram_parts)(const unitok_lexicon *lexicon, unitok_lattice *lattice, const REAL *scores,
-                                   REAL unknown_score, const uint8_t *data, const int64_t *offsets, int64_t begin,
-                                   int64_t end, int32_t *parts)
+int32_t NAME(unitok_unigram_parts)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
+                                   const REAL *scores, REAL unknown_score, const uint8_t *data,
+                                   const int64_t *offsets, int64_t begin, int64_t end,
+                                   int32_t *parts)
 {
-    uint32_t *alternatives = mem_alloc(((size_t)lexicon->max_piece_bytes + 1) * sizeof *alternatives);
+    uint32_t *alternatives = mem_alloc(((size_t)lexicon->max_piece_bytes + 1) *
+                                       sizeof *alternatives);
     if (!alternatives) return UNITOK_ERROR_MEMORY;
     int64_t n = 0;
     lattice_begin(lattice, NULL, lexicon);

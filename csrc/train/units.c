@@ -1,4 +1,5 @@
-/* units.c - the characters of counted units, their replacement where they are too rare, and merging sorted units */
+/* units.c - the characters of counted units, their replacement where they are too rare, and merging
+ * sorted units */
 
 #include <math.h>
 
@@ -14,13 +15,15 @@ const char *check_units(const uint8_t *data, const int64_t *offsets, int64_t n_u
     const char *problem = check_offsets(offsets, n_units);
     for (int64_t i = 0; i < n_units && !problem; i++) {
         const uint8_t *unit = data + offsets[i];
-        if (!utf8_is_valid(unit, unit_bytes(unit, offsets[i + 1] - offsets[i]))) problem = "a unit is invalid UTF-8";
+        if (!utf8_is_valid(unit, unit_bytes(unit, offsets[i + 1] - offsets[i])))
+            problem = "a unit is invalid UTF-8";
     }
     return problem;
 }
 
-int32_t unitok_units_count_chars(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
-                                 uint64_t *by_char, unitok_error *error)
+int32_t unitok_units_count_chars(const uint8_t *data, const int64_t *offsets,
+                                 const uint64_t *counts, int64_t n_units, uint64_t *by_char,
+                                 unitok_error *error)
 {
     const char *problem = check_units(data, offsets, n_units);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
@@ -33,15 +36,18 @@ int32_t unitok_units_count_chars(const uint8_t *data, const int64_t *offsets, co
     return UNITOK_OK;
 }
 
-void unitok_gather(const uint8_t *data, const int64_t *starts, const int64_t *offsets, int64_t n, uint8_t *ret)
+void unitok_gather(const uint8_t *data, const int64_t *starts, const int64_t *offsets, int64_t n,
+                   uint8_t *ret)
 {
     for (int64_t i = 0; i < n; i++) {
         if (i + 16 < n) PREFETCH(data + starts[i + 16]);
-        if (offsets[i + 1] > offsets[i]) memcpy(ret + offsets[i], data + starts[i], (size_t)(offsets[i + 1] - offsets[i]));
+        if (offsets[i + 1] > offsets[i])
+            memcpy(ret + offsets[i], data + starts[i], (size_t)(offsets[i + 1] - offsets[i]));
     }
 }
 
-/* unit[0..n_bytes) with rare characters replaced, in out, which has room for three bytes a character. */
+/* unit[0..n_bytes) with rare characters replaced, in out, which has room for three bytes a
+ * character. */
 static int64_t replace_rare(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep, uint8_t *out)
 {
     int64_t n_out = 0;
@@ -59,7 +65,8 @@ static int64_t replace_rare(const uint8_t *unit, int64_t n_bytes, const uint8_t 
 }
 
 /* Counts what lies between the characters that no piece can hold. */
-static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_bytes, uint64_t count)
+static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_bytes,
+                       uint64_t count)
 {
     int64_t begin = 0;
     int n;
@@ -71,8 +78,9 @@ static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_b
     return n_bytes == begin || counter_add(counter, unit + begin, n_bytes - begin, count) >= 0;
 }
 
-int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uint64_t *counts, int64_t n_units,
-                          const uint8_t *keep, int32_t fold, unitok_counter *counter, unitok_error *error)
+int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
+                          int64_t n_units, const uint8_t *keep, int32_t fold,
+                          unitok_counter *counter, unitok_error *error)
 {
     const char *problem = check_units(data, offsets, n_units);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
@@ -97,12 +105,15 @@ int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uin
             ok = count_parts(counter, buffer, n, counts[i]);
             continue;
         }
-        if (n_unit < n_all && fold == UNITOK_FOLD_WHOLE) { /* the marks, maybe a NUL, and at most one character */
-            int64_t n_kept = n_unit + n_marks < n_all && unit[n_unit + n_marks] == 0 ? n_marks + 1 : n_marks;
+        /* the marks, maybe a NUL, and at most one character */
+        if (n_unit < n_all && fold == UNITOK_FOLD_WHOLE) {
+            int64_t n_kept = n_unit + n_marks < n_all && unit[n_unit + n_marks] == 0 ? n_marks + 1
+                                                                                     : n_marks;
             memcpy(buffer + n, unit + n_unit, (size_t)n_kept);
             n += n_kept;
             if (utf8_is_valid(unit + n_unit + n_kept, n_all - n_unit - n_kept))
-                n += replace_rare(unit + n_unit + n_kept, n_all - n_unit - n_kept, keep, buffer + n);
+                n += replace_rare(unit + n_unit + n_kept, n_all - n_unit - n_kept, keep,
+                                  buffer + n);
         }
         ok = counter_add(counter, buffer, n, counts[i] + copies) >= 0;
         copies = 0;
@@ -122,8 +133,9 @@ static int is_folded(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep)
     return 0;
 }
 
-int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts, int64_t n_units, const uint8_t *keep,
-                              unitok_counter *counter, int64_t *ret_n_left, unitok_error *error)
+int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts, int64_t n_units,
+                              const uint8_t *keep, unitok_counter *counter, int64_t *ret_n_left,
+                              unitok_error *error)
 {
     int64_t n = 0, begin = n_units ? offsets[0] : 0, end_before = begin;
     for (int64_t i = 0; i < n_units; i++) {
@@ -132,8 +144,10 @@ int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts,
         const char *problem = check_units(data, bounds, 1);
         if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, problem);
         if (counts[i] == 0 || n_bytes == 0) continue;
-        if (unit_bytes(data + bounds[0], n_bytes) < n_bytes || is_folded(data + bounds[0], n_bytes, keep)) {
-            int32_t status = unitok_units_fold(data, bounds, &counts[i], 1, keep, UNITOK_FOLD_CUT, counter, error);
+        if (unit_bytes(data + bounds[0], n_bytes) < n_bytes ||
+            is_folded(data + bounds[0], n_bytes, keep)) {
+            int32_t status = unitok_units_fold(data, bounds, &counts[i], 1, keep, UNITOK_FOLD_CUT,
+                                               counter, error);
             if (status) return status;
             continue;
         }
@@ -160,8 +174,9 @@ static int compare_units(const unit_list *a, int64_t i, const unit_list *b, int6
     return order ? order : n_a < n_b ? -1 : n_a > n_b;
 }
 
-int64_t unitok_units_merge(const uint8_t *data_a, const int64_t *offsets_a, const uint64_t *counts_a, int64_t n_a,
-                           const uint8_t *data_b, const int64_t *offsets_b, const uint64_t *counts_b, int64_t n_b,
+int64_t unitok_units_merge(const uint8_t *data_a, const int64_t *offsets_a,
+                           const uint64_t *counts_a, int64_t n_a, const uint8_t *data_b,
+                           const int64_t *offsets_b, const uint64_t *counts_b, int64_t n_b,
                            uint8_t *data, int64_t *offsets, uint64_t *counts)
 {
     const unit_list a = {data_a, offsets_a, counts_a}, b = {data_b, offsets_b, counts_b};

@@ -58,7 +58,7 @@ class SampleOf(AnyType):
     KINDS: ClassVar[dict[str, type]] = {"alpha": float, "seed": int, "nbest": int, "method": str}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from pyunitok.sampling import Sample
+        from pyunitok.model.sampling import Sample
 
         if isinstance(value, Sample):
             return value

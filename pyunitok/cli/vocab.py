@@ -195,10 +195,10 @@ def diff(
     Example:
       pyunitok vocab diff rwkv-world mine.txt --text sample.txt
     """
-    from pyunitok.batch import threads_or_cores
     from pyunitok.cli.train import Bar
     from pyunitok.corpus import inputs
     from pyunitok.corpus.reading import Reading
+    from pyunitok.model.batch import threads_or_cores
     from pyunitok.tokens.corpus_counts import count_files
     from pyunitok.vocab.diff import diff as compare
     from pyunitok.vocab.lists import escape

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from pyunitok import tokenizer as engine
+from pyunitok._c.train import Units
 from pyunitok.errors import VocabularyError
 from pyunitok.packed import Packed
 from pyunitok.train import bytepiece as trainer
-from pyunitok.train.native import Units
 from pyunitok.train.sources import Batches
 from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import forms

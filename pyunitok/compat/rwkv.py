@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from pyunitok.errors import IdError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 
 _NUL = 1  # its id in every RWKV World vocabulary
 

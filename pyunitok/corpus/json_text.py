@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pyunitok import _ffi_text
+from pyunitok._c import text as c_text
 from pyunitok.arrays import vector
 
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r\n"  # JSON's white space
 NO_LIMIT = 1 << 62
 
-_E = _ffi_text.JSON_ERRORS
+_E = c_text.JSON_ERRORS
 _MESSAGES = {
     _E["LINE_ENDS"]: "the line ends inside the object; each object must be on one line",
     _E["STRING_ENDS"]: "the line ends inside a string",
@@ -54,7 +54,7 @@ class TextField:
         self._key = text_key
         self._max_line_bytes = max_line_bytes
         names = [name.encode("utf-8", "surrogateescape") for name in self.path]
-        self._lines = _ffi_text.JsonLines(names, max_line_bytes, cpu)
+        self._lines = c_text.JsonLines(names, max_line_bytes, cpu)
 
     def count(self, data: Any, *, at_end: bool) -> Any:
         """Where the last whole line of `data` ends (.at), how many lines there are (.n_lines), and how many of them are

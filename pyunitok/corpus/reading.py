@@ -21,7 +21,6 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from pyunitok.arrays import np
-from pyunitok.batch import available_cores
 from pyunitok.corpus import stream
 from pyunitok.corpus.ahead import Ahead, AheadStream
 from pyunitok.corpus.block import Block, ByteStream, DocumentReader, Split, whole
@@ -30,6 +29,7 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.text import MAX_DOCS, TextReader
 from pyunitok.errors import InputWarning, LimitError
+from pyunitok.model.batch import available_cores
 from pyunitok.records import record
 
 if TYPE_CHECKING:

@@ -157,9 +157,9 @@ class TextReader:
             n_whole, hold = 0, 0
             block.offsets[1] = n_bytes
         else:
-            from pyunitok import _ffi_text  # here: most files are one document
+            from pyunitok._c import text as c_text  # here: most files are one document
 
-            n_found, n_consumed = _ffi_text.split_documents(block.data, n_bytes, self._separator, block.offsets)
+            n_found, n_consumed = c_text.split_documents(block.data, n_bytes, self._separator, block.offsets)
             n_whole, hold = n_found - 1, len(self._separator) - 1
             if n_whole:
                 self._inside, self._separated = 0, True

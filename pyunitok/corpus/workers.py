@@ -19,7 +19,7 @@ To count the words of a corpus:
             total += result.value
 
 `count` is called in all threads at once. To gain from several threads it should spend its time in C that releases the
-GIL, as everything in _ffi does.
+GIL, as every call of the C library does.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.batch import threads_or_cores
 from pyunitok.disk.outfile import OutFile, check_target, partial_name
 from pyunitok.errors import OutputError
 from pyunitok.export import Exported, default_name, export
@@ -22,6 +21,7 @@ from pyunitok.export.options import Options
 from pyunitok.index.build import Progress, on_threads, read_ranks
 from pyunitok.index.plan import Limits
 from pyunitok.index.suffix import CHUNK, suffix_array
+from pyunitok.model.batch import threads_or_cores
 from pyunitok.tokens.array import TokenArray
 
 Array = np.ndarray[Any, Any]

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.batch import available_cores
 from pyunitok.errors import OutputError
 from pyunitok.export.files import Folder
 from pyunitok.export.options import Options
 from pyunitok.export.separated import CHUNK_TOKENS
+from pyunitok.model.batch import available_cores
 from pyunitok.tokens.array import RUN_DOCS, TokenArray
 
 TAKES = ()

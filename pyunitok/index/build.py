@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 import pyunitok
-from pyunitok._ffi_suffix import suffix_rank
-from pyunitok.batch import threads_or_cores
+from pyunitok._c.suffix import suffix_rank
 from pyunitok.disk.hashing import ChunkHash
 from pyunitok.disk.outfile import OutFile, OutputLock, give_name, partial_name, sync_folder, write_whole
 from pyunitok.errors import OutputError
@@ -34,6 +33,7 @@ from pyunitok.index.manifest import INDEX_NAME, RANK_NAME, IndexManifest, ShardR
 from pyunitok.index.plan import Limits, plan_index
 from pyunitok.index.shard import CHUNK, N_RANKS, open_rank, top_of
 from pyunitok.index.suffix import suffix_array
+from pyunitok.model.batch import threads_or_cores
 
 if TYPE_CHECKING:
     from pyunitok.run.units import Each

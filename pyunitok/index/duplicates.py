@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi_search
+from pyunitok._c import search as c_search
 from pyunitok.disk.outfile import new_file
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.hits import Int64s
@@ -38,7 +38,7 @@ STEP = 1 << 20  # suffixes passed between two looks at the keyboard
 DOCUMENTS_AT_ONCE = 1 << 16
 
 OnProgress = Callable[[float], None]
-Records = np.ndarray[Any, Any]  # of _ffi_search.REPEAT
+Records = np.ndarray[Any, Any]  # of c_search.REPEAT
 
 
 @dataclass
@@ -169,7 +169,7 @@ def _marks(
     if min_tokens < 1:
         raise LimitError(f"min_tokens must be at least 1, not {min_tokens}")
     with _Spilled(len(index.shards), scratch) as spilled:
-        repeats, done, total = _ffi_search.Repeats(index.c, min_tokens), 0, max(1, index.n_tokens)
+        repeats, done, total = c_search.Repeats(index.c, min_tokens), 0, max(1, index.n_tokens)
         while done < index.n_tokens:
             records, done = repeats.step(STEP)
             for number in np.unique(records["shard"]).tolist():
@@ -179,7 +179,7 @@ def _marks(
         for number, shard in enumerate(index.c):
             counts, later = np.zeros(shard.n, np.uint32), np.zeros(shard.n, np.uint8)
             for records in spilled.of(number):
-                _ffi_search.mark_repeats(shard, number, min_tokens, records, counts, later)
+                c_search.mark_repeats(shard, number, min_tokens, records, counts, later)
             yield _Marks(number, counts, later)
 
 
@@ -222,7 +222,7 @@ class _Spilled:
         while begin >= 0:
             self._file.seek(begin)
             begin, n = self.HEAD.unpack(self._file.read(self.HEAD.size))
-            yield np.frombuffer(self._file.read(n * _ffi_search.REPEAT.itemsize), _ffi_search.REPEAT)
+            yield np.frombuffer(self._file.read(n * c_search.REPEAT.itemsize), c_search.REPEAT)
 
     def _unwritable(self, error: OSError) -> OutputError:
         return OutputError(f"{self._folder}: a temporary file cannot be written: {error.strerror}")
@@ -250,7 +250,7 @@ def _spans_of(index: Index, marks: _Marks, n: int) -> RepeatedSpans:
     np.add.at(later_tokens, owner, later_ends - later_begins)
     first = index._bounds_at(marks.number, begins)[1]
     numbers, byte_begins = index._bytes_at(marks.number, begins, np.zeros_like(begins))
-    sizes = _ffi_search.sizes_of(index.shards[marks.number].ids, index.tables.sizes, begins, ends)
+    sizes = c_search.sizes_of(index.shards[marks.number].ids, index.tables.sizes, begins, ends)
     byte_ends, byte_begins = byte_begins + sizes, np.maximum(byte_begins, 0)
     return RepeatedSpans(
         numbers, begins - first, ends - first, byte_begins, byte_ends, occurrences, later_tokens

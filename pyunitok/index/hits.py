@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi_search import Runs
+from pyunitok._c.search import Runs
 from pyunitok.index.shard import Shard
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]

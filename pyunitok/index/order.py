@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import PIECE_TYPES
-from pyunitok.tokenizer import Tokenizer
+from pyunitok._c.library import PIECE_TYPES
+from pyunitok.model.tokenizer import Tokenizer
 
 N_RANKS = 65536
 SPACE_SYMBOL = "\u2581".encode()

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi_search
+from pyunitok._c import search as c_search
 from pyunitok.errors import IdError
 from pyunitok.index.order import SPACE_SYMBOL, token_bytes
 from pyunitok.index.suffix import suffix_array
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 
 N_IDS = 65536
 
@@ -54,7 +54,7 @@ class PieceTables:
         owner = np.repeat(np.arange(n), np.diff(offsets))
         symbols[np.arange(len(data)) + owner] = data.astype(np.uint16) + 1
         order = suffix_array(symbols)
-        self.c = _ffi_search.Pieces(data, offsets, self.drops_space[:n], rank, order)
+        self.c = c_search.Pieces(data, offsets, self.drops_space[:n], rank, order)
 
     def text_of(self, id_: int) -> bytes:
         """What an id is in the text; b"" for one that the model does not have."""

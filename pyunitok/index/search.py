@@ -11,15 +11,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pyunitok import _ffi_search
+from pyunitok._c import search as c_search
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.context import Context, Contexts
 from pyunitok.index.hits import BESIDE, MAX_SORTED, ORDERS, Count, Found, Hit, Hits, Int64s, Places, shuffled
 from pyunitok.index.inputs import Inputs
 from pyunitok.index.pieces import PieceTables
 from pyunitok.index.shard import N_RANKS, OpenIndex, Shard
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed, as_bytes
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 
 Text = str | bytes
@@ -302,7 +302,7 @@ class TextSearch:
         starts = begins[order].copy()
         same = np.flatnonzero(sorted_docs[1:] == sorted_docs[:-1]) + 1
         starts[same] = sorted_tokens[same - 1]
-        steps = _ffi_search.sizes_of(shard.ids, tables.sizes, starts, sorted_tokens)
+        steps = c_search.sizes_of(shard.ids, tables.sizes, starts, sorted_tokens)
         sums = np.cumsum(steps)
         is_first = np.ones(len(steps), np.bool_)
         is_first[same] = False
@@ -333,13 +333,13 @@ class TextSearch:
         bounds, n_bytes = np.empty((len(hits), 4), np.int64), 0
         for number in np.unique(hits.shards).tolist():
             mask, shard = hits.shards == number, self.shards[number]
-            wanted = np.empty(int(np.count_nonzero(mask)), _ffi_search.HIT)
+            wanted = np.empty(int(np.count_nonzero(mask)), c_search.HIT)
             wanted["token"], wanted["skip"] = hits.tokens[mask], hits.skips[mask]
             wanted["n_bytes"] = hits.ends[mask] - hits.begins[mask]
             _, wanted["begin"], ends = self._bounds_at(number, hits.tokens[mask])
             wanted["end"] = ends - (self.eod is not None)
             wanted["dropped"] = tables.drops_space[shard.ids[wanted["begin"]]]
-            found, edges = _ffi_search.contexts(
+            found, edges = c_search.contexts(
                 shard.ids, tables.decoded_data, tables.decoded_offsets, wanted, before, after
             )
             bounds[mask] = np.stack((edges[:-1:3], edges[1::3], edges[2::3], edges[3::3]), axis=1) + n_bytes
@@ -402,9 +402,9 @@ class TextSearch:
         return inputs, hits, np.diff(np.append(starts, len(found.documents))), found.approx or is_sample
 
 
-def _c_shard(shard: Shard, eod: int | None, folder: Path) -> _ffi_search.Shard:
+def _c_shard(shard: Shard, eod: int | None, folder: Path) -> c_search.Shard:
     try:
-        return _ffi_search.Shard(
+        return c_search.Shard(
             ids=shard.ids, sa=shard.sa, first=shard.first, top=shard.top, left=shard.left, rank=shard.ranks,
             ends=shard.ends, begin=shard.begin, eod=eod,
         )  # fmt: skip

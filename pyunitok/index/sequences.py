@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi_search
-from pyunitok.decoding import as_ids
+from pyunitok._c import search as c_search
 from pyunitok.errors import LimitError
 from pyunitok.index.hits import Count, Found, Hits, Int64s, Places, shuffled
 from pyunitok.index.search import MAX_SCANNED, Order, Text, TextSearch
+from pyunitok.model.decoding import as_ids
 from pyunitok.packed import Packed, as_bytes
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
@@ -126,7 +126,7 @@ class TokenSearch(TextSearch):
         return self._page_of(found, n_bytes, limit, offset, order, seed), found.total, False
 
     def _found(self, ids: U16) -> Found:
-        runs = [np.array([(*shard.tokens_of(ids), 0, 0)], _ffi_search.RUN) for shard in self.c]
+        runs = [np.array([(*shard.tokens_of(ids), 0, 0)], c_search.RUN) for shard in self.c]
         return Found(runs, self.shards)
 
     def count_all_of(self, all_of: Sequence[Sequence[Query]], within: int | None = None) -> Count:
@@ -295,7 +295,7 @@ class TokenSearch(TextSearch):
             tail = ids[max(0, len(ids) - context) :]
             tail = tail[len(tail) - self.longest_context(tail) :]
             spans = [shard.tokens_of(tail) for shard in self.c]
-            found = Found([np.array([(*span, 0, 0)], _ffi_search.RUN) for span in spans], self.shards)
+            found = Found([np.array([(*span, 0, 0)], c_search.RUN) for span in spans], self.shards)
             if not found.total:
                 break
             ids = np.append(ids, self._drawn_next(found, len(tail), rng))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi_suffix import SUFFIX_MAX_32, SuffixSorter, suffix_check, suffix_phi, suffix_plcp
+from pyunitok._c.suffix import SUFFIX_MAX_32, SuffixSorter, suffix_check, suffix_phi, suffix_plcp
 
 STEP = 4 << 20  # suffixes looked at between two looks at the keyboard
 CHUNK = 1 << 20

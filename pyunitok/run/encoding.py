@@ -8,7 +8,8 @@ from array import array
 from dataclasses import replace
 from typing import Any
 
-from pyunitok import _ffi, _ffi_scratch
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
 from pyunitok.arrays import np, vector
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.position import BEGINNING, Position
@@ -67,13 +68,13 @@ class Encoder:
         self._is_plain = plan.is_plain
         self._code = plan.tokenizer._core.model.id_code
         self._idle: list[Any] = []
-        self._scratches: list[_ffi_scratch.Scratch] = []  # of all threads
+        self._scratches: list[c_scratch.Scratch] = []  # of all threads
 
     def __call__(self, block: Block) -> Encoded:
         plan, has_eod = self._plan, self._plan.eod_id is not None
         carries = plan.tokenizer.kind != "longest"
         continues = carries and block.n_docs > 0 and block.inside > 0
-        state = _ffi_scratch.State(self.carry.take(block.number)) if continues else _ffi_scratch.State()
+        state = c_scratch.State(self.carry.take(block.number)) if continues else c_scratch.State()
         ids, id_offsets, n_ids = self._encode(block, state)
         if carries and block.open_end:
             block.after = replace(block.after, state=state.hexadecimal())
@@ -98,14 +99,14 @@ class Encoder:
         """No thread uses it any more: its scratches are for the next run."""
         self._plan.tokenizer._core.scratches += self._scratches
 
-    def _encode(self, block: Block, state: _ffi_scratch.State) -> tuple[Any, Any, int]:
+    def _encode(self, block: Block, state: c_scratch.State) -> tuple[Any, Any, int]:
         """The block's ids, in an array that is used again; where each document's begin; and how many there are."""
         plan, n_docs = self._plan, block.n_docs
         if not hasattr(self._own, "scratch"):
             self._own.scratch = plan.tokenizer._core.take_scratch()
             self._scratches.append(self._own.scratch)
         offsets = block.offsets[: n_docs + 1]
-        room = int(offsets[-1]) + n_docs + _ffi.ENCODE_SLACK
+        room = int(offsets[-1]) + n_docs + library.ENCODE_SLACK
         ids = self._idle.pop() if self._idle else self._new(self._code, 0)
         id_offsets = self._new("q", n_docs + 1)
         eod_id = -1 if plan.eod_id is None else plan.eod_id
@@ -119,5 +120,5 @@ class Encoder:
                     open_end=block.open_end, state=state, sampling=sampling, documents=block.numbers,
                 )  # fmt: skip
                 return ids, id_offsets, n_ids
-            except _ffi.RoomError:
+            except library.RoomError:
                 room = 2 * len(ids)

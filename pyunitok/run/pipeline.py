@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyunitok._ffi_scratch import State
+from pyunitok._c.scratch import State
 from pyunitok.corpus.workers import Result, Workers
 from pyunitok.errors import InputError, OutputError, UnitokError
 from pyunitok.interrupts import Interrupts

@@ -8,19 +8,19 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyunitok.batch import available_cores
 from pyunitok.corpus.block import Split, whole
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES, Reading, Room
 from pyunitok.corpus.source import Source
 from pyunitok.errors import OptionError, OutputError
+from pyunitok.model.batch import available_cores
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.records import record
 from pyunitok.run.identity import Identity
-from pyunitok.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from pyunitok.model.sampling import Sample
     from pyunitok.run.shard import Shard
-    from pyunitok.sampling import Sample
 
 
 @record(frozen=True)

@@ -17,8 +17,8 @@ from typing import Any
 
 from pyunitok.arrays import np
 from pyunitok.errors import ModelFormatError, OutputError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.documents import Documents, Ids, Ints, checked
 from pyunitok.tokens.manifest import Manifest, StrPath, sidecars
 from pyunitok.tokens.metadata import Metadata, metadata_path

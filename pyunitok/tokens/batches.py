@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.documents import Ints
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.batch import PackedDocuments, encode_batch
 from pyunitok.corpus.block import Block, whole
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import total_bytes
 from pyunitok.corpus.workers import Workers
+from pyunitok.model.batch import PackedDocuments, encode_batch
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
-from pyunitok.tokenizer import Tokenizer
 
 Progress = Callable[[int, int], None]  # compressed bytes read, of how many (0: unknown)
 Uses = np.ndarray[Any, np.dtype[np.int64]]

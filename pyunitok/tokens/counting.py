@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.batch import threads_or_cores
+from pyunitok.model.batch import threads_or_cores
 
 CHUNK_IDS = 1 << 20
 

@@ -21,7 +21,7 @@ from pyunitok.arrays import np
 from pyunitok.packed import Packed
 
 if TYPE_CHECKING:
-    from pyunitok.tokenizer import Tokenizer
+    from pyunitok.model.tokenizer import Tokenizer
     from pyunitok.tokens.windows import Windows
 
     Ints = np.ndarray[Any, np.dtype[np.int64]]

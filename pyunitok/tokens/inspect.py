@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import pyunitok
-from pyunitok import _ffi
+from pyunitok._c import library
 from pyunitok.disk.url import is_url
 from pyunitok.errors import MissingFileError, ModelFormatError, VocabularyError, count, printable
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import is_token_file
 
 Rows = list[tuple[str, str]]
@@ -49,7 +49,7 @@ def _lossless(tokenizer: Tokenizer) -> str:
         return "no: text comes back in Unicode's form NFC"
     if not tokenizer._core.normalizes:
         return f"no: bytes without a piece become id {tokenizer.fallback_id}" if tokenizer.kind == "longest" else "no"
-    if tokenizer._core.model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"]:
+    if tokenizer._core.model.info.flags & library.MODEL_FLAGS["byte_fallback"]:
         return "no: text comes back as it is normalized, U+2581 as a space, bytes that are no UTF-8 as U+FFFD"
     return f"no: text comes back as it is normalized, and unknown characters become id {tokenizer.unk_id}"
 
@@ -58,7 +58,7 @@ def _rules(tokenizer: Tokenizer) -> str:
     """What is done to a text before it is encoded."""
     prepare = tokenizer._core.about.prepare or {}
     parts = [str(prepare[key]["type"]) for key in ("normalizer", "pre_tokenizer") if prepare.get(key)]
-    flags = parts + [name for name, bit in _ffi.MODEL_FLAGS.items() if tokenizer._core.model.info.flags & bit]
+    flags = parts + [name for name, bit in library.MODEL_FLAGS.items() if tokenizer._core.model.info.flags & bit]
     return ", ".join(flags).replace("_", " ") or "none"
 
 

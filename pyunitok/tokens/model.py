@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyunitok.errors import ModelFormatError, VocabularyError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import Manifest
 from pyunitok.vocab import known
 

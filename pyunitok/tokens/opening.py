@@ -12,7 +12,7 @@ import numpy as np
 from pyunitok.corpus.inputs import COMPRESSIONS, JSONL_SUFFIXES, PARQUET_SUFFIXES, TEXT_SUFFIXES
 from pyunitok.disk.url import is_url
 from pyunitok.errors import MissingFileError, OutputError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.manifest import Manifest, StrPath, sidecars
 from pyunitok.tokens.model import check_model

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pyunitok.errors import OutputError, count
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.documents import Documents, Ids, Ints, checked
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.errors import ModelFormatError, VocabularyError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.counting import count_ids
 from pyunitok.tokens.manifest import InputRecord

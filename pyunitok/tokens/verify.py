@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from pyunitok.batch import threads_or_cores
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES
 from pyunitok.errors import OutputError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.batch import threads_or_cores
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.manifest import Manifest, sidecars
 from pyunitok.tokens.metadata import Metadata, metadata_path

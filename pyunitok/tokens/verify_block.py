@@ -6,11 +6,11 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from pyunitok._ffi import Offsets
+from pyunitok._c.library import Offsets
 from pyunitok.arrays import np
 from pyunitok.corpus.block import Block
 from pyunitok.errors import OutputError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 
 Reference = Callable[[bytes], bytes]
 

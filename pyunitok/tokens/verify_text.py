@@ -19,15 +19,15 @@ from pathlib import Path
 
 import numpy as np
 
-from pyunitok._ffi import Bytes, Offsets
-from pyunitok.batch import threads_or_cores
+from pyunitok._c.library import Bytes, Offsets
 from pyunitok.corpus.block import Block, anywhere
 from pyunitok.corpus.reading import BLOCK_BYTES, Reading
 from pyunitok.corpus.source import STDIN, Source
 from pyunitok.corpus.workers import Workers
 from pyunitok.disk.url import is_url
 from pyunitok.errors import IdError, InputError, count
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.batch import threads_or_cores
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.batches import Batch, batches
 from pyunitok.tokens.manifest import InputRecord

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Bytes
+from pyunitok._c.library import Bytes
+from pyunitok._c.train import CODE_POINTS, Counts
 from pyunitok.errors import NoTextError, TrainingError
-from pyunitok.train.native import CODE_POINTS, Counts
 
 UNKNOWN, BOUNDARY = 0x2585, 0x1F
 

@@ -9,15 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyunitok.batch import threads_or_cores
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import STDIN
 from pyunitok.corpus.source import Source as File
 from pyunitok.disk.outfile import check_folder, check_target
 from pyunitok.errors import NoTextError, OptionError
+from pyunitok.model.batch import threads_or_cores
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.train.checkpoint import Checkpoint, description, tidy
 from pyunitok.train.lines import Batch
 from pyunitok.train.result import Record

@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Bytes
+from pyunitok._c import train as c_train
+from pyunitok._c.library import Bytes
+from pyunitok._c.train import Units
+from pyunitok._c.train_bpe import BpeTrainer
 from pyunitok.errors import OptionError, TrainingError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
-from pyunitok.tokenizer import Tokenizer
-from pyunitok.train import native
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import Units
-from pyunitok.train.native_bpe import BpeTrainer
 from pyunitok.train.result import Record, write_models
 from pyunitok.train.specs import Specs
 from pyunitok.vocab import byte_level
@@ -88,7 +88,7 @@ def mapped(units: Units) -> Units:
 
 def alphabet(units: Units) -> Alphabet:
     """All 256, whether they occur in the mapped units or not."""
-    by_char = native.count_chars(units)
+    by_char = c_train.count_chars(units)
     return Alphabet({ord(c): int(by_char[ord(c)]) for c in byte_level.CHARACTERS}, None, 1.0)
 
 

@@ -18,15 +18,15 @@ from typing import cast
 
 import numpy as np
 
-from pyunitok._ffi import Bytes
+from pyunitok._c.library import Bytes
+from pyunitok._c.sharing import share_out
+from pyunitok._c.train import Counter, Counts, SegmentStats, Units, merge
+from pyunitok._c.train_lexicon import Lattice, Lexicon
 from pyunitok.errors import NoTextError, OptionError, TrainingError
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.counting import Settled, Store, UnitCounter
-from pyunitok.train.native import Counter, Counts, SegmentStats, Units, merge
-from pyunitok.train.native_lexicon import Lattice, Lexicon
 from pyunitok.train.ngrams import MAX_ORDER, NgramModel, NgramReader, Ngrams, PieceReader, decimal_digits, recount
 from pyunitok.train.rereading import Rereading
-from pyunitok.train.sharing import share_out
 from pyunitok.train.sources import Source
 from pyunitok.vocab import bytepiece as format_
 

@@ -11,7 +11,7 @@ from typing import Any
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import Source as File
 from pyunitok.errors import OptionError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.train import bytepiece
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.lines import Batch

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok._c.train import Units
 from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import OutputLock, new_file, write_whole
 from pyunitok.disk.url import redacted
 from pyunitok.errors import OptionError, OutputError, TrainingError
-from pyunitok.train.native import Units
 from pyunitok.train.result import Record, difference
 
 VERSION = 3

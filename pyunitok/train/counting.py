@@ -25,16 +25,16 @@ from typing import IO, Any, Protocol, cast
 import numpy as np
 import zstandard
 
+from pyunitok._c import train as c_train
+from pyunitok._c.sharing import share_out
+from pyunitok._c.train import Counter, SegmentStats, Units, merge
 from pyunitok.errors import OutputError
-from pyunitok.train import native
-from pyunitok.train.native import Counter, SegmentStats, Units, merge
-from pyunitok.train.sharing import share_out
 
 RUN_BLOCK_BYTES = 1 << 20  # of keys
 
 
 class Table(Protocol):
-    """What native.Counter does."""
+    """What c_train.Counter does."""
 
     def __len__(self) -> int: ...
 
@@ -55,7 +55,7 @@ class Table(Protocol):
 
 
 class Cutter(Protocol):
-    """Cuts documents into units and counts them in `counter`: native.Segmenter and its like."""
+    """Cuts documents into units and counts them in `counter`: c_train.Segmenter and its like."""
 
     @property
     def counter(self) -> Table: ...
@@ -195,10 +195,10 @@ def joined(counters: list[Counter]) -> Units:
     counters.sort(key=len, reverse=True)
     for k in range(1, threads):
         before, counter = counters[:k], counters[k]
-        share_out(native.shares(len(counter), threads), threads, partial(_absorb, before, counter))
+        share_out(c_train.shares(len(counter), threads), threads, partial(_absorb, before, counter))
     for counter in counters[1:]:
         counter.drop_absorbed()
-    return native.export(counters, max(threads, 1))
+    return c_train.export(counters, max(threads, 1))
 
 
 def _absorb(counters: list[Counter], other: Counter, _: int, bounds: tuple[int, int]) -> None:

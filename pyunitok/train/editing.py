@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.batch import threads_or_cores
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading
 from pyunitok.errors import InputError, OptionError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.batch import threads_or_cores
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.corpus_counts import FileCount, count_files, count_uses
 from pyunitok.train.words import Word, rank_words
 from pyunitok.vocab import edit

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._ffi import Bytes, Offsets, check, ffi, lib, pointer
+from pyunitok._c.library import Bytes, Offsets, check, ffi, lib, pointer
 from pyunitok.packed import Packed
 
 Array = np.ndarray[Any, Any]

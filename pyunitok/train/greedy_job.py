@@ -12,16 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
+from pyunitok._c.train import Units
 from pyunitok.corpus.reading import Reading
 from pyunitok.errors import NoTextError, OptionError
-from pyunitok.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.train import greedy_text, longest
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.greedy import MAX_PIECE_BYTES, Rules
 from pyunitok.train.greedy_text import Files, Text
 from pyunitok.train.lines import Batch
 from pyunitok.train.longest import State, Step
-from pyunitok.train.native import Units
 from pyunitok.train.result import Record, write_models
 from pyunitok.train.sources import Batches, Corpus
 from pyunitok.train.trained import Clock, Progress, Size, Trained

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Bytes, Offsets
+from pyunitok._c.library import Bytes, Offsets
 from pyunitok.errors import TrainingError
 from pyunitok.packed import Packed
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyunitok._ffi import Offsets
-from pyunitok.batch import check_threads
+from pyunitok._c.library import Offsets
+from pyunitok.model.batch import check_threads
 from pyunitok.packed import Packed
 from pyunitok.train.greedy import PAIRS, VALUES, Counts, Round, Rules
 

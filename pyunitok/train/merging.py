@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pyunitok._ffi import Bytes
+from pyunitok._c.library import Bytes
+from pyunitok._c.train import Counts, Rules, Units
+from pyunitok._c.train_bpe import BpeTrainer
 from pyunitok.errors import TrainingError
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import Counts, Rules, Units
-from pyunitok.train.native_bpe import BpeTrainer
 
 SAVE_SECONDS = 20.0  # between two checkpoints of the merges
 STEP_WORK = 1 << 20  # positions looked at in one call, which no interrupt ends

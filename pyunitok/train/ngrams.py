@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Bytes, Offsets, check, ffi, lib, pointer
-from pyunitok.train.native import Counter, Counts, SegmentStats, Units
-from pyunitok.train.native_lexicon import Doubles, Lattice, Lexicon
+from pyunitok._c.library import Bytes, Offsets, check, ffi, lib, pointer
+from pyunitok._c.train import Counter, Counts, SegmentStats, Units
+from pyunitok._c.train_lexicon import Doubles, Lattice, Lexicon
 from pyunitok.vocab import nfc
 
 MAX_ORDER: int = lib.UNITOK_NGRAM_MAX_ORDER

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pyunitok import _ffi, _ffi_text
+from pyunitok._c import library
+from pyunitok._c import text as c_text
 from pyunitok.errors import TrainingError, TrainingOptionError, VocabularyError
 from pyunitok.train.specs import Specs
 from pyunitok.vocab import charsmap
@@ -53,11 +54,11 @@ def _named(name: str, folder: Path | None) -> bytes:
     return rules
 
 
-def normalizer(specs: Specs) -> _ffi_text.Normalizer:
+def normalizer(specs: Specs) -> c_text.Normalizer:
     """What lines go through. User-defined symbols are normalized, too, as in sentencepiece's trainer."""
     try:
         rules = read_normalization(specs.normalizer, "normalization")
     except VocabularyError as error:
         raise TrainingError(str(error)) from None
-    suffix = _ffi.MODEL_FLAGS["whitespace_as_suffix"] * bool(specs.trainer.treat_whitespace_as_suffix)
-    return _ffi_text.Normalizer(rules.charsmap, [], rules.flags | suffix)
+    suffix = library.MODEL_FLAGS["whitespace_as_suffix"] * bool(specs.trainer.treat_whitespace_as_suffix)
+    return c_text.Normalizer(rules.charsmap, [], rules.flags | suffix)

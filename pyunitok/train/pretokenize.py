@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from pyunitok._ffi_text import Normalizer
+from pyunitok._c.text import Normalizer
 from pyunitok.errors import TrainingError
 from pyunitok.train.lines import BATCH_ITEMS, Batch, pack
 

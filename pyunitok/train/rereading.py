@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import zstandard
 
+from pyunitok._c.sharing import share_out
 from pyunitok.train.counting import unwritable
 from pyunitok.train.lines import Batch
-from pyunitok.train.sharing import share_out
 from pyunitok.train.sources import Adder, Progress, Source
 
 IN_MEMORY_BYTES = 16 << 20  # of a copy; the rest is in a file

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok._c import train as c_train
+from pyunitok._c.sharing import share_out
+from pyunitok._c.train import Counter, Counts, Rules, Units, merge
+from pyunitok._c.train_lexicon import Floats, Numbers
+from pyunitok._c.train_seeds import SeedFinder, Seeds
 from pyunitok.errors import TrainingError
-from pyunitok.train import native
-from pyunitok.train.native import Counter, Counts, Rules, Units, merge
-from pyunitok.train.native_lexicon import Floats, Numbers
-from pyunitok.train.native_seeds import SeedFinder, Seeds
-from pyunitok.train.sharing import share_out
 
 # A unit without repeats in it, "▁however" say, is a seed if it occurs this often (or has up to three characters). Rarer
 # ones would be learned by heart: with 2 in place of 15, 16,000 pieces trained on 4 MB of code take 3 % more tokens on
@@ -143,7 +143,7 @@ def _from_file(rules: Rules, by_char: Counts, spec: Any) -> tuple[list[bytes], F
         count = rest.split(b"\t")[0].strip()
         if not count.isdigit() or int(count) <= 0:
             raise TrainingError(f"{path}:{number}: expected a piece, a tab and a count of at least 1")
-        if piece in known or not native.allowed(rules, piece):
+        if piece in known or not c_train.allowed(rules, piece):
             continue
         if len(known) >= spec.seed_sentencepiece_size:
             break

@@ -11,26 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok._c import train as c_train
+from pyunitok._c.train import Counter, Rules, Segmenter, SegmentStats, Units
+from pyunitok._c.train_lexicon import Floats, Numbers
 from pyunitok.errors import ModelFormatError, TrainingError
 from pyunitok.train import alphabet as alphabets
-from pyunitok.train import (
-    byte_level,
-    checks,
-    lines,
-    merging,
-    modelfile,
-    native,
-    normalization,
-    seeding,
-    unigram,
-    unigram_exact,
-)
+from pyunitok.train import byte_level, checks, lines, merging, modelfile, normalization, seeding, unigram, unigram_exact
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.counting import UnitCounter
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import Counter, Rules, Segmenter, SegmentStats, Units
-from pyunitok.train.native_lexicon import Floats, Numbers
 from pyunitok.train.pretokenize import Pretokenizer, normalized
 from pyunitok.train.sources import Batches, Source
 from pyunitok.train.specs import Specs
@@ -97,7 +87,7 @@ class Job:
         normalization.complete(specs, self.rules_folder)
         meta = checks.MetaPieces(specs)
         units = self._counted(source, meta.symbols())
-        by_char = native.count_chars(units, self.own.threads)
+        by_char = c_train.count_chars(units, self.own.threads)
         # sentencepiece makes a model of bytes alone from lines of white space, where characters are covered by bytes.
         chosen = alphabets.choose(by_char, specs.trainer, may_be_empty=self.compat and self.stats.n_lines > 0)
         if specs.kind in ("unigram", "bpe"):
@@ -133,7 +123,7 @@ class Job:
         return vocabulary
 
     def _byte_level_bpe(self, counted: list[Units], n_merges: int, special: list[bytes]) -> Vocabulary:
-        by_char = native.count_chars(counted[0], self.own.threads)
+        by_char = c_train.count_chars(counted[0], self.own.threads)
         trainer = merging.merge(
             self.rules(byte_level=True), counted, n_merges, min_count=2, threads=self.own.threads,
             checkpoint=self.checkpoint, progress=lambda done, total: self.progress("merge", done, total),
@@ -169,7 +159,7 @@ class Job:
         self.checkpoint.save("counts", arrays, (vars(self.stats), self.left_out))
         return units
 
-    def _ranked(self, units: Units, by_char: native.Counts) -> tuple[Units, Floats, Numbers]:
+    def _ranked(self, units: Units, by_char: c_train.Counts) -> tuple[Units, Floats, Numbers]:
         """The seeds, from the checkpoint or the units: see seeding.ranked."""
         if self.checkpoint is not None and (saved := self.checkpoint.load("seeds")) is not None:
             return unpack("seeds", saved[0]), saved[0]["values"], saved[0]["order"]
@@ -186,7 +176,7 @@ class Job:
         spec, rules, normalizer = self.specs.trainer, self.rules(), normalization.normalizer(self.specs)
         tsv = spec.input_format == b"tsv"
         exact = self.compat and self.specs.kind == "unigram"
-        flags = native.TSV * tsv | native.CUT * (self.specs.kind != "word" and not exact) | native.FOLLOWERS * exact
+        flags = c_train.TSV * tsv | c_train.CUT * (self.specs.kind != "word" and not exact) | c_train.FOLLOWERS * exact
         source = self._sampled(source, tsv)
         delimiter, max_bytes = spec.pretokenization_delimiter, spec.max_sentence_length
         if self.pretokenizer is not None:
@@ -198,7 +188,7 @@ class Job:
         def make(counter: Counter) -> Segmenter:
             return Segmenter(
                 normalizer if self.pretokenizer is None else None, rules, counter, symbols=symbols,
-                flags=flags | native.WHOLE * source.whole, max_line_bytes=min(max_bytes, MAX_LINE_BYTES),
+                flags=flags | c_train.WHOLE * source.whole, max_line_bytes=min(max_bytes, MAX_LINE_BYTES),
                 delimiter=delimiter,
             )  # fmt: skip
 
@@ -245,10 +235,10 @@ class Job:
 
     def _fold(self, counted: list[Units], chosen: Alphabet, how: int, *, ordered: bool = False) -> Units:
         """Sorted by bytes, unless ordered. Empties the list."""
-        if how == native.FOLD_CUT:
-            return native.fold_sorted(counted.pop(), chosen.keep)
+        if how == c_train.FOLD_CUT:
+            return c_train.fold_sorted(counted.pop(), chosen.keep)
         counter = Counter(ordered=ordered)
-        native.fold(counted.pop(), chosen.keep, how, counter)
+        c_train.fold(counted.pop(), chosen.keep, how, counter)
         if not ordered:
             counter.sort()
         return counter.export()
@@ -258,9 +248,9 @@ class Job:
             return self._own_unigram(counted, chosen, n_pieces)
         spec = self.specs.trainer
         ordered = not spec.split_by_whitespace
-        followed = self._fold(counted, chosen, native.FOLD_WHOLE, ordered=ordered)
-        units = self._fold([followed], chosen, native.FOLD_STRIP, ordered=ordered)
-        seeds, values, order = self._ranked(followed, native.count_chars(units))
+        followed = self._fold(counted, chosen, c_train.FOLD_WHOLE, ordered=ordered)
+        units = self._fold([followed], chosen, c_train.FOLD_STRIP, ordered=ordered)
+        seeds, values, order = self._ranked(followed, c_train.count_chars(units))
         del followed
         scores = np.empty(len(values), np.float32)
         scores[order] = unigram_exact.initial_scores(values[order])
@@ -277,7 +267,7 @@ class Job:
 
     def _own_unigram(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         spec = self.specs.trainer
-        units = self._fold(counted, chosen, native.FOLD_CUT)
+        units = self._fold(counted, chosen, c_train.FOLD_CUT)
         if self.checkpoint is not None and (saved := self.checkpoint.load("rounds")) is not None:
             arrays, (rounds, threshold) = saved
             state = unigram.State(
@@ -285,7 +275,7 @@ class Job:
                 [Round(*item) for item in rounds], threshold,
             )  # fmt: skip
         else:
-            pieces, values, _ = self._ranked(units, native.count_chars(units))
+            pieces, values, _ = self._ranked(units, c_train.count_chars(units))
             doubles = values.astype(np.float64)
             state = unigram.first_state(pieces, doubles, doubles / seeding.count_chars_of(pieces))
             del pieces, values, doubles
@@ -309,7 +299,7 @@ class Job:
 
     def _bpe(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         auto = self.specs.trainer.auto_character_coverage
-        by_char = native.count_chars(counted[0], self.own.threads) if auto else None
+        by_char = c_train.count_chars(counted[0], self.own.threads) if auto else None
         return merging.train(
             self.rules(), counted, n_pieces, chosen, min_count=0 if self.compat else 2, threads=self.own.threads,
             by_char=by_char, checkpoint=self.checkpoint,
@@ -320,14 +310,14 @@ class Job:
         return self._by_share(chosen.pieces(), np.array(list(chosen.required.values()), np.uint64), n_pieces)
 
     def _word(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
-        folded = self._fold(counted, chosen, native.FOLD_WHOLE)  # sorted by bytes
+        folded = self._fold(counted, chosen, c_train.FOLD_WHOLE)  # sorted by bytes
         folded = folded.take(np.argsort(-folded.counts.astype(np.int64), kind="stable"))
         return self._by_share(folded.items(), folded.counts, n_pieces)
 
-    def _by_share(self, pieces: list[bytes], counts: native.Counts, n_pieces: int) -> list[Piece]:
+    def _by_share(self, pieces: list[bytes], counts: c_train.Counts, n_pieces: int) -> list[Piece]:
         """The first n_pieces without unknown characters, with the logarithm of their share in all."""
         if n_pieces < 0:
             raise TrainingError(f"vocab_size is {self.specs.trainer.vocab_size}; the symbols alone need more")
-        shares = native.log_shares(counts, int(counts.sum())).tolist()
+        shares = c_train.log_shares(counts, int(counts.sum())).tolist()
         known = [item for item in zip(pieces, shares, strict=True) if lines.RESERVED not in item[0]]
         return known if self.specs.trainer.use_all_vocab else known[:n_pieces]

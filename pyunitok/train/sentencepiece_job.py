@@ -14,8 +14,8 @@ from typing import Any
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import Source as File
 from pyunitok.errors import OptionError
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.train import byte_level, modelfile, normalization
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.lines import Batch

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Bytes
-from pyunitok.train.native import Units
-from pyunitok.train.native_lexicon import Doubles, Lattice, Lexicon, Scored, maximize
-from pyunitok.train.sharing import share_out
+from pyunitok._c.library import Bytes
+from pyunitok._c.sharing import share_out
+from pyunitok._c.train import Units
+from pyunitok._c.train_lexicon import Doubles, Lattice, Lexicon, Scored, maximize
 
 CHUNK_BYTES = 1 << 16  # of units, for one call
 CHUNK_PIECES = 1 << 13

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pyunitok._ffi import Bytes
+from pyunitok._c.library import Bytes
+from pyunitok._c.train import Units
+from pyunitok._c.train_lexicon import Floats, KeptEdges, Lattice, Lexicon, Numbers, Scored, maximize_exact
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.native import Units
-from pyunitok.train.native_lexicon import Floats, KeptEdges, Lattice, Lexicon, Numbers, Scored, maximize_exact
 
 UNITS_AT_ONCE = 1 << 14
 KEPT_BYTES = 1 << 25  # of the edges of that many units; words take about 2 MB

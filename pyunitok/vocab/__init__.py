@@ -16,7 +16,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyunitok import _ffi
+from pyunitok._c import library
 from pyunitok.errors import ModelFormatError
 from pyunitok.vocab import native
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 4096  # enough to tell all formats apart but SentencePiece's
 
 
-def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, About]:
+def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[library.Model, About]:
     """The model in a file of any format, and what else is known of it; see Tokenizer.from_file for the errors."""
     with path.open("rb", buffering=0) as file:
         if native.looks_native(file.read(HEAD_BYTES)):

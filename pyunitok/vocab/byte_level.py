@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyunitok import _ffi
+from pyunitok._c import library
 from pyunitok.vocab.vocabulary import PREPARE_NFC, Vocabulary
 
 _PRINTABLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
@@ -23,7 +23,7 @@ def bytes_of(text: str) -> bytes:
 
 def flags_of(kind: str) -> int:
     """Of a model of this kind whose symbols are bytes."""
-    return sum(_ffi.MODEL_FLAGS[name] for name in ("bytes", "listed_merges" if kind == "bpe" else "float64"))
+    return sum(library.MODEL_FLAGS[name] for name in ("bytes", "listed_merges" if kind == "bpe" else "float64"))
 
 
 def is_byte_level(vocabulary: Vocabulary) -> bool:

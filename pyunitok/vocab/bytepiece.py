@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok._c import library
 from pyunitok.errors import VocabularyError
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, PREPARE_NFC, UNUSED, Vocabulary
 
 SPECIAL = {"pad": 0, "bos": 1, "eos": 2}
 SPECIAL_PIECES = ("<pad>", "<bos>", "<eos>")
-FLAGS = sum(_ffi.MODEL_FLAGS[name] for name in ("float64", "bytes", "restart_after_newline"))
+FLAGS = sum(library.MODEL_FLAGS[name] for name in ("float64", "bytes", "restart_after_newline"))
 COUNT_MAX = 2**64  # numpy has no logarithm of larger integers
 
 Count = int | float
@@ -78,8 +78,8 @@ def _parse_value(value: object) -> tuple[int, Count]:
     if not isinstance(value, list) or not value:
         raise ValueError("its value is not [id, text, count]")
     id_, count = value[0], value[-1]
-    if type(id_) is not int or not 0 <= id_ <= _ffi.WIDE_ID_MAX:
-        raise ValueError(f"the id is not within 3..{_ffi.WIDE_ID_MAX}")
+    if type(id_) is not int or not 0 <= id_ <= library.WIDE_ID_MAX:
+        raise ValueError(f"the id is not within 3..{library.WIDE_ID_MAX}")
     if id_ < len(SPECIAL_PIECES):
         raise ValueError(f"id {id_} is that of {SPECIAL_PIECES[id_]}, which has no entry")
     if not isinstance(count, int | float) or not -COUNT_MAX < count < COUNT_MAX:  # NaN is not less
@@ -119,7 +119,7 @@ def _check_ids(entries: Entries, name: str) -> None:
         owners[id_] = piece
 
 
-def scores_of(counts: list[Count], total: Count) -> tuple[_ffi.Scores, np.ndarray[Any, np.dtype[np.bool_]]]:
+def scores_of(counts: list[Count], total: Count) -> tuple[library.Scores, np.ndarray[Any, np.dtype[np.bool_]]]:
     """(scores, which pieces never match): float64[n], 0 for these."""
     numbers = np.array([float(count) for count in counts])
     unused = numbers <= 0

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok._c import library
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
 from pyunitok.vocab import byte_level, bytepiece, known, native, open_model, rwkv, sentencepiece_proto
@@ -102,10 +102,10 @@ def write(target: str | os.PathLike[str], data: bytes) -> None:
     write_whole(path, data)
 
 
-def vocabulary_of(model: _ffi.Model, about: About) -> Vocabulary:
+def vocabulary_of(model: library.Model, about: About) -> Vocabulary:
     """What a model was built from."""
     info = model.info
-    kind = next(name for name, number in _ffi.KINDS.items() if number == info.kind)
+    kind = next(name for name, number in library.KINDS.items() if number == info.kind)
     common: dict[str, Any] = {
         "eod_id": None if info.eod_id < 0 else int(info.eod_id), "eod_piece": about.eod_piece,
         "fallback_id": None if info.fallback_id < 0 else int(info.fallback_id), "name": about.name,
@@ -183,7 +183,7 @@ def sentencepiece_of(vocabulary: Vocabulary) -> Any:
 def _check_sentencepiece(vocabulary: Vocabulary, name: str) -> None:
     if vocabulary.kind not in _MODEL_TYPES:
         raise VocabularyError(f"{name}: it cannot encode by greedy longest prefix")
-    for flag in _ffi.MODEL_FLAGS:
+    for flag in library.MODEL_FLAGS:
         if flag not in _SENTENCEPIECE_FLAGS and _has(vocabulary.flags, flag):
             raise VocabularyError(f"{name}: it has no equivalent of {flag}")
     if not _has(vocabulary.flags, "merge_unknown"):
@@ -193,7 +193,7 @@ def _check_sentencepiece(vocabulary: Vocabulary, name: str) -> None:
 
 
 def _has(flags: int, name: str) -> bool:
-    return bool(flags & _ffi.MODEL_FLAGS[name])
+    return bool(flags & library.MODEL_FLAGS[name])
 
 
 def _unused_name(usual: bytes, pieces: list[bytes]) -> bytes:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok._c import library
 from pyunitok.disk.outfile import check_folder, check_target, write_whole
 from pyunitok.errors import ModelFormatError, OptionError, OutputError, VocabularyError
 from pyunitok.vocab import known, native, open_model, rwkv
@@ -85,8 +85,8 @@ def edit(
     VocabularyError if the base is not a greedy vocabulary, or a piece is empty.
     """
     check_greedy(base)
-    if not 0 <= max_id <= _ffi.WIDE_ID_MAX:
-        raise OptionError(f"max_id must be within 0..{_ffi.WIDE_ID_MAX}, not {max_id}")
+    if not 0 <= max_id <= library.WIDE_ID_MAX:
+        raise OptionError(f"max_id must be within 0..{library.WIDE_ID_MAX}, not {max_id}")
     before = dict(zip(pieces_of(base), base.ids.tolist(), strict=True))
     special = {id_ for id_ in (base.eod_id, base.fallback_id) if id_ is not None}
     ret = Edited(base, len(before), max_id)
@@ -160,7 +160,7 @@ def locate(base: str | os.PathLike[str]) -> Path:
     return known.locate(base)
 
 
-def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, _ffi.Model, About]:
+def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, library.Model, About]:
     """A vocabulary to edit, and its model."""
     path = locate(base)
     if not path.is_file():

@@ -14,7 +14,7 @@ from typing import Any
 
 import xxhash
 
-from pyunitok import _ffi
+from pyunitok._c import library
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab.vocabulary import About
@@ -27,26 +27,26 @@ def looks_native(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def write(model: _ffi.Model, about: About) -> bytearray:
+def write(model: library.Model, about: About) -> bytearray:
     """The whole file as bytes."""
     image = model.save()
     try:
         image += json.dumps(about.to_json(), ensure_ascii=False).encode()
     except UnicodeEncodeError:  # a lone surrogate somewhere in a tokenizer.json: only an escape can spell it
         image += json.dumps(about.to_json()).encode()
-    checksum = xxhash.xxh64_intdigest(memoryview(image)[_ffi.CHECKED_FROM :])
-    image[_ffi.CHECKSUM_AT : _ffi.CHECKSUM_AT + 8] = checksum.to_bytes(8, "little")
+    checksum = xxhash.xxh64_intdigest(memoryview(image)[library.CHECKED_FROM :])
+    image[library.CHECKSUM_AT : library.CHECKSUM_AT + 8] = checksum.to_bytes(8, "little")
     return image
 
 
-def save(path: str | os.PathLike[str], model: _ffi.Model, about: About) -> None:
+def save(path: str | os.PathLike[str], model: library.Model, about: About) -> None:
     """Write the file; it appears under its name only when complete."""
     target = Path(path)
     check_target(target, overwrite=True)
     write_whole(target, write(model, about))
 
 
-def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, About]:
+def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[library.Model, About]:
     """The model in `data`, a buffer that must not change while the model exists, and the JSON after it.
 
     ModelFormatError names the file and the byte where the file is damaged, cut short or of another version.
@@ -54,12 +54,12 @@ def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[_ffi.Mo
     view = memoryview(data)
     if len(view) < _IMAGE_BYTES_AT + 8 or not looks_native(bytes(view[:8])):
         raise ModelFormatError(f"{name}: too short for a native model")
-    stored = int.from_bytes(view[_ffi.CHECKSUM_AT : _ffi.CHECKSUM_AT + 8], "little")
-    if xxhash.xxh64_intdigest(view[_ffi.CHECKED_FROM :]) != stored:
+    stored = int.from_bytes(view[library.CHECKSUM_AT : library.CHECKSUM_AT + 8], "little")
+    if xxhash.xxh64_intdigest(view[library.CHECKED_FROM :]) != stored:
         raise ModelFormatError(f"{name}: the checksum does not match: the file is damaged or truncated; save it again")
     image_bytes = int.from_bytes(view[_IMAGE_BYTES_AT : _IMAGE_BYTES_AT + 8], "little")
     try:
-        model = _ffi.Model.load(data, engine=engine, cpu=cpu)
+        model = library.Model.load(data, engine=engine, cpu=cpu)
         model.checksum = stored
         return model, _read_about(bytes(view[image_bytes:]))
     except (ModelFormatError, VocabularyError) as error:
@@ -73,7 +73,7 @@ def _read_about(data: bytes) -> About:
         raise ModelFormatError(f"the description behind the image is wrong: {error}") from None
 
 
-def open_file(path: Path, *, engine: str, cpu: str | None) -> tuple[_ffi.Model, About]:
+def open_file(path: Path, *, engine: str, cpu: str | None) -> tuple[library.Model, About]:
     """Map the file and read it in place: nothing is copied, processes share the pages."""
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

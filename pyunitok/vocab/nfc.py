@@ -9,22 +9,24 @@ import unicodedata
 from itertools import pairwise
 from typing import Any
 
-from pyunitok import _ffi, _ffi_scratch, _ffi_text
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
+from pyunitok._c import text as c_text
 from pyunitok.arrays import np
 from pyunitok.vocab import forms
 
 
 def normalize(text: bytes) -> bytes:
     """The text in NFC, by this Python's Unicode version. O(n), except for marks after one base character."""
-    if _ffi_text.nfc_is_sure(text):
+    if c_text.nfc_is_sure(text):
         return text
     return _escape(forms.normalize("NFC", _unescape(text)))
 
 
-def normalize_packed(data: _ffi.Bytes, offsets: _ffi.Offsets) -> tuple[_ffi.Bytes, _ffi.Offsets]:
+def normalize_packed(data: library.Bytes, offsets: library.Offsets) -> tuple[library.Bytes, library.Offsets]:
     """Packed texts in NFC; the same arrays where a look at the bytes says that they are."""
     begin, end = int(offsets[0]), int(offsets[-1])
-    if end > len(data) or _ffi_text.nfc_is_sure(data[begin:end]):
+    if end > len(data) or c_text.nfc_is_sure(data[begin:end]):
         return data, offsets
     bounds = offsets.tolist()
     parts = [normalize(data[i:j].tobytes()) for i, j in pairwise(bounds)]
@@ -39,7 +41,7 @@ def _escape(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def normalize_with_offsets(text: bytes) -> tuple[bytes, _ffi.Offsets, _ffi.Offsets]:
+def normalize_with_offsets(text: bytes) -> tuple[bytes, library.Offsets, library.Offsets]:
     """The text in NFC, and where each byte of it comes from: int64[n + 1] begins and ends in the text.
 
     What changes together (a character and its marks) has all of it as its source. Slow: a step for each character.
@@ -71,11 +73,11 @@ def _begins_anew(character: str) -> bool:
     """Whether it joins nothing before it, and no mark moves over it."""
     if "\udc80" <= character <= "\udcff":
         return True
-    return unicodedata.combining(character) == 0 and _ffi_text.nfc_is_sure(character.encode("utf-8", "surrogatepass"))
+    return unicodedata.combining(character) == 0 and c_text.nfc_is_sure(character.encode("utf-8", "surrogatepass"))
 
 
-class Scratch(_ffi_scratch.Scratch):
-    """A _ffi_scratch.Scratch that puts texts in NFC before C sees them."""
+class Scratch(c_scratch.Scratch):
+    """A c_scratch.Scratch that puts texts in NFC before C sees them."""
 
     __slots__ = ()
 
@@ -88,8 +90,8 @@ class Scratch(_ffi_scratch.Scratch):
     def count(self, text: bytes) -> int:
         return super().count(normalize(text))
 
-    def encode_spans(self, text: bytes) -> _ffi.Offsets:
-        if _ffi_text.nfc_is_sure(text):
+    def encode_spans(self, text: bytes) -> library.Offsets:
+        if c_text.nfc_is_sure(text):
             return super().encode_spans(text)
         normalized, begins, ends = normalize_with_offsets(text)
         spans = super().encode_spans(normalized)
@@ -97,11 +99,16 @@ class Scratch(_ffi_scratch.Scratch):
         spans[:, 2] = ends[spans[:, 2] - 1]
         return spans
 
-    def encode_each(self, texts: list[bytes], ids: _ffi.Ids) -> _ffi.Offsets:
+    def encode_each(self, texts: list[bytes], ids: library.Ids) -> library.Offsets:
         return super().encode_each([normalize(text) for text in texts], ids)
 
     def encode_batch(
-        self, data: _ffi.Bytes, offsets: _ffi.Offsets, ids: _ffi.Ids, id_offsets: _ffi.Offsets, **options: Any
+        self,
+        data: library.Bytes,
+        offsets: library.Offsets,
+        ids: library.Ids,
+        id_offsets: library.Offsets,
+        **options: Any,
     ) -> int:
         data, offsets = normalize_packed(data, offsets)
         return super().encode_batch(data, offsets, ids, id_offsets, **options)

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi, _ffi_text
-from pyunitok._ffi_proto import read_proto
+from pyunitok._c import library
+from pyunitok._c import text as c_text
+from pyunitok._c.proto import read_proto
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab import sentencepiece_proto
 from pyunitok.vocab.vocabulary import (
@@ -59,7 +60,7 @@ class SentencePieceModel:
     data: bytes  # the file
     packed: PackedPieces  # the pieces
     scores: Scores  # [n]
-    types: _ffi.Bytes  # [n], enum unitok_piece_type; a "\0" piece beside byte_fallback has become UNUSED
+    types: library.Bytes  # [n], enum unitok_piece_type; a "\0" piece beside byte_fallback has become UNUSED
     trainer: Any  # the TrainerSpec
     flags: int  # of enum unitok_model_flags, those of `normalization` included
     normalization: Normalization
@@ -166,9 +167,9 @@ def read(data: bytes, name: str, *, is_built: bool = False) -> SentencePieceMode
     denormalization = None
     if proto.denormalizer_spec.precompiled_charsmap:
         denormalization = read_normalization(proto.denormalizer_spec, name)
-    flags = normalization.flags | _ffi.MODEL_FLAGS["merge_unknown"]
-    flags |= _ffi.MODEL_FLAGS["whitespace_as_suffix"] * trainer.treat_whitespace_as_suffix
-    flags |= _ffi.MODEL_FLAGS["byte_fallback"] * trainer.byte_fallback
+    flags = normalization.flags | library.MODEL_FLAGS["merge_unknown"]
+    flags |= library.MODEL_FLAGS["whitespace_as_suffix"] * trainer.treat_whitespace_as_suffix
+    flags |= library.MODEL_FLAGS["byte_fallback"] * trainer.byte_fallback
     return SentencePieceModel(
         name=name, data=data, packed=packed, scores=scores, types=types, trainer=trainer, flags=flags,
         normalization=normalization, denormalization=denormalization, unknown_id=unknown_id,
@@ -176,7 +177,7 @@ def read(data: bytes, name: str, *, is_built: bool = False) -> SentencePieceMode
 
 
 # A ModelProto, maybe without its pieces and its normalizer's charsmap; …, unknown_id, this charsmap.
-Found = tuple[Any, PackedPieces, Scores, _ffi.Bytes, int, bytes]
+Found = tuple[Any, PackedPieces, Scores, library.Bytes, int, bytes]
 
 
 def _read_usual(data: bytes, name: str) -> Found | None:
@@ -236,13 +237,13 @@ def read_normalization(spec: Any, name: str) -> Normalization:
 def _normalization(spec: Any, charsmap: bytes, name: str | None) -> Normalization:
     """name: for the error, if the charsmap is to be checked."""
     flags = sum(
-        _ffi.MODEL_FLAGS[flag]
+        library.MODEL_FLAGS[flag]
         for flag in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
         if getattr(spec, flag)
     )
     if name is not None:
         try:
-            _ffi_text.Normalizer(charsmap, [], flags)
+            c_text.Normalizer(charsmap, [], flags)
         except VocabularyError as error:
             raise VocabularyError(f"{name}: {error}") from None
     return Normalization(charsmap, flags)
@@ -267,7 +268,7 @@ def _fail(name: str, id_: int, piece: bytes, problem: str) -> VocabularyError:
     return VocabularyError(f"{name}: piece {id_} ({piece[:64]!r}): {problem}")
 
 
-def _check_pieces(pieces: list[bytes], types: _ffi.Bytes, trainer: Any, name: str) -> int:
+def _check_pieces(pieces: list[bytes], types: library.Bytes, trainer: Any, name: str) -> int:
     """The unknown piece's id, or -1."""
     for id_, piece in enumerate(pieces):
         if len(piece) > PIECE_BYTES_MAX:
@@ -305,7 +306,7 @@ def _check_pieces(pieces: list[bytes], types: _ffi.Bytes, trainer: Any, name: st
     return unknown_id
 
 
-def _check_unigram(pieces: list[bytes], scores: Scores, types: _ffi.Bytes, name: str) -> None:
+def _check_unigram(pieces: list[bytes], scores: Scores, types: library.Bytes, name: str) -> None:
     for id_ in np.flatnonzero(~np.isfinite(scores)).tolist():
         raise _fail(name, id_, pieces[id_], f"its score is {scores[id_]}")
     is_text = np.isin(types, (NORMAL, USER_DEFINED, UNUSED))

@@ -7,7 +7,7 @@ from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
-from pyunitok import _ffi
+from pyunitok._c import library
 from pyunitok.arrays import np
 from pyunitok.errors import VocabularyError
 from pyunitok.records import record
@@ -15,7 +15,7 @@ from pyunitok.records import record
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of pieces, as in csrc/unitok.h
 
 
-PackedPieces = tuple[_ffi.Bytes, _ffi.Offsets]  # piece i is data[offsets[i]:offsets[i + 1]]
+PackedPieces = tuple[library.Bytes, library.Offsets]  # piece i is data[offsets[i]:offsets[i + 1]]
 
 
 def pack(pieces: Sequence[bytes]) -> PackedPieces:
@@ -24,7 +24,7 @@ def pack(pieces: Sequence[bytes]) -> PackedPieces:
     return np.frombuffer(b"".join(pieces), np.uint8), offsets
 
 
-def split(data: _ffi.Bytes, offsets: _ffi.Offsets) -> list[bytes]:
+def split(data: library.Bytes, offsets: library.Offsets) -> list[bytes]:
     """What pack() packed."""
     joined, bounds = data.tobytes(), offsets.tolist()
     return [joined[begin:end] for begin, end in pairwise(bounds)]
@@ -107,20 +107,20 @@ class Vocabulary:
     See unitok_spec in csrc/unitok.h.
     """
 
-    data: _ffi.Bytes
-    offsets: _ffi.Offsets  # [n + 1]
-    ids: _ffi.Offsets  # [n]
+    data: library.Bytes
+    offsets: library.Offsets  # [n + 1]
+    ids: library.Offsets  # [n]
     eod_id: int | None  # end of document; in no text, so it need not have a piece
     eod_piece: str | None  # how it is shown
     fallback_id: int | None  # what a byte becomes that no piece covers; None if all 256 bytes are pieces
     name: str  # for messages: the file, mostly
-    kind: str = "longest"  # of _ffi.KINDS
+    kind: str = "longest"  # of library.KINDS
     flags: int = 0
-    scores: _ffi.Scores | None = None  # [n]
-    types: _ffi.Bytes | None = None  # [n]
+    scores: library.Scores | None = None  # [n]
+    types: library.Bytes | None = None  # [n]
     charsmap: bytes = b""
     unknown_surface: bytes = b""
-    merges: _ffi.Offsets | None = None  # [3 * n_merges]: left sides, right sides, what they become; with listed_merges
+    merges: library.Offsets | None = None  # [3 * n_merges]: left sides, right sides, results; with listed_merges
     special: dict[str, int] = field(default_factory=dict)
     denormalization: tuple[bytes, int] | None = None
     prepare: dict[str, Any] | None = None
@@ -130,7 +130,7 @@ class Vocabulary:
     def pack(
         cls,
         pieces: Sequence[bytes],
-        ids: _ffi.Offsets,
+        ids: library.Offsets,
         *,
         eod_id: int | None,
         eod_piece: str | None,
@@ -146,10 +146,10 @@ class Vocabulary:
             name, self.eod_piece, self.special, self.denormalization, self.prepare, self.count_total
         )
 
-    def build(self, *, engine: str, cpu: str | None) -> _ffi.Model:
+    def build(self, *, engine: str, cpu: str | None) -> library.Model:
         """The model of these pieces. VocabularyError names the piece that breaks a rule (unitok_model_new's)."""
         try:
-            return _ffi.Model.new(
+            return library.Model.new(
                 self.data, self.offsets, self.ids, kind=self.kind, flags=self.flags, scores=self.scores,
                 types=self.types, charsmap=self.charsmap, unknown_surface=self.unknown_surface, eod_id=self.eod_id,
                 fallback_id=self.fallback_id, merges=self.merges, engine=engine, cpu=cpu,

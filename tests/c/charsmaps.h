@@ -1,4 +1,5 @@
-/* charsmaps.h - small charsmaps for the C tests: keys and replacements laid out plainly, a block of units a node */
+/* charsmaps.h - small charsmaps for the C tests: keys and replacements laid out plainly, a block of
+ * units a node */
 #pragma once
 
 #include <stdlib.h>
@@ -20,14 +21,16 @@ static inline void maker_start(struct charsmap_maker *m)
 {
     memset(m, 0, sizeof *m);
     uint32_t n_units = sizeof m->units / sizeof *m->units;
-    for (uint32_t i = 0; i < n_units; i++) m->units[i] = (i & 0xFF) ^ 0xFF; /* labels that never fit */
+    /* labels that never fit */
+    for (uint32_t i = 0; i < n_units; i++) m->units[i] = (i & 0xFF) ^ 0xFF;
     m->units[0] = 256 << 10; /* the root's children are block 1 */
     m->block_of[0] = 1;
     m->n_blocks = 2;
 }
 
 /* Keys hold no NUL, nor do replacements. What does not fit is left out. */
-static inline void maker_add(struct charsmap_maker *m, const uint8_t *key, size_t n_key, const uint8_t *to, size_t n_to)
+static inline void maker_add(struct charsmap_maker *m, const uint8_t *key, size_t n_key,
+                             const uint8_t *to, size_t n_to)
 {
     uint32_t at = 0;
     if (!n_key || m->n_blocks + n_key > CHARSMAP_NODES_MAX) return;
@@ -48,7 +51,8 @@ static inline void maker_add(struct charsmap_maker *m, const uint8_t *key, size_
 /* The blob, in memory of its own (free). */
 static inline uint8_t *maker_finish(const struct charsmap_maker *m, int64_t *ret_n_bytes)
 {
-    uint32_t n_trie_bytes = 1024 * m->n_blocks, n_string_bytes = m->n_string_bytes ? m->n_string_bytes : 1;
+    uint32_t n_trie_bytes = 1024 * m->n_blocks,
+             n_string_bytes = m->n_string_bytes ? m->n_string_bytes : 1;
     uint8_t *blob = malloc(4 + n_trie_bytes + n_string_bytes);
     memcpy(blob, &n_trie_bytes, 4);
     memcpy(blob + 4, m->units, n_trie_bytes);

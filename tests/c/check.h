@@ -1,4 +1,5 @@
-/* check.h - CHECK(condition): ends the program where it is not true, and says in what (`running`) and in which round */
+/* check.h - CHECK(condition): ends the program where it is not true, and says in what (`running`)
+ * and in which round */
 #pragma once
 
 #include <stdio.h>

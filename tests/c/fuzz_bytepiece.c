@@ -1,12 +1,13 @@
-/* fuzz_bytepiece.c - a libFuzzer target: BytePiece's trainer over any texts, its tables damaged, n-grams and pieces that are
- * none
+/* fuzz_bytepiece.c - a libFuzzer target: BytePiece's trainer over any texts, its tables damaged,
+ * n-grams and pieces that are none
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc -I tests/c \
  *       tests/c/fuzz_bytepiece.c csrc/[a-z]*.c -lm -o fuzz_bytepiece
  *   ./fuzz_bytepiece -max_len=4096 -max_total_time=300 [corpus folder]
  *
- * The input: u8 order, u8 flags (1, 2: those of the cutter; 4: digits apart; 8: the model's tables are damaged; 16: the second
- * half of the input is taken for n-grams), u8 where the text is split in two documents, u8 min_count, then the text.
+ * The input: u8 order, u8 flags (1, 2: those of the cutter; 4: digits apart; 8: the model's tables
+ * are damaged; 16: the second half of the input is taken for n-grams), u8 where the text is split
+ * in two documents, u8 min_count, then the text.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ static int64_t count_ngrams(const texts *t, int order, uint64_t *keys, uint64_t 
     unitok_ngrams *ngrams;
     unitok_cursor at = {0, 0};
     require(unitok_ngrams_new(order, t->digits, &ngrams, NULL) == UNITOK_OK);
-    while (at.document < 2) require(unitok_ngrams_add(ngrams, t->data, t->bounds, 2, 100, &at, NULL) == UNITOK_OK);
+    while (at.document < 2)
+        require(unitok_ngrams_add(ngrams, t->data, t->bounds, 2, 100, &at, NULL) == UNITOK_OK);
     require(unitok_ngrams_sort(ngrams, NULL) == UNITOK_OK);
     unitok_ngram_place place = {0, 0};
     int64_t n = unitok_ngrams_export(ngrams, &place, N_KEYS_MAX, keys, counts);
@@ -54,13 +56,15 @@ static int64_t count_ngrams(const texts *t, int order, uint64_t *keys, uint64_t 
 }
 
 /* NULL if they are not n-grams in order. */
-static unitok_ngram_model *make_model(int order, uint64_t min_count, const uint64_t *keys, const uint64_t *counts, int64_t n)
+static unitok_ngram_model *make_model(int order, uint64_t min_count, const uint64_t *keys,
+                                      const uint64_t *counts, int64_t n)
 {
     unitok_ngram_model *model;
     require(unitok_ngram_model_new(order, min_count, &model, NULL) == UNITOK_OK);
     for (int pass = 0; pass < 2; pass++) {
         int32_t status = unitok_ngram_model_scan(model, keys, counts, n / 2, NULL);
-        if (!status) status = unitok_ngram_model_scan(model, keys + n / 2, counts + n / 2, n - n / 2, NULL);
+        if (!status)
+            status = unitok_ngram_model_scan(model, keys + n / 2, counts + n / 2, n - n / 2, NULL);
         if (!status) status = unitok_ngram_model_end_pass(model, NULL);
         if (status) {
             unitok_ngram_model_free(model);
@@ -76,13 +80,16 @@ static void take_log(uint64_t *place)
     memcpy(place, &value, sizeof value);
 }
 
-/* The model of tables that are damaged in places, taken from the texts; NULL if they are refused. */
-static unitok_ngram_model *load_damaged(int order, unitok_ngram_tables *tables, const texts *t, int is_damaged)
+/* The model of tables that are damaged in places, taken from the texts; NULL if they are refused.
+ */
+static unitok_ngram_model *load_damaged(int order, unitok_ngram_tables *tables, const texts *t,
+                                        int is_damaged)
 {
     int64_t n = tables->n_large_slots * 2;
     for (int length = 0; length < 8; length++) n += tables->n_slots[length];
     for (int64_t i = 0; is_damaged && i + 10 < t->bounds[2] && i < 10 * N_DAMAGES; i += 10) {
-        int64_t at = (t->data[i] | t->data[i + 1] << 8) % n, n_slots = n - tables->n_large_slots * 2;
+        int64_t at = (t->data[i] | t->data[i + 1] << 8) % n,
+                n_slots = n - tables->n_large_slots * 2;
         uint64_t *place = at < n_slots ? &tables->slots[at] : &tables->large[at - n_slots];
         memcpy(place, t->data + i + 2, sizeof *place);
         tables->few[*place % 65792] ^= *place;
@@ -102,7 +109,9 @@ static unitok_counter *cut(const unitok_ngram_model *model, const texts *t, int 
     unitok_cursor at = {0, 0};
     require(unitok_counter_new(0, &counter, NULL) == UNITOK_OK);
     require(unitok_ngram_cutter_new(model, counter, t->digits, flags, &cutter, NULL) == UNITOK_OK);
-    while (at.document < 2) require(unitok_ngram_cutter_add(cutter, t->data, t->bounds, 2, 100, &at, NULL) == UNITOK_OK);
+    while (at.document < 2)
+        require(unitok_ngram_cutter_add(cutter, t->data, t->bounds, 2, 100, &at, NULL) ==
+                UNITOK_OK);
     unitok_ngram_cutter_free(cutter);
     require(unitok_counter_sort(counter, NULL) == UNITOK_OK);
     return counter;
@@ -112,8 +121,10 @@ static unitok_counter *cut(const unitok_ngram_model *model, const texts *t, int 
 static void recount(const unitok_counter *pieces, int64_t n_text_bytes)
 {
     int64_t n = unitok_counter_count(pieces), *offsets = malloc((size_t)(n + 1) * sizeof *offsets);
-    uint8_t *data = malloc((size_t)unitok_counter_key_bytes(pieces) + 1), *alive = malloc((size_t)n + 1);
-    uint64_t *counts = malloc((size_t)(n + 1) * sizeof *counts), *used = calloc((size_t)n + 1, sizeof *used);
+    uint8_t *data = malloc((size_t)unitok_counter_key_bytes(pieces) + 1),
+            *alive = malloc((size_t)n + 1);
+    uint64_t *counts = malloc((size_t)(n + 1) * sizeof *counts),
+             *used = calloc((size_t)n + 1, sizeof *used);
     uint64_t n_used = 0, n_cut = 0;
     double *scores = malloc((size_t)(n + 1) * sizeof *scores);
     unitok_counter_export(pieces, 0, unitok_counter_count(pieces), data, offsets, counts);
@@ -126,7 +137,8 @@ static void recount(const unitok_counter *pieces, int64_t n_text_bytes)
     unitok_lexicon *lexicon;
     unitok_lattice *lattice = unitok_lattice_new();
     require(lattice && unitok_lexicon_new(data, offsets, n, &lexicon, NULL) == UNITOK_OK);
-    int32_t status = unitok_unigram_recount(lexicon, lattice, alive, scores, data, offsets, counts, n, used);
+    int32_t status = unitok_unigram_recount(lexicon, lattice, alive, scores, data, offsets, counts,
+                                            n, used);
     require(status == UNITOK_OK || status == UNITOK_ERROR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) n_used += used[i] * (uint64_t)(offsets[i + 1] - offsets[i]);
     if (!status) require(n_used == (uint64_t)n_text_bytes);

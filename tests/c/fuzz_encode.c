@@ -1,12 +1,13 @@
-/* fuzz_encode.c - a libFuzzer target: the input is a vocabulary and a text; every way to encode must give the same ids
+/* fuzz_encode.c - a libFuzzer target: the input is a vocabulary and a text; every way to encode
+ * must give the same ids
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_encode.c \
  *       csrc/[a-z]*.c -lm -o fuzz_encode
  *   ./fuzz_encode -max_len=2000 -max_total_time=300 [corpus folder]
  *
- * The input: u8 flags (1: all 256 bytes are pieces; 2: runs in the text; 4: the fallback is a piece's id), u8 where to
- * split, u8 number of pieces, and per piece a u8 length and its bytes. The rest is the text; with flag 2, FE n b in it
- * stands for 16 n times the byte b.
+ * The input: u8 flags (1: all 256 bytes are pieces; 2: runs in the text; 4: the fallback is a
+ * piece's id), u8 where to split, u8 number of pieces, and per piece a u8 length and its bytes. The
+ * rest is the text; with flag 2, FE n b in it stands for 16 n times the byte b.
  */
 #include "ground/common.h"
 #include "text/cut.h"
@@ -51,28 +52,32 @@ static int64_t read_text(const uint8_t *input, size_t at, size_t n)
 }
 
 /* In blocks of exactly the documented size, so that the sanitizer sees the first byte too far. */
-static void encode_one(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t begin, int64_t end,
-                       const uint16_t *wanted, int64_t n_wanted)
+static void encode_one(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t begin,
+                       int64_t end, const uint16_t *wanted, int64_t n_wanted)
 {
     size_t n_bytes = (size_t)(end - begin);
     uint8_t *copy = malloc(n_bytes + !n_bytes);
     uint16_t *ids = malloc((n_bytes + UNITOK_ENCODE_SLACK) * sizeof *ids);
     if (n_bytes) memcpy(copy, text + begin, n_bytes);
-    int64_t n = unitok_encode(m, s, copy, (int64_t)n_bytes, ids, (int64_t)n_bytes + UNITOK_ENCODE_SLACK);
+    int64_t n = unitok_encode(m, s, copy, (int64_t)n_bytes, ids,
+                              (int64_t)n_bytes + UNITOK_ENCODE_SLACK);
     CHECK(n == n_wanted && !memcmp(ids, wanted, (size_t)n * sizeof *ids));
     free(ids);
     free(copy);
 }
 
-static void check_model(const unitok_model *m, const uint8_t *text, int64_t n_bytes, int64_t n, int64_t split_at)
+static void check_model(const unitok_model *m, const uint8_t *text, int64_t n_bytes, int64_t n,
+                        int64_t split_at)
 {
     unitok_scratch *s = unitok_scratch_new(m);
     unitok_model_info info;
     unitok_model_get_info(m, &info);
-    for (int pass = 0; pass < 2; pass++) encode_one(m, s, text, 0, n_bytes, expected, n); /* the second from the memo */
+    /* the second from the memo */
+    for (int pass = 0; pass < 2; pass++) encode_one(m, s, text, 0, n_bytes, expected, n);
 
     int64_t k = unitok_split(m, text, split_at), n_before = 0;
-    CHECK(k >= 0 && k <= split_at && (k > 0 || split_at == 0 || split_at < 2 * info.max_piece_bytes));
+    CHECK(k >= 0 && k <= split_at &&
+          (k > 0 || split_at == 0 || split_at < 2 * info.max_piece_bytes));
     while (n_before < n && expected_ends[n_before] <= k) n_before++;
     CHECK(k == 0 || (n_before > 0 && expected_ends[n_before - 1] == k));
     encode_one(m, s, text, 0, k, expected, n_before);
@@ -82,15 +87,18 @@ static void check_model(const unitok_model *m, const uint8_t *text, int64_t n_by
     uint16_t *ids = malloc((size_t)(n_bytes + 3 + UNITOK_ENCODE_SLACK) * sizeof *ids);
     int64_t *ends = malloc((size_t)(n_bytes + 1) * sizeof *ends);
     for (int flags = 0; flags < 4; flags++) {
-        CHECK(!unitok_encode_batch(m, s, text, offsets, 3, 65535, flags, NULL, ids, n_bytes + 3 + UNITOK_ENCODE_SLACK,
-                                   id_offsets, NULL));
+        CHECK(!unitok_encode_batch(m, s, text, offsets, 3, 65535, flags, NULL, ids,
+                                   n_bytes + 3 + UNITOK_ENCODE_SLACK, id_offsets, NULL));
         CHECK(id_offsets[1] == n_before + 1 && id_offsets[2] == n_before + 2);
         CHECK(id_offsets[3] == n + 2 + !(flags & UNITOK_ENCODE_OPEN_END));
-        CHECK(ids[n_before] == 65535 && ids[n_before + 1] == 65535 && (flags & 2 || ids[n + 2] == 65535));
+        CHECK(ids[n_before] == 65535 && ids[n_before + 1] == 65535 &&
+              (flags & 2 || ids[n + 2] == 65535));
         CHECK(!memcmp(ids, expected, (size_t)n_before * sizeof *ids));
-        CHECK(!memcmp(ids + n_before + 2, expected + n_before, (size_t)(n - n_before) * sizeof *ids));
+        CHECK(
+            !memcmp(ids + n_before + 2, expected + n_before, (size_t)(n - n_before) * sizeof *ids));
     }
-    CHECK(encode_ends(m, s, text, n_bytes, ids, ends) == n && !memcmp(ids, expected, (size_t)n * sizeof *ids));
+    CHECK(encode_ends(m, s, text, n_bytes, ids, ends) == n &&
+          !memcmp(ids, expected, (size_t)n * sizeof *ids));
     CHECK(!memcmp(ends, expected_ends, (size_t)n * sizeof *ends));
     if (pieces.fallback_id < 0) { /* lossless */
         int64_t bounds[2] = {0, n}, sizes[2];
@@ -135,7 +143,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     int64_t n = pieces_encode(&pieces, text_buffer, n_bytes, expected, expected_ends);
     uint8_t *text = malloc((size_t)n_bytes + !n_bytes);
     memcpy(text, text_buffer, (size_t)n_bytes);
-    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, pieces.fallback_id);
+    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1,
+                                    pieces.fallback_id);
     CHECK(!unitok_model_new(&spec, 0, UNITOK_CPU_AUTO, &built, NULL));
     int64_t n_image_bytes = unitok_model_save(built, NULL, 0);
     uint8_t *image = malloc((size_t)n_image_bytes);

@@ -1,5 +1,5 @@
-/* fuzz_json.c - a libFuzzer target: the input is JSON lines; every level reads the same, and texts come back when
- * escaped
+/* fuzz_json.c - a libFuzzer target: the input is JSON lines; every level reads the same, and texts
+ * come back when escaped
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_json.c \
  *       $(find csrc -name '*.c') -lm -o fuzz_json
@@ -39,14 +39,15 @@ static result read_lines(const uint8_t *json, size_t n, int64_t first_name, int3
     require(counted.at == (int64_t)n && counted.n_docs <= counted.n_lines);
     result ret = {malloc(n + !n), malloc((size_t)(counted.n_docs + 1) * sizeof *ret.offsets), 0, 0};
     int64_t n_wrong = 0;
-    while (!unitok_json_read(cpu, copy, (int64_t)n, names, name_offsets + first_name, 2 - first_name, 1000, ret.out,
-                             ret.offsets, counted.n_docs, &place)) {
+    while (!unitok_json_read(cpu, copy, (int64_t)n, names, name_offsets + first_name,
+                             2 - first_name, 1000, ret.out, ret.offsets, counted.n_docs, &place)) {
         require(place.error != UNITOK_JSON_OK && place.at < (int64_t)n);
         n_wrong++;
         ret.errors = ret.errors * 31 + place.error * 7 + place.error_at * 3 + place.at;
         ret.errors &= 0xFFFFFFFFFF;
     }
-    require(place.at == (int64_t)n && place.n_lines == counted.n_lines && place.n_docs + n_wrong == counted.n_docs);
+    require(place.at == (int64_t)n && place.n_lines == counted.n_lines &&
+            place.n_docs + n_wrong == counted.n_docs);
     ret.n_docs = place.n_docs;
     free(copy);
     return ret;
@@ -74,7 +75,8 @@ static size_t put(uint8_t *json, const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
 {
     if (n_input_bytes == 0) return 0;
-    static const int32_t levels[] = {UNITOK_CPU_SSE2, UNITOK_CPU_AVX2, UNITOK_CPU_AVX512, UNITOK_CPU_NEON};
+    static const int32_t levels[] = {UNITOK_CPU_SSE2, UNITOK_CPU_AVX2, UNITOK_CPU_AVX512,
+                                     UNITOK_CPU_NEON};
     int64_t first_name = input[0] & 1;
     result want = read_lines(input + 1, n_input_bytes - 1, first_name, UNITOK_CPU_PORTABLE);
     for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {

@@ -1,12 +1,13 @@
-/* fuzz_model.c - a libFuzzer target: native images with any bytes changed must be refused or work, and never crash
+/* fuzz_model.c - a libFuzzer target: native images with any bytes changed must be refused or work,
+ * and never crash
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_model.c \
  *       csrc/[a-z]*.c -lm -o fuzz_model
  *   ./fuzz_model -max_len=400 -max_total_time=300 [corpus folder]
  *
- * Random bytes never get past the header, so the input is a list of changes to an image of a small vocabulary: u8
- * section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input that begins with FF is an image itself, and
- * one that begins with FE cuts the image short.
+ * Random bytes never get past the header, so the input is a list of changes to an image of a small
+ * vocabulary: u8 section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input that
+ * begins with FF is an image itself, and one that begins with FE cuts the image short.
  */
 #include "ground/common.h"
 #include "pieces.h"
@@ -20,7 +21,8 @@ static int64_t sections[8]; /* where they begin; the last is the end */
 static void make_image(void)
 {
     static struct pieces p;
-    static const char *const words[] = {"the", " the", "the cat", "猫", "である", "\xe3\x81", "aaaaaaaaaaaaaaaa", "ab"};
+    static const char *const words[] = {"the",    " the",     "the cat",          "猫",
+                                        "である", "\xe3\x81", "aaaaaaaaaaaaaaaa", "ab"};
     unitok_model *m = NULL;
     unitok_model_info info;
     pieces_clear(&p);
@@ -47,10 +49,12 @@ static int64_t id_at(const unitok_model_info *info, const void *ids, int64_t k)
     return info->id_bytes == 2 ? ((const uint16_t *)ids)[k] : ((const uint32_t *)ids)[k];
 }
 
-/* Whatever the tables say, no id is out of range, no byte is skipped, nothing is read or written too far. */
+/* Whatever the tables say, no id is out of range, no byte is skipped, nothing is read or written
+ * too far. */
 static void use(const unitok_model *m, const uint8_t *input, size_t n_input_bytes)
 {
-    static const char fixed[] = "the cat the cat the 猫である。aaaaaaaaaaaaaaaaaaaaaaaaaaaab \xe3\x81\xe3 ab  th\xff\x80";
+    static const char fixed[] =
+        "the cat the cat the 猫である。aaaaaaaaaaaaaaaaaaaaaaaaaaaab \xe3\x81\xe3 ab  th\xff\x80";
     unitok_model_info info;
     unitok_model_get_info(m, &info);
     unitok_scratch *s = unitok_scratch_new(m);
@@ -67,12 +71,15 @@ static void use(const unitok_model *m, const uint8_t *input, size_t n_input_byte
         n = unitok_encode_spans(m, s, text, n_bytes, spans, n_bytes);
         CHECK(n >= 0 && n <= n_bytes && (n == 0 ? n_bytes == 0 : spans[n - 1].end == n_bytes));
         for (int64_t k = 0; k < n; k++)
-            CHECK(spans[k].id < info.n_ids && spans[k].begin == (k ? spans[k - 1].end : 0) && spans[k].end > spans[k].begin);
+            CHECK(spans[k].id < info.n_ids && spans[k].begin == (k ? spans[k - 1].end : 0) &&
+                  spans[k].end > spans[k].begin);
         int64_t split = unitok_split(m, text, n_bytes), bounds[2] = {0, n}, sizes[2], n_piece;
         CHECK(split >= 0 && split <= n_bytes);
-        if (!unitok_decode_batch(m, ids, bounds, 1, 1, text, n_bytes ? 1 : 0, NULL, -1, sizes, NULL)) {
+        if (!unitok_decode_batch(m, ids, bounds, 1, 1, text, n_bytes ? 1 : 0, NULL, -1, sizes,
+                                 NULL)) {
             uint8_t *back = malloc((size_t)sizes[1] + 1);
-            CHECK(!unitok_decode_batch(m, ids, bounds, 1, 1, text, n_bytes ? 1 : 0, back, sizes[1], sizes, NULL));
+            CHECK(!unitok_decode_batch(m, ids, bounds, 1, 1, text, n_bytes ? 1 : 0, back, sizes[1],
+                                       sizes, NULL));
             free(back);
         }
         for (int64_t k = 0; k < n; k++)
@@ -88,7 +95,8 @@ static void use(const unitok_model *m, const uint8_t *input, size_t n_input_byte
     unitok_scratch_free(s);
 }
 
-static void try_image(const uint8_t *image, int64_t n_bytes, const uint8_t *input, size_t n_input_bytes)
+static void try_image(const uint8_t *image, int64_t n_bytes, const uint8_t *input,
+                      size_t n_input_bytes)
 {
     for (int engine = 0; engine < 2; engine++) {
         unitok_model *m = NULL;
@@ -97,7 +105,8 @@ static void try_image(const uint8_t *image, int64_t n_bytes, const uint8_t *inpu
         int32_t status = unitok_model_load(image, n_bytes, engine, cpu, &m, &error);
         CHECK(status == UNITOK_OK || status == UNITOK_ERROR_FORMAT);
         CHECK((status == UNITOK_OK) == (m != NULL));
-        CHECK(!status || (error.status == status && error.message && error.position >= 0 && error.position <= n_good));
+        CHECK(!status || (error.status == status && error.message && error.position >= 0 &&
+                          error.position <= n_good));
         if (m) use(m, input, n_input_bytes);
         unitok_model_free(m);
     }
@@ -110,16 +119,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     if (n_input_bytes == 0) return 0;
     int64_t n_bytes = n_good;
     if (input[0] == 0xFF) n_bytes = (int64_t)n_input_bytes - 1;
-    if (input[0] == 0xFE && n_input_bytes >= 4) n_bytes = (input[1] | input[2] << 8 | input[3] << 16) % (n_good + 1);
+    if (input[0] == 0xFE && n_input_bytes >= 4)
+        n_bytes = (input[1] | input[2] << 8 | input[3] << 16) % (n_good + 1);
     uint8_t *image = malloc((size_t)n_bytes + !n_bytes); /* malloc aligns to 16 */
     memcpy(image, input[0] == 0xFF ? input + 1 : good, (size_t)n_bytes);
     for (size_t at = 0; input[0] < 0xFE && at + 6 <= n_input_bytes;) {
         int section = input[at] % 7;
         int64_t place = input[at + 1] | input[at + 2] << 8 | input[at + 3] << 16;
         int64_t width = (int64_t)1 << input[at + 4] % 4;
-        place = sections[section] + place * (section ? width : 1) % (sections[section + 1] - sections[section]);
+        place = sections[section] +
+                place * (section ? width : 1) % (sections[section + 1] - sections[section]);
         at += 5;
-        for (int64_t k = 0; k < width && at < n_input_bytes && place + k < n_bytes; k++) image[place + k] = input[at++];
+        for (int64_t k = 0; k < width && at < n_input_bytes && place + k < n_bytes; k++)
+            image[place + k] = input[at++];
     }
     try_image(image, n_bytes, input, n_input_bytes);
     free(image);

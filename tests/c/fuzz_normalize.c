@@ -1,13 +1,15 @@
-/* fuzz_normalize.c - a libFuzzer target: the input is a charsmap, symbols and a text; parts must give the whole
+/* fuzz_normalize.c - a libFuzzer target: the input is a charsmap, symbols and a text; parts must
+ * give the whole
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc -I tests/c \
  *       tests/c/fuzz_normalize.c csrc/[a-z]*.c -o fuzz_normalize
  *   ./fuzz_normalize -max_len=2000 -max_total_time=300 [corpus folder]
  *
- * The input: u8 flags (the four of normalization; 16: the charsmap as it stands, else made of rules), u8 where to
- * split, u8 number of rules, and per rule a u8 of two lengths and the bytes of key and replacement; u8 number of
- * symbols, and per symbol a u8 length and its bytes. With flag 16, for the rules: changes to an empty charsmap, u16
- * unit and u32 value each. The rest is the text.
+ * The input: u8 flags (the four of normalization; 16: the charsmap as it stands, else made of
+ * rules), u8 where to split, u8 number of rules, and per rule a u8 of two lengths and the bytes of
+ * key and replacement; u8 number of symbols, and per symbol a u8 length and its bytes. With flag
+ * 16, for the rules: changes to an empty charsmap, u16 unit and u32 value each. The rest is the
+ * text.
  */
 #include "charsmaps.h"
 
@@ -48,7 +50,8 @@ static uint8_t *read_charsmap(struct reader *r, int is_raw, int64_t *ret_n_bytes
         if (!memchr(key, 0, n_key) && !memchr(to, 0, n_to)) maker_add(&maker, key, n_key, to, n_to);
     }
     for (size_t k = is_raw ? 16 : 0; k > 0; k--) {
-        uint32_t at = (uint32_t)(take_byte(r) | take_byte(r) << 8) % (256 * maker.n_blocks), unit = 0;
+        uint32_t at = (uint32_t)(take_byte(r) | take_byte(r) << 8) % (256 * maker.n_blocks),
+                 unit = 0;
         for (int i = 0; i < 4; i++) unit = unit << 8 | take_byte(r);
         if (unit) maker.units[at] = unit;
     }
@@ -58,8 +61,8 @@ static uint8_t *read_charsmap(struct reader *r, int is_raw, int64_t *ret_n_bytes
 }
 
 /* Until all of text[0..n_bytes-1] is taken; returns how much came out. */
-static int64_t feed(const unitok_normalizer *n, unitok_normalize_state *state, const uint8_t *text, int64_t n_bytes,
-                    int last, uint8_t *out)
+static int64_t feed(const unitok_normalizer *n, unitok_normalize_state *state, const uint8_t *text,
+                    int64_t n_bytes, int last, uint8_t *out)
 {
     int64_t n_room = unitok_normalizer_step_bytes(n), consumed = 0, n_out = 0;
     uint8_t *copy = malloc((size_t)n_bytes + !n_bytes), *room = malloc((size_t)n_room);
@@ -75,7 +78,8 @@ static int64_t feed(const unitok_normalizer *n, unitok_normalize_state *state, c
     return n_out;
 }
 
-static void check_text(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes, int64_t split_at)
+static void check_text(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
+                       int64_t split_at)
 {
     for (int compact = 0; compact < 2; compact++) {
         int64_t n_out = unitok_normalize(n, text, n_bytes, compact, NULL, NULL, 0);
@@ -107,8 +111,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
         types[n_symbols++] = UNITOK_PIECE_USER_DEFINED;
         offsets[n_symbols] = offsets[n_symbols - 1] + (int64_t)n_bytes;
     }
-    unitok_spec spec = {.flags = flags & 15, .n_pieces = n_symbols, .data = symbols, .offsets = offsets, .types = types,
-                        .charsmap = blob, .n_charsmap_bytes = n_blob_bytes};
+    unitok_spec spec = {.flags = flags & 15,
+                        .n_pieces = n_symbols,
+                        .data = symbols,
+                        .offsets = offsets,
+                        .types = types,
+                        .charsmap = blob,
+                        .n_charsmap_bytes = n_blob_bytes};
     unitok_normalizer *n = NULL;
     if (!unitok_normalizer_new(&spec, UNITOK_CPU_AUTO, &n, NULL)) {
         uint8_t *text = malloc(r.n_bytes + !r.n_bytes);

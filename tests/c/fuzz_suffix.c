@@ -1,11 +1,12 @@
-/* fuzz_suffix.c - a libFuzzer target: any text is sorted, the checker agrees, and a damaged array is never taken for
- * one
+/* fuzz_suffix.c - a libFuzzer target: any text is sorted, the checker agrees, and a damaged array
+ * is never taken for one
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_suffix.c \
  *       csrc/suffix/sort.c csrc/suffix/lcp.c -o fuzz_suffix
  *   ./fuzz_suffix -max_len=4096 -max_total_time=300 [corpus folder]
  *
- * The input: u8 options (width of positions, how much a step does), u8 where the array is damaged, then the text.
+ * The input: u8 options (width of positions, how much a step does), u8 where the array is damaged,
+ * then the text.
  */
 #include <stdlib.h>
 
@@ -24,7 +25,8 @@ static int is_sorted(const uint8_t *text, int64_t n, const void *sa, int32_t pos
     for (int64_t i = 0; i < n; i++) starts[text[i] + 1]++;
     for (int c = 0; c < 256; c++) starts[c + 1] += starts[c];
     memcpy(heads, starts, sizeof heads);
-    return unitok_suffix_check(text, n, 1, NULL, 256, sa, position_bytes, starts, heads, 0, n) == -1;
+    return unitok_suffix_check(text, n, 1, NULL, 256, sa, position_bytes, starts, heads, 0, n) ==
+           -1;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
@@ -36,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     if (n) memcpy(text, input + 2, (size_t)n);
     unitok_suffix *suffix;
     require(unitok_suffix_new(text, n, 1, 0, sa, position_bytes, &suffix, NULL) == UNITOK_OK);
-    while (unitok_suffix_progress(suffix) < 1) require(unitok_suffix_step(suffix, budget, NULL) == UNITOK_OK);
+    while (unitok_suffix_progress(suffix) < 1)
+        require(unitok_suffix_step(suffix, budget, NULL) == UNITOK_OK);
     unitok_suffix_free(suffix);
     require(is_sorted(text, n, sa, position_bytes));
     if (n > 0) {

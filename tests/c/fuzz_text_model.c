@@ -1,14 +1,14 @@
-/* fuzz_text_model.c - a libFuzzer target: any bytes as a model that knows text, saved, opened again and used in every
- * way
+/* fuzz_text_model.c - a libFuzzer target: any bytes as a model that knows text, saved, opened again
+ * and used in every way
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc \
  *       tests/c/fuzz_text_model.c csrc/[a-z]*.c -lm -o fuzz_text_model
  *   ./fuzz_text_model -max_len=4096 -max_total_time=300 [corpus folder]
  *
- * The input: u8 n, n changes of the image (u16 place, u8 new value), then the model's stream (text_models.h). A place
- * from 8000 hexadecimal on lies in the header, where kind, flags and sizes are; the others count from the image's
- * start, modulo its size. The library leaves the checksum to its caller, so a change needs no new one. The input's last
- * 200 bytes are the text, too.
+ * The input: u8 n, n changes of the image (u16 place, u8 new value), then the model's stream
+ * (text_models.h). A place from 8000 hexadecimal on lies in the header, where kind, flags and sizes
+ * are; the others count from the image's start, modulo its size. The library leaves the checksum to
+ * its caller, so a change needs no new one. The input's last 200 bytes are the text, too.
  */
 #include "text_models.h"
 
@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     for (int k = 0; k < 3 * n_changes; k++) next_byte(&in);
     text_model_read(&t, &in);
     if (unitok_model_new(&t.spec, 0, UNITOK_CPU_AUTO, &m, NULL)) return 0;
-    int64_t n_text = n_input_bytes < 200 ? (int64_t)n_input_bytes : 200, n_bytes = unitok_model_save(m, NULL, 0);
+    int64_t n_text = n_input_bytes < 200 ? (int64_t)n_input_bytes : 200,
+            n_bytes = unitok_model_save(m, NULL, 0);
     uint8_t *text = malloc((size_t)n_text + 1), *image = malloc((size_t)n_bytes);
     memcpy(text, input + n_input_bytes - n_text, (size_t)n_text);
     CHECK(use_text_model(m, text, n_text));

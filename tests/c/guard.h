@@ -1,4 +1,5 @@
-/* guard.h - buffers that end where a page begins that may not be touched: reading past them is a crash (POSIX)
+/* guard.h - buffers that end where a page begins that may not be touched: reading past them is a
+ * crash (POSIX)
  *
  * Define _DEFAULT_SOURCE before the first include (glibc hides MAP_ANONYMOUS under -std=c11).
  *     struct guard guard = guard_new(max_bytes);

@@ -1,4 +1,5 @@
-/* pieces.h - a vocabulary as C tests hold it: pieces one by one, and the slow, obvious answers about them */
+/* pieces.h - a vocabulary as C tests hold it: pieces one by one, and the slow, obvious answers
+ * about them */
 #pragma once
 
 #include <stdint.h>
@@ -20,8 +21,9 @@ struct pieces {
 };
 
 /* A spec of greedy longest prefix over these pieces. */
-static inline unitok_spec longest_spec(const uint8_t *data, const int64_t *offsets, const int64_t *ids, int64_t n,
-                                        int64_t eod_id, int64_t fallback_id)
+static inline unitok_spec longest_spec(const uint8_t *data, const int64_t *offsets,
+                                       const int64_t *ids, int64_t n, int64_t eod_id,
+                                       int64_t fallback_id)
 {
     unitok_spec spec;
     memset(&spec, 0, sizeof spec);
@@ -45,7 +47,8 @@ static inline void pieces_clear(struct pieces *p)
 static inline int64_t pieces_find(const struct pieces *p, const uint8_t *piece, int64_t n_bytes)
 {
     for (int64_t k = 0; k < p->n; k++)
-        if (p->offsets[k + 1] - p->offsets[k] == n_bytes && !memcmp(p->data + p->offsets[k], piece, (size_t)n_bytes))
+        if (p->offsets[k + 1] - p->offsets[k] == n_bytes &&
+            !memcmp(p->data + p->offsets[k], piece, (size_t)n_bytes))
             return k;
     return -1;
 }
@@ -69,9 +72,10 @@ static inline void pieces_add_bytes(struct pieces *p)
     }
 }
 
-/* The definition: at every position the longest piece, else the fallback. ids and ends have room for n_bytes. */
-static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text, int64_t n_bytes, uint16_t *ids,
-                                    int64_t *ends)
+/* The definition: at every position the longest piece, else the fallback. ids and ends have room
+ * for n_bytes. */
+static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text, int64_t n_bytes,
+                                    uint16_t *ids, int64_t *ends)
 {
     int64_t n = 0, length;
     for (int64_t i = 0; i < n_bytes; i += length) {
@@ -80,7 +84,9 @@ static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text,
         for (int64_t k = 0; k < p->n; k++) {
             int64_t n_piece = p->offsets[k + 1] - p->offsets[k];
             if (n_piece <= length || n_piece > n_bytes - i) continue;
-            if (p->data[p->offsets[k]] != text[i] || memcmp(p->data + p->offsets[k], text + i, (size_t)n_piece)) continue;
+            if (p->data[p->offsets[k]] != text[i] ||
+                memcmp(p->data + p->offsets[k], text + i, (size_t)n_piece))
+                continue;
             length = n_piece;
             id = p->ids[k];
         }
@@ -91,9 +97,10 @@ static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text,
     return n;
 }
 
-/* Could a piece lie over position i? Not before text[0], where a segment begins. With goes_on, past the end of the text
- * it could: what follows there may be anything. */
-static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64_t n_bytes, int64_t i, int goes_on)
+/* Could a piece lie over position i? Not before text[0], where a segment begins. With goes_on, past
+ * the end of the text it could: what follows there may be anything. */
+static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64_t n_bytes,
+                              int64_t i, int goes_on)
 {
     for (int64_t k = 0; k < p->n; k++) {
         const uint8_t *piece = p->data + p->offsets[k];
@@ -102,20 +109,22 @@ static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64
             int64_t n_known = n_bytes - (i - before);
             if (n_known < n_piece && !goes_on) continue;
             if (n_known > n_piece) n_known = n_piece;
-            if (piece[before] == text[i] && !memcmp(piece, text + i - before, (size_t)n_known)) return 1;
+            if (piece[before] == text[i] && !memcmp(piece, text + i - before, (size_t)n_known))
+                return 1;
         }
     }
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------------- Random ---- */
+/* ---------------------------------------------------------------------------------- Random ---- */
 
 static inline int64_t random_below(int64_t n)
 {
     return (int64_t)((random_u64() >> 33) % (uint64_t)n);
 }
 
-/* What pieces and texts are put together from: texts must share it with pieces, or nothing would ever match. */
+/* What pieces and texts are put together from: texts must share it with pieces, or nothing would
+ * ever match. */
 static const char *const symbol_sets[][12] = {
     {"a", "b", NULL},
     {"a", "Z", " ", "0", "'", "-", "\n", ".", "@", "{", NULL},
@@ -133,7 +142,8 @@ static inline void random_symbols(int set, uint8_t *out, int64_t n_bytes)
     while (symbol_sets[set][n_symbols]) n_symbols++;
     for (int64_t at = 0; at < n_bytes;) {
         uint8_t byte = (uint8_t)random_u64();
-        const char *symbol = n_symbols ? symbol_sets[set][random_below(n_symbols)] : (const char *)&byte;
+        const char *symbol = n_symbols ? symbol_sets[set][random_below(n_symbols)]
+                                       : (const char *)&byte;
         int64_t n = n_symbols ? (int64_t)strlen(symbol) : 1;
         if (n > n_bytes - at) n = n_bytes - at;
         memcpy(out + at, symbol, (size_t)n);
@@ -155,14 +165,16 @@ static inline void random_pieces(struct pieces *p, int set)
     }
 }
 
-/* Ids and ends of unitok_encode_spans; -1 if its spans are not those of text[0..n_bytes) piece by piece. */
-static inline int64_t encode_ends(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
-                                  uint16_t *ids, int64_t *ends)
+/* Ids and ends of unitok_encode_spans; -1 if its spans are not those of text[0..n_bytes) piece by
+ * piece. */
+static inline int64_t encode_ends(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                                  int64_t n_bytes, uint16_t *ids, int64_t *ends)
 {
     unitok_span *spans = malloc(((size_t)n_bytes + 1) * sizeof *spans);
     int64_t n = unitok_encode_spans(m, s, text, n_bytes, spans, n_bytes);
     for (int64_t k = 0; k < n; k++) {
-        if (spans[k].begin != (k ? spans[k - 1].end : 0) || spans[k].end != spans[k].piece_end) n = -1;
+        if (spans[k].begin != (k ? spans[k - 1].end : 0) || spans[k].end != spans[k].piece_end)
+            n = -1;
         ids[k] = (uint16_t)spans[k].id;
         ends[k] = spans[k].end;
     }

@@ -5,7 +5,8 @@
 #include "structures/trie.h"
 
 /* Fills heads[0..TRIE_HEADS-1] and singles[0..255]; the units are the caller's to free. */
-static inline trie_parts pieces_trie(const struct pieces *p, trie *t, uint64_t *heads, uint32_t *singles)
+static inline trie_parts pieces_trie(const struct pieces *p, trie *t, uint64_t *heads,
+                                     uint32_t *singles)
 {
     static uint8_t data[PIECES_BYTES_MAX];
     static int64_t offsets[PIECES_MAX + 1], sorted_ids[PIECES_MAX];
@@ -29,7 +30,8 @@ static inline trie_parts pieces_trie(const struct pieces *p, trie *t, uint64_t *
         sorted_ids[k] = p->ids[order[k]];
     }
     CHECK(trie_build(data, offsets, sorted_ids, p->n, &parts, NULL) == UNITOK_OK);
-    trie_build_heads(parts.units, p->fallback_id < 0 ? 0 : (uint32_t)p->fallback_id + 1, heads, singles);
+    trie_build_heads(parts.units, p->fallback_id < 0 ? 0 : (uint32_t)p->fallback_id + 1, heads,
+                     singles);
     *t = (trie){parts.units, heads, singles, parts.n_units};
     return parts;
 }

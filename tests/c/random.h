@@ -1,4 +1,5 @@
-/* random.h - the random numbers of the C tests: a xorshift that SEED= in the environment starts anew */
+/* random.h - the random numbers of the C tests: a xorshift that SEED= in the environment starts
+ * anew */
 #pragma once
 
 #include <stdint.h>

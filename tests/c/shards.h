@@ -1,4 +1,5 @@
-/* shards.h - small shards made of bytes at will, in buffers of exactly the documented sizes, and counts by looking */
+/* shards.h - small shards made of bytes at will, in buffers of exactly the documented sizes, and
+ * counts by looking */
 #pragma once
 
 #include <stdlib.h>
@@ -82,15 +83,18 @@ static inline void toy_shard(struct toy *toy, struct bytes *b)
 {
     memset(toy, 0, sizeof *toy);
     static const char letters[] = "aab cd";
-    int n_letters = 1 + take_byte(b) % 6, is_by_bytes = take_byte(b) & 1, has_left = take_byte(b) & 1;
+    int n_letters = 1 + take_byte(b) % 6, is_by_bytes = take_byte(b) & 1,
+        has_left = take_byte(b) & 1;
     int eod_kind = take_byte(b) % 3, n = 0;
     toy->n_ids = 1 + take_byte(b) % (TOY_IDS - 1);
     for (int id = 0; id < toy->n_ids; id++) {
         int64_t at = toy->offsets[id];
-        for (int k = take_byte(b) % TOY_PIECE_BYTES; k > 0; k--) toy->data[at++] = (uint8_t)letters[take_byte(b) % n_letters];
+        for (int k = take_byte(b) % TOY_PIECE_BYTES; k > 0; k--)
+            toy->data[at++] = (uint8_t)letters[take_byte(b) % n_letters];
         if (eod_kind == 1 && id == 0) at = toy->offsets[id]; /* a separator */
         toy->offsets[id + 1] = at;
-        toy->drops[id] = at > toy->offsets[id] && toy->data[toy->offsets[id]] == ' ' && take_byte(b) % 4;
+        toy->drops[id] = at > toy->offsets[id] && toy->data[toy->offsets[id]] == ' ' &&
+                         take_byte(b) % 4;
     }
     toy->n_documents = 1 + take_byte(b) % 6;
     uint16_t ids[TOY_TOKENS];
@@ -98,7 +102,8 @@ static inline void toy_shard(struct toy *toy, struct bytes *b)
         for (int k = take_byte(b) % 25; k > 0; k--) {
             int id = take_byte(b) % toy->n_ids;
             ids[n] = (uint16_t)(id == 0 && eod_kind == 1 ? toy->n_ids - 1 : id);
-            if (ids[n] == 0 && eod_kind == 1) continue; /* the separator stands at ends of documents only */
+            /* the separator stands at ends of documents only */
+            if (ids[n] == 0 && eod_kind == 1) continue;
             n++;
         }
         if (eod_kind) ids[n++] = 0;
@@ -108,7 +113,8 @@ static inline void toy_shard(struct toy *toy, struct bytes *b)
     for (int id = 0; id < 65536; id++) toy->rank[id] = (uint16_t)id;
     for (int id = 0; id < toy->n_ids && is_by_bytes; id++) {
         toy->rank[id] = 0;
-        for (int other = 0; other < toy->n_ids; other++) toy->rank[id] += (uint16_t)toy_before(toy, other, id);
+        for (int other = 0; other < toy->n_ids; other++)
+            toy->rank[id] += (uint16_t)toy_before(toy, other, id);
     }
     toy->ids = EXACTLY(n, uint16_t);
     toy->sa = EXACTLY(n, uint32_t);
@@ -126,15 +132,17 @@ static inline void toy_shard(struct toy *toy, struct bytes *b)
     if (n) {
         memset(toy->top, 0, 20);
         memcpy(toy->top, toy->sa, 4);
-        for (int k = 0; k < 8 && (int)toy->sa[0] + k < n; k++) memcpy(toy->top + 4 + 2 * k, keys + toy->sa[0] + k, 2);
+        for (int k = 0; k < 8 && (int)toy->sa[0] + k < n; k++)
+            memcpy(toy->top + 4 + 2 * k, keys + toy->sa[0] + k, 2);
     }
     if (has_left) {
         toy->left = EXACTLY(n, uint16_t);
-        for (int r = 0; r < n; r++) toy->left[r] = toy->ids[toy->sa[r] ? toy->sa[r] - 1 : (uint32_t)n - 1];
+        for (int r = 0; r < n; r++)
+            toy->left[r] = toy->ids[toy->sa[r] ? toy->sa[r] - 1 : (uint32_t)n - 1];
     }
     unitok_search_shard shard = {
-        n, toy->ids, toy->sa, toy->first, toy->top, n > 0, toy->left, toy->rank, toy->ends, toy->n_documents, 1000,
-        eod_kind ? 0 : -1, NULL,
+        n,         toy->ids,  toy->sa,          toy->first, toy->top,          n > 0, toy->left,
+        toy->rank, toy->ends, toy->n_documents, 1000,       eod_kind ? 0 : -1, NULL,
     };
     toy->shard = shard;
 }
@@ -144,15 +152,16 @@ static inline int32_t toy_pieces(struct toy *toy, unitok_error *error)
     uint16_t symbols[TOY_IDS * (TOY_PIECE_BYTES + 1)];
     int64_t n = 0;
     for (int id = 0; id < toy->n_ids; id++) {
-        for (int64_t k = toy->offsets[id]; k < toy->offsets[id + 1]; k++) symbols[n++] = (uint16_t)(toy->data[k] + 1);
+        for (int64_t k = toy->offsets[id]; k < toy->offsets[id + 1]; k++)
+            symbols[n++] = (uint16_t)(toy->data[k] + 1);
         symbols[n++] = 0;
     }
     if (!toy->order) {
         toy->order = EXACTLY(n, uint32_t);
         sort_suffixes(symbols, n, toy->order);
     }
-    return unitok_search_pieces_new(toy->data, toy->offsets, toy->drops, toy->n_ids, toy->rank, toy->order, &toy->pieces,
-                                    error);
+    return unitok_search_pieces_new(toy->data, toy->offsets, toy->drops, toy->n_ids, toy->rank,
+                                    toy->order, &toy->pieces, error);
 }
 
 /* How often q occurs, by looking at every place of every document. */

@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t alloc_fail_at, alloc_fail_every, alloc_live_blocks, alloc_live_bytes, alloc_peak_bytes, alloc_calls, alloc_failures;
+static int64_t alloc_fail_at, alloc_fail_every, alloc_live_blocks, alloc_live_bytes,
+    alloc_peak_bytes, alloc_calls, alloc_failures;
 static uint64_t alloc_random = 88172645463325252u;
 
 void *unitok_test_malloc(size_t n_bytes);
@@ -39,7 +40,8 @@ static int alloc_must_fail(void)
     return must;
 }
 
-/* A block begins with its size, in 16 bytes so that what follows is aligned as malloc's would be. */
+/* A block begins with its size, in 16 bytes so that what follows is aligned as malloc's would be.
+ */
 static void *alloc_open(unsigned char *block, size_t n_bytes)
 {
     if (!block) return NULL;
@@ -60,14 +62,16 @@ static size_t alloc_size(const void *p)
 void *unitok_test_malloc(size_t n_bytes)
 {
     unsigned char *block = alloc_must_fail() ? NULL : malloc(n_bytes + 16);
-    if (block) memset(block, 0xA5, n_bytes + 16); /* so that reading what was never written shows */
+    /* so that reading what was never written shows */
+    if (block) memset(block, 0xA5, n_bytes + 16);
     return alloc_open(block, n_bytes);
 }
 
 void *unitok_test_calloc(size_t n_items, size_t item_bytes)
 {
     if (item_bytes && n_items > (SIZE_MAX - 16) / item_bytes) return NULL;
-    return alloc_open(alloc_must_fail() ? NULL : calloc(1, n_items * item_bytes + 16), n_items * item_bytes);
+    return alloc_open(alloc_must_fail() ? NULL : calloc(1, n_items * item_bytes + 16),
+                      n_items * item_bytes);
 }
 
 void unitok_test_free(void *p)

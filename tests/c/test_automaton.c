@@ -1,4 +1,5 @@
-/* test_automaton.c - the automaton's paths and sums are those of Viterbi over the trie, with ties and after any sum
+/* test_automaton.c - the automaton's paths and sums are those of Viterbi over the trie, with ties
+ * and after any sum
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_automaton.c csrc/[a-z]*.c -lm -o test_automaton && ./test_automaton
@@ -44,12 +45,18 @@ static unigram *build(void)
 static double random_score(int style)
 {
     switch (style) {
-    case 0: return -1;
-    case 1: return -(double)(1 + random_below(4));
-    case 2: return -0.1 * (double)(1 + random_below(20));
-    case 3: return -2 - 10 * ((double)(random_u64() >> 11) / 9007199254740992.0);
-    case 4: return random_below(2) ? 0.0 : -0.0;
-    default: return -(random_below(9) ? 7.0 : 1e29) * (double)random_below(3);
+    case 0:
+        return -1;
+    case 1:
+        return -(double)(1 + random_below(4));
+    case 2:
+        return -0.1 * (double)(1 + random_below(20));
+    case 3:
+        return -2 - 10 * ((double)(random_u64() >> 11) / 9007199254740992.0);
+    case 4:
+        return random_below(2) ? 0.0 : -0.0;
+    default:
+        return -(random_below(9) ? 7.0 : 1e29) * (double)random_below(3);
     }
 }
 
@@ -58,7 +65,8 @@ static void add_runs(void)
 {
     uint8_t run[AUTOMATON_PIECE_BYTES_MAX];
     memset(run, 'a', sizeof run);
-    for (int64_t n = 2 + random_below(3), step = 1 + random_below(3); n < 40; n += step) pieces_add(&pieces, run, n);
+    for (int64_t n = 2 + random_below(3), step = 1 + random_below(3); n < 40; n += step)
+        pieces_add(&pieces, run, n);
     if (random_below(2)) pieces_add(&pieces, run, sizeof run);
 }
 
@@ -74,8 +82,8 @@ static int random_model(void)
 }
 
 /* Viterbi over the trie. */
-static int64_t walk(const unigram *m, unigram_path *path, const uint8_t *from, int64_t n_bytes, double *io_sum,
-                    uint32_t *ids)
+static int64_t walk(const unigram *m, unigram_path *path, const uint8_t *from, int64_t n_bytes,
+                    double *io_sum, uint32_t *ids)
 {
     int64_t n = 0;
     unigram_begin(path, *io_sum);
@@ -95,7 +103,8 @@ static void check_text(const unigram *m, unigram_path *path, automaton_work *wor
     double sum = random_below(2) ? 0 : -(double)random_below(100000) / 7, sum_here = sum;
     int64_t n = walk(m, path, at_end, n_bytes, &sum, expected);
     automaton_find(m->automaton, at_end, n_bytes, work);
-    CHECK(automaton_path(m->automaton, at_end, 0, n_bytes, &sum_here, work) == n && sum_here == sum);
+    CHECK(automaton_path(m->automaton, at_end, 0, n_bytes, &sum_here, work) == n &&
+          sum_here == sum);
     CHECK(!memcmp(work->ids + AUTOMATON_CHUNK_BYTES - n, expected, (size_t)n * sizeof *expected));
 }
 
@@ -144,11 +153,14 @@ static void test_lines(void)
     for (int64_t i = 0; i < TEXT_MAX; i++) text[i] = (uint8_t)"aabbb\n"[random_below(6)];
     automaton_find(m->automaton, text, TEXT_MAX, work);
     for (int64_t begin = 0, end; begin < TEXT_MAX; begin = end) {
-        for (end = begin + 1; end < TEXT_MAX && (text[end - 1] != '\n' || text[end] == '\n'); end++) continue;
+        for (end = begin + 1; end < TEXT_MAX && (text[end - 1] != '\n' || text[end] == '\n'); end++)
+            continue;
         double sum = (double)random_below(50), sum_here = sum;
         int64_t n = walk(m, &path, text + begin, end - begin, &sum, expected);
-        CHECK(automaton_path(m->automaton, text, begin, end, &sum_here, work) == n && sum_here == sum);
-        CHECK(!memcmp(work->ids + AUTOMATON_CHUNK_BYTES - n, expected, (size_t)n * sizeof *expected));
+        CHECK(automaton_path(m->automaton, text, begin, end, &sum_here, work) == n &&
+              sum_here == sum);
+        CHECK(
+            !memcmp(work->ids + AUTOMATON_CHUNK_BYTES - n, expected, (size_t)n * sizeof *expected));
     }
     unigram_path_free(&path);
     unigram_free(m);
@@ -217,7 +229,8 @@ static void test_memory(void)
         CHECK(status == UNITOK_OK || alloc_live_blocks == 0);
     }
     CHECK(status == UNITOK_OK && n_failed > 12);
-    CHECK(unigram_memory_bytes(m) <= alloc_live_bytes && unigram_memory_bytes(m) > alloc_live_bytes / 2);
+    CHECK(unigram_memory_bytes(m) <= alloc_live_bytes &&
+          unigram_memory_bytes(m) > alloc_live_bytes / 2);
     unigram_free(m);
 }
 

@@ -1,5 +1,5 @@
-/* test_bpe.c - BPE, character and word models against slow ones: random models of every type of piece, hostile bytes
- * between guard pages, an allocator that fails, very long segments
+/* test_bpe.c - BPE, character and word models against slow ones: random models of every type of
+ * piece, hostile bytes between guard pages, an allocator that fails, very long segments
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_bpe.c csrc/[a-z]*.c -o test_bpe && ./test_bpe
@@ -32,7 +32,8 @@ static unitok_spec spec_of(int kind)
     return spec;
 }
 
-/* ------------------------------------------------------------------------------------------ The slow one ----- */
+/* ------------------------------------------------------------------------------------------ The
+ * slow one ----- */
 
 typedef struct slow_symbol {
     int64_t begin, end, merge; /* merge: the piece that this and the next make, -1 none */
@@ -40,11 +41,13 @@ typedef struct slow_symbol {
 } slow_symbol;
 
 static slow_symbol slow[TEXT_MAX];
-static int64_t n_slow, split_at[PIECES_MAX]; /* bytes of the left part when the piece was last seen to be made; 0 never */
+/* bytes of the left part when the piece was last seen to be made; 0 never */
+static int64_t n_slow, split_at[PIECES_MAX];
 
 static int can_merge(int64_t k)
 {
-    return types[k] == UNITOK_PIECE_NORMAL || types[k] == UNITOK_PIECE_UNUSED || types[k] == UNITOK_PIECE_USER_DEFINED;
+    return types[k] == UNITOK_PIECE_NORMAL || types[k] == UNITOK_PIECE_UNUSED ||
+           types[k] == UNITOK_PIECE_USER_DEFINED;
 }
 
 /* The longest user-defined symbol, else a character. */
@@ -101,7 +104,9 @@ static int64_t slow_dropout(const uint8_t *text, int64_t n_bytes, double dropout
     for (;;) {
         int64_t best = -1;
         for (int64_t i = 0; i < n_slow; i++)
-            if (slow[i].merge >= 0 && (best < 0 || scores[slow[i].merge] > scores[slow[best].merge])) best = i;
+            if (slow[i].merge >= 0 &&
+                (best < 0 || scores[slow[i].merge] > scores[slow[best].merge]))
+                best = i;
         if (best < 0) break;
         if (stream && rng_unit(stream) < dropout) {
             slow[best].merge = -1;
@@ -122,26 +127,31 @@ static int64_t slow_encode(const uint8_t *text, int64_t n_bytes)
     return slow_dropout(text, n_bytes, 0, NULL);
 }
 
-/* ----------------------------------------------------------------------------------------- Random models ----- */
+/* ------------------------------------------------------------------------------------------ Random
+ * models ----- */
 
 static int64_t random_text(uint8_t *text, int64_t n_bytes, int set)
 {
-    static const char *const sets[] = {"ab", "abc", "a\xC3\xA9\xE6\x97\xA5", "ab ", "\xF0\x9F\x98\x80\x61\xE6"};
+    static const char *const sets[] = {"ab", "abc", "a\xC3\xA9\xE6\x97\xA5", "ab ",
+                                       "\xF0\x9F\x98\x80\x61\xE6"};
     size_t n_set = strlen(sets[set]);
-    for (int64_t i = 0; i < n_bytes; i++) text[i] = (uint8_t)sets[set][random_below((int64_t)n_set)];
+    for (int64_t i = 0; i < n_bytes; i++)
+        text[i] = (uint8_t)sets[set][random_below((int64_t)n_set)];
     return n_bytes;
 }
 
 static void random_model(int set)
 {
     uint8_t piece[256];
-    int64_t n = random_below(60), unused = random_below(3), user = random_below(3), score_kind = random_below(4);
+    int64_t n = random_below(60), unused = random_below(3), user = random_below(3),
+            score_kind = random_below(4);
     pieces_clear(&pieces);
     for (int64_t k = 0; k < n; k++) {
         int64_t n_bytes = random_text(piece, 1 + random_below(5), set);
         if (pieces.n > 4 && random_below(2)) { /* of two others: chains */
             int64_t a = random_below(pieces.n), b = random_below(pieces.n);
-            int64_t n_a = pieces.offsets[a + 1] - pieces.offsets[a], n_b = pieces.offsets[b + 1] - pieces.offsets[b];
+            int64_t n_a = pieces.offsets[a + 1] - pieces.offsets[a],
+                    n_b = pieces.offsets[b + 1] - pieces.offsets[b];
             if (n_a + n_b > (int64_t)sizeof piece) continue;
             memcpy(piece, pieces.data + pieces.offsets[a], (size_t)n_a);
             memcpy(piece + n_a, pieces.data + pieces.offsets[b], (size_t)n_b);
@@ -155,13 +165,16 @@ static void random_model(int set)
         if (r < 3 * unused) types[k] = UNITOK_PIECE_UNUSED;
         else if (r < 3 * unused + user) types[k] = UNITOK_PIECE_USER_DEFINED;
         if (random_below(30) == 0) types[k] = UNITOK_PIECE_CONTROL;
-        scores[k] = score_kind == 0 ? -(double)k : (double)random_below(score_kind == 1 ? 4 : 9) - 4 * (score_kind == 2);
+        scores[k] = score_kind == 0
+                        ? -(double)k
+                        : (double)random_below(score_kind == 1 ? 4 : 9) - 4 * (score_kind == 2);
         if (score_kind == 3) scores[k] = 1 + (double)random_below(1000);
     }
 }
 
 /* The text against a guard page, and so the tokens: there is room for one a byte. */
-static int64_t guarded(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes, token **tokens)
+static int64_t guarded(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
+                       token **tokens)
 {
     const uint8_t *p = guard_copy(&text_guard, text, (size_t)n_bytes);
     *tokens = (token *)(void *)guard_copy(&token_guard, NULL, (size_t)n_bytes * sizeof(token));
@@ -171,10 +184,12 @@ static int64_t guarded(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_
 static void check_equal(const token *tokens, int64_t n, int64_t n_expected)
 {
     CHECK(n == n_expected);
-    for (int64_t k = 0; k < n; k++) CHECK(tokens[k].id == slow_tokens[k].id && tokens[k].end == slow_tokens[k].end);
+    for (int64_t k = 0; k < n; k++)
+        CHECK(tokens[k].id == slow_tokens[k].id && tokens[k].end == slow_tokens[k].end);
 }
 
-/* A dropout that drops nothing looks at all pairs, and asks no filter: bpe_segment must not miss what it finds. */
+/* A dropout that drops nothing looks at all pairs, and asks no filter: bpe_segment must not miss
+ * what it finds. */
 static void check_all_pairs(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes)
 {
     static token tokens[3 * TEXT_MAX], all[3 * TEXT_MAX];
@@ -221,7 +236,8 @@ static void many_characters(void)
             if (pieces.n < 300) {
                 piece[n_bytes++] = (uint8_t)(0xC4 + i / 64);
                 piece[n_bytes++] = (uint8_t)(0x80 + i % 64);
-            } else if (n_bytes + pieces.offsets[k + 1] - pieces.offsets[k] <= (int64_t)sizeof piece) {
+            } else if (n_bytes + pieces.offsets[k + 1] - pieces.offsets[k] <=
+                       (int64_t)sizeof piece) {
                 int64_t n_half = pieces.offsets[k + 1] - pieces.offsets[k];
                 memcpy(piece + n_bytes, pieces.data + pieces.offsets[k], (size_t)n_half);
                 n_bytes += n_half;
@@ -247,7 +263,8 @@ static void test_many_characters(void)
             token *tokens;
             int64_t n_bytes = 0;
             for (int64_t n = random_below(random_below(8) ? 5 : 40); n > 0; n--) {
-                int64_t p = random_below(pieces.n), n_piece = pieces.offsets[p + 1] - pieces.offsets[p];
+                int64_t p = random_below(pieces.n),
+                        n_piece = pieces.offsets[p + 1] - pieces.offsets[p];
                 memcpy(text + n_bytes, pieces.data + pieces.offsets[p], (size_t)n_piece);
                 n_bytes += n_piece;
             }
@@ -291,7 +308,8 @@ static void test_dropout(void)
     printf("ok %s\n", running);
 }
 
-/* ------------------------------------------------------------------------------------------ Long segments ---- */
+/* ------------------------------------------------------------------------------------------ Long
+ * segments ---- */
 
 static void add_run(int64_t n_bytes, double score, int type)
 {
@@ -302,7 +320,8 @@ static void add_run(int64_t n_bytes, double score, int type)
     pieces_add(&pieces, run, n_bytes);
 }
 
-/* a, aa, aaaa, ... in order: a run becomes the binary digits of its length, as far as there are pieces. */
+/* a, aa, aaaa, ... in order: a run becomes the binary digits of its length, as far as there are
+ * pieces. */
 static void test_long(void)
 {
     int64_t n_bytes = 1000003;
@@ -318,8 +337,10 @@ static void test_long(void)
     CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK);
     int64_t n = bpe_segment(m, &scratch, text, n_bytes, tokens);
     CHECK(n == n_bytes / 32 + 2); /* 1000003 = 31250 * 32 + 3 */
-    for (int64_t k = 0; k < n - 2; k++) CHECK(tokens[k].id == pieces.ids[5] && tokens[k].end == 32 * (k + 1));
-    CHECK(tokens[n - 2].id == pieces.ids[1] && tokens[n - 1].id == pieces.ids[0] && tokens[n - 1].end == n_bytes);
+    for (int64_t k = 0; k < n - 2; k++)
+        CHECK(tokens[k].id == pieces.ids[5] && tokens[k].end == 32 * (k + 1));
+    CHECK(tokens[n - 2].id == pieces.ids[1] && tokens[n - 1].id == pieces.ids[0] &&
+          tokens[n - 1].end == n_bytes);
     bpe_scratch_free(&scratch);
     bpe_free(m);
     free(tokens);
@@ -338,7 +359,8 @@ static void test_deep(void)
         bpe_scratch scratch = {0};
         pieces_clear(&pieces);
         add_run(1, 0, UNITOK_PIECE_NORMAL);
-        for (int64_t k = 2; k <= 180; k++) add_run(k, up ? (double)k : (double)-k, UNITOK_PIECE_UNUSED);
+        for (int64_t k = 2; k <= 180; k++)
+            add_run(k, up ? (double)k : (double)-k, UNITOK_PIECE_UNUSED);
         unitok_spec spec = spec_of(UNITOK_KIND_BPE);
         CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK && bpe_traits(m) == BPE_WHOLE);
         for (int64_t n_bytes = 0; n_bytes <= 400; n_bytes += 1 + n_bytes / 9) {
@@ -352,7 +374,8 @@ static void test_deep(void)
     printf("ok %s\n", running);
 }
 
-/* -------------------------------------------------------------------------------------------- Failures ------- */
+/* ------------------------------------------------------------------------------------------
+ * Failures ------- */
 
 static void test_refused(void)
 {
@@ -368,15 +391,18 @@ static void test_refused(void)
     CHECK(bpe_new(&spec, &m, &error) == UNITOK_ERROR_VOCABULARY && error.item == 1 && !m);
     spec.offsets = pieces.offsets;
     int64_t a = pieces.ids[0], aa = pieces.ids[1], none = 4000000;
-    CHECK(bpe_new_merges(&spec, &a, &a, &none, 1, -1, 0, &m, &error) == UNITOK_ERROR_ARGUMENT && error.item == 0);
-    CHECK(bpe_new_merges(&spec, &a, &aa, &aa, 1, -1, 0, &m, &error) == UNITOK_ERROR_ARGUMENT && error.item == 0);
-    CHECK(bpe_new_merges(&spec, &a, &a, &aa, 1, none, 0, &m, &error) == UNITOK_ERROR_VOCABULARY && !m);
+    CHECK(bpe_new_merges(&spec, &a, &a, &none, 1, -1, 0, &m, &error) == UNITOK_ERROR_ARGUMENT &&
+          error.item == 0);
+    CHECK(bpe_new_merges(&spec, &a, &aa, &aa, 1, -1, 0, &m, &error) == UNITOK_ERROR_ARGUMENT &&
+          error.item == 0);
+    CHECK(bpe_new_merges(&spec, &a, &a, &aa, 1, none, 0, &m, &error) == UNITOK_ERROR_VOCABULARY &&
+          !m);
     CHECK(alloc_live_blocks == 0);
     printf("ok %s\n", running);
 }
 
-/* Lists of merges from the splits of random pieces: no slow model here (tests/oracle_bpe.py has it), but every size of
- * text against guard pages, and every allocation failing once. */
+/* Lists of merges from the splits of random pieces: no slow model here (tests/oracle_bpe.py has
+ * it), but every size of text against guard pages, and every allocation failing once. */
 static int64_t random_merges(int64_t *left, int64_t *right, int64_t *merged)
 {
     int64_t n = 0;
@@ -384,7 +410,8 @@ static int64_t random_merges(int64_t *left, int64_t *right, int64_t *merged)
         const uint8_t *piece = pieces.data + pieces.offsets[k];
         int64_t n_bytes = pieces.offsets[k + 1] - pieces.offsets[k];
         for (int64_t at = 1; at < n_bytes; at++) {
-            int64_t l = pieces_find(&pieces, piece, at), r = pieces_find(&pieces, piece + at, n_bytes - at);
+            int64_t l = pieces_find(&pieces, piece, at),
+                    r = pieces_find(&pieces, piece + at, n_bytes - at);
             if (l < 0 || r < 0) continue;
             left[n] = pieces.ids[l];
             right[n] = pieces.ids[r];
@@ -402,7 +429,8 @@ static void encode_guarded(const bpe *m, int set)
         int64_t n_bytes = random_text(text, random_below(k < 15 ? 20 : 300), set);
         uint64_t stream = random_u64();
         const uint8_t *p = guard_copy(&text_guard, text, (size_t)n_bytes);
-        token *tokens = (token *)(void *)guard_copy(&token_guard, NULL, (size_t)(3 * n_bytes) * sizeof *tokens);
+        token *tokens = (token *)(void *)guard_copy(&token_guard, NULL,
+                                                    (size_t)(3 * n_bytes) * sizeof *tokens);
         int64_t n = k % 3 ? bpe_segment(m, &scratch, p, n_bytes, tokens)
                           : bpe_segment_dropout(m, &scratch, p, n_bytes, 0.5, &stream, tokens);
         if (n < 0) CHECK(alloc_failures);
@@ -438,22 +466,26 @@ static void test_merges(void)
             if (round % 4 == 1 || random_below(3)) pieces_add(&pieces, name, 6);
         }
         for (int k = 0; k < round % 8; k++) { /* bytes that merge: BPE_WHOLE */
-            static const char *const names[] = {"<0x78><0x78>", "<0x78><0x79>", "<0x78><0x78><0x79>", "<0x79><0x78>"};
+            static const char *const names[] = {"<0x78><0x78>", "<0x78><0x79>",
+                                                "<0x78><0x78><0x79>", "<0x79><0x78>"};
             pieces_add(&pieces, names[k % 4], (int64_t)strlen(names[k % 4]));
         }
         unitok_spec spec = spec_of(UNITOK_KIND_BPE);
         spec.scores = NULL;
         spec.types = NULL;
-        int64_t n = random_merges(left, right, merged), unknown = pieces.n && random_below(2) ? pieces.ids[0] : -1;
+        int64_t n = random_merges(left, right, merged),
+                unknown = pieces.n && random_below(2) ? pieces.ids[0] : -1;
         for (int64_t fail_at = round < 10 ? 1 : 0;; fail_at++) {
             bpe *m = NULL;
             unitok_error error;
             alloc_failures = 0;
             alloc_fail_at = fail_at;
-            int32_t status = bpe_new_merges(&spec, left, right, merged, n, unknown, flags, &m, &error);
+            int32_t status = bpe_new_merges(&spec, left, right, merged, n, unknown, flags, &m,
+                                            &error);
             if (status == UNITOK_OK) encode_guarded(m, set);
             else CHECK(status == UNITOK_ERROR_MEMORY && alloc_failures && !m);
-            if (status == UNITOK_OK && !fail_at && !(flags & BPE_IGNORE_MERGES)) compare_all_pairs(m, set);
+            if (status == UNITOK_OK && !fail_at && !(flags & BPE_IGNORE_MERGES))
+                compare_all_pairs(m, set);
             alloc_fail_at = 0;
             bpe_free(m);
             CHECK(alloc_live_blocks == 0);
@@ -489,7 +521,8 @@ static void test_memory(void)
     printf("ok %s\n", running);
 }
 
-/* ------------------------------------------------------------------------------- Characters and words -------- */
+/* ------------------------------------------------------------------------------------------
+ * Characters and words -------- */
 
 static void test_characters(void)
 {
@@ -500,22 +533,28 @@ static void test_characters(void)
         words w;
         random_model(round % 5);
         unitok_spec spec = spec_of(UNITOK_KIND_CHAR);
-        CHECK(characters_new(&spec, &c, NULL) == UNITOK_OK && words_new(&spec, &w, NULL) == UNITOK_OK);
+        CHECK(characters_new(&spec, &c, NULL) == UNITOK_OK &&
+              words_new(&spec, &w, NULL) == UNITOK_OK);
         for (int k = 0; k < 20; k++) {
             int64_t n_bytes = random_text(text, 1 + random_below(60), round % 5), n_expected = 0;
             const uint8_t *p = guard_copy(&text_guard, text, (size_t)n_bytes);
-            token *tokens = (token *)(void *)guard_copy(&token_guard, NULL, (size_t)n_bytes * sizeof *tokens), word;
+            token *tokens = (token *)(void *)guard_copy(&token_guard, NULL,
+                                                        (size_t)n_bytes * sizeof *tokens),
+                  word;
             int64_t n = characters_segment(&c, p, n_bytes, tokens);
             slow_cut(text, n_bytes);
             for (int64_t i = 0; i <= n_slow; i++) { /* the last: the text as a word */
-                int64_t begin = i < n_slow ? slow[i].begin : 0, end = i < n_slow ? slow[i].end : n_bytes;
+                int64_t begin = i < n_slow ? slow[i].begin : 0,
+                        end = i < n_slow ? slow[i].end : n_bytes;
                 int64_t piece = pieces_find(&pieces, text + begin, end - begin);
-                int is_known = piece >= 0 && can_merge(piece) && types[piece] != UNITOK_PIECE_UNUSED;
+                int is_known = piece >= 0 && can_merge(piece) &&
+                               types[piece] != UNITOK_PIECE_UNUSED;
                 slow_tokens[n_expected].id = is_known ? (int32_t)pieces.ids[piece] : TOKEN_UNKNOWN;
                 slow_tokens[n_expected++].end = (uint32_t)end;
             }
             check_equal(tokens, n, n_expected - 1);
-            CHECK(words_segment(&w, p, n_bytes, &word) == 1 && word.id == slow_tokens[n_expected - 1].id);
+            CHECK(words_segment(&w, p, n_bytes, &word) == 1 &&
+                  word.id == slow_tokens[n_expected - 1].id);
             CHECK(word.end == n_bytes);
         }
         characters_free(&c);

@@ -1,5 +1,5 @@
-/* test_bytepiece.c - BytePiece's trainer: n-grams against the plain way to count them, every allocation failing in
- * turn, texts that end where memory does, n-grams that are none
+/* test_bytepiece.c - BytePiece's trainer: n-grams against the plain way to count them, every
+ * allocation failing in turn, texts that end where memory does, n-grams that are none
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_bytepiece.c \
  *       csrc/train/[a-z]*.c csrc/suffix/[a-z]*.c csrc/structures/trie.c csrc/text/[a-z]*.c csrc/ground/cpu.c -lm
@@ -24,7 +24,8 @@ static uint8_t is_digit[0x110000];
 /* Few letters, newlines, digits, characters of several bytes, some of them broken. */
 static void make_text(uint8_t *text, int64_t n)
 {
-    static const uint8_t bytes[] = {'a', 'b', 'a', 'b', ' ', '\n', '1', 0xE7, 0x8C, 0xAB, 0xD9, 0xA3, 0, 0xFF};
+    static const uint8_t bytes[] = {'a',  'b',  'a',  'b',  ' ',  '\n', '1',
+                                    0xE7, 0x8C, 0xAB, 0xD9, 0xA3, 0,    0xFF};
     for (int64_t i = 0; i < n; i++) text[i] = bytes[random_u64() % (round_ % 3 ? 5 : sizeof bytes)];
 }
 
@@ -51,7 +52,8 @@ static void take_logs(unitok_ngram_model *model, unitok_ngram_tables *tables)
 }
 
 /* From a text to recounted pieces. */
-static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int flags, const uint8_t *digits, trained *ret)
+static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int flags,
+                     const uint8_t *digits, trained *ret)
 {
     unitok_ngrams *ngrams = NULL;
     unitok_ngram_model *model = NULL, *loaded = NULL;
@@ -66,7 +68,8 @@ static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int 
     int64_t *offsets = NULL, n = 0;
     double *scores = NULL;
     int32_t status = unitok_ngrams_new(order, digits, &ngrams, &error);
-    while (!status && at.document < 2) status = unitok_ngrams_add(ngrams, text, bounds, 2, STEP, &at, &error);
+    while (!status && at.document < 2)
+        status = unitok_ngrams_add(ngrams, text, bounds, 2, STEP, &at, &error);
     if (!status) status = unitok_ngram_model_new(order, 2, &model, &error);
     if (status) goto end;
     status = unitok_ngrams_sort(ngrams, &error);
@@ -81,17 +84,20 @@ static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int 
     }
     for (int pass = 0; pass < 2 && !status; pass++) {
         for (int64_t i = 0; i < ret->n_ngrams && !status; i += 7) /* in parts */
-            status = unitok_ngram_model_scan(model, keys + i, counts + i, ret->n_ngrams - i < 7 ? ret->n_ngrams - i : 7, &error);
+            status = unitok_ngram_model_scan(model, keys + i, counts + i,
+                                             ret->n_ngrams - i < 7 ? ret->n_ngrams - i : 7, &error);
         if (!status) status = unitok_ngram_model_end_pass(model, &error);
     }
     if (status) goto end;
     ret->total = unitok_ngram_model_total(model);
     unitok_ngram_tables tables;
     take_logs(model, &tables);
-    status = unitok_ngram_model_load(order, &tables, log((double)ret->total), logs, &loaded, &error);
+    status = unitok_ngram_model_load(order, &tables, log((double)ret->total), logs, &loaded,
+                                     &error);
     if (!status) status = unitok_counter_new(0, &counter, &error);
     if (!status) status = unitok_ngram_cutter_new(loaded, counter, digits, flags, &cutter, &error);
-    while (!status && again.document < 2) status = unitok_ngram_cutter_add(cutter, text, bounds, 2, STEP, &again, &error);
+    while (!status && again.document < 2)
+        status = unitok_ngram_cutter_add(cutter, text, bounds, 2, STEP, &again, &error);
     uint8_t bytes[256];
     int64_t byte_bounds[257];
     for (int i = 0; i < 257; i++) {
@@ -117,7 +123,9 @@ static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int 
     status = unitok_lexicon_new(data, offsets, n, &lexicon, &error);
     lattice = status ? NULL : unitok_lattice_new();
     if (!status && !lattice) status = UNITOK_ERROR_MEMORY;
-    if (!status) status = unitok_unigram_recount(lexicon, lattice, alive, scores, data, offsets, counts, n, used);
+    if (!status)
+        status = unitok_unigram_recount(lexicon, lattice, alive, scores, data, offsets, counts, n,
+                                        used);
     ret->used_bytes = 0;
     for (int64_t i = 0; i < n && !status; i++) {
         ret->used_bytes += used[i] * (uint64_t)(offsets[i + 1] - offsets[i]);
@@ -156,7 +164,8 @@ static void test_texts(void)
         int seen[256] = {0}, n_missing = 256;
         for (int64_t i = 0; i < n; i++) n_missing -= !seen[text[i]]++;
         trained result;
-        CHECK(train(text, bounds, 1 + round_ % 7, round_ % 4, round_ % 5 ? NULL : is_digit, &result) == UNITOK_OK);
+        CHECK(train(text, bounds, 1 + round_ % 7, round_ % 4, round_ % 5 ? NULL : is_digit,
+                    &result) == UNITOK_OK);
         CHECK(result.total == (uint64_t)(n + n_missing));
         CHECK(result.used_bytes == (uint64_t)(n + 256));
     }
@@ -207,17 +216,20 @@ static void test_failing_memory(void)
     alloc_fail_at = 0;
 }
 
-static unitok_ngrams *sorted_ngrams(const uint8_t *text, const int64_t *bounds, int64_t n_docs, int order)
+static unitok_ngrams *sorted_ngrams(const uint8_t *text, const int64_t *bounds, int64_t n_docs,
+                                    int order)
 {
     unitok_ngrams *ngrams;
     unitok_cursor at = {0, 0};
     CHECK(unitok_ngrams_new(order, is_digit, &ngrams, NULL) == UNITOK_OK);
-    while (at.document < n_docs) CHECK(unitok_ngrams_add(ngrams, text, bounds, n_docs, STEP, &at, NULL) == UNITOK_OK);
+    while (at.document < n_docs)
+        CHECK(unitok_ngrams_add(ngrams, text, bounds, n_docs, STEP, &at, NULL) == UNITOK_OK);
     CHECK(unitok_ngrams_sort(ngrams, NULL) == UNITOK_OK);
     return ngrams;
 }
 
-static unitok_ngram_model *scanned(int order, const unitok_ngrams *const *tables, int64_t n_tables, int64_t budget)
+static unitok_ngram_model *scanned(int order, const unitok_ngrams *const *tables, int64_t n_tables,
+                                   int64_t budget)
 {
     unitok_ngram_model *model;
     CHECK(unitok_ngram_model_new(order, 2, &model, NULL) == UNITOK_OK);
@@ -225,7 +237,8 @@ static unitok_ngram_model *scanned(int order, const unitok_ngrams *const *tables
         unitok_ngram_place places[3] = {{0, 0}, {0, 0}, {0, 0}};
         int32_t is_done = 0;
         while (!is_done)
-            CHECK(unitok_ngram_model_scan_tables(model, tables, n_tables, places, budget, &is_done, NULL) == UNITOK_OK);
+            CHECK(unitok_ngram_model_scan_tables(model, tables, n_tables, places, budget, &is_done,
+                                                 NULL) == UNITOK_OK);
         CHECK(unitok_ngram_model_end_pass(model, NULL) == UNITOK_OK);
     }
     return model;
@@ -240,18 +253,21 @@ static void test_tables(void)
         int64_t bounds[4] = {0, N_BYTES / 3, round_ % 5 ? N_BYTES / 2 : N_BYTES / 3, N_BYTES};
         int order = 1 + round_ % 7;
         make_text(text, N_BYTES);
-        if (round_ % 4 == 0) memset(text, 'a', 2 * N_BYTES / 3); /* counts with no room in a slot */
+        /* counts with no room in a slot */
+        if (round_ % 4 == 0) memset(text, 'a', 2 * N_BYTES / 3);
         unitok_ngrams *all = sorted_ngrams(text, bounds, 3, order), *of[3];
         for (int i = 0; i < 3; i++) of[i] = sorted_ngrams(text, bounds + i, 1, order);
         unitok_ngram_model *one = scanned(order, (const unitok_ngrams *const[]){all}, 1, INT64_MAX);
-        unitok_ngram_model *three = scanned(order, (const unitok_ngrams *const[]){of[0], of[1], of[2]}, 3, 1 + round_ % 9);
+        unitok_ngram_model *three = scanned(
+            order, (const unitok_ngrams *const[]){of[0], of[1], of[2]}, 3, 1 + round_ % 9);
         unitok_ngram_tables a, b;
         unitok_ngram_model_get_tables(one, &a);
         unitok_ngram_model_get_tables(three, &b);
         int64_t n_slots = 0;
         for (int n = 0; n <= UNITOK_NGRAM_MAX_ORDER; n++) n_slots += a.n_slots[n];
         CHECK(unitok_ngram_model_total(one) == unitok_ngram_model_total(three));
-        CHECK(memcmp(a.n_slots, b.n_slots, sizeof a.n_slots) == 0 && a.n_large_slots == b.n_large_slots);
+        CHECK(memcmp(a.n_slots, b.n_slots, sizeof a.n_slots) == 0 &&
+              a.n_large_slots == b.n_large_slots);
         CHECK(memcmp(a.few, b.few, (256 + 65536) * sizeof *a.few) == 0);
         CHECK(memcmp(a.slots, b.slots, (size_t)n_slots * sizeof *a.slots) == 0);
         CHECK(memcmp(a.large, b.large, (size_t)(2 * a.n_large_slots) * sizeof *a.large) == 0);
@@ -274,7 +290,9 @@ static void test_hostile(void)
         CHECK(unitok_ngram_model_new(order, 2, &model, &error) == UNITOK_OK);
         for (int i = 0; i < 4; i++) {
             uint64_t length = random_u64() % (round_ % 2 ? 9 : (uint64_t)order + 1);
-            keys[i] = length ? (random_u64() >> (64 - 8 * (length < 8 ? length : 7))) << (64 - 8 * (length < 8 ? length : 7)) : 0;
+            keys[i] = length ? (random_u64() >> (64 - 8 * (length < 8 ? length : 7)))
+                                   << (64 - 8 * (length < 8 ? length : 7))
+                             : 0;
             keys[i] |= random_u64() % 8 ? length : random_u64() % 256;
         }
         int32_t status = UNITOK_OK;
@@ -283,7 +301,8 @@ static void test_hostile(void)
             if (!status) status = unitok_ngram_model_end_pass(model, &error);
         }
         CHECK(status == UNITOK_OK || status == UNITOK_ERROR_ARGUMENT);
-        for (int i = 0; i < 4 && !status; i++) CHECK((i == 0 || keys[i] > keys[i - 1]) && keys[i] % 256 <= (uint64_t)order);
+        for (int i = 0; i < 4 && !status; i++)
+            CHECK((i == 0 || keys[i] > keys[i - 1]) && keys[i] % 256 <= (uint64_t)order);
         if (!status) CHECK(unitok_ngram_model_end_pass(model, &error) == UNITOK_ERROR_ARGUMENT);
         unitok_ngram_model_free(model);
 
@@ -304,9 +323,12 @@ static void test_hostile(void)
     CHECK(unitok_ngrams_sort(ngrams, &error) == UNITOK_OK);
     int64_t bounds[2] = {0, 1}, wrong[2] = {1, 0};
     unitok_cursor at = {0, 0};
-    CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", bounds, 1, 1, &at, &error) == UNITOK_ERROR_ARGUMENT); /* sorted */
+    /* sorted */
+    CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", bounds, 1, 1, &at, &error) ==
+          UNITOK_ERROR_ARGUMENT);
     CHECK(unitok_ngrams_clear(ngrams, &error) == UNITOK_OK);
-    CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", wrong, 1, 1, &at, &error) == UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", wrong, 1, 1, &at, &error) ==
+          UNITOK_ERROR_ARGUMENT);
     CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", bounds, 1, 1, &at, &error) == UNITOK_OK);
     CHECK(unitok_ngrams_count(ngrams) == 1);
     unitok_ngrams_free(ngrams);

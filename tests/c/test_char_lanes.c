@@ -1,5 +1,5 @@
-/* test_char_lanes.c - eight walks by characters in turn give the tokens of one, for vocabularies and texts with whole
- * characters, parts of them and strays; and texts read as code points
+/* test_char_lanes.c - eight walks by characters in turn give the tokens of one, for vocabularies
+ * and texts with whole characters, parts of them and strays; and texts read as code points
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_char_lanes.c csrc/[a-z]*.c -lm -o test_char_lanes && ./test_char_lanes
@@ -41,7 +41,8 @@ static int is_unfit(const uint8_t *piece, int64_t n)
 static int any_unfit(void)
 {
     for (int64_t k = 0; k < pieces.n; k++)
-        if (is_unfit(pieces.data + pieces.offsets[k], pieces.offsets[k + 1] - pieces.offsets[k])) return 1;
+        if (is_unfit(pieces.data + pieces.offsets[k], pieces.offsets[k + 1] - pieces.offsets[k]))
+            return 1;
     return 0;
 }
 
@@ -53,7 +54,8 @@ static void drop_unfit(void)
     pieces.fallback_id = all.fallback_id;
     for (int64_t k = 0; k < all.n; k++) {
         int64_t n = all.offsets[k + 1] - all.offsets[k];
-        if (!is_unfit(all.data + all.offsets[k], n)) pieces_add(&pieces, all.data + all.offsets[k], n);
+        if (!is_unfit(all.data + all.offsets[k], n))
+            pieces_add(&pieces, all.data + all.offsets[k], n);
     }
 }
 
@@ -63,7 +65,8 @@ static void check_text(const char_lanes *l, int64_t n_bytes)
     const uint8_t *at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
     int64_t n = pieces_encode(&pieces, text, n_bytes, expected, ends), n_ids = 0, done = 0, n_more;
     while (n_bytes - done >= CHAR_LANES_LEAST_BYTES) {
-        int64_t taken = char_lanes_encode(l, at_end + done, n_bytes - done, &work, ids + n_ids, &n_more);
+        int64_t taken = char_lanes_encode(l, at_end + done, n_bytes - done, &work, ids + n_ids,
+                                          &n_more);
         CHECK(taken > 0 && taken <= n_bytes - done && taken <= CHAR_LANES_SPAN_BYTES + 300);
         done += taken;
         n_ids += n_more;
@@ -74,14 +77,17 @@ static void check_text(const char_lanes *l, int64_t n_bytes)
 
 static void check_lengths(const char_lanes *l, int set)
 {
-    static const int64_t lengths[] = {CHAR_LANES_LEAST_BYTES, CHAR_LANES_LEAST_BYTES + 1, 4099, CHAR_LANES_SPAN_BYTES - 1,
-                                      CHAR_LANES_SPAN_BYTES, CHAR_LANES_SPAN_BYTES + 1, TEXT_MAX};
+    static const int64_t lengths[] = {
+        CHAR_LANES_LEAST_BYTES, CHAR_LANES_LEAST_BYTES + 1, 4099,    CHAR_LANES_SPAN_BYTES - 1,
+        CHAR_LANES_SPAN_BYTES,  CHAR_LANES_SPAN_BYTES + 1,  TEXT_MAX};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
         if (lengths[k] > 5000 && round_ % 8) continue;
         random_symbols(set, text, lengths[k]);
         int64_t begin = random_below(lengths[k]), n_same = random_below(lengths[k] - begin);
-        if (k % 2) memset(text + begin, text[begin], (size_t)n_same); /* walks in a run may never meet */
-        for (int strays = round_ % 4; strays > 0; strays--) text[random_below(lengths[k])] = (uint8_t)(0x80 | random_below(64));
+        /* walks in a run may never meet */
+        if (k % 2) memset(text + begin, text[begin], (size_t)n_same);
+        for (int strays = round_ % 4; strays > 0; strays--)
+            text[random_below(lengths[k])] = (uint8_t)(0x80 | random_below(64));
         check_text(l, lengths[k]);
     }
 }
@@ -98,13 +104,15 @@ static void check_code_points(int set)
         uint8_t bytes[3] = {(uint8_t)symbols[k]};
         int length = code_point_bytes(symbols[k]), whole = utf8_length(at_end + at, n_bytes - at);
         if (length > 1) utf8_encode(symbols[k], bytes);
-        CHECK(length == (whole > 0 && whole < 4 ? whole : 1) && !memcmp(bytes, at_end + at, (size_t)length));
+        CHECK(length == (whole > 0 && whole < 4 ? whole : 1) &&
+              !memcmp(bytes, at_end + at, (size_t)length));
         at += length;
     }
     CHECK(at == n_bytes);
     for (int cpu = 0; cpu <= UNITOK_CPU_NEON; cpu++) {
         if (!unitok_cpu_supported(cpu)) continue;
-        CHECK(code_points_for(cpu)(at_end, n_bytes, same) == n && !memcmp(same, symbols, (size_t)n * sizeof *same));
+        CHECK(code_points_for(cpu)(at_end, n_bytes, same) == n &&
+              !memcmp(same, symbols, (size_t)n * sizeof *same));
     }
 }
 
@@ -163,7 +171,8 @@ static void check_long_piece(uint64_t *heads, uint32_t *singles)
         pieces_add_bytes(&pieces);
         pieces_add(&pieces, text, n);
         trie_parts parts = pieces_trie(&pieces, &t, heads, singles);
-        CHECK(char_lanes_new(&t, UNITOK_CPU_PORTABLE, &l) && (l != NULL) == (n == CHAR_LANES_PIECE_BYTES));
+        CHECK(char_lanes_new(&t, UNITOK_CPU_PORTABLE, &l) &&
+              (l != NULL) == (n == CHAR_LANES_PIECE_BYTES));
         if (l) check_text(l, TEXT_MAX);
         char_lanes_free(l);
         unitok_test_free(parts.units);

@@ -1,4 +1,5 @@
-/* test_cut.c - every scan against what could span a position: random vocabularies, between guard pages
+/* test_cut.c - every scan against what could span a position: random vocabularies, between guard
+ * pages
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I csrc tests/c/test_cut.c csrc/[a-z]*.c \
  *       -o test_cut && ./test_cut
@@ -19,15 +20,17 @@ static cut_table table;
 static struct pieces pieces;
 static struct guard text_guard, cuts_guard;
 
-/* Runs one scan over text[0..n_bytes-1], of which n_beyond more bytes belong to the document, with all that it may read
- * up against a guard page, before it or behind it, and the positions too. */
-static int64_t scan_guarded(int cpu, const uint8_t *text, int64_t n_bytes, int64_t n_beyond, int at_start, uint16_t *cuts)
+/* Runs one scan over text[0..n_bytes-1], of which n_beyond more bytes belong to the document, with
+ * all that it may read up against a guard page, before it or behind it, and the positions too. */
+static int64_t scan_guarded(int cpu, const uint8_t *text, int64_t n_bytes, int64_t n_beyond,
+                            int at_start, uint16_t *cuts)
 {
     size_t room = (CUT_CHUNK_BYTES + CUT_READ_BEYOND) * sizeof *cuts;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t *p = at_start ? text_guard.start + page : text_guard.end - n_bytes - CUT_READ_BEYOND;
     uint16_t *out = (uint16_t *)(void *)guard_copy(&cuts_guard, NULL, room);
-    for (int64_t k = 0; k < n_bytes + CUT_READ_BEYOND; k++) /* what follows the document is readable, without a meaning */
+    /* what follows the document is readable, without a meaning */
+    for (int64_t k = 0; k < n_bytes + CUT_READ_BEYOND; k++)
         p[k] = k < n_bytes + n_beyond ? text[k] : (uint8_t)random_u64();
     int64_t n = cut_scan_for(cpu)(&table, p, n_bytes, out);
     CHECK(n >= 0 && n < (n_bytes ? n_bytes : 1));
@@ -83,7 +86,8 @@ static void test_random(int set)
     printf("ok %s, symbols %d\n", running, set);
 }
 
-/* Pieces of one byte join nothing: every level must cut everywhere but inside characters, or it is of no use. */
+/* Pieces of one byte join nothing: every level must cut everywhere but inside characters, or it is
+ * of no use. */
 static void test_finds_cuts(void)
 {
     static uint8_t text[CUT_CHUNK_BYTES];
@@ -103,9 +107,9 @@ static void test_finds_cuts(void)
     printf("ok %s\n", running);
 }
 
-/* Nine sets of what may follow a byte, for which there are eight places: two are merged, and then some pairs that no piece
- * has are taken for joined. Not a letter before a space, which every text has, though that is one pair and all others are
- * more. */
+/* Nine sets of what may follow a byte, for which there are eight places: two are merged, and then
+ * some pairs that no piece has are taken for joined. Not a letter before a space, which every text
+ * has, though that is one pair and all others are more. */
 static void test_keeps_frequent_cuts(void)
 {
     static const char text[] = "ba ab ac";
@@ -114,7 +118,8 @@ static void test_keeps_frequent_cuts(void)
     pieces_clear(&pieces);
     pieces_add_bytes(&pieces);
     for (int k = 0; k < 8; k++) {
-        uint8_t after_space[2] = {' ', (uint8_t)('a' + k)}, after_letter[2] = {'a', (uint8_t)('a' + k)};
+        uint8_t after_space[2] = {' ', (uint8_t)('a' + k)},
+                after_letter[2] = {'a', (uint8_t)('a' + k)};
         pieces_add(&pieces, after_space, 2);
         pieces_add(&pieces, after_letter, 2);
     }

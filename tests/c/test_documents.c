@@ -1,4 +1,5 @@
-/* test_documents.c - unitok_split_documents against the obvious version, its text between guard pages */
+/* test_documents.c - unitok_split_documents against the obvious version, its text between guard
+ * pages */
 #define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,17 +9,18 @@
 
 #include "../../csrc/ground/common.h"
 
-#define CHECK(condition)                                                                   \
-    do {                                                                                   \
-        if (!(condition)) {                                                                \
-            fprintf(stderr, "%s:%d: %s (seed %u)\n", __FILE__, __LINE__, #condition, seed); \
-            abort();                                                                       \
-        }                                                                                  \
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s (seed %u)\n", __FILE__, __LINE__, #condition, seed);        \
+            abort();                                                                               \
+        }                                                                                          \
     } while (0)
 
 static unsigned seed;
 
-/* n_bytes of memory that touch an inaccessible page: after their end, or (`before`) in front of their start. */
+/* n_bytes of memory that touch an inaccessible page: after their end, or (`before`) in front of
+ * their start. */
 static uint8_t *guarded(size_t n_bytes, int before)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -29,8 +31,8 @@ static uint8_t *guarded(size_t n_bytes, int before)
 }
 
 /* Every start tried in turn; documents to `out`, their bounds to `offsets`. */
-static int64_t split_obvious(const uint8_t *text, int64_t n, const uint8_t *separator, int64_t m, uint8_t *out,
-                             int64_t *offsets, int64_t max_docs, int64_t *consumed)
+static int64_t split_obvious(const uint8_t *text, int64_t n, const uint8_t *separator, int64_t m,
+                             uint8_t *out, int64_t *offsets, int64_t max_docs, int64_t *consumed)
 {
     int64_t n_docs = 0, at = 0, n_out = 0;
     offsets[0] = 0;
@@ -73,16 +75,20 @@ static void test_random(int n_rounds)
         for (int64_t i = 0; i < m; i++) separator[i] = (uint8_t)('a' + rand() % n_letters);
         for (int64_t i = 0; i < n; i++) source[i] = (uint8_t)('a' + rand() % n_letters);
         /* now and then whole separators, one after the other or nearly */
-        for (int64_t i = rand() % 7; rand() % 4 && i + m <= n; i += m - 1 + rand() % 3) memcpy(source + i, separator, (size_t)m);
+        for (int64_t i = rand() % 7; rand() % 4 && i + m <= n; i += m - 1 + rand() % 3)
+            memcpy(source + i, separator, (size_t)m);
         memcpy(text, source, (size_t)n);
 
         int64_t consumed = -1, want_consumed;
-        int64_t want_docs = split_obvious(source, n, separator, m, want, want_offsets, max_docs, &want_consumed);
-        int64_t n_docs = unitok_split_documents(text, n, separator, m, offsets, max_docs, &consumed);
+        int64_t want_docs = split_obvious(source, n, separator, m, want, want_offsets, max_docs,
+                                          &want_consumed);
+        int64_t n_docs = unitok_split_documents(text, n, separator, m, offsets, max_docs,
+                                                &consumed);
         CHECK(n_docs == want_docs && consumed == want_consumed);
         CHECK(memcmp(offsets, want_offsets, (size_t)(n_docs + 1) * sizeof(int64_t)) == 0);
         CHECK(memcmp(text, want, (size_t)offsets[n_docs]) == 0);
-        CHECK(memcmp(text + consumed, source + consumed, (size_t)(n - consumed)) == 0); /* the rest is not moved */
+        /* the rest is not moved */
+        CHECK(memcmp(text + consumed, source + consumed, (size_t)(n - consumed)) == 0);
     }
 }
 
@@ -101,7 +107,8 @@ static void test_linear(void)
         CHECK(n_docs == (odd < 0 ? n / m + 1 : 1));
         CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 2);
     }
-    /* a periodic separator against a text of the same period, one byte wrong in each length of a separator */
+    /* a periodic separator against a text of the same period, one byte wrong in each length of a
+     * separator */
     for (int64_t i = 0; i < m; i++) separator[i] = "ab"[i & 1];
     for (int64_t i = 0; i < n; i++) text[i] = i % m == m - 1 ? 'a' : "ab"[i & 1];
     CHECK(unitok_split_documents(text, n, separator, m, offsets, 100, &consumed) == 1);

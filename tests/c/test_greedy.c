@@ -1,7 +1,8 @@
-/* test_greedy.c - rounds of training a greedy vocabulary: the text before a forbidden page, and memory that runs out
+/* test_greedy.c - rounds of training a greedy vocabulary: the text before a forbidden page, and
+ * memory that runs out
  *
- * The numbers themselves are held to the definition by tests/test_train_longest.py; here the totals are, and that a
- * failure leaves nothing behind.
+ * The numbers themselves are held to the definition by tests/test_train_longest.py; here the totals
+ * are, and that a failure leaves nothing behind.
  */
 #define _DEFAULT_SOURCE
 
@@ -15,7 +16,8 @@
 
 #define MAX_TEXT 4096
 
-static const unitok_greedy_rules FREE = {UNITOK_GREEDY_MAX_BYTES, UNITOK_GREEDY_MAX_BYTES, 1 << 20, 1 << 20, 0, 0};
+static const unitok_greedy_rules FREE = {
+    UNITOK_GREEDY_MAX_BYTES, UNITOK_GREEDY_MAX_BYTES, 1 << 20, 1 << 20, 0, 0};
 static uint8_t pieces[1024];
 static int64_t offsets[512];
 static int64_t n_pieces;
@@ -53,7 +55,8 @@ static int run_round(const uint8_t *text, int64_t n_bytes)
     if (!status) status = unitok_greedy_counts_new(greedy, &other, &error);
     for (int k = 0; !status && k < 2; k++) {
         unitok_greedy_counts *c = k ? other : counts;
-        status = unitok_greedy_count(c, text, bounds, 2, UNITOK_GREEDY_VALUES | UNITOK_GREEDY_PAIRS, &error);
+        status = unitok_greedy_count(c, text, bounds, 2, UNITOK_GREEDY_VALUES | UNITOK_GREEDY_PAIRS,
+                                     &error);
         if (!status) status = unitok_greedy_end_source(c, 3, 10, &error);
     }
     if (!status) status = unitok_greedy_merge(counts, other, &error);
@@ -61,11 +64,13 @@ static int run_round(const uint8_t *text, int64_t n_bytes)
         CHECK(status == UNITOK_ERROR_MEMORY && error.status == status);
     } else {
         const int64_t *uses, *values, *n_sources;
-        int64_t n_tokens, n_counted, n_pairs = unitok_greedy_pairs(counts, NULL, NULL, NULL, NULL, 0);
+        int64_t n_tokens, n_counted,
+            n_pairs = unitok_greedy_pairs(counts, NULL, NULL, NULL, NULL, 0);
         unitok_greedy_pieces(counts, &uses, &values, &n_sources);
         unitok_greedy_totals(counts, &n_tokens, &n_counted);
         CHECK(n_counted == 2 * n_bytes && n_tokens <= n_counted && n_pairs >= 0);
-        for (int64_t k = 0; k < n_pieces; k++) CHECK(uses[k] >= 0 && n_sources[k] % 2 == 0 && n_sources[k] <= 2);
+        for (int64_t k = 0; k < n_pieces; k++)
+            CHECK(uses[k] >= 0 && n_sources[k] % 2 == 0 && n_sources[k] <= 2);
     }
     unitok_greedy_counts_free(other);
     unitok_greedy_counts_free(counts);
@@ -106,7 +111,8 @@ static void test_arguments(void)
     unitok_error error;
     running = "arguments";
     CHECK(unitok_greedy_new(pieces, offsets, 255, &FREE, &greedy, &error) == UNITOK_ERROR_ARGUMENT);
-    CHECK(unitok_greedy_new(pieces, offsets, n_pieces - 2, &FREE, &greedy, &error) == UNITOK_ERROR_VOCABULARY);
+    CHECK(unitok_greedy_new(pieces, offsets, n_pieces - 2, &FREE, &greedy, &error) ==
+          UNITOK_ERROR_VOCABULARY);
     CHECK(error.position == 255 && !greedy && alloc_live_blocks == 0);
 }
 

@@ -1,4 +1,5 @@
-/* test_hat.c - the HAT-trie against a sorted array of keys, between guard pages, and with memory that runs out
+/* test_hat.c - the HAT-trie against a sorted array of keys, between guard pages, and with memory
+ * that runs out
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc tests/c/test_hat.c csrc/structures/hat.c \
  *       csrc/structures/hat_walk.c csrc/structures/array_hash.c -o test_hat && ./test_hat
@@ -19,7 +20,7 @@ static size_t random_below(size_t n)
     return (size_t)((random_u64() >> 33) % n);
 }
 
-/* ------------------------------------------------------------------------------------------------- Oracle ---- */
+/* ---------------------------------------------------------------------------------- Oracle ---- */
 
 /* What always tells the truth: keys in a sorted array. */
 struct entry {
@@ -89,7 +90,8 @@ static void oracle_free(struct oracle *oracle)
     memset(oracle, 0, sizeof *oracle);
 }
 
-/* ----------------------------------------------------------------------------------------- Key generators ---- */
+/* ------------------------------------------------------------------------------------------ Key
+ * generators ---- */
 
 enum { KEY_ROOM = 4096 };
 
@@ -119,7 +121,8 @@ static size_t key_shared_prefix(uint8_t *key)
 {
     static const size_t lengths[] = {1, 7, 8, 9, 60, 62, 63, 64, 65, 250, 254, 255, 256, 3000};
     size_t n = lengths[random_below(14)];
-    size_t leaves = random_below(4) ? n : random_below(n + 1); /* most share all, some leave on the way */
+    /* most share all, some leave on the way */
+    size_t leaves = random_below(4) ? n : random_below(n + 1);
     size_t more = random_below(4);
     for (size_t i = 0; i < n; i++) key[i] = (uint8_t)(i * 7 + 1);
     if (leaves < n) key[leaves] = (uint8_t)random_u64();
@@ -142,7 +145,8 @@ static size_t key_pairs(uint8_t *key)
     return n;
 }
 
-/* A caterpillar: each key leaves a long path one byte further on, so that branches' prefixes split everywhere. */
+/* A caterpillar: each key leaves a long path one byte further on, so that branches' prefixes split
+ * everywhere. */
 static size_t key_caterpillar(uint8_t *key)
 {
     size_t n = random_below(900);
@@ -157,16 +161,22 @@ static const struct shape {
     const char *name;
     key_generator *generate;
 } shapes[] = {
-    {"random", key_random},       {"small alphabet", key_small_alphabet}, {"chain", key_chain},
-    {"shared prefix", key_shared_prefix}, {"zeros", key_zeros},           {"pairs", key_pairs},
+    {"random", key_random},
+    {"small alphabet", key_small_alphabet},
+    {"chain", key_chain},
+    {"shared prefix", key_shared_prefix},
+    {"zeros", key_zeros},
+    {"pairs", key_pairs},
     {"caterpillar", key_caterpillar},
 };
 
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
-/* ------------------------------------------------------------------------------------------------ Checks ------ */
+/* ------------------------------------------------------------------------------------------ Checks
+ * ------ */
 
-static int32_t insert_one(unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t value, int32_t mode)
+static int32_t insert_one(unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t value,
+                          int32_t mode)
 {
     int64_t offsets[2] = {0, (int64_t)n_bytes};
     return unitok_hat_insert(hat, key, offsets, &value, 1, mode, NULL);
@@ -181,11 +191,13 @@ static int find_one(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, i
 }
 
 /* Longest prefix and all prefixes of a text, against every length tried in turn. */
-static void check_text(const unitok_hat *hat, const struct oracle *oracle, const uint8_t *text, size_t n_bytes)
+static void check_text(const unitok_hat *hat, const struct oracle *oracle, const uint8_t *text,
+                       size_t n_bytes)
 {
     static int64_t lengths[KEY_ROOM + 1], values[KEY_ROOM + 1];
     int64_t value = -7, n = 0, longest = -1, longest_value = -7;
-    int64_t n_found = unitok_hat_prefixes(hat, text, (int64_t)n_bytes, lengths, values, KEY_ROOM + 1);
+    int64_t n_found = unitok_hat_prefixes(hat, text, (int64_t)n_bytes, lengths, values,
+                                          KEY_ROOM + 1);
     for (size_t k = 0; k <= n_bytes; k++) {
         const struct entry *entry = oracle_find(oracle, text, k);
         if (!entry) continue;
@@ -205,8 +217,10 @@ static int begins_with(const struct entry *entry, const uint8_t *prefix, size_t 
     return entry->n_bytes >= n_bytes && (!n_bytes || memcmp(entry->key, prefix, n_bytes) == 0);
 }
 
-/* A walk gives exactly the oracle's keys with the prefix; small capacities and memory failures only slow it down. */
-static void check_walk(const unitok_hat *hat, const struct oracle *oracle, const uint8_t *prefix, size_t n_bytes)
+/* A walk gives exactly the oracle's keys with the prefix; small capacities and memory failures only
+ * slow it down. */
+static void check_walk(const unitok_hat *hat, const struct oracle *oracle, const uint8_t *prefix,
+                       size_t n_bytes)
 {
     static uint8_t data[8 * KEY_ROOM];
     static int64_t offsets[1001], values[1000];
@@ -218,14 +232,16 @@ static void check_walk(const unitok_hat *hat, const struct oracle *oracle, const
         return;
     }
     for (int64_t capacity = 4;;) {
-        n = unitok_hat_walk_next(walk, data, capacity, offsets, values, 1 + (int64_t)random_below(1000));
+        n = unitok_hat_walk_next(walk, data, capacity, offsets, values,
+                                 1 + (int64_t)random_below(1000));
         if (n == 0) break;
         if (n == -1) CHECK(oracle->entries[at].n_bytes > (size_t)capacity);
         if (n == -2) CHECK(alloc_failures > 0);
         capacity = n < 0 ? (int64_t)sizeof data : (int64_t)random_below(sizeof data);
         for (int64_t i = 0; i < n; i++, at++) {
             const struct entry *entry = &oracle->entries[at];
-            CHECK(at < oracle->n && begins_with(entry, prefix, n_bytes) && values[i] == entry->value);
+            CHECK(at < oracle->n && begins_with(entry, prefix, n_bytes) &&
+                  values[i] == entry->value);
             size_t n_key = (size_t)(offsets[i + 1] - offsets[i]);
             CHECK(compare_bytes(entry->key, entry->n_bytes, data + offsets[i], n_key) == 0);
         }
@@ -246,9 +262,11 @@ static void check_all(const unitok_hat *hat, const struct oracle *oracle)
     check_walk(hat, oracle, NULL, 0);
 }
 
-/* ------------------------------------------------------------------------------------------------- Tests ------ */
+/* ------------------------------------------------------------------------------------------ Tests
+ * ------ */
 
-/* One insertion in a random mode, into both; with memory failing, the trie must say so and stay as it was. */
+/* One insertion in a random mode, into both; with memory failing, the trie must say so and stay as
+ * it was. */
 static void insert_both(unitok_hat *hat, struct oracle *oracle, const uint8_t *key, size_t n_bytes)
 {
     int64_t value = (int64_t)random_u64();
@@ -263,11 +281,13 @@ static void insert_both(unitok_hat *hat, struct oracle *oracle, const uint8_t *k
         CHECK(status == UNITOK_ERROR_ARGUMENT);
     } else {
         CHECK(status == UNITOK_OK);
-        entry->value = mode == UNITOK_HAT_SET ? value : (int64_t)((uint64_t)entry->value + (uint64_t)value);
+        entry->value = mode == UNITOK_HAT_SET ? value
+                                              : (int64_t)((uint64_t)entry->value + (uint64_t)value);
     }
 }
 
-static void one_operation(unitok_hat *hat, struct oracle *oracle, const struct guard *guard, key_generator *generate)
+static void one_operation(unitok_hat *hat, struct oracle *oracle, const struct guard *guard,
+                          key_generator *generate)
 {
     uint8_t key[KEY_ROOM];
     size_t n_bytes = generate(key);
@@ -283,11 +303,15 @@ static void one_operation(unitok_hat *hat, struct oracle *oracle, const struct g
         CHECK(find_one(hat, p, n_bytes, &value) == (entry != NULL));
         CHECK(value == (entry ? entry->value : 0));
         break;
-    case 2: check_text(hat, oracle, p, n_bytes); break;
-    case 3:
-        if (random_below(32) == 0) check_walk(hat, oracle, p, n_bytes ? random_below(n_bytes + 1) : 0);
+    case 2:
+        check_text(hat, oracle, p, n_bytes);
         break;
-    default: insert_both(hat, oracle, p, n_bytes);
+    case 3:
+        if (random_below(32) == 0)
+            check_walk(hat, oracle, p, n_bytes ? random_below(n_bytes + 1) : 0);
+        break;
+    default:
+        insert_both(hat, oracle, p, n_bytes);
     }
 }
 
@@ -301,7 +325,8 @@ static void test_shape(const struct shape *shape, int n_operations, int64_t fail
     CHECK(unitok_hat_new(&hat, NULL) == UNITOK_OK);
     alloc_fail_every = fail_every;
     for (int i = 0; i < n_operations; i++) {
-        one_operation(hat, &oracle, &guard, shape ? shape->generate : shapes[random_below(N_SHAPES)].generate);
+        one_operation(hat, &oracle, &guard,
+                      shape ? shape->generate : shapes[random_below(N_SHAPES)].generate);
         CHECK(unitok_hat_count(hat) == (int64_t)oracle.n);
         CHECK(unitok_hat_memory_bytes(hat) == alloc_live_bytes);
     }
@@ -314,7 +339,8 @@ static void test_shape(const struct shape *shape, int n_operations, int64_t fail
     }
     for (size_t i = 0; i < oracle.n; i++) {
         int64_t value;
-        CHECK(find_one(hat, oracle.entries[i].key, oracle.entries[i].n_bytes, &value) == (int)(i & 1));
+        CHECK(find_one(hat, oracle.entries[i].key, oracle.entries[i].n_bytes, &value) ==
+              (int)(i & 1));
     }
     unitok_hat_free(hat);
     CHECK(alloc_live_blocks == 0 && alloc_live_bytes == 0);
@@ -323,7 +349,8 @@ static void test_shape(const struct shape *shape, int n_operations, int64_t fail
     printf("ok %s%s\n", running, fail_every ? ", memory failing" : "");
 }
 
-/* Fails exactly the k-th allocation of building, and of walking, for k = 1, 2, ... until none is left to fail. */
+/* Fails exactly the k-th allocation of building, and of walking, for k = 1, 2, ... until none is
+ * left to fail. */
 static void test_fail_each(const struct shape *shape)
 {
     enum { N_KEYS = 1500 };
@@ -346,7 +373,8 @@ static void test_fail_each(const struct shape *shape)
         int64_t done = N_KEYS;
         alloc_fail_at = k;
         if (unitok_hat_new(&hat, &error) == UNITOK_OK) {
-            if (unitok_hat_insert(hat, data, offsets, values, N_KEYS, UNITOK_HAT_SET, &error) != UNITOK_OK) {
+            if (unitok_hat_insert(hat, data, offsets, values, N_KEYS, UNITOK_HAT_SET, &error) !=
+                UNITOK_OK) {
                 CHECK(error.status == UNITOK_ERROR_MEMORY && error.message != NULL);
                 done = error.item;
             }
@@ -360,7 +388,8 @@ static void test_fail_each(const struct shape *shape)
             done = alloc_fail_at > 0;
             alloc_fail_at = 0;
             check_all(hat, &oracle);
-            CHECK(unitok_hat_insert(hat, data, offsets, values, N_KEYS, UNITOK_HAT_SET, NULL) == UNITOK_OK);
+            CHECK(unitok_hat_insert(hat, data, offsets, values, N_KEYS, UNITOK_HAT_SET, NULL) ==
+                  UNITOK_OK);
             unitok_hat_free(hat);
         } else {
             CHECK(hat == NULL);
@@ -373,7 +402,8 @@ static void test_fail_each(const struct shape *shape)
     printf("ok %s, each allocation failing\n", running);
 }
 
-/* 600 keys that share 200,000 bytes store them once, whatever the order they come in; and nothing recurses. */
+/* 600 keys that share 200,000 bytes store them once, whatever the order they come in; and nothing
+ * recurses. */
 static void test_long_prefix(void)
 {
     enum { N_SHARED = 200000, N_KEYS = 600 };
@@ -392,11 +422,13 @@ static void test_long_prefix(void)
     for (size_t i = 0; i < N_KEYS; i++) {
         key[N_SHARED] = (uint8_t)i;
         key[N_SHARED + 1] = (uint8_t)(i >> 8);
-        CHECK(unitok_hat_longest_prefix(hat, key, N_SHARED + 100, &value) == N_SHARED + 2 && value == (int64_t)i);
+        CHECK(unitok_hat_longest_prefix(hat, key, N_SHARED + 100, &value) == N_SHARED + 2 &&
+              value == (int64_t)i);
     }
     memset(key, 'x', N_SHARED + 2);
     CHECK(insert_one(hat, key, UNITOK_HAT_KEY_MAX_BYTES, 5, UNITOK_HAT_SET) == UNITOK_OK);
-    CHECK(insert_one(hat, key, UNITOK_HAT_KEY_MAX_BYTES + 1, 5, UNITOK_HAT_SET) == UNITOK_ERROR_ARGUMENT);
+    CHECK(insert_one(hat, key, UNITOK_HAT_KEY_MAX_BYTES + 1, 5, UNITOK_HAT_SET) ==
+          UNITOK_ERROR_ARGUMENT);
     CHECK(find_one(hat, key, UNITOK_HAT_KEY_MAX_BYTES, &value) && value == 5);
     CHECK(!find_one(hat, key, UNITOK_HAT_KEY_MAX_BYTES - 1, &value));
     CHECK(unitok_hat_count(hat) == N_KEYS + 1);
@@ -408,7 +440,8 @@ static void test_long_prefix(void)
     printf("ok %s\n", running);
 }
 
-/* A chain a, aa, aaa ... of 4,000 keys makes thousands of branches below each other; nothing recurses over them. */
+/* A chain a, aa, aaa ... of 4,000 keys makes thousands of branches below each other; nothing
+ * recurses over them. */
 static void test_deep_chain(void)
 {
     enum { N_KEYS = 4000 };
@@ -420,14 +453,17 @@ static void test_deep_chain(void)
     running = "deep chain";
     memset(key, 'a', sizeof key);
     CHECK(unitok_hat_new(&hat, NULL) == UNITOK_OK);
-    for (size_t n = 0; n <= N_KEYS; n++) CHECK(insert_one(hat, key, n, (int64_t)n, UNITOK_HAT_UNIQUE) == UNITOK_OK);
-    for (int64_t n = 0; n <= N_KEYS; n++) CHECK(unitok_hat_longest_prefix(hat, key, n, &value) == n && value == n);
+    for (size_t n = 0; n <= N_KEYS; n++)
+        CHECK(insert_one(hat, key, n, (int64_t)n, UNITOK_HAT_UNIQUE) == UNITOK_OK);
+    for (int64_t n = 0; n <= N_KEYS; n++)
+        CHECK(unitok_hat_longest_prefix(hat, key, n, &value) == n && value == n);
     CHECK(unitok_hat_prefixes(hat, key, N_KEYS, lengths, values, N_KEYS + 1) == N_KEYS + 1);
     for (int64_t n = 0; n <= N_KEYS; n++) CHECK(lengths[n] == n && values[n] == n);
     CHECK(unitok_hat_walk_new(hat, key, 10, &walk, NULL) == UNITOK_OK);
     for (int64_t n = 10; n <= N_KEYS; n++) {
         CHECK(unitok_hat_walk_next(walk, data, n - 1, offsets, &value, 1) == -1);
-        CHECK(unitok_hat_walk_next(walk, data, n, offsets, &value, 1) == 1 && offsets[1] == n && value == n);
+        CHECK(unitok_hat_walk_next(walk, data, n, offsets, &value, 1) == 1 && offsets[1] == n &&
+              value == n);
     }
     CHECK(unitok_hat_walk_next(walk, data, N_KEYS, offsets, &value, 1) == 0);
     unitok_hat_walk_free(walk);
@@ -445,13 +481,14 @@ static void test_arguments(void)
     running = "arguments";
     CHECK(unitok_hat_new(&hat, NULL) == UNITOK_OK);
     CHECK(unitok_hat_longest_prefix(hat, (const uint8_t *)"", 0, &value) == -1 && value == 9);
-    CHECK(unitok_hat_insert(hat, (const uint8_t *)"aba", offsets, values, 3, UNITOK_HAT_UNIQUE, &error)
-          == UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_hat_insert(hat, (const uint8_t *)"aba", offsets, values, 3, UNITOK_HAT_UNIQUE,
+                            &error) == UNITOK_ERROR_ARGUMENT);
     CHECK(error.item == 2 && error.message && unitok_hat_count(hat) == 2);
-    CHECK(unitok_hat_insert(hat, (const uint8_t *)"aba", offsets, values, 3, 3, &error) == UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_hat_insert(hat, (const uint8_t *)"aba", offsets, values, 3, 3, &error) ==
+          UNITOK_ERROR_ARGUMENT);
     offsets[2] = 0; /* a length of -1 */
-    CHECK(unitok_hat_insert(hat, (const uint8_t *)"xba", offsets, values, 3, UNITOK_HAT_ADD, &error)
-          == UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_hat_insert(hat, (const uint8_t *)"xba", offsets, values, 3, UNITOK_HAT_ADD,
+                            &error) == UNITOK_ERROR_ARGUMENT);
     CHECK(error.item == 1 && unitok_hat_count(hat) == 3);
     CHECK(unitok_hat_find(hat, (const uint8_t *)"xba", offsets, 3, found_values, found) == 1);
     CHECK(found[0] && !found[1] && !found[2]);

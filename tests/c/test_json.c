@@ -1,5 +1,5 @@
-/* test_json.c - unitok_json_read on lines whose texts are known, and on wrong ones, between guard pages, at every
- * level */
+/* test_json.c - unitok_json_read on lines whose texts are known, and on wrong ones, between guard
+ * pages, at every level */
 #define _DEFAULT_SOURCE
 #include "check.h"
 #include "ground/common.h"
@@ -15,7 +15,8 @@ static size_t put_utf8(uint8_t *p, uint32_t c)
     if (c < 0x80) return p[0] = (uint8_t)c, 1;
     if (c < 0x800) return p[0] = (uint8_t)(0xC0 | c >> 6), p[1] = (uint8_t)(0x80 | (c & 63)), 2;
     if (c < 0x10000) {
-        p[0] = (uint8_t)(0xE0 | c >> 12), p[1] = (uint8_t)(0x80 | (c >> 6 & 63)), p[2] = (uint8_t)(0x80 | (c & 63));
+        p[0] = (uint8_t)(0xE0 | c >> 12), p[1] = (uint8_t)(0x80 | (c >> 6 & 63)),
+        p[2] = (uint8_t)(0x80 | (c & 63));
         return 3;
     }
     p[0] = (uint8_t)(0xF0 | c >> 18), p[1] = (uint8_t)(0x80 | (c >> 12 & 63));
@@ -50,31 +51,36 @@ static size_t put_escaped(uint8_t *p, uint32_t c, uint64_t choice)
 
 static uint32_t any_character(uint64_t choice)
 {
-    static const uint32_t starts[] = {0, 0x20, 0x61, 0x7F, 0x80, 0x7FF, 0x800, 0xD7F0, 0xE000, 0xFFF0, 0x10000, 0x10FFF0};
+    static const uint32_t starts[] = {0,     0x20,   0x61,   0x7F,   0x80,    0x7FF,
+                                      0x800, 0xD7F0, 0xE000, 0xFFF0, 0x10000, 0x10FFF0};
     return starts[choice % 12] + (uint32_t)(choice >> 8) % 16;
 }
 
-static const int32_t levels[] = {UNITOK_CPU_PORTABLE, UNITOK_CPU_SSE2, UNITOK_CPU_AVX2, UNITOK_CPU_AVX512,
-                                 UNITOK_CPU_NEON, UNITOK_CPU_AUTO};
+static const int32_t levels[] = {UNITOK_CPU_PORTABLE, UNITOK_CPU_SSE2, UNITOK_CPU_AVX2,
+                                 UNITOK_CPU_AVX512,   UNITOK_CPU_NEON, UNITOK_CPU_AUTO};
 static const uint8_t names[] = "atext"; /* the path a.text */
 static const int64_t name_offsets[] = {0, 1, 5};
 
-/* Reads all lines, wrong ones left out, from a copy that ends at a guard page into a buffer that does. */
-static unitok_json_place read_lines(struct guard *in, struct guard *out, const uint8_t *json, size_t n, int32_t cpu,
-                                    int64_t first_name, int64_t *offsets, uint8_t **ret_out, int *ret_n_wrong)
+/* Reads all lines, wrong ones left out, from a copy that ends at a guard page into a buffer that
+ * does. */
+static unitok_json_place read_lines(struct guard *in, struct guard *out, const uint8_t *json,
+                                    size_t n, int32_t cpu, int64_t first_name, int64_t *offsets,
+                                    uint8_t **ret_out, int *ret_n_wrong)
 {
     const uint8_t *p = guard_copy(in, json, n);
     unitok_json_place place = {0}, counted;
     unitok_json_count(p, (int64_t)n, INT64_MAX, 1, &counted);
     *ret_out = guard_copy(out, NULL, n);
     *ret_n_wrong = 0;
-    while (!unitok_json_read(cpu, p, (int64_t)n, names, name_offsets + first_name, 2 - first_name, INT64_MAX, *ret_out,
-                             offsets, counted.n_docs, &place)) {
+    while (!unitok_json_read(cpu, p, (int64_t)n, names, name_offsets + first_name, 2 - first_name,
+                             INT64_MAX, *ret_out, offsets, counted.n_docs, &place)) {
         CHECK(place.error != UNITOK_JSON_OK);
-        CHECK(place.at < (int64_t)n && place.error_at >= -1 && place.at + place.error_at <= (int64_t)n);
+        CHECK(place.at < (int64_t)n && place.error_at >= -1 &&
+              place.at + place.error_at <= (int64_t)n);
         ++*ret_n_wrong;
     }
-    CHECK(place.at == (int64_t)n && place.error == UNITOK_JSON_OK && place.n_lines == counted.n_lines);
+    CHECK(place.at == (int64_t)n && place.error == UNITOK_JSON_OK &&
+          place.n_lines == counted.n_lines);
     CHECK(place.n_docs + *ret_n_wrong == counted.n_docs);
     return place;
 }
@@ -95,7 +101,8 @@ static void test_known(struct guard *in, struct guard *out)
         n_json += strlen(text);
         json[n_json++] = '"';
         for (uint64_t n = random_u64() % MAX_CHARS; n > 0; n--) {
-            uint32_t c = plain && random_u64() % 20 ? 0x61 + (uint32_t)(random_u64() % 26) : any_character(random_u64());
+            uint32_t c = plain && random_u64() % 20 ? 0x61 + (uint32_t)(random_u64() % 26)
+                                                    : any_character(random_u64());
             n_json += put_escaped(json + n_json, c, random_u64());
             n_want += put_utf8(want + n_want, c);
         }
@@ -109,7 +116,8 @@ static void test_known(struct guard *in, struct guard *out)
         if (levels[k] != UNITOK_CPU_AUTO && !unitok_cpu_supported(levels[k])) continue;
         uint8_t *got;
         int n_wrong;
-        unitok_json_place place = read_lines(in, out, json, n_json, levels[k], 1, offsets, &got, &n_wrong);
+        unitok_json_place place = read_lines(in, out, json, n_json, levels[k], 1, offsets, &got,
+                                             &n_wrong);
         CHECK(n_wrong == 0 && place.n_docs == n_lines);
         CHECK(memcmp(offsets, want_offsets, (size_t)(n_lines + 1) * sizeof *offsets) == 0);
         CHECK(memcmp(got, want, n_want) == 0);
@@ -121,7 +129,8 @@ static void test_known(struct guard *in, struct guard *out)
         int64_t more[MAX_BYTES + 1]; /* a newline may have come about */
         memcpy(changed, json, n_json);
         changed[random_u64() % n_json] = (uint8_t)random_u64();
-        read_lines(in, out, changed, n_json, levels[k], (int64_t)(random_u64() % 2), more, &got, &n_wrong);
+        read_lines(in, out, changed, n_json, levels[k], (int64_t)(random_u64() % 2), more, &got,
+                   &n_wrong);
     }
 }
 
@@ -170,9 +179,11 @@ static void test_wrong(struct guard *in, struct guard *out)
         int64_t offsets[2];
         unitok_json_place place = {0};
         round_ = (int)k;
-        int done = unitok_json_read(UNITOK_CPU_AUTO, guard_copy(in, wrong[k].line, n), (int64_t)n, names, name_offsets, 2,
-                                    100, guard_copy(out, NULL, n), offsets, 1, &place);
-        CHECK(!done && place.at == 0 && place.error == wrong[k].error && place.error_at == wrong[k].at);
+        int done = unitok_json_read(UNITOK_CPU_AUTO, guard_copy(in, wrong[k].line, n), (int64_t)n,
+                                    names, name_offsets, 2, 100, guard_copy(out, NULL, n), offsets,
+                                    1, &place);
+        CHECK(!done && place.at == 0 && place.error == wrong[k].error &&
+              place.error_at == wrong[k].at);
     }
 }
 
@@ -186,12 +197,12 @@ static void test_limits(struct guard *in, struct guard *out)
         memset(json + 5 + depth, ']', (size_t)depth);
         memcpy(json + 5 + 2 * depth, "}", 2);
         size_t n = strlen(json);
-        unitok_json_read(UNITOK_CPU_AUTO, guard_copy(in, json, n), (int64_t)n, names, name_offsets, 2, (int64_t)n,
-                         guard_copy(out, NULL, n), offsets, 1, &place);
+        unitok_json_read(UNITOK_CPU_AUTO, guard_copy(in, json, n), (int64_t)n, names, name_offsets,
+                         2, (int64_t)n, guard_copy(out, NULL, n), offsets, 1, &place);
         CHECK(place.error == (depth < 512 ? UNITOK_JSON_MISSING : UNITOK_JSON_DEPTH));
         memset(&place, 0, sizeof place);
-        unitok_json_read(UNITOK_CPU_AUTO, guard_copy(in, json, n), (int64_t)n, names, name_offsets, 2, (int64_t)n - 1,
-                         guard_copy(out, NULL, n), offsets, 1, &place);
+        unitok_json_read(UNITOK_CPU_AUTO, guard_copy(in, json, n), (int64_t)n, names, name_offsets,
+                         2, (int64_t)n - 1, guard_copy(out, NULL, n), offsets, 1, &place);
         CHECK(place.error == UNITOK_JSON_TOO_LONG && place.error_at == -1);
     }
 }

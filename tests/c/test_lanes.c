@@ -1,5 +1,5 @@
-/* test_lanes.c - four walks in turn give the tokens of one: on texts that forget soon where they started, and on runs that
- * never do
+/* test_lanes.c - four walks in turn give the tokens of one: on texts that forget soon where they
+ * started, and on runs that never do
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_lanes.c csrc/[a-z]*.c -lm -o test_lanes && ./test_lanes
@@ -29,7 +29,8 @@ static void check_text(const lanes *l, int64_t n_bytes)
     uint64_t *tokens = malloc(LANES_SPAN_BYTES * sizeof *tokens);
     int64_t n = pieces_encode(&pieces, text, n_bytes, expected, ends), n_ids = 0, done = 0, n_more;
     while (n_bytes - done >= LANES_LEAST_BYTES) {
-        int64_t taken = lanes_encode(l, at_end + done, n_bytes - done, tokens, ids + n_ids, &n_more);
+        int64_t taken = lanes_encode(l, at_end + done, n_bytes - done, tokens, ids + n_ids,
+                                     &n_more);
         CHECK(taken > 0 && taken <= n_bytes - done && taken <= LANES_SPAN_BYTES + pieces.n * 300);
         done += taken;
         n_ids += n_more;
@@ -47,18 +48,21 @@ static void check_text(const lanes *l, int64_t n_bytes)
 
 static void check_lengths(const lanes *l, int set)
 {
-    static const int64_t lengths[] = {LANES_LEAST_BYTES, LANES_LEAST_BYTES + 1, 1500, 4099, LANES_SPAN_BYTES - 1,
-                                      LANES_SPAN_BYTES, LANES_SPAN_BYTES + 1, TEXT_MAX};
+    static const int64_t lengths[] = {
+        LANES_LEAST_BYTES, LANES_LEAST_BYTES + 1, 1500,    4099, LANES_SPAN_BYTES - 1,
+        LANES_SPAN_BYTES,  LANES_SPAN_BYTES + 1,  TEXT_MAX};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
         if (lengths[k] > 5000 && round_ % 8) continue;
         random_symbols(set, text, lengths[k]);
         int64_t begin = random_below(lengths[k]), n_same = random_below(lengths[k] - begin);
-        if (k % 2) memset(text + begin, text[begin], (size_t)n_same); /* walks in a run may never meet */
+        /* walks in a run may never meet */
+        if (k % 2) memset(text + begin, text[begin], (size_t)n_same);
         check_text(l, lengths[k]);
     }
 }
 
-/* A trial of the memo that missed one byte in `missed` (0: none), then a chunk that only the trials decide: for the lanes? */
+/* A trial of the memo that missed one byte in `missed` (0: none), then a chunk that only the trials
+ * decide: for the lanes? */
 static int try_memo(lanes_turn *turn, int64_t missed)
 {
     turn->tried_bytes = LANES_TRIAL_BYTES;
@@ -69,7 +73,8 @@ static int try_memo(lanes_turn *turn, int64_t missed)
 static void check_turns(void)
 {
     lanes_turn turn = {0};
-    CHECK(!lanes_are_next(&turn, 6000, 3000) && lanes_are_next(&turn, 6000, 10) && !lanes_are_next(&turn, 6000, 1000));
+    CHECK(!lanes_are_next(&turn, 6000, 3000) && lanes_are_next(&turn, 6000, 10) &&
+          !lanes_are_next(&turn, 6000, 1000));
     CHECK(!try_memo(&turn, 9) && try_memo(&turn, 6) && turn.left_bytes == LANES_TURN_BYTES);
     turn.left_bytes = -100; /* the last span of a turn is rarely the rest of it */
     CHECK(!lanes_are_next(&turn, 6000, 1000));

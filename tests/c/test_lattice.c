@@ -1,11 +1,12 @@
-/* test_lattice.c - n-best, samplers and entropy against the enumeration of all paths through small lattices
+/* test_lattice.c - n-best, samplers and entropy against the enumeration of all paths through small
+ * lattices
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -DUNITOK_DEBUG \
  *       -I csrc tests/c/test_lattice.c csrc/[a-z]*.c -lm -o test_lattice && ./test_lattice
  *   SEED=7 ./test_lattice            another seed; the one in use is printed first
  *
- * Distributions are compared by chi-square. The bound is six standard deviations and more, far outside what chance
- * does, so that any seed passes.
+ * Distributions are compared by chi-square. The bound is six standard deviations and more, far
+ * outside what chance does, so that any seed passes.
  */
 #define _DEFAULT_SOURCE
 
@@ -35,7 +36,8 @@ static sampler draws;
 static nbest search;
 static lattice_paths paths;
 
-/* ---------------------------------------------------------------------------------------------- Definition ---- */
+/* ------------------------------------------------------------------------------------------
+ * Definition ---- */
 
 struct path {
     token tokens[TOKENS_MAX];
@@ -78,7 +80,8 @@ static int slow_matches(int64_t k, const uint8_t *text, int64_t at, int64_t n_by
 {
     int64_t n_piece = pieces.offsets[k + 1] - pieces.offsets[k];
     if (types[k] != UNITOK_PIECE_NORMAL && types[k] != UNITOK_PIECE_USER_DEFINED) return 0;
-    return n_piece <= n_bytes - at && !memcmp(text + at, pieces.data + pieces.offsets[k], (size_t)n_piece);
+    return n_piece <= n_bytes - at &&
+           !memcmp(text + at, pieces.data + pieces.offsets[k], (size_t)n_piece);
 }
 
 static double token_score(int32_t id)
@@ -93,7 +96,8 @@ static void enumerate(const uint8_t *text, int64_t at, int64_t n_bytes, struct p
     if (n_all > PATHS_MAX - 1) return;
     if (at == n_bytes) {
         path->score = 0;
-        for (int i = path->n - 1; i >= 0; i--) path->score = slow_round(path->score + token_score(path->tokens[i].id));
+        for (int i = path->n - 1; i >= 0; i--)
+            path->score = slow_round(path->score + token_score(path->tokens[i].id));
         all[n_all++] = *path;
         return;
     }
@@ -107,7 +111,8 @@ static void enumerate(const uint8_t *text, int64_t at, int64_t n_bytes, struct p
             end = slow_end(text, at, at + pieces.offsets[k + 1] - pieces.offsets[k], n_bytes);
             has_single |= end == char_end;
         }
-        path->tokens[path->n++] = (token){k < pieces.n ? (int32_t)pieces.ids[k] : TOKEN_UNKNOWN, (uint32_t)end};
+        path->tokens[path->n++] = (token){k < pieces.n ? (int32_t)pieces.ids[k] : TOKEN_UNKNOWN,
+                                          (uint32_t)end};
         enumerate(text, end, n_bytes, path);
         path->n--;
     }
@@ -139,7 +144,8 @@ static int find_path(const token *tokens, int64_t n)
     return -1;
 }
 
-/* ----------------------------------------------------------------------------------------------- Chi-square ---- */
+/* ------------------------------------------------------------------------------------------
+ * Chi-square ---- */
 
 /* Do counts[0..n-1] of n_draws fit p[0..n-1]? Bins that expect less than five are one. */
 static void check_counts(const int64_t *counts, const double *p, int64_t n, int64_t n_draws)
@@ -172,7 +178,7 @@ static void check_paths(const int64_t *counts, int64_t n_draws)
     check_counts(counts, p, n_all, n_draws);
 }
 
-/* --------------------------------------------------------------------------------------------------- Models ---- */
+/* ---------------------------------------------------------------------------------- Models ---- */
 
 static void forget_model(void)
 {
@@ -239,7 +245,7 @@ static void prepare(double alpha)
     CHECK(sampler_prepare(&draws, &model, alpha, &error) == UNITOK_OK);
 }
 
-/* ---------------------------------------------------------------------------------------------------- Tests ---- */
+/* ----------------------------------------------------------------------------------- Tests ---- */
 
 static void test_rng(void)
 {
@@ -254,7 +260,8 @@ static void test_rng(void)
     CHECK(rng_unit(&stream) == 0.50910346615747892);
 }
 
-/* Draws of one position, and first draws of positions side by side, are uniform, and pairs of them are independent. */
+/* Draws of one position, and first draws of positions side by side, are uniform, and pairs of them
+ * are independent. */
 static void test_uniform(void)
 {
     static int64_t ones[64], pairs[64], across[64];
@@ -277,8 +284,8 @@ static void test_uniform(void)
     check_counts(across, p, 64, 64000);
 }
 
-/* But for rounding: the search sums from both ends, so near-equal paths can come in either order, as in the
- * reference. */
+/* But for rounding: the search sums from both ends, so near-equal paths can come in either order,
+ * as in the reference. */
 static int is_no_more(double a, double b)
 {
     return a <= b + 1e-5 * (1 + fabs(b));
@@ -307,7 +314,8 @@ static void test_all_paths(const uint8_t *text, int64_t n_bytes)
     CHECK(fabs(log_sum - log_all) < 1e-9 * (1 + fabs(log_all)));
 }
 
-/* Random small lattices: every path is found, once, with its score; entropy; and what is drawn is a path. */
+/* Random small lattices: every path is found, once, with its score; entropy; and what is drawn is a
+ * path. */
 static void test_enumeration(void)
 {
     token tokens[TOKENS_MAX];
@@ -348,7 +356,8 @@ static void draw_and_check(const uint8_t *text, int64_t n_bytes, double alpha)
     prepare(alpha);
     enumerate_all(text, n_bytes, alpha);
     for (uint64_t i = 0; i < N; i++)
-        counts[find_path(tokens, sampler_draw(&draws, text, n_bytes, rng_document_key(seed, 0, i), 0, tokens))]++;
+        counts[find_path(tokens, sampler_draw(&draws, text, n_bytes, rng_document_key(seed, 0, i),
+                                              0, tokens))]++;
     check_paths(counts, N);
 }
 
@@ -358,7 +367,8 @@ static void test_exact(void)
     running = "exact samples";
     for (int round = 0; round < 5; round++) {
         const uint8_t *text = interesting_text(7, 10);
-        for (size_t k = 0; k < sizeof alphas / sizeof *alphas; k++) draw_and_check(text, 7, alphas[k]);
+        for (size_t k = 0; k < sizeof alphas / sizeof *alphas; k++)
+            draw_and_check(text, 7, alphas[k]);
     }
 }
 
@@ -373,7 +383,8 @@ static void test_extreme(void)
         const uint8_t *text = interesting_text(7, 10);
         prepare(alphas[round % 3]);
         find_path(tokens, sampler_draw(&draws, text, 7, random_u64(), 0, tokens));
-        if (draws.alpha > 0) find_path(tokens, sampler_draw_viterbi(&draws, text, 7, random_u64(), 0, tokens));
+        if (draws.alpha > 0)
+            find_path(tokens, sampler_draw_viterbi(&draws, text, 7, random_u64(), 0, tokens));
         CHECK(sampler_entropy(&draws, text, 7, &entropy, &log_sum));
         CHECK(isfinite(entropy) && isfinite(log_sum) && entropy > -1e-6);
     }
@@ -425,7 +436,8 @@ static void list_edges(const uint8_t *text, int64_t n_bytes)
     }
 }
 
-static void follow(int k, const double *held, const int *back, double p, double alpha, int64_t n_bytes)
+static void follow(int k, const double *held, const int *back, double p, double alpha,
+                   int64_t n_bytes)
 {
     double now[16];
     int last[16];
@@ -482,7 +494,9 @@ static void test_viterbi(void)
         token tokens[TOKENS_MAX];
         uint64_t seed = random_u64();
         for (uint64_t i = 0; i < N; i++)
-            counts[find_path(tokens, sampler_draw_viterbi(&draws, text, 7, rng_document_key(seed, 1, i), 0, tokens))]++;
+            counts[find_path(
+                tokens,
+                sampler_draw_viterbi(&draws, text, 7, rng_document_key(seed, 1, i), 0, tokens))]++;
         check_paths(counts, N);
     }
 }
@@ -499,7 +513,8 @@ static void test_scored(void)
         enumerate_all(text, 7, 0.5);
         CHECK(sampler_draw_scored(&draws, text, 7, N, random_u64(), &paths) && paths.n_paths == N);
         for (int64_t k = 0; k < N; k++) {
-            int i = find_path(paths.tokens + paths.offsets[k], paths.offsets[k + 1] - paths.offsets[k]);
+            int i = find_path(paths.tokens + paths.offsets[k],
+                              paths.offsets[k + 1] - paths.offsets[k]);
             CHECK(fabs(paths.scores[k] - log(all[i].p)) < 1e-9 * (1 + fabs(log(all[i].p))));
             counts[i]++;
         }
@@ -510,13 +525,14 @@ static void test_scored(void)
         CHECK(nbest_find(&search, &model, text, 7, 5, &paths) && paths.n_paths == 5);
         for (int k = 0; k < 5; k++) sum += p[k] = exp(0.5 * (paths.scores[k] - paths.scores[0]));
         for (int k = 0; k < 5; k++) p[k] /= sum;
-        for (uint64_t i = 0; i < N; i++) chosen[nbest_choose(&paths, 0.5, rng_document_key(seed, 0, i))]++;
+        for (uint64_t i = 0; i < N; i++)
+            chosen[nbest_choose(&paths, 0.5, rng_document_key(seed, 0, i))]++;
         check_counts(chosen, p, 5, N);
     }
 }
 
-/* Two without replacement, in order; and what their inclusion probabilities are for: the sum of p / inclusion is 1 on
- * average (Horvitz and Thompson). */
+/* Two without replacement, in order; and what their inclusion probabilities are for: the sum of p /
+ * inclusion is 1 on average (Horvitz and Thompson). */
 static void test_distinct(void)
 {
     enum { N = 20000 };
@@ -531,14 +547,17 @@ static void test_distinct(void)
         memset(counts, 0, sizeof counts);
         enumerate_all(text, 6, 0.4);
         for (int i = 0; i < n_all; i++)
-            for (int j = 0; j < n_all; j++) p[i * n_all + j] = i == j ? 0 : all[i].p * all[j].p / (1 - all[i].p);
+            for (int j = 0; j < n_all; j++)
+                p[i * n_all + j] = i == j ? 0 : all[i].p * all[j].p / (1 - all[i].p);
         for (uint64_t t = 0; t < N; t++) {
             double estimate = 0;
             int found[2];
-            CHECK(nbest_draw_distinct(&search, &model, text, 6, 2, 0.4, 0, rng_document_key(seed, 0, t), &paths));
+            CHECK(nbest_draw_distinct(&search, &model, text, 6, 2, 0.4, 0,
+                                      rng_document_key(seed, 0, t), &paths));
             CHECK(paths.n_paths == 2);
             for (int k = 0; k < 2; k++) {
-                found[k] = find_path(paths.tokens + paths.offsets[k], paths.offsets[k + 1] - paths.offsets[k]);
+                found[k] = find_path(paths.tokens + paths.offsets[k],
+                                     paths.offsets[k + 1] - paths.offsets[k]);
                 CHECK(paths.scores[k] <= 0);
                 estimate += all[found[k]].p / exp(paths.scores[k]);
             }
@@ -549,15 +568,19 @@ static void test_distinct(void)
         check_counts(counts, p, n_all * n_all, N);
         double mean = sum / N, deviation = sqrt((squares / N - mean * mean) / N);
         CHECK(fabs(mean - 1) < 6 * deviation + 1e-9);
-        CHECK(nbest_draw_distinct(&search, &model, text, 6, 1000, 0.4, 0, seed, &paths) && paths.n_paths == n_all);
+        CHECK(nbest_draw_distinct(&search, &model, text, 6, 1000, 0.4, 0, seed, &paths) &&
+              paths.n_paths == n_all);
         for (int k = 0; k < n_all; k++) CHECK(paths.scores[k] == 0);
-        CHECK(nbest_draw_distinct(&search, &model, text, 6, 1000, 0.4, 1, seed, &paths) && paths.n_paths == n_all);
-        CHECK(nbest_draw_distinct(&search, &model, text, 6, 3, 0.4, 1, seed, &paths) && paths.n_paths == 3);
+        CHECK(nbest_draw_distinct(&search, &model, text, 6, 1000, 0.4, 1, seed, &paths) &&
+              paths.n_paths == n_all);
+        CHECK(nbest_draw_distinct(&search, &model, text, 6, 3, 0.4, 1, seed, &paths) &&
+              paths.n_paths == 3);
         CHECK(paths.scores[0] == 0 && paths.scores[1] <= 0 && paths.scores[2] <= 0);
     }
 }
 
-/* The best path is always first, and the others are a sample without replacement of what is left. */
+/* The best path is always first, and the others are a sample without replacement of what is left.
+ */
 static void test_distinct_with_best(void)
 {
     enum { N = 10000 };
@@ -572,16 +595,19 @@ static void test_distinct_with_best(void)
         double p_best = all[best].p;
         for (int i = 0; i < n_all; i++) all[i].p = i == best ? 0 : all[i].p / (1 - p_best);
         for (uint64_t t = 0; t < N; t++) {
-            CHECK(nbest_draw_distinct(&search, &model, text, 6, 2, 0.4, 1, rng_document_key(seed, 0, t), &paths));
+            CHECK(nbest_draw_distinct(&search, &model, text, 6, 2, 0.4, 1,
+                                      rng_document_key(seed, 0, t), &paths));
             CHECK(paths.n_paths == 2 && find_path(paths.tokens, paths.offsets[1]) == best);
-            counts[find_path(paths.tokens + paths.offsets[1], paths.offsets[2] - paths.offsets[1])]++;
+            counts[find_path(paths.tokens + paths.offsets[1],
+                             paths.offsets[2] - paths.offsets[1])]++;
         }
         CHECK(counts[best] == 0);
         check_paths(counts, N);
     }
 }
 
-/* ----------------------------------------------------------------------------------------------- Long texts ---- */
+/* ------------------------------------------------------------------------------------------ Long
+ * texts ---- */
 
 /* Is no edge over position i? */
 static int is_cut(const uint8_t *text, int64_t n_bytes, int64_t i)
@@ -608,12 +634,13 @@ static void test_parts(void)
         prepare((double)random_below(30) / 10);
         uint64_t key = random_u64();
         int viterbi = (int)random_below(2) && draws.alpha > 0;
-        int64_t (*draw)(sampler *, const uint8_t *, int64_t, uint64_t, int64_t, token *) =
-            viterbi ? sampler_draw_viterbi : sampler_draw;
+        int64_t (*draw)(sampler *, const uint8_t *, int64_t, uint64_t, int64_t,
+                        token *) = viterbi ? sampler_draw_viterbi : sampler_draw;
         int64_t n = draw(&draws, text, n_bytes, key, 1000, whole);
         for (int64_t end = 1; end <= n_bytes; end++) {
             if (end < n_bytes && (random_below(40) || !is_cut(text, n_bytes, end))) continue;
-            int64_t n_more = draw(&draws, text + begin, end - begin, key, 1000 + begin, parts + n_parts);
+            int64_t n_more = draw(&draws, text + begin, end - begin, key, 1000 + begin,
+                                  parts + n_parts);
             for (int64_t k = 0; k < n_more; k++) parts[n_parts + k].end += (uint32_t)begin;
             n_parts += n_more;
             begin = end;
@@ -625,8 +652,8 @@ static void test_parts(void)
     }
 }
 
-/* A run of one letter, pieces "a" and "aa": no cut at all, sums that grow or shrink without end. The number of tokens
- * has a known mean and variance, from a recurrence in the same lattice. */
+/* A run of one letter, pieces "a" and "aa": no cut at all, sums that grow or shrink without end.
+ * The number of tokens has a known mean and variance, from a recurrence in the same lattice. */
 static void test_run(double one, double two, int64_t n_bytes)
 {
     enum { N = 60 };
@@ -643,7 +670,8 @@ static void test_run(double one, double two, int64_t n_bytes)
     prepare(1);
     uint8_t *text = guard_copy(&text_guard, NULL, (size_t)n_bytes);
     memset(text, 'a', (size_t)n_bytes);
-    /* log w(e) - log w(e - 1) converges at once; p is the probability that the last piece before e is "a". */
+    /* log w(e) - log w(e - 1) converges at once; p is the probability that the last piece before
+     * e is "a". */
     double before = one;
     mean[0] = square[0] = 0;
     mean[1] = square[1] = 1;
@@ -651,7 +679,8 @@ static void test_run(double one, double two, int64_t n_bytes)
         double p = 1 / (1 + exp(two - before - one)), q = 1 - p;
         before = one - log(p);
         mean[e] = 1 + p * mean[e - 1] + q * mean[e - 2];
-        square[e] = p * (square[e - 1] + 2 * mean[e - 1]) + q * (square[e - 2] + 2 * mean[e - 2]) + 1;
+        square[e] = p * (square[e - 1] + 2 * mean[e - 1]) + q * (square[e - 2] + 2 * mean[e - 2]) +
+                    1;
     }
     double sum = 0;
     for (uint64_t i = 0; i < N; i++)
@@ -672,7 +701,7 @@ static void test_runs(void)
     test_run(700, 1400, 2000);
 }
 
-/* ---------------------------------------------------------------------------------------------------- Small ---- */
+/* ----------------------------------------------------------------------------------- Small ---- */
 
 static void test_edges_of_input(void)
 {
@@ -687,14 +716,19 @@ static void test_edges_of_input(void)
         CHECK(sampler_draw(&draws, text, 1, 1, 0, tokens) == 1 && tokens[0].end == 1);
         CHECK(sampler_draw_viterbi(&draws, text, 1, 1, 0, tokens) == 1 && tokens[0].end == 1);
         CHECK(sampler_entropy(&draws, text, 0, &entropy, &log_sum) && entropy == 0 && log_sum == 0);
-        CHECK(sampler_draw_scored(&draws, text, 0, 3, 1, &paths) && paths.n_paths == 3 && paths.offsets[3] == 0);
-        CHECK(nbest_find(&search, &model, text, 0, 5, &paths) && paths.n_paths == 1 && paths.offsets[1] == 0);
-        CHECK(nbest_draw_distinct(&search, &model, text, 0, 5, 1, 0, 1, &paths) && paths.n_paths == 1);
-        CHECK(nbest_draw_distinct(&search, &model, text, 1, 5, 1, 1, 1, &paths) && paths.n_paths >= 1);
+        CHECK(sampler_draw_scored(&draws, text, 0, 3, 1, &paths) && paths.n_paths == 3 &&
+              paths.offsets[3] == 0);
+        CHECK(nbest_find(&search, &model, text, 0, 5, &paths) && paths.n_paths == 1 &&
+              paths.offsets[1] == 0);
+        CHECK(nbest_draw_distinct(&search, &model, text, 0, 5, 1, 0, 1, &paths) &&
+              paths.n_paths == 1);
+        CHECK(nbest_draw_distinct(&search, &model, text, 1, 5, 1, 1, 1, &paths) &&
+              paths.n_paths >= 1);
     }
 }
 
-/* A letter repeated: so many equal paths that the agenda shrinks, and at last only the best path comes back. */
+/* A letter repeated: so many equal paths that the agenda shrinks, and at last only the best path
+ * comes back. */
 static void test_limits(void)
 {
     running = "limits of the search";
@@ -712,22 +746,23 @@ static void test_limits(void)
     for (int64_t k = 1; k < 600; k++) CHECK(is_no_more(paths.scores[k], paths.scores[k - 1]));
     CHECK(nbest_find(&search, &model, text, 30000, 200, &paths) && paths.n_paths == 1);
     CHECK(search.n_hypotheses < 500100);
-    CHECK(nbest_draw_distinct(&search, &model, text, 2000, 100, 1, 0, 3, &paths) && paths.n_paths == 100);
+    CHECK(nbest_draw_distinct(&search, &model, text, 2000, 100, 1, 0, 3, &paths) &&
+          paths.n_paths == 100);
 }
 
 static int run_everything(const uint8_t *text, int64_t n_bytes, token *tokens)
 {
     unitok_spec spec = spec_of();
     double entropy, log_sum;
-    return unigram_new(&spec, &engine, &error) == UNITOK_OK
-           && lattice_model_init(engine, &spec, &model, &error) == UNITOK_OK
-           && sampler_prepare(&draws, &model, 1, &error) == UNITOK_OK
-           && sampler_draw(&draws, text, n_bytes, 1, 0, tokens) >= 0
-           && sampler_draw_viterbi(&draws, text, n_bytes, 1, 0, tokens) >= 0
-           && sampler_entropy(&draws, text, n_bytes, &entropy, &log_sum)
-           && sampler_draw_scored(&draws, text, n_bytes, 3, 1, &paths)
-           && nbest_find(&search, &model, text, n_bytes, 50, &paths)
-           && nbest_draw_distinct(&search, &model, text, n_bytes, 50, 1, 1, 1, &paths);
+    return unigram_new(&spec, &engine, &error) == UNITOK_OK &&
+           lattice_model_init(engine, &spec, &model, &error) == UNITOK_OK &&
+           sampler_prepare(&draws, &model, 1, &error) == UNITOK_OK &&
+           sampler_draw(&draws, text, n_bytes, 1, 0, tokens) >= 0 &&
+           sampler_draw_viterbi(&draws, text, n_bytes, 1, 0, tokens) >= 0 &&
+           sampler_entropy(&draws, text, n_bytes, &entropy, &log_sum) &&
+           sampler_draw_scored(&draws, text, n_bytes, 3, 1, &paths) &&
+           nbest_find(&search, &model, text, n_bytes, 50, &paths) &&
+           nbest_draw_distinct(&search, &model, text, n_bytes, 50, 1, 1, 1, &paths);
 }
 
 /* Every allocation fails once; what is left is freed, and a sampler that failed draws as before. */

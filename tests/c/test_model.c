@@ -1,4 +1,5 @@
-/* test_model.c - models and encoding between guard pages, with memory that runs out, and from damaged images
+/* test_model.c - models and encoding between guard pages, with memory that runs out, and from
+ * damaged images
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_model.c csrc/[a-z]*.c -lm -o test_model && ./test_model
@@ -23,16 +24,18 @@ static unitok_error error;
 static int32_t new_model(int engine, int cpu, unitok_model **ret)
 {
     error.message = NULL;
-    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, pieces.fallback_id);
+    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1,
+                                    pieces.fallback_id);
     return unitok_model_new(&spec, engine, cpu, ret, &error);
 }
 
 static void small_vocabulary(void)
 {
-    static const char *const words[] = {"the", " the", "the c", "猫", "である", "\xe3\x81", "aaaaaaaaaaaaaaaa",
-                                        "ab", "猫は"};
+    static const char *const words[] = {
+        "the", " the", "the c", "猫", "である", "\xe3\x81", "aaaaaaaaaaaaaaaa", "ab", "猫は"};
     pieces_clear(&pieces);
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++) pieces_add(&pieces, words[k], (int64_t)strlen(words[k]));
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        pieces_add(&pieces, words[k], (int64_t)strlen(words[k]));
     pieces_add_bytes(&pieces);
 }
 
@@ -50,12 +53,14 @@ static uint8_t *make_image(int64_t *ret_n_bytes)
     return image;
 }
 
-/* -------------------------------------------------------------------------------------------- Guard pages ---- */
+/* ------------------------------------------------------------------------------------------ Guard
+ * pages ---- */
 
 static struct guard text_guard, ids_guard, ends_guard, image_guard;
 
 /* One text with all buffers against guard pages, ids of exactly the room that is documented. */
-static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes)
+static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                       int64_t n_bytes)
 {
     static uint16_t expected[TEXT_MAX];
     static int64_t expected_ends[TEXT_MAX];
@@ -63,19 +68,23 @@ static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *
     const uint8_t *at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
     size_t room = (size_t)(n_bytes + UNITOK_ENCODE_SLACK) * sizeof(uint16_t);
     uint16_t *ids = (uint16_t *)(void *)guard_copy(&ids_guard, NULL, room);
-    int64_t *ends = (int64_t *)(void *)guard_copy(&ends_guard, NULL, (size_t)n_bytes * sizeof(int64_t));
+    int64_t *ends = (int64_t *)(void *)guard_copy(&ends_guard, NULL,
+                                                  (size_t)n_bytes * sizeof(int64_t));
     for (int pass = 0; pass < 2; pass++) { /* the second finds all in the memo */
         CHECK(unitok_encode(m, s, at_end, n_bytes, ids, n_bytes + UNITOK_ENCODE_SLACK) == n);
         CHECK(!memcmp(ids, expected, (size_t)n * sizeof *ids));
     }
-    uint8_t *at_start = text_guard.start + sysconf(_SC_PAGESIZE); /* no byte before the text is read, either */
+    /* no byte before the text is read, either */
+    uint8_t *at_start = text_guard.start + sysconf(_SC_PAGESIZE);
     memmove(at_start, text, (size_t)n_bytes);
-    CHECK(unitok_encode(m, s, at_start, n_bytes, ids, n_bytes + UNITOK_ENCODE_SLACK) == n && !memcmp(ids, expected, (size_t)n * sizeof *ids));
+    CHECK(unitok_encode(m, s, at_start, n_bytes, ids, n_bytes + UNITOK_ENCODE_SLACK) == n &&
+          !memcmp(ids, expected, (size_t)n * sizeof *ids));
     at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
     CHECK(encode_ends(m, s, at_end, n_bytes, ids, ends) == n);
     CHECK(!memcmp(ids, expected, (size_t)n * sizeof *ids));
     CHECK(!memcmp(ends, expected_ends, (size_t)n * sizeof *ends));
-    for (int k = 0; k < 4; k++) { /* what the start of a text settles is a boundary in the whole of it */
+    /* what the start of a text settles is a boundary in the whole of it */
+    for (int k = 0; k < 4; k++) {
         int64_t n_start = random_below(n_bytes + 1), at = 0;
         int64_t split = unitok_split(m, guard_copy(&text_guard, text, (size_t)n_start), n_start);
         while (at < n && expected_ends[at] < split) at++;
@@ -84,18 +93,23 @@ static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *
     guard_copy(&text_guard, text, (size_t)n_bytes);
 
     int64_t bounds[2] = {0, n_bytes}, id_bounds[2], sizes[2];
-    CHECK(!unitok_encode_batch(m, s, at_end, bounds, 1, -1, 0, NULL, ids, n_bytes + UNITOK_ENCODE_SLACK, id_bounds, &error) && id_bounds[1] == n);
+    CHECK(!unitok_encode_batch(m, s, at_end, bounds, 1, -1, 0, NULL, ids,
+                               n_bytes + UNITOK_ENCODE_SLACK, id_bounds, &error) &&
+          id_bounds[1] == n);
     CHECK(!memcmp(ids, expected, (size_t)n * sizeof *ids));
     if (pieces.fallback_id >= 0) return;
-    uint16_t *just_ids = (uint16_t *)(void *)guard_copy(&ids_guard, expected, (size_t)n * sizeof *ids);
+    uint16_t *just_ids = (uint16_t *)(void *)guard_copy(&ids_guard, expected,
+                                                        (size_t)n * sizeof *ids);
     uint8_t *back = guard_copy(&text_guard, NULL, (size_t)n_bytes);
     memset(back, 0, (size_t)n_bytes);
-    CHECK(!unitok_decode_batch(m, just_ids, id_bounds, 1, 0, NULL, 0, back, n_bytes, sizes, &error));
+    CHECK(
+        !unitok_decode_batch(m, just_ids, id_bounds, 1, 0, NULL, 0, back, n_bytes, sizes, &error));
     CHECK(sizes[1] == n_bytes && !memcmp(back, text, (size_t)n_bytes));
 }
 
 /* Three documents and their eod in exactly the room that is documented. */
-static void check_batch(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes)
+static void check_batch(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                        int64_t n_bytes)
 {
     int64_t offsets[4] = {1, n_bytes / 3 + 1, n_bytes / 3 + 1, n_bytes}, id_offsets[4];
     const uint8_t *at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
@@ -108,7 +122,8 @@ static void check_batch(const unitok_model *m, unitok_scratch *s, const uint8_t 
             static uint16_t expected[TEXT_MAX];
             static int64_t ends[TEXT_MAX];
             int has_eod = k < 2 || !(flags & UNITOK_ENCODE_OPEN_END);
-            int64_t n = pieces_encode(&pieces, text + offsets[k], offsets[k + 1] - offsets[k], expected, ends);
+            int64_t n = pieces_encode(&pieces, text + offsets[k], offsets[k + 1] - offsets[k],
+                                      expected, ends);
             CHECK(id_offsets[k + 1] - id_offsets[k] == n + has_eod);
             CHECK(!memcmp(ids + id_offsets[k], expected, (size_t)n * sizeof *ids));
             CHECK(!has_eod || ids[id_offsets[k] + n] == 9999);
@@ -132,7 +147,8 @@ static void check_levels(int set)
             }
             for (int64_t n = 4096 - 70; n <= 4096 + 70; n += 1 + random_below(6)) {
                 random_symbols(set, text, n);
-                if (n % 2) memset(text + 3000, text[3000], (size_t)(n - 3000)); /* a segment across the chunk */
+                /* a segment across the chunk */
+                if (n % 2) memset(text + 3000, text[3000], (size_t)(n - 3000));
                 check_text(m, s, text, n);
             }
             unitok_scratch_free(s);
@@ -160,21 +176,25 @@ static void test_guard_pages(void)
     printf("ok %s\n", running);
 }
 
-/* --------------------------------------------------------------------------------------- Failing allocator ---- */
+/* ------------------------------------------------------------------------------------------
+ * Failing allocator ---- */
 
-/* Each allocation fails once: the status says so, nothing is returned, nothing leaks. Returns how many there were. */
+/* Each allocation fails once: the status says so, nothing is returned, nothing leaks. Returns how
+ * many there were. */
 static int test_fail_each(const uint8_t *image, int64_t n_image_bytes, int engine)
 {
     int k = 1;
     for (;; k++) {
         unitok_model *m = NULL;
         alloc_fail_at = k;
-        int32_t status = image ? unitok_model_load(image, n_image_bytes, engine, UNITOK_CPU_AUTO, &m, &error)
+        int32_t status = image ? unitok_model_load(image, n_image_bytes, engine, UNITOK_CPU_AUTO,
+                                                   &m, &error)
                                : new_model(engine, UNITOK_CPU_AUTO, &m);
         unitok_scratch *s = status ? NULL : unitok_scratch_new(m);
         int reached = alloc_fail_at == 0;
         alloc_fail_at = 0;
-        CHECK(status == UNITOK_OK || (status == UNITOK_ERROR_MEMORY && !m && error.status == status && error.message));
+        CHECK(status == UNITOK_OK ||
+              (status == UNITOK_ERROR_MEMORY && !m && error.status == status && error.message));
         CHECK(reached == (status || !s));
         unitok_scratch_free(s);
         unitok_model_free(m);
@@ -201,13 +221,14 @@ static void test_memory(void)
     printf("ok %s, each allocation failing\n", running);
 }
 
-/* --------------------------------------------------------------------------------------------------- Rules ---- */
+/* ----------------------------------------------------------------------------------- Rules ---- */
 
-static void expect(int32_t wanted, int64_t item, const int64_t *offsets, const int64_t *ids, int64_t n, int64_t eod_id,
-                   int64_t fallback_id, int engine, int cpu)
+static void expect(int32_t wanted, int64_t item, const int64_t *offsets, const int64_t *ids,
+                   int64_t n, int64_t eod_id, int64_t fallback_id, int engine, int cpu)
 {
     const uint8_t *data = (const uint8_t *)"abcab";
-    for (int with_error = 0; with_error < 2; with_error++) { /* the caller may not want to know */
+    /* the caller may not want to know */
+    for (int with_error = 0; with_error < 2; with_error++) {
         unitok_model *m = NULL;
         unitok_error *e = with_error ? &error : NULL;
         memset(&error, 0, sizeof error);
@@ -219,8 +240,10 @@ static void expect(int32_t wanted, int64_t item, const int64_t *offsets, const i
 
 static void test_rules(void)
 {
-    int64_t good[4] = {0, 1, 2, 3}, empty[4] = {0, 1, 1, 3}, falling[4] = {0, 2, 1, 3}, twice[4] = {0, 2, 3, 5};
-    int64_t ids[3] = {5, 65535, 0}, same[3] = {5, 6, 5}, high[3] = {5, 4194304, 1}, low[3] = {5, 1, -1};
+    int64_t good[4] = {0, 1, 2, 3}, empty[4] = {0, 1, 1, 3}, falling[4] = {0, 2, 1, 3},
+            twice[4] = {0, 2, 3, 5};
+    int64_t ids[3] = {5, 65535, 0}, same[3] = {5, 6, 5}, high[3] = {5, 4194304, 1},
+            low[3] = {5, 1, -1};
     enum { V = UNITOK_ERROR_VOCABULARY, A = UNITOK_ERROR_ARGUMENT };
     running = "rules";
     expect(V, 1, empty, ids, 3, -1, 9, 0, -1);
@@ -253,9 +276,11 @@ static void test_no_pieces(void)
         unitok_spec spec = longest_spec(NULL, zero, NULL, 0, -1, 3);
         CHECK(!unitok_model_new(&spec, engine, -1, &m, &error));
         unitok_scratch *s = unitok_scratch_new(m);
-        CHECK(unitok_encode(m, s, (const uint8_t *)"abc", 3, ids, 3 + UNITOK_ENCODE_SLACK) == 3 && ids[0] == 3 && ids[2] == 3);
+        CHECK(unitok_encode(m, s, (const uint8_t *)"abc", 3, ids, 3 + UNITOK_ENCODE_SLACK) == 3 &&
+              ids[0] == 3 && ids[2] == 3);
         CHECK(unitok_split(m, (const uint8_t *)"abc", 3) > 0);
-        CHECK(unitok_model_find(m, (const uint8_t *)"a", 1) == -1 && unitok_model_find(m, NULL, 0) == -1);
+        CHECK(unitok_model_find(m, (const uint8_t *)"a", 1) == -1 &&
+              unitok_model_find(m, NULL, 0) == -1);
         CHECK(!unitok_model_piece(m, 3, &n_bytes) && n_bytes == -1);
         unitok_scratch_free(s);
         unitok_model_free(m);
@@ -263,7 +288,8 @@ static void test_no_pieces(void)
     printf("ok %s\n", running);
 }
 
-/* A run has no cuts; its tokens are settled only as far as the longest piece cannot reach into what follows. */
+/* A run has no cuts; its tokens are settled only as far as the longest piece cannot reach into what
+ * follows. */
 static void test_split_run(void)
 {
     static uint8_t text[100];
@@ -294,7 +320,8 @@ static void test_find(void)
             int64_t n = pieces.offsets[k + 1] - pieces.offsets[k], n_found;
             const uint8_t *piece = pieces.data + pieces.offsets[k];
             const uint8_t *found = unitok_model_piece(m, pieces.ids[k], &n_found);
-            CHECK(unitok_model_find(m, piece, n) == pieces.ids[k] && n_found == n && !memcmp(found, piece, (size_t)n));
+            CHECK(unitok_model_find(m, piece, n) == pieces.ids[k] && n_found == n &&
+                  !memcmp(found, piece, (size_t)n));
         }
         for (int k = 0; k < 2000; k++) {
             uint8_t other[8];
@@ -317,18 +344,23 @@ static void test_decode_errors(void)
     running = "decode errors";
     small_vocabulary();
     CHECK(new_model(0, UNITOK_CPU_AUTO, &m) == UNITOK_OK);
-    CHECK(unitok_decode_batch(m, ids, bounds, 2, 0, NULL, 0, out, 16, sizes, &error) == UNITOK_ERROR_ID);
+    CHECK(unitok_decode_batch(m, ids, bounds, 2, 0, NULL, 0, out, 16, sizes, &error) ==
+          UNITOK_ERROR_ID);
     CHECK(error.item == 7777 && error.position == 2);
-    CHECK(unitok_decode_batch(m, ids, falling, 2, 0, NULL, 0, out, 16, sizes, &error) == UNITOK_ERROR_ARGUMENT);
-    CHECK(unitok_decode_batch(m, ids, bounds, 1, 2, NULL, 0, out, 16, sizes, &error) == UNITOK_ERROR_ARGUMENT);
-    CHECK(unitok_decode_batch(m, ids, bounds, -1, 0, NULL, 0, out, 16, sizes, &error) == UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_decode_batch(m, ids, falling, 2, 0, NULL, 0, out, 16, sizes, &error) ==
+          UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_decode_batch(m, ids, bounds, 1, 2, NULL, 0, out, 16, sizes, &error) ==
+          UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_decode_batch(m, ids, bounds, -1, 0, NULL, 0, out, 16, sizes, &error) ==
+          UNITOK_ERROR_ARGUMENT);
     bounds[1] = 3; /* drop_last leaves 7777 out, whatever its value */
-    CHECK(!unitok_decode_batch(m, ids, bounds, 2, 1, (const uint8_t *)"|", 1, out, 16, sizes, &error));
+    CHECK(!unitok_decode_batch(m, ids, bounds, 2, 1, (const uint8_t *)"|", 1, out, 16, sizes,
+                               &error));
     unitok_model_free(m);
     printf("ok %s\n", running);
 }
 
-/* -------------------------------------------------------------------------------------------------- Images ---- */
+/* ---------------------------------------------------------------------------------- Images ---- */
 
 static int32_t load(const uint8_t *image, int64_t n_bytes, int engine, unitok_model **ret)
 {
@@ -351,7 +383,8 @@ static void test_image_guarded(void)
     ids_guard = guard_new(4 * TEXT_MAX);
     ends_guard = guard_new(8 * TEXT_MAX);
     for (int engine = 0; engine < 2; engine++) {
-        CHECK(load(guard_copy(&image_guard, image, (size_t)n_bytes), n_bytes, engine, &m) == UNITOK_OK);
+        CHECK(load(guard_copy(&image_guard, image, (size_t)n_bytes), n_bytes, engine, &m) ==
+              UNITOK_OK);
         unitok_scratch *s = unitok_scratch_new(m);
         for (int k = 0; k < 50; k++) {
             int64_t n = random_below(400);
@@ -360,8 +393,11 @@ static void test_image_guarded(void)
         }
         unitok_scratch_free(s);
         unitok_model_free(m);
-        for (int64_t n = 0; n < n_bytes; n += n < 128 || n > n_bytes - 128 ? 8 : 8 * (1 + random_below(2000))) {
-            CHECK(load(guard_copy(&image_guard, image, (size_t)n), n, engine, &m) == UNITOK_ERROR_FORMAT && !m);
+        for (int64_t n = 0; n < n_bytes;
+             n += n < 128 || n > n_bytes - 128 ? 8 : 8 * (1 + random_below(2000))) {
+            CHECK(load(guard_copy(&image_guard, image, (size_t)n), n, engine, &m) ==
+                      UNITOK_ERROR_FORMAT &&
+                  !m);
             CHECK(error.position >= 0 && error.message);
         }
     }
@@ -388,7 +424,8 @@ static void test_image_header(void)
         for (int bit = 0; bit < 8; bit++) {
             image[at] ^= (uint8_t)(1 << bit);
             int32_t status = load(image, n_bytes, at & 1, &m);
-            CHECK(status == UNITOK_ERROR_FORMAT || (status == UNITOK_OK && at >= 40 && at < 48)); /* another eod */
+            /* another eod */
+            CHECK(status == UNITOK_ERROR_FORMAT || (status == UNITOK_OK && at >= 40 && at < 48));
             unitok_model_free(m);
             image[at] ^= (uint8_t)(1 << bit);
         }
@@ -403,8 +440,10 @@ static void patch(uint8_t *image, int64_t n_bytes, int64_t at, uint64_t value, s
     unitok_model *m;
     memcpy(saved, image + at, width);
     memcpy(image + at, &value, width);
-    for (int engine = 0; engine < 2; engine++) CHECK(load(image, n_bytes, engine, &m) == UNITOK_ERROR_FORMAT && !m);
-    CHECK(error.position >= at - 8 && error.position <= at + 8); /* the message names the place */
+    for (int engine = 0; engine < 2; engine++)
+        CHECK(load(image, n_bytes, engine, &m) == UNITOK_ERROR_FORMAT && !m);
+    /* the message names the place */
+    CHECK(error.position >= at - 8 && error.position <= at + 8);
     memcpy(image + at, saved, width);
 }
 
@@ -422,14 +461,16 @@ static void test_image_tables(void)
     unitok_model_free(m);
     uint64_t n_units = (uint64_t)(info.trie_bytes / 8) - 65536, n_ids = (uint64_t)info.n_ids;
     int64_t units_end = 64 + (int64_t)n_units * 8;
-    int64_t lengths = n_bytes - (pieces.offsets[pieces.n] + 7) / 8 * 8 - ((int64_t)n_ids + 7) / 8 * 8;
+    int64_t lengths = n_bytes - (pieces.offsets[pieces.n] + 7) / 8 * 8 -
+                      ((int64_t)n_ids + 7) / 8 * 8;
     for (int k = 0; k < 3; k++) {
         int64_t unit = units_end - 8 - (k ? 8 * random_below((int64_t)n_units) : 0);
         patch(image, n_bytes, unit, n_units << 32, 8);
         patch(image, n_bytes, unit, UINT64_C(0xFFFFFFFF) << 32, 8);
         patch(image, n_bytes, unit, (n_ids + 1) << 9 | 0x100, 8);
     }
-    for (uint64_t id = 0; id < n_ids; id++) { /* a length that is off by one moves the end of the pieces */
+    /* a length that is off by one moves the end of the pieces */
+    for (uint64_t id = 0; id < n_ids; id++) {
         image[lengths + (int64_t)id]++;
         CHECK(load(image, n_bytes, 0, &m) == UNITOK_ERROR_FORMAT && !m);
         image[lengths + (int64_t)id]--;
@@ -438,7 +479,8 @@ static void test_image_tables(void)
     printf("ok %s\n", running);
 }
 
-/* Two pieces of 600 KB that the lengths make one: longer than the HAT-trie takes, which is the file's fault. */
+/* Two pieces of 600 KB that the lengths make one: longer than the HAT-trie takes, which is the
+ * file's fault. */
 static void test_image_long_piece(void)
 {
     enum { N = 600000 };
@@ -459,7 +501,8 @@ static void test_image_long_piece(void)
     memcpy(image + 48, &length, 4);
     memcpy(image + n_bytes - 2 * N - 8, &length, 4); /* the lengths of two pieces */
     memset(image + n_bytes - 2 * N - 4, 0, 4);
-    for (int engine = 0; engine < 2; engine++) CHECK(load(image, n_bytes, engine, &m) == UNITOK_ERROR_FORMAT);
+    for (int engine = 0; engine < 2; engine++)
+        CHECK(load(image, n_bytes, engine, &m) == UNITOK_ERROR_FORMAT);
     free(image);
     free(data);
     CHECK(alloc_live_blocks == 0);

@@ -1,4 +1,5 @@
-/* test_nfc.c - unitok_nfc_is_sure before a guard page, wide steps against one character at a time */
+/* test_nfc.c - unitok_nfc_is_sure before a guard page, wide steps against one character at a time
+ */
 #define _DEFAULT_SOURCE
 #include "check.h"
 #include "ground/common.h"
@@ -10,8 +11,16 @@
 /* Characters, the first N_SURE of which are sure beside any of them. */
 #define N_SURE 6
 static const char *const characters[] = {
-    "a", "\n", "\xC3\xA9", "\xC5\x81", "\xE4\xB8\xAD", "\xF0\x9F\x98\x80", "\xCC\x81" /* joins */,
-    "\xE0\xA5\x98" /* falls apart */, "\xE1\x84\x80\xE1\x85\xA1" /* joins to one */, "\xCE\x87" /* becomes another */,
+    "a",
+    "\n",
+    "\xC3\xA9",
+    "\xC5\x81",
+    "\xE4\xB8\xAD",
+    "\xF0\x9F\x98\x80",
+    "\xCC\x81" /* joins */,
+    "\xE0\xA5\x98" /* falls apart */,
+    "\xE1\x84\x80\xE1\x85\xA1" /* joins to one */,
+    "\xCE\x87" /* becomes another */,
 };
 #define N_CHARACTERS (int)(sizeof characters / sizeof *characters)
 
@@ -37,7 +46,8 @@ static void test_bytes(struct guard *in)
 {
     uint8_t text[MAX_BYTES];
     size_t n = random_u64() % MAX_BYTES;
-    for (size_t i = 0; i < n; i++) text[i] = (uint8_t)(random_u64() % 3 ? random_u64() : 0xE0 + random_u64() % 16);
+    for (size_t i = 0; i < n; i++)
+        text[i] = (uint8_t)(random_u64() % 3 ? random_u64() : 0xE0 + random_u64() % 16);
     (void)unitok_nfc_is_sure(guard_copy(in, text, n), (int64_t)n);
 }
 

@@ -1,4 +1,5 @@
-/* test_normalize.c - normalization between guard pages: part by part against the whole, damaged charsmaps, no memory
+/* test_normalize.c - normalization between guard pages: part by part against the whole, damaged
+ * charsmaps, no memory
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_normalize.c \
  *       csrc/[a-z]*.c -o test_normalize && ./test_normalize
@@ -22,10 +23,34 @@ static size_t random_below(size_t n)
 
 #define TEXT_MAX 6000
 static const char *const ATOMS[] = {
-    "a", "b", " ", "  ", "\n", "hello world ", "the end", "\xE2\x96\x81", "\xE2\x96\x81\xE2\x96\x81", "\xC3\xA9",
-    "e\xCC\x81", "\xD1\x8F", "\xE3\x81\x8B\xE3\x82\x99", "\xE7\x8C\xAB", "\xF0\x9F\x98\x80", "\xE2", "\x96", "\x81",
-    "\xE2\x96", "\xFF", "\xED\xA0\x80", "\xC0\x80", "\xF4\x90\x80\x80", "\xE3\x80\x80",
-    "\t", "\xEF\xBC\x8C", ",", "z",
+    "a",
+    "b",
+    " ",
+    "  ",
+    "\n",
+    "hello world ",
+    "the end",
+    "\xE2\x96\x81",
+    "\xE2\x96\x81\xE2\x96\x81",
+    "\xC3\xA9",
+    "e\xCC\x81",
+    "\xD1\x8F",
+    "\xE3\x81\x8B\xE3\x82\x99",
+    "\xE7\x8C\xAB",
+    "\xF0\x9F\x98\x80",
+    "\xE2",
+    "\x96",
+    "\x81",
+    "\xE2\x96",
+    "\xFF",
+    "\xED\xA0\x80",
+    "\xC0\x80",
+    "\xF4\x90\x80\x80",
+    "\xE3\x80\x80",
+    "\t",
+    "\xEF\xBC\x8C",
+    ",",
+    "z",
 };
 
 static size_t random_string(uint8_t *ret, size_t n_atoms, size_t max_bytes)
@@ -68,25 +93,33 @@ static unitok_spec random_spec(struct pieces *p, const uint8_t *blob, int64_t n_
         p->offsets[k + 1] = p->offsets[k] + (int64_t)n_bytes;
         p->types[k] = random_below(4) ? UNITOK_PIECE_USER_DEFINED : UNITOK_PIECE_NORMAL;
     }
-    return (unitok_spec){.flags = (int32_t)random_below(16), .n_pieces = n, .data = p->data,
-                         .offsets = p->offsets, .types = p->types, .charsmap = blob, .n_charsmap_bytes = n_blob_bytes};
+    return (unitok_spec){.flags = (int32_t)random_below(16),
+                         .n_pieces = n,
+                         .data = p->data,
+                         .offsets = p->offsets,
+                         .types = p->types,
+                         .charsmap = blob,
+                         .n_charsmap_bytes = n_blob_bytes};
 }
 
 /* Normalizes text part by part: parts end at split points, and each call has little room. */
-static int64_t in_parts(const unitok_normalizer *n, const struct guard *in, const struct guard *room,
-                        const uint8_t *text, int64_t n_bytes, int is_verbatim, uint8_t *out, int64_t capacity)
+static int64_t in_parts(const unitok_normalizer *n, const struct guard *in,
+                        const struct guard *room, const uint8_t *text, int64_t n_bytes,
+                        int is_verbatim, uint8_t *out, int64_t capacity)
 {
     unitok_normalize_state state = {.is_verbatim = is_verbatim};
     int64_t done = 0, seen = 0, n_out = 0;
     while (!state.is_ended) {
         int last = seen == n_bytes;
         const uint8_t *part = guard_copy(in, text + done, (size_t)(seen - done));
-        int64_t end = last ? n_bytes - done : unitok_normalize_split(n, part, seen - done), consumed = 0;
+        int64_t end = last ? n_bytes - done : unitok_normalize_split(n, part, seen - done),
+                consumed = 0;
         CHECK(end >= 0 && end <= seen - done);
         do {
             int64_t n_room = unitok_normalizer_step_bytes(n) + (int64_t)random_below(40);
             uint8_t *to = guard_copy(room, NULL, (size_t)n_room);
-            int64_t n_new = unitok_normalize_some(n, &state, part, end, &consumed, last, to, n_room);
+            int64_t n_new = unitok_normalize_some(n, &state, part, end, &consumed, last, to,
+                                                  n_room);
             CHECK(n_new >= 0 && n_new <= n_room && n_out + n_new <= capacity);
             memcpy(out + n_out, to, (size_t)n_new);
             n_out += n_new;
@@ -98,7 +131,8 @@ static int64_t in_parts(const unitok_normalizer *n, const struct guard *in, cons
     return n_out;
 }
 
-static void check_text(const unitok_normalizer *n, const struct guard *guards, const uint8_t *text, int64_t n_bytes)
+static void check_text(const unitok_normalizer *n, const struct guard *guards, const uint8_t *text,
+                       int64_t n_bytes)
 {
     static uint8_t parts[80 * TEXT_MAX];
     for (int compact = 0; compact < 2; compact++) {
@@ -111,7 +145,8 @@ static void check_text(const unitok_normalizer *n, const struct guard *guards, c
         for (int64_t i = 0; i < n_out; i++) CHECK(offsets[i] >= 0 && offsets[i] <= offsets[i + 1]);
         CHECK(offsets[n_out] <= n_bytes);
         free(offsets);
-        CHECK(in_parts(n, &guards[0], &guards[2], text, n_bytes, !compact, parts, sizeof parts) == n_out);
+        CHECK(in_parts(n, &guards[0], &guards[2], text, n_bytes, !compact, parts, sizeof parts) ==
+              n_out);
         CHECK(!n_out || !memcmp(parts, whole, (size_t)n_out));
     }
 }
@@ -149,7 +184,8 @@ static void check_one(const struct guard *guards, int is_damaged)
     unitok_normalizer *n = NULL;
     unitok_error error = {0};
     int32_t status = unitok_normalizer_new(&spec, next_cpu(), &n, &error);
-    CHECK(status == UNITOK_OK ? n != NULL : is_damaged && status == UNITOK_ERROR_VOCABULARY && error.message);
+    CHECK(status == UNITOK_OK ? n != NULL
+                              : is_damaged && status == UNITOK_ERROR_VOCABULARY && error.message);
     if (n) {
         CHECK(unitok_normalizer_memory_bytes(n) <= alloc_live_bytes);
         size_t n_bytes = random_string(text, random_below(60), sizeof text);
@@ -166,17 +202,58 @@ static void check_one(const struct guard *guards, int is_damaged)
     CHECK(alloc_live_blocks == 0);
 }
 
-/* What is copied in blocks: rules of every class, and what may stand at any offset of a block and over its edges. */
+/* What is copied in blocks: rules of every class, and what may stand at any offset of a block and
+ * over its edges. */
 static const char *const RULES[][2] = {
-    {"\n", " "}, {"\t", " "}, {"\x01", ""}, {"A", "a"}, {"\xEF\xBC\x8C", ","}, {"\xE3\x80\x80", " "},
-    {"e\xCC\x81", "\xC3\xA9"}, {"\xD0\xB8\xCC\x86", "\xD0\xB9"}, {"\xE3\x81\x8B\xE3\x82\x99", "\xE3\x81\x8C"}, {"q,", "Q"},
+    {"\n", " "},
+    {"\t", " "},
+    {"\x01", ""},
+    {"A", "a"},
+    {"\xEF\xBC\x8C", ","},
+    {"\xE3\x80\x80", " "},
+    {"e\xCC\x81", "\xC3\xA9"},
+    {"\xD0\xB8\xCC\x86", "\xD0\xB9"},
+    {"\xE3\x81\x8B\xE3\x82\x99", "\xE3\x81\x8C"},
+    {"q,", "Q"},
     {"\xE2\x80\xA6", "..."},
 };
 static const char *const IN_BLOCKS[] = {
-    " ", "  ", "   ", "\n", " \n", "\n ", "\n\n ", "\t\x01 ", " \x01 ", "A", "q,", "qe", "\xEF\xBC\x8C", "\xEF\xBC\x8C ",
-    " \xE3\x80\x80", "\xE3\x80\x80 ", "e\xCC\x81", "e\xCC\x80", "\xCC\x81", "\xD0\xB8\xCC\x86",
-    "\xD0\xB8\xCC\x87", "\xE3\x81\x8B\xE3\x82\x99", "\xE3\x82\x99", "\xE2\x80\xA6", "\xE2\x96\x81", " \xE2\x96\x81 ",
-    "\xE7\x8C\xAB", "\xF0\x9F\x98\x80", "\xE2\x96", "\xF0\x9F\x98", "\xE7\xE7\x8C\xAB", "\xD0\xD0\xB8", "\xC3", "\x81", "\xE7\x8C\xAB\x81", "\xF0\x9F\xE7\x8C\xAB",
+    " ",
+    "  ",
+    "   ",
+    "\n",
+    " \n",
+    "\n ",
+    "\n\n ",
+    "\t\x01 ",
+    " \x01 ",
+    "A",
+    "q,",
+    "qe",
+    "\xEF\xBC\x8C",
+    "\xEF\xBC\x8C ",
+    " \xE3\x80\x80",
+    "\xE3\x80\x80 ",
+    "e\xCC\x81",
+    "e\xCC\x80",
+    "\xCC\x81",
+    "\xD0\xB8\xCC\x86",
+    "\xD0\xB8\xCC\x87",
+    "\xE3\x81\x8B\xE3\x82\x99",
+    "\xE3\x82\x99",
+    "\xE2\x80\xA6",
+    "\xE2\x96\x81",
+    " \xE2\x96\x81 ",
+    "\xE7\x8C\xAB",
+    "\xF0\x9F\x98\x80",
+    "\xE2\x96",
+    "\xF0\x9F\x98",
+    "\xE7\xE7\x8C\xAB",
+    "\xD0\xD0\xB8",
+    "\xC3",
+    "\x81",
+    "\xE7\x8C\xAB\x81",
+    "\xF0\x9F\xE7\x8C\xAB",
 };
 
 static unitok_normalizer *block_normalizer(int32_t flags, int32_t cpu)
@@ -197,13 +274,16 @@ static unitok_normalizer *block_normalizer(int32_t flags, int32_t cpu)
 }
 
 /* text[0..n_bytes-1] of one sort, with `it` at every offset around the edges of blocks. */
-static void check_offsets(const unitok_normalizer *n, const struct guard *guards, const char *sort, int64_t n_bytes,
-                          const uint8_t *it, int64_t n_it)
+static void check_offsets(const unitok_normalizer *n, const struct guard *guards, const char *sort,
+                          int64_t n_bytes, const uint8_t *it, int64_t n_it)
 {
     uint8_t text[300];
     int64_t n_sort = (int64_t)strlen(sort);
     for (int64_t i = 0; i < n_bytes; i++) text[i] = (uint8_t)sort[i % n_sort];
-    for (int64_t at = 0; at + n_it <= n_bytes; at += at == 3 ? 28 : at == 35 ? 24 : at == 68 ? 54 : 1) {
+    for (int64_t at = 0; at + n_it <= n_bytes; at += at == 3    ? 28
+                                                     : at == 35 ? 24
+                                                     : at == 68 ? 54
+                                                                : 1) {
         uint8_t with[300];
         memcpy(with, text, (size_t)n_bytes);
         memcpy(with + at, it, (size_t)n_it);
@@ -222,7 +302,8 @@ static void check_blocks(const struct guard *guards, int32_t flags, int32_t cpu)
     for (size_t k = 0; k < sizeof IN_BLOCKS / sizeof *IN_BLOCKS; k++) {
         const uint8_t *it = (const uint8_t *)IN_BLOCKS[k];
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-            check_offsets(n, guards, sorts[(k + l) % 4], lengths[l], it, (int64_t)strlen(IN_BLOCKS[k]));
+            check_offsets(n, guards, sorts[(k + l) % 4], lengths[l], it,
+                          (int64_t)strlen(IN_BLOCKS[k]));
         }
     }
     unitok_normalizer_free(n);
@@ -254,10 +335,12 @@ static void check_memory(void)
 int main(void)
 {
     random_start(20240711);
-    struct guard guards[4] = {guard_new(TEXT_MAX), guard_new(80 * TEXT_MAX), guard_new(1 << 16), guard_new(1 << 20)};
+    struct guard guards[4] = {guard_new(TEXT_MAX), guard_new(80 * TEXT_MAX), guard_new(1 << 16),
+                              guard_new(1 << 20)};
     for (int i = 0; i < 20000; i++) check_one(guards, i % 3 == 2);
     for (int32_t cpu = UNITOK_CPU_PORTABLE; cpu <= UNITOK_CPU_NEON; cpu++) {
-        for (int32_t flags = 0; flags < 8 && unitok_cpu_supported(cpu); flags += 2) check_blocks(guards, flags, cpu);
+        for (int32_t flags = 0; flags < 8 && unitok_cpu_supported(cpu); flags += 2)
+            check_blocks(guards, flags, cpu);
         if (unitok_cpu_supported(cpu)) check_blocks(guards, 7, cpu);
     }
     for (int i = 0; i < 50; i++) check_memory();

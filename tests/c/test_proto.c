@@ -1,6 +1,8 @@
-/* test_proto.c - reading a SentencePiece model file: random files, whole, cut short and changed, against guard pages
+/* test_proto.c - reading a SentencePiece model file: random files, whole, cut short and changed,
+ * against guard pages
  *
- * What is read must be what was written, and whatever the bytes are nothing outside of them is touched.
+ * What is read must be what was written, and whatever the bytes are nothing outside of them is
+ * touched.
  */
 #define _DEFAULT_SOURCE
 
@@ -47,7 +49,8 @@ static void put_varint(int64_t value)
 static void put_piece(int64_t k, int64_t n_bytes)
 {
     const uint8_t *piece = written.pieces + written.offsets[k];
-    int has_type = written.types[k] != UNITOK_PIECE_NORMAL || random_below(2), type_first = random_below(2) == 0;
+    int has_type = written.types[k] != UNITOK_PIECE_NORMAL || random_below(2),
+        type_first = random_below(2) == 0;
     int64_t n_length = n_bytes < 128 ? 1 : 2;
     put_byte(0x0A);
     put_varint(1 + n_length + n_bytes + 5 + 2 * has_type);
@@ -75,7 +78,8 @@ static void put_other(void)
 /* A normalizer_spec with a name, a charsmap and a number: the charsmap does not go to the rest. */
 static void put_normalizer(void)
 {
-    int64_t n_name = random_below(20), n_charsmap = random_below(300), n_length = n_charsmap < 128 ? 1 : 2;
+    int64_t n_name = random_below(20), n_charsmap = random_below(300),
+            n_length = n_charsmap < 128 ? 1 : 2;
     put_byte(0x1A);
     put_varint(2 + n_name + 1 + n_length + n_charsmap + 2);
     put_byte(0x0A), put_varint(n_name);
@@ -95,7 +99,8 @@ static void put_normalizer(void)
 /* A piece of 2 bytes or more, and its type, as SentencePiece may write them. */
 static int64_t write_piece(uint8_t *piece, int64_t k)
 {
-    static const uint8_t text_types[] = {UNITOK_PIECE_NORMAL, UNITOK_PIECE_USER_DEFINED, UNITOK_PIECE_UNUSED};
+    static const uint8_t text_types[] = {UNITOK_PIECE_NORMAL, UNITOK_PIECE_USER_DEFINED,
+                                         UNITOK_PIECE_UNUSED};
     int64_t n_bytes = 2 + random_below(random_below(8) ? 10 : 300);
     uint8_t *type = &written.types[k];
     if (random_below(8) == 0) {
@@ -139,7 +144,8 @@ static int64_t write_file(void)
 static int64_t read_file(int64_t n_bytes)
 {
     uint8_t *bytes = guard_copy(&file_guard, file, (size_t)n_bytes);
-    int64_t n = unitok_proto_read(bytes, n_bytes, got.pieces, got.offsets, got.scores, got.types, got.rest, &got.info);
+    int64_t n = unitok_proto_read(bytes, n_bytes, got.pieces, got.offsets, got.scores, got.types,
+                                  got.rest, &got.info);
     got.n_rest = got.info.n_rest_bytes;
     CHECK(n < 0 || got.n_rest <= n_bytes);
     return n;
@@ -153,14 +159,17 @@ static void test_files(int64_t n_rounds)
         CHECK(read_file(n_file) == n && got.n_rest == written.n_rest);
         CHECK(!memcmp(got.offsets, written.offsets, (size_t)(n + 1) * 8));
         CHECK(!memcmp(got.pieces, written.pieces, (size_t)got.offsets[n]));
-        CHECK(!memcmp(got.scores, written.scores, (size_t)n * 4) && !memcmp(got.types, written.types, (size_t)n));
+        CHECK(!memcmp(got.scores, written.scores, (size_t)n * 4) &&
+              !memcmp(got.types, written.types, (size_t)n));
         CHECK(!memcmp(got.rest, written.rest, (size_t)got.n_rest));
         written.info.n_rest_bytes = written.n_rest;
-        CHECK(!memcmp(&got.info, &written.info, offsetof(unitok_proto, is_finite) + sizeof got.info.is_finite));
+        CHECK(!memcmp(&got.info, &written.info,
+                      offsetof(unitok_proto, is_finite) + sizeof got.info.is_finite));
         for (int k = 0; k < 20; k++) CHECK(read_file(random_below(n_file + 1)) <= n);
         for (int k = 0; k < 40 && n_file; k++) {
             uint8_t *place = &file[random_below(n_file)], was = *place;
-            *place = random_below(2) ? (uint8_t)random_u64() : (uint8_t)(was ^ 1 << random_below(8));
+            *place = random_below(2) ? (uint8_t)random_u64()
+                                     : (uint8_t)(was ^ 1 << random_below(8));
             CHECK(read_file(n_file) <= n_file / UNITOK_PROTO_PIECE_BYTES_MIN);
             if (random_below(2)) *place = was;
         }
@@ -179,7 +188,8 @@ static void test_distinct(int64_t n_rounds)
         int64_t n = random_below(12), is_twice = 0, *offsets = written.offsets;
         for (int64_t k = 0; k < n; k++) {
             offsets[k + 1] = offsets[k] + random_below(round % 2 ? 20 : 5);
-            for (int64_t i = offsets[k]; i < offsets[k + 1]; i++) written.pieces[i] = (uint8_t)('a' + random_below(2));
+            for (int64_t i = offsets[k]; i < offsets[k + 1]; i++)
+                written.pieces[i] = (uint8_t)('a' + random_below(2));
             for (int64_t j = 0; j < k; j++)
                 is_twice |= offsets[j + 1] - offsets[j] == offsets[k + 1] - offsets[k] &&
                             !memcmp(written.pieces + offsets[j], written.pieces + offsets[k],
@@ -187,10 +197,12 @@ static void test_distinct(int64_t n_rounds)
         }
         uint8_t *data = guard_copy(&file_guard, written.pieces, (size_t)offsets[n]);
         distinct_table table;
-        CHECK(distinct_build(data, offsets, n, &table) == (is_twice ? DISTINCT_MAYBE : DISTINCT_YES));
+        CHECK(distinct_build(data, offsets, n, &table) ==
+              (is_twice ? DISTINCT_MAYBE : DISTINCT_YES));
         for (int64_t k = 0; k < n && !is_twice; k++) {
             CHECK(distinct_find(&table, data + offsets[k], offsets[k + 1] - offsets[k]) == k);
-            int64_t n_more = offsets[n] - offsets[k], found = distinct_find(&table, data + offsets[k], n_more);
+            int64_t n_more = offsets[n] - offsets[k],
+                    found = distinct_find(&table, data + offsets[k], n_more);
             CHECK(found < 0 || offsets[found + 1] - offsets[found] == n_more);
         }
         distinct_free(&table);

@@ -1,4 +1,5 @@
-/* test_search.c - searches in small shards against looking everywhere; hostile arrays; an allocator that fails */
+/* test_search.c - searches in small shards against looking everywhere; hostile arrays; an allocator
+ * that fails */
 #include "shards.h"
 
 #include "check.h"
@@ -37,15 +38,17 @@ static int64_t random_query(const struct toy *toy, uint8_t *q)
             for (int64_t k = skip; k < n && m < want; k++) q[m++] = piece[k];
         }
     }
-    for (; m < want; m++) q[m] = (uint8_t) "aab cdx"[random_u64() % 7];
+    for (; m < want; m++) q[m] = (uint8_t)"aab cdx"[random_u64() % 7];
     return m;
 }
 
-static int64_t count(const struct toy *toy, const uint8_t *q, int64_t m, int64_t max_work, uint8_t *ret_approx)
+static int64_t count(const struct toy *toy, const uint8_t *q, int64_t m, int64_t max_work,
+                     uint8_t *ret_approx)
 {
     int64_t offsets[2] = {0, m}, n;
     unitok_error error;
-    CHECK(unitok_search_count(toy->pieces, &toy->shard, q, offsets, 1, max_work, &n, ret_approx, &error) == UNITOK_OK);
+    CHECK(unitok_search_count(toy->pieces, &toy->shard, q, offsets, 1, max_work, &n, ret_approx,
+                              &error) == UNITOK_OK);
     return n;
 }
 
@@ -56,12 +59,13 @@ static void check_query(const struct toy *toy, const uint8_t *q, int64_t m)
     int64_t n_runs, total = 0, expected = toy_count(toy, q, m);
     uint8_t approx;
     CHECK(count(toy, q, m, no_limit, &approx) == expected && !approx);
-    CHECK(unitok_search_find(toy->pieces, &toy->shard, q, m, no_limit, no_limit, &runs, &n_runs, &approx, &error) ==
-          UNITOK_OK);
+    CHECK(unitok_search_find(toy->pieces, &toy->shard, q, m, no_limit, no_limit, &runs, &n_runs,
+                             &approx, &error) == UNITOK_OK);
     for (int64_t k = 0; k < n_runs; k++) total += runs[k].hi - runs[k].lo;
     CHECK(total == expected);
     unitok_search_runs_free(runs);
-    for (int64_t work = 0; work < 20000; work = work * 3 + 50) CHECK(count(toy, q, m, work, &approx) <= expected);
+    for (int64_t work = 0; work < 20000; work = work * 3 + 50)
+        CHECK(count(toy, q, m, work, &approx) <= expected);
 }
 
 static void test_random(int n_rounds)
@@ -90,21 +94,27 @@ static void test_contexts(int n_rounds)
         struct toy toy;
         random_toy(&toy);
         int64_t *offsets = EXACTLY(65537, int64_t), n_hits = 0, n_bytes = 0;
-        for (int id = 0; id <= 65536; id++) offsets[id] = toy.offsets[id < toy.n_ids ? id : toy.n_ids];
+        for (int id = 0; id <= 65536; id++)
+            offsets[id] = toy.offsets[id < toy.n_ids ? id : toy.n_ids];
         unitok_search_hit hits[32];
         int64_t before = (int64_t)(random_u64() % 6), after = (int64_t)(random_u64() % 6);
         for (int k = 0; k < 32 && toy.shard.n; k++) {
             int64_t d = (int64_t)(random_u64() % (uint64_t)toy.n_documents);
-            int64_t begin = d ? (int64_t)toy.ends[d - 1] - 1000 : 0, end = (int64_t)toy.ends[d] - 1000;
+            int64_t begin = d ? (int64_t)toy.ends[d - 1] - 1000 : 0,
+                    end = (int64_t)toy.ends[d] - 1000;
             unitok_search_hit hit = {begin + (int64_t)(random_u64() % (uint64_t)(end - begin + 1)),
-                                     (int64_t)(random_u64() % 7), (int64_t)(random_u64() % 9), begin, end,
+                                     (int64_t)(random_u64() % 7),
+                                     (int64_t)(random_u64() % 9),
+                                     begin,
+                                     end,
                                      (int64_t)(random_u64() % 2)};
             hits[n_hits++] = hit;
             n_bytes += hit.n_bytes;
         }
         uint8_t *out = EXACTLY(n_bytes + 4 * n_hits * (before + after), uint8_t);
         int64_t *bounds = EXACTLY(3 * n_hits + 1, int64_t);
-        unitok_search_contexts(toy.ids, toy.data, offsets, hits, n_hits, before, after, out, bounds);
+        unitok_search_contexts(toy.ids, toy.data, offsets, hits, n_hits, before, after, out,
+                               bounds);
         for (int64_t k = 0; k < n_hits; k++) {
             uint8_t text[TOY_TOKENS * TOY_PIECE_BYTES];
             int64_t n = 0, at = 0, n_found = bounds[3 * k + 3] - bounds[3 * k], is_part = 0;
@@ -114,8 +124,10 @@ static void test_contexts(int n_rounds)
                 memcpy(text + n, piece, (size_t)n_piece);
                 n += n_piece;
             }
-            for (; at + n_found <= n && !is_part; at++) is_part = memcmp(text + at, out + bounds[3 * k], (size_t)n_found) == 0;
-            CHECK(is_part && bounds[3 * k + 1] - bounds[3 * k] <= before && bounds[3 * k + 3] - bounds[3 * k + 2] <= after);
+            for (; at + n_found <= n && !is_part; at++)
+                is_part = memcmp(text + at, out + bounds[3 * k], (size_t)n_found) == 0;
+            CHECK(is_part && bounds[3 * k + 1] - bounds[3 * k] <= before &&
+                  bounds[3 * k + 3] - bounds[3 * k + 2] <= after);
             CHECK(bounds[3 * k + 2] - bounds[3 * k + 1] <= hits[k].n_bytes);
         }
         free(offsets);
@@ -143,25 +155,29 @@ static void test_hostile(int n_rounds)
         if (which == 4) fill_random(toy.top, n ? 20 : 0);
         for (int k = 0; k < 10; k++) {
             int64_t m = random_query(&toy, q), n_runs, lo, hi, begin = 0, end = 3, counts[65536];
-            uint16_t ids[3] = {(uint16_t)(random_u64() % 20), (uint16_t)(random_u64() % 20), (uint16_t)random_u64()};
+            uint16_t ids[3] = {(uint16_t)(random_u64() % 20), (uint16_t)(random_u64() % 20),
+                               (uint16_t)random_u64()};
             unitok_search_run *runs;
             count(&toy, q, m, 1000000, &approx);
-            CHECK(unitok_search_find(toy.pieces, &toy.shard, q, m, 1000, 1000000, &runs, &n_runs, &approx, &error) ==
-                  UNITOK_OK);
-            for (int64_t r = 0; r < n_runs; r++) CHECK(0 <= runs[r].lo && runs[r].hi <= toy.shard.n);
+            CHECK(unitok_search_find(toy.pieces, &toy.shard, q, m, 1000, 1000000, &runs, &n_runs,
+                                     &approx, &error) == UNITOK_OK);
+            for (int64_t r = 0; r < n_runs; r++)
+                CHECK(0 <= runs[r].lo && runs[r].hi <= toy.shard.n);
             unitok_search_runs_free(runs);
             unitok_search_tokens(&toy.shard, ids, &begin, &end, 1, &lo, &hi);
             CHECK(0 <= lo && lo <= hi && hi <= toy.shard.n);
             memset(counts, 0, sizeof counts);
             unitok_search_previous(&toy.shard, 0, toy.shard.n, counts);
             uint16_t next[8];
-            unitok_search_next(&toy.shard, 0, toy.shard.n, (int64_t)(random_u64() % 3), next, counts, 8);
+            unitok_search_next(&toy.shard, 0, toy.shard.n, (int64_t)(random_u64() % 3), next,
+                               counts, 8);
         }
         const unitok_search_shard *shards[2] = {&toy.shard, &toy.shard};
         unitok_repeats *repeats;
         unitok_repeat found[64];
         int64_t done = 0;
-        CHECK(unitok_repeats_new(shards, 2, 1 + (int64_t)(random_u64() % 4), &repeats, &error) == UNITOK_OK);
+        CHECK(unitok_repeats_new(shards, 2, 1 + (int64_t)(random_u64() % 4), &repeats, &error) ==
+              UNITOK_OK);
         while (done < 2 * toy.shard.n) {
             int64_t n_found = unitok_repeats_step(repeats, 10, found, 64, &done);
             uint32_t *marks = calloc(n + 1, sizeof *marks);
@@ -184,7 +200,8 @@ static void test_out_of_memory(int n_rounds)
         uint8_t q[MAX_QUERY], approx;
         unitok_error error;
         random_toy(&toy);
-        int64_t m = random_query(&toy, q), offsets[2] = {0, m}, expected = toy_count(&toy, q, m), n = -1, n_runs;
+        int64_t m = random_query(&toy, q), offsets[2] = {0, m}, expected = toy_count(&toy, q, m),
+                n = -1, n_runs;
         unitok_search_pieces *held = toy.pieces, *again = NULL;
         unitok_search_run *runs;
         unitok_repeats *repeats;
@@ -193,11 +210,13 @@ static void test_out_of_memory(int n_rounds)
         for (int64_t k = 1, n_failed = 1; n_failed; k++) {
             n_failed = 0;
             alloc_fail_at = k;
-            int32_t status = unitok_search_count(held, &toy.shard, q, offsets, 1, no_limit, &n, &approx, &error);
+            int32_t status = unitok_search_count(held, &toy.shard, q, offsets, 1, no_limit, &n,
+                                                 &approx, &error);
             CHECK(status == UNITOK_ERROR_MEMORY || n == expected);
             n_failed += status != UNITOK_OK;
             alloc_fail_at = k;
-            status = unitok_search_find(held, &toy.shard, q, m, no_limit, no_limit, &runs, &n_runs, &approx, &error);
+            status = unitok_search_find(held, &toy.shard, q, m, no_limit, no_limit, &runs, &n_runs,
+                                        &approx, &error);
             if (status == UNITOK_OK) unitok_search_runs_free(runs);
             n_failed += status != UNITOK_OK;
             alloc_fail_at = k;
@@ -228,7 +247,8 @@ static void test_arguments(void)
     random_toy(&toy);
     int64_t offsets[2] = {3, 1}, n;
     uint8_t approx, q[4] = "aaa";
-    CHECK(unitok_search_count(toy.pieces, &toy.shard, q, offsets, 1, 10, &n, &approx, &error) == UNITOK_ERROR_ARGUMENT);
+    CHECK(unitok_search_count(toy.pieces, &toy.shard, q, offsets, 1, 10, &n, &approx, &error) ==
+          UNITOK_ERROR_ARGUMENT);
     toy.first[5] = toy.first[65536] + 1;
     CHECK(unitok_search_check(&toy.shard, &error) == UNITOK_ERROR_ARGUMENT);
     toy.shard.eod = 65536;

@@ -1,4 +1,5 @@
-/* test_suffix.c - the suffix sorter against qsort, between guard pages, step by step, and with memory that runs out
+/* test_suffix.c - the suffix sorter against qsort, between guard pages, step by step, and with
+ * memory that runs out
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc tests/c/test_suffix.c \
  *       csrc/suffix/sort.c csrc/suffix/lcp.c -o test_suffix && ./test_suffix
@@ -31,13 +32,15 @@ static int compare(const void *a, const void *b)
 static const void *as_text(const uint32_t *symbols, int64_t n, int32_t symbol_bytes)
 {
     uint8_t *text = guard_copy(&text_guard, NULL, (size_t)(n * symbol_bytes));
-    for (int64_t i = 0; i < n; i++) memcpy(text + i * symbol_bytes, &symbols[i], (size_t)symbol_bytes);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(text + i * symbol_bytes, &symbols[i], (size_t)symbol_bytes);
     return text;
 }
 
 static int64_t entry(const void *sa, int32_t position_bytes, int64_t r)
 {
-    return position_bytes == 4 ? (int64_t)((const uint32_t *)sa)[r] : (int64_t)((const uint64_t *)sa)[r];
+    return position_bytes == 4 ? (int64_t)((const uint32_t *)sa)[r]
+                               : (int64_t)((const uint64_t *)sa)[r];
 }
 
 static int32_t sort(const void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols, void *sa,
@@ -45,7 +48,8 @@ static int32_t sort(const void *text, int64_t n, int32_t symbol_bytes, int64_t n
 {
     unitok_suffix *suffix = NULL;
     unitok_error error = {0};
-    int32_t status = unitok_suffix_new(text, n, symbol_bytes, n_symbols, sa, position_bytes, &suffix, &error);
+    int32_t status = unitok_suffix_new(text, n, symbol_bytes, n_symbols, sa, position_bytes,
+                                       &suffix, &error);
     double done = 0;
     while (status == UNITOK_OK && unitok_suffix_progress(suffix) < 1) {
         status = unitok_suffix_step(suffix, budget, &error);
@@ -58,8 +62,8 @@ static int32_t sort(const void *text, int64_t n, int32_t symbol_bytes, int64_t n
     return status;
 }
 
-static void check_tools(const void *text, const uint32_t *symbols, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
-                        void *sa, int32_t position_bytes)
+static void check_tools(const void *text, const uint32_t *symbols, int64_t n, int32_t symbol_bytes,
+                        int64_t n_symbols, void *sa, int32_t position_bytes)
 {
     uint64_t *starts = calloc((size_t)n_symbols + 1, sizeof *starts);
     uint64_t *heads = calloc((size_t)n_symbols + 1, sizeof *heads);
@@ -69,9 +73,11 @@ static void check_tools(const void *text, const uint32_t *symbols, int64_t n, in
         memcpy(heads, starts, (size_t)n_symbols * sizeof *starts);
         if (wrong && n > 1) memcpy(sa, (uint8_t *)sa + position_bytes, (size_t)position_bytes);
         int64_t half = n / 2, at;
-        at = unitok_suffix_check(text, n, symbol_bytes, NULL, n_symbols, sa, position_bytes, starts, heads, 0, half);
+        at = unitok_suffix_check(text, n, symbol_bytes, NULL, n_symbols, sa, position_bytes, starts,
+                                 heads, 0, half);
         if (at < 0)
-            at = unitok_suffix_check(text, n, symbol_bytes, NULL, n_symbols, sa, position_bytes, starts, heads, half, n);
+            at = unitok_suffix_check(text, n, symbol_bytes, NULL, n_symbols, sa, position_bytes,
+                                     starts, heads, half, n);
         CHECK(wrong && n > 1 ? at >= 0 : at == -1);
     }
     free(starts);
@@ -95,11 +101,13 @@ static void check_sorted(const uint32_t *symbols, int64_t n, uint32_t n_symbols,
     n_compared = n;
     qsort(expected, (size_t)n, sizeof *expected, compare);
     /* A text in one width each: two bytes now and then, for their tables are large. */
-    int32_t position_bytes = round_ % 2 ? 4 : 8, symbol_bytes = n_symbols > 256 || round_ % 4 < 2 ? 4 : 1;
+    int32_t position_bytes = round_ % 2 ? 4 : 8,
+            symbol_bytes = n_symbols > 256 || round_ % 4 < 2 ? 4 : 1;
     if (round_ % 64 == 0) symbol_bytes = 2;
     const void *text = as_text(symbols, n, symbol_bytes);
     void *sa = guard_copy(&sa_guard, NULL, (size_t)(n * position_bytes));
-    memset(sa, round_ % 3 ? 0xFF : 0x5A, (size_t)(n * position_bytes)); /* need not be initialised */
+    /* need not be initialised */
+    memset(sa, round_ % 3 ? 0xFF : 0x5A, (size_t)(n * position_bytes));
     CHECK(sort(text, n, symbol_bytes, n_symbols, sa, position_bytes, budget) == UNITOK_OK);
     for (int64_t r = 0; r < n; r++) CHECK(entry(sa, position_bytes, r) == expected[r]);
     check_tools(text, symbols, n, symbol_bytes, n_symbols, sa, position_bytes);
@@ -130,11 +138,13 @@ static void make_text(uint32_t *symbols, int64_t n, uint32_t n_symbols)
     for (int64_t i = 0; i < n; i++) {
         symbols[i] = random_below(n_symbols);
         if (shape == 1 && i >= period) symbols[i] = symbols[i - period];
-        if (shape == 2) symbols[i] = symbols[i] / 2 + (uint32_t)(i % 2) * (n_symbols / 2); /* nearly every other one is LMS */
+        /* nearly every other one is LMS */
+        if (shape == 2) symbols[i] = symbols[i] / 2 + (uint32_t)(i % 2) * (n_symbols / 2);
         if (shape == 3 && i >= n / 2 && n % 2 == 0) symbols[i] = symbols[i - n / 2];
     }
     if (shape == 2)
-        for (int64_t i = n / 2 + (n / 2) % 2; i < n; i++) symbols[i] = symbols[i - n / 2 - (n / 2) % 2];
+        for (int64_t i = n / 2 + (n / 2) % 2; i < n; i++)
+            symbols[i] = symbols[i - n / 2 - (n / 2) % 2];
 }
 
 static void test_random_texts(int n_rounds)
@@ -150,8 +160,9 @@ static void test_random_texts(int n_rounds)
     }
 }
 
-/* Texts in which nearly every other suffix is LMS, so that names fill the suffix array: of pairs, of which all occur twice
- * (shape 0, 1), many are one and the same (2), every other one is smaller again (3), and some occur once (4). */
+/* Texts in which nearly every other suffix is LMS, so that names fill the suffix array: of pairs,
+ * of which all occur twice (shape 0, 1), many are one and the same (2), every other one is smaller
+ * again (3), and some occur once (4). */
 static void make_dense_text(uint32_t *symbols, int64_t n, uint32_t k, int shape)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -180,7 +191,8 @@ static void test_memory_is_bounded(int64_t n, int n_rounds)
         for (int64_t i = 0; i < length; i++) starts[symbols[i] + 1]++;
         for (uint32_t c = 0; c < n_symbols; c++) starts[c + 1] += starts[c];
         memcpy(heads, starts, (size_t)n_symbols * 8);
-        CHECK(unitok_suffix_check(symbols, length, 4, NULL, n_symbols, sa, 4, starts, heads, 0, length) == -1);
+        CHECK(unitok_suffix_check(symbols, length, 4, NULL, n_symbols, sa, 4, starts, heads, 0,
+                                  length) == -1);
         free(starts);
         free(heads);
     }

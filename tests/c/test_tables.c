@@ -1,4 +1,5 @@
-/* test_tables.c - hash tables of keys that were chosen to collide: another factor is taken, and everything is found */
+/* test_tables.c - hash tables of keys that were chosen to collide: another factor is taken, and
+ * everything is found */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +23,8 @@ static void random_string(uint8_t *out)
 static void check_found(const string_table *t)
 {
     uint8_t other[STRING_BYTES];
-    for (int64_t k = 0; k < N; k++) CHECK(string_table_find(t, data + offsets[k], STRING_BYTES) == k);
+    for (int64_t k = 0; k < N; k++)
+        CHECK(string_table_find(t, data + offsets[k], STRING_BYTES) == k);
     for (int k = 0; k < 1000; k++) {
         random_string(other);
         CHECK(string_table_find(t, other, STRING_BYTES) == -1);
@@ -45,7 +47,8 @@ static void test_strings(int is_hostile)
         uint8_t *string = data + n * STRING_BYTES;
         CHECK(k < TRIES);
         random_string(string);
-        if (is_hostile && string_table_place(&t, string_table_hash(&t, string, STRING_BYTES)) >= 64) continue;
+        if (is_hostile && string_table_place(&t, string_table_hash(&t, string, STRING_BYTES)) >= 64)
+            continue;
         offsets[++n] = (int64_t)(string - data) + STRING_BYTES;
     }
     CHECK(!string_table_build(&t, data, offsets, N, take, &twice, NULL) && twice == -1);
@@ -81,7 +84,8 @@ static void test_parts(void)
     for (int i = 0; i < 200; i++) hashes[i + 1] = string_table_hash_step(&t, hashes[i], text[i]);
     for (int n = 0; n < 200; n++, power = string_table_multiply_add(power, t.factor, 0))
         for (int i = 0; i + n <= 200; i++)
-            CHECK(string_table_part_hash(hashes[i], hashes[i + n], power) == string_table_hash(&t, text + i, n));
+            CHECK(string_table_part_hash(hashes[i], hashes[i + n], power) ==
+                  string_table_hash(&t, text + i, n));
 }
 
 static uint64_t key_of(const uint8_t character[4])
@@ -100,7 +104,8 @@ static void test_characters(void)
     first.n_bits = 13;
     for (int k = 0; n < 3000; k++) {
         uint32_t tail = (uint32_t)k;
-        uint8_t character[4] = {(uint8_t)(0xF0 | (tail & 15)), (uint8_t)(tail >> 4), (uint8_t)(tail >> 12), (uint8_t)(tail >> 20)};
+        uint8_t character[4] = {(uint8_t)(0xF0 | (tail & 15)), (uint8_t)(tail >> 4),
+                                (uint8_t)(tail >> 12), (uint8_t)(tail >> 20)};
         if (symbols_place(&first, key_of(character)) >= 64) continue;
         memcpy(found[n], character, 4);
         CHECK(symbols_add(&t, character, 4, (uint32_t)++n));
@@ -119,7 +124,8 @@ static void test_runs(void)
     running = "runs";
     for (int k = 0; k < PROBING_RUN_MAX; k++) slots[(1800 + k) % 2048] = 1;
     CHECK(!probing_is_crowded(slots, 1, 2048, 0));
-    slots[(1800 + PROBING_RUN_MAX) % 2048] = 1; /* the run goes on from the end to the start */
+    /* the run goes on from the end to the start */
+    slots[(1800 + PROBING_RUN_MAX) % 2048] = 1;
     CHECK(probing_is_crowded(slots, 1, 2048, 0) && probing_is_crowded(slots, 1, 2048, 5));
 }
 

@@ -1,5 +1,5 @@
-/* test_text_model.c - models that know text, used in every way: hostile bytes before guard pages, images saved and
- * damaged, every allocation failing once
+/* test_text_model.c - models that know text, used in every way: hostile bytes before guard pages,
+ * images saved and damaged, every allocation failing once
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -DUNITOK_DEBUG \
  *       -I csrc tests/c/test_text_model.c csrc/[a-z]*.c -lm -o test_text_model && ./test_text_model
@@ -23,7 +23,8 @@ static void read_random_model(int set)
 {
     random_symbols(set, seed, SEED_MAX);
     for (int64_t k = 0; k < 4; k++) seed[k] = (uint8_t)random_u64();
-    for (int64_t k = 4; k < SEED_MAX; k += 5 + random_below(6)) { /* what stands for types, scores and lengths */
+    /* what stands for types, scores and lengths */
+    for (int64_t k = 4; k < SEED_MAX; k += 5 + random_below(6)) {
         seed[k] = (uint8_t)random_u64();
         if (k + 1 < SEED_MAX) seed[k + 1] = (uint8_t)random_u64();
     }
@@ -36,7 +37,8 @@ static int64_t random_text(int set)
     int64_t n = random_below(8) ? random_below(200) : random_below(TEXT_MAX);
     random_symbols(set, text, n);
     for (int64_t k = random_below(10); k > 0 && n; k--) {
-        static const char *const strange[] = {" ", "  ", "\xe2\x96\x81", "\xff", "\xe6\x97", "\n", "<s>"};
+        static const char *const strange[] = {" ",        "  ", "\xe2\x96\x81", "\xff",
+                                              "\xe6\x97", "\n", "<s>"};
         const char *s = strange[random_below(7)];
         int64_t at = random_below(n), length = (int64_t)strlen(s);
         for (int64_t i = 0; i < length && at + i < n; i++) text[at + i] = (uint8_t)s[i];
@@ -45,8 +47,8 @@ static int64_t random_text(int set)
     return n;
 }
 
-/* What was left for later can fail for memory alone, and is then tried again. 0, and m is freed: memory is still
- * short. */
+/* What was left for later can fail for memory alone, and is then tried again. 0, and m is freed:
+ * memory is still short. */
 static int complete(unitok_model *m)
 {
     unitok_model_info info;
@@ -65,8 +67,10 @@ static unitok_model *make(void)
 {
     unitok_model *m = NULL;
     unitok_error error = {0, 0, 0, NULL};
-    int32_t cpu = random_below(2) ? UNITOK_CPU_AUTO : UNITOK_CPU_PORTABLE, later = random_below(2) == 0;
-    int32_t status = (later ? unitok_model_new_later : unitok_model_new)(&model.spec, 0, cpu, &m, &error);
+    int32_t cpu = random_below(2) ? UNITOK_CPU_AUTO : UNITOK_CPU_PORTABLE,
+            later = random_below(2) == 0;
+    int32_t status = (later ? unitok_model_new_later : unitok_model_new)(&model.spec, 0, cpu, &m,
+                                                                         &error);
     CHECK((status == UNITOK_OK) == (m != NULL));
     CHECK(!status || (error.status == status && error.message));
     return m && complete(m) ? m : NULL;
@@ -135,15 +139,18 @@ static void test_images(int64_t n_rounds)
             mapped = guard_copy(&image_guard, image, (size_t)n_left);
             for (int64_t i = 1 + random_below(4); i > 0 && k >= 10; i--) {
                 int64_t at = random_below(random_below(3) ? n_bytes : 96 < n_bytes ? 96 : n_bytes);
-                mapped[at] = random_below(2) ? (uint8_t)random_u64() : (uint8_t)(mapped[at] ^ (1 << random_below(8)));
+                mapped[at] = random_below(2) ? (uint8_t)random_u64()
+                                             : (uint8_t)(mapped[at] ^ (1 << random_below(8)));
             }
             again = NULL;
             unitok_error error = {0, 0, 0, NULL};
             int32_t status = unitok_model_load(mapped, n_left, 0, UNITOK_CPU_AUTO, &again, &error);
-            CHECK((status == UNITOK_OK) == (again != NULL) && (k >= 10 || status == UNITOK_ERROR_FORMAT));
+            CHECK((status == UNITOK_OK) == (again != NULL) &&
+                  (k >= 10 || status == UNITOK_ERROR_FORMAT));
             CHECK(!status || error.message);
             unitok_model *later = NULL;
-            CHECK(unitok_model_load_later(mapped, n_left, 0, UNITOK_CPU_AUTO, &later, NULL) == status);
+            CHECK(unitok_model_load_later(mapped, n_left, 0, UNITOK_CPU_AUTO, &later, NULL) ==
+                  status);
             CHECK(!later == !again && (!later || complete(later)));
             unitok_model_free(later);
             if (again) CHECK(use_text_model(again, text, n % 500));

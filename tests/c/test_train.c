@@ -1,4 +1,5 @@
-/* test_train.c - counting and trainers: sorted counts, every allocation failing in turn, hostile units
+/* test_train.c - counting and trainers: sorted counts, every allocation failing in turn, hostile
+ * units
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_train.c \
  *       csrc/train/[a-z]*.c csrc/suffix/[a-z]*.c csrc/structures/trie.c csrc/text/[a-z]*.c csrc/ground/cpu.c -lm
@@ -14,7 +15,8 @@
 
 #define N_KEYS 3000
 
-/* ------------------------------------------------------------------------------------------------ Counter ---- */
+/* ------------------------------------------------------------------------------------------
+ * Counter ---- */
 
 static int compare(const uint8_t *a, int64_t n_a, const uint8_t *b, int64_t n_b)
 {
@@ -45,7 +47,8 @@ static void test_counter(void)
     CHECK(unitok_counter_new(0, &counter, &error) == UNITOK_OK);
     CHECK(unitok_counter_add(counter, data, offsets, NULL, N_KEYS, &error) == UNITOK_OK);
     CHECK(unitok_counter_sort(counter, &error) == UNITOK_OK);
-    CHECK(unitok_counter_add(counter, data, offsets, NULL, N_KEYS, &error) == UNITOK_OK); /* goes on after a sort */
+    /* goes on after a sort */
+    CHECK(unitok_counter_add(counter, data, offsets, NULL, N_KEYS, &error) == UNITOK_OK);
     CHECK(unitok_counter_sort(counter, &error) == UNITOK_OK);
     int64_t n = unitok_counter_count(counter);
     uint8_t *keys = malloc((size_t)unitok_counter_key_bytes(counter) + 1);
@@ -54,13 +57,16 @@ static void test_counter(void)
     unitok_counter_export(counter, 0, unitok_counter_count(counter), keys, bounds, counts);
     for (int64_t i = 0; i < n; i++) {
         total += counts[i];
-        if (i) CHECK(compare(keys + bounds[i - 1], bounds[i] - bounds[i - 1], keys + bounds[i], bounds[i + 1] - bounds[i]) < 0);
+        if (i)
+            CHECK(compare(keys + bounds[i - 1], bounds[i] - bounds[i - 1], keys + bounds[i],
+                          bounds[i + 1] - bounds[i]) < 0);
     }
     CHECK(total == 2 * N_KEYS);
     unitok_counter *other;
     CHECK(unitok_counter_new(0, &other, &error) == UNITOK_OK);
     CHECK(unitok_counter_add(other, keys, bounds, NULL, n, &error) == UNITOK_OK);
-    CHECK(unitok_counter_absorb(counter, other, 0, n, &error) == UNITOK_ERROR_ARGUMENT); /* it is sorted */
+    /* it is sorted */
+    CHECK(unitok_counter_absorb(counter, other, 0, n, &error) == UNITOK_ERROR_ARGUMENT);
     unitok_counter_clear(counter);
     CHECK(unitok_counter_add(counter, keys, bounds, counts, n / 2, &error) == UNITOK_OK);
     CHECK(unitok_counter_absorb(counter, other, 0, n + 1, &error) == UNITOK_ERROR_ARGUMENT);
@@ -78,11 +84,14 @@ static void test_counter(void)
     unitok_counter_free(counter);
 }
 
-/* ------------------------------------------------------------------------------------------------ A training ---- */
+/* ------------------------------------------------------------------------------------------ A
+ * training ---- */
 
 static const char TEXT[] =
-    "\xE2\x96\x81the\xE2\x96\x81other\xE2\x96\x81there\xE2\x96\x81the\xE2\x96\x81mother\xE2\x96\x81" "caf\xC3\xA9\xE2\x96\x81the\n"
-    "\xE2\x96\x81mother\xE2\x96\x81the\x1Fre\xE2\x96\x81<s>the\xE2\x96\x81" "caf\xC3\xA9\n\n\xE2\x96\x81there";
+    "\xE2\x96\x81the\xE2\x96\x81other\xE2\x96\x81there\xE2\x96\x81the\xE2\x96\x81mother\xE2\x96\x81"
+    "caf\xC3\xA9\xE2\x96\x81the\n"
+    "\xE2\x96\x81mother\xE2\x96\x81the\x1Fre\xE2\x96\x81<s>the\xE2\x96\x81"
+    "caf\xC3\xA9\n\n\xE2\x96\x81there";
 
 /* What workers share, in turn, a few characters at a time. */
 static int32_t share(unitok_bpe_trainer *bpe, int32_t n_workers)
@@ -115,15 +124,17 @@ static int64_t merge(unitok_bpe_trainer *bpe, int32_t n_workers, int64_t max_wor
 }
 
 /* Half of a trainer's merges, made again by another one, which then makes the other half. */
-static int32_t resume(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
-                      int64_t n, const unitok_bpe_trainer *first, int64_t n_merges)
+static int32_t resume(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets,
+                      const uint64_t *counts, int64_t n, const unitok_bpe_trainer *first,
+                      int64_t n_merges)
 {
     unitok_bpe_trainer *again = NULL;
     unitok_error error;
     uint32_t symbols[600], resumed[600];
     uint64_t of[300], of_resumed[300];
     int64_t made = 0;
-    int32_t status = unitok_bpe_trainer_new(rules, data, offsets, counts, n, NULL, 3, &again, &error);
+    int32_t status = unitok_bpe_trainer_new(rules, data, offsets, counts, n, NULL, 3, &again,
+                                            &error);
     CHECK(n_merges > 5 && n_merges <= 300);
     unitok_bpe_trainer_merges(first, 0, n_merges, symbols, of);
     if (!status) status = share(again, 3);
@@ -133,7 +144,8 @@ static int32_t resume(const unitok_rules *rules, const uint8_t *data, const int6
     if (!status) {
         CHECK(made == n_merges);
         unitok_bpe_trainer_merges(again, 0, made, resumed, of_resumed);
-        CHECK(!memcmp(symbols, resumed, (size_t)made * 8) && !memcmp(of, of_resumed, (size_t)made * 8));
+        CHECK(!memcmp(symbols, resumed, (size_t)made * 8) &&
+              !memcmp(of, of_resumed, (size_t)made * 8));
     }
     unitok_bpe_trainer_free(again);
     return status;
@@ -142,7 +154,8 @@ static int32_t resume(const unitok_rules *rules, const uint8_t *data, const int6
 static int can_do_without; /* whether training goes on without the allocation that failed */
 
 /* In two parts, as two threads make it. */
-static int32_t make_lexicon(const uint8_t *pieces, const int64_t *bounds, int64_t n, unitok_lexicon **ret, unitok_error *error)
+static int32_t make_lexicon(const uint8_t *pieces, const int64_t *bounds, int64_t n,
+                            unitok_lexicon **ret, unitok_error *error)
 {
     unitok_lexicon *parts[2] = {NULL, NULL};
     int64_t middle = n / 2;
@@ -154,7 +167,8 @@ static int32_t make_lexicon(const uint8_t *pieces, const int64_t *bounds, int64_
     return status;
 }
 
-/* Lines to pieces by every trainer; each step may fail for want of memory, and then all is given back. */
+/* Lines to pieces by every trainer; each step may fail for want of memory, and then all is given
+ * back. */
 static int32_t train(int32_t flags, int is_compatible)
 {
     can_do_without = 0;
@@ -169,7 +183,8 @@ static int32_t train(int32_t flags, int is_compatible)
     unitok_edges *kept = NULL;
     unitok_error error;
     uint8_t data[4096], pieces[4096];
-    int64_t offsets[300], bounds[300], text_bounds[2] = {0, sizeof TEXT - 1}, symbol_bounds[2] = {0, 3};
+    int64_t offsets[300], bounds[300], text_bounds[2] = {0, sizeof TEXT - 1},
+                                       symbol_bounds[2] = {0, 3};
     uint64_t counts[300], heavy[300], expected[300] = {0};
     double scores[300], p[300], losses[300], used[300] = {0}, likelihood = 0, score = 0;
     float exact[300] = {0}, exact_scores[300];
@@ -180,24 +195,31 @@ static int32_t train(int32_t flags, int is_compatible)
     if (!status) status = unitok_counter_new(0, &folded, &error);
     if (!status) status = unitok_counter_new(0, &found, &error);
     unitok_segment_spec spec = {
-        .rules = rules, .counter = counter, .max_line_bytes = 1000, .symbols = (const uint8_t *)"<s>",
-        .symbol_offsets = symbol_bounds, .n_symbols = 1,
+        .rules = rules,
+        .counter = counter,
+        .max_line_bytes = 1000,
+        .symbols = (const uint8_t *)"<s>",
+        .symbol_offsets = symbol_bounds,
+        .n_symbols = 1,
         .flags = is_compatible ? UNITOK_SEGMENT_FOLLOWERS : UNITOK_SEGMENT_CUT,
     };
     if (!status) status = unitok_segmenter_new(&spec, &segmenter, &error);
-    if (!status) status = unitok_segmenter_add(segmenter, (const uint8_t *)TEXT, text_bounds, 1, &error);
+    if (!status)
+        status = unitok_segmenter_add(segmenter, (const uint8_t *)TEXT, text_bounds, 1, &error);
     if (!status) status = unitok_segmenter_finish(segmenter, &error);
     if (status) goto end;
     n = unitok_counter_count(counter);
     CHECK(n > 3 && n < 300 && unitok_counter_key_bytes(counter) < 4096);
     unitok_counter_export(counter, 0, unitok_counter_count(counter), data, offsets, counts);
-    status = unitok_units_fold(data, offsets, counts, n, NULL, is_compatible ? UNITOK_FOLD_WHOLE : UNITOK_FOLD_CUT, folded, &error);
+    status = unitok_units_fold(data, offsets, counts, n, NULL,
+                               is_compatible ? UNITOK_FOLD_WHOLE : UNITOK_FOLD_CUT, folded, &error);
     if (!status) status = unitok_counter_sort(folded, &error);
     if (status) goto end;
     n = unitok_counter_count(folded);
     unitok_counter_export(folded, 0, unitok_counter_count(folded), data, offsets, counts);
     if (!is_compatible) {
-        for (int64_t i = 0; i < n; i++) heavy[i] = i % 3 ? counts[i] : counts[i] << 20; /* pairs of the others are rare */
+        /* pairs of the others are rare */
+        for (int64_t i = 0; i < n; i++) heavy[i] = i % 3 ? counts[i] : counts[i] << 20;
         status = unitok_bpe_trainer_new(rules, data, offsets, heavy, n, NULL, 2, &bpe, &error);
         if (status) goto end;
         int64_t made = merge(bpe, 2, 1);
@@ -205,7 +227,8 @@ static int32_t train(int32_t flags, int is_compatible)
         if (status) goto end;
     }
     status = unitok_seeds_new(rules, data, offsets, counts, n, is_compatible, &seeds, &error);
-    while (!status && unitok_seeds_progress(seeds) < 1) status = unitok_seeds_step(seeds, 7, &error);
+    while (!status && unitok_seeds_progress(seeds) < 1)
+        status = unitok_seeds_step(seeds, 7, &error);
     if (!status) status = unitok_seed_finder_new(seeds, is_compatible ? 0 : 5, &finder, &error);
     for (int64_t part = 0; !status && part < unitok_seeds_parts(seeds); part++)
         status = unitok_seed_finder_add(finder, part, &error);
@@ -229,12 +252,21 @@ static int32_t train(int32_t flags, int is_compatible)
         p[i] = 0.05;
     }
     int has_memory = alloc_fail_at > 0;
-    if (!status) status = unitok_unigram_expect(lexicon, lattice, kept, p, 1e-6, data, offsets, counts, n, 1e6, expected, &likelihood);
-    if (!status) status = unitok_unigram_expect_exact(lexicon, lattice, kept, exact_scores, -13, 0, data, offsets, counts, n, exact);
+    if (!status)
+        status = unitok_unigram_expect(lexicon, lattice, kept, p, 1e-6, data, offsets, counts, n,
+                                       1e6, expected, &likelihood);
+    if (!status)
+        status = unitok_unigram_expect_exact(lexicon, lattice, kept, exact_scores, -13, 0, data,
+                                             offsets, counts, n, exact);
     if (!status) unitok_unigram_maximize_f32(exact, order, n_pieces, alive, exact_scores);
-    if (!status) status = unitok_unigram_paths_f64(lexicon, lattice, kept, scores, -13, -1, data, offsets, counts, n, used, &score, &tokens);
-    can_do_without = has_memory && alloc_fail_at <= 0; /* edges are kept only where there is memory */
-    if (!status) status = unitok_unigram_losses_f64(lexicon, lattice, scores, -13, -1, pieces, bounds, 0, n_pieces, used, 10, losses);
+    if (!status)
+        status = unitok_unigram_paths_f64(lexicon, lattice, kept, scores, -13, -1, data, offsets,
+                                          counts, n, used, &score, &tokens);
+    /* edges are kept only where there is memory */
+    can_do_without = has_memory && alloc_fail_at <= 0;
+    if (!status)
+        status = unitok_unigram_losses_f64(lexicon, lattice, scores, -13, -1, pieces, bounds, 0,
+                                           n_pieces, used, 10, losses);
     if (!status) CHECK(likelihood < 0 && score < 0 && tokens > 3);
 end:
     unitok_edges_free(kept);
@@ -280,29 +312,37 @@ static void test_hostile(void)
     unitok_rules *rules;
     unitok_counter *counter;
     unitok_error error;
-    CHECK(unitok_rules_new(0, 16, &rules, &error) == UNITOK_OK && unitok_counter_new(0, &counter, &error) == UNITOK_OK);
+    CHECK(unitok_rules_new(0, 16, &rules, &error) == UNITOK_OK &&
+          unitok_counter_new(0, &counter, &error) == UNITOK_OK);
     for (round_ = 0; round_ < 3000; round_++) {
         int64_t n = 1 + (int64_t)(random_u64() % 12), bounds[2] = {0, n};
         uint8_t *unit = malloc((size_t)n);
         uint64_t one = 1, *by_char = calloc(0x110000, sizeof *by_char);
         unitok_bpe_trainer *bpe = NULL;
         unitok_seeds *seeds = NULL;
-        for (int64_t i = 0; i < n; i++) unit[i] = (uint8_t)(random_u64() % 4 ? 0x80 + random_u64() % 0x80 : random_u64());
+        for (int64_t i = 0; i < n; i++)
+            unit[i] = (uint8_t)(random_u64() % 4 ? 0x80 + random_u64() % 0x80 : random_u64());
         if (round_ % 100 == 0) unitok_units_count_chars(unit, bounds, &one, 1, by_char, &error);
-        unitok_units_fold(unit, bounds, &one, 1, NULL, (int32_t)(random_u64() % 3), counter, &error);
+        unitok_units_fold(unit, bounds, &one, 1, NULL, (int32_t)(random_u64() % 3), counter,
+                          &error);
         int32_t n_workers = (int32_t)(1 + random_u64() % 3);
-        CHECK(unitok_bpe_trainer_new(rules, unit, bounds, &one, 1, NULL, n_workers, &bpe, &error) == UNITOK_OK);
+        CHECK(unitok_bpe_trainer_new(rules, unit, bounds, &one, 1, NULL, n_workers, &bpe, &error) ==
+              UNITOK_OK);
         if (share(bpe, n_workers) == UNITOK_OK) {
             uint32_t merges[12];
             uint64_t heavy[6] = {9, 8, 7, 6, 5, 4};
-            for (int i = 0; i < 12; i++) merges[i] = random_u64() % 9 ? (uint32_t)(random_u64() % 4) : (uint32_t)random_u64();
-            if (unitok_bpe_trainer_resume(bpe, merges, heavy, (int64_t)(random_u64() % 7), &error) == UNITOK_OK)
+            for (int i = 0; i < 12; i++)
+                merges[i] = random_u64() % 9 ? (uint32_t)(random_u64() % 4)
+                                             : (uint32_t)random_u64();
+            if (unitok_bpe_trainer_resume(bpe, merges, heavy, (int64_t)(random_u64() % 7),
+                                          &error) == UNITOK_OK)
                 CHECK(merge(bpe, n_workers, 1) >= 0);
             else CHECK(error.status == UNITOK_ERROR_ARGUMENT);
         }
         unitok_seed_finder *finder = NULL;
         if (unitok_seeds_new(rules, unit, bounds, &one, 1, 0, &seeds, &error) == UNITOK_OK) {
-            while (unitok_seeds_progress(seeds) < 1) CHECK(unitok_seeds_step(seeds, 1000, &error) == UNITOK_OK);
+            while (unitok_seeds_progress(seeds) < 1)
+                CHECK(unitok_seeds_step(seeds, 1000, &error) == UNITOK_OK);
             CHECK(unitok_seed_finder_new(seeds, 0, &finder, &error) == UNITOK_OK);
             for (int64_t part = 0; part < unitok_seeds_parts(seeds); part++)
                 CHECK(unitok_seed_finder_add(finder, part, &error) == UNITOK_OK);

@@ -1,5 +1,5 @@
-/* test_unigram.c - Viterbi by segments, in parts and from memory, against the plain definition over the whole
- * document
+/* test_unigram.c - Viterbi by segments, in parts and from memory, against the plain definition over
+ * the whole document
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_unigram.c csrc/[a-z]*.c -o test_unigram && ./test_unigram
@@ -37,9 +37,11 @@ static unitok_spec spec_of(void)
     return spec;
 }
 
-/* ---------------------------------------------------------------------------------------------- Definition ---- */
+/* ------------------------------------------------------------------------------------------
+ * Definition ---- */
 
-/* A cell as sentencepiece 0.2.3 has it: set or not, apart from its sum. Float sums are kept in doubles. */
+/* A cell as sentencepiece 0.2.3 has it: set or not, apart from its sum. Float sums are kept in
+ * doubles. */
 struct slow_cell {
     double sum;
     int64_t start; /* -1: not set */
@@ -65,7 +67,8 @@ static double slow_unknown(void)
     double least = flags & UNITOK_FLOAT64 ? 1e30 : FLT_MAX;
     if (flags & UNITOK_BYTES) return -1e200;
     for (int64_t k = 0; k < pieces.n; k++)
-        if (scores[k] < least && (types[k] == UNITOK_PIECE_NORMAL || flags & UNITOK_FLOAT64)) least = scores[k];
+        if (scores[k] < least && (types[k] == UNITOK_PIECE_NORMAL || flags & UNITOK_FLOAT64))
+            least = scores[k];
     return slow_add(least, -10);
 }
 
@@ -83,7 +86,8 @@ static void slow_offer(int64_t start, int64_t end, double score, int32_t id)
     *cell = (struct slow_cell){sum, start, id};
 }
 
-/* Pieces of these tests hold no U+2581 and no space where spaces are escaped: escaping has a test of its own. */
+/* Pieces of these tests hold no U+2581 and no space where spaces are escaped: escaping has a test
+ * of its own. */
 static int64_t slow_encode(const uint8_t *text, int64_t n_bytes, double *io_sum, token *tokens)
 {
     double unknown = slow_unknown();
@@ -96,12 +100,15 @@ static int64_t slow_encode(const uint8_t *text, int64_t n_bytes, double *io_sum,
         double offset = slow_cells[at].sum;
         if (!(flags & UNITOK_FLOAT64) && fabs(offset) > 100000)
             for (int64_t i = at; i <= frontier; i++)
-                if (i == at || slow_cells[i].start >= 0) slow_cells[i].sum = slow_add(slow_cells[i].sum, -offset);
+                if (i == at || slow_cells[i].start >= 0)
+                    slow_cells[i].sum = slow_add(slow_cells[i].sum, -offset);
         for (int64_t k = 0; k < pieces.n; k++) {
             int64_t n_piece = pieces.offsets[k + 1] - pieces.offsets[k];
             if (pieces.data[pieces.offsets[k]] != text[at]) continue;
             if (types[k] != UNITOK_PIECE_NORMAL && types[k] != UNITOK_PIECE_USER_DEFINED) continue;
-            if (n_piece > n_bytes - at || memcmp(pieces.data + pieces.offsets[k], text + at, (size_t)n_piece)) continue;
+            if (n_piece > n_bytes - at ||
+                memcmp(pieces.data + pieces.offsets[k], text + at, (size_t)n_piece))
+                continue;
             slow_offer(at, at + n_piece, slow_score(k), (int32_t)pieces.ids[k]);
             if (n_piece == n_char) has_single = 1;
             if (at + n_piece > frontier) frontier = at + n_piece;
@@ -127,30 +134,45 @@ static int same(const token *a, int64_t n_a, const token *b, int64_t n_b)
     return 1;
 }
 
-/* -------------------------------------------------------------------------------------------- Random models ---- */
+/* ------------------------------------------------------------------------------------------ Random
+ * models ---- */
 
 static double random_unit(void)
 {
     return (double)(random_u64() >> 11) / 9007199254740992.0;
 }
 
-/* Made to tie: equal scores, small whole numbers, tiny ones beside large ones, sums near the restart. */
+/* Made to tie: equal scores, small whole numbers, tiny ones beside large ones, sums near the
+ * restart. */
 static double random_score(int style)
 {
     switch (style) {
-    case 0: return -1;
-    case 1: return -(double)(1 + random_below(4));
-    case 2: return -1e-3 * (double)random_below(9);
-    case 3: return -2 - 10 * random_unit();
-    case 4: return (random_unit() - 0.7) * 150000;
-    case 5: return 0;
-    case 6: return -ldexp(1, (int)random_below(25) - 20);
-    case 7: return 3 * random_unit();
-    case 8: return -3 - ldexp((double)random_below(8), -20);
-    case 9: return -1000 - (double)random_below(3);
-    case 10: return -0.1 * (double)(1 + random_below(20));
-    case 11: return -3 - ldexp((double)random_below(64), -26);
-    default: return -(random_unit() < 0.1 ? 1e29 : 7) * random_unit();
+    case 0:
+        return -1;
+    case 1:
+        return -(double)(1 + random_below(4));
+    case 2:
+        return -1e-3 * (double)random_below(9);
+    case 3:
+        return -2 - 10 * random_unit();
+    case 4:
+        return (random_unit() - 0.7) * 150000;
+    case 5:
+        return 0;
+    case 6:
+        return -ldexp(1, (int)random_below(25) - 20);
+    case 7:
+        return 3 * random_unit();
+    case 8:
+        return -3 - ldexp((double)random_below(8), -20);
+    case 9:
+        return -1000 - (double)random_below(3);
+    case 10:
+        return -0.1 * (double)(1 + random_below(20));
+    case 11:
+        return -3 - ldexp((double)random_below(64), -26);
+    default:
+        return -(random_unit() < 0.1 ? 1e29 : 7) * random_unit();
     }
 }
 
@@ -164,14 +186,16 @@ static int random_model(unigram **ret)
     random_pieces(&pieces, set);
     flags = random_below(3) ? 0 : UNITOK_FLOAT64 | (random_below(2) ? UNITOK_BYTES : 0);
     for (int64_t k = 0; k < pieces.n; k++) {
-        static const uint8_t kinds[] = {UNITOK_PIECE_NORMAL, UNITOK_PIECE_USER_DEFINED, UNITOK_PIECE_UNUSED,
-                                        UNITOK_PIECE_NORMAL, UNITOK_PIECE_CONTROL,      UNITOK_PIECE_USER_DEFINED,
+        static const uint8_t kinds[] = {UNITOK_PIECE_NORMAL,  UNITOK_PIECE_USER_DEFINED,
+                                        UNITOK_PIECE_UNUSED,  UNITOK_PIECE_NORMAL,
+                                        UNITOK_PIECE_CONTROL, UNITOK_PIECE_USER_DEFINED,
                                         UNITOK_PIECE_BYTE};
         types[k] = kinds[random_below(n_kinds)];
         scores[k] = random_score(style);
         if (!(flags & UNITOK_FLOAT64)) scores[k] = (double)(float)scores[k];
     }
-    if (pieces.n && random_below(40) == 0) memset(types, UNITOK_PIECE_USER_DEFINED, sizeof types); /* none is NORMAL */
+    /* none is NORMAL */
+    if (pieces.n && random_below(40) == 0) memset(types, UNITOK_PIECE_USER_DEFINED, sizeof types);
     unitok_spec spec = spec_of();
     error.message = NULL;
     CHECK(unigram_new(&spec, ret, &error) == UNITOK_OK);
@@ -183,16 +207,19 @@ static double random_sum(void)
 {
     static const double sizes[] = {0, 1, 100, 5000, 70000, 99990, 101000};
     double sum = sizes[random_below(7)] * (random_below(2) ? -random_unit() : random_unit() - 0.2);
-    if (random_below(4) == 0) sum = ldexp(random_below(2) ? 1 : -1, (int)random_below(18)) + random_unit() - 0.5;
+    if (random_below(4) == 0)
+        sum = ldexp(random_below(2) ? 1 : -1, (int)random_below(18)) + random_unit() - 0.5;
     return flags & UNITOK_FLOAT64 ? sum * (random_below(2) ? 1 : 60000) : (double)(float)sum;
 }
 
-/* --------------------------------------------------------------------------------------------------- Tests ---- */
+/* ----------------------------------------------------------------------------------- Tests ---- */
 
-static int64_t n_kept, n_redone; /* paths of unigram_exact that held, and those that had to be found again */
+/* paths of unigram_exact that held, and those that had to be found again */
+static int64_t n_kept, n_redone;
 
 /* What the engine does with a segment that it remembers. */
-static int64_t from_memory(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum, token *tokens)
+static int64_t from_memory(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum,
+                           token *tokens)
 {
     uint32_t limit;
     int64_t n = unigram_exact(m, text, n_bytes, tokens, &limit);
@@ -205,7 +232,8 @@ static int64_t from_memory(const unigram *m, const uint8_t *text, int64_t n_byte
     for (int64_t i = 0; i < n; i++) {
         double score = m->unknown_score;
         if (tokens[i].id >= 0)
-            score = m->is_float64 ? m->id_scores64[tokens[i].id] : (double)m->id_scores32[tokens[i].id];
+            score = m->is_float64 ? m->id_scores64[tokens[i].id]
+                                  : (double)m->id_scores32[tokens[i].id];
         *io_sum = slow_add(*io_sum, score);
     }
     return n;
@@ -236,15 +264,18 @@ static void test_segments(int64_t rounds)
 
 static int64_t part_max = TEXT_MAX; /* bytes of text that in_parts adds at a time */
 
-/* Encodes what `path` stands before, in parts of random size; tokens with ends from the text's start. */
-static int64_t in_parts(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, token *tokens)
+/* Encodes what `path` stands before, in parts of random size; tokens with ends from the text's
+ * start. */
+static int64_t in_parts(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
+                        token *tokens)
 {
     int64_t at = 0, known = 0, n = 0, settled = 0;
     while (at < n_bytes) {
         int64_t n_more = n_bytes - known < part_max ? n_bytes - known : part_max;
         known += random_below(3) ? n_more : random_below(n_more + 1);
         const uint8_t *part = guard_copy(&text_guard, text + at, (size_t)(known - at));
-        int64_t used = known > at ? unigram_advance(m, path, part, known - at, known == n_bytes) : 0;
+        int64_t used = known > at ? unigram_advance(m, path, part, known - at, known == n_bytes)
+                                  : 0;
         CHECK(used >= 0 && used <= known - at);
         at += used;
         if (known == at && at == 0) continue;
@@ -259,7 +290,8 @@ static int64_t in_parts(const unigram *m, unigram_path *path, const uint8_t *tex
 }
 
 /* Cuts where no piece lies across, and encodes what is between them as the engine does. */
-static int64_t by_cuts(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes, token *tokens)
+static int64_t by_cuts(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
+                       token *tokens)
 {
     int64_t begin = 0, n = 0, clear = 0;
     double sum = 0;
@@ -267,7 +299,9 @@ static int64_t by_cuts(const unigram *m, unigram_path *path, const uint8_t *text
         for (int64_t k = 0; k < pieces.n; k++) {
             int64_t n_piece = pieces.offsets[k + 1] - pieces.offsets[k];
             if (pieces.data[pieces.offsets[k]] != text[at]) continue;
-            if (n_piece > n_bytes - at || memcmp(pieces.data + pieces.offsets[k], text + at, (size_t)n_piece)) continue;
+            if (n_piece > n_bytes - at ||
+                memcmp(pieces.data + pieces.offsets[k], text + at, (size_t)n_piece))
+                continue;
             if (at + n_piece > clear) clear = at + n_piece;
         }
         at += slow_char(text, at, n_bytes);
@@ -312,7 +346,8 @@ static void test_documents(int64_t rounds)
     }
 }
 
-/* Paths that meet nowhere but at the end: two tilings of one long text, and what decides comes last. */
+/* Paths that meet nowhere but at the end: two tilings of one long text, and what decides comes
+ * last. */
 static void test_never_meeting(void)
 {
     static uint8_t text[TEXT_MAX];
@@ -335,14 +370,16 @@ static void test_never_meeting(void)
         text[0] = 'b';
         int64_t n = slow_encode(text, n_bytes, &sum, expected);
         unigram_begin(&path, 0);
-        CHECK(same(expected, n, tokens, in_parts(m, &path, text, n_bytes, tokens)) && path.sum == sum);
+        CHECK(same(expected, n, tokens, in_parts(m, &path, text, n_bytes, tokens)) &&
+              path.sum == sum);
     }
     unigram_path_free(&path);
     unigram_free(m);
 }
 
 /* Takes a text to its end and returns the number of tokens. */
-static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes)
+static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t *text,
+                            int64_t n_bytes)
 {
     int64_t n = 0;
     unigram_begin(path, 0);
@@ -354,8 +391,9 @@ static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t 
     return n;
 }
 
-/* 4 MB in a few thousand cells where paths meet. Those of one long run of a character do not, if which piece is
- * shorter than the others makes no difference: the first is, and the end decides how short. */
+/* 4 MB in a few thousand cells where paths meet. Those of one long run of a character do not, if
+ * which piece is shorter than the others makes no difference: the first is, and the end decides how
+ * short. */
 static void test_memory(void)
 {
     enum { N_BYTES = 1 << 22 };
@@ -374,7 +412,8 @@ static void test_memory(void)
     unitok_spec spec = spec_of();
     unigram *m = NULL;
     CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
-    CHECK(unigram_memory_bytes(m) <= alloc_live_bytes && unigram_memory_bytes(m) > alloc_live_bytes / 2);
+    CHECK(unigram_memory_bytes(m) <= alloc_live_bytes &&
+          unigram_memory_bytes(m) > alloc_live_bytes / 2);
     for (int64_t i = 100; i < N_BYTES; i += 1 + random_below(200)) text[i] = 'b';
     count_tokens(m, &path, text, N_BYTES);
     CHECK(path.n_room < 20000 && path.tokens_room < 20000);
@@ -385,7 +424,8 @@ static void test_memory(void)
     free(text);
 }
 
-/* Spaces that are escaped are one byte in pieces and text, and three in the bonus of a user-defined piece. */
+/* Spaces that are escaped are one byte in pieces and text, and three in the bonus of a user-defined
+ * piece. */
 static void test_escaped_spaces(void)
 {
     const uint8_t text[] = "a b a";
@@ -396,7 +436,10 @@ static void test_escaped_spaces(void)
     flags = UNITOK_ESCAPE_WHITESPACES;
     pieces_clear(&pieces);
     pieces_add(&pieces, "a", 1);
-    pieces_add(&pieces, "\xe2\x96\x81" "b\xe2\x96\x81", 7);
+    pieces_add(&pieces,
+               "\xe2\x96\x81"
+               "b\xe2\x96\x81",
+               7);
     pieces_add(&pieces, " ", 1); /* matches nothing */
     pieces_add(&pieces, "<0x20>", 6);
     pieces_add(&pieces, "<0xE2>", 6);
@@ -408,7 +451,8 @@ static void test_escaped_spaces(void)
     unitok_spec spec = spec_of();
     CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
     CHECK(m->n_pieces == 2 && m->max_piece_bytes == 3);
-    CHECK(unigram_segment(m, text, 5, &sum, tokens) == 3 && tokens[1].end == 4 && tokens[1].id == pieces.ids[1]);
+    CHECK(unigram_segment(m, text, 5, &sum, tokens) == 3 && tokens[1].end == 4 &&
+          tokens[1].id == pieces.ids[1]);
     CHECK(sum == (double)(-2.0f + (float)(0.1 * 6) + -2.0f));
     CHECK(unigram_segment(m, text + 1, 1, &sum, tokens) == 1 && tokens[0].id == TOKEN_UNKNOWN);
     CHECK(m->id_scores32[pieces.ids[3]] == -12 && m->id_scores32[pieces.ids[4]] == -12);
@@ -421,7 +465,8 @@ static void check_refused(int64_t item)
     unitok_spec spec = spec_of();
     unigram *m = NULL;
     error.message = NULL;
-    CHECK(unigram_new(&spec, &m, &error) == UNITOK_ERROR_VOCABULARY && !m && error.message && error.item == item);
+    CHECK(unigram_new(&spec, &m, &error) == UNITOK_ERROR_VOCABULARY && !m && error.message &&
+          error.item == item);
 }
 
 static void test_refused(void)
@@ -466,7 +511,8 @@ static void test_failing_memory(int64_t rounds)
             m = NULL;
             alloc_fail_at = k;
             status = unigram_new(&spec, &m, &error);
-            CHECK(status == UNITOK_OK || (status == UNITOK_ERROR_MEMORY && !m && alloc_live_blocks == live));
+            CHECK(status == UNITOK_OK ||
+                  (status == UNITOK_ERROR_MEMORY && !m && alloc_live_blocks == live));
         }
         alloc_fail_at = 0;
         random_symbols(set, text, sizeof text);
@@ -496,7 +542,8 @@ static void test_failing_memory(int64_t rounds)
     }
 }
 
-/* A model whose pieces cross spaces: slices of up to n_bytes_max of `from`. Scores are at most what endings take. */
+/* A model whose pieces cross spaces: slices of up to n_bytes_max of `from`. Scores are at most what
+ * endings take. */
 static unigram *crossing_model(const uint8_t *from, int64_t n_from, int64_t n_bytes_max)
 {
     unigram *m = NULL;
@@ -539,7 +586,8 @@ static void check_following(const endings *a, const uint8_t *bytes, int64_t n_by
     int64_t half = random_below(n_bytes);
     const uint8_t *text = guard_copy(&text_guard, bytes, (size_t)n_bytes);
     endings_follow(a, 0, text, half, places);
-    endings_follow(a, half ? places[half - 1].state : 0, text + half, n_bytes - half, places + half);
+    endings_follow(a, half ? places[half - 1].state : 0, text + half, n_bytes - half,
+                   places + half);
     for (int64_t i = 0; i < n_bytes; i++) {
         endings_place expected;
         endings_follow(a, i ? places[i - 1].state : 0, text + i, 1, &expected);
@@ -559,14 +607,16 @@ static void test_following(int64_t rounds)
         if (m->endings) check_following(m->endings, text, n_bytes);
         unigram_free(m);
         random_letters(from, sizeof from);
-        m = crossing_model(from, sizeof from, 250); /* states deeper than what lanes read before their parts */
+        /* states deeper than what lanes read before their parts */
+        m = crossing_model(from, sizeof from, 250);
         random_slices(from, sizeof from, text, n_bytes);
         check_following(m->endings, text, n_bytes);
         unigram_free(m);
     }
 }
 
-static const char *const letters[] = {"日", "本", "語", "の", "は", "。", "a", " ", "é", "😀", "가", "\0", "漢", "Z"};
+static const char *const letters[] = {"日", "本", "語", "の", "は", "。", "a",
+                                      " ",  "é",  "😀", "가", "\0", "漢", "Z"};
 enum { LETTERS = 12 }; /* the others are in no piece */
 
 /* n_chars random letters, the first ones more often; returns their bytes. "\0" has one as well. */
@@ -574,7 +624,8 @@ static int64_t random_word(uint8_t *out, int64_t n_chars, int64_t n_letters)
 {
     int64_t n = 0;
     for (int64_t k = 0; k < n_chars; k++) {
-        const char *letter = letters[random_below(random_below(3) ? 1 + random_below(6) : n_letters)];
+        const char *letter =
+            letters[random_below(random_below(3) ? 1 + random_below(6) : n_letters)];
         int64_t n_bytes = *letter ? (int64_t)strlen(letter) : 1;
         memcpy(out + n, letter, (size_t)n_bytes);
         n += n_bytes;
@@ -590,13 +641,17 @@ static unigram *japanese_model(int style, int64_t n_others)
     pieces_clear(&pieces);
     flags = 0;
     for (int64_t k = 0; k < LETTERS; k++)
-        if (random_below(8)) pieces_add(&pieces, letters[k], *letters[k] ? (int64_t)strlen(letters[k]) : 1);
+        if (random_below(8))
+            pieces_add(&pieces, letters[k], *letters[k] ? (int64_t)strlen(letters[k]) : 1);
     for (int64_t k = 0, n = random_below(300); k < n; k++)
-        pieces_add(&pieces, word, random_word(word, 2 + random_below(random_below(9) ? 4 : 12), LETTERS));
-    if (random_below(4) == 0) pieces_add(&pieces, word, random_word(word, 255 + random_below(2), 3));
+        pieces_add(&pieces, word,
+                   random_word(word, 2 + random_below(random_below(9) ? 4 : 12), LETTERS));
+    if (random_below(4) == 0)
+        pieces_add(&pieces, word, random_word(word, 255 + random_below(2), 3));
     for (int64_t k = 0; k < n_others; k++) {
         int64_t n = random_word(word, 1 + random_below(2), 6);
-        pieces_add(&pieces, word, n + utf8_encode((uint32_t)(0x5000 + random_below(0x4000)), word + n));
+        pieces_add(&pieces, word,
+                   n + utf8_encode((uint32_t)(0x5000 + random_below(0x4000)), word + n));
     }
     for (int64_t k = 0; k < pieces.n; k++) {
         types[k] = random_below(20) ? UNITOK_PIECE_NORMAL : UNITOK_PIECE_USER_DEFINED;
@@ -618,7 +673,8 @@ static void test_charwise(int64_t rounds)
     for (int64_t round = 0; round < rounds; round++) {
         unigram *m = japanese_model((int)random_below(13), random_below(3) ? 0 : random_below(400));
         n_models += m->charwise != NULL;
-        for (int64_t k = 1, status = UNITOK_OK; round < 10 && (k == 1 || status == UNITOK_ERROR_MEMORY); k++) {
+        for (int64_t k = 1, status = UNITOK_OK;
+             round < 10 && (k == 1 || status == UNITOK_ERROR_MEMORY); k++) {
             unigram *other = NULL;
             unitok_spec spec = spec_of();
             alloc_fail_at = k;
@@ -628,8 +684,9 @@ static void test_charwise(int64_t rounds)
         }
         alloc_fail_at = 0;
         for (int64_t k = 0; k < 5 && m->charwise; k++) {
-            int64_t n_bytes = random_word(bytes, 1 + random_below(random_below(4) ? 20 : CHARWISE_BYTES / 4),
-                                          sizeof letters / sizeof *letters);
+            int64_t n_bytes = random_word(
+                bytes, 1 + random_below(random_below(4) ? 20 : CHARWISE_BYTES / 4),
+                sizeof letters / sizeof *letters);
             double before = random_sum(), expected_sum = before;
             float sum = (float)before;
             const uint8_t *text = guard_copy(&text_guard, bytes, (size_t)n_bytes);
@@ -643,7 +700,8 @@ static void test_charwise(int64_t rounds)
                 CHECK(same(expected, n_expected, tokens, n_expected) && memory_sum == expected_sum);
             }
             bytes[random_below(n_bytes)] = (uint8_t)(0x80 + random_below(128));
-            n = charwise_path(m->charwise, guard_copy(&text_guard, bytes, (size_t)n_bytes), n_bytes, &sum, &work);
+            n = charwise_path(m->charwise, guard_copy(&text_guard, bytes, (size_t)n_bytes), n_bytes,
+                              &sum, &work);
             CHECK(utf8_is_valid(bytes, n_bytes) == (n > 0));
         }
         unigram_free(m);

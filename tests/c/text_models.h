@@ -1,4 +1,5 @@
-/* text_models.h - small models of the kinds that know text, made from bytes: for a test and a fuzzer
+/* text_models.h - small models of the kinds that know text, made from bytes: for a test and a
+ * fuzzer
  *
  *     kind | flags | charsmap or none | pieces: type, score, n_bytes, bytes ...        read from a stream of any bytes
  */
@@ -26,7 +27,8 @@ static inline uint8_t next_byte(struct bytes *b)
     return b->at < b->end ? *b->at++ : 0;
 }
 
-static inline void text_model_add(struct text_model *t, const void *piece, int64_t n_bytes, uint8_t type, double score)
+static inline void text_model_add(struct text_model *t, const void *piece, int64_t n_bytes,
+                                  uint8_t type, double score)
 {
     int64_t before = t->pieces.n;
     pieces_add(&t->pieces, piece, n_bytes);
@@ -48,7 +50,8 @@ static inline int32_t read_flags(struct bytes *in, int kind)
         if (how % 16 == 13) return UNITOK_BYTES | UNITOK_LISTED_MERGES;
     }
     if (kind != UNITOK_KIND_UNIGRAM || !(how & 6)) return flags;
-    if (how % 16 == 14) return UNITOK_BYTES | UNITOK_FLOAT64 | (more & 2 ? UNITOK_RESTART_AFTER_NEWLINE : 0);
+    if (how % 16 == 14)
+        return UNITOK_BYTES | UNITOK_FLOAT64 | (more & 2 ? UNITOK_RESTART_AFTER_NEWLINE : 0);
     flags |= UNITOK_FLOAT64 | (more & 4 ? UNITOK_RESTART_AT_SPACE : 0);
     return flags | (more & 2 && flags & UNITOK_BYTE_FALLBACK ? UNITOK_BYTE_PIECES_MATCH : 0);
 }
@@ -63,14 +66,16 @@ static inline void list_merges(struct text_model *t, uint8_t seed)
         const uint8_t *piece = p->data + p->offsets[k];
         int64_t n_bytes = p->offsets[k + 1] - p->offsets[k];
         for (int64_t at = 1; at < n_bytes && n < MERGES_ROOM; at++) {
-            int64_t left = pieces_find(p, piece, at), right = pieces_find(p, piece + at, n_bytes - at);
+            int64_t left = pieces_find(p, piece, at),
+                    right = pieces_find(p, piece + at, n_bytes - at);
             if (left < 0 || right < 0 || (k + at + seed) % 5 == 0) continue;
             int64_t way[3] = {p->ids[left], p->ids[right], p->ids[k]};
             memcpy(ways[n++], way, sizeof way);
         }
     }
     for (int64_t k = 0; k < n; k++)
-        for (int side = 0; side < 3; side++) t->merges[side * n + k] = ways[(k * 7 + seed) % n][side];
+        for (int side = 0; side < 3; side++)
+            t->merges[side * n + k] = ways[(k * 7 + seed) % n][side];
     t->spec.merges = t->merges;
     t->spec.n_merges = n;
 }
@@ -118,12 +123,14 @@ static inline void text_model_read(struct text_model *t, struct bytes *in)
 
 static inline int64_t text_id(const unitok_model_info *info, const void *ids, int64_t k)
 {
-    return info->id_bytes == 2 ? (int64_t)((const uint16_t *)ids)[k] : (int64_t)((const uint32_t *)ids)[k];
+    return info->id_bytes == 2 ? (int64_t)((const uint16_t *)ids)[k]
+                               : (int64_t)((const uint32_t *)ids)[k];
 }
 
 /* Encodes text in two parts where that can be; the number of ids or -1 (no memory). */
-static inline int64_t encode_halves(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
-                                    const unitok_sampling *sampling, void *ids, int64_t room)
+static inline int64_t encode_halves(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                                    int64_t n_bytes, const unitok_sampling *sampling, void *ids,
+                                    int64_t room)
 {
     unitok_model_info info;
     unitok_state state;
@@ -137,8 +144,12 @@ static inline int64_t encode_halves(const unitok_model *m, unitok_scratch *s, co
         int64_t left = room - (part ? done : 0);
         const uint8_t *data = text + (part ? split : 0);
         bounds[1] = part ? n_bytes - split : split;
-        if (sampling) status = unitok_sample_batch(m, s, sampling, data, bounds, 1, -1, flags, &state, at, left, ends, NULL);
-        else status = unitok_encode_batch(m, s, data, bounds, 1, -1, flags, &state, at, left, ends, NULL);
+        if (sampling)
+            status = unitok_sample_batch(m, s, sampling, data, bounds, 1, -1, flags, &state, at,
+                                         left, ends, NULL);
+        else
+            status = unitok_encode_batch(m, s, data, bounds, 1, -1, flags, &state, at, left, ends,
+                                         NULL);
         if (status == UNITOK_ERROR_MEMORY) return -1;
         CHECK(status == UNITOK_OK);
         done = part ? done + ends[1] : ends[1];
@@ -146,7 +157,8 @@ static inline int64_t encode_halves(const unitok_model *m, unitok_scratch *s, co
     return done;
 }
 
-/* Uses a model in every way. Returns 0 where memory was short somewhere, 1 where all went well and agreed. */
+/* Uses a model in every way. Returns 0 where memory was short somewhere, 1 where all went well and
+ * agreed. */
 static inline int use_text_model(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     unitok_model_info info;
@@ -154,7 +166,8 @@ static inline int use_text_model(const unitok_model *m, const uint8_t *text, int
     unitok_scratch *s = unitok_scratch_new(m);
     if (!s) return 0;
     int64_t room = 64 * n_bytes + 100000, bounds[2] = {0, n_bytes}, ends[2], sizes[2], n, ok = 0;
-    uint8_t *ids = malloc((size_t)(room * info.id_bytes)), *other = malloc((size_t)(room * info.id_bytes));
+    uint8_t *ids = malloc((size_t)(room * info.id_bytes)),
+            *other = malloc((size_t)(room * info.id_bytes));
     unitok_span *spans = malloc((size_t)room * sizeof *spans);
     unitok_paths *paths = NULL;
     size_t width = (size_t)info.id_bytes;
@@ -162,8 +175,10 @@ static inline int use_text_model(const unitok_model *m, const uint8_t *text, int
     n = unitok_encode(m, s, text, n_bytes, ids, room);
     if (n < 0) goto end;
     for (int64_t k = 0; k < n; k++) CHECK(text_id(&info, ids, k) < info.n_ids);
-    for (int32_t flags = 0; flags <= UNITOK_ENCODE_PLAIN; flags++) { /* from the memo, and without it */
-        int32_t status = unitok_encode_batch(m, s, text, bounds, 1, -1, flags, NULL, other, room, ends, NULL);
+    /* from the memo, and without it */
+    for (int32_t flags = 0; flags <= UNITOK_ENCODE_PLAIN; flags++) {
+        int32_t status = unitok_encode_batch(m, s, text, bounds, 1, -1, flags, NULL, other, room,
+                                             ends, NULL);
         if (status == UNITOK_ERROR_MEMORY) goto end;
         CHECK(!status && ends[1] == n && !memcmp(ids, other, (size_t)n * width));
     }
@@ -177,7 +192,8 @@ static inline int use_text_model(const unitok_model *m, const uint8_t *text, int
     if (n_spans == -1) goto end;
     CHECK(n_spans == n);
     for (int64_t k = 0; k < n; k++) {
-        CHECK(spans[k].id == text_id(&info, ids, k) && spans[k].begin <= spans[k].end && spans[k].end <= n_bytes);
+        CHECK(spans[k].id == text_id(&info, ids, k) && spans[k].begin <= spans[k].end &&
+              spans[k].end <= n_bytes);
         CHECK(spans[k].piece_end >= (k ? spans[k - 1].piece_end : 0));
     }
     bounds[1] = n;
@@ -195,7 +211,8 @@ static inline int use_text_model(const unitok_model *m, const uint8_t *text, int
     bounds[1] = n_bytes;
     for (int32_t method = UNITOK_SAMPLE_LATTICE; method <= UNITOK_SAMPLE_DROPOUT; method++) {
         unitok_sampling how = {method, 3, 0.3, 7, 0, 5, NULL};
-        int32_t status = unitok_sample_batch(m, s, &how, text, bounds, 1, -1, 0, NULL, ids, room, ends, NULL);
+        int32_t status = unitok_sample_batch(m, s, &how, text, bounds, 1, -1, 0, NULL, ids, room,
+                                             ends, NULL);
         if (status == UNITOK_ERROR_MEMORY) goto end;
         CHECK(status == UNITOK_OK || status == UNITOK_ERROR_ARGUMENT);
         if (status || method == UNITOK_SAMPLE_NBEST || method == UNITOK_SAMPLE_DROPOUT) continue;
@@ -206,8 +223,9 @@ static inline int use_text_model(const unitok_model *m, const uint8_t *text, int
     for (int k = 0; k < 4; k++) {
         unitok_sampling how = {0, 0, 0.3, 7, 0, 5, NULL};
         int64_t few = n_bytes < 40 ? n_bytes : 40;
-        int32_t status = k < 2 ? unitok_nbest(m, s, text, few, 1 + 4 * k, &paths, NULL)
-                               : unitok_sample_paths(m, s, &how, text, few, 3, k == 3, &paths, NULL);
+        int32_t status = k < 2
+                             ? unitok_nbest(m, s, text, few, 1 + 4 * k, &paths, NULL)
+                             : unitok_sample_paths(m, s, &how, text, few, 3, k == 3, &paths, NULL);
         if (status == UNITOK_ERROR_MEMORY) goto end;
         CHECK((status == UNITOK_OK) == (paths != NULL));
         for (int64_t i = 0; paths && i < unitok_paths_count(paths); i++) {
@@ -220,7 +238,8 @@ static inline int use_text_model(const unitok_model *m, const uint8_t *text, int
         paths = NULL;
     }
     double entropy;
-    ok = unitok_entropy(m, s, text, n_bytes < 40 ? n_bytes : 40, 0.5, &entropy, NULL) != UNITOK_ERROR_MEMORY;
+    ok = unitok_entropy(m, s, text, n_bytes < 40 ? n_bytes : 40, 0.5, &entropy, NULL) !=
+         UNITOK_ERROR_MEMORY;
 end:
     free(spans);
     free(other);

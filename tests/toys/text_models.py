@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import Tokenizer, _ffi, _ffi_scratch
+from pyunitok import Tokenizer
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
 from pyunitok.vocab import sentencepiece
 from pyunitok.vocab.vocabulary import Vocabulary
 from toys.sentencepieces import (
@@ -146,7 +148,7 @@ def encode(tok: Tokenizer, texts: list[bytes], *, plain: bool = False, scratch: 
         try:
             (scratch or tok._core.new_scratch()).encode_batch(data, offsets, ids, ends, plain=plain)
             return [ids[begin:end].tolist() for begin, end in pairwise(ends)]
-        except _ffi.RoomError:
+        except library.RoomError:
             ids = np.empty(2 * len(ids), tok.dtype)
 
 
@@ -154,7 +156,7 @@ def encode_in_parts(
     tok: Tokenizer, rng: random.Random, text: bytes, block: int, *, sampling: Any = None
 ) -> list[int]:
     """Block by block, as a stream brings it: what can be encoded is, and the rest stays for the next."""
-    state, scratch, held, out, n_parts = _ffi_scratch.State(), tok._core.new_scratch(), b"", [], 0
+    state, scratch, held, out, n_parts = c_scratch.State(), tok._core.new_scratch(), b"", [], 0
     blocks = []
     at = 0
     while at < len(text):
@@ -173,7 +175,7 @@ def encode_in_parts(
             np.frombuffer(held[:n], np.uint8), np.array([0, n], np.int64), ids, ends, open_start=n_parts > 0,
             open_end=not last, state=state, sampling=sampling,
         )  # fmt: skip
-        state = _ffi_scratch.State(state.hexadecimal())
+        state = c_scratch.State(state.hexadecimal())
         out += ids[: ends[1]].tolist()
         held, n_parts = held[n:], n_parts + 1
     return out

@@ -7,13 +7,13 @@ from itertools import groupby
 
 import numpy as np
 
-from pyunitok._ffi import Offsets
+from pyunitok._c.library import Offsets
 from pyunitok.vocab.sentencepiece import SentencePieceModel
 from pyunitok.vocab.vocabulary import BYTE
 
 
 def align(model: SentencePieceModel, ids: Sequence[int], normalized: bytes, offsets: Sequence[int]) -> Offsets:
-    """int64[n, 4] as _ffi_scratch.Scratch.encode_spans gives them; `offsets` are those of normalize_with_offsets.
+    """int64[n, 4] as c_scratch.Scratch.encode_spans gives them; `offsets` are those of normalize_with_offsets.
 
     Every piece has its own length, and a byte piece one byte. An unknown piece has what is left until the next known
     ones stand: the first such place, which always works out, and the end of the text for the last.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Offsets
+from pyunitok._c.library import Offsets
 
 _INT32 = np.iinfo(np.int32)
 

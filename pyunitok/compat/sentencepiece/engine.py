@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi, _ffi_text, utf8
-from pyunitok._ffi import Offsets
+from pyunitok import utf8
+from pyunitok._c import library
+from pyunitok._c import text as c_text
+from pyunitok._c.library import Offsets
 from pyunitok.compat.sentencepiece import piece_text
 from pyunitok.compat.sentencepiece.alignment import align
 from pyunitok.compat.sentencepiece.text import EncodedText
+from pyunitok.model.sampling import nbest_spans, sample_spans
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
-from pyunitok.sampling import nbest_spans, sample_spans
-from pyunitok.tokenizer import Tokenizer
 from pyunitok.vocab import sentencepiece
 from pyunitok.vocab.vocabulary import BYTE, UNKNOWN, USER_DEFINED
 
@@ -46,10 +48,10 @@ class Engine:
         self.types: list[int] = model.types.tolist()
         self.n_pieces = len(self.types)
         self.strips_space = bool(
-            model.flags & (_ffi.MODEL_FLAGS["add_dummy_prefix"] | _ffi.MODEL_FLAGS["remove_extra_whitespaces"])
+            model.flags & (library.MODEL_FLAGS["add_dummy_prefix"] | library.MODEL_FLAGS["remove_extra_whitespaces"])
         )
-        self.removes_spaces = bool(model.flags & _ffi.MODEL_FLAGS["remove_extra_whitespaces"])
-        self._normalizer: _ffi_text.Normalizer | None = None
+        self.removes_spaces = bool(model.flags & library.MODEL_FLAGS["remove_extra_whitespaces"])
+        self._normalizer: c_text.Normalizer | None = None
 
     @classmethod
     def read(cls, data: bytes, name: str) -> Engine:
@@ -339,7 +341,7 @@ class Engine:
         if self._normalizer is None:
             symbols = [p for p, t in zip(self.model.pieces, self.types, strict=True) if t == USER_DEFINED]
             flags = self.model.flags
-            self._normalizer = _ffi_text.Normalizer(self.model.normalization.charsmap, symbols, flags)
+            self._normalizer = c_text.Normalizer(self.model.normalization.charsmap, symbols, flags)
         normalized, offsets = self._normalizer.normalize_with_offsets(text)
         return normalized, offsets.tolist()
 

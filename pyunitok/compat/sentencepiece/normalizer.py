@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pyunitok import _ffi_text
+from pyunitok._c import text as c_text
 from pyunitok.compat.sentencepiece import arguments
 from pyunitok.compat.sentencepiece.errors import FileError, ModelError, read_file
 from pyunitok.compat.sentencepiece.spelling import in_both_spellings
@@ -64,7 +64,7 @@ class SentencePieceNormalizer:
         except VocabularyError as error:
             raise ModelError(str(error)) from None
         self._spec = spec
-        self._normalizer = _ffi_text.Normalizer(rules.charsmap, [], rules.flags)
+        self._normalizer = c_text.Normalizer(rules.charsmap, [], rules.flags)
 
     def normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
         """As SentencePieceProcessor.normalize."""

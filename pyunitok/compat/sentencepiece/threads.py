@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyunitok.batch import available_cores
 from pyunitok.compat.sentencepiece.arguments import number
+from pyunitok.model.batch import available_cores
 
 _THREADS_MAX = 1024
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import _ffi_search
+from pyunitok._c import search as c_search
 from pyunitok.errors import LimitError
 from pyunitok.index.brief import metadata_of, rows_of_hits
 from pyunitok.index.concordance import as_record, concordance
@@ -182,7 +182,7 @@ def _seek(index: Index, ids: Any, at: int) -> tuple[int, int, int]:
     sizes, dropped = index.tables.sizes, int(index.tables.drops_space[ids[0]])
     begins = np.arange(0, len(ids), TOKENS_A_STEP)
     ends = np.minimum(begins + TOKENS_A_STEP, len(ids))
-    step_ends = np.cumsum(_ffi_search.sizes_of(ids, sizes, begins, ends)) - dropped
+    step_ends = np.cumsum(c_search.sizes_of(ids, sizes, begins, ends)) - dropped
     n_bytes = max(0, int(step_ends[-1]))
     if at <= 0:
         return 0, 0, n_bytes

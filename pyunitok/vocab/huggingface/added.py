@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pyunitok import _ffi
+from pyunitok._c import library
 from pyunitok.errors import ModelWarning
 from pyunitok.vocab.huggingface.characters import WHITESPACE, is_word
 from pyunitok.vocab.huggingface.fields import Fields
@@ -46,8 +46,8 @@ def read(
         id_ = vocabulary.get(content)
         if id_ is None:
             id_, next_id = next_id, next_id + 1
-        if id_ > _ffi.WIDE_ID_MAX:
-            fields.refuse(f"{content[:40]!r} would have the id {id_}, and the largest is {_ffi.WIDE_ID_MAX}", "id")
+        if id_ > library.WIDE_ID_MAX:
+            fields.refuse(f"{content[:40]!r} would have the id {id_}, and the largest is {library.WIDE_ID_MAX}", "id")
         if fields.integer("id") != id_:
             message = f"{content[:40]!r} has the id {id_}, as in tokenizers, not {fields.integer('id')}"
             warnings.warn(ModelWarning(f"{fields.path('id')}: {message}"), stacklevel=2)

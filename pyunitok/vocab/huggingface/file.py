@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok import _ffi
+from pyunitok._c import library
 from pyunitok.errors import ModelFormatError, ModelWarning, VocabularyError
 from pyunitok.vocab.byte_level import flags_of
 from pyunitok.vocab.huggingface import added, byte_level, decoders, normalizers, pretokenizers, shortcut, unigram
@@ -161,7 +161,7 @@ def _pack(model: _Model, more: list[tuple[str, int]], name: str, *, eod_id: int 
     if model.scores is not None:
         least = min(model.scores)  # which an unknown character's score is counted from: it must be among those of C
         scores = [model.scores[k] for k in keep] + [least] * len(more)
-    if model.flags & _ffi.MODEL_FLAGS["byte_pieces_match"]:
+    if model.flags & library.MODEL_FLAGS["byte_pieces_match"]:
         types = [BYTE if re.fullmatch(rb"<0x[0-9A-F]{2}>", piece) and type_ == NORMAL else type_
                  for piece, type_ in zip(pieces, types, strict=True)]  # fmt: skip
     for k, id_ in enumerate(ids):
@@ -216,7 +216,7 @@ def _read_unigram(fields: Fields, is_bytes: bool) -> _Model:
         pieces.append(piece)
         scores.append(score)
     if is_bytes and not fields.has("unk_id") and not fields.boolean("byte_fallback", False):
-        return _Model("unigram", pieces, list(range(len(pieces))), scores, None, _ffi.MODEL_FLAGS["float64"], [], {})
+        return _Model("unigram", pieces, list(range(len(pieces))), scores, None, library.MODEL_FLAGS["float64"], [], {})
     if not fields.has("unk_id"):
         fields.refuse("null is not supported: unknown characters need an id", "unk_id")
     unknown = fields.integer("unk_id")
@@ -235,7 +235,7 @@ def _read_unigram(fields: Fields, is_bytes: bool) -> _Model:
     }
     if byte_fallback and len(found) == 256:
         names.append("byte_pieces_match")
-    flags = sum(_ffi.MODEL_FLAGS[flag] for flag in names)
+    flags = sum(library.MODEL_FLAGS[flag] for flag in names)
     return _Model("unigram", pieces, list(range(len(pieces))), scores, unknown, flags, [], more)
 
 
@@ -277,7 +277,7 @@ def _read_bpe(fields: Fields) -> _Model:
     names = ["listed_merges"]
     for key, flag in (("byte_fallback",) * 2, ("fuse_unk", "merge_unknown"), ("ignore_merges",) * 2):
         names += [flag] if fields.boolean(key, False) else []
-    flags = sum(_ffi.MODEL_FLAGS[flag] for flag in names)
+    flags = sum(library.MODEL_FLAGS[flag] for flag in names)
     merges = _read_merges(fields, vocab.values)
     return _Model("bpe", list(vocab.values), ids, None, unknown, flags, merges, more)
 

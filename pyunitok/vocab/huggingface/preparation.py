@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok import _ffi, _ffi_scratch, utf8
-from pyunitok._ffi import Bytes, Ids, Offsets
+from pyunitok import utf8
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
+from pyunitok._c.library import Bytes, Ids, Offsets
 from pyunitok.errors import UnitokError, VocabularyError
 from pyunitok.vocab import byte_level, limits
 from pyunitok.vocab.huggingface import added, decoders, normalizers, pretokenizers, shortcut
@@ -39,11 +41,11 @@ Part = bytes | int | Literal | Plain  # a piece, an added token, a piece for the
 class Preparation:
     """Made once from an About and shared by threads. VocabularyError if its `prepare` is broken."""
 
-    def __init__(self, about: About, model: _ffi.Model) -> None:
+    def __init__(self, about: About, model: library.Model) -> None:
         document = Fields(about.prepare, f"{about.name}: ")
         if document.string("format") != FORMAT:
             document.refuse("this release does not know it", "format")
-        self._is_bytes = bool(model.info.flags & _ffi.MODEL_FLAGS["bytes"])  # then there are tokens to find, no more
+        self._is_bytes = bool(model.info.flags & library.MODEL_FLAGS["bytes"])  # then there are tokens to find, no more
         self._normalizers = normalizers.read(optional(document, "normalizer"))
         self._pre_tokenizers = [] if self._is_bytes else pretokenizers.read(optional(document, "pre_tokenizer"))
         self._wants_first = any(getattr(one, "scheme", None) == "first" for one in self._pre_tokenizers)
@@ -58,9 +60,9 @@ class Preparation:
         self._model = model
         self._is_compact = bool(model.info.is_compact)
         short = shortcut.Shortcut(is_direct=True) if self._is_bytes else shortcut.of(document)
-        restart = bool(model.info.flags & _ffi.MODEL_FLAGS["restart_at_space"])
+        restart = bool(model.info.flags & library.MODEL_FLAGS["restart_at_space"])
         self._is_joined = restart and self._is_compact and not model.info.is_whole
-        if (short.flags & _ffi.MODEL_FLAGS["restart_at_space"]) and not self._is_joined:
+        if (short.flags & library.MODEL_FLAGS["restart_at_space"]) and not self._is_joined:
             short.drop_restart()
         self._splits_words = short.removes_spaces and self._is_joined
         self._set_reference(document, about)
@@ -74,12 +76,12 @@ class Preparation:
 
     def _set_reference(self, document: Fields, about: About) -> None:
         self._is_reference = document.boolean("reference", False)
-        self._byte_fallback = bool(self._model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"])
+        self._byte_fallback = bool(self._model.info.flags & library.MODEL_FLAGS["byte_fallback"])
         self._byte_fallback |= document.boolean("byte_fallback", False)
         self._unknown: bytes | None = None  # the text of the unknown piece, which C never finds
         self._unknown_score = document.number("unknown_score")
         self._unknown_id = about.special.get("unk", -1)
-        if self._model.info.kind == _ffi.KINDS["unigram"] and not self._is_bytes:
+        if self._model.info.kind == library.KINDS["unigram"] and not self._is_bytes:
             self._unknown = self._model.piece(self._unknown_id)
             if self._unknown is None and not self._is_reference:
                 document.refuse("there is no unknown piece")
@@ -171,7 +173,7 @@ class Preparation:
         for start, stop, token in self._cooked.split(text, special):
             yield text[start:stop], min(max(first - start, 0), stop - start), token
 
-    def tokens(self, scratch: _ffi_scratch.Scratch, data: bytes) -> list[str]:
+    def tokens(self, scratch: c_scratch.Scratch, data: bytes) -> list[str]:
         """A text's pieces as tokenizers shows them: added tokens and what Unigram does not know as they stand in the
         text; BPE's as in the vocabulary."""
         assert isinstance(scratch, Scratch)
@@ -189,7 +191,7 @@ class Preparation:
             ids, bounds = scratch.encode_texts([self._for_c(piece) for piece in pieces])
             for piece, begin, end in zip(pieces, bounds.tolist(), bounds[1:].tolist(), strict=False):
                 found = ids[begin:end].tolist()
-                is_unigram = self._model.info.kind == _ffi.KINDS["unigram"]
+                is_unigram = self._model.info.kind == library.KINDS["unigram"]
                 if is_unigram and (self._needs_second(piece) or self._unknown_id in found):
                     ret += self.second.tokens(scratch.second, piece)
                 else:
@@ -225,7 +227,7 @@ class Preparation:
         """Made when a text first needs it."""
         return Unigram(self._model, self._unknown_id, self._unknown_score, self._byte_fallback)
 
-    def encode(self, scratch: _ffi_scratch.Scratch, data: bytes, *, special: bool) -> Ids:
+    def encode(self, scratch: c_scratch.Scratch, data: bytes, *, special: bool) -> Ids:
         """See Scratch.encode_text; of a scratch made for this model."""
         assert isinstance(scratch, Scratch)
         return scratch.encode_text(data, special=special)
@@ -267,10 +269,10 @@ class Preparation:
 class KnownCharacters:
     """For BPE models whose unk_token is not in the vocabulary: tokenizers loads them, and fails when it needs one."""
 
-    def __init__(self, model: _ffi.Model, token: str, name: str) -> None:
+    def __init__(self, model: library.Model, token: str, name: str) -> None:
         self._model, self._token, self._name = model, token, name
-        self._byte_fallback = bool(model.info.flags & _ffi.MODEL_FLAGS["byte_fallback"])
-        self._ignore_merges = bool(model.info.flags & _ffi.MODEL_FLAGS["ignore_merges"])
+        self._byte_fallback = bool(model.info.flags & library.MODEL_FLAGS["byte_fallback"])
+        self._ignore_merges = bool(model.info.flags & library.MODEL_FLAGS["ignore_merges"])
         self._known: set[str] = set()
 
     def check(self, piece: str) -> None:
@@ -301,21 +303,21 @@ def _no_sampling() -> UnitokError:
     return UnitokError("models of tokenizer.json support neither sampling nor n-best here: use the SentencePiece model")
 
 
-class Scratch(_ffi_scratch.Scratch):
+class Scratch(c_scratch.Scratch):
     """Encodes texts as tokenizers does: prepared, or as they are where the C side does all of it."""
 
     __slots__ = ("_preparation", "_second")
 
-    def __init__(self, model: _ffi.Model, preparation: Preparation) -> None:
+    def __init__(self, model: library.Model, preparation: Preparation) -> None:
         super().__init__(model)
         self._preparation = preparation
-        self._second: _ffi_scratch.Scratch | None = None
+        self._second: c_scratch.Scratch | None = None
 
     @property
-    def second(self) -> _ffi_scratch.Scratch:
+    def second(self) -> c_scratch.Scratch:
         """For the second model."""
         if self._second is None:
-            self._second = _ffi_scratch.Scratch(self._preparation.second.model)
+            self._second = c_scratch.Scratch(self._preparation.second.model)
         return self._second
 
     def encode(self, text: bytes) -> Any:
@@ -358,13 +360,13 @@ class Scratch(_ffi_scratch.Scratch):
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
         bounds = np.zeros(len(texts) + 1, np.int64)
-        room = 3 * len(data) + _ffi.ENCODE_SLACK + (0 if prepared else len(texts))
+        room = 3 * len(data) + library.ENCODE_SLACK + (0 if prepared else len(texts))
         while True:
             ids: Ids = np.empty(room, self._model.dtype)
             try:
                 n_ids = super().encode_batch(data, offsets, ids, bounds, prepared=prepared)
                 return ids[:n_ids].copy(), bounds
-            except _ffi.RoomError:  # a charsmap can make more of a text
+            except library.RoomError:  # a charsmap can make more of a text
                 if prepared:
                     raise
                 room *= 2
@@ -375,12 +377,12 @@ class Scratch(_ffi_scratch.Scratch):
     def encode_spans(self, text: bytes) -> Offsets:
         raise UnitokError("models of tokenizer.json give ids and pieces here, but no offsets")
 
-    def nbest(self, text: bytes, n: int) -> list[_ffi_scratch.Path]:
+    def nbest(self, text: bytes, n: int) -> list[c_scratch.Path]:
         raise _no_sampling()
 
     def sample_paths(
         self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool
-    ) -> list[_ffi_scratch.Path]:
+    ) -> list[c_scratch.Path]:
         raise _no_sampling()
 
     def entropy(self, text: bytes, alpha: float) -> float:
@@ -394,13 +396,13 @@ class Scratch(_ffi_scratch.Scratch):
 
     def _put(self, found: Ids, ids: Ids, at: int) -> int:
         if at + len(found) > len(ids):
-            raise _ffi.RoomError("the array for ids is too small")
+            raise library.RoomError("the array for ids is too small")
         ids[at : at + len(found)] = found
         return at + len(found)
 
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
-        eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: _ffi_scratch.State | None = None,
+        eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: c_scratch.State | None = None,
         plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         if sampling is not None:

@@ -18,7 +18,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from pyunitok import _ffi, _ffi_scratch
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
 from pyunitok.vocab.vocabulary import BYTE, NORMAL, UNKNOWN
 
 # Up to these no joined unknown characters can be a piece: k of them score k (least - 10), a piece at least `least`, and
@@ -39,13 +40,13 @@ def is_simple(pieces: Sequence[str], scores: Sequence[float], unknown: int, byte
 class Unigram:
     """Encodes by the second model. Immutable; each thread brings a scratch."""
 
-    def __init__(self, model: _ffi.Model, unknown: int, unknown_score: float, byte_fallback: bool) -> None:
+    def __init__(self, model: library.Model, unknown: int, unknown_score: float, byte_fallback: bool) -> None:
         self._unknown, self._literal = unknown, int(model.info.n_ids)
         self.model = self._second(model, unknown_score)
         names = [b"<0x%02X>" % byte for byte in range(256)] if byte_fallback else []
         self._bytes = [self.model.find(name) for name in names]
 
-    def _second(self, model: _ffi.Model, unknown_score: float) -> _ffi.Model:
+    def _second(self, model: library.Model, unknown_score: float) -> library.Model:
         spec = model.spec()
         data, bounds, ids = spec["data"].tobytes(), spec["offsets"].tolist(), spec["ids"]
         pieces = [data[begin:end] for begin, end in pairwise(bounds)]
@@ -58,14 +59,14 @@ class Unigram:
         types = [NORMAL] * len(kept) + [UNKNOWN, NORMAL]
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
-        return _ffi.Model.new(
+        return library.Model.new(
             np.frombuffer(b"".join(texts), np.uint8), offsets,
             np.array([*ids[kept].tolist(), self._unknown, self._literal][: len(texts)], np.int64), kind="unigram",
-            flags=_ffi.MODEL_FLAGS["float64"], scores=np.array(scores[: len(texts)]),
+            flags=library.MODEL_FLAGS["float64"], scores=np.array(scores[: len(texts)]),
             types=np.array(types[: len(texts)], np.uint8), eod_id=None,
         )  # fmt: skip
 
-    def encode(self, scratch: _ffi_scratch.Scratch, text: bytes) -> list[int]:
+    def encode(self, scratch: c_scratch.Scratch, text: bytes) -> list[int]:
         """The ids of a piece of UTF-8; `scratch` is for `model`."""
         spans = scratch.encode_spans(text)
         ret: list[int] = []
@@ -77,7 +78,7 @@ class Unigram:
         ret += ids[done:].tolist()
         return ret
 
-    def tokens(self, scratch: _ffi_scratch.Scratch, text: bytes) -> list[str]:
+    def tokens(self, scratch: c_scratch.Scratch, text: bytes) -> list[str]:
         """The same as they are shown: the characters themselves, but for those that become bytes."""
         spans = scratch.encode_spans(text)
         begins, ends = spans[:, 1].tolist(), spans[:, 2].tolist()
@@ -92,7 +93,7 @@ class Unigram:
             done = last + 1
         return ret + [text[begins[k] : ends[k]].decode() for k in range(done, len(begins))]
 
-    def _unknowns(self, ids: _ffi.Offsets) -> Iterator[tuple[int, int]]:
+    def _unknowns(self, ids: library.Offsets) -> Iterator[tuple[int, int]]:
         """The first and the last of every run of unknowns."""
         is_unknown = np.concatenate(([False], (ids == self._unknown) | (ids == self._literal), [False]))
         edges = np.flatnonzero(is_unknown[1:] != is_unknown[:-1]).tolist()

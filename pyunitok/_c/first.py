@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyunitok import _ffi, _ffi_scratch
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
 from pyunitok._lib import lib
 from pyunitok.arrays import np, vector
 
 FIRST_BYTES: int = lib.UNITOK_FIRST_BYTES  # the longest text
 
 
-class FirstScratch(_ffi_scratch.Scratch):
+class FirstScratch(c_scratch.Scratch):
     """Leaves its model incomplete while it encodes short texts, and not too many; then it turns into a Scratch."""
 
     __slots__ = ()
 
-    def __init__(self, model: _ffi.Model) -> None:
+    def __init__(self, model: library.Model) -> None:
         self._model, self._model_handle = model, model.handle
-        self._ids = vector(model.id_code, _ffi_scratch.room_for(FIRST_BYTES))
-        self._ids_pointer = _ffi.pointer(self._ids)
+        self._ids = vector(model.id_code, c_scratch.room_for(FIRST_BYTES))
+        self._ids_pointer = library.pointer(self._ids)
 
     def __getattr__(self, name: str) -> Any:
         """`handle`, which all other calls need, is not there yet."""
@@ -35,7 +36,7 @@ class FirstScratch(_ffi_scratch.Scratch):
 
     def _become_whole(self) -> None:
         super().__init__(self._model)
-        self.__class__ = _ffi_scratch.Scratch  # type: ignore[assignment]
+        self.__class__ = c_scratch.Scratch  # type: ignore[assignment]
 
     def _first(self, text: bytes) -> int:
         """How many ids there are in self._ids; -1, and this is a Scratch now, where it must find them."""
@@ -57,7 +58,7 @@ class FirstScratch(_ffi_scratch.Scratch):
         return self._ids[:n].tolist() if n >= 0 else self.encode_list(text)
 
 
-def new_scratch(model: _ffi.Model) -> _ffi_scratch.Scratch:
+def new_scratch(model: library.Model) -> c_scratch.Scratch:
     """One with which encoding begins at once."""
-    begins = model.info.kind == _ffi.KINDS["bpe"] and not model.info.is_complete
-    return FirstScratch(model) if begins else _ffi_scratch.Scratch(model)
+    begins = model.info.kind == library.KINDS["bpe"] and not model.info.is_complete
+    return FirstScratch(model) if begins else c_scratch.Scratch(model)

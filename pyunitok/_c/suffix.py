@@ -1,4 +1,4 @@
-"""The part of _ffi that sorts suffixes: one class or function for each call of unitok.h's Suffix arrays."""
+"""Suffix sorting: one class or function for each call of unitok.h's section Suffix arrays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import check, pointer
+from pyunitok._c.library import check, pointer
 from pyunitok._lib import ffi, lib
 
 _SYMBOLS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))

@@ -13,15 +13,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from pyunitok import _ffi, batch, utf8
-from pyunitok._ffi import Ids, Offsets
+from pyunitok import utf8
+from pyunitok._c import library
+from pyunitok._c.library import Ids, Offsets
 from pyunitok.arrays import np
-from pyunitok.core import Core
-from pyunitok.decoding import Errors, as_batch, as_ids
 from pyunitok.errors import VocabularyError
+from pyunitok.model import batch
+from pyunitok.model.core import Core
+from pyunitok.model.decoding import Errors, as_batch, as_ids
+from pyunitok.model.pieces import Pieces
+from pyunitok.model.sampling import Sampling
 from pyunitok.packed import Packed, as_bytes
-from pyunitok.pieces import Pieces
-from pyunitok.sampling import Sampling
 from pyunitok.vocab import known, native, open_model
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
@@ -42,9 +44,11 @@ class Tokenizer(Sampling, Pieces):
     path  the file it came from, or None
     """
 
-    def __init__(self, model: _ffi.Model | None = None, about: About | None = None, *, path: str | None = None) -> None:
+    def __init__(
+        self, model: library.Model | None = None, about: About | None = None, *, path: str | None = None
+    ) -> None:
         """Called by from_file, from_pieces and default only; use these to make a Tokenizer."""
-        if not isinstance(model, _ffi.Model) or about is None:
+        if not isinstance(model, library.Model) or about is None:
             raise TypeError(
                 "a Tokenizer is made by Tokenizer.default(), Tokenizer.from_file(path) or Tokenizer.from_pieces(pieces)"
             )
@@ -111,14 +115,14 @@ class Tokenizer(Sampling, Pieces):
         try:
             ids = np.array([operator.index(number) for number in numbers], np.int64)
         except OverflowError:
-            raise VocabularyError(f"{name}: an id is not within 0..{_ffi.WIDE_ID_MAX}") from None
+            raise VocabularyError(f"{name}: an id is not within 0..{library.WIDE_ID_MAX}") from None
 
         def id_of(special: int | str | bytes | None, role: str) -> int | None:
             if special is None:
                 return None
             if not isinstance(special, str | bytes):
-                if not 0 <= operator.index(special) <= _ffi.WIDE_ID_MAX:
-                    raise VocabularyError(f"{name}: the {role} {special} is not within 0..{_ffi.WIDE_ID_MAX}")
+                if not 0 <= operator.index(special) <= library.WIDE_ID_MAX:
+                    raise VocabularyError(f"{name}: the {role} {special} is not within 0..{library.WIDE_ID_MAX}")
                 return operator.index(special)
             piece = as_bytes(special)
             if piece not in items:
@@ -298,12 +302,12 @@ class Tokenizer(Sampling, Pieces):
     @property
     def engine(self) -> str:
         """What finds the longest piece: "double-array" or "hat"."""
-        return next(name for name, number in _ffi.ENGINES.items() if number == self._core.model.info.engine)
+        return next(name for name, number in library.ENGINES.items() if number == self._core.model.info.engine)
 
     @property
     def cpu(self) -> str:
         """The instruction set in use."""
-        return next(name for name, number in _ffi.CPUS.items() if number == self._core.model.info.cpu)
+        return next(name for name, number in library.CPUS.items() if number == self._core.model.info.cpu)
 
     @property
     def memory_bytes(self) -> int:
@@ -324,7 +328,7 @@ class Tokenizer(Sampling, Pieces):
             digest.update(struct.pack(f"<{len(offsets)}q", *offsets))
             digest.update(data)
         else:
-            digest.update(memoryview(model.save())[_ffi.CHECKED_FROM :])
+            digest.update(memoryview(model.save())[library.CHECKED_FROM :])
             digest.update(json.dumps(about.to_json() | {"name": ""}, sort_keys=True).encode())
         return digest.hexdigest()
 

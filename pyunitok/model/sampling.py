@@ -7,11 +7,12 @@ import os
 from dataclasses import asdict
 from typing import Any
 
-from pyunitok import _ffi, _ffi_scratch
-from pyunitok._ffi import Ids
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
+from pyunitok._c.library import Ids
 from pyunitok.arrays import np
-from pyunitok.core import Core
 from pyunitok.errors import OptionError
+from pyunitok.model.core import Core
 from pyunitok.packed import as_bytes
 from pyunitok.records import record
 
@@ -46,14 +47,14 @@ def how(
     core: Core, alpha: float, seed: int | None, *, nbest: int = -1, method: str | None = None, source: int = 0,
     document: int = 0,
 ) -> Any:  # fmt: skip
-    """What _ffi_scratch.Scratch.encode_batch takes to sample. OptionError if the model cannot be sampled so."""
+    """What c_scratch.Scratch.encode_batch takes to sample. OptionError if the model cannot be sampled so."""
     if method is None:
         method = "dropout" if core.kind == "bpe" else "lattice"
     if nbest > 1 and method == "lattice":
         method = "nbest"
     seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed
     _check(core, method, alpha, seed, nbest)
-    return _ffi_scratch.sampling(method, alpha, seed, n_best=nbest, source=source, document=document)
+    return c_scratch.sampling(method, alpha, seed, n_best=nbest, source=source, document=document)
 
 
 def _check(core: Core, method: str, alpha: float, seed: int, nbest: int) -> None:
@@ -77,7 +78,7 @@ def _check(core: Core, method: str, alpha: float, seed: int, nbest: int) -> None
         raise OptionError(f"nbest must be at most {NBEST_MAX}, not {nbest}")
 
 
-def nbest_spans(core: Core, data: bytes, n: int) -> list[_ffi_scratch.Path]:
+def nbest_spans(core: Core, data: bytes, n: int) -> list[c_scratch.Path]:
     """The n best paths as (int64[n, 4], score): id, begin and end in the text, end in the normalized text."""
     with core.scratch() as scratch:
         return scratch.nbest(data, n)
@@ -86,7 +87,7 @@ def nbest_spans(core: Core, data: bytes, n: int) -> list[_ffi_scratch.Path]:
 def sample_spans(
     core: Core, data: bytes, n: int, *, alpha: float, seed: int | None = None, replacement: bool = True,
     include_best: bool = False, source: int = 0, document: int = 0,
-) -> list[_ffi_scratch.Path]:  # fmt: skip
+) -> list[c_scratch.Path]:  # fmt: skip
     """Paths drawn as sample_and_score() explains, with spans as nbest_spans gives them."""
     drawing = how(core, alpha, seed, method="lattice", source=source, document=document)
     with core.scratch() as scratch:
@@ -120,7 +121,7 @@ class Sampling:
             return core.encode(data)
         offsets, id_offsets = np.array([0, len(data)], np.int64), np.empty(2, np.int64)
         drawing = how(core, alpha, seed, nbest=nbest, method=method, source=source, document=document)
-        room = _ffi_scratch.room_for(len(data))
+        room = c_scratch.room_for(len(data))
         with core.scratch() as scratch:
             while True:
                 ids: Ids = np.empty(room, core.dtype)
@@ -128,7 +129,7 @@ class Sampling:
                     n = scratch.encode_batch(np.frombuffer(data, np.uint8), offsets, ids, id_offsets, sampling=drawing)
                     sampled: Ids = ids[:n].copy()
                     return sampled
-                except _ffi.RoomError:
+                except library.RoomError:
                     room *= 2
 
     def nbest(self, text: str | bytes, n: int, *, scores: bool = False) -> list[Any]:

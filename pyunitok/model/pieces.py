@@ -9,8 +9,8 @@ from typing import Any
 
 from pyunitok import utf8
 from pyunitok.arrays import np
-from pyunitok.core import Core
 from pyunitok.errors import VocabularyError
+from pyunitok.model.core import Core
 from pyunitok.packed import Packed, as_bytes
 
 

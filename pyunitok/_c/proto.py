@@ -1,4 +1,4 @@
-"""SentencePiece's model files as the compiled library reads them: a sibling of _ffi.py."""
+"""SentencePiece's model files as the compiled library reads them: a sibling of library.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._ffi import Bytes, Offsets, ffi, lib, pointer
+from pyunitok._c.library import Bytes, Offsets, ffi, lib, pointer
 
 
 class Proto(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyunitok._ffi import ENCODE_SLACK, Bytes, Ids, Model, Offsets, RoomError, check, ffi, lib, pointer
+from pyunitok._c.library import ENCODE_SLACK, Bytes, Ids, Model, Offsets, RoomError, check, ffi, lib, pointer
 from pyunitok.arrays import np, vector
 from pyunitok.errors import UnitokError
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Bytes, Offsets, check, ffi, lib, pointer
-from pyunitok._ffi_text import Normalizer
-from pyunitok.train.sharing import share_out
+from pyunitok._c.library import Bytes, Offsets, check, ffi, lib, pointer
+from pyunitok._c.sharing import share_out
+from pyunitok._c.text import Normalizer
 
 Counts = np.ndarray[Any, np.dtype[np.uint64]]
 CODE_POINTS = 0x110000

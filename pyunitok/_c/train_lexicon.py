@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Bytes, check, ffi, lib, pointer
-from pyunitok.train.native import Counts, Units
-from pyunitok.train.sharing import share_out
+from pyunitok._c.library import Bytes, check, ffi, lib, pointer
+from pyunitok._c.sharing import share_out
+from pyunitok._c.train import Counts, Units
 
 LEXICON_PARTS = 4  # for each thread
 MIN_LEXICON_PART = 1 << 10  # pieces

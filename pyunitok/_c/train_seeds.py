@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyunitok._ffi import check, ffi, lib, pointer
-from pyunitok.train.native import Counter, Rules, Units
+from pyunitok._c.library import check, ffi, lib, pointer
+from pyunitok._c.train import Counter, Rules, Units
 
 
 class Seeds:

@@ -1,4 +1,4 @@
-"""The part of _ffi that searches suffix arrays: shards, pieces, and one function for each call of unitok.h's Search."""
+"""Searching suffix arrays: shards, pieces, and one function for each call of unitok.h's section Search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Bytes, Offsets, check, pointer
+from pyunitok._c.library import Bytes, Offsets, check, pointer
 from pyunitok._lib import ffi, lib
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]

@@ -1,7 +1,6 @@
 """The compiled library as Python sees it: models, pointers to buffers, and one check() that raises.
 
-Only this module and its parts (_ffi_scratch, _ffi_first, _ffi_proto, _ffi_text, _ffi_suffix, _ffi_search, train/native)
-touch the library.
+No module outside pyunitok/_c touches the library.
 """
 
 from __future__ import annotations
@@ -155,7 +154,7 @@ class Model:
         self._keep = keep
         self.checksum: int | None = None
         self._types: Bytes | None = None  # of every id
-        self.first_bytes = max(1 << 16, 4 * info.n_pieces)  # may yet be encoded before it is completed: see _ffi_first
+        self.first_bytes = max(1 << 16, 4 * info.n_pieces)  # may yet be encoded before it is completed: see first.py
 
     @classmethod
     def new(

@@ -1,11 +1,11 @@
-"""The part of _ffi that reads text: normalization, NFC, documents, JSON lines."""
+"""Reading text: normalization, NFC, documents, JSON lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pyunitok._ffi import check, cpu_number, cpu_supported, pointer
+from pyunitok._c.library import check, cpu_number, cpu_supported, pointer
 from pyunitok._lib import ffi, lib
 from pyunitok.arrays import Bytes, Offsets, np
 from pyunitok.errors import CpuError

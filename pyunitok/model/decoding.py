@@ -12,15 +12,16 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyunitok import _ffi, utf8
-from pyunitok._ffi import Ids, Offsets
+from pyunitok import utf8
+from pyunitok._c import library
+from pyunitok._c.library import Ids, Offsets
 from pyunitok.arrays import np
 from pyunitok.errors import IdError
 from pyunitok.packed import Packed
 from pyunitok.vocab.vocabulary import NORMAL, USER_DEFINED, About
 
 if TYPE_CHECKING:
-    from pyunitok import _ffi_text
+    from pyunitok._c import text as c_text
     from pyunitok.vocab.huggingface.preparation import Preparation
 
 Errors = Literal["strict", "replace"]
@@ -30,7 +31,7 @@ _SPACE = "\u2581".encode()
 class Decoding:
     """The part of Core that decodes."""
 
-    model: _ffi.Model
+    model: library.Model
     about: About
     preparation: Preparation | None
     is_nfc: bool
@@ -54,8 +55,8 @@ class Decoding:
 
     def decode_documents(
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
-    ) -> tuple[_ffi.Bytes, Offsets]:
-        """The bytes of many documents, as _ffi.Model.decode_batch. A document must be whole where decodes_whole."""
+    ) -> tuple[library.Bytes, Offsets]:
+        """The bytes of many documents, as library.Model.decode_batch. A document must be whole where decodes_whole."""
         if ids.dtype != self.model.dtype:  # a file of uint32 ids of a model with few
             ids = as_ids(ids, self.model.dtype)
         if self.preparation is None and self.about.denormalization is None:
@@ -88,13 +89,13 @@ class Decoding:
         return data if self._denormalizer is None else self._denormalizer.normalize(data)
 
     @cached_property
-    def _denormalizer(self) -> _ffi_text.Normalizer | None:
+    def _denormalizer(self) -> c_text.Normalizer | None:
         if self.about.denormalization is None:
             return None
-        from pyunitok import _ffi_text
+        from pyunitok._c import text as c_text
 
         charsmap, flags = self.about.denormalization
-        return _ffi_text.Normalizer(charsmap, [], flags)
+        return c_text.Normalizer(charsmap, [], flags)
 
     # ---------------------------------------------------------------------------------------------- to verify by ---
 
@@ -113,9 +114,9 @@ class Decoding:
         if not self._keeps_normalized:
             return self.decode_bytes(self.encode(text))
         spaced = self.model.normalize(text).replace(_SPACE, b" ")
-        if self.model.info.flags & _ffi.MODEL_FLAGS["remove_extra_whitespaces"]:
+        if self.model.info.flags & library.MODEL_FLAGS["remove_extra_whitespaces"]:
             spaced = spaced.lstrip(b" ")
-        elif self.model.info.flags & _ffi.MODEL_FLAGS["add_dummy_prefix"]:
+        elif self.model.info.flags & library.MODEL_FLAGS["add_dummy_prefix"]:
             spaced = spaced.removeprefix(b" ")
         return self.denormalize(spaced)
 
@@ -127,8 +128,8 @@ class Decoding:
         piece, and words, which are spelled whole, are out. Where spaces are removed, the decoder takes one U+2581 off
         each piece that a text begins with: so none may begin with two.
         """
-        flags, known = self.model.info.flags, _ffi.MODEL_FLAGS
-        is_plain = self.normalizes and self.preparation is None and self.model.info.kind != _ffi.KINDS["word"]
+        flags, known = self.model.info.flags, library.MODEL_FLAGS
+        is_plain = self.normalizes and self.preparation is None and self.model.info.kind != library.KINDS["word"]
         if not is_plain or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
             return False
         spec = self.model.spec()

@@ -11,11 +11,12 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from pyunitok import _ffi, _ffi_scratch
-from pyunitok._ffi import Ids, Offsets
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
+from pyunitok._c.library import Ids, Offsets
 from pyunitok.arrays import np
-from pyunitok.core import Core
 from pyunitok.errors import OptionError
+from pyunitok.model.core import Core
 from pyunitok.packed import Packed, as_bytes
 
 GROUP_BYTES = 1 << 20  # documents are packed and encoded in groups of this size: what fits a core's cache
@@ -43,7 +44,7 @@ def threads_or_cores(threads: int | None) -> int:
 class Documents(Protocol):
     sizes: Offsets
 
-    def encode(self, scratch: _ffi_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
+    def encode(self, scratch: c_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
         """Encode documents begin..end-1 into `region`; int64[end - begin + 1]: their offsets there."""
 
 
@@ -56,7 +57,7 @@ class PackedDocuments:
         self._packed = packed
         self.sizes: Offsets = np.diff(packed.offsets)
 
-    def encode(self, scratch: _ffi_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
+    def encode(self, scratch: c_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
         data, bounds = self._packed.data, self._packed.offsets[begin : end + 1]
         return _encode_groups(scratch, bounds, region, lambda first, stop: (data, bounds[first : stop + 1]))
 
@@ -68,13 +69,13 @@ class ListedDocuments:
         self._items = items
         self.sizes: Offsets = np.fromiter(map(len, items), np.int64, len(items))
 
-    def encode(self, scratch: _ffi_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
+    def encode(self, scratch: c_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
         sizes = self.sizes[begin:end]
         if sizes.sum() >= WHOLE_BYTES * len(sizes):
             return scratch.encode_each(self._items[begin:end], region)
         starts = np.concatenate(([0], np.cumsum(sizes)))
 
-        def packed(first: int, stop: int) -> tuple[_ffi.Bytes, Offsets]:
+        def packed(first: int, stop: int) -> tuple[library.Bytes, Offsets]:
             data = np.frombuffer(b"".join(self._items[begin + first : begin + stop]), np.uint8)
             return data, starts[first : stop + 1] - starts[first]
 
@@ -82,10 +83,10 @@ class ListedDocuments:
 
 
 def _encode_groups(
-    scratch: _ffi_scratch.Scratch,
+    scratch: c_scratch.Scratch,
     starts: Offsets,
     region: Ids,
-    packed: Callable[[int, int], tuple[_ffi.Bytes, Offsets]],
+    packed: Callable[[int, int], tuple[library.Bytes, Offsets]],
 ) -> Offsets:
     """Encode documents, which begin at `starts`, in groups of some GROUP_BYTES; packed(first, stop) gives a group.
 
@@ -118,14 +119,14 @@ def encode_batch(core: Core, documents: Documents, threads: int | None) -> Packe
 
 def _into_one_array(core: Core, documents: Documents, cuts: list[int], bounds: list[int]) -> Packed:
     """Ids of a text are at most as many as its bytes: so every part has its place in one array before it is encoded."""
-    room = [bound + part * _ffi.ENCODE_SLACK for part, bound in enumerate(bounds)]
-    ids = np.empty(room[-1] + _ffi.ENCODE_SLACK, core.dtype)
+    room = [bound + part * library.ENCODE_SLACK for part, bound in enumerate(bounds)]
+    ids = np.empty(room[-1] + library.ENCODE_SLACK, core.dtype)
 
     def encode_part(part: int) -> Offsets:
         with core.scratch() as scratch:
             return documents.encode(scratch, cuts[part], cuts[part + 1], ids[room[part] : room[part + 1]])
 
-    room[-1] += _ffi.ENCODE_SLACK  # after the last part, too
+    room[-1] += library.ENCODE_SLACK  # after the last part, too
     parts = _map(encode_part, len(cuts) - 1)
     end = 0
     for part, ends in enumerate(parts):
@@ -142,14 +143,14 @@ def _into_several(core: Core, documents: Documents, cuts: list[int], bounds: lis
     """The number of ids is not known in advance: every part has an array that grows until they fit."""
 
     def encode_part(part: int) -> tuple[Ids, Offsets]:
-        room = _ffi_scratch.room_for(bounds[part + 1] - bounds[part])
+        room = c_scratch.room_for(bounds[part + 1] - bounds[part])
         with core.scratch() as scratch:
             while True:
                 ids: Ids = np.empty(room, core.dtype)
                 try:
                     ends = documents.encode(scratch, cuts[part], cuts[part + 1], ids)
                     return ids[: ends[-1]], ends
-                except _ffi.RoomError:
+                except library.RoomError:
                     room *= 2
 
     parts = _map(encode_part, len(cuts) - 1)

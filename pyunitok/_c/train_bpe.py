@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._ffi import Bytes, check, ffi, lib, pointer
-from pyunitok.train.native import Counts, Rules, Units
-from pyunitok.train.sharing import share_out
+from pyunitok._c.library import Bytes, check, ffi, lib, pointer
+from pyunitok._c.sharing import share_out
+from pyunitok._c.train import Counts, Rules, Units
 
 SHARED_WORK = 1 << 22  # characters looked at in one call of a BPE trainer, which no interrupt ends
 

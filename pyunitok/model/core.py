@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pyunitok import _ffi, _ffi_first, _ffi_scratch, utf8
-from pyunitok._ffi import Ids
+from pyunitok import utf8
+from pyunitok._c import first as c_first
+from pyunitok._c import library
+from pyunitok._c import scratch as c_scratch
+from pyunitok._c.library import Ids
 from pyunitok.arrays import np
-from pyunitok.decoding import Decoding
 from pyunitok.errors import ModelFormatError, VocabularyError
+from pyunitok.model.decoding import Decoding
 from pyunitok.vocab.vocabulary import PREPARE_NFC, About, split
 
 if TYPE_CHECKING:
@@ -30,9 +33,9 @@ class Core(Decoding):
     decodes_few  whether C alone makes the text of ids
     """
 
-    def __init__(self, model: _ffi.Model, about: About) -> None:
+    def __init__(self, model: library.Model, about: About) -> None:
         self.model, self.about = model, about
-        self.scratches: list[_ffi_scratch.Scratch] = []
+        self.scratches: list[c_scratch.Scratch] = []
         self.shown: dict[int, str] = {}
         self.known: dict[str | bytes, int] = {}
         self.decodes_few = about.denormalization is None and (about.prepare is None or about.prepare == PREPARE_NFC)
@@ -52,25 +55,25 @@ class Core(Decoding):
 
     @cached_property
     def kind(self) -> str:
-        """A name of _ffi.KINDS."""
-        return next(name for name, number in _ffi.KINDS.items() if number == self.model.info.kind)
+        """A name of library.KINDS."""
+        return next(name for name, number in library.KINDS.items() if number == self.model.info.kind)
 
     @property
     def normalizes(self) -> bool:
         """Whether C normalizes texts before it encodes them."""
-        return self.kind != "longest" and not self.model.info.flags & _ffi.MODEL_FLAGS["bytes"]
+        return self.kind != "longest" and not self.model.info.flags & library.MODEL_FLAGS["bytes"]
 
     @cached_property
     def lossless(self) -> bool:
         """Whether every text comes back exactly: greedy longest prefix, if all 256 bytes are pieces; models whose
         symbols are bytes, if nothing is done to texts before."""
-        if self.model.info.flags & _ffi.MODEL_FLAGS["bytes"]:
+        if self.model.info.flags & library.MODEL_FLAGS["bytes"]:
             return self.about.prepare is None
         return self.kind == "longest" and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
 
     @cached_property
     def ids_by_piece(self) -> dict[bytes, int]:
-        """Of pieces that are the same the lowest id, as _ffi.Model.find, which looks at all pieces."""
+        """Of pieces that are the same the lowest id, as library.Model.find, which looks at all pieces."""
         pieces = split(*self.model.pieces())
         return {piece: len(pieces) - 1 - k for k, piece in enumerate(reversed(pieces)) if piece}
 
@@ -108,7 +111,7 @@ class Core(Decoding):
         """How much of an unfinished document can be encoded now, whatever follows: see unitok_split in csrc/unitok.h.
 
         Where the model keeps nothing from one part to the next (greedy longest prefix), encode(text[:k]) followed by
-        encode(text[k:] + more) is encode(text + more); others carry a _ffi_scratch.State. 0: not yet.
+        encode(text[k:] + more) is encode(text + more); others carry a c_scratch.State. 0: not yet.
         """
         if self.preparation is not None:
             return 0
@@ -118,7 +121,7 @@ class Core(Decoding):
             return nfc.split(text)
         return self.model.split(text)
 
-    def new_scratch(self) -> _ffi_scratch.Scratch:
+    def new_scratch(self) -> c_scratch.Scratch:
         """What a thread needs to encode."""
         if self.preparation is not None:
             from pyunitok.vocab.huggingface import preparation
@@ -128,9 +131,9 @@ class Core(Decoding):
             from pyunitok.vocab import nfc
 
             return nfc.Scratch(self.model)
-        return _ffi_first.new_scratch(self.model)
+        return c_first.new_scratch(self.model)
 
-    def take_scratch(self) -> _ffi_scratch.Scratch:
+    def take_scratch(self) -> c_scratch.Scratch:
         """An idle one, or a new one. Append it to `scratches` when it is idle again."""
         try:
             return self.scratches.pop()
@@ -138,7 +141,7 @@ class Core(Decoding):
             return self.new_scratch()
 
     @contextmanager
-    def scratch(self) -> Iterator[_ffi_scratch.Scratch]:
+    def scratch(self) -> Iterator[c_scratch.Scratch]:
         """An idle one, or a new one."""
         scratch = self.take_scratch()
         try:

@@ -1,0 +1,1 @@
+"""One model in memory: texts to ids and back."""
