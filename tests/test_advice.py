@@ -9,7 +9,7 @@ from typing import Any
 import commands
 import pytest
 
-from pyunitok.corpus import inputs, looks
+from pyunitok.corpus import inputs, sniff
 from pyunitok.disk import remote
 from pyunitok.errors import InputError, OutputError
 from pyunitok.export.files import Folder
@@ -61,7 +61,7 @@ def test_utf16(tmp_path: Path) -> None:
     printed = said(tmp_path, "tokenize", "a b.txt", "-o", "ids.u16")
     assert "a b.txt: UTF-16 text, not text in UTF-8; convert it first: iconv" in printed
     assert "--input-format" not in printed
-    assert "iconv" not in str(looks.not_text("a", "a PNG image"))
+    assert "iconv" not in str(sniff.not_text("a", "a PNG image"))
 
 
 class Refusing:

@@ -62,7 +62,7 @@ def test_short_run_starts_light(tmp_path: Path, name: str, text: str) -> None:
     heavy = {"numpy", "msgspec", "zstandard", "tqdm", "fsspec", "pyarrow", "google", "asyncio", "multiprocessing"}
     heavy |= {"concurrent", "socket", "secrets", "tempfile", "hashlib", "base64", "bisect", "unicodedata"}
     own = ("index", "train", "export", "tokens.array", "run.parts", "cli.train", "vocab.nfc")
-    own += ("tokens.metadata", "tokens.verify_block", "corpus.pipe", "corpus.kept", "corpus.frames", "run.shard")
+    own += ("tokens.metadata", "tokens.verify_block", "corpus.pipe", "corpus.range_cache", "corpus.frames", "run.shard")
     own += ("disk.remote", "tokens.inspect")
     own += () if name.endswith("jsonl") else ("corpus.jsonl", "_c.text")
     heavy |= {"shutil", "lzma"} | {f"pyunitok.{module}" for module in own}

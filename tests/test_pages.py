@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pyunitok.corpus.block import Block
-from pyunitok.corpus.compact import Compact
-from pyunitok.corpus.kept import Kept
 from pyunitok.corpus.parquet import ParquetReader
+from pyunitok.corpus.range_cache import RangeCache
+from pyunitok.corpus.thrift import ThriftReader
 from pyunitok.errors import InputError
 
 pa = pytest.importorskip("pyarrow")
@@ -28,7 +28,7 @@ def read(file, limit=None, **options):
     """(texts' number, bytes, the most that pyarrow held) of a file."""
     pool = pa.default_memory_pool()
     before, most, n_docs, n_bytes = pool.bytes_allocated(), 0, 0, 0
-    file = file if isinstance(file, Kept) else io.BytesIO(file.getvalue())  # closed in the end
+    file = file if isinstance(file, RangeCache) else io.BytesIO(file.getvalue())  # closed in the end
     reader = ParquetReader(file, "test", "text", len, **options)
     block = Block(np.empty(1 << 16, np.uint8))
     while reader.fill(block) and (limit is None or n_docs < limit):
@@ -46,7 +46,7 @@ def test_values_far_down_that_expand():
     table = pa.table({"text": pa.DictionaryArray.from_arrays(rows, values)})
     file = file_of(table, dictionary_pagesize_limit=1 << 30)
     assert len(file.getvalue()) < 50_000
-    n_docs, n_bytes, most = read(file, room=16 * MIB)
+    n_docs, n_bytes, most = read(file, budget_bytes=16 * MIB)
     assert n_docs >= 5100 and n_bytes == sum(len(f"t{k}") for k in range(5000)) + 100_000_000
     assert most < 16 * MIB
 
@@ -54,28 +54,28 @@ def test_values_far_down_that_expand():
 def test_pages_that_expand():
     file = file_of(pa.table({"text": ["a", "x" * 30_000_000]}), use_dictionary=False)
     with pytest.raises(InputError, match=r"test: row group 1: .*30000\d+ bytes.* --max-memory.*raise it to \d+M"):
-        read(file, room=16 * MIB, limit=32 * MIB)
-    assert read(file, room=70 * MIB)[1] == 30_000_001
+        read(file, budget_bytes=16 * MIB, max_memory_bytes=32 * MIB)
+    assert read(file, budget_bytes=70 * MIB)[1] == 30_000_001
     file = file_of(pa.table({"text": ["x" * 30_000_000] * 3}), dictionary_pagesize_limit=1 << 30)
     with pytest.raises(InputError, match="decompressing a page of 'text' takes"):
-        read(file, room=16 * MIB)
+        read(file, budget_bytes=16 * MIB)
 
 
 def test_many_pages_that_expand():
     """A batch reaches over several pages."""
     texts = ["t"] * 6000 + ["x" * 1_000_000] * 30
     file = file_of(pa.table({"text": texts}), use_dictionary=False, data_page_size=1000, write_batch_size=1)
-    _, n_bytes, most = read(file, room=16 * MIB)
+    _, n_bytes, most = read(file, budget_bytes=16 * MIB)
     assert n_bytes == 30_006_000 and most < 16 * MIB
 
 
 def test_lists_that_expand():
-    """A row of other columns may be a list of a million nulls, which take no room in the file."""
+    """A row of other columns may be a list of a million nulls, which take no space in the file."""
     long = pa.ListArray.from_arrays(pa.array([0, 0, 1_000_000], pa.int32()), pa.nulls(1_000_000, pa.string()))
     file = file_of(pa.table({"text": ["a", "b"], "others": long}))
-    assert read(file, room=16 * MIB)[0] == 2  # not read
+    assert read(file, budget_bytes=16 * MIB)[0] == 2  # not read
     with pytest.raises(InputError, match="row group 1: a single row may hold"):
-        read(file, room=16 * MIB, metadata=True)
+        read(file, budget_bytes=16 * MIB, metadata=True)
 
 
 def varint(n):
@@ -114,8 +114,8 @@ def test_delta_encodings(encoding, version):
 def test_large_footer():
     table = pa.table({"text": ["a"]}).replace_schema_metadata({"key": "x" * 1_000_000})
     with pytest.raises(InputError, match=r"test: its footer of \d+ bytes takes more memory"):
-        read(file_of(table), room=16 * MIB)
-    assert read(file_of(table), room=128 * MIB)[0] == 1
+        read(file_of(table), budget_bytes=16 * MIB)
+    assert read(file_of(table), budget_bytes=128 * MIB)[0] == 1
 
 
 def test_damaged_footers_and_pages():
@@ -137,12 +137,12 @@ def test_damaged_footers_and_pages():
 
 
 def test_compact():
-    assert Compact(b"\x15\x02\x11\x2c\x15\x01\x00\x00").struct() == {1: 1, 2: True, 4: {1: -1}}
+    assert ThriftReader(b"\x15\x02\x11\x2c\x15\x01\x00\x00").struct() == {1: 1, 2: True, 4: {1: -1}}
     for data, kind in ((b"\x15", IndexError), (b"\x15\x02\x05\x02\x02\x00", ValueError), (b"\x18\x05ab", IndexError),
                        (b"\x15" + b"\xff" * 11, ValueError), (b"\x1f", ValueError), (b"\x1c" * 40, ValueError),
                        (b"\x15\xff\xff\xff\xff\x7f\x00", ValueError)):  # fmt: skip
         with pytest.raises(kind):
-            Compact(data).struct()
+            ThriftReader(data).struct()
 
 
 def test_kept():
@@ -156,9 +156,9 @@ def test_kept():
 
     file = file_of(pa.table({"text": [f"text {k}" for k in range(5000)]}), row_group_size=1000)
     size = len(file.getvalue())
-    far = Kept(Noting(file.getvalue()))
+    far = RangeCache(Noting(file.getvalue()))
     assert read(far)[0] == 5000
     assert sum(n for _, n in reads) < 2 * size
-    far = Kept(Noting(b"0123456789"))
-    far.keep(2, 5)
+    far = RangeCache(Noting(b"0123456789"))
+    far.load(2, 5)
     assert [far.read(3), far.read(4), far.seek(-1, 2), far.read(9), far.read(1)] == [b"012", b"3456", 9, b"9", b""]

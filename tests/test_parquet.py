@@ -444,7 +444,7 @@ def test_values_that_expand(monkeypatch):
 
 
 def test_nulls_in_bounded_memory():
-    """A run of nulls takes no room in a file: one block listed all of them."""
+    """A run of nulls takes no space in a file: one block listed all of them."""
     import pyarrow as pa
 
     file = file_of(pa.table({"text": pa.array([None] * 100_000 + ["text"] + [None] * 3, pa.string())}))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import pyunitok
 from pyunitok.corpus import inputs
-from pyunitok.corpus.looks import why_not_text
+from pyunitok.corpus.sniff import why_not_text
 from pyunitok.errors import InputError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.encoding import Encoded

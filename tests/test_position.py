@@ -160,8 +160,8 @@ def test_inputs_go_on_from_every_position(corpus, separator, monkeypatch, tmp_pa
         Plan(sources, tmp_path / "ids", tokenizer, 300, separator, threads=threads, block_bytes=block_bytes)
         for threads, block_bytes in ((1, 1 << 20), (2, 100), (1, 37))
     ]
-    opened, open_ahead = [], stream.open_ahead
-    monkeypatch.setattr(stream, "open_ahead", lambda *source: (opened.append(source[0]), open_ahead(*source))[1])
+    opened, original = [], stream.open_readahead
+    monkeypatch.setattr(stream, "open_readahead", lambda *source: (opened.append(source[0]), original(*source))[1])
     whole = joined(blocks_of(plans[0]))
     assert whole[0] and [ending.source for ending in whole[2]] == list(range(5))
     for plan, other in itertools.permutations(plans, 2):

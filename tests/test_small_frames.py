@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from test_zst import TEXT, frame, frame_of_blocks, skippable
 
 from pyunitok.corpus import frame_source, zst
-from pyunitok.corpus.ahead import AheadStream
 from pyunitok.corpus.frames import FrameScanner
+from pyunitok.corpus.readahead import ReadAheadStream
 from pyunitok.corpus.stream import RawFile
 from pyunitok.errors import InputError
 
@@ -24,7 +24,7 @@ def read(path, data, chunk_bytes=1 << 18, max_frame_bytes=1 << 26):
     path.write_bytes(data)
     frame_source.CHUNK_BYTES, before = chunk_bytes, frame_source.CHUNK_BYTES
     try:
-        stream = AheadStream(zst.ZstdFrames(RawFile(str(path)), max_frame_bytes), "test")
+        stream = ReadAheadStream(zst.ZstdFrames(RawFile(str(path)), max_frame_bytes), "test")
         out, buffer = bytearray(), bytearray(1)
         try:
             while stream.readinto(memoryview(buffer)):

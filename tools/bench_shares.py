@@ -60,13 +60,13 @@ def shares(path: Path, out: Path, threads: int, tokenizer: Tokenizer) -> dict[st
 
     def init(self: Inputs, *arguments: Any, **options: Any) -> None:
         make(self, *arguments, **options)
-        find = self.ahead.claim
+        find = self.readahead.claim
 
         def claim_timed() -> Any:
             task = find()
             return None if task is None else stages.timed("decompress", task)
 
-        self.ahead.claim = claim_timed  # type: ignore[method-assign]
+        self.readahead.claim = claim_timed  # type: ignore[method-assign]
 
     with ExitStack() as stack:
         for target, name, stage in (

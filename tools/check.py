@@ -45,20 +45,20 @@ PACKAGES = {  # of Debian
 }
 # These test Python code: under the sanitizers they would take minutes and reach no C code that others do not.
 NOT_SANITIZED = [
-    "ahead", "bench", "checks", "cli", "compat_bytepiece", "compat_earlier", "compat_normalizer", "compat_rwkv",
+    "bench", "checks", "cli", "compat_bytepiece", "compat_earlier", "compat_normalizer", "compat_rwkv",
     "compat_sentencepiece", "compat_trainer", "consumers", "convert", "damage", "datatrove", "default_vocab",
     "duplicates",
-    "encode_command", "export", "golden_run", "index_build", "inputs", "instead", "interrupts", "job", "looks",
+    "encode_command", "export", "golden_run", "index_build", "inputs", "instead", "interrupts", "job",
     "manifest", "merge", "metadata", "oracle_bpe", "outfile", "output", "packaging", "parquet", "parts", "progress",
-    "ray", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample", "search_cli", "sentencepiece_model",
-    "serve", "small_frames", "stats", "train_sentencepiece", "train_shared", "typing", "unchanged", "unigram",
+    "ray", "readahead", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample", "search_cli", "sentencepiece_model",
+    "serve", "small_frames", "sniff", "stats", "train_sentencepiece", "train_shared", "typing", "unchanged", "unigram",
     "upload", "verify", "workers", "zst",
 ]
 # Together these use every dependency, and most of what the package uses of each.
 QUICK = ["cli", "jsonl", "manifest", "metadata", "parquet", "remote", "sentencepiece_model", "stats", "tokens", "zst"]
 # These show that an installed wheel works; check_files tests that no file is missing from it.
 INSTALLED = [
-    "cli", "export", "golden_models", "index_build", "job", "looks", "packaging", "native", "pipeline", "search_cli",
+    "cli", "export", "golden_models", "index_build", "job", "sniff", "packaging", "native", "pipeline", "search_cli",
     "serve", "stats", "text_models", "train", "typing",
 ]
 # All modules but the one that runs the command and the one that needs datatrove.

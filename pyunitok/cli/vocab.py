@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyunitok.cli.arguments import Size, load_model
-from pyunitok.corpus.looks import NotTextError
+from pyunitok.corpus.sniff import NotTextError
 from pyunitok.errors import InputError
 
 if TYPE_CHECKING:

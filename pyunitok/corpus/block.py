@@ -76,14 +76,14 @@ class Block:
         return cls(vector("B", n_bytes), vector("q", 1025))
 
     def grow(self, n_bytes: int) -> None:
-        """Make room for so many bytes of data more."""
+        """Lengthen data by n_bytes."""
         if isinstance(self.data, memoryview):
             self.data = memoryview(bytearray(self.data) + bytes(n_bytes))
         else:
             self.data = np.concatenate((self.data, np.empty(n_bytes, np.uint8)))
 
     def have_offsets(self, n: int) -> None:
-        """Make room for n offsets; clear() must have been called."""
+        """Provide at least n offsets; clear() must have been called."""
         if len(self.offsets) < n:
             self.offsets = vector("q", n) if isinstance(self.offsets, memoryview) else np.zeros(n, np.int64)
 

@@ -8,20 +8,20 @@
 
 from __future__ import annotations
 
-from pyunitok.corpus.compact import Compact
+from pyunitok.corpus.thrift import ThriftReader
 
 MAX_BLOCK_VALUES = 1 << 20  # writers use 128 to some thousands
 
 
 def check_lengths(data: bytes, at: int, n_values: int, *, with_prefixes: bool) -> None:
     """ValueError if lengths from data[at] on are more than n_values; IndexError if they end too early."""
-    reader = Compact(data, at)
+    reader = ThriftReader(data, at)
     if with_prefixes:
         _pass_block_by_block(reader, *_head(reader, n_values))
     _head(reader, n_values)
 
 
-def _head(reader: Compact, most: int) -> tuple[int, int, int]:
+def _head(reader: ThriftReader, most: int) -> tuple[int, int, int]:
     """Values in a miniblock, miniblocks, values."""
     in_block, n_mini, n_values = reader.varint(), reader.varint(), reader.varint()
     reader.varint()
@@ -32,7 +32,7 @@ def _head(reader: Compact, most: int) -> tuple[int, int, int]:
     return in_block // n_mini, n_mini, n_values
 
 
-def _pass_block_by_block(reader: Compact, in_mini: int, n_mini: int, n_values: int) -> None:
+def _pass_block_by_block(reader: ThriftReader, in_mini: int, n_mini: int, n_values: int) -> None:
     n_left = n_values - 1  # the first is in the head
     while n_left > 0:
         reader.varint()

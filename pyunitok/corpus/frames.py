@@ -11,7 +11,7 @@ looks at 3 bytes of each block (at most 128 KiB decompressed) and does no I/O.
 
 from __future__ import annotations
 
-from pyunitok.corpus.looks import SKIPPABLE_MAGICS, ZSTD_MAGIC
+from pyunitok.corpus.sniff import SKIPPABLE_MAGICS, ZSTD_MAGIC
 from pyunitok.records import record
 
 MAX_WINDOW_BYTES = 1 << 31  # what `zstd --long=31` makes; no decoder takes more

@@ -8,7 +8,7 @@
     a URL               file:// as a path; any other (s3://…) is a file, directory or pattern there: see remote.py
 
 In directories and patterns names that begin with "." are passed over, symbolic links to files are followed and those to
-directories are not, so there are no cycles; files that do not look like text are left out and listed (looks.py).
+directories are not, so there are no cycles; files that do not look like text are left out and listed (sniff.py).
 The command's own outputs are never read.
 """
 
@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyunitok.corpus.block import ByteStream
-from pyunitok.corpus.looks import compression_of, not_text, why_not_text
 from pyunitok.corpus.paths import Found, LeftOut, expand
+from pyunitok.corpus.sniff import compression_of, not_text, why_not_text
 from pyunitok.corpus.source import NEEDS_PYARROW, STDIN, Source, without_secrets
 from pyunitok.corpus.stream import Lookahead, RawFile, decompressed
 from pyunitok.disk.url import is_url, shown, without_file_scheme, without_query

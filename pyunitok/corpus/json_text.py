@@ -69,7 +69,7 @@ class TextField:
         """Put the texts of the lines in `data` into `out`, a packed list with `offsets`, from `place` on; True when all
         have been read. False: the line at `place` is wrong, as message() says; the next call leaves it out.
 
-        `out` has room for the lines, `offsets` for one more than there are texts."""
+        `out` holds at least as many bytes as the lines, `offsets` one number more than there are texts."""
         return self._lines.read(data, out, offsets, place)
 
     def of_line(self, line: bytes) -> bytes:

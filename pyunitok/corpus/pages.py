@@ -18,13 +18,13 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from pyunitok.corpus.compact import LIST, STRUCT, Compact
 from pyunitok.corpus.delta import check_lengths
-from pyunitok.corpus.kept import Kept
+from pyunitok.corpus.range_cache import RangeCache
+from pyunitok.corpus.thrift import LIST, STRUCT, ThriftReader
 from pyunitok.errors import InputError
 
 FOOTER_SHARE = 32  # pyarrow's objects for the footer take up to some 30 times its size
-KEPT_BYTES = 64 << 20
+CACHE_BYTES = 64 << 20
 HEADER_BYTES = 1 << 10  # read at once; longer ones hold long statistics
 MAX_HEADER_BYTES = 16 << 20  # as in pyarrow
 FIXED_BYTES = 16  # a value of a fixed size, in pyarrow
@@ -52,7 +52,7 @@ class Column(NamedTuple):
 
 
 @dataclass
-class Chunk:
+class ColumnChunk:
     """A column chunk, as the footer describes it."""
 
     begin: int
@@ -110,53 +110,56 @@ class Leaf:
 class Pages:
     """Of one Parquet file.
 
-    file       seekable; of a Kept file small row groups are read once, for us and for whoever reads them next
-    name       for messages
-    room       bytes that reading may take
-    metadata   whether rows also become objects and JSON
-    limit      bytes of --max-memory, for messages
+    file              seekable; a RangeCache holds small row groups, so that they are fetched once
+    name              for messages
+    budget_bytes      memory that reading may take, a part of max_memory_bytes
+    max_memory_bytes  for messages
+    metadata          rows also become objects and JSON
     """
 
-    def __init__(self, file: BinaryIO | Kept, name: str, room: int, limit: int, *, metadata: bool) -> None:
+    def __init__(
+        self, file: BinaryIO | RangeCache, name: str, budget_bytes: int, max_memory_bytes: int, *, metadata: bool
+    ) -> None:
         """InputError if the footer is too large or damaged."""
-        self._file, self._name, self._room, self._limit = file, name, room, limit
+        self._file, self._name = file, name
+        self._budget_bytes, self._max_memory_bytes = budget_bytes, max_memory_bytes
         self._metadata = metadata
         self._n_bytes = file.seek(0, 2)
         footer = self._footer()
         try:
-            self._groups = _row_groups(Compact(footer))
+            self._groups = _row_groups(ThriftReader(footer))
         except (IndexError, ValueError) as error:
             raise InputError(f"{name}: its footer is damaged: {error}") from error
 
     def most_rows(self, group: int, columns: list[Column], n_rows: int) -> int:
         """How many rows of these columns of a row group may be read at once, at most n_rows.
 
-        InputError if one row alone, or a page, may take more than there is room for.
+        InputError if one row alone, or a page, may take more than the budget.
         """
-        kept = self._keep(group, [column.number for column in columns])
+        cached = self._load(group, [column.number for column in columns])
         found = [self._leaf(group, column) for column in columns]
-        pages = kept + sum(leaf.page_bytes for leaf in found)
-        if pages > self._room:
+        pages = cached + sum(leaf.page_bytes for leaf in found)
+        if pages > self._budget_bytes:
             worst = max(found, key=lambda leaf: leaf.page_bytes)
             raise self._too_large(group, f"decompressing a page of {worst.name!r} takes", worst.page_bytes, pages)
-        room, copies = self._room - pages, COPIES_METADATA if self._metadata else COPIES
-        while n_rows > 1 and self._bound(found, n_rows, room // copies) > room // copies:
+        left, copies = self._budget_bytes - pages, COPIES_METADATA if self._metadata else COPIES
+        while n_rows > 1 and self._bound(found, n_rows, left // copies) > left // copies:
             n_rows //= 2
-        most = self._bound(found, n_rows, room)
-        if most > room:
+        most = self._bound(found, n_rows, left)
+        if most > left:
             raise self._too_large(group, "a single row may hold", most, pages + most)
         return n_rows
 
-    def _keep(self, group: int, numbers: list[int]) -> int:
+    def _load(self, group: int, numbers: list[int]) -> int:
         """Read the columns at once if that is little, and the file is far; how many bytes."""
-        if not isinstance(self._file, Kept) or group >= len(self._groups):
+        if not isinstance(self._file, RangeCache) or group >= len(self._groups):
             return 0
         chunks = [self._groups[group][k] for k in numbers if k < len(self._groups[group])]
         begin = min((chunk.begin for chunk in chunks), default=0)
         end = min(self._n_bytes, max((chunk.begin + chunk.n_bytes for chunk in chunks), default=0))
-        if end - begin > min(KEPT_BYTES, self._room // 4):
+        if end - begin > min(CACHE_BYTES, self._budget_bytes // 4):
             end = begin
-        self._file.keep(begin, end)
+        self._file.load(begin, end)
         return end - begin
 
     def _bound(self, leaves: list[Leaf], n_rows: int, enough: int) -> int:
@@ -173,11 +176,14 @@ class Pages:
         return most
 
     def _too_large(self, group: int, what: str, n_bytes: int, needed: int) -> InputError:
-        raised = -(-self._limit * needed // max(1, self._room) >> 20) + 1
         return InputError(
-            f"{self._name}: row group {group + 1}: {what} {n_bytes} bytes, more than --max-memory allows; raise it to"
-            f" {raised}M if you trust the file"
+            f"{self._name}: row group {group + 1}: {what} {n_bytes} bytes, more than --max-memory allows;"
+            f" {self._advice(needed)}"
         )
+
+    def _advice(self, needed: int) -> str:
+        raised = -(-self._max_memory_bytes * needed // max(1, self._budget_bytes) >> 20) + 1
+        return f"raise it to {raised}M if you trust the file"
 
     def _read(self, at: int, n_bytes: int) -> bytes:
         self._file.seek(at)
@@ -188,10 +194,10 @@ class Pages:
         n = int.from_bytes(tail[:4], "little")
         if tail[4:] != b"PAR1" or n > self._n_bytes - 8:
             return b"\0"  # pyarrow says better what is wrong
-        if n > self._room // FOOTER_SHARE:
+        if n > self._budget_bytes // FOOTER_SHARE:
             raise InputError(
-                f"{self._name}: its footer of {n} bytes takes more memory than --max-memory allows; raise it to"
-                f" {(self._limit * n * FOOTER_SHARE // max(1, self._room) >> 20) + 1}M if you trust the file"
+                f"{self._name}: its footer of {n} bytes takes more memory than --max-memory allows;"
+                f" {self._advice(n * FOOTER_SHARE)}"
             )
         return self._read(self._n_bytes - 8 - n, n)
 
@@ -206,16 +212,16 @@ class Pages:
         except (IndexError, ValueError) as error:
             raise InputError(f"{where}: a page is damaged: {error}") from error
 
-    def _walk(self, chunk: Chunk, column: Column) -> Leaf:
+    def _walk(self, chunk: ColumnChunk, column: Column) -> Leaf:
         """Go from header to header."""
         leaf = Leaf(column.name, column.max_repetition == 0)
         at, n_seen, largest_page, of_dictionary = chunk.begin, 0, 0, 0
         any_length = chunk.kind in (_BYTE_ARRAY, _FIXED_LEN)
         while n_seen < chunk.n_values and at < self._n_bytes:
             header, size = self._header(at)
-            kind, n_bytes, compressed = (Compact.get_integer(header, k) for k in (1, 2, 3))
-            own = Compact.get_struct(header, _HEADERS[kind]) if kind in _HEADERS else {1: 0, 2: 0}
-            n_values, encoding = (Compact.get_integer(own, k) for k in (1, 4 if kind == _DATA_2 else 2))
+            kind, n_bytes, compressed = (ThriftReader.get_integer(header, k) for k in (1, 2, 3))
+            own = ThriftReader.get_struct(header, _HEADERS[kind]) if kind in _HEADERS else {1: 0, 2: 0}
+            n_values, encoding = (ThriftReader.get_integer(own, k) for k in (1, 4 if kind == _DATA_2 else 2))
             if min(n_bytes, compressed, n_values) < 0:
                 raise ValueError(f"byte {at}: a negative size")
             if kind == _DICTIONARY:
@@ -226,12 +232,12 @@ class Pages:
             elif kind in _HEADERS:
                 # All lengths of these encodings are decoded at once.
                 lengths = 8 * n_values if any_length and encoding in (_DELTA_LENGTH, _DELTA) else 0
-                if lengths and compressed + n_bytes <= self._room:
+                if lengths and compressed + n_bytes <= self._budget_bytes:
                     self._check_delta(header, at + size, chunk.codec, column)
                 largest_page = max(largest_page, compressed + n_bytes + lengths)
                 self._add(leaf, n_seen, n_values, n_bytes, encoding, any_length=any_length)
                 n_seen += n_values
-                if len(leaf.starts) * PAGE_BYTES > self._room:
+                if len(leaf.starts) * PAGE_BYTES > self._budget_bytes:
                     raise ValueError(f"more than {len(leaf.starts)} pages; raise --max-memory if you trust the file")
             else:
                 largest_page = max(largest_page, compressed + n_bytes)
@@ -250,31 +256,31 @@ class Pages:
 
     def _check_delta(self, header: dict[int, Any], at: int, codec: int, column: Column) -> None:
         """ValueError if a page does not have one length for each value."""
-        kind, n_bytes, compressed = (Compact.get_integer(header, k) for k in (1, 2, 3))
-        own, data = Compact.get_struct(header, _HEADERS[kind]), self._read(at, compressed)
+        kind, n_bytes, compressed = (ThriftReader.get_integer(header, k) for k in (1, 2, 3))
+        own, data = ThriftReader.get_struct(header, _HEADERS[kind]), self._read(at, compressed)
         if kind == _DATA_2:
-            levels = Compact.get_integer(own, 5) + Compact.get_integer(own, 6)
+            levels = ThriftReader.get_integer(own, 5) + ThriftReader.get_integer(own, 6)
             if not 0 <= levels <= min(n_bytes, len(data)):
                 raise ValueError("levels that are longer than their page")
             data, at = data[levels:], 0
             if own.get(7, True):
                 data = _decompress(data, n_bytes - levels, codec)
-            encoding = Compact.get_integer(own, 4)
+            encoding = ThriftReader.get_integer(own, 4)
         else:
             data, at = _decompress(data, n_bytes, codec), 0
             for level, how in ((column.max_repetition, 4), (column.max_definition, 3)):
-                if level and Compact.get_integer(own, how) != _RLE:
+                if level and ThriftReader.get_integer(own, how) != _RLE:
                     raise ValueError("levels in an encoding that is no longer used")
                 at += 4 + int.from_bytes(data[at : at + 4], "little") if level else 0
-            encoding = Compact.get_integer(own, 2)
+            encoding = ThriftReader.get_integer(own, 2)
         if at < len(data):
-            check_lengths(data, at, Compact.get_integer(own, 1), with_prefixes=encoding == _DELTA)
+            check_lengths(data, at, ThriftReader.get_integer(own, 1), with_prefixes=encoding == _DELTA)
 
     def _header(self, at: int) -> tuple[dict[int, Any], int]:
         """A page's header, and its size."""
         n_bytes = HEADER_BYTES
         while True:
-            reader = Compact(self._read(at, n_bytes))
+            reader = ThriftReader(self._read(at, n_bytes))
             try:
                 return reader.struct(), reader.at
             except IndexError:
@@ -313,7 +319,7 @@ def _decompress(data: bytes, n_bytes: int, codec: int) -> bytes:
     return ret
 
 
-def _structs(reader: Compact, field: int, what: str) -> Iterator[Compact]:
+def _structs(reader: ThriftReader, field: int, what: str) -> Iterator[ThriftReader]:
     """The reader at each struct of the list in this field; each must be read before the next."""
     for number, kind in reader.fields():
         if (number, kind) != (field, LIST):
@@ -326,20 +332,20 @@ def _structs(reader: Compact, field: int, what: str) -> Iterator[Compact]:
             yield reader
 
 
-def _row_groups(reader: Compact) -> list[list[Chunk]]:
+def _row_groups(reader: ThriftReader) -> list[list[ColumnChunk]]:
     """FileMetaData: field 4 is a list of row groups, of which field 1 is a list of column chunks."""
     return [
-        [_chunk(Compact.get_struct(chunk.struct(), 3)) for chunk in _structs(group, 1, "column chunks")]
+        [_chunk(ThriftReader.get_struct(chunk.struct(), 3)) for chunk in _structs(group, 1, "column chunks")]
         for group in _structs(reader, 4, "row groups")
     ]
 
 
-def _chunk(of: dict[int, Any]) -> Chunk:
+def _chunk(of: dict[int, Any]) -> ColumnChunk:
     """From ColumnMetaData: 1 type, 4 codec, 5 values, 7 compressed bytes, 9 first page, 11 dictionary."""
-    kind, codec, n_values, n_bytes, begin = (Compact.get_integer(of, k) for k in (1, 4, 5, 7, 9))
-    dictionary = Compact.get_integer(of, 11, 0)
+    kind, codec, n_values, n_bytes, begin = (ThriftReader.get_integer(of, k) for k in (1, 4, 5, 7, 9))
+    dictionary = ThriftReader.get_integer(of, 11, 0)
     if 0 < dictionary < begin:
         begin = dictionary
     if min(begin, n_values, n_bytes) < 0:
         raise ValueError("a negative size or place of a column chunk")
-    return Chunk(begin, n_values, codec, kind, n_bytes)
+    return ColumnChunk(begin, n_values, codec, kind, n_bytes)

@@ -3,7 +3,7 @@
 pyarrow reads only the wanted column, a few rows at a time, whatever the size of the row groups:
 
     row group 0        row group 1
-    │ batch │ batch │  │ batch │ …       batch ──▶ Waiting ──▶ blocks
+    │ batch │ batch │  │ batch │ …       batch ──▶ PendingDocuments ──▶ blocks
 
 Bytes are passed on as stored: a column of strings may hold invalid UTF-8.
 """
@@ -21,13 +21,13 @@ import numpy as np
 
 from pyunitok.corpus.block import BadDocument, Block, Split
 from pyunitok.corpus.json_text import key_path
-from pyunitok.corpus.kept import Kept
 from pyunitok.corpus.pages import Column, Pages
+from pyunitok.corpus.pending import PendingDocuments
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.range_cache import RangeCache
 from pyunitok.corpus.source import NEEDS_PYARROW
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.corpus.unchanged import Unchanged
-from pyunitok.corpus.waiting import Waiting
 from pyunitok.errors import InputError
 
 BATCH_BYTES = 1 << 18
@@ -36,7 +36,7 @@ FIRST_ROWS = 1  # in the first batch: rows may be huge
 GROWTH = 8  # a batch has at most this many times the rows of the one before
 SKIPPED_ROWS = 16  # in the first batch, where many rows are passed over before it
 READ_BYTES = 1 << 20
-ROOM_BYTES = 256 << 20
+BUDGET_BYTES = 256 << 20
 MAX_BAD = 4096  # nulls that one block lists
 
 
@@ -48,7 +48,7 @@ class _Batch:
     others  with metadata: n lines of JSON
     """
 
-    waiting: Waiting
+    waiting: PendingDocuments
     rows: np.ndarray[Any, np.dtype[np.int64]]
     begin: int
     end: int
@@ -73,19 +73,20 @@ class ParquetReader:
     start     where to begin, by documents and inside; the beginning of the file by default
     skip      leave nulls out and list them in block.bad; else a null is an InputError with file and row
     metadata  put each document's row number and other columns into block.metadata
-    room      bytes that reading may take: a page, a dictionary, a batch; part of
-    limit     the bytes of --max-memory, for messages
+    budget_bytes      memory for a page, a dictionary and a batch, a part of max_memory_bytes
+    max_memory_bytes  for messages
 
     Each row is a document. Rows are counted from 1, like lines. InputError names the file and, if known, the row: for a
-    column that is missing or does not hold text, for a null, for what may take more than `room`, and for whatever
+    column that is missing or does not hold text, for a null, for what may take more than budget_bytes, and for whatever
     pyarrow refuses. Memory: a batch, and the pages and dictionaries that it comes from.
     """
 
     ends_with_separator: bool | None = None
 
     def __init__(
-        self, file: BinaryIO | Kept, name: str, text_key: str, split: Split, start: Position = BEGINNING, *,
-        skip: bool = False, metadata: bool = False, room: int = ROOM_BYTES, limit: int = 2 * ROOM_BYTES,
+        self, file: BinaryIO | RangeCache, name: str, text_key: str, split: Split, start: Position = BEGINNING, *,
+        skip: bool = False, metadata: bool = False,
+        budget_bytes: int = BUDGET_BYTES, max_memory_bytes: int = 2 * BUDGET_BYTES,
     ) -> None:  # fmt: skip
         self.name = name
         self.finished = False
@@ -99,7 +100,7 @@ class ParquetReader:
         self._inside = start.inside  # bytes of the first document in earlier blocks
         self._batch = _Batch(_nothing(), np.empty(0, np.int64), start.documents, start.documents, [])
         self._file = file
-        self._pages = Pages(file, name, room, limit, metadata=metadata)
+        self._pages = Pages(file, name, budget_bytes, max_memory_bytes, metadata=metadata)
         with self._errors("cannot be read as Parquet"):
             import pyarrow.parquet
 
@@ -181,7 +182,7 @@ class ParquetReader:
             data, ends = _packed(column)
         inside = self._inside if len(rows) else 0
         self._inside -= inside
-        self._batch = _Batch(Waiting(data, ends, inside), rows, begin, begin + len(batch), others)
+        self._batch = _Batch(PendingDocuments(data, ends, inside), rows, begin, begin + len(batch), others)
         return True
 
     def _metadata_of(self, batch: Any, begin: int) -> list[bytes]:
@@ -319,8 +320,8 @@ def _remove(row: Any, path: list[str]) -> None:
     row.pop(path[-1], None)
 
 
-def _nothing() -> Waiting:
-    return Waiting(np.empty(0, np.uint8), np.zeros(1, np.int64))
+def _nothing() -> PendingDocuments:
+    return PendingDocuments(np.empty(0, np.uint8), np.zeros(1, np.int64))
 
 
 def _packed(column: Any) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], np.ndarray[Any, np.dtype[np.int64]]]:

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 from pyunitok.arrays import np
 from pyunitok.corpus import stream
-from pyunitok.corpus.ahead import Ahead, AheadStream
 from pyunitok.corpus.block import Block, ByteStream, DocumentReader, Split, whole
-from pyunitok.corpus.looks import MUCH, not_text, share_invalid, why_not_text
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.readahead import ReadAhead, ReadAheadStream
+from pyunitok.corpus.sniff import MUCH, not_text, share_invalid, why_not_text
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.text import MAX_DOCS, TextReader
 from pyunitok.errors import InputWarning, LimitError
@@ -42,10 +42,10 @@ MAX_MEMORY_BYTES = 1 << 30
 # Text that may be worked on or waiting for whoever takes the results, besides two blocks per thread, so that a slow
 # consumer (a disk, say) does not stop the workers.
 WAITING_BYTES = 16 << 20
-AHEAD_BYTES = 32 << 20  # decompressed ahead at least, where memory allows
+READAHEAD_BYTES = 32 << 20  # decompressed ahead at least, where memory allows
 MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as this many bytes
 MAX_FRAME_BYTES = 64 << 20  # decompressed whole, where memory allows
-MIN_AHEAD_BYTES = 2 << 20
+MIN_READAHEAD_BYTES = 2 << 20
 MAX_WARNINGS = 3  # of files that do not look like UTF-8
 WRITING_BYTES = 16 << 20  # the output's buffers
 
@@ -64,7 +64,7 @@ class Reading:
     threads           workers
     block_bytes       text handed to a worker at once, about
     max_line_bytes    a longer JSON line is bad
-    max_memory_bytes  for reading, and for the results that wait: see Room
+    max_memory_bytes  for reading, and for the results that wait: see MemoryBudget
     result_bytes      memory that a worker's result takes for each byte of text
     plain             blocks need not be numpy's arrays, except those of Parquet: see block.Block
     """
@@ -92,11 +92,11 @@ class Reading:
 
 
 @record(frozen=True)
-class Room:
+class MemoryBudget:
     """How max_memory_bytes is divided.
 
     n_unfinished     blocks read whose results have not been taken, those being worked on included
-    ahead_bytes      for text decompressed ahead, and for the frames it comes from
+    readahead_bytes      for text decompressed ahead, and for the frames it comes from
     max_frame_bytes  of a zstd frame that is decompressed whole, beside others; larger ones are streamed
     parquet_bytes    for pages and rows of a Parquet file, where there are any
 
@@ -104,12 +104,12 @@ class Room:
     """
 
     n_unfinished: int
-    ahead_bytes: int
+    readahead_bytes: int
     max_frame_bytes: int
     parquet_bytes: int = 0
 
     @classmethod
-    def of(cls, reading: Reading) -> Room:
+    def of(cls, reading: Reading) -> MemoryBudget:
         """LimitError if the memory is too little for this many threads and this block size."""
         threads, limit = reading.threads, reading.max_memory_bytes
         block = max(reading.block_bytes, MIN_BLOCK_BYTES)
@@ -117,18 +117,18 @@ class Room:
         has_lines = any(source.format == "jsonl" for source in reading.sources)
         own = 2 * block if has_lines else block  # lines, texts
         rest = limit - threads * (own + 16 * MAX_DOCS) - WRITING_BYTES
-        least = (threads + 1) * result + MIN_AHEAD_BYTES
+        least = (threads + 1) * result + MIN_READAHEAD_BYTES
         if rest < least:
             raise LimitError(
                 f"{threads} threads with blocks of {block} bytes need {limit - rest + least} bytes of memory, more"
                 f" than the limit of {limit} (--max-memory); raise it, or use fewer --threads or a smaller --block"
             )
         n_unfinished = 2 * threads + WAITING_BYTES // block
-        n_unfinished = max(threads + 1, min(n_unfinished, (rest - MIN_AHEAD_BYTES) // 2 // result))
+        n_unfinished = max(threads + 1, min(n_unfinished, (rest - MIN_READAHEAD_BYTES) // 2 // result))
         ahead = rest - n_unfinished * result
         kinds = {source.format == "parquet" for source in reading.sources}
         parquet = ahead if kinds == {True} else ahead // 2 if True in kinds else 0
-        ahead = max(MIN_AHEAD_BYTES, ahead - parquet)
+        ahead = max(MIN_READAHEAD_BYTES, ahead - parquet)
         # Below the limit one more piece is begun: two frames of this size, compressed and not.
         max_frame = min(ahead // (2 * threads + 4), MAX_FRAME_BYTES)
         if threads == 1:
@@ -165,9 +165,10 @@ class Inputs:
         self._compressed_before = sum(source.size_bytes or 0 for source in reading.sources[: self.start.source])
         self._endings: list[Ending] = []
         self._n_warnings = 0
-        self.room = Room.of(reading)
-        self.ahead = Ahead(self.room.ahead_bytes, AHEAD_BYTES, len(reading.sources), self._open_ahead)
-        self.ahead.begin(self.start.source)
+        self.budget = MemoryBudget.of(reading)
+        n_sources = len(reading.sources)
+        self.readahead = ReadAhead(self.budget.readahead_bytes, READAHEAD_BYTES, n_sources, self._open_readahead)
+        self.readahead.begin(self.start.source)
 
     @property
     def source(self) -> int:
@@ -206,7 +207,7 @@ class Inputs:
             if not more or self._reader.finished:
                 self._finish(0 if more else block.source_bytes, block.after)
                 block.after = Position(self._source + 1)
-            elif isinstance(self._stream, AheadStream):
+            elif isinstance(self._stream, ReadAheadStream):
                 file_at, file_bytes = self._stream.place(block.after.bytes)
                 block.after = replace(block.after, file_at=file_at, file_bytes=file_bytes)
             if more:
@@ -225,29 +226,29 @@ class Inputs:
         """Once no other thread uses it."""
         if self._stream is not None:
             self._finish_stream()
-        self.ahead.close()
+        self.readahead.close()
 
     def _start_of(self, number: int) -> Position:
         return self.start if number == self.start.source else Position(number)
 
-    def _open_ahead(self, number: int) -> AheadStream | None:
+    def _open_readahead(self, number: int) -> ReadAheadStream | None:
         source = self._reading.sources[number]
         if source.opened is not None or source.format == "parquet":
             return None
-        return stream.open_ahead(
-            source, self._start_of(number), self.ahead, self.room.max_frame_bytes, self._reading.max_memory_bytes
+        return stream.open_readahead(
+            source, self._start_of(number), self.readahead, self.budget.max_frame_bytes, self._reading.max_memory_bytes
         )
 
     def _open(self, source: Source) -> None:
         reading, start = self._reading, self._start_of(self._source)
-        self._stream = self.ahead.take(self._source) or source.opened
+        self._stream = self.readahead.take(self._source) or source.opened
         if source.format == "parquet":
             from pyunitok.corpus.parquet import ParquetReader  # only now: start-up does not pay for pyarrow
 
             parquet = ParquetReader(
                 stream.open_seekable(source), source.name, reading.text_key, reading.split, start,
-                skip=reading.skip_bad, metadata=reading.metadata, room=self.room.parquet_bytes,
-                limit=reading.max_memory_bytes,
+                skip=reading.skip_bad, metadata=reading.metadata, budget_bytes=self.budget.parquet_bytes,
+                max_memory_bytes=reading.max_memory_bytes,
             )  # fmt: skip
             self._stream = self._reader = parquet
             return

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyunitok.corpus.frames import MAX_BLOCK_BYTES, MAX_WINDOW_BYTES, header_size
-from pyunitok.corpus.looks import ZSTD_MAGIC
+from pyunitok.corpus.sniff import ZSTD_MAGIC
 
 KEPT_WINDOW_BYTES = 1 << 23  # a decoder with a larger window is not kept
 

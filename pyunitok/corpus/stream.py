@@ -10,16 +10,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from pyunitok.corpus.ahead import STREAM_BYTES, Ahead, AheadStream, Chunk, Producer, spare_buffer
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.position import Position
+from pyunitok.corpus.readahead import STREAM_BYTES, Chunk, Producer, ReadAhead, ReadAheadStream, spare_buffer
 from pyunitok.corpus.source import STDIN, STDIN_NAME, Source
 from pyunitok.corpus.unchanged import Unchanged
 from pyunitok.disk.url import is_url, shown
 from pyunitok.errors import InputError
 
 if TYPE_CHECKING:
-    from pyunitok.corpus.kept import Kept
+    from pyunitok.corpus.range_cache import RangeCache
 
 CHUNK_BYTES = 1 << 18  # compressed bytes read at once
 MAX_DECODER_BYTES = 1 << 30  # memory of a decoder, by default
@@ -234,7 +234,7 @@ def decompressed(raw: RawFile, compression: str, max_memory_bytes: int = MAX_DEC
     if compression == "none":
         return PlainStream(raw)
     if compression == "zst":
-        return AheadStream(_frames(raw, ALONE_FRAME_BYTES), raw.name)
+        return ReadAheadStream(_frames(raw, ALONE_FRAME_BYTES), raw.name)
     from pyunitok.corpus import members
 
     if compression == "xz":
@@ -258,10 +258,11 @@ def open(source: Source, max_memory_bytes: int = MAX_DECODER_BYTES) -> ByteStrea
     return source.opened or decompressed(open_raw(source), source.compression, max_memory_bytes)
 
 
-def open_ahead(
-    source: Source, start: Position, ahead: Ahead, max_frame_bytes: int, max_memory_bytes: int = MAX_DECODER_BYTES
-) -> AheadStream:
-    """The decompressed bytes of a source from `start` on, produced by idle threads: see Ahead.claim."""
+def open_readahead(
+    source: Source, start: Position, readahead: ReadAhead, max_frame_bytes: int,
+    max_memory_bytes: int = MAX_DECODER_BYTES,
+) -> ReadAheadStream:  # fmt: skip
+    """The decompressed bytes of a source from `start` on, produced by idle threads: see ReadAhead.claim."""
     raw = open_raw(source)
     try:
         if start.file_at:
@@ -272,7 +273,7 @@ def open_ahead(
         else:
             stream_ = decompressed(raw, source.compression, max_memory_bytes)
             producer = Streamed(stream_, any_place=source.compression == "none")
-        stream = AheadStream(producer, raw.name, ahead)
+        stream = ReadAheadStream(producer, raw.name, readahead)
         stream.stand_at(start.file_at, start.file_bytes)
         return stream
     except BaseException:
@@ -280,7 +281,7 @@ def open_ahead(
         raise
 
 
-def open_seekable(source: Source) -> BinaryIO | Kept:
+def open_seekable(source: Source) -> BinaryIO | RangeCache:
     """The file of a source as stored, for random access."""
     try:
         if not is_url(source.path):
@@ -293,9 +294,9 @@ def open_seekable(source: Source) -> BinaryIO | Kept:
     if not file.seekable():
         file.close()
         raise InputError(f"{source.name}: its server cannot send parts of files; download it first")
-    from pyunitok.corpus.kept import Kept
+    from pyunitok.corpus.range_cache import RangeCache
 
-    return Kept(io.BufferedReader(file, 1 << 16))
+    return RangeCache(io.BufferedReader(file, 1 << 16))
 
 
 def _open_local(source: Source) -> BinaryIO:

@@ -19,8 +19,8 @@ from typing import Any
 
 from pyunitok.arrays import np, vector
 from pyunitok.corpus.block import Block, ByteStream, Split
-from pyunitok.corpus.looks import LOOK_BYTES
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.sniff import SNIFF_BYTES
 
 MAX_DOCS = 1 << 16  # in a block: bounds its offsets (512 KiB) if lines are empty
 CARRY_SHARE = 4  # an unfinished document waits whole for the next block if it is at most 1/4 of one
@@ -35,7 +35,7 @@ class TextReader:
     split      where a piece of a document may end: see block.Split
     start      where the stream stands, and what came before; the beginning of a file by default
     metadata   put the beginning of each document into block.metadata
-    look       called with the first bytes, up to LOOK_BYTES, of a file that is read from its beginning
+    look       called with the first bytes, up to SNIFF_BYTES, of a file that is read from its beginning
 
     Without a separator an empty file is one empty document. With one, a separator at the very end begins no
     document (ends_with_separator is then True), empty documents between separators count, and an empty file
@@ -82,7 +82,7 @@ class TextReader:
         while True:
             n_carried, more = self._load(block, n_bytes)
             if self._look is not None:
-                self._look(block.data[: min(more, LOOK_BYTES)].tobytes())
+                self._look(block.data[: min(more, SNIFF_BYTES)].tobytes())
                 self._look = None
             n_read += more
             n_bytes += n_carried + more

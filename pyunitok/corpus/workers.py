@@ -4,9 +4,9 @@
     worker:        …decompress ahead…                                      fill the next block ─▶ work on it  ──┤
     main:    ◀─ results in the order of their blocks ◀──────────────────────────────────────────────────────────┘
 
-A thread that has neither the turn nor a block decompresses ahead (ahead.py), so that the turn is short: it copies. Each
-worker works on what it has just read, so the bytes are still in its core's cache, no thread idles while there is
-anything to do, and one thread uses one core.
+A thread that has neither the turn nor a block decompresses ahead (readahead.py), so the thread that has the turn only
+copies. Each worker processes the block that it has just read, while the bytes are still in its core's cache; no thread
+idles while there is work, and one thread uses one core.
 
 To count the words of a corpus:
 
@@ -121,8 +121,8 @@ class Workers(Generic[T]):
         self._inputs = Inputs(reading, start)
         self._do = work
         self._carry = carry
-        self._changed = self._inputs.ahead.changed
-        self._delivered = threading.Condition(self._inputs.ahead.lock)  # the next result: few others wake main
+        self._changed = self._inputs.readahead.changed
+        self._delivered = threading.Condition(self._inputs.readahead.lock)  # the next result: few others wake main
         self._turn_taken = False
         self._results: dict[int, Result[T] | BaseException | None] = {}
         self._failure: BaseException | None = None  # of a worker that held no block
@@ -183,7 +183,7 @@ class Workers(Generic[T]):
 
     def _is_full(self) -> bool:
         """Whether there are as many unfinished blocks as there may be."""
-        return self._n_filled - self._n_taken >= self._inputs.room.n_unfinished
+        return self._n_filled - self._n_taken >= self._inputs.budget.n_unfinished
 
     def _work(self) -> None:
         number = -1
@@ -243,7 +243,7 @@ class Workers(Generic[T]):
                     self._turn_taken = True
                     self._n_filled += 1
                     return self._n_filled - 1
-                task = self._inputs.ahead.claim()
+                task = self._inputs.readahead.claim()
                 if task is None:
                     self._changed.wait()
             if task is not None:

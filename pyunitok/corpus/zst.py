@@ -17,9 +17,9 @@ from functools import partial
 
 import zstandard
 
-from pyunitok.corpus.ahead import STREAM_BYTES, Bytes, Chunk, spare_buffer
 from pyunitok.corpus.frame_source import Frame, FrameSource, Group, window_bytes
 from pyunitok.corpus.frames import MAX_WINDOW_BYTES, FrameHeader, FrameScanner
+from pyunitok.corpus.readahead import STREAM_BYTES, Bytes, Chunk, spare_buffer
 from pyunitok.corpus.small_frames import KEPT_WINDOW_BYTES
 from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
 from pyunitok.errors import InputError
@@ -195,9 +195,9 @@ def _new_context() -> zstandard.ZstdDecompressor:
 
 
 def _decompress_into(buffer: bytearray, context: zstandard.ZstdDecompressor, frame: Frame) -> memoryview | None:
-    """The bytes of a frame that says how long they are, in a buffer with room for one more; None if it is broken.
+    """The bytes of a frame that says how long they are, in a buffer that holds at least one more; None if it is broken.
 
-    The decoder checks what follows the last byte only where there is room for another.
+    The decoder checks what follows the last byte only if the buffer is longer.
     """
     try:
         n_bytes = context.stream_reader(frame.data).readinto(buffer)

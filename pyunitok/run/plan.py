@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyunitok.corpus.block import Split, whole
 from pyunitok.corpus.position import BEGINNING, Position
-from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES, Reading, Room
+from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES, MemoryBudget, Reading
 from pyunitok.corpus.source import Source
 from pyunitok.errors import OptionError, OutputError
 from pyunitok.model.batch import available_cores
@@ -36,7 +36,7 @@ class Plan:
     threads: int = field(default_factory=available_cores)
     block_bytes: int = BLOCK_BYTES
     max_line_bytes: int = MAX_LINE_BYTES
-    max_memory_bytes: int = MAX_MEMORY_BYTES  # see reading.Room
+    max_memory_bytes: int = MAX_MEMORY_BYTES  # see reading.MemoryBudget
     overwrite: bool = False
     skip_bad: bool = False  # leave out bad JSON lines and list them in OUT.errors.jsonl
     skip_files: bool = False  # with skip_bad: leave out damaged files too, whole
@@ -126,7 +126,7 @@ class Plan:
                 self.tokenizer.sample(b"a", **self.sample.to_json())
         except ValueError as error:
             raise OptionError(f"this sample cannot be drawn: {error}") from error
-        Room.of(self.reading)
+        MemoryBudget.of(self.reading)
 
 
 @record(frozen=True)

@@ -1,4 +1,4 @@
-"""Compact: just enough of Thrift's compact protocol to read the sizes in a Parquet file, from hostile bytes.
+"""ThriftReader: just enough of Thrift's compact protocol to read the sizes in a Parquet file, from hostile bytes.
 
     struct    field, field, …, 0
     field     u8 (step << 4 | type), or u8 type and the field's number as an integer; then its value
@@ -20,7 +20,7 @@ _INTEGERS = {4: 16, 5: 32, 6: 64}  # bits of each type
 _MAX_DEPTH = 16
 
 
-class Compact:
+class ThriftReader:
     """Reads `data` from `at` on. IndexError if it ends too early, ValueError for what is not valid."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:

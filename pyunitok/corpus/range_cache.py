@@ -1,4 +1,4 @@
-"""Kept: a file at a URL, of which a part is held in memory."""
+"""RangeCache: a seekable file that holds one range of its bytes in memory."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import io
 from typing import Any, BinaryIO
 
 
-class Kept(io.RawIOBase):
-    """A seekable file. The part that keep() has read is not read again, wherever its reader jumps in it.
+class RangeCache(io.RawIOBase):
+    """A seekable file. Bytes that load() has read are served from memory.
 
-    Memory: that part.
+    Memory: the loaded range.
     """
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
         self._file, self._at, self._n_bytes = file, 0, file.seek(0, 2)
-        self._begin, self._kept = 0, b""
+        self._begin, self._loaded = 0, b""
 
-    def keep(self, begin: int, end: int) -> None:
-        """Read these bytes, and hold them until the next call."""
-        self._kept = b""
+    def load(self, begin: int, end: int) -> None:
+        """Read these bytes and hold them until the next call."""
+        self._loaded = b""
         self._file.seek(begin)
-        self._begin, self._kept = begin, self._file.read(max(0, end - begin))
+        self._begin, self._loaded = begin, self._file.read(max(0, end - begin))
 
     def readable(self) -> bool:
         return True
@@ -37,11 +37,11 @@ class Kept(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """As many bytes as there are: pyarrow takes fewer for the end of the file."""
+        """Fill the buffer, short only at the end of the file; pyarrow takes a short read for the end."""
         view, inside, n = memoryview(buffer), self._at - self._begin, 0
-        if 0 <= inside < len(self._kept):
-            n = min(len(view), len(self._kept) - inside)
-            view[:n] = memoryview(self._kept)[inside : inside + n]
+        if 0 <= inside < len(self._loaded):
+            n = min(len(view), len(self._loaded) - inside)
+            view[:n] = memoryview(self._loaded)[inside : inside + n]
         if n < len(view):
             self._file.seek(self._at + n)
             rest = self._file.read(len(view) - n)

@@ -10,7 +10,7 @@ import re
 
 from pyunitok.errors import InputError
 
-LOOK_BYTES = 1 << 16  # enough for why_not_text and share_invalid
+SNIFF_BYTES = 1 << 16  # enough for why_not_text and share_invalid
 MUCH = 0.05  # of a text that is not UTF-8: worth a warning
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -74,7 +74,7 @@ def why_not_text(start: bytes) -> str | None:
         return "a tar archive"
     if start[:4] == b"RIFF" and start[8:12] in (b"WAVE", b"WEBP", b"AVI "):
         return "an audio, image or video file"
-    sample = start[:LOOK_BYTES]
+    sample = start[:SNIFF_BYTES]
     n_even, n_odd = sample[0::2].count(0), sample[1::2].count(0)
     if max(n_even, n_odd) * 5 > len(sample) > 7 and min(n_even, n_odd) * 20 < len(sample):
         return "UTF-16 text, or numbers"
@@ -99,7 +99,7 @@ def not_text(name: str, what: str) -> NotTextError:
 
 def share_invalid(start: bytes) -> float:
     """How much of a text that begins so is not UTF-8: bytes that no valid character holds."""
-    sample = start[:LOOK_BYTES]
+    sample = start[:SNIFF_BYTES]
     n_valid = len(sample.decode("utf-8", "ignore").encode())
     n_invalid = len(sample) - n_valid
     return n_invalid / len(sample) if n_invalid > 3 else 0.0  # 3: a character cut at the end

@@ -1,11 +1,11 @@
-"""Ahead and AheadStream: decompression ahead of the reader, by whichever thread is idle.
+"""ReadAhead and ReadAheadStream: decompression ahead of the reader, by whichever thread is idle.
 
     producer (one thread at a time)          helpers (any thread)         reader (holds the reading turn)
     reads the file, finds frames   ──▶ queue: │ done │ under way │ waiting │ ──▶ copies from the first when it is done
 
 A producer turns a file into chunks, in order. A chunk has its bytes, or the work that produces them: whole zstd frames,
 which are independent of each other. An idle thread takes the first waiting chunk, or lets the producer make the next
-one, or opens the next file. No thread sleeps while there is such work and room for its result. The reader gets the
+one, or opens the next file. No thread sleeps while there is such work and memory for its result. The reader gets the
 bytes of the file in order, whichever thread decompressed them.
 
 Memory: the chunks not yet read hold at most limit_bytes, plus one chunk.
@@ -62,7 +62,7 @@ class Producer(Protocol):
 
     def place(self, n_bytes: int) -> tuple[int, int] | None:
         """Where byte n_bytes of the text is in the file, if that is known without bookkeeping; see
-        AheadStream.place."""
+        ReadAheadStream.place."""
 
     def compressed_position(self) -> int: ...
 
@@ -70,7 +70,7 @@ class Producer(Protocol):
         """May be called more than once."""
 
 
-class Ahead:
+class ReadAhead:
     """What the streams of one run share: the lock, the memory limit, and which stream comes next.
 
     lock          of all that is shared
@@ -82,7 +82,7 @@ class Ahead:
 
     def __init__(
         self, limit_bytes: int, enough_bytes: int = 0, n_streams: int = 0,
-        open_stream: Callable[[int], AheadStream | None] = lambda _: None,
+        open_stream: Callable[[int], ReadAheadStream | None] = lambda _: None,
     ) -> None:  # fmt: skip
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
@@ -94,7 +94,7 @@ class Ahead:
         self._open_stream = open_stream
         self._next = 0
         self._opening: int | None = None
-        self._streams: dict[int, AheadStream] = {}
+        self._streams: dict[int, ReadAheadStream] = {}
 
     def begin(self, number: int) -> None:
         """Skip the streams before this one."""
@@ -129,7 +129,7 @@ class Ahead:
                 return False
         return False
 
-    def take(self, number: int) -> AheadStream | None:
+    def take(self, number: int) -> ReadAheadStream | None:
         """The stream of this number, opened if necessary; None if only the reader may open it."""
         while True:
             with self.changed:
@@ -143,7 +143,7 @@ class Ahead:
             if task is not None:
                 task()
 
-    def drop(self, stream: AheadStream) -> None:
+    def drop(self, stream: ReadAheadStream) -> None:
         """The reader has finished with the stream."""
         with self.changed:
             self._streams = {number: other for number, other in self._streams.items() if other is not stream}
@@ -163,7 +163,7 @@ class Ahead:
             try:
                 stream = self._open_stream(number)
             except BaseException as error:  # raised when its turn comes
-                stream = AheadStream(_Failed(error), "", self)
+                stream = ReadAheadStream(_Failed(error), "", self)
             with self.changed:
                 if stream is not None:
                     self._streams[number] = stream
@@ -173,18 +173,18 @@ class Ahead:
         return task
 
 
-class AheadStream:
+class ReadAheadStream:
     """A ByteStream over the chunks of a producer.
 
     queue  chunks that the reader has not reached
     ended  the producer has no more
     """
 
-    def __init__(self, producer: Producer, name: str, ahead: Ahead | None = None) -> None:
+    def __init__(self, producer: Producer, name: str, readahead: ReadAhead | None = None) -> None:
         self.name = name
         self.ended = False
         self._producer = producer
-        self._ahead = ahead or Ahead(1)  # alone: chunks are made as they are read
+        self._shared = readahead or ReadAhead(1)  # alone: chunks are made as they are read
         self._producing = False
         self.queue: deque[Chunk] = deque()
         self._chunk: Chunk | None = None  # being read
@@ -232,13 +232,13 @@ class AheadStream:
 
     def close(self) -> None:
         """Must not be called while another thread produces."""
-        with self._ahead.changed:
-            self._ahead.held -= sum(chunk.cost for chunk in self.queue) + (self._chunk.cost if self._chunk else 0)
+        with self._shared.changed:
+            self._shared.held -= sum(chunk.cost for chunk in self.queue) + (self._chunk.cost if self._chunk else 0)
             self.queue.clear()
             self._chunk = None
             self.ended = True
         self._producer.close()
-        self._ahead.drop(self)
+        self._shared.drop(self)
 
     # -------------------------------------------------------------------------- with `changed` held: what to do next
 
@@ -265,13 +265,13 @@ class AheadStream:
                 data, error, buffer = work()
             except BaseException as failure:
                 data, error, buffer = b"", failure, None  # type: ignore[assignment]
-            with self._ahead.changed:
+            with self._shared.changed:
                 cost = max(len(data) if buffer is None else len(buffer), MIN_CHUNK_COST)
-                self._ahead.held += cost - chunk.cost
+                self._shared.held += cost - chunk.cost
                 chunk.cost = cost
                 chunk.error, chunk.buffer = error, buffer
                 chunk.data = data
-                self._ahead.changed.notify_all()
+                self._shared.changed.notify_all()
 
         return task
 
@@ -280,33 +280,33 @@ class AheadStream:
     def _produce(self) -> None:
         chunk: Chunk | None
         try:
-            chunk = self._producer.produce(self._ahead.spare)
+            chunk = self._producer.produce(self._shared.spare)
             if chunk is None:
                 self._producer.close()  # not after the reader has read it: many files would stay open
         except BaseException as error:
             chunk = Chunk(0, data=b"", error=error)
-        with self._ahead.changed:
+        with self._shared.changed:
             self._producing = False
             self.ended |= chunk is None or chunk.error is not None
             if chunk is not None:
                 chunk.cost = max(chunk.cost, MIN_CHUNK_COST)
-                self._ahead.held += chunk.cost
+                self._shared.held += chunk.cost
                 self.queue.append(chunk)
-            self._ahead.changed.notify_all()
+            self._shared.changed.notify_all()
 
     def _next(self, buffer: memoryview) -> int | None:
         """Make the next chunk the current one, and return 0; or read straight into the buffer and return how many
         bytes; None at the end."""
         while True:
-            with self._ahead.changed:
+            with self._shared.changed:
                 done = bool(self.queue) and self.queue[0].data is not None
                 if not self.queue and self.ended:
                     return None
                 alone = not self.queue and not self._producing
                 self._producing |= alone
-                task = None if done or alone else self.claim_piece() or self._ahead.claim()
+                task = None if done or alone else self.claim_piece() or self._shared.claim()
                 if not (done or alone or task):
-                    self._ahead.changed.wait()
+                    self._shared.changed.wait()
             if done:
                 self._begin(self.queue.popleft())
                 return 0
@@ -320,17 +320,17 @@ class AheadStream:
         try:
             n = self._producer.stream_into(buffer)
         except BaseException:
-            with self._ahead.changed:
+            with self._shared.changed:
                 self._producing, self.ended = False, True
-                self._ahead.changed.notify_all()
+                self._shared.changed.notify_all()
             raise
         if n is None:
             self._produce()
             return 0
-        with self._ahead.changed:
+        with self._shared.changed:
             self._producing = False
             self.ended |= n == 0
-            self._ahead.changed.notify_all()
+            self._shared.changed.notify_all()
         return n if n else None
 
     def _begin(self, chunk: Chunk) -> None:
@@ -341,11 +341,11 @@ class AheadStream:
             self._release(chunk)
 
     def _release(self, chunk: Chunk) -> None:
-        with self._ahead.changed:
-            self._ahead.held -= chunk.cost
-            self._ahead.changed.notify_all()
+        with self._shared.changed:
+            self._shared.held -= chunk.cost
+            self._shared.changed.notify_all()
         self._chunk = None
-        spare = self._ahead.spare
+        spare = self._shared.spare
         if chunk.buffer is not None and sum(map(len, spare)) + len(chunk.buffer) <= MAX_SPARE_BYTES:
             spare.append(chunk.buffer)
         if chunk.error is not None:

@@ -17,8 +17,8 @@ import zstandard
 
 from pyunitok.corpus import stream
 from pyunitok.corpus.inputs import find
-from pyunitok.corpus.looks import share_invalid, why_not_text
 from pyunitok.corpus.reading import Inputs, Reading
+from pyunitok.corpus.sniff import share_invalid, why_not_text
 from pyunitok.errors import InputError, InputWarning
 
 TEXT = b"the quick brown fox jumps over the lazy dog\n" * 50

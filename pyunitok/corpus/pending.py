@@ -1,4 +1,4 @@
-"""Waiting: documents that have been read but not yet put into blocks."""
+"""PendingDocuments: documents that have been read but are not yet in blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyunitok.corpus.block import Block, Split
 from pyunitok.corpus.text import CARRY_SHARE, MAX_DOCS
 
 
-class Waiting:
+class PendingDocuments:
     """Documents laid end to end, the first of which are already in blocks:
 
         data   [ o u t f o x b r o w n l a z y ]        next     the next document
@@ -35,7 +35,7 @@ class Waiting:
         return len(self._ends) - 1 - self.next
 
     def put(self, block: Block, split: Split) -> bool:
-        """Put more documents into the block, which has room for MAX_DOCS offsets; False once the block is complete."""
+        """Put more documents into the block, which has MAX_DOCS + 1 offsets; False once the block is complete."""
         return bool(len(self)) and (self._put_whole(block) or self._put_piece(block, split))
 
     def _put_whole(self, block: Block) -> bool:
@@ -59,17 +59,17 @@ class Waiting:
         """Put a piece of the next document, which does not fit whole; False if the block is complete without it."""
         begin, end = int(self._ends[self.next]) + self.inside, int(self._ends[self.next + 1])
         at = int(block.offsets[block.n_docs])
-        room = len(block.data) - at
-        if block.n_docs and (room == 0 or (end - begin) * CARRY_SHARE <= len(block.data)):
+        capacity = len(block.data) - at
+        if block.n_docs and (capacity == 0 or (end - begin) * CARRY_SHARE <= len(block.data)):
             return False
-        block.data[at:] = self._data[begin : begin + room]
-        size = split(block.data.data[at:]) if room else 0
+        block.data[at:] = self._data[begin : begin + capacity]
+        size = split(block.data.data[at:]) if capacity else 0
         if size:
             block.n_docs += 1
             block.offsets[block.n_docs] = at + size
             block.open_end = True
             self.inside += size
         elif block.n_docs == 0:  # it cannot be divided here: more of it is needed
-            block.data = np.concatenate((block.data, np.empty(max(room, 1), np.uint8)))
+            block.data = np.concatenate((block.data, np.empty(max(capacity, 1), np.uint8)))
             return True
         return False

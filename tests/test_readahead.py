@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_zst import TEXT, ZST, frame, frame_of_blocks, skippable
 
-from pyunitok.corpus import ahead as ahead_module
+from pyunitok.corpus import readahead as readahead_module
 from pyunitok.corpus import stream as stream_module
 from pyunitok.corpus import zst
-from pyunitok.corpus.ahead import MIN_CHUNK_COST, Ahead
 from pyunitok.corpus.inputs import find
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.readahead import MIN_CHUNK_COST, ReadAhead
 from pyunitok.errors import InputError
 
 MAX_FRAME = 3000
@@ -24,9 +24,9 @@ MAX_FRAME = 3000
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    for module in (ahead_module, stream_module, zst):
+    for module in (readahead_module, stream_module, zst):
         monkeypatch.setattr(module, "STREAM_BYTES", 700)
-    monkeypatch.setattr(ahead_module, "ENOUGH_PIECES", 1)
+    monkeypatch.setattr(readahead_module, "ENOUGH_PIECES", 1)
     monkeypatch.setattr(zst, "GROUP_BYTES", 500)
     monkeypatch.setattr(zst, "ONLY_FRAME_BYTES", 1500)
     monkeypatch.setattr(stream_module, "CHUNK_BYTES", 1000)
@@ -35,11 +35,11 @@ def small(monkeypatch):
 
 def opened(paths, limit_bytes=1 << 20, enough_bytes=1 << 20, max_frame_bytes=MAX_FRAME):
     sources = find([str(path) for path in paths], input_format="text")
-    ret = Ahead(
+    ret = ReadAhead(
         limit_bytes,
         enough_bytes,
         len(paths),
-        lambda k: stream_module.open_ahead(sources[k], BEGINNING, ret, max_frame_bytes),
+        lambda k: stream_module.open_readahead(sources[k], BEGINNING, ret, max_frame_bytes),
     )
     return ret
 
@@ -239,11 +239,11 @@ def test_a_missing_file_is_told_of_in_its_turn(tmp_path):
 
 
 def test_buffers_of_frames_are_used_again_within_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(ahead_module, "MAX_SPARE_BYTES", 5000)
+    monkeypatch.setattr(readahead_module, "MAX_SPARE_BYTES", 5000)
     sizes, text = [2400, 600, 1800] * 20, TEXT * 2
     (tmp_path / "a.zst").write_bytes(b"".join(frame(text[:size]) for size in sizes))
     made = []
-    monkeypatch.setattr(ahead_module, "bytearray", lambda n=0: made.append(n) or bytearray(n), raising=False)
+    monkeypatch.setattr(readahead_module, "bytearray", lambda n=0: made.append(n) or bytearray(n), raising=False)
     ahead = opened([tmp_path / "a.zst"], limit_bytes=20_000, enough_bytes=5000)
     stream, parts, most_spare = ahead.take(0), [], 0
     while True:
@@ -286,8 +286,8 @@ def test_places(tmp_path_factory, frames, n_bytes, help_out):
     buffer = bytearray(n_bytes)
     assert stream.readinto(memoryview(buffer)) == n_bytes
     file_at, file_bytes = stream.place(n_bytes)
-    again = Ahead(1)
-    rest = stream_module.open_ahead(source, Position(0, file_at=file_at, file_bytes=file_bytes), again, MAX_FRAME)
+    again = ReadAhead(1)
+    rest = stream_module.open_readahead(source, Position(0, file_at=file_at, file_bytes=file_bytes), again, MAX_FRAME)
     assert file_bytes <= n_bytes
     assert streams.read_all(rest, 100) == text[file_bytes:]
     if all(kind in ("sized", "bare") for kind, _, _ in frames):  # others may be streamed, several to a chunk
