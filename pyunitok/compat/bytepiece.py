@@ -15,9 +15,9 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from pyunitok import tokenizer as engine
 from pyunitok._c.train import Units
 from pyunitok.errors import VocabularyError
+from pyunitok.model import tokenizer as engine
 from pyunitok.packed import Packed
 from pyunitok.train import bytepiece as trainer
 from pyunitok.train.sources import Batches
