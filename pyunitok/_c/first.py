@@ -60,5 +60,4 @@ class FirstScratch(c_scratch.Scratch):
 
 def new_scratch(model: library.Model) -> c_scratch.Scratch:
     """One with which encoding begins at once."""
-    begins = model.info.kind == library.KINDS["bpe"] and not model.info.is_complete
-    return FirstScratch(model) if begins else c_scratch.Scratch(model)
+    return c_scratch.Scratch(model) if model.info.is_complete else FirstScratch(model)

@@ -11,6 +11,7 @@ from array import array
 from struct import calcsize
 from typing import Any
 
+from pyunitok._c import kinds
 from pyunitok.arrays import Bytes as Bytes
 from pyunitok.arrays import Ids as Ids
 from pyunitok.arrays import Offsets as Offsets
@@ -31,7 +32,6 @@ ENGINES = {"double-array": 0, "hat": 1}
 ENCODE_SLACK: int = lib.UNITOK_ENCODE_SLACK
 ID_MAX: int = lib.UNITOK_ID_MAX
 WIDE_ID_MAX: int = lib.UNITOK_WIDE_ID_MAX
-KINDS = {"longest": 1, "unigram": 2, "bpe": 3, "char": 4, "word": 5}
 MODEL_FLAGS: dict[str, int] = {
     name: getattr(lib, f"UNITOK_{name.upper()}")
     for name in (
@@ -140,15 +140,17 @@ class Model:
 
     Tables that only encoding needs are mostly built later, by complete(), which the first Scratch calls.
 
+    kind      its row in kinds.py
     id_code   of its ids, in the module `array`: "H", or "I" where the largest does not fit
     checksum  that the native file which it was read from has been found to have, else None
     """
 
-    __slots__ = ("_keep", "_types", "checksum", "first_bytes", "handle", "id_code", "info")
+    __slots__ = ("_keep", "_types", "checksum", "first_bytes", "handle", "id_code", "info", "kind")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = _info_of(handle)
         self.info: Any = info
+        self.kind = kinds.by_number(info.kind)
         self.id_code = "H" if info.id_bytes == 2 else "I"
         self.handle: Any = ffi.gc(handle, lib.unitok_model_free, int(info.memory_bytes))
         self._keep = keep
@@ -169,7 +171,7 @@ class Model:
             raise ValueError("the pieces' offsets do not fit their ids or their bytes")
         if any(array is not None and len(array) != len(ids) for array in (scores, types)):
             raise ValueError("the numbers of scores, types and pieces differ")
-        spec.kind, spec.flags, spec.n_pieces = KINDS[kind], flags, len(ids)
+        spec.kind, spec.flags, spec.n_pieces = kinds.KINDS[kind].number, flags, len(ids)
         map_, surface = ffi.from_buffer("uint8_t[]", charsmap), ffi.from_buffer("uint8_t[]", unknown_surface)
         spec.data, spec.offsets, spec.ids = pointer(data), pointer(offsets), pointer(ids)
         spec.charsmap, spec.n_charsmap_bytes = map_, len(charsmap)

@@ -24,7 +24,7 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     pieces, model = tokenizer.pieces(), tokenizer._core.model
     data, bounds = pieces.data.tobytes(), pieces.offsets.tolist()
     ret = [data[bounds[k] : bounds[k + 1]] for k in range(len(bounds) - 1)]
-    if tokenizer.kind == "longest":
+    if not model.kind.has_spec:
         return ret
     silent = (0, PIECE_TYPES["control"], PIECE_TYPES["unknown"])
     # In a tokenizer.json, byte pieces have no type of their own: they are bytes if its decoders make them so.

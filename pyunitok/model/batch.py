@@ -113,7 +113,7 @@ def encode_batch(core: Core, documents: Documents, threads: int | None) -> Packe
     starts = np.concatenate(([0], np.cumsum(sizes)))
     cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
     bounds = [int(starts[cut]) for cut in cuts]
-    encode = _into_one_array if core.kind == "longest" else _into_several
+    encode = _into_several if core.model.kind.has_spec else _into_one_array
     return encode(core, documents, cuts, bounds)
 
 

@@ -53,15 +53,10 @@ class Core(Decoding):
     def dtype(self) -> np.dtype[Any]:
         return self.model.dtype
 
-    @cached_property
-    def kind(self) -> str:
-        """A name of library.KINDS."""
-        return next(name for name, number in library.KINDS.items() if number == self.model.info.kind)
-
     @property
     def normalizes(self) -> bool:
         """Whether C normalizes texts before it encodes them."""
-        return self.kind != "longest" and not self.model.info.flags & library.MODEL_FLAGS["bytes"]
+        return self.model.kind.has_spec and not self.model.info.flags & library.MODEL_FLAGS["bytes"]
 
     @cached_property
     def lossless(self) -> bool:
@@ -69,7 +64,7 @@ class Core(Decoding):
         symbols are bytes, if nothing is done to texts before."""
         if self.model.info.flags & library.MODEL_FLAGS["bytes"]:
             return self.about.prepare is None
-        return self.kind == "longest" and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
+        return not self.model.kind.has_spec and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
 
     @cached_property
     def ids_by_piece(self) -> dict[bytes, int]:
@@ -79,7 +74,7 @@ class Core(Decoding):
 
     def find(self, piece: bytes) -> int:
         """The id of exactly this piece, or -1."""
-        return self.model.find(piece) if self.kind == "longest" else self.ids_by_piece.get(piece, -1)
+        return self.ids_by_piece.get(piece, -1) if self.model.kind.has_spec else self.model.find(piece)
 
     def encode_list(self, data: bytes) -> list[int]:
         """The ids of one document."""

@@ -129,7 +129,7 @@ class Decoding:
         each piece that a text begins with: so none may begin with two.
         """
         flags, known = self.model.info.flags, library.MODEL_FLAGS
-        is_plain = self.normalizes and self.preparation is None and self.model.info.kind != library.KINDS["word"]
+        is_plain = self.normalizes and self.preparation is None and not self.model.kind.falls_back_whole
         if not is_plain or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
             return False
         spec = self.model.spec()

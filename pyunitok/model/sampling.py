@@ -37,7 +37,7 @@ class Sample:
 
     def needs_whole(self, tokenizer: Sampling) -> bool:
         """Whether a sample is drawn of a whole document, and not part by part."""
-        return self.nbest > 1 or self.method == "dropout" or tokenizer._core.kind == "bpe"
+        return self.nbest > 1 or "dropout" in (self.method, *tokenizer._core.model.kind.sampling)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -48,26 +48,24 @@ def how(
     document: int = 0,
 ) -> Any:  # fmt: skip
     """What c_scratch.Scratch.encode_batch takes to sample. OptionError if the model cannot be sampled so."""
-    if method is None:
-        method = "dropout" if core.kind == "bpe" else "lattice"
-    if nbest > 1 and method == "lattice":
-        method = "nbest"
     seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed
-    _check(core, method, alpha, seed, nbest)
+    method = _checked(core, method, alpha, seed, nbest)
     return c_scratch.sampling(method, alpha, seed, n_best=nbest, source=source, document=document)
 
 
-def _check(core: Core, method: str, alpha: float, seed: int, nbest: int) -> None:
+def _checked(core: Core, method: str | None, alpha: float, seed: int, nbest: int) -> str:
+    """The method to use."""
+    kind = core.model.kind
     if core.preparation is not None:
         raise OptionError("models of tokenizer.json cannot be sampled: use the SentencePiece model they were made from")
-    if core.kind not in ("unigram", "bpe"):
-        names = {"longest": "greedy longest-prefix", "char": "character", "word": "word"}
-        raise OptionError(f"{names[core.kind]} models encode a text in one way only: there is nothing to sample")
-    methods = {"unigram": ("lattice", "nbest", "viterbi"), "bpe": ("dropout",)}[core.kind]
-    if method not in methods:
-        listed = " or ".join(name for name in methods if name != "nbest")
-        raise OptionError(f"the method for this {core.kind.upper() if core.kind == 'bpe' else 'Unigram'} model is"
-                          f" {listed}, not {method!r}")  # fmt: skip
+    if not kind.sampling:
+        raise OptionError(f"{kind.title} models encode a text in one way only: there is nothing to sample")
+    method = method or kind.sampling[0]
+    if nbest > 1 and method == "lattice":
+        method = "nbest"
+    if method not in kind.sampling:
+        listed = " or ".join(name for name in kind.sampling if name != "nbest")
+        raise OptionError(f"the method for this {kind.title} model is {listed}, not {method!r}")
     if not math.isfinite(alpha):
         raise OptionError(f"alpha must be a finite number, not {alpha}")
     if method == "dropout" and not 0 <= alpha <= 1:
@@ -76,6 +74,7 @@ def _check(core: Core, method: str, alpha: float, seed: int, nbest: int) -> None
         raise OptionError(f"seed must be within 0..2**64 - 1, not {seed}")
     if method == "nbest" and nbest > NBEST_MAX:
         raise OptionError(f"nbest must be at most {NBEST_MAX}, not {nbest}")
+    return method
 
 
 def nbest_spans(core: Core, data: bytes, n: int) -> list[c_scratch.Path]:

@@ -28,7 +28,6 @@ from pyunitok.vocab import known, native, open_model
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
 Engine = Literal["double-array", "hat"]
-ALGORITHMS = {"longest": "longest-prefix", "unigram": "unigram", "bpe": "bpe", "char": "char", "word": "word"}
 
 
 class Tokenizer(Sampling, Pieces):
@@ -286,12 +285,12 @@ class Tokenizer(Sampling, Pieces):
     @property
     def kind(self) -> str:
         """How it encodes: "longest", "unigram", "bpe", "char" or "word"."""
-        return self._core.kind
+        return self._core.model.kind.name
 
     @property
     def algorithm(self) -> str:
         """What decides the ids, with a version: tokens made by another are not comparable."""
-        return f"{ALGORITHMS[self.kind]} 1"
+        return self._core.model.kind.algorithm
 
     @property
     def lossless(self) -> bool:
@@ -322,14 +321,14 @@ class Tokenizer(Sampling, Pieces):
 
         model, about = self._core.model, self._core.about
         digest = hashlib.sha256(f"pyunitok {self.kind} 1\n".encode())
-        if self.kind == "longest":
+        if model.kind.has_spec:
+            digest.update(memoryview(model.save())[library.CHECKED_FROM :])
+            digest.update(json.dumps(about.to_json() | {"name": ""}, sort_keys=True).encode())
+        else:
             data, offsets = model.packed_pieces()
             digest.update(struct.pack("<2q", model.info.eod_id, model.info.fallback_id))
             digest.update(struct.pack(f"<{len(offsets)}q", *offsets))
             digest.update(data)
-        else:
-            digest.update(memoryview(model.save())[library.CHECKED_FROM :])
-            digest.update(json.dumps(about.to_json() | {"name": ""}, sort_keys=True).encode())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:

@@ -31,15 +31,6 @@ def rows(path: str | os.PathLike[str]) -> Rows:
         raise
 
 
-KINDS = {
-    "longest": "greedy longest prefix, UTF-8 byte fallback",
-    "unigram": "Unigram: the best path by score",
-    "bpe": "BPE: the best pair merges first",
-    "char": "every character a token",
-    "word": "every word a token",
-}
-
-
 def _lossless(tokenizer: Tokenizer) -> str:
     if tokenizer.lossless:
         return "yes: any bytes come back exactly"
@@ -48,7 +39,8 @@ def _lossless(tokenizer: Tokenizer) -> str:
     if tokenizer._core.about.prepare:
         return "no: text comes back in Unicode's form NFC"
     if not tokenizer._core.normalizes:
-        return f"no: bytes without a piece become id {tokenizer.fallback_id}" if tokenizer.kind == "longest" else "no"
+        is_greedy = not tokenizer._core.model.kind.has_spec
+        return f"no: bytes without a piece become id {tokenizer.fallback_id}" if is_greedy else "no"
     if tokenizer._core.model.info.flags & library.MODEL_FLAGS["byte_fallback"]:
         return "no: text comes back as it is normalized, U+2581 as a space, bytes that are no UTF-8 as U+FFFD"
     return f"no: text comes back as it is normalized, and unknown characters become id {tokenizer.unk_id}"
@@ -69,12 +61,12 @@ def model_rows(tokenizer: Tokenizer) -> Rows:
     rows = [
         ("model", tokenizer.name),
         ("file", tokenizer.path or "-"),
-        ("kind", KINDS[tokenizer.kind]),
+        ("kind", tokenizer._core.model.kind.summary),
         ("pieces", f"{sum(1 for piece in pieces if len(piece)):,}, the longest of {tokenizer.max_piece_bytes} bytes"),
         ("ids", f"0..{tokenizer.vocab_size - 1} ({tokenizer.dtype})"),
         ("eod", eod),
     ]
-    if tokenizer.kind != "longest":
+    if tokenizer._core.model.kind.has_spec:
         special = ", ".join(f"{role} {id_}" for role, id_ in tokenizer._core.about.special.items())
         rows += [("special", special or "none"), ("rules", _rules(tokenizer))]
     return [

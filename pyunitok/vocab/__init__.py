@@ -1,63 +1,42 @@
-"""Vocabulary and model files: one module per format, each recognised by its content.
+"""Vocabulary and model files: one module per format, a row of READERS each.
 
-    native         our own: mapped into memory, ready to use
-    rwkv           the RWKV World vocabulary, as text and as JSON
-    sentencepiece  .model files of SentencePiece: Unigram, BPE, char and word
-    bytepiece      .model files of BytePiece: JSON of base64 pieces and their counts
-    huggingface    tokenizer.json of Unigram and BPE
-
-convert.py turns one into another.
-
-A reader gives a Vocabulary (vocabulary.py), which builds its model; a native file holds the model itself.
+A reader returns a Vocabulary (vocabulary.py), which builds its model. A native file holds the model and is mapped
+into memory. convert.py turns one format into another.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pyunitok._c import library
 from pyunitok.errors import ModelFormatError
-from pyunitok.vocab import native
+from pyunitok.vocab import bytepiece, native, rwkv, sentencepiece
+from pyunitok.vocab.huggingface import file as huggingface
+from pyunitok.vocab.vocabulary import About, Vocabulary
 
-if TYPE_CHECKING:
-    from pyunitok.vocab.vocabulary import About, Vocabulary
-
-HEAD_BYTES = 4096  # enough to tell all formats apart but SentencePiece's
+# (what messages call the format, whether bytes are such a file, its reader). The first that recognises a file reads it.
+READERS: list[tuple[str, Callable[[bytes], bool], Callable[[bytes, str], Vocabulary]]] = [
+    ("RWKV World text", rwkv.looks_like_text, rwkv.read_text),
+    ("RWKV World JSON", rwkv.looks_like_json, rwkv.read_json),
+    ("tokenizer.json", huggingface.looks_like_json, huggingface.read),
+    ("BytePiece", bytepiece.looks_like_json, bytepiece.read),
+    ("SentencePiece", sentencepiece.looks_like_model, sentencepiece.read_vocabulary),
+]
 
 
 def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[library.Model, About]:
     """The model in a file of any format, and what else is known of it; see Tokenizer.from_file for the errors."""
     with path.open("rb", buffering=0) as file:
-        if native.looks_native(file.read(HEAD_BYTES)):
+        if native.looks_native(file.read(len(native.MAGIC))):
             return native.open_file(path, engine=engine, cpu=cpu)
         file.seek(0)
         data = file.readall()
-    vocabulary = _read(data, str(path))
-    return vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(path.stem)
-
-
-def _read(data: bytes, name: str) -> Vocabulary:
-    from pyunitok.vocab import rwkv  # only now: a native file must open faster than this imports
-
-    head = data[:HEAD_BYTES]
-    if rwkv.looks_like_text(head):
-        return rwkv.read_text(data, name)
-    if rwkv.looks_like_json(head):
-        return rwkv.read_json(data, name)
-    if head.lstrip().startswith(b"{"):
-        from pyunitok.vocab import bytepiece
-        from pyunitok.vocab.huggingface import file as huggingface
-
-        if huggingface.looks_like_json(head):
-            return huggingface.read(data, name)
-        if bytepiece.looks_like_json(head):
-            return bytepiece.read(data, name)
-    from pyunitok.vocab import sentencepiece
-
-    if sentencepiece.looks_like_model(data):
-        return sentencepiece.read(data, name, is_built=True).vocabulary()
+    for _, recognises, read in READERS:
+        if recognises(data):
+            vocabulary = read(data, str(path))
+            return vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(path.stem)
+    names = ", ".join(["native", *(name for name, _, _ in READERS)])
     raise ModelFormatError(
-        f"{name}: not a model file that this version reads (native, RWKV World text or JSON, SentencePiece,"
-        f" BytePiece, tokenizer.json); it begins with {head[:16]!r}"
+        f"{path}: not a model file that this version reads ({names}); it begins with {data[:16]!r}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyunitok._c import library
+from pyunitok._c.kinds import KINDS
 from pyunitok.vocab.vocabulary import PREPARE_NFC, Vocabulary
 
 _PRINTABLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
@@ -23,10 +24,10 @@ def bytes_of(text: str) -> bytes:
 
 def flags_of(kind: str) -> int:
     """Of a model of this kind whose symbols are bytes."""
-    return sum(library.MODEL_FLAGS[name] for name in ("bytes", "listed_merges" if kind == "bpe" else "float64"))
+    return sum(library.MODEL_FLAGS[name] for name in ("bytes", KINDS[kind].byte_level_flag))
 
 
 def is_byte_level(vocabulary: Vocabulary) -> bool:
     """Whether it is such a model: not a BytePiece model, whose texts are normalized first."""
-    is_bytes = vocabulary.kind in ("bpe", "unigram") and vocabulary.flags == flags_of(vocabulary.kind)
+    is_bytes = bool(KINDS[vocabulary.kind].byte_level_flag) and vocabulary.flags == flags_of(vocabulary.kind)
     return is_bytes and vocabulary.prepare != PREPARE_NFC

@@ -133,7 +133,7 @@ def scores_of(counts: list[Count], total: Count) -> tuple[library.Scores, np.nda
 
 def is_bytepiece(vocabulary: Vocabulary) -> bool:
     """Whether it encodes as BytePiece does."""
-    return vocabulary.kind == "unigram" and vocabulary.flags == FLAGS and vocabulary.prepare == PREPARE_NFC
+    return vocabulary.flags == FLAGS and vocabulary.prepare == PREPARE_NFC
 
 
 def counted(vocabulary: Vocabulary) -> Entries:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c.kinds import KINDS
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
 from pyunitok.vocab import byte_level, bytepiece, known, native, open_model, rwkv, sentencepiece_proto
@@ -40,7 +41,6 @@ _SENTENCEPIECE_FLAGS = (
     "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix", "byte_fallback",
     "merge_unknown",
 )  # fmt: skip
-_MODEL_TYPES = {"unigram": 1, "bpe": 2, "word": 3, "char": 4}
 _SPACE = "\u2581"
 
 
@@ -105,17 +105,16 @@ def write(target: str | os.PathLike[str], data: bytes) -> None:
 def vocabulary_of(model: library.Model, about: About) -> Vocabulary:
     """What a model was built from."""
     info = model.info
-    kind = next(name for name, number in library.KINDS.items() if number == info.kind)
     common: dict[str, Any] = {
         "eod_id": None if info.eod_id < 0 else int(info.eod_id), "eod_piece": about.eod_piece,
         "fallback_id": None if info.fallback_id < 0 else int(info.fallback_id), "name": about.name,
     }  # fmt: skip
-    if kind == "longest":
+    if not model.kind.has_spec:
         data, offsets = model.pieces()
         ids = np.flatnonzero(np.diff(offsets))
-        return Vocabulary(data, np.append(offsets[ids], offsets[-1]), ids, **common)
+        return Vocabulary(data, np.append(offsets[ids], offsets[-1]), ids, **common, kind=model.kind.name)
     return Vocabulary(
-        **model.spec(), **common, kind=kind, flags=int(info.flags), special=about.special,
+        **model.spec(), **common, kind=model.kind.name, flags=int(info.flags), special=about.special,
         denormalization=about.denormalization, prepare=about.prepare, count_total=about.count_total,
     )  # fmt: skip
 
@@ -138,7 +137,7 @@ def huggingface_json(vocabulary: Vocabulary) -> bytes:
 
 
 def rwkv_text(vocabulary: Vocabulary) -> bytes:
-    if vocabulary.kind != "longest":
+    if KINDS[vocabulary.kind].has_spec:
         raise VocabularyError(
             f"{vocabulary.name} as an RWKV vocabulary: that is greedy longest prefix, and this is {vocabulary.kind}"
         )
@@ -166,7 +165,7 @@ def sentencepiece_of(vocabulary: Vocabulary) -> Any:
     for piece, score, type_ in zip(pieces, scores.tolist(), vocabulary.types[order].tolist(), strict=True):
         proto.pieces.add(piece=piece, score=score, type=type_)
     trainer = proto.trainer_spec
-    trainer.model_type, trainer.vocab_size = _MODEL_TYPES[vocabulary.kind], len(pieces)
+    trainer.model_type, trainer.vocab_size = KINDS[vocabulary.kind].model_type, len(pieces)
     trainer.byte_fallback = _has(vocabulary.flags, "byte_fallback")
     trainer.treat_whitespace_as_suffix = _has(vocabulary.flags, "whitespace_as_suffix")
     trainer.unk_surface = vocabulary.unknown_surface
@@ -181,7 +180,7 @@ def sentencepiece_of(vocabulary: Vocabulary) -> Any:
 
 
 def _check_sentencepiece(vocabulary: Vocabulary, name: str) -> None:
-    if vocabulary.kind not in _MODEL_TYPES:
+    if not KINDS[vocabulary.kind].model_type:
         raise VocabularyError(f"{name}: it cannot encode by greedy longest prefix")
     for flag in library.MODEL_FLAGS:
         if flag not in _SENTENCEPIECE_FLAGS and _has(vocabulary.flags, flag):
@@ -244,7 +243,7 @@ def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
     for byte_piece in more:
         proto.pieces.add(piece=byte_piece, score=-100, type=BYTE)
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
-    trainer.model_type, trainer.vocab_size = _MODEL_TYPES["unigram"], len(proto.pieces)
+    trainer.model_type, trainer.vocab_size = KINDS[vocabulary.kind].model_type, len(proto.pieces)
     trainer.split_by_unicode_script, trainer.byte_fallback = False, True
     normalizer.name, normalizer.precompiled_charsmap = b"identity", b""
     normalizer.add_dummy_prefix = normalizer.remove_extra_whitespaces = False

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c.kinds import KINDS
 from pyunitok.disk.outfile import check_folder, check_target, write_whole
 from pyunitok.errors import ModelFormatError, OptionError, OutputError, VocabularyError
 from pyunitok.vocab import known, native, open_model, rwkv
@@ -144,7 +145,7 @@ def _packed(base: Vocabulary, pieces: dict[bytes, int]) -> Vocabulary:
 
 def check_greedy(vocabulary: Vocabulary) -> None:
     """VocabularyError if it is not one that can be edited."""
-    if vocabulary.kind != "longest" or vocabulary.prepare:
+    if KINDS[vocabulary.kind].has_spec or vocabulary.prepare:
         raise VocabularyError(
             f"{vocabulary.name}: only greedy longest-prefix vocabularies (RWKV World text and JSON, native) can be"
             f" edited, and this is {vocabulary.kind}; the pieces of others have scores or merges that depend on the"

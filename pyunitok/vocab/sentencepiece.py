@@ -14,6 +14,7 @@ import numpy as np
 
 from pyunitok._c import library
 from pyunitok._c import text as c_text
+from pyunitok._c.kinds import Kind, by_model_type
 from pyunitok._c.proto import read_proto
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab import sentencepiece_proto
@@ -33,8 +34,7 @@ from pyunitok.vocab.vocabulary import (
 
 looks_like_model = sentencepiece_proto.looks_like_model
 
-_UNIGRAM, _BPE, _WORD, _CHAR = 1, 2, 3, 4
-_KINDS = {_UNIGRAM: "unigram", _BPE: "bpe", _WORD: "word", _CHAR: "char"}
+_UNIGRAM, _BPE = 1, 2  # model types with rules of their own for pieces
 PIECE_BYTES_MAX = 7999
 _BYTE_PIECES = {b"<0x%02X>" % byte: byte for byte in range(256)}
 _TEXTS = (NORMAL, USER_DEFINED, UNUSED)  # types of pieces that may stand for a text
@@ -68,9 +68,8 @@ class SentencePieceModel:
     unknown_id: int  # the piece of type UNKNOWN, or -1 (only with byte_fallback)
 
     @property
-    def kind(self) -> str:
-        """"unigram", "bpe", "word" or "char"."""
-        return _KINDS[self.trainer.model_type]
+    def kind(self) -> Kind:
+        return by_model_type(self.trainer.model_type)
 
     @property
     def byte_fallback(self) -> bool:
@@ -95,7 +94,7 @@ class SentencePieceModel:
     def tables(self) -> PieceTables:
         """How sentencepiece finds a piece."""
         texts: dict[bytes, int] = {}
-        marks: dict[bytes, int] = texts if self.kind == "bpe" else {}
+        marks: dict[bytes, int] = texts if self.trainer.model_type == _BPE else {}
         for id_, (piece, type_) in enumerate(zip(self.pieces, self.types.tolist(), strict=True)):
             if piece != b"\0" or type_ != UNUSED:
                 (texts if type_ in _TEXTS else marks)[piece] = id_
@@ -148,7 +147,7 @@ class SentencePieceModel:
         return Vocabulary(
             *self.packed, np.arange(len(self.types), dtype=np.int64), self.eos_id if has_eos else None,
             piece_at(self.packed, self.eos_id).decode("utf-8", "replace") if has_eos else None, None, self.name,
-            kind=self.kind, flags=self.flags, scores=self.scores.astype(np.float64), types=self.types,
+            kind=self.kind.name, flags=self.flags, scores=self.scores.astype(np.float64), types=self.types,
             charsmap=self.normalization.charsmap, unknown_surface=self.unk_surface,
             special={role: id_ for role, id_ in special.items() if id_ >= 0},
             denormalization=(rules.charsmap, rules.flags) if rules else None,
@@ -174,6 +173,10 @@ def read(data: bytes, name: str, *, is_built: bool = False) -> SentencePieceMode
         name=name, data=data, packed=packed, scores=scores, types=types, trainer=trainer, flags=flags,
         normalization=normalization, denormalization=denormalization, unknown_id=unknown_id,
     )  # fmt: skip
+
+
+def read_vocabulary(data: bytes, name: str) -> Vocabulary:
+    return read(data, name, is_built=True).vocabulary()
 
 
 # A ModelProto, maybe without its pieces and its normalizer's charsmap; …, unknown_id, this charsmap.

@@ -114,7 +114,7 @@ class Vocabulary:
     eod_piece: str | None  # how it is shown
     fallback_id: int | None  # what a byte becomes that no piece covers; None if all 256 bytes are pieces
     name: str  # for messages: the file, mostly
-    kind: str = "longest"  # of library.KINDS
+    kind: str = "longest"  # a name in kinds.KINDS
     flags: int = 0
     scores: library.Scores | None = None  # [n]
     types: library.Bytes | None = None  # [n]

@@ -39,7 +39,7 @@ class SentencePieceProcessor(CurrentProcessor):
         Unlike in 0.2.0 byte pieces stay what they are, and an unknown character costs what it would in a model of
         the pieces that are left.
         """
-        if self._loaded.model.kind not in ("unigram", "bpe"):
+        if not self._loaded.model.kind.sampling:
             raise RuntimeError("Vocabulary constraint is only enabled in subword units.")
         valid = set(arguments.texts_of(valid_vocab))
 

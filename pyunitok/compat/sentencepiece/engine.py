@@ -227,7 +227,7 @@ class Engine:
         """Whether byte pieces that end here do not end what they spell: a character, in word models a word."""
         if at == len(normalized):
             return False
-        if self.model.kind != "word":
+        if not self.model.kind.falls_back_whole:
             return normalized[at] & 0xC0 == 0x80
         return not normalized.startswith(piece_text.SPACE, at)  # words begin there, treat_whitespace_as_suffix or not
 
@@ -238,12 +238,12 @@ class Engine:
             raise RuntimeError(f"alpha must be finite and at least 0, not {sampling.alpha}")
         if sampling.nbest > NBEST_MAX:
             raise RuntimeError(f"nbest_size must be at most {NBEST_MAX}, not {sampling.nbest}")
-        if self.model.kind not in ("unigram", "bpe"):
-            raise RuntimeError(f"SampleEncode is not available for the current model: it is of type {self.model.kind}")
+        if not self.model.kind.sampling:
+            raise _unavailable("SampleEncode", self.model)
 
     def _sample_ids(self, text: bytes, sampling: Sampling) -> list[int]:
         self._check_sampling(sampling)
-        nbest = sampling.nbest if self.model.kind == "unigram" else -1
+        nbest = sampling.nbest if "nbest" in self.model.kind.sampling else -1
         ids: list[int] = self.tokenizer.sample(
             text, alpha=sampling.alpha, seed=seeds.getrandbits(63), nbest=nbest
         ).tolist()
@@ -252,7 +252,7 @@ class Engine:
     def _sample(self, text: bytes, sampling: Sampling) -> EncodedText:
         """Drawn from what _sample_ids draws from."""
         self._check_sampling(sampling)
-        if self.model.kind == "bpe":
+        if "lattice" not in self.model.kind.sampling:
             normalized, offsets = self.normalize_with_offsets(text)
             return self._place(text, align(self.model, self._sample_ids(text, sampling), normalized, offsets))
         if sampling.nbest in (0, 1):
@@ -267,8 +267,8 @@ class Engine:
 
     def check_lattice(self, what: str) -> None:
         """RuntimeError for models other than Unigram, whose texts have no lattice."""
-        if self.model.kind != "unigram":
-            raise RuntimeError(f"{what} is not available for the current model: it is of type {self.model.kind}")
+        if "lattice" not in self.model.kind.sampling:
+            raise _unavailable(what, self.model)
 
     def _check_nbest(self, n: int) -> None:
         if n > NBEST_MAX:
@@ -357,3 +357,7 @@ def _is_utf8(data: bytes) -> bool:
 def _whole(text: bytes) -> bytes:
     """U+FFFD for every invalid byte: what byte pieces spell may be broken."""
     return text if text.isascii() or _is_utf8(text) else utf8.replaced(text).encode()
+
+
+def _unavailable(what: str, model: sentencepiece.SentencePieceModel) -> RuntimeError:
+    return RuntimeError(f"{what} is not available for the current model: it is of type {model.kind.name}")

@@ -81,7 +81,7 @@ class Preparation:
         self._unknown: bytes | None = None  # the text of the unknown piece, which C never finds
         self._unknown_score = document.number("unknown_score")
         self._unknown_id = about.special.get("unk", -1)
-        if self._model.info.kind == library.KINDS["unigram"] and not self._is_bytes:
+        if "lattice" in self._model.kind.sampling and not self._is_bytes:
             self._unknown = self._model.piece(self._unknown_id)
             if self._unknown is None and not self._is_reference:
                 document.refuse("there is no unknown piece")
@@ -191,7 +191,7 @@ class Preparation:
             ids, bounds = scratch.encode_texts([self._for_c(piece) for piece in pieces])
             for piece, begin, end in zip(pieces, bounds.tolist(), bounds[1:].tolist(), strict=False):
                 found = ids[begin:end].tolist()
-                is_unigram = self._model.info.kind == library.KINDS["unigram"]
+                is_unigram = "lattice" in self._model.kind.sampling
                 if is_unigram and (self._needs_second(piece) or self._unknown_id in found):
                     ret += self.second.tokens(scratch.second, piece)
                 else:
