@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from pyunitok.disk.url import is_url, without_file_scheme
 from pyunitok.errors import ModelFormatError, OptionError
 from pyunitok.model.batch import available_cores, check_threads
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.records import record
 from pyunitok.run.journal import journal_path
 from pyunitok.run.output import EXTRA, files_of_parts, own_files, parts_folder
 from pyunitok.run.pipeline import tokenize as run_plan
@@ -108,7 +107,7 @@ def tokenize(
     return Job(inputs, out, model, options).run(given)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Options:
     """The options of tokenize(), which explains them."""
 
@@ -179,7 +178,7 @@ ON_ERROR = ("raise", "skip", "skip-file")
 DTYPES = {"uint16": "<u2", "uint32": "<u4"}
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Callbacks:
     """What a caller of Job.run() hears.
 

@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import Any
 
-from pyunitok.arrays import np
+import numpy as np
+
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Ids = np.ndarray[Any, np.dtype[np.uint16]] | np.ndarray[Any, np.dtype[np.uint32]]  # as wide as the largest id
+Offsets = np.ndarray[Any, np.dtype[np.int64]]
+Scores = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Packed:
@@ -21,7 +26,7 @@ class Packed:
 
     def __init__(self, data: np.ndarray[Any, Any], offsets: np.ndarray[Any, Any]) -> None:
         self.data = np.ascontiguousarray(data)
-        self.offsets: np.ndarray[Any, np.dtype[np.int64]] = np.ascontiguousarray(offsets, np.int64)
+        self.offsets: Offsets = np.ascontiguousarray(offsets, np.int64)
         bounds = self.offsets
         if self.data.ndim != 1 or bounds.ndim != 1 or len(bounds) == 0:
             raise ValueError("Packed takes a vector of data and a vector of at least one offset")

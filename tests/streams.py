@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pyunitok.arrays import vector
 from pyunitok.corpus.block import Block
 
 
@@ -83,11 +82,9 @@ class Read:
         return iter((self.documents, self.n_bytes))
 
 
-def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=None, *, plain: bool = False) -> Read:
-    """A DocumentReader to its end, by blocks of arrays or plain ones."""
+def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=None) -> Read:
+    """A DocumentReader to its end."""
     block = Block(np.zeros(block_bytes, np.uint8), np.zeros(n_offsets, np.int64))
-    if plain:
-        block = Block(vector("B", block_bytes), vector("q", n_offsets))
     ret = Read()
     going_on = False
     while True:

@@ -19,7 +19,7 @@ MAX_LINE = 1 << 20
 
 def read(data, key="text", block_bytes=1000, split=len, max_line=MAX_LINE):
     reader = JsonlReader(streams.Bytes(data), key, split, max_line)
-    docs, n_bytes = streams.read_documents(reader, block_bytes, plain=block_bytes % 2 == 1)
+    docs, n_bytes = streams.read_documents(reader, block_bytes)
     assert n_bytes == len(data)
     return docs
 

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys.sentencepieces import BPE, CONTROL, NORMAL, SPACE, UNIGRAM, USER_DEFINED, WORD, make
 
-from pyunitok import Tokenizer, utf8
+from pyunitok import Tokenizer
 from pyunitok._c import library
 from pyunitok.compat import sentencepiece as spm
 from pyunitok.compat.sentencepiece.processor import CurrentProcessor
+from pyunitok.vocab import utf8
 
 PIECES = [
     (SPACE, -1.0, NORMAL), (SPACE + b"a", -1.5, NORMAL), (b"a", -2.0, NORMAL), (SPACE * 2, -3.0, NORMAL),

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_params, shared_paths
 from toys.text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
 
-from pyunitok import Packed, Tokenizer, VocabularyError, utf8
+from pyunitok import Packed, Tokenizer, VocabularyError
 from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import UnitokError
+from pyunitok.vocab import utf8
 
 spm = pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from oracle import train_bpe as oracle
 
 from pyunitok._c import train as c_train
-from pyunitok._c.library import Bytes
 from pyunitok._c.train import Counts, Rules, Units
 from pyunitok._c.train_bpe import BpeTrainer
+from pyunitok.packed import Bytes
 
 RULES = Rules({"split_by_whitespace", "split_by_script"}, 8)
 N_PIECES = 1000  # more than there are

@@ -60,6 +60,7 @@ from pyunitok import Packed, Tokenizer
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
 from pyunitok._lib import ffi, lib
+from pyunitok.packed import Ids
 
 # Times as fast as pyrwkv-tokenizer, documents given as bytes.
 TARGETS = {"en_web": 10, "code": 10, "en_prose": 9, "zh": 7, "ko": 7, "ja": 6, "ru": 4}
@@ -291,7 +292,7 @@ class _Hat:
         return int(lib.unitok_hat_memory_bytes(self._handle))
 
 
-def _walk(model: library.Model, packed: Packed) -> tuple[library.Ids, Callable[[], int]]:
+def _walk(model: library.Model, packed: Packed) -> tuple[Ids, Callable[[], int]]:
     """The ids that the engine gives alone, and a function that does it again."""
     scratch = c_scratch.Scratch(model)
     ids = np.empty(len(packed.data) + len(packed) + library.ENCODE_SLACK, np.uint16)

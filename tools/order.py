@@ -31,8 +31,8 @@ ROOMS = [
     ["model"],
     ["vocab"],
     ["disk"],
-    ["_c", "errors", "packed", "interrupts", "utf8"],
-    ["arrays", "records", "_lib"],
+    ["_c", "errors", "packed", "interrupts"],
+    ["_lib"],
 ]
 RANK = {name: len(ROOMS) - k for k, names in enumerate(ROOMS) for name in names}
 # (importer, imported): why it must be so.

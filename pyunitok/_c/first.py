@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
 from pyunitok._lib import lib
-from pyunitok.arrays import np, vector
 
 FIRST_BYTES: int = lib.UNITOK_FIRST_BYTES  # the longest text
 
@@ -24,7 +25,7 @@ class FirstScratch(c_scratch.Scratch):
 
     def __init__(self, model: library.Model) -> None:
         self._model, self._model_handle = model, model.handle
-        self._ids = vector(model.id_code, c_scratch.room_for(FIRST_BYTES))
+        self._ids = np.empty(c_scratch.room_for(FIRST_BYTES), model.dtype)
         self._ids_pointer = library.pointer(self._ids)
 
     def __getattr__(self, name: str) -> Any:

@@ -11,12 +11,10 @@ from array import array
 from struct import calcsize
 from typing import Any
 
+import numpy as np
+
 from pyunitok._c import kinds
-from pyunitok.arrays import Bytes as Bytes
-from pyunitok.arrays import Ids as Ids
-from pyunitok.arrays import Offsets as Offsets
-from pyunitok.arrays import Scores as Scores
-from pyunitok.arrays import np
+from pyunitok.packed import Bytes, Ids, Offsets, Scores
 
 try:
     from pyunitok._lib import ffi as ffi

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._c.library import Bytes, Offsets, ffi, lib, pointer
+from pyunitok._c.library import ffi, lib, pointer
+from pyunitok.packed import Bytes, Offsets
 
 
 class Proto(NamedTuple):

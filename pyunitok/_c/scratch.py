@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyunitok._c.library import ENCODE_SLACK, Bytes, Ids, Model, Offsets, RoomError, check, ffi, lib, pointer
-from pyunitok.arrays import np, vector
+import numpy as np
+
+from pyunitok._c.library import ENCODE_SLACK, Model, RoomError, check, ffi, lib, pointer
 from pyunitok.errors import UnitokError
+from pyunitok.packed import Bytes, Ids, Offsets
 
 METHODS = {"lattice": 0, "nbest": 1, "viterbi": 2, "dropout": 3}
 _encode, _unpack = lib.unitok_encode, ffi.unpack
@@ -82,7 +84,7 @@ def _failed(code: int, text: bytes) -> Exception:
 class Scratch:
     """What one thread needs to encode with one model: the memo of segments met, and a buffer for short results."""
 
-    __slots__ = ("_array", "_ids", "_ids_pointer", "_model", "_model_handle", "handle")
+    __slots__ = ("_ids", "_ids_pointer", "_model", "_model_handle", "handle")
 
     def __init__(self, model: Model) -> None:
         model.complete()
@@ -92,9 +94,8 @@ class Scratch:
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
         self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
-        self._ids: Any = vector(model.id_code, room_for(_SMALL_BYTES))
+        self._ids: Any = np.empty(room_for(_SMALL_BYTES), model.dtype)
         self._ids_pointer: Any = pointer(self._ids)
-        self._array: Any
 
     def clear(self) -> None:
         """Forget the segments met."""
@@ -106,11 +107,7 @@ class Scratch:
         if n_bytes <= _SMALL_BYTES:
             n = _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer, len(self._ids))
             if n >= 0:
-                try:
-                    ids = self._array
-                except AttributeError:  # the first
-                    ids = self._array = np.asarray(self._ids)
-                return np.array(ids[:n])
+                return self._ids[:n].copy()
         return self._encode_large(text)
 
     def encode_list(self, text: bytes) -> list[int]:
@@ -192,8 +189,8 @@ class Scratch:
         documents  with sampling: the number of each, int64[n], where they do not follow each other
         prepared   the documents are normalized already, see UNITOK_ENCODE_PREPARED
         """
-        n_docs, code = len(offsets) - 1, memoryview(ids).format  # type: ignore[arg-type]
-        if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or code != self._model.id_code:
+        n_docs = len(offsets) - 1
+        if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
             raise ValueError("a buffer is too small for these documents, or of another dtype")
         flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain
         flags |= lib.UNITOK_ENCODE_OPEN_START * open_start | lib.UNITOK_ENCODE_PREPARED * prepared

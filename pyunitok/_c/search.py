@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import Bytes, Offsets, check, pointer
+from pyunitok._c.library import check, pointer
 from pyunitok._lib import ffi, lib
+from pyunitok.packed import Bytes, Offsets
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
 U32 = np.ndarray[Any, np.dtype[np.uint32]]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from pyunitok._c.library import check, cpu_number, cpu_supported, pointer
 from pyunitok._lib import ffi, lib
-from pyunitok.arrays import Bytes, Offsets, np
 from pyunitok.errors import CpuError
+from pyunitok.packed import Bytes, Offsets
 
 
 class Normalizer:

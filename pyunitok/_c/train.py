@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import Bytes, Offsets, check, ffi, lib, pointer
+from pyunitok._c.library import check, ffi, lib, pointer
 from pyunitok._c.sharing import share_out
 from pyunitok._c.text import Normalizer
+from pyunitok.packed import Bytes, Offsets
 
 Counts = np.ndarray[Any, np.dtype[np.uint64]]
 CODE_POINTS = 0x110000

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import Bytes, check, ffi, lib, pointer
+from pyunitok._c.library import check, ffi, lib, pointer
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Rules, Units
+from pyunitok.packed import Bytes
 
 SHARED_WORK = 1 << 22  # characters looked at in one call of a BPE trainer, which no interrupt ends
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import Bytes, check, ffi, lib, pointer
+from pyunitok._c.library import check, ffi, lib, pointer
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Units
+from pyunitok.packed import Bytes
 
 LEXICON_PARTS = 4  # for each thread
 MIN_LEXICON_PART = 1 << 10  # pieces

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
 
-from pyunitok.arrays import np, vector
+import numpy as np
+
 from pyunitok.corpus.position import BEGINNING, Position
-from pyunitok.records import record
+from pyunitok.packed import Bytes, Offsets
 
 # How much of an unfinished document may be handed on now: see unitok_split in csrc/unitok.h. 0: none yet, read on.
 Split = Callable[[memoryview], int]
@@ -25,7 +26,7 @@ def anywhere(text: memoryview) -> int:
     return len(text)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class BadDocument:
     """One that was left out: the number of its line, counting from 1, and what is wrong with it."""
 
@@ -33,12 +34,11 @@ class BadDocument:
     error: str
 
 
-@record()
+@dataclass
 class Block:
     """Documents of one input, in order. Reused: a reader's fill() overwrites everything here.
 
-    data            uint8[>= offsets[n_docs]]; grows only when one undividable piece of a document is longer. This and
-                    offsets are numpy's arrays; or memoryviews, where nothing that numpy is for is done with them
+    data            uint8[>= offsets[n_docs]]; grows only when one undividable piece of a document is longer
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
     open_end        the last document continues in the next block (of the same input)
     source_bytes    decompressed bytes of the input that this block accounts for, separators included
@@ -54,8 +54,8 @@ class Block:
     work            what finish() must do, without the reading turn, before the above is valid
     """
 
-    data: Any
-    offsets: Any = field(default_factory=lambda: np.zeros(1025, np.int64))
+    data: Bytes
+    offsets: Offsets = field(default_factory=lambda: np.zeros(1025, np.int64))
     n_docs: int = 0
     open_end: bool = False
     source_bytes: int = 0
@@ -63,29 +63,21 @@ class Block:
     source: int = 0
     first_document: int = 0
     inside: int = 0
-    numbers: np.ndarray[Any, np.dtype[np.int64]] | None = None
+    numbers: Offsets | None = None
     after: Position = BEGINNING
     bad: list[BadDocument] = field(default_factory=list)
     metadata: list[bytes] = field(default_factory=list)
     lines: Any = b""
     work: Callable[[Block], None] | None = None
 
-    @classmethod
-    def plain(cls, n_bytes: int) -> Block:
-        """One of memoryviews."""
-        return cls(vector("B", n_bytes), vector("q", 1025))
-
     def grow(self, n_bytes: int) -> None:
-        """Lengthen data by n_bytes."""
-        if isinstance(self.data, memoryview):
-            self.data = memoryview(bytearray(self.data) + bytes(n_bytes))
-        else:
-            self.data = np.concatenate((self.data, np.empty(n_bytes, np.uint8)))
+        """Extend the capacity of data by n_bytes."""
+        self.data = np.concatenate((self.data, np.empty(n_bytes, np.uint8)))
 
     def have_offsets(self, n: int) -> None:
-        """Provide at least n offsets; clear() must have been called."""
+        """Provide capacity for n offsets; clear() must have been called."""
         if len(self.offsets) < n:
-            self.offsets = vector("q", n) if isinstance(self.offsets, memoryview) else np.zeros(n, np.int64)
+            self.offsets = np.zeros(n, np.int64)
 
     def texts(self) -> Iterator[bytes]:
         """The pieces one by one: each a document, but the first may continue one and the last may be continued."""

@@ -11,8 +11,9 @@ looks at 3 bytes of each block (at most 128 KiB decompressed) and does no I/O.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pyunitok.corpus.sniff import SKIPPABLE_MAGICS, ZSTD_MAGIC
-from pyunitok.records import record
 
 MAX_WINDOW_BYTES = 1 << 31  # what `zstd --long=31` makes; no decoder takes more
 
@@ -30,7 +31,7 @@ class FrameError(ValueError):
         self.at = at
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class FrameHeader:
     """The header of a frame."""
 

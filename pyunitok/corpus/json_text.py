@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from pyunitok._c import text as c_text
-from pyunitok.arrays import vector
 
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r\n"  # JSON's white space
@@ -74,12 +75,13 @@ class TextField:
 
     def of_line(self, line: bytes) -> bytes:
         """The text of one line. ValueError says what is wrong."""
-        out, offsets, place = vector("B", len(line)), vector("q", 2), self.new_place()
+        out, offsets, place = np.empty(len(line), np.uint8), np.zeros(2, np.int64), self.new_place()
         if line and not self.read(memoryview(line), out, offsets, place):
             raise ValueError(self.message(line, place))
         if place.n_docs == 0:
             raise ValueError("the line is blank")
-        return out[: int(offsets[1])].tobytes()
+        text: bytes = out[: int(offsets[1])].tobytes()
+        return text
 
     def message(self, data: Any, place: Any) -> str:
         """What is wrong with the line at `place`, and at which of its bytes, counted from 0."""

@@ -14,7 +14,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pyunitok.arrays import np, vector
+import numpy as np
+
 from pyunitok.corpus.block import BadDocument, Block, ByteStream, Split
 from pyunitok.corpus.json_text import BLANK, BOM, TextField, key_path
 from pyunitok.corpus.position import BEGINNING, Position
@@ -64,7 +65,7 @@ class JsonlReader:
         self._name = stream.name
         self._file = json.dumps(stream.name).encode()
         # The file's bytes _carry[_begin:_end] come before the rest of the stream.
-        self._carry = vector("B", 0)
+        self._carry = memoryview(bytearray())
         self._begin = self._end = 0
         self._at_end = False  # of the stream
         self._position = start
@@ -114,7 +115,7 @@ class JsonlReader:
     def _load(self, block: Block) -> int:
         """Fill block.lines; return how far."""
         if len(block.lines) < len(block.data):
-            block.lines = vector("B", len(block.data))
+            block.lines = np.empty(len(block.data), np.uint8).data
         limit = len(block.lines)
         n = min(self._end - self._begin, limit)
         block.lines[:n] = self._carry[self._begin : self._begin + n]
@@ -132,7 +133,7 @@ class JsonlReader:
             self._begin -= n_rest
             self._carry[self._begin : self._begin + n_rest] = rest
         else:
-            carry = vector("B", n_rest + n_held)
+            carry = memoryview(bytearray(n_rest + n_held))
             carry[:n_rest], carry[n_rest:] = rest, self._carry[self._begin : self._end]
             self._carry, self._begin, self._end = carry, 0, n_rest + n_held
 
@@ -250,8 +251,8 @@ class JsonlReader:
             rest = self._long[self._long_at :]
             size = len(rest)
             if size > len(block.data):
-                memoryview(block.data)[:] = rest[: len(block.data)]
-                size = self._split(memoryview(block.data))
+                block.data[:] = rest[: len(block.data)]
+                size = self._split(block.data.data)
                 if size == 0:
                     block.grow(len(block.data))
                     continue
@@ -263,7 +264,7 @@ class JsonlReader:
             self._long_at += size
             self._position = replace(self._position, inside=self._long_at)
             return
-        memoryview(block.data)[:size] = rest
+        block.data[:size] = rest
         if self._rest is not None:
             block.metadata.append(self._long_metadata)
         self._long = None

@@ -7,19 +7,19 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyunitok.corpus.source import STDIN
 from pyunitok.disk.url import is_url, shown
 from pyunitok.errors import InputError
-from pyunitok.records import record
 
 if TYPE_CHECKING:
     from pyunitok.disk import remote
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class LeftOut:
     """Something in a folder that is not read, and why."""
 
@@ -27,7 +27,7 @@ class LeftOut:
     reason: str
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Found:
     """A file that an argument names: stdin, a local one with its status, or one at a URL.
 

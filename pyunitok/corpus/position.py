@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from pyunitok.records import record
 
-
-@record(frozen=True)
+@dataclass(frozen=True)
 class Position:
     """A place between two blocks, where reading can resume with the same result.
 

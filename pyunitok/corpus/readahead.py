@@ -16,10 +16,10 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from pyunitok.errors import InputError
-from pyunitok.records import record
 
 Task = Callable[[], None]
 Bytes = bytes | memoryview
@@ -30,7 +30,7 @@ ENOUGH_PIECES = 3  # whatever their size
 MAX_SPARE_BYTES = 16 << 20  # of buffers kept
 
 
-@record(eq=False)
+@dataclass(eq=False)
 class Chunk:
     """Some bytes of a file's text, or the work that produces them.
 

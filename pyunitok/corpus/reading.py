@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pyunitok.arrays import np
+import numpy as np
+
 from pyunitok.corpus import stream
 from pyunitok.corpus.block import Block, ByteStream, DocumentReader, Split, whole
 from pyunitok.corpus.position import BEGINNING, Position
@@ -30,7 +31,6 @@ from pyunitok.corpus.source import Source
 from pyunitok.corpus.text import MAX_DOCS, TextReader
 from pyunitok.errors import InputWarning, LimitError
 from pyunitok.model.batch import available_cores
-from pyunitok.records import record
 
 if TYPE_CHECKING:
     from pyunitok.corpus.parquet import ParquetReader
@@ -50,7 +50,7 @@ MAX_WARNINGS = 3  # of files that do not look like UTF-8
 WRITING_BYTES = 16 << 20  # the output's buffers
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Reading:
     """How a corpus is read.
 
@@ -66,7 +66,6 @@ class Reading:
     max_line_bytes    a longer JSON line is bad
     max_memory_bytes  for reading, and for the results that wait: see MemoryBudget
     result_bytes      memory that a worker's result takes for each byte of text
-    plain             blocks need not be numpy's arrays, except those of Parquet: see block.Block
     """
 
     sources: Sequence[Source]
@@ -80,7 +79,6 @@ class Reading:
     max_line_bytes: int = MAX_LINE_BYTES
     max_memory_bytes: int = MAX_MEMORY_BYTES
     result_bytes: int = 1
-    plain: bool = False
 
     @property
     def useful_threads(self) -> int:
@@ -91,7 +89,7 @@ class Reading:
         return self.threads if n_bytes is None or n_bytes > self.block_bytes else 1
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class MemoryBudget:
     """How max_memory_bytes is divided.
 
@@ -136,7 +134,7 @@ class MemoryBudget:
         return cls(n_unfinished, ahead - 2 * max_frame, max_frame, parquet)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Ending:
     """What is known of an input when it has been read.
 
@@ -184,8 +182,6 @@ class Inputs:
 
     def new_block(self) -> Block:
         """A buffer for fill()."""
-        if self._reading.plain and all(source.format != "parquet" for source in self._reading.sources):
-            return Block.plain(self._reading.block_bytes)
         return Block(np.empty(self._reading.block_bytes, np.uint8))
 
     def fill(self, block: Block) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, TypeVar
 
 from pyunitok.corpus.block import ByteStream
 from pyunitok.disk.url import hash_of_secrets, shown
-from pyunitok.records import record
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"
@@ -22,7 +21,7 @@ Format = Annotated[str, ("pattern", "^(text|jsonl|parquet|documents)$")]  # docu
 Compression = Annotated[str, ("pattern", "^(none|zst|gz|bz2|xz)$")]
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class InputFile:
     """Which file an input is, how it is stored, and what shows that it has changed.
 
@@ -84,7 +83,7 @@ def without_secrets(file: File) -> File:
     return replace(file, path=path, secrets_sha256=None if is_known else hash_of_secrets(file.path))
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Source(InputFile):
     """An input to be read.
 

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from pyunitok.arrays import np, vector
+import numpy as np
+
 from pyunitok.corpus.block import Block, ByteStream, Split
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.sniff import SNIFF_BYTES
@@ -57,7 +58,7 @@ class TextReader:
         self._separator = separator
         self._split = split
         # What comes before the rest of the stream: _carry[_begin:_end].
-        self._carry = vector("B", 0)
+        self._carry = np.empty(0, np.uint8)
         self._begin = 0
         self._end = 0
         self._limit: int | None = None  # how much of a block to fill if its offsets run out first
@@ -139,14 +140,14 @@ class TextReader:
         at += n_carried
         if self._at_end or at == limit:
             return n_carried, 0
-        n_read = self._stream.readinto(memoryview(block.data)[at:limit])
+        n_read = self._stream.readinto(block.data[at:limit].data)
         self._at_end = n_read < limit - at
         return n_carried, n_read
 
     def _save(self, rest: Any) -> None:
         """Keep `rest` for the next block."""
         if len(rest) > len(self._carry):
-            self._carry = vector("B", len(rest))
+            self._carry = np.empty(len(rest), np.uint8)
         self._carry[: len(rest)] = rest
         self._begin, self._end = 0, len(rest)
 
@@ -174,7 +175,7 @@ class TextReader:
         size = 0  # of the piece that goes out now
         if n_whole == 0 or (end - begin) * CARRY_SHARE > len(block.data):
             usable = end - begin - hold
-            size = self._split(memoryview(block.data)[begin : begin + usable]) if usable > 0 else 0
+            size = self._split(block.data[begin : begin + usable].data) if usable > 0 else 0
         if size:
             block.offsets[n_whole + 1] = begin + size
             block.open_end = True

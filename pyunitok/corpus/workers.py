@@ -28,18 +28,18 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pyunitok.corpus.block import BadDocument, Block
 from pyunitok.corpus.position import Position
 from pyunitok.corpus.reading import Ending, Inputs, Reading
 from pyunitok.errors import InputError
-from pyunitok.records import record
 
 T = TypeVar("T")
 
 
-@record()
+@dataclass
 class Result(Generic[T]):
     """What became of one block.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import xxhash
+from dataclasses import dataclass
 
-from pyunitok.records import record
+import xxhash
 
 HASH_CHUNK_BYTES = 64 << 20
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Hashed:
     """The length and the hashes of the first part of a stream.
 

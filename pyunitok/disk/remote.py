@@ -21,11 +21,11 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyunitok.disk.url import redacted, shown
 from pyunitok.errors import InputError, UnitokError
-from pyunitok.records import record
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -47,7 +47,7 @@ FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredenti
 _T = TypeVar("_T")
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Found:
     """A file at a URL. size_bytes, etag: None if the server does not say; mtime_ns also where there is an etag,
     which says more: copying a file again changes its time. url: with its secrets."""

@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+import numpy as np
+
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
-from pyunitok._c.library import Ids, Offsets
-from pyunitok.arrays import np
 from pyunitok.errors import OptionError
 from pyunitok.model.core import Core
-from pyunitok.packed import Packed, as_bytes
+from pyunitok.packed import Bytes, Ids, Offsets, Packed, as_bytes
 
 GROUP_BYTES = 1 << 20  # documents are packed and encoded in groups of this size: what fits a core's cache
 WHOLE_BYTES = 4096  # documents of this size on average are encoded where they lie: packing them would cost a tenth
@@ -75,7 +75,7 @@ class ListedDocuments:
             return scratch.encode_each(self._items[begin:end], region)
         starts = np.concatenate(([0], np.cumsum(sizes)))
 
-        def packed(first: int, stop: int) -> tuple[library.Bytes, Offsets]:
+        def packed(first: int, stop: int) -> tuple[Bytes, Offsets]:
             data = np.frombuffer(b"".join(self._items[begin + first : begin + stop]), np.uint8)
             return data, starts[first : stop + 1] - starts[first]
 
@@ -86,7 +86,7 @@ def _encode_groups(
     scratch: c_scratch.Scratch,
     starts: Offsets,
     region: Ids,
-    packed: Callable[[int, int], tuple[library.Bytes, Offsets]],
+    packed: Callable[[int, int], tuple[Bytes, Offsets]],
 ) -> Offsets:
     """Encode documents, which begin at `starts`, in groups of some GROUP_BYTES; packed(first, stop) gives a group.
 

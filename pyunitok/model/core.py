@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pyunitok import utf8
+import numpy as np
+
 from pyunitok._c import first as c_first
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
-from pyunitok._c.library import Ids
-from pyunitok.arrays import np
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.model.decoding import Decoding
+from pyunitok.packed import Ids
+from pyunitok.vocab import utf8
 from pyunitok.vocab.vocabulary import PREPARE_NFC, About, split
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyunitok import utf8
+import numpy as np
+
 from pyunitok._c import library
-from pyunitok._c.library import Ids, Offsets
-from pyunitok.arrays import np
 from pyunitok.errors import IdError
-from pyunitok.packed import Packed
+from pyunitok.packed import Bytes, Ids, Offsets, Packed
+from pyunitok.vocab import utf8
 from pyunitok.vocab.vocabulary import NORMAL, USER_DEFINED, About
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Decoding:
 
     def decode_documents(
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
-    ) -> tuple[library.Bytes, Offsets]:
+    ) -> tuple[Bytes, Offsets]:
         """The bytes of many documents, as library.Model.decode_batch. A document must be whole where decodes_whole."""
         if ids.dtype != self.model.dtype:  # a file of uint32 ids of a model with few
             ids = as_ids(ids, self.model.dtype)

@@ -7,11 +7,12 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from pyunitok import utf8
-from pyunitok.arrays import np
+import numpy as np
+
 from pyunitok.errors import VocabularyError
 from pyunitok.model.core import Core
 from pyunitok.packed import Packed, as_bytes
+from pyunitok.vocab import utf8
 
 
 class Pieces:

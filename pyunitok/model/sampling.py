@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
-from pyunitok._c.library import Ids
-from pyunitok.arrays import np
 from pyunitok.errors import OptionError
 from pyunitok.model.core import Core
-from pyunitok.packed import as_bytes
-from pyunitok.records import record
+from pyunitok.packed import Ids, as_bytes
 
 NBEST_MAX = 1024
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Sample:
     """How `tokenize --sample` draws: the arguments of Sampling.sample()."""
 

@@ -13,18 +13,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from pyunitok import utf8
+import numpy as np
+
 from pyunitok._c import library
-from pyunitok._c.library import Ids, Offsets
-from pyunitok.arrays import np
 from pyunitok.errors import VocabularyError
 from pyunitok.model import batch
 from pyunitok.model.core import Core
 from pyunitok.model.decoding import Errors, as_batch, as_ids
 from pyunitok.model.pieces import Pieces
 from pyunitok.model.sampling import Sampling
-from pyunitok.packed import Packed, as_bytes
-from pyunitok.vocab import known, native, open_model
+from pyunitok.packed import Ids, Offsets, Packed, as_bytes
+from pyunitok.vocab import known, native, open_model, utf8
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
 Engine = Literal["double-array", "hat"]

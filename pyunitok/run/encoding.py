@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from array import array
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
-from pyunitok.arrays import np, vector
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.workers import Carry
-from pyunitok.records import record
+from pyunitok.packed import Ids, Offsets
 from pyunitok.run.plan import Plan
 
 
-@record()
+@dataclass
 class Encoded:
     """One block's ids.
 
-    ids    plan.dtype[>= n_ids]; lent: give it back with Encoder.reuse()
+    ids    plan.dtype[>= n_ids]; return the array with Encoder.reuse()
     ends   of the documents that end in the block, in tokens from its start
-
-    They are what the block's vectors are: arrays or memoryviews.
     """
 
-    ids: Any
+    ids: Ids
     n_ids: int
-    ends: Any
+    ends: Offsets
 
     def data_of_ids(self) -> memoryview:
         """The ids as bytes."""
-        return memoryview(self.ids)[: self.n_ids].cast("B")
+        data: memoryview = self.ids[: self.n_ids].view(np.uint8).data
+        return data
 
     def data_of_ends(self, n_before: int) -> memoryview:
         """The ends as bytes, in tokens from the start of the output."""
-        if len(self.ends) < FEW_DOCS:
-            return _added(memoryview(self.ends), n_before)
-        ends: memoryview = (np.asarray(self.ends) + n_before).view(np.uint8).data
-        return ends
-
-
-FEW_DOCS = 1000  # up to here importing numpy would take longer than it saves
-
-
-def _added(numbers: memoryview, n: int) -> memoryview:
-    """int64[] with n added to each, as bytes: one addition of n * (1 + 2**64 + 2**128 + …) to all of them."""
-    ones = bytes(array("q", [1])) * len(numbers)
-    digits = [int.from_bytes(data, sys.byteorder) for data in (numbers.tobytes(), ones)]
-    return memoryview((digits[0] + n * digits[1]).to_bytes(len(ones), sys.byteorder))
+        data: memoryview = (self.ends + n_before).view(np.uint8).data
+        return data
 
 
 class Encoder:
@@ -65,9 +50,8 @@ class Encoder:
         self.carry = Carry(start.state)
         self._plan = plan
         self._own = threading.local()
-        self._is_plain = plan.is_plain
-        self._code = plan.tokenizer._core.model.id_code
-        self._idle: list[Any] = []
+        self._dtype = plan.tokenizer._core.dtype
+        self._idle: list[Ids] = []
         self._scratches: list[c_scratch.Scratch] = []  # of all threads
 
     def __call__(self, block: Block) -> Encoded:
@@ -84,12 +68,9 @@ class Encoder:
 
             verify_block(plan.tokenizer, block, ids, id_offsets, eod=has_eod, name=plan.sources[block.source].name)
         ends = id_offsets[1 : block.n_docs + 1 - block.open_end]
-        if not self._is_plain and ids.dtype != plan.dtype:
+        if ids.dtype != plan.dtype:
             ids = ids[:n_ids].astype(plan.dtype)
         return Encoded(ids, n_ids, ends)
-
-    def _new(self, code: str, n: int) -> Any:
-        return vector(code, n) if self._is_plain else np.empty(n, code)
 
     def reuse(self, encoded: Encoded) -> None:
         """Its ids have been written."""
@@ -99,21 +80,21 @@ class Encoder:
         """No thread uses it any more: its scratches are for the next run."""
         self._plan.tokenizer._core.scratches += self._scratches
 
-    def _encode(self, block: Block, state: c_scratch.State) -> tuple[Any, Any, int]:
-        """The block's ids, in an array that is used again; where each document's begin; and how many there are."""
+    def _encode(self, block: Block, state: c_scratch.State) -> tuple[Ids, Offsets, int]:
+        """The block's ids in a reused array, the offsets of the documents in it, and the number of ids."""
         plan, n_docs = self._plan, block.n_docs
         if not hasattr(self._own, "scratch"):
             self._own.scratch = plan.tokenizer._core.take_scratch()
             self._scratches.append(self._own.scratch)
         offsets = block.offsets[: n_docs + 1]
         room = int(offsets[-1]) + n_docs + library.ENCODE_SLACK
-        ids = self._idle.pop() if self._idle else self._new(self._code, 0)
-        id_offsets = self._new("q", n_docs + 1)
+        ids = self._idle.pop() if self._idle else np.empty(0, self._dtype)
+        id_offsets = np.empty(n_docs + 1, np.int64)
         eod_id = -1 if plan.eod_id is None else plan.eod_id
         sampling = plan.sampling_of(block.source, block.first_document)
         while True:
-            if len(ids) < room or memoryview(ids).format != self._code:
-                ids = self._new(self._code, max(room, plan.block_bytes + 4096))
+            if len(ids) < room or ids.dtype != self._dtype:
+                ids = np.empty(max(room, plan.block_bytes + 4096), self._dtype)
             try:
                 n_ids = self._own.scratch.encode_batch(
                     block.data, offsets, ids, id_offsets, eod_id=eod_id, open_start=block.inside > 0,

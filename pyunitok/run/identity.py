@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
 from pyunitok.corpus.source import InputFile, without_secrets
-from pyunitok.records import record
 from pyunitok.tokens.manifest import Manifest
 
 SHOWN = 5  # inputs that a message names
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Identity:
     """Two runs with equal identities write the same bytes.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from pyunitok.disk import hashing
 from pyunitok.disk.hashing import Hashed
 from pyunitok.disk.outfile import partial_name, write_whole
 from pyunitok.errors import OutputError
-from pyunitok.records import record
 from pyunitok.run.identity import Identity
 
 # The version covers all that the journal holds, the encoder's state in `progress` included.
@@ -33,7 +32,7 @@ def journal_path(out: Path) -> Path:
     return partial_name(out.with_name(out.name + ".journal"))
 
 
-@record()
+@dataclass
 class Journal:
     """What the file holds.
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pyunitok.arrays import np
+import numpy as np
+
 from pyunitok.corpus.source import InputFile
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES, ChunkHash
 from pyunitok.errors import OutputError

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,6 @@ from pyunitok.disk.outfile import (
     write_whole,
 )
 from pyunitok.errors import OutputError
-from pyunitok.records import record
 from pyunitok.run import changes
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import Journal, encode_run, journal_path
@@ -53,7 +53,7 @@ def _named(out: Path, suffix: str) -> Path:
     return out.with_name(out.name + suffix)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class OwnFiles:
     """Every file that a run at this OUT may write."""
 

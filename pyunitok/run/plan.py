@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from pyunitok.corpus.source import Source
 from pyunitok.errors import OptionError, OutputError
 from pyunitok.model.batch import available_cores
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.records import record
 from pyunitok.run.identity import Identity
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from pyunitok.run.shard import Shard
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Plan:
     """What to do, decided before anything is read."""
 
@@ -63,20 +61,12 @@ class Plan:
         return Reading(
             self.sources, self.separator, self.text_key, self.split, self.skip_bad, self.metadata, self.threads,
             self.block_bytes, self.max_line_bytes, self.max_memory_bytes, result_bytes=self.id_bytes,
-            plain=self.is_plain,
         )  # fmt: skip
 
     @property
     def id_bytes(self) -> int:
         """Of an id in the file."""
         return int(self.dtype[-1])
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the texts become ids without any step that needs numpy."""
-        core = self.tokenizer._core
-        is_same = core.model.info.id_bytes == self.id_bytes and sys.byteorder == "little"
-        return is_same and core.about.prepare is None and not (self.metadata or self.verify or self.sample)
 
     @property
     def separator_text(self) -> str | None:
@@ -129,7 +119,7 @@ class Plan:
         MemoryBudget.of(self.reading)
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Start:
     """Where a run begins: how much of the work an earlier, equal run has done. `complete`: all of it.
 
@@ -142,7 +132,7 @@ class Start:
     compressed: int = 0
 
 
-@record()
+@dataclass
 class Progress:
     """How far a run is.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,11 @@ import xxhash
 
 from pyunitok.corpus.source import Source
 from pyunitok.errors import InputError
-from pyunitok.records import record
 
 SHARD_OPTIONS = ("shard", "inputs of all shards")
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class Shard:
     """One of `count` parts of a run.
 

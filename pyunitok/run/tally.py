@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyunitok.corpus.position import Position
@@ -13,7 +13,6 @@ from pyunitok.corpus.reading import Ending
 from pyunitok.corpus.source import Source, total_bytes
 from pyunitok.corpus.workers import Result
 from pyunitok.disk.hashing import Hashed
-from pyunitok.records import record
 from pyunitok.run.changes import LONGEST, limit_so_far
 from pyunitok.run.encoding import Encoded
 from pyunitok.run.journal import to_hashed
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from pyunitok.corpus.pipe import PipeStream
 
 
-@record()
+@dataclass
 class Counted:
     """What has come out of one input so far; see InputRecord.
 

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pyunitok.arrays import np
+import numpy as np
+
 from pyunitok.errors import ModelFormatError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed

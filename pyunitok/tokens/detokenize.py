@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from pyunitok._c.library import Bytes
 from pyunitok.corpus.json_text import key_path
 from pyunitok.errors import OutputError
 from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.packed import Bytes
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.batches import batches
 from pyunitok.tokens.documents import Ints

@@ -17,7 +17,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from pyunitok.arrays import np
+import numpy as np
+
 from pyunitok.packed import Packed
 
 if TYPE_CHECKING:

@@ -11,14 +11,13 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import pyunitok
 from pyunitok.corpus.source import Count, InputFile, without_secrets
 from pyunitok.errors import OutputError
-from pyunitok.records import record
 
 FORMAT = "pyunitok tokens"
 VERSION = 1
@@ -48,7 +47,7 @@ def is_token_file(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class InputRecord(InputFile):
     """One input in the manifest: the file, and what came out of it.
 
@@ -87,7 +86,7 @@ def _record_values(values: Any) -> Any:
     return {names.get(name, name): value for name, value in values.items()}
 
 
-@record()
+@dataclass
 class Manifest:
     """OUT.json. `hash` holds the XXH64 of each 64 MiB of OUT and OUT.ends, in hexadecimal."""
 

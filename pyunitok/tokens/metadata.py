@@ -19,7 +19,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyunitok.arrays import np
+import numpy as np
+
 from pyunitok.disk.outfile import OutFile
 from pyunitok.disk.url import shown
 from pyunitok.errors import OutputError

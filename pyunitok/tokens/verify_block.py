@@ -6,11 +6,12 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from pyunitok._c.library import Offsets
-from pyunitok.arrays import np
+import numpy as np
+
 from pyunitok.corpus.block import Block
 from pyunitok.errors import OutputError
 from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.packed import Offsets
 
 Reference = Callable[[bytes], bytes]
 

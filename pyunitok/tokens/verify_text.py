@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pyunitok._c.library import Bytes, Offsets
 from pyunitok.corpus.block import Block, anywhere
 from pyunitok.corpus.reading import BLOCK_BYTES, Reading
 from pyunitok.corpus.source import STDIN, Source
@@ -28,6 +27,7 @@ from pyunitok.disk.url import is_url
 from pyunitok.errors import IdError, InputError, count
 from pyunitok.model.batch import threads_or_cores
 from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.packed import Bytes, Offsets
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.batches import Batch, batches
 from pyunitok.tokens.manifest import InputRecord

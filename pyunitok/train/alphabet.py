@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import Bytes
 from pyunitok._c.train import CODE_POINTS, Counts
 from pyunitok.errors import NoTextError, TrainingError
+from pyunitok.packed import Bytes
 
 UNKNOWN, BOUNDARY = 0x2585, 0x1F
 

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import train as c_train
-from pyunitok._c.library import Bytes
 from pyunitok._c.train import Units
 from pyunitok._c.train_bpe import BpeTrainer
 from pyunitok.errors import OptionError, TrainingError
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.packed import Packed
+from pyunitok.packed import Bytes, Packed
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
 from pyunitok.train.result import Record, write_models

@@ -18,11 +18,11 @@ from typing import cast
 
 import numpy as np
 
-from pyunitok._c.library import Bytes
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counter, Counts, SegmentStats, Units, merge
 from pyunitok._c.train_lexicon import Lattice, Lexicon
 from pyunitok.errors import NoTextError, OptionError, TrainingError
+from pyunitok.packed import Bytes
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.counting import Settled, Store, UnitCounter
 from pyunitok.train.ngrams import MAX_ORDER, NgramModel, NgramReader, Ngrams, PieceReader, decimal_digits, recount

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._c.library import Bytes, Offsets, check, ffi, lib, pointer
-from pyunitok.packed import Packed
+from pyunitok._c.library import check, ffi, lib, pointer
+from pyunitok.packed import Bytes, Offsets, Packed
 
 Array = np.ndarray[Any, Any]
 MAX_PIECE_BYTES: int = lib.UNITOK_GREEDY_MAX_BYTES

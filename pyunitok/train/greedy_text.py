@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import Bytes, Offsets
 from pyunitok.corpus.source import STDIN
 from pyunitok.corpus.source import Source as File
 from pyunitok.errors import OptionError
-from pyunitok.packed import Packed
+from pyunitok.packed import Bytes, Offsets, Packed
 from pyunitok.train.longest import Source
 
 SOURCE_BYTES = 16 << 20  # of one Source: small enough for threads to share the work of one file

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import Bytes, Offsets
 from pyunitok.errors import TrainingError
-from pyunitok.packed import Packed
+from pyunitok.packed import Bytes, Offsets, Packed
 
 Batch = tuple[Bytes, Offsets]
 FILE_BLOCK_BYTES = 4 << 20

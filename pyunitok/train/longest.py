@@ -20,9 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyunitok._c.library import Offsets
 from pyunitok.model.batch import check_threads
-from pyunitok.packed import Packed
+from pyunitok.packed import Offsets, Packed
 from pyunitok.train.greedy import PAIRS, VALUES, Counts, Round, Rules
 
 GROWTH = 1.25  # pieces of a round to those of the one before

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pyunitok._c.library import Bytes
 from pyunitok._c.train import Counts, Rules, Units
 from pyunitok._c.train_bpe import BpeTrainer
 from pyunitok.errors import TrainingError
+from pyunitok.packed import Bytes
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.modelfile import Piece

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import Bytes, Offsets, check, ffi, lib, pointer
+from pyunitok._c.library import check, ffi, lib, pointer
 from pyunitok._c.train import Counter, Counts, SegmentStats, Units
 from pyunitok._c.train_lexicon import Doubles, Lattice, Lexicon
+from pyunitok.packed import Bytes, Offsets
 from pyunitok.vocab import nfc
 
 MAX_ORDER: int = lib.UNITOK_NGRAM_MAX_ORDER

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pyunitok._c.library import Offsets
 from pyunitok._c.sharing import share_out
 from pyunitok.corpus.block import Block, Split
 from pyunitok.corpus.reading import Inputs, Reading
 from pyunitok.corpus.source import Source as InputSource
 from pyunitok.corpus.workers import Workers
 from pyunitok.disk.url import is_url
+from pyunitok.packed import Offsets
 from pyunitok.train.lines import Batch
 
 NOTED_BYTES = 1 << 15  # of a batch's line at most

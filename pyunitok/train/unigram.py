@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import Bytes
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Units
 from pyunitok._c.train_lexicon import Doubles, Lattice, Lexicon, Scored, maximize
+from pyunitok.packed import Bytes
 
 CHUNK_BYTES = 1 << 16  # of units, for one call
 CHUNK_PIECES = 1 << 13

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pyunitok._c.library import Bytes
 from pyunitok._c.train import Units
 from pyunitok._c.train_lexicon import Floats, KeptEdges, Lattice, Lexicon, Numbers, Scored, maximize_exact
+from pyunitok.packed import Bytes
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
 

@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._c.library import Offsets
 from pyunitok._c.train import Counter, SegmentStats, Units
 from pyunitok.corpus.reading import Reading
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.packed import Packed
+from pyunitok.packed import Offsets, Packed
 from pyunitok.train.counting import UnitCounter
 from pyunitok.train.sources import Corpus, Progress
 from pyunitok.vocab import japanese, scripts

@@ -26,6 +26,7 @@ import numpy as np
 
 from pyunitok._c import library
 from pyunitok.errors import VocabularyError
+from pyunitok.packed import Scores
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, PREPARE_NFC, UNUSED, Vocabulary
 
 SPECIAL = {"pad": 0, "bos": 1, "eos": 2}
@@ -119,7 +120,7 @@ def _check_ids(entries: Entries, name: str) -> None:
         owners[id_] = piece
 
 
-def scores_of(counts: list[Count], total: Count) -> tuple[library.Scores, np.ndarray[Any, np.dtype[np.bool_]]]:
+def scores_of(counts: list[Count], total: Count) -> tuple[Scores, np.ndarray[Any, np.dtype[np.bool_]]]:
     """(scores, which pieces never match): float64[n], 0 for these."""
     numbers = np.array([float(count) for count in counts])
     unused = numbers <= 0

@@ -9,10 +9,11 @@ import unicodedata
 from itertools import pairwise
 from typing import Any
 
-from pyunitok._c import library
+import numpy as np
+
 from pyunitok._c import scratch as c_scratch
 from pyunitok._c import text as c_text
-from pyunitok.arrays import np
+from pyunitok.packed import Bytes, Ids, Offsets
 from pyunitok.vocab import forms
 
 
@@ -23,7 +24,7 @@ def normalize(text: bytes) -> bytes:
     return _escape(forms.normalize("NFC", _unescape(text)))
 
 
-def normalize_packed(data: library.Bytes, offsets: library.Offsets) -> tuple[library.Bytes, library.Offsets]:
+def normalize_packed(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets]:
     """Packed texts in NFC; the same arrays where a look at the bytes says that they are."""
     begin, end = int(offsets[0]), int(offsets[-1])
     if end > len(data) or c_text.nfc_is_sure(data[begin:end]):
@@ -41,7 +42,7 @@ def _escape(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def normalize_with_offsets(text: bytes) -> tuple[bytes, library.Offsets, library.Offsets]:
+def normalize_with_offsets(text: bytes) -> tuple[bytes, Offsets, Offsets]:
     """The text in NFC, and where each byte of it comes from: int64[n + 1] begins and ends in the text.
 
     What changes together (a character and its marks) has all of it as its source. Slow: a step for each character.
@@ -90,7 +91,7 @@ class Scratch(c_scratch.Scratch):
     def count(self, text: bytes) -> int:
         return super().count(normalize(text))
 
-    def encode_spans(self, text: bytes) -> library.Offsets:
+    def encode_spans(self, text: bytes) -> Offsets:
         if c_text.nfc_is_sure(text):
             return super().encode_spans(text)
         normalized, begins, ends = normalize_with_offsets(text)
@@ -99,15 +100,15 @@ class Scratch(c_scratch.Scratch):
         spans[:, 2] = ends[spans[:, 2] - 1]
         return spans
 
-    def encode_each(self, texts: list[bytes], ids: library.Ids) -> library.Offsets:
+    def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
         return super().encode_each([normalize(text) for text in texts], ids)
 
     def encode_batch(
         self,
-        data: library.Bytes,
-        offsets: library.Offsets,
-        ids: library.Ids,
-        id_offsets: library.Offsets,
+        data: Bytes,
+        offsets: Offsets,
+        ids: Ids,
+        id_offsets: Offsets,
         **options: Any,
     ) -> int:
         data, offsets = normalize_packed(data, offsets)

@@ -17,6 +17,7 @@ from pyunitok._c import text as c_text
 from pyunitok._c.kinds import Kind, by_model_type
 from pyunitok._c.proto import read_proto
 from pyunitok.errors import ModelFormatError, VocabularyError
+from pyunitok.packed import Bytes
 from pyunitok.vocab import sentencepiece_proto
 from pyunitok.vocab.vocabulary import (
     BYTE,
@@ -60,7 +61,7 @@ class SentencePieceModel:
     data: bytes  # the file
     packed: PackedPieces  # the pieces
     scores: Scores  # [n]
-    types: library.Bytes  # [n], enum unitok_piece_type; a "\0" piece beside byte_fallback has become UNUSED
+    types: Bytes  # [n], enum unitok_piece_type; a "\0" piece beside byte_fallback has become UNUSED
     trainer: Any  # the TrainerSpec
     flags: int  # of enum unitok_model_flags, those of `normalization` included
     normalization: Normalization
@@ -180,7 +181,7 @@ def read_vocabulary(data: bytes, name: str) -> Vocabulary:
 
 
 # A ModelProto, maybe without its pieces and its normalizer's charsmap; …, unknown_id, this charsmap.
-Found = tuple[Any, PackedPieces, Scores, library.Bytes, int, bytes]
+Found = tuple[Any, PackedPieces, Scores, Bytes, int, bytes]
 
 
 def _read_usual(data: bytes, name: str) -> Found | None:
@@ -271,7 +272,7 @@ def _fail(name: str, id_: int, piece: bytes, problem: str) -> VocabularyError:
     return VocabularyError(f"{name}: piece {id_} ({piece[:64]!r}): {problem}")
 
 
-def _check_pieces(pieces: list[bytes], types: library.Bytes, trainer: Any, name: str) -> int:
+def _check_pieces(pieces: list[bytes], types: Bytes, trainer: Any, name: str) -> int:
     """The unknown piece's id, or -1."""
     for id_, piece in enumerate(pieces):
         if len(piece) > PIECE_BYTES_MAX:
@@ -309,7 +310,7 @@ def _check_pieces(pieces: list[bytes], types: library.Bytes, trainer: Any, name:
     return unknown_id
 
 
-def _check_unigram(pieces: list[bytes], scores: Scores, types: library.Bytes, name: str) -> None:
+def _check_unigram(pieces: list[bytes], scores: Scores, types: Bytes, name: str) -> None:
     for id_ in np.flatnonzero(~np.isfinite(scores)).tolist():
         raise _fail(name, id_, pieces[id_], f"its score is {scores[id_]}")
     is_text = np.isin(types, (NORMAL, USER_DEFINED, UNUSED))

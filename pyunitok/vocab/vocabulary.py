@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from pyunitok._c import library
-from pyunitok.arrays import np
 from pyunitok.errors import VocabularyError
-from pyunitok.records import record
+from pyunitok.packed import Bytes, Offsets, Scores
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of pieces, as in csrc/unitok.h
 
 
-PackedPieces = tuple[library.Bytes, library.Offsets]  # piece i is data[offsets[i]:offsets[i + 1]]
+PackedPieces = tuple[Bytes, Offsets]  # piece i is data[offsets[i]:offsets[i + 1]]
 
 
 def pack(pieces: Sequence[bytes]) -> PackedPieces:
@@ -24,7 +25,7 @@ def pack(pieces: Sequence[bytes]) -> PackedPieces:
     return np.frombuffer(b"".join(pieces), np.uint8), offsets
 
 
-def split(data: library.Bytes, offsets: library.Offsets) -> list[bytes]:
+def split(data: Bytes, offsets: Offsets) -> list[bytes]:
     """What pack() packed."""
     joined, bounds = data.tobytes(), offsets.tolist()
     return [joined[begin:end] for begin, end in pairwise(bounds)]
@@ -38,7 +39,7 @@ def piece_at(packed: PackedPieces, index: int) -> bytes:
 PREPARE_NFC = {"nfc": True}  # About.prepare of models whose texts go through nfc.py
 
 
-@record(frozen=True)
+@dataclass(frozen=True)
 class About:
     """What Python knows of a model besides its C side; stored as JSON after a native image.
 
@@ -100,27 +101,27 @@ class About:
         return cls(name, eod_piece, special, denormalization, prepare, count_total)
 
 
-@record(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Vocabulary:
     """The pieces as a packed list: piece i is data[offsets[i]:offsets[i + 1]] and has the id ids[i].
 
     See unitok_spec in csrc/unitok.h.
     """
 
-    data: library.Bytes
-    offsets: library.Offsets  # [n + 1]
-    ids: library.Offsets  # [n]
+    data: Bytes
+    offsets: Offsets  # [n + 1]
+    ids: Offsets  # [n]
     eod_id: int | None  # end of document; in no text, so it need not have a piece
     eod_piece: str | None  # how it is shown
     fallback_id: int | None  # what a byte becomes that no piece covers; None if all 256 bytes are pieces
     name: str  # for messages: the file, mostly
     kind: str = "longest"  # a name in kinds.KINDS
     flags: int = 0
-    scores: library.Scores | None = None  # [n]
-    types: library.Bytes | None = None  # [n]
+    scores: Scores | None = None  # [n]
+    types: Bytes | None = None  # [n]
     charsmap: bytes = b""
     unknown_surface: bytes = b""
-    merges: library.Offsets | None = None  # [3 * n_merges]: left sides, right sides, results; with listed_merges
+    merges: Offsets | None = None  # [3 * n_merges]: left sides, right sides, results; with listed_merges
     special: dict[str, int] = field(default_factory=dict)
     denormalization: tuple[bytes, int] | None = None
     prepare: dict[str, Any] | None = None
@@ -130,7 +131,7 @@ class Vocabulary:
     def pack(
         cls,
         pieces: Sequence[bytes],
-        ids: library.Offsets,
+        ids: Offsets,
         *,
         eod_id: int | None,
         eod_piece: str | None,

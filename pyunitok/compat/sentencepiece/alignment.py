@@ -7,7 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
-from pyunitok._c.library import Offsets
+from pyunitok.packed import Offsets
 from pyunitok.vocab.sentencepiece import SentencePieceModel
 from pyunitok.vocab.vocabulary import BYTE
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import Offsets
+from pyunitok.packed import Offsets
 
 _INT32 = np.iinfo(np.int32)
 

@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok import utf8
 from pyunitok._c import library
 from pyunitok._c import text as c_text
-from pyunitok._c.library import Offsets
 from pyunitok.compat.sentencepiece import piece_text
 from pyunitok.compat.sentencepiece.alignment import align
 from pyunitok.compat.sentencepiece.text import EncodedText
 from pyunitok.model.sampling import nbest_spans, sample_spans
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.packed import Packed
-from pyunitok.vocab import sentencepiece
+from pyunitok.packed import Offsets, Packed
+from pyunitok.vocab import sentencepiece, utf8
 from pyunitok.vocab.vocabulary import BYTE, UNKNOWN, USER_DEFINED
 
 NBEST_MAX = 512

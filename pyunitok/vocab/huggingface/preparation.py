@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok import utf8
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
-from pyunitok._c.library import Bytes, Ids, Offsets
 from pyunitok.errors import UnitokError, VocabularyError
-from pyunitok.vocab import byte_level, limits
+from pyunitok.packed import Bytes, Ids, Offsets
+from pyunitok.vocab import byte_level, limits, utf8
 from pyunitok.vocab.huggingface import added, decoders, normalizers, pretokenizers, shortcut
 from pyunitok.vocab.huggingface.fields import Fields, optional
 from pyunitok.vocab.huggingface.unigram import Unigram

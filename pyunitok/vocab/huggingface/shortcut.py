@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pyunitok._c.library import MODEL_FLAGS, Bytes, Offsets
+from pyunitok._c.library import MODEL_FLAGS
+from pyunitok.packed import Bytes, Offsets
 from pyunitok.vocab.huggingface import patterns
 from pyunitok.vocab.huggingface import unicode_tables as tables
 from pyunitok.vocab.huggingface.added import AddedToken

@@ -20,6 +20,7 @@ import numpy as np
 
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
+from pyunitok.packed import Offsets
 from pyunitok.vocab.vocabulary import BYTE, NORMAL, UNKNOWN
 
 # Up to these no joined unknown characters can be a piece: k of them score k (least - 10), a piece at least `least`, and
@@ -93,7 +94,7 @@ class Unigram:
             done = last + 1
         return ret + [text[begins[k] : ends[k]].decode() for k in range(done, len(begins))]
 
-    def _unknowns(self, ids: library.Offsets) -> Iterator[tuple[int, int]]:
+    def _unknowns(self, ids: Offsets) -> Iterator[tuple[int, int]]:
         """The first and the last of every run of unknowns."""
         is_unknown = np.concatenate(([False], (ids == self._unknown) | (ids == self._literal), [False]))
         edges = np.flatnonzero(is_unknown[1:] != is_unknown[:-1]).tolist()
