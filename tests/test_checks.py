@@ -24,7 +24,8 @@ def test_includes_point_downwards() -> None:
         ("encoders", "text/cut.h", True), ("encoders", "encoders/bpe.h", True), ("ground", "unitok.h", True),
         ("train", "suffix/sort.h", True), ("text", "encoders/bpe.h", False), ("suffix", "train/bpe.h", False),
         ("model", "unitok.h", False), ("model", "bpe.h", False), ("attic", "ground/common.h", False),
-        ("model", "train/bpe.h", False),
+        ("model", "train/bpe.h", False), ("suffix", "unitok_search.h", True), ("train", "unitok_train.h", True),
+        ("structures", "unitok_train.h", True), ("model", "unitok_train.h", False), ("train", "unitok_search.h", False),
     ],
 )  # fmt: skip
 def test_an_include(tmp_path: Path, room: str, included: str, is_right: bool) -> None:
@@ -62,6 +63,35 @@ def test_imports_point_downwards(tmp_path, monkeypatch, name, text, wanted):
     monkeypatch.setattr(order, "EXCEPTIONS", {})
     found = list(order.upward_imports())
     assert (wanted in found[0]) if wanted else not found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_right"),
+    [
+        ("_c/a.py", "from pyunitok._lib import ffi, lib\nlib.unitok_encode()", True),
+        ("train/a.py", "from pyunitok._c.train import Units", True),
+        ("train/a.py", "x = 1\nfrom pyunitok._lib import lib", False),
+        ("train/a.py", "x = 1\nimport pyunitok._lib", False),
+        ("train/a.py", "x = 1\nfrom pyunitok import _lib", False),
+        ("train/a.py", "x = 1\nfrom pyunitok._c.library import check, ffi", False),
+        ("train/a.py", "from pyunitok._c import library\nlibrary.lib.unitok_encode()", False),
+    ],
+)
+def test_only_c_touches_the_c_library(tmp_path, monkeypatch, name, text, is_right):
+    _package(tmp_path, {name: text})
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    found = list(order.library_uses())
+    assert not found if is_right else found == ["pyunitok/train/a.py:2: only pyunitok/_c uses the C library"]
+
+
+def test_headers_stay_short(tmp_path, monkeypatch):
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    (tmp_path / "csrc").mkdir()
+    for name, n_lines in order.HEADER_LINES.items():
+        (tmp_path / "csrc" / name).write_text("\n" * n_lines, encoding="utf-8")
+    assert not list(order.long_headers())
+    (tmp_path / "csrc/unitok.h").write_text("\n" * 701, encoding="utf-8")
+    assert list(order.long_headers()) == ["csrc/unitok.h: 701 lines, at most 700"]
 
 
 def test_conflict_markers_and_long_prose(tmp_path, monkeypatch):

@@ -57,19 +57,10 @@ class Hat:
         assert all(number == 0 for number, there in zip(numbers, found, strict=True) if not there)
         return [number if there else None for number, there in zip(numbers, found, strict=True)]
 
-    def erase(self, items):
-        return lib.unitok_hat_erase(self.c, *packed(items), len(items))
-
     def longest_prefix(self, text):
         value = ffi.new("int64_t *")
         length = lib.unitok_hat_longest_prefix(self.c, ffi.from_buffer("uint8_t[]", text), len(text), value)
         return (length, value[0]) if length >= 0 else None
-
-    def prefixes(self, text, capacity):
-        lengths, numbers = ffi.new("int64_t[]", capacity), ffi.new("int64_t[]", capacity)
-        buffer = ffi.from_buffer("uint8_t[]", text)
-        n = lib.unitok_hat_prefixes(self.c, buffer, len(text), lengths, numbers, capacity)
-        return n, list(zip(lengths, numbers, strict=True))[:n]
 
     def walk(self, prefix, capacity, max_keys):
         """All (key, value), in such batches; a key that does not fit is asked for again with more room."""
@@ -119,21 +110,13 @@ class HatMachine(RuleBasedStateMachine):
         assert status == lib.UNITOK_OK
 
     @rule(batch=st.lists(keys, max_size=20))
-    def erase(self, batch):
-        there = {key for key in batch if key in self.known}
-        assert self.hat.erase(batch) == len(there)
-        for key in there:
-            del self.known[key]
-
-    @rule(batch=st.lists(keys, max_size=20))
     def find(self, batch):
         assert self.hat.find(batch) == [self.known.get(key) for key in batch]
 
-    @rule(text=st.lists(keys, max_size=3).map(b"".join), capacity=st.integers(0, 20))
-    def prefixes(self, text, capacity):
+    @rule(text=st.lists(keys, max_size=3).map(b"".join))
+    def longest_prefix(self, text):
         expected = [(n, self.known[text[:n]]) for n in range(len(text) + 1) if text[:n] in self.known]
         assert self.hat.longest_prefix(text) == (expected[-1] if expected else None)
-        assert self.hat.prefixes(text, capacity) == (len(expected), expected[:capacity])
 
     @rule(prefix=keys, capacity=st.integers(0, 300), max_keys=st.integers(1, 50))
     def walk(self, prefix, capacity, max_keys):
@@ -158,7 +141,7 @@ TestHatMachine.settings = settings(max_examples=60, stateful_step_count=30, dead
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32), alphabet=st.integers(1, 256), longest=st.integers(1, 12))
 def test_crowds(seed, alphabet, longest):
-    """Thousands of keys at once, erased by halves: containers burst, and stay right when they empty."""
+    """Thousands of keys at once: containers burst."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, longest + 1, 4000)
     items = [rng.integers(0, alphabet, n, dtype=np.uint8).tobytes() for n in lengths]
@@ -167,10 +150,6 @@ def test_crowds(seed, alphabet, longest):
     for key in items:
         known[key] = known.get(key, 0) + 1
     assert hat.walk(b"", 5000, 700) == sorted(known.items())
-    gone = list(known)[::2]
-    assert hat.erase(gone) == len(gone)
-    for key in gone:
-        del known[key]
     assert hat.find(items) == [known.get(key) for key in items]
     assert hat.walk(b"", 1 << 20, 5000) == sorted(known.items())
 

@@ -129,14 +129,3 @@ def test_docstrings_name_the_default_vocabulary() -> None:
     named = [name for _, text in documents() for name in re.findall(r"\bNone for the vocabulary (\S+\w)", text)]
     assert named and set(named) == {known.DEFAULT}
     assert not [where for where, text in documents() if re.search(r"None for the RWKV", text)]
-
-
-@pytest.mark.skipif(not (ROOT / "pyunitok/README.md").exists(), reason="without the package's folder")
-def test_the_readme_names_the_modules_that_call_c() -> None:
-    """It said that _ffi*.py are the only ones."""
-    readme = (ROOT / "pyunitok/README.md").read_text(encoding="utf-8")
-    row = next(line for line in readme.splitlines() if line.startswith("| `_c/`"))
-    named = {ROOT / "pyunitok" / name for name in re.findall(r"`(\S+\.py)`", row)}
-    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "pyunitok").rglob("*.py")}
-    calls = {path for path, source in sources.items() if re.search(r"\b(ffi|lib)\.(unitok_|new\b)", source)}
-    assert {path for path in calls if path.parent.name != "_c"} == named

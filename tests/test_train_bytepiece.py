@@ -23,6 +23,7 @@ from test_bytepiece import load_reference
 
 import pyunitok
 from pyunitok import Tokenizer
+from pyunitok._c import train_ngrams as c_ngrams
 from pyunitok._c.sharing import share_out
 from pyunitok.cli.train import train as command
 from pyunitok.compat import bytepiece as compat
@@ -123,7 +124,7 @@ def test_memory_and_threads_change_nothing(seed: int, threads: int) -> None:
     expected = trained(items, max_vocab_size=(300,))
     # Every batch is spilled; what the model needs is not counted here.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngrams.NgramModel, "memory_bytes", 0)
+        patch.setattr(c_ngrams.NgramModel, "memory_bytes", 0)
         spilled = trained(items, max_vocab_size=(300,), max_memory=1, threads=threads, n_batches=3)
     assert spilled == expected
     assert trained(items, max_vocab_size=(300,), threads=threads, n_batches=4) == expected
@@ -132,8 +133,8 @@ def test_memory_and_threads_change_nothing(seed: int, threads: int) -> None:
 def test_a_large_file_is_read_in_steps_and_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     items = ["".join(f"line {i * i % 977} of many\n" for i in range(4000))]
     expected = trained(items)
-    monkeypatch.setattr(ngrams, "STEP_BYTES", 1000)
-    monkeypatch.setattr(ngrams, "CHUNK_NGRAMS", 100)
+    monkeypatch.setattr(c_ngrams, "STEP_BYTES", 1000)
+    monkeypatch.setattr(c_ngrams, "CHUNK_NGRAMS", 100)
     monkeypatch.setattr(bytepiece, "UNITS_AT_ONCE_BYTES", 10)
     monkeypatch.setattr(rereading, "IN_MEMORY_BYTES", 100)
     assert trained(items, threads=2) == expected
@@ -170,7 +171,7 @@ def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_before: 
 
     new = counting.Runs.new
     monkeypatch.setattr(counting.Runs, "new", writer)
-    monkeypatch.setattr(ngrams.NgramModel, "memory_bytes", 0)
+    monkeypatch.setattr(c_ngrams.NgramModel, "memory_bytes", 0)
     with pytest.raises(OutputError, match=r"No space left on device.*--max-memory"):
         trained(["some text"] * 10, max_memory=1, folder=tmp_path)
     assert not any(tmp_path.iterdir())
@@ -331,13 +332,13 @@ def test_tables_of_no_model_are_refused() -> None:
     few, slots, large = np.zeros(256 + 65536, np.uint64), np.zeros(8, np.uint64), np.zeros(2, np.uint64)
     sizes = np.array([0, 0, 0, 2, 2, 2, 2, 0])
     good = {"few": few, "slots": slots, "n_slots": sizes, "large": large}
-    assert ngrams.NgramModel.load(6, good, total=1).memory_bytes > few.nbytes
+    assert c_ngrams.NgramModel.load(6, good, total=1).memory_bytes > few.nbytes
     for wrong in (
         {"few": few[1:]}, {"slots": slots[1:]}, {"slots": slots + np.uint64(1)}, {"large": large + np.uint64(1)},
         {"n_slots": sizes[1:]}, {"n_slots": sizes[::-1]}, {"n_slots": sizes - np.array([0] * 3 + [3, -3, 0, 0, 0])},
     ):
         with pytest.raises(ValueError, match="not the n-grams of a model"):
-            ngrams.NgramModel.load(6, good | wrong, total=1)
+            c_ngrams.NgramModel.load(6, good | wrong, total=1)
 
 
 def test_command(tmp_path: Path) -> None:

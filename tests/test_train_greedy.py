@@ -64,14 +64,14 @@ def test_rules_from_the_command(tmp_path: Path) -> None:
 def test_as_the_trainer(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": TEXT}) + "\n" + json.dumps({"text": "and more"}))
     got = run(tmp_path / "a.jsonl", kind="longest", vocab_size=400, max_words=2, split_digits=True)
-    from pyunitok.train.greedy import Rules
+    from pyunitok._c.train_greedy import GreedyRules
     from pyunitok.train.longest import Source
 
     held = b"\n".join(got.sample)
     documents = [TEXT.encode(), b"and more"]
     assert held == documents[-1]
     source = Source(Packed.from_documents(documents[:-1]))
-    rules = Rules(max_words=2, max_digits=1, leading_spaces=1)
+    rules = GreedyRules(max_words=2, max_digits=1, leading_spaces=1)
     assert pieces(got.tokenizer) == train_longest([source], 399, rules=rules)
     assert got.sizes[-1].n_tokens < got.sizes[0].n_tokens
     from_iterator = pyunitok.train(iter([TEXT]), kind="longest", vocab_size=400, max_words=2, split_digits=True)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from oracle import greedy as oracle
 
 from pyunitok import Tokenizer
+from pyunitok._c.train_greedy import PAIRS, VALUES, GreedyCounts, GreedyRound, GreedyRules
 from pyunitok.packed import Packed
-from pyunitok.train.greedy import PAIRS, VALUES, Counts, Round, Rules
 from pyunitok.train.longest import Source, train_longest
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -23,11 +23,11 @@ TEXTS = st.one_of(
     st.binary(max_size=20),
 )
 SMALL = st.lists(st.sampled_from([b"a", b"b", b" ", b"\xc3", b"\xa9"]), min_size=2, max_size=5).map(b"".join)
-FREE = Rules(256, 256, 1000, 1000)
+FREE = GreedyRules(256, 256, 1000, 1000)
 
 
-def counted(round_: Round, sources: list[tuple[list[bytes], int]], damping: int = 0) -> Counts:
-    counts = Counts(round_)
+def counted(round_: GreedyRound, sources: list[tuple[list[bytes], int]], damping: int = 0) -> GreedyCounts:
+    counts = GreedyCounts(round_)
     for documents, weight in sources:
         for document in documents:  # a call each: a source may come in several
             packed = Packed.from_documents([document])
@@ -39,7 +39,7 @@ def counted(round_: Round, sources: list[tuple[list[bytes], int]], damping: int 
 @given(st.sets(SMALL, max_size=12), st.lists(st.tuples(st.lists(TEXTS, max_size=4), st.integers(1, 5)), max_size=3),
        st.sampled_from([0, 1, 3]))  # fmt: skip
 def test_a_round(extra, sources, damping):
-    round_ = Round([*BYTES, *extra], FREE)
+    round_ = GreedyRound([*BYTES, *extra], FREE)
     counts = counted(round_, sources, damping)
     uses, values, pairs = oracle.count({*BYTES, *extra}, sources, damping)
     got = counts.pieces()
@@ -56,7 +56,7 @@ def test_a_round(extra, sources, damping):
 @given(st.lists(st.tuples(st.lists(TEXTS, max_size=3), st.integers(1, 3)), min_size=1, max_size=5))
 @settings(fewer(3))
 def test_sums_of_threads(sources):
-    round_ = Round([*BYTES, b"ab", b"ba"], FREE)
+    round_ = GreedyRound([*BYTES, b"ab", b"ba"], FREE)
     whole = counted(round_, sources)
     half = counted(round_, sources[::2])
     half.merge(counted(round_, sources[1::2]))
@@ -66,7 +66,7 @@ def test_sums_of_threads(sources):
     assert pair_set(half) == pair_set(whole)
 
 
-def pair_set(counts: Counts) -> set[tuple[int, ...]]:
+def pair_set(counts: GreedyCounts) -> set[tuple[int, ...]]:
     return set(zip(*(array.tolist() for array in counts.pairs()), strict=True))
 
 
@@ -77,13 +77,13 @@ PARTS = [b"a", b"Z", b"_", b"@", b"1", b" ", b"\n", b"\n\n", b"\t", b"\xe2", b"\
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map(b"".join), st.integers(1, 10), st.integers(1, 12),
        st.integers(1, 3), st.integers(0, 3), st.integers(0, 1), st.integers(0, 1))  # fmt: skip
 def test_rules(piece, max_piece_bytes, max_run_bytes, max_words, max_digits, closed_words, leading_spaces):
-    rules = Rules(max_piece_bytes, max_run_bytes, max_words, max_digits, closed_words, leading_spaces)
+    rules = GreedyRules(max_piece_bytes, max_run_bytes, max_words, max_digits, closed_words, leading_spaces)
     assert rules.allow(piece) == oracle.allows(piece, *rules)
 
 
 def test_spaces_lead():
     """A word with its space is one piece; none takes the space of the next word."""
-    pieces = train_longest([Source(Packed.from_documents([PROSE]))], 700, rules=Rules(leading_spaces=1))
+    pieces = train_longest([Source(Packed.from_documents([PROSE]))], 700, rules=GreedyRules(leading_spaces=1))
     assert not [piece for piece in pieces if piece.endswith(b" ") and piece.strip()]
     free = train_longest([Source(Packed.from_documents([PROSE]))], 700)
     assert [piece for piece in free if piece.endswith(b" ") and piece.strip()]
@@ -97,7 +97,7 @@ def greedy_tokens(text, pieces):
 
 def test_bytes_are_asked_for():
     with pytest.raises(ValueError, match="every byte must be a piece"):
-        Round([*BYTES[1:], b"ab"], FREE)
+        GreedyRound([*BYTES[1:], b"ab"], FREE)
 
 
 SOURCE = b"the cat sat on the mat. the dog sat on the log; 1234567 cats.\n    return self.value\n" * 3
@@ -129,7 +129,7 @@ def test_threads_and_order_do_not_matter():
 
 
 def test_pieces_obey_the_rules():
-    pieces = train_longest(SOURCES, 400, rules=Rules(12, 128, 1, 1))
+    pieces = train_longest(SOURCES, 400, rules=GreedyRules(12, 128, 1, 1))
     assert all(re.fullmatch(rb"\s*\S*", piece) and not re.search(rb"\d\d", piece) for piece in pieces)
     assert any(b" " in piece.strip() for piece in train_longest(SOURCES[2:], 280))
 
@@ -157,7 +157,7 @@ def test_a_caller_may_refuse_pieces():
 
 def test_closed_words_of_any_script():
     text = " ".join(["слово, дело", "η λέξη και", "müssen können,"] * 99).encode()
-    rules = Rules(closed_words=1)
+    rules = GreedyRules(closed_words=1)
     pieces = train_longest([Source(Packed.from_documents([text]))], 300, rules=rules)
     assert not any(re.search(rb"[\x80-\xff][ ,]", piece) for piece in pieces)
     assert " können".encode() in pieces and ", дело".encode() in pieces

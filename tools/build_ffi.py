@@ -1,6 +1,7 @@
-"""Compiles csrc/ into pyunitok._lib: cffi reads csrc/unitok.h as it stands. setup.py runs this."""
+"""Compiles csrc/ into pyunitok._lib: cffi reads the public headers as they stand. setup.py runs this."""
 
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -11,17 +12,18 @@ ROOT = Path(__file__).resolve().parent.parent
 # Read from the folder of setup.py, with relative names: setuptools wants sources that way.
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.[ch]"))
 
+HEADERS = ["unitok.h", "unitok_search.h", "unitok_train.h"]
 MSVC = sys.platform == "win32"
 # No -march: a wheel runs on any x86-64, and csrc/ground/cpu.c chooses the rest at run time. -g0 undoes Python's own -g:
 # with debug information the library is four times as large.
 CFLAGS = ["/O2", "/std:c11"] if MSVC else ["-O3", "-g0", "-std=c11", "-fno-math-errno", "-Wall", "-Wextra"]
 
 ffi = FFI()
-# cffi warns of pragmas.
-ffi.cdef((ROOT / "csrc" / "unitok.h").read_text(encoding="utf-8").replace("#pragma once\n", ""))
+for name in HEADERS:  # cffi rejects includes and warns of pragmas
+    ffi.cdef(re.sub(r"^#(include|pragma) .*\n", "", (ROOT / "csrc" / name).read_text(encoding="utf-8"), flags=re.M))
 ffi.set_source(
     "pyunitok._lib",
-    '#include "ground/common.h"',
+    "".join(f'#include "{name}"\n' for name in HEADERS),
     sources=[name for name in FILES if name.endswith(".c")],
     depends=[*(name for name in FILES if name.endswith(".h")), "tools/build_ffi.py"],
     include_dirs=["csrc"],

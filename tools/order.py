@@ -1,5 +1,5 @@
-"""Rules for the tree that no linter knows: imports point downwards, no conflict markers, prose within 120 columns,
-packages that setuptools finds.
+"""Rules for the tree that no linter knows: imports point downwards, only pyunitok/_c uses the C library, public headers
+stay short, no conflict markers, prose within 120 columns, packages that setuptools finds.
 
     python tools/order.py          what is wrong, a line each; the exit code is 1 if anything is
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 120
+HEADER_LINES = {"unitok.h": 700, "unitok_search.h": 600, "unitok_train.h": 600}  # what a C user reads; comments count
 # The rooms of pyunitok from the top down. What is in one line may import each other and whatever stands below, whether
 # at the top of a module, inside a function, or for types only.
 ROOMS = [
@@ -125,8 +126,30 @@ def unfound_packages() -> Iterator[str]:
             yield f"{folder.relative_to(ROOT)}: has modules but no __init__.py"
 
 
+def library_uses() -> Iterator[str]:
+    """Uses of the compiled library outside pyunitok/_c."""
+    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
+        if path.parent == ROOT / "pyunitok/_c":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = {name.name for name in getattr(node, "names", []) if isinstance(name, ast.alias)}
+            names.add(getattr(node, "module", ""))
+            is_call = str(getattr(node, "attr", "")).lower().startswith("unitok_")
+            if is_call or names & {"pyunitok._lib", "_lib", "ffi", "lib"}:
+                yield f"{path.relative_to(ROOT)}:{node.lineno}: only pyunitok/_c uses the C library"  # type: ignore[attr-defined]
+
+
+def long_headers() -> Iterator[str]:
+    for name, most in HEADER_LINES.items():
+        n_lines = (ROOT / "csrc" / name).read_text(encoding="utf-8").count("\n")
+        if n_lines > most:
+            yield f"csrc/{name}: {n_lines} lines, at most {most}"
+
+
 def faults() -> list[str]:
-    return [*upward_imports(), *conflict_markers(), *long_lines(), *unfound_packages()]
+    return [
+        *upward_imports(), *conflict_markers(), *long_lines(), *unfound_packages(), *library_uses(), *long_headers()
+    ]  # fmt: skip
 
 
 if __name__ == "__main__":

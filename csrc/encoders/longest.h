@@ -3,6 +3,7 @@
 
 #include "encoders/lanes.h"
 #include "encoders/long_pieces.h"
+#include "structures/hat.h"
 #include "structures/trie.h"
 
 typedef struct longest {

@@ -109,19 +109,6 @@ static void slot_put(struct slot *slot, const uint8_t *key, size_t n_bytes, uint
     slot->filter |= filter_bit(hash);
 }
 
-static void slot_refilter(struct slot *slot)
-{
-    const uint8_t *p = slot->bytes + SLOT_HEAD_BYTES;
-    const uint8_t *end = slot->bytes + slot_used(slot->bytes);
-    slot->filter = 0;
-    while (p < end) {
-        size_t n;
-        p = entry_key(p, &n);
-        slot->filter |= filter_bit(array_hash_of(p, n));
-        p += n + VALUE_BYTES;
-    }
-}
-
 /* ------------------------------------------------------------------------------------------ The
  * table --------- */
 
@@ -260,24 +247,6 @@ int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes
     return 1;
 }
 
-int array_hash_erase(struct array_hash *table, const uint8_t *key, size_t n_bytes)
-{
-    uint64_t hash = array_hash_of(key, n_bytes);
-    struct slot *slot = &table->slots[array_hash_slot(table, hash)];
-    size_t gone = entry_bytes(n_bytes);
-    uint8_t *value = array_hash_find(table, key, n_bytes, hash), *next;
-    uint32_t used;
-    if (!value) return 0;
-    used = slot_used(slot->bytes);
-    next = value + VALUE_BYTES;
-    memmove(next - gone, next, (size_t)(slot->bytes + used - next));
-    slot_set_used(slot->bytes, used - (uint32_t)gone);
-    slot_refilter(slot);
-    table->n_entry_bytes -= (uint32_t)gone;
-    if (--table->n_keys == 0) memset(table->heads, 0, sizeof table->heads);
-    return 1;
-}
-
 /* ------------------------------------------------------------------------------------------ Keys
  * that begin a text -- */
 
@@ -291,11 +260,10 @@ INLINE uint64_t possible_lengths(const struct array_hash *table, const uint8_t *
     return table->heads[head_of(text)] & ((UINT64_C(2) << n_bytes) - 1);
 }
 
-/* The value of the longest key, or of the shortest, among those of ARRAY_HASH_LONG_BYTES or more
- * that begin the text and have more than `above` bytes; NULL if none. They have one hash, and so
- * one slot, whatever their length. */
+/* The value of the longest key among those of ARRAY_HASH_LONG_BYTES or more that begin the text;
+ * NULL if none. They have one hash, and so one slot, whatever their length. */
 static const uint8_t *find_long(const struct slot *slot, const uint8_t *text, size_t n_bytes,
-                                size_t above, int longest, size_t *ret_n_bytes)
+                                size_t *ret_n_bytes)
 {
     const uint8_t *p = slot->bytes + SLOT_HEAD_BYTES;
     const uint8_t *end = slot->bytes + slot_used(slot->bytes);
@@ -303,11 +271,8 @@ static const uint8_t *find_long(const struct slot *slot, const uint8_t *text, si
     size_t n_best = 0;
     while (p < end) {
         size_t n;
-        int better;
         p = entry_key(p, &n);
-        better = n >= ARRAY_HASH_LONG_BYTES && n > above && n <= n_bytes &&
-                 (!best || (n > n_best) == longest);
-        if (better && memcmp(p, text, n) == 0) {
+        if (n >= ARRAY_HASH_LONG_BYTES && n > n_best && n <= n_bytes && memcmp(p, text, n) == 0) {
             best = p + n;
             n_best = n;
         }
@@ -337,7 +302,7 @@ size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *
         const struct slot *slot = &table->slots[indexes[i]];
         size_t n = (size_t)i;
         const uint8_t *value = i < ARRAY_HASH_LONG_BYTES ? slot_find(slot, text, n)
-                                                         : find_long(slot, text, n_bytes, 0, 1, &n);
+                                                         : find_long(slot, text, n_bytes, &n);
         if (value) {
             *ret_value = load_i64(i < ARRAY_HASH_LONG_BYTES ? value + n : value);
             return n;
@@ -345,27 +310,6 @@ size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *
         maybe ^= UINT64_C(1) << i;
     }
     return 0;
-}
-
-size_t array_hash_next_prefix(const struct array_hash *table, const uint8_t *text, size_t n_bytes,
-                              size_t above, int64_t *ret_value)
-{
-    uint64_t lengths = possible_lengths(table, text, n_bytes), hash = ARRAY_HASH_SEED;
-    const uint8_t *value = NULL;
-    int top = lengths ? highest_bit(lengths) : 0;
-    size_t n = 0;
-    for (int i = 1; i <= top && !value; i++) {
-        const struct slot *slot;
-        hash = array_hash_step(hash, text[i - 1]);
-        slot = &table->slots[array_hash_slot(table, hash)];
-        n = (size_t)i;
-        if (!(lengths >> i & 1) || !(slot->filter & filter_bit(hash))) continue;
-        if (i == ARRAY_HASH_LONG_BYTES) value = find_long(slot, text, n_bytes, above, 0, &n);
-        else if (n > above && (value = slot_find(slot, text, n)) != NULL) value += n;
-    }
-    if (!value) return 0;
-    *ret_value = load_i64(value);
-    return n;
 }
 
 /* ------------------------------------------------------------------------------------------

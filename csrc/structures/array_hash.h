@@ -40,7 +40,7 @@ struct node {
 
 struct slot {
     uint8_t *bytes; /* NULL while empty */
-    /* bit h >> 58 is set for each key of hash h; bits of erased keys are cleared */
+    /* bit h >> 58 is set for each key of hash h */
     uint64_t filter;
 };
 
@@ -50,7 +50,6 @@ struct array_hash {
     uint32_t n_slots;       /* a power of two */
     uint32_t n_entry_bytes; /* of all entries */
     size_t memory_bytes;    /* all that was allocated for this table */
-    /* a superset: erasing clears nothing until the table is empty */
     uint64_t heads[ARRAY_HASH_HEADS];
     struct slot slots[];
 };
@@ -121,17 +120,9 @@ uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, siz
 int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes, uint64_t hash,
                    int64_t value);
 
-/* Removes the key; returns 0 if it was not there. The table stays, even when it becomes empty. */
-int array_hash_erase(struct array_hash *table, const uint8_t *key, size_t n_bytes);
-
 /* The length of the longest key that begins text[0..n_bytes-1], n_bytes >= 1, or 0. */
 size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *text,
                                  size_t n_bytes, int64_t *ret_value);
-
-/* The shortest key of more than `above` bytes that begins the text, or 0: called again and again it
- * gives all. */
-size_t array_hash_next_prefix(const struct array_hash *table, const uint8_t *text, size_t n_bytes,
-                              size_t above, int64_t *ret_value);
 
 /* items[0..n_keys-1] = the keys in no order. */
 void array_hash_items(const struct array_hash *table, struct array_item *items);

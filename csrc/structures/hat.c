@@ -1,4 +1,4 @@
-/* hat.c - the growable HAT-trie: insert, find, erase, keys that begin a text; hat.h draws it,
+/* hat.c - the growable HAT-trie: insert, find, the longest key that begins a text; hat.h draws it,
  * hat_walk.c walks it, hat_burst.c divides what has grown too large */
 
 #include "structures/hat.h"
@@ -300,9 +300,6 @@ int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *o
     return UNITOK_OK;
 }
 
-/* ------------------------------------------------------------------------------------------
- * Finding and erasing ------ */
-
 static int find_key(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t *ret_value)
 {
     size_t at;
@@ -339,36 +336,6 @@ int64_t unitok_hat_find(const unitok_hat *hat, const uint8_t *data, const int64_
     return n_found;
 }
 
-static int erase_key(unitok_hat *hat, const uint8_t *key, size_t n_bytes)
-{
-    size_t at;
-    struct branch *branch = find_branch(hat, key, n_bytes, &at);
-    int was_there;
-    if (!branch) return 0;
-    if (at == n_bytes) {
-        was_there = branch->has_value;
-        branch->has_value = 0;
-        branch->value = 0;
-        return was_there;
-    }
-    if (!branch->children[key[at]]) return 0;
-    return array_hash_erase(as_container(branch->children[key[at]]), key + at, n_bytes - at);
-}
-
-int64_t unitok_hat_erase(unitok_hat *hat, const uint8_t *data, const int64_t *offsets,
-                         int64_t n_keys)
-{
-    int64_t n_erased = 0;
-    for (int64_t i = 0; i < n_keys; i++) {
-        n_erased += erase_key(hat, data + offsets[i], (size_t)(offsets[i + 1] - offsets[i]));
-    }
-    hat->n_keys -= n_erased;
-    return n_erased;
-}
-
-/* ------------------------------------------------------------------------------------------ Keys
- * that begin a text --- */
-
 int64_t unitok_hat_longest_prefix(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes,
                                   int64_t *ret_value)
 {
@@ -394,45 +361,4 @@ int64_t unitok_hat_longest_prefix(const unitok_hat *hat, const uint8_t *text, in
     }
     if (best >= 0) *ret_value = value;
     return best;
-}
-
-/* What unitok_hat_prefixes has found so far. */
-struct prefix_list {
-    int64_t *lengths, *values;
-    int64_t capacity, n_found;
-};
-
-static void note_prefix(struct prefix_list *list, size_t n_bytes, int64_t value)
-{
-    if (list->n_found < list->capacity) {
-        list->lengths[list->n_found] = (int64_t)n_bytes;
-        list->values[list->n_found] = value;
-    }
-    list->n_found++;
-}
-
-int64_t unitok_hat_prefixes(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes,
-                            int64_t *lengths, int64_t *values, int64_t capacity)
-{
-    struct prefix_list list = {lengths, values, capacity, 0};
-    const struct branch *branch = hat->root;
-    size_t used = 0, end = (size_t)n_bytes, n = 0;
-    int64_t value;
-    while (prefix_matches(branch, text + used, end - used)) {
-        const struct node *child;
-        used += branch->n_prefix_bytes;
-        if (branch->has_value) note_prefix(&list, used, branch->value);
-        child = used == end ? NULL : branch->children[text[used]];
-        if (!child) break;
-        if (!child->is_branch) {
-            const struct array_hash *container = as_container(child);
-            while ((n = array_hash_next_prefix(container, text + used, end - used, n, &value)) !=
-                   0) {
-                note_prefix(&list, used + n, value);
-            }
-            break;
-        }
-        branch = as_branch(child);
-    }
-    return list.n_found;
 }

@@ -14,7 +14,7 @@
  * Rules that hold between calls
  *   - The part of a key that a child stores begins with the byte that leads to the child. So the prefix of every branch
  *     except the root is not empty and begins with that byte, and containers never hold an empty key.
- *   - A container is children[low..high] of its parent: all of these and no others. Erasing may empty it.
+ *   - A container is children[low..high] of its parent: all of these and no others.
  *   - Every key below a branch contains its prefix and is longer; the key that ends there is the branch's own value.
  *
  * A container that is full when a key is added is burst: into two containers for ranges of first
@@ -25,6 +25,7 @@
 #pragma once
 
 #include "structures/array_hash.h"
+#include "unitok_train.h"
 
 /* When a container is full. Large containers mean few levels and fast look-ups; but the number of
  * keys in a container bounds the cost of an adversary's colliding hashes, and bursting copies them

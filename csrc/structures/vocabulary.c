@@ -4,6 +4,7 @@
 
 #include "ground/alloc.h"
 #include "ground/error.h"
+#include "structures/hat.h"
 
 int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *ret_max_piece_bytes,
                          unitok_error *error)

@@ -7,6 +7,7 @@
  * character of its own. It has at most 4 bytes, so 4 * n bytes on either side hold the n characters
  * asked for. */
 #include "ground/common.h"
+#include "unitok_search.h"
 
 INLINE int is_inner(uint8_t byte)
 {

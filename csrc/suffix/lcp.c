@@ -1,6 +1,7 @@
 /* lcp.c - common prefixes of neighbours in a suffix array, and a check of one in linear time */
 
 #include "ground/common.h"
+#include "unitok_search.h"
 
 #define AHEAD 32
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "ground/common.h"
+#include "unitok_search.h"
 
 enum { PIECES_IDS = 65536 };
 

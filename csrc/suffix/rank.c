@@ -1,6 +1,7 @@
 /* rank.c - tokens as their ranks, and how many of each there are */
 
 #include "ground/common.h"
+#include "unitok_search.h"
 
 void unitok_suffix_rank(uint16_t *text, int64_t n, const uint16_t *rank, uint64_t *counts)
 {

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "ground/common.h"
+#include "unitok_search.h"
 
 typedef unitok_search_shard shard;
 

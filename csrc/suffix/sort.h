@@ -4,6 +4,7 @@
 
 #include "ground/alloc.h"
 #include "ground/error.h"
+#include "unitok_search.h"
 
 /* The passes over the text and its suffix array, in order: see sort_text.h. */
 enum sort_pass {

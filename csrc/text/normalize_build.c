@@ -4,6 +4,7 @@
 #include "ground/alloc.h"
 #include "ground/cpu.h"
 #include "ground/error.h"
+#include "structures/hat.h"
 #include "text/normalize.h"
 #include "ground/utf8.h"
 

@@ -4,6 +4,7 @@
 
 #include "ground/alloc.h"
 #include "ground/common.h"
+#include "unitok_train.h"
 
 #define NO_PAIR UINT32_MAX
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ground/common.h"
+#include "unitok_train.h"
 
 typedef struct symbol {
     uint64_t begin; /* of its bytes in `bytes` */

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "ground/common.h"
+#include "unitok_train.h"
 
 #define CHUNK_MAX_CHARS 10000
 #define CHUNK_MAX_NEWLINES 100

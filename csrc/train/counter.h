@@ -10,6 +10,7 @@
 #pragma once
 
 #include "ground/common.h"
+#include "unitok_train.h"
 
 struct counter_entry {
     uint64_t count;

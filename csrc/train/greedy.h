@@ -14,6 +14,7 @@
 #pragma once
 
 #include "structures/trie.h"
+#include "unitok_train.h"
 
 struct unitok_greedy {
     trie trie;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "ground/common.h"
+#include "unitok_train.h"
 
 typedef struct levels {
     int64_t *end;    /* [0..n-1]: where the level ends in the text, increasing */

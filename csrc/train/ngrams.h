@@ -19,6 +19,7 @@
 #pragma once
 
 #include "ground/common.h"
+#include "unitok_train.h"
 
 typedef struct ngram_entry {
     uint64_t key;   /* a number; 0: empty */

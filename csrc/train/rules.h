@@ -14,6 +14,7 @@
 #pragma once
 
 #include "ground/common.h"
+#include "unitok_train.h"
 #include "ground/utf8.h"
 #include "text/script.h"
 

@@ -187,6 +187,17 @@ class Lexicon:
             )
         )  # fmt: skip
 
+    def recount(
+        self, lattice: Lattice, alive: Bytes, scores: Doubles, units: Units, begin: int, end: int, used: Counts
+    ) -> None:
+        """Add to used[i] how often piece i is in the best paths of units begin..end-1; all bytes must be alive."""
+        _enough(
+            lib.unitok_unigram_recount(
+                self.handle, lattice.handle, pointer(alive), pointer(scores), pointer(units.data),
+                pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin, pointer(used),
+            )
+        )  # fmt: skip
+
 
 def maximize_exact(expected: Floats, order: Numbers, alive: Bytes, scores: Floats) -> None:
     """New scores from expected counts, as sentencepiece; pieces below 0.5 are dropped."""

@@ -21,11 +21,12 @@ import numpy as np
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counter, Counts, SegmentStats, Units, merge
 from pyunitok._c.train_lexicon import Lattice, Lexicon
+from pyunitok._c.train_ngrams import MAX_ORDER, NgramModel, Ngrams
 from pyunitok.errors import NoTextError, OptionError, TrainingError
 from pyunitok.packed import Bytes
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
 from pyunitok.train.counting import Settled, Store, UnitCounter
-from pyunitok.train.ngrams import MAX_ORDER, NgramModel, NgramReader, Ngrams, PieceReader, decimal_digits, recount
+from pyunitok.train.ngrams import NgramReader, PieceReader, decimal_digits
 from pyunitok.train.rereading import Rereading
 from pyunitok.train.sources import Source
 from pyunitok.vocab import bytepiece as format_
@@ -257,7 +258,7 @@ class Vocabulary:
                     yield units, begin, end
 
         def work(thread: int, part: tuple[Units, int, int]) -> None:
-            recount(self._lexicon, self._lattices[thread], alive, scores, *part, used[thread])
+            self._lexicon.recount(self._lattices[thread], alive, scores, *part, used[thread])
             n_done[thread] += part[2] - part[1]
 
         share_out(parts(), self._threads, work, lambda: self._progress(sum(n_done), n_all))

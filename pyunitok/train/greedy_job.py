@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from pyunitok._c.train import Units
+from pyunitok._c.train_greedy import MAX_PIECE_BYTES, GreedyRules
 from pyunitok.corpus.reading import Reading
 from pyunitok.errors import NoTextError, OptionError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.train import greedy_text, longest
 from pyunitok.train.checkpoint import Checkpoint, pack, unpack
-from pyunitok.train.greedy import MAX_PIECE_BYTES, Rules
 from pyunitok.train.greedy_text import Files, Text
 from pyunitok.train.lines import Batch
 from pyunitok.train.longest import State, Step
@@ -38,7 +38,7 @@ EOD = 0
 class GreedyOptions:
     """How a greedy vocabulary is trained. The command's help says what each option means.
 
-    closed_words, leading_spaces  see Rules
+    closed_words, leading_spaces  see GreedyRules
     weights  by input as it was named; equal_bytes: every input counts as if all had the same number of bytes
     to       the format of the file: None goes by its name, RWKV's text for .txt
     """
@@ -58,7 +58,7 @@ class GreedyOptions:
     to: str | None = None
     seed: int = 0
 
-    def rules(self) -> Rules:
+    def rules(self) -> GreedyRules:
         """OptionError names what is wrong."""
         if self.split_by not in ("space", "none"):
             raise OptionError(f"split_by must be space or none, not {self.split_by!r}")
@@ -71,8 +71,8 @@ class GreedyOptions:
             raise OptionError(f"max_piece_bytes is {self.max_piece_bytes}; it must be at most {MAX_PIECE_BYTES}")
         words = 1 if self.split_by == "space" else self.max_words
         digits = 1 if self.split_digits else self.max_digits
-        run = max(self.max_piece_bytes, Rules().max_run_bytes)
-        return Rules(self.max_piece_bytes, run, words, digits, int(self.closed_words), int(self.leading_spaces))
+        run = max(self.max_piece_bytes, GreedyRules().max_run_bytes)
+        return GreedyRules(self.max_piece_bytes, run, words, digits, int(self.closed_words), int(self.leading_spaces))
 
 
 def run(

@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pyunitok._c.train_greedy import PAIRS, VALUES, GreedyCounts, GreedyRound, GreedyRules
 from pyunitok.model.batch import check_threads
 from pyunitok.packed import Offsets, Packed
-from pyunitok.train.greedy import PAIRS, VALUES, Counts, Round, Rules
 
 GROWTH = 1.25  # pieces of a round to those of the one before
 OVERSHOOT = 1.08  # pieces before refining to those wanted
@@ -78,7 +78,7 @@ class State:
 
 
 def train_longest(
-    sources: Sequence[Source], n_pieces: int, *, rules: Rules | None = None, required: Iterable[bytes] = (),
+    sources: Sequence[Source], n_pieces: int, *, rules: GreedyRules | None = None, required: Iterable[bytes] = (),
     min_sources: int = 1, long_bytes: int = 12, allowed: Callable[[bytes], bool] | None = None, threads: int = 1,
     on_step: Callable[[Step], None] | None = None, state: State | None = None,
     after_round: Callable[[State], None] | None = None, progress: Callable[[str, int, int], None] | None = None,
@@ -99,7 +99,7 @@ def train_longest(
     """
     check_threads(threads)
     kept = {*required} | {bytes([byte]) for byte in range(256)}
-    trainer = _Trainer(sources, rules or Rules(), kept, min_sources, long_bytes, allowed, threads, on_step)
+    trainer = _Trainer(sources, rules or GreedyRules(), kept, min_sources, long_bytes, allowed, threads, on_step)
     trainer.state, trainer.after_round = state or State(set(kept)), after_round
     trainer.progress = progress
     if n_pieces < len(trainer.kept):
@@ -109,7 +109,7 @@ def train_longest(
 
 class _Trainer:
     def __init__(
-        self, sources: Sequence[Source], rules: Rules, kept: set[bytes], min_sources: int, long_bytes: int,
+        self, sources: Sequence[Source], rules: GreedyRules, kept: set[bytes], min_sources: int, long_bytes: int,
         allowed: Callable[[bytes], bool] | None, threads: int, on_step: Callable[[Step], None] | None,
     ) -> None:  # fmt: skip
         # The largest first, so that no thread is left with a large one at the end.
@@ -167,17 +167,17 @@ class _Trainer:
         if state.pieces == before:
             state.phase = "done"
 
-    def _pass(self, pieces: set[bytes], phase: str) -> Counts:
+    def _pass(self, pieces: set[bytes], phase: str) -> GreedyCounts:
         """The text encoded with these pieces, over all threads."""
-        round_, threads = Round(list(pieces), self._rules), self._threads
+        round_, threads = GreedyRound(list(pieces), self._rules), self._threads
         waiting: SimpleQueue[Source | None] = SimpleQueue()
         for source in [*self._sources, *[None] * threads]:
             waiting.put(source)
         total, done = sum(len(source.documents.data) for source in self._sources), [0] * threads
         stopped = False
 
-        def work(thread: int) -> Counts:
-            counts = Counts(round_)
+        def work(thread: int) -> GreedyCounts:
+            counts = GreedyCounts(round_)
             while source := waiting.get():
                 offsets = source.documents.offsets
                 for begin, end in _calls(offsets):
@@ -205,12 +205,12 @@ class _Trainer:
             self._on_step(Step(phase, self.state.n_rounds, len(pieces), *first.totals))
         return first
 
-    def _drop_useless(self, pieces: set[bytes], counts: Counts) -> set[bytes]:
+    def _drop_useless(self, pieces: set[bytes], counts: GreedyCounts) -> set[bytes]:
         """Without the pieces that the text would be no longer without."""
         _, values, _ = counts.pieces()
         return self._without(pieces, {p for p, value in zip(counts.round_pieces, values, strict=True) if value <= 0})
 
-    def _drop(self, pieces: set[bytes], counts: Counts, n: int) -> set[bytes]:
+    def _drop(self, pieces: set[bytes], counts: GreedyCounts, n: int) -> set[bytes]:
         """Without the n pieces that save least."""
         _, values, _ = counts.pieces()
         free = pieces - self.kept
@@ -222,7 +222,7 @@ class _Trainer:
         self.state.dropped |= dict.fromkeys(dropped, self.state.n_rounds)
         return pieces - dropped
 
-    def _join(self, pieces: set[bytes], counts: Counts, n_pieces: int) -> set[bytes]:
+    def _join(self, pieces: set[bytes], counts: GreedyCounts, n_pieces: int) -> set[bytes]:
         """With the pairs that save most, up to n_pieces."""
         room = n_pieces - len(pieces)
         if room <= 0:

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "ground/common.h"
+#include "unitok_search.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "ground/common.h"
+#include "unitok_search.h"
 
 enum { TOY_IDS = 24, TOY_TOKENS = 160, TOY_PIECE_BYTES = 6 };
 

@@ -15,6 +15,7 @@
 #include "random.h"
 
 #include "ground/common.h"
+#include "unitok_train.h"
 
 #define N_BYTES 3000
 #define STEP 100

@@ -76,13 +76,6 @@ static void oracle_put(struct oracle *oracle, const uint8_t *key, size_t n_bytes
     oracle->entries[i] = entry;
 }
 
-static void oracle_remove(struct oracle *oracle, struct entry *entry)
-{
-    size_t i = (size_t)(entry - oracle->entries);
-    free(entry->key);
-    memmove(entry, entry + 1, (--oracle->n - i) * sizeof *entry);
-}
-
 static void oracle_free(struct oracle *oracle)
 {
     for (size_t i = 0; i < oracle->n; i++) free(oracle->entries[i].key);
@@ -190,26 +183,19 @@ static int find_one(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, i
     return found;
 }
 
-/* Longest prefix and all prefixes of a text, against every length tried in turn. */
+/* The longest prefix of a text, against every length tried in turn. */
 static void check_text(const unitok_hat *hat, const struct oracle *oracle, const uint8_t *text,
                        size_t n_bytes)
 {
-    static int64_t lengths[KEY_ROOM + 1], values[KEY_ROOM + 1];
-    int64_t value = -7, n = 0, longest = -1, longest_value = -7;
-    int64_t n_found = unitok_hat_prefixes(hat, text, (int64_t)n_bytes, lengths, values,
-                                          KEY_ROOM + 1);
+    int64_t value = -7, longest = -1, longest_value = -7;
     for (size_t k = 0; k <= n_bytes; k++) {
         const struct entry *entry = oracle_find(oracle, text, k);
         if (!entry) continue;
-        CHECK(n < n_found && lengths[n] == (int64_t)k && values[n] == entry->value);
         longest = (int64_t)k;
         longest_value = entry->value;
-        n++;
     }
-    CHECK(n == n_found);
     CHECK(unitok_hat_longest_prefix(hat, text, (int64_t)n_bytes, &value) == longest);
     CHECK(value == longest_value);
-    CHECK(unitok_hat_prefixes(hat, text, (int64_t)n_bytes, NULL, NULL, 0) == n);
 }
 
 static int begins_with(const struct entry *entry, const uint8_t *prefix, size_t n_bytes)
@@ -292,21 +278,17 @@ static void one_operation(unitok_hat *hat, struct oracle *oracle, const struct g
     uint8_t key[KEY_ROOM];
     size_t n_bytes = generate(key);
     const uint8_t *p = guard_copy(guard, key, n_bytes);
-    int64_t value, offsets[2] = {0, (int64_t)n_bytes};
+    int64_t value;
     struct entry *entry = oracle_find(oracle, key, n_bytes);
-    switch (random_below(16)) {
+    switch (random_below(15)) {
     case 0:
-        CHECK(unitok_hat_erase(hat, p, offsets, 1) == (entry != NULL));
-        if (entry) oracle_remove(oracle, entry);
-        break;
-    case 1:
         CHECK(find_one(hat, p, n_bytes, &value) == (entry != NULL));
         CHECK(value == (entry ? entry->value : 0));
         break;
-    case 2:
+    case 1:
         check_text(hat, oracle, p, n_bytes);
         break;
-    case 3:
+    case 2:
         if (random_below(32) == 0)
             check_walk(hat, oracle, p, n_bytes ? random_below(n_bytes + 1) : 0);
         break;
@@ -332,15 +314,9 @@ static void test_shape(const struct shape *shape, int n_operations, int64_t fail
     }
     alloc_fail_every = 0;
     check_all(hat, &oracle);
-    for (size_t i = 0; i < oracle.n; i += 2) { /* half of the keys go */
-        int64_t offsets[2] = {0, (int64_t)oracle.entries[i].n_bytes};
-        CHECK(unitok_hat_erase(hat, oracle.entries[i].key, offsets, 1) == 1);
-        CHECK(unitok_hat_erase(hat, oracle.entries[i].key, offsets, 1) == 0);
-    }
     for (size_t i = 0; i < oracle.n; i++) {
         int64_t value;
-        CHECK(find_one(hat, oracle.entries[i].key, oracle.entries[i].n_bytes, &value) ==
-              (int)(i & 1));
+        CHECK(find_one(hat, oracle.entries[i].key, oracle.entries[i].n_bytes, &value));
     }
     unitok_hat_free(hat);
     CHECK(alloc_live_blocks == 0 && alloc_live_bytes == 0);
@@ -409,7 +385,7 @@ static void test_long_prefix(void)
     enum { N_SHARED = 200000, N_KEYS = 600 };
     uint8_t *key = malloc(UNITOK_HAT_KEY_MAX_BYTES + 1);
     unitok_hat *hat = NULL;
-    int64_t value, offsets[2] = {0, 0};
+    int64_t value;
     running = "long prefix";
     memset(key, 'x', UNITOK_HAT_KEY_MAX_BYTES + 1);
     CHECK(unitok_hat_new(&hat, NULL) == UNITOK_OK);
@@ -432,8 +408,6 @@ static void test_long_prefix(void)
     CHECK(find_one(hat, key, UNITOK_HAT_KEY_MAX_BYTES, &value) && value == 5);
     CHECK(!find_one(hat, key, UNITOK_HAT_KEY_MAX_BYTES - 1, &value));
     CHECK(unitok_hat_count(hat) == N_KEYS + 1);
-    offsets[1] = UNITOK_HAT_KEY_MAX_BYTES;
-    CHECK(unitok_hat_erase(hat, key, offsets, 1) == 1);
     unitok_hat_free(hat);
     CHECK(alloc_live_blocks == 0);
     free(key);
@@ -446,7 +420,6 @@ static void test_deep_chain(void)
 {
     enum { N_KEYS = 4000 };
     static uint8_t key[N_KEYS], data[N_KEYS];
-    static int64_t lengths[N_KEYS + 1], values[N_KEYS + 1];
     unitok_hat *hat = NULL;
     unitok_hat_walk *walk = NULL;
     int64_t value, offsets[2];
@@ -457,8 +430,6 @@ static void test_deep_chain(void)
         CHECK(insert_one(hat, key, n, (int64_t)n, UNITOK_HAT_UNIQUE) == UNITOK_OK);
     for (int64_t n = 0; n <= N_KEYS; n++)
         CHECK(unitok_hat_longest_prefix(hat, key, n, &value) == n && value == n);
-    CHECK(unitok_hat_prefixes(hat, key, N_KEYS, lengths, values, N_KEYS + 1) == N_KEYS + 1);
-    for (int64_t n = 0; n <= N_KEYS; n++) CHECK(lengths[n] == n && values[n] == n);
     CHECK(unitok_hat_walk_new(hat, key, 10, &walk, NULL) == UNITOK_OK);
     for (int64_t n = 10; n <= N_KEYS; n++) {
         CHECK(unitok_hat_walk_next(walk, data, n - 1, offsets, &value, 1) == -1);
@@ -492,7 +463,6 @@ static void test_arguments(void)
     CHECK(error.item == 1 && unitok_hat_count(hat) == 3);
     CHECK(unitok_hat_find(hat, (const uint8_t *)"xba", offsets, 3, found_values, found) == 1);
     CHECK(found[0] && !found[1] && !found[2]);
-    CHECK(unitok_hat_erase(hat, (const uint8_t *)"xba", offsets, 3) == 1);
     unitok_hat_free(hat);
     unitok_hat_free(NULL);
     unitok_hat_walk_free(NULL);

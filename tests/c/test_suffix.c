@@ -13,6 +13,7 @@
 #include "random.h"
 
 #include "ground/common.h"
+#include "unitok_search.h"
 
 #define MAX_N 3000
 

@@ -12,6 +12,7 @@
 #include "random.h"
 
 #include "ground/common.h"
+#include "unitok_train.h"
 
 #define N_KEYS 3000
 

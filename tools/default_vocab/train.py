@@ -17,7 +17,7 @@ from characters import characters
 from names import is_personal, is_project, ordinary_words, read_names, sections
 from unwanted import is_unwanted
 
-from pyunitok.train.greedy import VALUES, Counts, Round, Rules
+from pyunitok._c.train_greedy import VALUES, GreedyCounts, GreedyRound, GreedyRules
 from pyunitok.train.longest import WEIGHT_UNIT, Source, State, Step, train_longest
 from pyunitok.vocab import native
 from pyunitok.vocab.vocabulary import Vocabulary
@@ -27,7 +27,7 @@ EOD = "<|endoftext|>"  # of id 0, which no text encodes to
 N_IDS = 65_280  # ids from 0xFF00 on would be taken for separators by infini-gram's scan
 # Words and numbers are closed: a text then has a cut after every word, and encoding takes half the time. What crosses
 # spaces is punctuation with what follows: `, and`, `": "`, `) {`.
-RULES = Rules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3, closed_words=1)
+RULES = GreedyRules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3, closed_words=1)
 MIN_SOURCES = 3  # for a piece of LONG_BYTES or more
 LONG_BYTES = 7
 N_ALONE = 1_500  # pieces that one source alone uses, exchanged at the end for others
@@ -57,7 +57,7 @@ def people(folder: Path, sources: list[corpus.Named]) -> frozenset[str]:
 
 def alone(pieces: list[bytes], sources: list[Source], kept: list[bytes]) -> list[bytes]:
     """The pieces of several characters that only one source uses, the least useful first; none of those kept."""
-    counts = Counts(Round(pieces, RULES))
+    counts = GreedyCounts(GreedyRound(pieces, RULES))
     for source in sources:
         counts.count(source.documents.data, source.documents.offsets, VALUES)
         counts.end_source(max(1, round(source.weight * WEIGHT_UNIT)), source.damping)

@@ -1,4 +1,4 @@
-"""One pass over the text in training a greedy vocabulary: csrc/train/greedy.c as Python objects."""
+"""Training a greedy vocabulary: one pass over the text, the calls of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VALUES: int = lib.UNITOK_GREEDY_VALUES
 PAIRS: int = lib.UNITOK_GREEDY_PAIRS
 
 
-class Rules(NamedTuple):
+class GreedyRules(NamedTuple):
     """Which strings may be pieces; sizes in bytes."""
 
     max_piece_bytes: int = 32
@@ -33,10 +33,10 @@ class Rules(NamedTuple):
         return ffi.new("unitok_greedy_rules *", self)
 
 
-class Round:
+class GreedyRound:
     """The pieces of a round, sorted by bytes; all 256 bytes among them. Shared by threads."""
 
-    def __init__(self, pieces: Sequence[bytes], rules: Rules) -> None:
+    def __init__(self, pieces: Sequence[bytes], rules: GreedyRules) -> None:
         self.pieces = sorted(pieces)
         self._packed = Packed.from_documents(self.pieces)
         ret, error = ffi.new("unitok_greedy **"), ffi.new("unitok_error *")
@@ -46,10 +46,10 @@ class Round:
         self.handle: Any = ffi.gc(ret[0], lib.unitok_greedy_free)
 
 
-class Counts:
+class GreedyCounts:
     """What one thread counts in a round."""
 
-    def __init__(self, round_: Round) -> None:
+    def __init__(self, round_: GreedyRound) -> None:
         self._round = round_  # C refers to it
         ret, error = ffi.new("unitok_greedy_counts **"), ffi.new("unitok_error *")
         check(lib.unitok_greedy_counts_new(round_.handle, ret, error), error)
@@ -70,7 +70,7 @@ class Counts:
         error = ffi.new("unitok_error *")
         check(lib.unitok_greedy_end_source(self._handle, weight, damping, error), error)
 
-    def merge(self, other: Counts) -> None:
+    def merge(self, other: GreedyCounts) -> None:
         error = ffi.new("unitok_error *")
         check(lib.unitok_greedy_merge(self._handle, other._handle, error), error)
 
