@@ -137,13 +137,12 @@ def export_tokens(
     "copied" or "written", and notes.
 
     tokens     a token file, or a TokenArray
-    to         one of export.FORMATS: megatron, nanogpt, llm.c, datatrove, dolma, infini-gram, tokengrams, npy
+    to         one of export.FORMATS, as "megatron"
     folder     to write into
     name       of the files, where the format leaves it open; by default that of the token file
     copy       copy tokens even if a link is possible
     overwrite  replace files that exist
-    options    of the format: val_fraction (nanogpt), shards, token_dtype, rename_ids (infini-gram), shard_tokens, eot
-               (llm.c); see export.Options
+    options    of the format, as val_fraction=0.01; see export.Options
 
     The files appear once all of them are complete. OutputError names what is in the way.
 

@@ -5,6 +5,8 @@ import gzip
 import json
 import os
 import struct
+import subprocess
+import sys
 from itertools import chain
 from pathlib import Path
 
@@ -21,7 +23,6 @@ from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import OutputError
 from pyunitok.export import (
     FORMATS,
-    MODULES,
     Options,
     default_name,
     export,
@@ -409,7 +410,41 @@ def test_the_command(tmp_path):
     assert b"--eot 70000 does not fit uint16" in done.stderr
 
 
-def test_every_format_is_on_the_command_line():
-    from pyunitok.cli.export import FORMATS as OFFERED
+MADE_UP = """
+import sys, types
+from pyunitok import export
 
-    assert tuple(OFFERED) == FORMATS == tuple(MODULES)
+def write(array, folder, options):
+    with folder.write(f"{options.name}.txt") as file:
+        file.write(" ".join(map(str, array.ids)).encode())
+    return [f"a share of {options.val_fraction}"]
+
+export.FORMATS["made-up"] = types.SimpleNamespace(
+    TAKES=("val_fraction",), names=lambda options: [f"{options.name}.txt"], export=write
+)
+from pyunitok.cli import main
+main()
+"""
+
+
+def test_a_format_is_one_row(tmp_path):
+    """Choices, help and both commands follow from a row in FORMATS."""
+    tokenfiles.write(tmp_path / "ids.u16", [[1, 2], [3]], eod=0)
+    (tmp_path / "a.txt").write_text("a")
+
+    def run(*arguments, code=0):
+        env = os.environ | {"PYTHONPATH": str(Path(pyunitok.__file__).parent.parent)}
+        command = [sys.executable, "-c", MADE_UP, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    assert "note: a share of 0.5" in run("export", "ids.u16", "--to", "made-up", "-o", "to", "--val-fraction", "0.5")
+    assert (tmp_path / "to/ids.txt").read_text() == "1 2 0 3 0"
+    run("tokenize", "a.txt", "-o", "b", "--format", "made-up")
+    assert (tmp_path / "b.txt").exists() and not (tmp_path / "b").exists()
+    for name in ("export", "tokenize"):
+        said = " ".join(run(name, "--help").split())
+        assert "made-up" in said and "nanogpt, made-up: share of the tokens" in said
+    refused = run("export", "ids.u16", "--to", "made-up", "-o", "to", "--shards", "2", code=1)
+    assert "--shards does not apply to made-up" in refused

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
+import pyunitok
 from pyunitok.cli.report import report_export
+from pyunitok.export import FORMATS, MAX_SHARD_TOKENS, Options
 
-FORMATS = ["megatron", "nanogpt", "llm.c", "datatrove", "dolma", "infini-gram", "tokengrams", "npy"]
+
+def _option(name: str, text: str, **settings: Any) -> Any:
+    """The option for a field of export.Options; its help begins with the formats that use it."""
+    formats = ", ".join(to for to, module in FORMATS.items() if name in module.TAKES)
+    default = Options.__dataclass_fields__[name].default
+    return click.option(f"--{name.replace('_', '-')}", default=default, help=f"{formats}: {text}", **settings)
 
 
 def export_options(command: Any) -> Any:
-    """What export takes, and tokenize with --format."""
+    """The options of export, and of tokenize with --format."""
     for option in reversed((
-        click.option("--name", "base",
-                     help="Name of the files where the format leaves it open; by default the token file's."),
+        click.option("--name", help="Name of the files where the format leaves it open; by default the token file's."),
         click.option("--copy", is_flag=True, help="Copy tokens even if a link is possible."),
-        click.option("--val-fraction", type=click.FloatRange(0, 1, max_open=True), default=0.0, metavar="SHARE",
-                     help="nanogpt: share of the tokens that goes to val.bin, from the last documents."),
-        click.option("--shard-tokens", type=click.IntRange(1, (1 << 31) - 1), default=(1 << 31) - 1, metavar="N",
-                     help="llm.c: most tokens in a file; by default 2^31 - 1."),
-        click.option("--eot", type=click.IntRange(0), metavar="ID",
-                     help="llm.c: the id before each document, if the token file has no eod."),
-        click.option("--shards", type=click.IntRange(1), default=1, metavar="N", help="infini-gram: number of shards."),
-        click.option("--token-dtype", type=click.Choice(["uint16", "uint32"]),
-                     help="infini-gram: uint32 avoids false separators, for 2 more bytes per token."),
-        click.option("--rename-ids", is_flag=True,
-                     help="infini-gram: avoid false separators; translate queries and answers with renamed.npy."),
+        _option("val_fraction", "share of the tokens that goes to val.bin, from the last documents.",
+                type=click.FloatRange(0, 1, max_open=True), metavar="SHARE"),
+        _option("shard_tokens", "most tokens in a file; by default 2^31 - 1.",
+                type=click.IntRange(1, MAX_SHARD_TOKENS), metavar="N"),
+        _option("eot", "the id before each document, if the token file has no eod.",
+                type=click.IntRange(0), metavar="ID"),
+        _option("shards", "number of shards.", type=click.IntRange(1), metavar="N"),
+        _option("token_dtype", "uint32 avoids false separators, for 2 more bytes per token.",
+                type=click.Choice(["uint16", "uint32"])),
+        _option("rename_ids", "avoid false separators; translate queries and answers with renamed.npy.", is_flag=True),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -36,13 +40,11 @@ def export_options(command: Any) -> Any:
 
 @click.command()
 @click.argument("tokens", metavar="TOKENS")
-@click.option("--to", "to", type=click.Choice(FORMATS), required=True, help="The tool to write for.")
+@click.option("--to", "to", type=click.Choice(list(FORMATS)), required=True, help="The tool to write for.")
 @click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder to write into.")
 @export_options
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
-def export(
-    tokens: str, to: str, folder: str, base: str | None, copy: bool, overwrite: bool, **options: Any
-) -> None:
+def export(tokens: str, to: str, folder: str, **options: Any) -> None:
     """Write a token file for another tool.
 
     If the tool's token file has the same bytes as TOKENS, it is made as a hard link, else as a reflink, and copied only
@@ -53,9 +55,4 @@ def export(
       pyunitok export ids.u16 --to megatron -o training/
       pyunitok export ids.u16 --to nanogpt --val-fraction 0.01 -o data/corpus/
     """
-    import pyunitok
-    from pyunitok.export import Options, default_name, export
-
-    array = pyunitok.open(tokens)
-    chosen = Options(base or default_name(Path(tokens)), **options)
-    report_export(export(array, to, Path(folder), chosen, copy=copy, overwrite=overwrite))
+    report_export(pyunitok.export_tokens(tokens, to, folder, **options))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,13 @@ import click
 from click.core import ParameterSource
 
 from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_option, parse_separator
-from pyunitok.cli.export import FORMATS, export_options
+from pyunitok.cli.export import export_options
 from pyunitok.cli.report import Listener, report_formats, report_left_out, report_survey
 from pyunitok.cli.sections import Sectioned
+from pyunitok.export import FORMATS
+from pyunitok.export import Options as ExportOptions
+
+EXPORT_OPTIONS = [field.name for field in fields(ExportOptions)]
 
 SECTIONS = {
     "Inputs": "include exclude max-line on-error metadata",
@@ -86,7 +91,7 @@ SECTIONS = {
 @click.option("--unit", type=Size(), help="With --ray: bytes of input per task.")
 @click.option("--keep-parts", is_flag=True, help="With --ray: leave the parts in OUT.parts, for `pyunitok merge`.")
 @click.option(
-    "--format", "to", type=click.Choice(FORMATS), metavar="TOOL",
+    "--format", "to", type=click.Choice(list(FORMATS)), metavar="TOOL",
     help=f"Write files beside OUT, for {', '.join(FORMATS)}.",
 )  # fmt: skip
 @export_options
@@ -103,9 +108,7 @@ SECTIONS = {
 @click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input to FILE.")
 def tokenize(
     inputs: tuple[str, ...], out: str, model: str | None, doc: str, eod: str | None, block: int, max_line: int,
-    max_memory: int, unit: int | None, to: str | None, dry_run: bool, stats_json: str | None, base: str | None,
-    val_fraction: float, shards: int, shard_tokens: int, eot: int | None, token_dtype: str | None, rename_ids: bool,
-    **options: Any,
+    max_memory: int, unit: int | None, to: str | None, dry_run: bool, stats_json: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Tokenize files into OUT, a raw array of ids.
 
@@ -130,13 +133,10 @@ def tokenize(
         check_report(Path(stats_json))
     separator = parse_separator(doc)
     tokenizer = load_model(model)
-    format_options = {
-        "name": base, "val_fraction": val_fraction, "shards": shards, "shard_tokens": shard_tokens, "eot": eot,
-        "token_dtype": token_dtype, "rename_ids": rename_ids,
-    }  # fmt: skip
+    format_options = given({name: options.pop(name) for name in EXPORT_OPTIONS})
     chosen = Options(
         separator=separator, eod=parse_eod(eod), block_bytes=block, max_line_bytes=max_line,
-        max_memory_bytes=max_memory, unit_bytes=unit, format=to, format_options=given(format_options), **options,
+        max_memory_bytes=max_memory, unit_bytes=unit, format=to, format_options=format_options, **options,
     )  # fmt: skip
     job = Job(inputs, out, tokenizer, chosen)
     report_left_out(job.left_out)
@@ -154,10 +154,9 @@ def tokenize(
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
-    """Those of export_options that were given."""
+    """The options that are on the command line."""
     source = click.get_current_context().get_parameter_source
-    is_given = {name: source("base" if name == "name" else name) is not ParameterSource.DEFAULT for name in options}
-    return {name: value for name, value in options.items() if is_given[name]}
+    return {name: value for name, value in options.items() if source(name) is not ParameterSource.DEFAULT}
 
 
 def parse_eod(eod: str | None) -> int | str | None:
