@@ -78,7 +78,7 @@ def test_one_signature():
         assert name == "format_options" or call[name].default == field.default, name
     here = {"doc": "separator", "block": "block_bytes", "max_line": "max_line_bytes", "max_memory": "max_memory_bytes"}
     here |= {"unit": "unit_bytes", "to": "format"}
-    exports = {"base", "val_fraction", "shards", "shard_tokens", "eot", "token_dtype", "rename_ids"}
+    exports = {"name", "val_fraction", "shards", "shard_tokens", "eot", "token_dtype", "rename_ids"}
     taken = {here.get(parameter.name, parameter.name) for parameter in command.params if parameter.name not in exports}
     assert taken - {"dry_run", "stats_json"} == set(options) - {"format_options"} | {"inputs", "out", "model"}
 

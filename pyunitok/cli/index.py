@@ -11,6 +11,7 @@ import click
 from pyunitok.cli.arguments import Size, load_model
 from pyunitok.cli.progress import make_bar
 from pyunitok.errors import count
+from pyunitok.export.engines import ENGINES, write_engine_index
 
 
 @click.command()
@@ -29,7 +30,7 @@ from pyunitok.errors import count
 @click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifests name.")
 @click.option("--ray", metavar="ADDRESS", help="Build the shards on a Ray cluster: auto, local or HOST:PORT.")
 @click.option(
-    "--format", "to", type=click.Choice(["infini-gram", "tokengrams"]),
+    "--format", "to", type=click.Choice(list(ENGINES)),
     help="Write the index of another engine into DIR instead; takes a single token file.",
 )  # fmt: skip
 def index(
@@ -81,7 +82,6 @@ def _write_format(
 ) -> None:
     import pyunitok
     from pyunitok.cli.report import report_export
-    from pyunitok.export.engines import write_engine_index
 
     if len(tokens) != 1:
         raise click.UsageError("--format takes one token file")

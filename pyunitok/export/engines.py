@@ -8,6 +8,7 @@ tokengrams    NAME.idx: uint64 for each suffix of NAME.bin, sorted by its ids: t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,46 +28,6 @@ from pyunitok.tokens.array import TokenArray
 Array = np.ndarray[Any, Any]
 
 
-def write_engine_index(
-    array: TokenArray, to: str, folder: Path, *, limits: Limits, threads: int | None = None, overwrite: bool = False,
-    on_progress: Callable[[Progress], None] | None = None,
-) -> Exported:  # fmt: skip
-    """What `to` ("infini-gram" or "tokengrams") opens: the exported files in `folder`, and their suffix arrays.
-
-    OutputError if files are in the way, or the ids do not suit the engine; LimitError if memory does not suffice.
-    """
-    n_threads = threads_or_cores(threads)
-    if array.ids.dtype != np.dtype("<u2"):
-        raise OutputError(f"{array.path}: its ids are {array.ids.dtype}, and an index is over uint16 ids")
-    n, name = len(array.ids), default_name(array.path)
-    # A separator for each document may come on top; tokengrams has one array for all.
-    n_shards = -(-(n + len(array)) // limits.tokens) if to == "infini-gram" else 1
-    options = Options(name, shards=max(1, n_shards))
-    targets = [folder / f"table.{k}" for k in range(options.shards)]
-    if to == "tokengrams":
-        targets = [folder / f"{name}.idx"]
-    for target in targets:
-        check_target(target, overwrite=overwrite)
-        target.unlink(missing_ok=True)  # an older table must not stand beside new tokens
-    exported = export(array, to, folder, options, overwrite=overwrite)
-    sources = [folder / f"tokenized.{k}" for k in range(options.shards)]
-    if to == "tokengrams":
-        sources = [folder / f"{name}.bin"]
-    sizes = {k: path.stat().st_size // 2 for k, path in enumerate(sources)}
-    progress = Progress(0, sum(sizes.values()), 0, len(sizes), 0)
-    at_once = limits.at_once(max(sizes.values()), n_threads)
-
-    def build(k: int, on_share: Callable[[float], None]) -> None:
-        rank = np.arange(1 << 16, dtype=np.uint16).byteswap() if to == "infini-gram" else None
-        text, _, _ = read_ranks(sources[k], 0, sizes[k], rank)
-        sa = suffix_array(text, on_progress=lambda share: on_share(0.9 * share))
-        _write(targets[k], _byte_offsets(sa) if to == "infini-gram" else _token_offsets(sa))
-
-    on_threads(build, sizes, at_once, progress, on_progress)
-    files = exported.files + [Written(path, path.stat().st_size, "written") for path in targets]
-    return Exported(files, [note for note in exported.notes if not note.startswith("build its ")])
-
-
 def _byte_offsets(sa: Array) -> Iterator[Array]:
     width = max(1, (max(2 * len(sa) - 1, 1).bit_length() + 7) // 8)
     for at in range(0, len(sa), CHUNK):
@@ -76,6 +37,67 @@ def _byte_offsets(sa: Array) -> Iterator[Array]:
 
 def _token_offsets(sa: Array) -> Iterator[Array]:
     return (sa[at : at + CHUNK].astype("<u8").view(np.uint8) for at in range(0, len(sa), CHUNK))
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The suffix arrays of one engine.
+
+    files     (tokens, suffix array) of each shard, of an export with these options
+    sharded   the engine reads several shards
+    by_bytes  suffixes are sorted by their raw bytes, else by their ids
+    encode    the bytes of a suffix array's file, in parts
+    """
+
+    files: Callable[[Options], list[tuple[str, str]]]
+    sharded: bool
+    by_bytes: bool
+    encode: Callable[[Array], Iterator[Array]]
+
+
+ENGINES = {
+    "infini-gram": Engine(
+        lambda options: [(f"tokenized.{k}", f"table.{k}") for k in range(options.shards)],
+        sharded=True, by_bytes=True, encode=_byte_offsets,
+    ),
+    "tokengrams": Engine(
+        lambda options: [(f"{options.name}.bin", f"{options.name}.idx")],
+        sharded=False, by_bytes=False, encode=_token_offsets,
+    ),
+}  # fmt: skip
+
+
+def write_engine_index(
+    array: TokenArray, to: str, folder: Path, *, limits: Limits, threads: int | None = None, overwrite: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> Exported:  # fmt: skip
+    """Write the exported files and their suffix arrays into `folder`; `to` is one of ENGINES.
+
+    OutputError if files exist or the engine cannot express the ids; LimitError if memory does not suffice.
+    """
+    engine, n_threads = ENGINES[to], threads_or_cores(threads)
+    if array.ids.dtype != np.dtype("<u2"):
+        raise OutputError(f"{array.path}: its ids are {array.ids.dtype}; an index needs uint16 ids")
+    # A separator for each document may come on top.
+    n_shards = -(-(len(array.ids) + len(array)) // limits.tokens) if engine.sharded else 1
+    options = Options(default_name(array.path), shards=max(1, n_shards))
+    sources, targets = zip(*((folder / a, folder / b) for a, b in engine.files(options)), strict=True)
+    for target in targets:
+        check_target(target, overwrite=overwrite)
+        target.unlink(missing_ok=True)  # an older table must not stand beside new tokens
+    exported = export(array, to, folder, options, overwrite=overwrite)
+    sizes = {k: path.stat().st_size // 2 for k, path in enumerate(sources)}
+    progress = Progress(0, sum(sizes.values()), 0, len(sizes), 0)
+
+    def build(k: int, on_share: Callable[[float], None]) -> None:
+        rank = np.arange(1 << 16, dtype=np.uint16).byteswap() if engine.by_bytes else None
+        text, _, _ = read_ranks(sources[k], 0, sizes[k], rank)
+        sa = suffix_array(text, on_progress=lambda share: on_share(0.9 * share))
+        _write(targets[k], engine.encode(sa))
+
+    on_threads(build, sizes, limits.at_once(max(sizes.values()), n_threads), progress, on_progress)
+    files = exported.files + [Written(path, path.stat().st_size, "written") for path in targets]
+    return Exported(files, [note for note in exported.notes if not note.startswith("build its ")])
 
 
 def _write(path: Path, chunks: Iterator[Array]) -> None:

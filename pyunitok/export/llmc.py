@@ -8,6 +8,7 @@ and a range of OUT, copied in the kernel.
 
 from __future__ import annotations
 
+import glob
 import struct
 from collections.abc import Iterator
 
@@ -40,7 +41,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     shards = list(_shards(stream, len(array), options.shard_tokens))
     folder.reserve(*(_shard_name(options, k) for k in range(len(shards))))
     own = {_shard_name(options, k) for k in range(len(shards))}
-    left = (path for path in folder.path.glob(f"{_escaped(options.name)}_[0-9][0-9][0-9][0-9][0-9][0-9].bin"))
+    left = (path for path in folder.path.glob(f"{glob.escape(options.name)}_[0-9][0-9][0-9][0-9][0-9][0-9].bin"))
     folder.discard((path for path in left if path.name not in own), "is a shard of another export")
     width = dtype.itemsize
     for k, (begin, end) in enumerate(shards):
@@ -59,12 +60,6 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
 
 def _shard_name(options: Options, k: int) -> str:
     return f"{options.name}_{k:06d}.bin"
-
-
-def _escaped(name: str) -> str:
-    import glob
-
-    return glob.escape(name)
 
 
 def _shards(stream: Separated, n_docs: int, limit: int) -> Iterator[tuple[int, int]]:
