@@ -107,7 +107,7 @@ INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_
 static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t next, uint16_t *ids,
                                     char_lanes_work *work)
 {
-    uint8_t bytes[3];
+    uint8_t bytes[4];
     int n = utf8_encode(symbol, bytes);
     work->n_rare++;
     work->is_malformed |= next >= (CODE_POINT_OF_BYTE | 0x80) && next < (CODE_POINT_OF_BYTE | 0xC0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ground/space.h"
+#include "ground/utf8.h"
 
 /* id: a piece's id, or TOKEN_UNKNOWN for a character that no piece covers. end: in bytes from the
  * start of the segment. */
@@ -14,10 +15,3 @@ typedef struct token {
 
 /* The limit where all tokens of a text are held at once. */
 #define TEXT_BYTES_MAX (1 << 29)
-
-/* The bytes of the character that begins with `lead`: as SentencePiece counts, by the lead byte
- * alone. */
-INLINE int64_t char_bytes(uint8_t lead)
-{
-    return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}

@@ -1,4 +1,14 @@
-/* utf8.h - whole characters of UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF */
+/* utf8.h - reading and writing UTF-8
+ *
+ *     bytes of a character     first        second              third, fourth
+ *     1                        00..7F
+ *     2                        C2..DF       80..BF
+ *     3                        E0..EF       80..BF; A0.. after E0, ..9F after ED       80..BF
+ *     4                        F0..F4       80..BF; 90.. after F0, ..8F after F4       80..BF
+ *
+ * These ranges leave out overlong forms, surrogates and everything above U+10FFFF. Untrusted text
+ * is read with utf8_length, which checks them. Text that is known to be valid, or whose characters
+ * are defined by their first bytes alone, as SentencePiece does it, is read with char_bytes. */
 #pragma once
 
 #include "ground/common.h"
@@ -8,7 +18,14 @@ INLINE int is_continuation(uint8_t byte)
     return (byte & 0xC0) == 0x80;
 }
 
-/* The bytes of the character that text[0..n_bytes-1] begins with, n_bytes >= 1; 0 if it is
+/* The length of the character whose first byte is `lead`. A continuation byte counts as one
+ * character, so that a walk over invalid text goes on. */
+INLINE int char_bytes(uint8_t lead)
+{
+    return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+/* The length of the character at the start of text[0..n_bytes-1], n_bytes >= 1; 0 if it is
  * malformed or truncated. */
 INLINE int utf8_length(const uint8_t *text, int64_t n_bytes)
 {
@@ -26,7 +43,7 @@ INLINE int utf8_length(const uint8_t *text, int64_t n_bytes)
     return lead == 0xF4 && text[1] >= 0x90 ? 0 : 4;
 }
 
-/* The code point of a character of n_bytes bytes, as utf8_length gave them. */
+/* The code point of a character of n_bytes bytes, which utf8_length or char_bytes returned. */
 INLINE uint32_t utf8_code_point(const uint8_t *text, int n_bytes)
 {
     switch (n_bytes) {
@@ -42,26 +59,18 @@ INLINE uint32_t utf8_code_point(const uint8_t *text, int n_bytes)
     }
 }
 
-/* The bytes of a character below U+10000; returns how many. */
-INLINE int utf8_encode(uint32_t code_point, uint8_t ret[3])
+/* Writes any code point; returns how many bytes that takes. */
+INLINE int utf8_encode(uint32_t code_point, uint8_t ret[4])
 {
-    uint8_t last = (uint8_t)(0x80 | (code_point & 0x3F));
-    if (code_point < 0x80) {
-        ret[0] = (uint8_t)code_point;
-        return 1;
-    }
-    if (code_point < 0x800) {
-        ret[0] = (uint8_t)(0xC0 | code_point >> 6);
-        ret[1] = last;
-        return 2;
-    }
-    ret[0] = (uint8_t)(0xE0 | code_point >> 12);
-    ret[1] = (uint8_t)(0x80 | (code_point >> 6 & 0x3F));
-    ret[2] = last;
-    return 3;
+    static const uint8_t leads[5] = {0, 0, 0xC0, 0xE0, 0xF0};
+    int n = code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+    ret[0] = (uint8_t)(leads[n] | code_point >> 6 * (n - 1));
+    if (n > 3) ret[n - 3] = (uint8_t)(0x80 | (code_point >> 12 & 0x3F));
+    if (n > 2) ret[n - 2] = (uint8_t)(0x80 | (code_point >> 6 & 0x3F));
+    if (n > 1) ret[n - 1] = (uint8_t)(0x80 | (code_point & 0x3F));
+    return n;
 }
 
-/* Is the whole text valid? */
 INLINE int utf8_is_valid(const uint8_t *text, int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_bytes;) {

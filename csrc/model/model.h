@@ -73,7 +73,7 @@ struct unitok_model {
 INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
 {
     if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;
-    int continues = (first & 0xC0) == 0x80; /* only where a text is not UTF-8 */
+    int continues = is_continuation(first); /* only where a text is not UTF-8 */
     return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n' && !continues;
 }
 

@@ -6,22 +6,16 @@
  * A character is a lead byte of UTF-8 with all of its continuation bytes; any other byte is a
  * character of its own. It has at most 4 bytes, so 4 * n bytes on either side hold the n characters
  * asked for. */
-#include "ground/common.h"
+#include "ground/utf8.h"
 #include "unitok_search.h"
-
-INLINE int is_inner(uint8_t byte)
-{
-    return (byte & 0xC0) == 0x80;
-}
 
 /* Where the character that begins at text[at] ends, at < n. */
 static int64_t character_end(const uint8_t *text, int64_t n, int64_t at)
 {
-    uint8_t lead = text[at];
-    int64_t size = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    int64_t size = char_bytes(text[at]);
     if (at + size > n) return at + 1;
     for (int64_t k = 1; k < size; k++)
-        if (!is_inner(text[at + k])) return at + 1;
+        if (!is_continuation(text[at + k])) return at + 1;
     return at + size;
 }
 
@@ -39,7 +33,7 @@ static int64_t last_characters(const uint8_t *text, int64_t n, int64_t n_charact
     int64_t at = n;
     for (; n_characters > 0 && at > 0; n_characters--) {
         int64_t begin = at - 1;
-        while (begin > 0 && at - begin < 4 && is_inner(text[begin])) begin--;
+        while (begin > 0 && at - begin < 4 && is_continuation(text[begin])) begin--;
         at = character_end(text, n, begin) == at ? begin : at - 1;
     }
     return at;

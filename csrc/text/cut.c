@@ -4,12 +4,8 @@
 
 #include "ground/alloc.h"
 #include "ground/cpu.h"
+#include "ground/utf8.h"
 #include "text/pair_weights.h"
-
-INLINE int continues(uint8_t byte)
-{
-    return (byte & 0xC0) == 0x80;
-}
 
 /* ------------------------------------------------------------------------------------------ pair
  * and window ---- */
@@ -95,7 +91,8 @@ static int plane_rows(const cut_table *t, int plane, row *rows)
         int any = 0;
         for (int b = 0; b < 256; b++) {
             int in_plane = (a < 128 && b < 128) == (plane == 0);
-            if (!in_plane || continues((uint8_t)b) || t->pair[a << 8 | b] == CUT_HERE) continue;
+            if (!in_plane || is_continuation((uint8_t)b) || t->pair[a << 8 | b] == CUT_HERE)
+                continue;
             r.after[b >> 6] |= 1ULL << (b & 63);
             any = 1;
         }
@@ -189,7 +186,7 @@ static void build_look(cut_table *t, const int32_t n_windows[256])
         }
         int few_windows = b >= 0xE0 ? n_windows[b] > 0
                                     : n_windows[b] > 0 && n_windows[b] < 4 * n_joined;
-        if (continues((uint8_t)b) || (!few_windows && n_wrong * 4 <= n_joined)) continue;
+        if (is_continuation((uint8_t)b) || (!few_windows && n_wrong * 4 <= n_joined)) continue;
         t->look[b] = b >= 0xC0 && n_never == 0 ? LOOK_WINDOW : LOOK_PAIR;
     }
 }
@@ -222,7 +219,7 @@ static void force(cut_table *t, int32_t flags)
     for (int a = 0; a < 256; a++) {
         for (int b = 0; b < 256 && flags & CUT_NOWHERE_ELSE; b++) t->pair[a << 8 | b] = CUT_NEVER;
         if (flags & CUT_BEFORE_SPACE) t->pair[a << 8 | ' '] = CUT_HERE;
-        if (flags & CUT_AFTER_NEWLINE && a != '\n' && !continues((uint8_t)a))
+        if (flags & CUT_AFTER_NEWLINE && a != '\n' && !is_continuation((uint8_t)a))
             t->pair['\n' << 8 | a] = CUT_HERE;
     }
 }
@@ -238,7 +235,7 @@ int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int
         const uint8_t *piece = data + offsets[k];
         int64_t n_bytes = offsets[k + 1] - offsets[k];
         for (int64_t i = 1; i < n_bytes; i++) {
-            if (continues(piece[i])) continue;
+            if (is_continuation(piece[i])) continue;
             n_windows[piece[i]] += mark(t, piece, i, n_bytes);
         }
     }

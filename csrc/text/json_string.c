@@ -31,31 +31,6 @@ INLINE int32_t hex4(const uint8_t *p)
     return (a | b | c | d) & 16 ? -1 : a << 12 | b << 8 | c << 4 | d;
 }
 
-INLINE int64_t utf8_put(uint8_t *out, int32_t code)
-{
-    uint8_t last = (uint8_t)(0x80 | (code & 0x3F));
-    if (code < 0x80) {
-        out[0] = (uint8_t)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (uint8_t)(0xC0 | code >> 6);
-        out[1] = last;
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (uint8_t)(0xE0 | code >> 12);
-        out[1] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
-        out[2] = last;
-        return 3;
-    }
-    out[0] = (uint8_t)(0xF0 | code >> 18);
-    out[1] = (uint8_t)(0x80 | (code >> 12 & 0x3F));
-    out[2] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
-    out[3] = last;
-    return 4;
-}
-
 /* The escape that begins p[0..n-1] with a backslash: its length, or 0 if it is not one. *ret_code
  * is the character, or a surrogate that has no other half. */
 INLINE int64_t escape_read(const uint8_t *p, int64_t n, int32_t *ret_code)
@@ -91,7 +66,7 @@ int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, 
                 ret->surrogate_at = i + at;
             }
         } else if (out) {
-            o += utf8_put(out + o, code);
+            o += utf8_encode((uint32_t)code, out + o);
         }
         at += length;
     } while (at < n && p[at] == '\\');

@@ -124,7 +124,7 @@ static void class_items(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->blob ? n->classes : end;
     for (; (class = memchr(class, CLASS_STOP, (size_t)(end - class))) != NULL; class++) {
-        uint8_t text[3];
+        uint8_t text[4];
         const uint8_t *gives = NULL;
         int n_bytes = utf8_encode((uint32_t)(class - n->classes), text);
         if (symbols_match(n, text, n_bytes) ||

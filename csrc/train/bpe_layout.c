@@ -98,7 +98,7 @@ static int name_characters(bpe_layout *layout, symbol_list *symbols)
         uint8_t bytes[4];
         for (int k = 0; k < layout->n_shares; k++) is_seen |= layout->shares[k].seen[c];
         if (!is_seen || rules_exclude(c) || (layout->keep && !layout->keep[c])) continue;
-        int64_t made = symbol_list_add(symbols, bytes, char_put(c, bytes), 1);
+        int64_t made = symbol_list_add(symbols, bytes, utf8_encode(c, bytes), 1);
         if (made < 0) return 0;
         layout->ids[c] = (uint32_t)made + 1;
     }

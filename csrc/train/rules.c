@@ -80,11 +80,11 @@ INLINE uint8_t byte_of(uint32_t c)
  * them. */
 static int is_part_of_char(const uint8_t *bytes, int64_t n)
 {
-    int64_t n_all = (bytes[0] & 0xC0) == 0x80            ? 4
+    int64_t n_all = is_continuation(bytes[0])            ? 4
                     : bytes[0] < 0xC2 || bytes[0] > 0xF4 ? 0
                                                          : char_bytes(bytes[0]);
     for (int64_t i = 1; i < n; i++)
-        if ((bytes[i] & 0xC0) != 0x80) return 0;
+        if (!is_continuation(bytes[i])) return 0;
     return n < n_all;
 }
 
@@ -101,7 +101,7 @@ static int allow_byte_level(const unitok_rules *rules, const uint8_t *piece, int
     if (!n || !utf8_is_valid(bytes, n)) return n && is_part_of_char(bytes, n);
     for (int64_t i = 0; i < n; i++) {
         if (n_text + 3 > (int64_t)sizeof text) return 0;
-        if (bytes[i] == ' ') n_text += char_put(CHAR_SPACE, text + n_text);
+        if (bytes[i] == ' ') n_text += utf8_encode(CHAR_SPACE, text + n_text);
         else text[n_text++] = bytes[i];
     }
     return allow_text(rules, text, n_text);

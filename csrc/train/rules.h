@@ -29,35 +29,17 @@ struct unitok_rules {
     uint8_t scripts[SCRIPT_CODE_POINTS];
 };
 
-/* A character of valid UTF-8 and its length in bytes. */
+/* Reads a character of valid UTF-8. */
 INLINE uint32_t char_at(const uint8_t *text, int *ret_n_bytes)
 {
-    uint8_t lead = text[0];
-    int n = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    *ret_n_bytes = n;
-    return utf8_code_point(text, n);
-}
-
-INLINE int char_bytes(uint8_t lead)
-{
-    return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
-
-/* Like utf8_encode, for every code point; returns how many bytes. */
-INLINE int char_put(uint32_t c, uint8_t ret[4])
-{
-    if (c < 0x10000) return utf8_encode(c, ret);
-    ret[0] = (uint8_t)(0xF0 | c >> 18);
-    ret[1] = (uint8_t)(0x80 | (c >> 12 & 0x3F));
-    ret[2] = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-    ret[3] = (uint8_t)(0x80 | (c & 0x3F));
-    return 4;
+    *ret_n_bytes = char_bytes(text[0]);
+    return utf8_code_point(text, *ret_n_bytes);
 }
 
 INLINE int64_t count_chars(const uint8_t *text, int64_t n_bytes)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < n_bytes; i++) n += (text[i] & 0xC0) != 0x80;
+    for (int64_t i = 0; i < n_bytes; i++) n += !is_continuation(text[i]);
     return n;
 }
 

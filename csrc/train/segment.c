@@ -437,7 +437,7 @@ static int count_end(unitok_segmenter *s, const struct line_end *end, int n_mark
 {
     const struct counter_entry *entry = &s->counter->entries[end->entry];
     uint8_t first[4];
-    int n_first = next ? char_put(next->first_char, first) : 0;
+    int n_first = next ? utf8_encode(next->first_char, first) : 0;
     int64_t n_bytes = followed(s, entry->key, entry->n_bytes - 1, n_marks, 1, first, n_first);
     return n_bytes >= 0 && counter_add(s->counter, s->key.bytes, n_bytes, count) >= 0;
 }

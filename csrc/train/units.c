@@ -55,7 +55,7 @@ static int64_t replace_rare(const uint8_t *unit, int64_t n_bytes, const uint8_t 
     for (int64_t at = 0; at < n_bytes; at += n) {
         uint32_t c = char_at(unit + at, &n);
         if (keep && !keep[c]) {
-            n_out += char_put(CHAR_UNKNOWN, out + n_out);
+            n_out += utf8_encode(CHAR_UNKNOWN, out + n_out);
         } else {
             memcpy(out + n_out, unit + at, (size_t)n);
             n_out += n;
