@@ -20,13 +20,13 @@
  */
 
 #include "ground/error.h"
-#include "ground/grow.h"
 #include "ground/packed.h"
 #include "train/bpe_count.h"
 #include "train/bpe_heap.h"
 #include "train/bpe_layout.h"
 #include "train/bpe_merge.h"
 #include "train/bpe_replay.h"
+#include "train/counter.h"
 
 #define WORKERS_MAX 1024
 /* the floor is this part of the count that pairs have if all are equally frequent */
@@ -44,7 +44,6 @@ typedef struct merge_of {
 enum phase { MERGE, MEASURE, LAY_OUT, REPLAY, COUNT, PLACE };
 
 struct unitok_bpe_trainer {
-    const unitok_rules *rules;
     enum phase phase;
     int n_workers;
     bpe_layout layout;     /* in MEASURE and LAY_OUT */
@@ -52,18 +51,14 @@ struct unitok_bpe_trainer {
     bpe_replay replay;
     pair_counter *counters; /* [n_workers] in COUNT and PLACE */
 
-    bpe_text text;
-    symbol_list symbols;
+    bpe_state state;
     int is_counted; /* the pairs are there */
-    uint64_t floor; /* pairs that occurred less often when they were born are not kept */
-    pair_table pairs;
-    position_store positions;
     pair_heap heap;
     births births;
 
-    piece_set made; /* pieces merged so far: symbols by their bytes */
+    unitok_counter *made; /* the set of pieces merged so far */
     merge_of *merged;
-    int64_t n_merged, merged_room;
+    int64_t n_merged, merged_capacity;
 };
 
 /* ------------------------------------------------------------------------------------------ Shared
@@ -80,12 +75,12 @@ int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data,
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a BPE trainer has 1 to 1024 workers");
     unitok_bpe_trainer *t = mem_zalloc(1, sizeof *t);
     if (!t) return fail_memory(error);
-    t->rules = rules;
+    t->state.rules = rules;
     t->n_workers = n_workers;
     t->phase = MEASURE;
     t->layout = (bpe_layout){.data = data, .offsets = offsets, .counts = counts, .keep = keep};
-    if (!layout_open(&t->layout, n_units, n_workers) || !pair_table_init(&t->pairs) ||
-        !piece_set_init(&t->made)) {
+    if (!layout_open(&t->layout, n_units, n_workers) || !pair_table_init(&t->state.pairs) ||
+        unitok_counter_new(0, &t->made, NULL)) {
         unitok_bpe_trainer_free(t);
         return fail_memory(error);
     }
@@ -115,23 +110,23 @@ void unitok_bpe_trainer_free(unitok_bpe_trainer *t)
     layout_close(&t->layout);
     close_replay(t);
     close_counters(t);
-    mem_free(t->text.slots);
-    levels_free(&t->text.levels);
-    symbol_list_free(&t->symbols);
-    pair_table_free(&t->pairs);
-    position_store_free(&t->positions);
+    mem_free(t->state.text.slots);
+    levels_free(&t->state.text.levels);
+    symbol_list_free(&t->state.symbols);
+    pair_table_free(&t->state.pairs);
+    position_store_free(&t->state.positions);
     mem_free(t->heap.entries);
     births_free(&t->births);
-    piece_set_free(&t->made);
+    unitok_counter_free(t->made);
     mem_free(t->merged);
     mem_free(t);
 }
 
 int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *t)
 {
-    return t->text.n * 4 + symbol_list_memory(&t->symbols) +
-           t->heap.room * (int64_t)sizeof *t->heap.entries + births_memory(&t->births) +
-           pair_table_memory(&t->pairs) + t->positions.memory_bytes;
+    return t->state.text.n * 4 + symbol_list_memory(&t->state.symbols) +
+           t->heap.capacity * (int64_t)sizeof *t->heap.entries + births_memory(&t->births) +
+           pair_table_memory(&t->state.pairs) + t->state.positions.memory_bytes;
 }
 
 int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *t)
@@ -151,16 +146,16 @@ int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t m
         state = layout_measure(&t->layout, worker, max_work, &unit);
         break;
     case LAY_OUT:
-        state = layout_write(&t->layout, worker, max_work, &t->text);
+        state = layout_write(&t->layout, worker, max_work, &t->state.text);
         break;
     case REPLAY:
-        state = bpe_replay_run(&t->replay, &t->replays[worker], t->text.slots, max_work);
+        state = bpe_replay_run(&t->replay, &t->replays[worker], t->state.text.slots, max_work);
         break;
     case COUNT:
-        state = pair_counter_count(&t->counters[worker], &t->text, &t->symbols, max_work);
+        state = pair_counter_count(&t->counters[worker], &t->state, max_work);
         break;
     case PLACE:
-        state = pair_counter_place(&t->counters[worker], &t->text, &t->symbols, max_work);
+        state = pair_counter_place(&t->counters[worker], &t->state, max_work);
         break;
     case MERGE:
         break;
@@ -174,14 +169,14 @@ int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t m
  * memory is short. */
 static int start_counting(unitok_bpe_trainer *t)
 {
-    pair_table_clear(&t->pairs);
-    position_store_free(&t->positions);
+    pair_table_clear(&t->state.pairs);
+    position_store_free(&t->state.positions);
     t->heap.n = 0;
     t->is_counted = 0;
     t->counters = mem_zalloc((size_t)t->n_workers, sizeof *t->counters);
     if (!t->counters) return 0;
     for (int k = 0; k < t->n_workers; k++)
-        if (!pair_counter_open(&t->counters[k], &t->text, k, t->n_workers)) return 0;
+        if (!pair_counter_open(&t->counters[k], &t->state.text, k, t->n_workers)) return 0;
     t->phase = COUNT;
     return 1;
 }
@@ -189,8 +184,8 @@ static int start_counting(unitok_bpe_trainer *t)
 /* Ranks the pairs from `begin` on. */
 static int push_pairs(unitok_bpe_trainer *t, uint32_t begin)
 {
-    for (uint32_t i = begin; i < t->pairs.n; i++)
-        if (!pair_heap_push(&t->heap, &t->pairs, &t->symbols, i)) return 0;
+    for (uint32_t i = begin; i < t->state.pairs.n; i++)
+        if (!pair_heap_push(&t->heap, &t->state, i)) return 0;
     return 1;
 }
 
@@ -199,7 +194,7 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
     int state = 1;
     switch (t->phase) {
     case MEASURE:
-        state = layout_join(&t->layout, &t->symbols, &t->text);
+        state = layout_join(&t->layout, &t->state.symbols, &t->state.text);
         t->phase = LAY_OUT;
         break;
     case LAY_OUT:
@@ -211,10 +206,7 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
         t->phase = MERGE;
         break;
     case COUNT:
-        if (!counters_join(t->counters, t->n_workers, t->floor, t->rules, &t->symbols, &t->pairs,
-                           &t->positions) ||
-            !push_pairs(t, 0))
-            state = -1;
+        if (!counters_join(t->counters, t->n_workers, &t->state) || !push_pairs(t, 0)) state = -1;
         t->phase = PLACE;
         break;
     case PLACE:
@@ -236,7 +228,7 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
 /* The first guess at the floor. */
 static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count)
 {
-    const levels *levels = &t->text.levels;
+    const levels *levels = &t->state.text.levels;
     double weight = 0;
     int64_t begin = 0;
     for (int64_t k = 0; k < levels->n; k++) {
@@ -253,23 +245,23 @@ static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint6
 static int undo_merges(unitok_bpe_trainer *t)
 {
     uint32_t *ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *ids);
-    const symbol *symbols = t->symbols.items;
+    const symbol *symbols = t->state.symbols.items;
     int64_t next;
     int n;
     if (!ids) return 0;
-    for (int64_t i = 0; i < t->text.n_characters; i++)
-        ids[char_at(t->symbols.bytes + symbols[i].begin, &n)] = (uint32_t)i + 1;
-    for (int64_t slot = 1; slot < t->text.n; slot = next) {
-        uint32_t value = t->text.slots[slot];
-        next = slot_after(&t->text, &t->symbols, slot);
+    for (int64_t i = 0; i < t->state.text.n_characters; i++)
+        ids[char_at(t->state.symbols.bytes + symbols[i].begin, &n)] = (uint32_t)i + 1;
+    for (int64_t slot = 1; slot < t->state.text.n; slot = next) {
+        uint32_t value = t->state.text.slots[slot];
+        next = slot_after(&t->state.text, &t->state.symbols, slot);
         if (next == slot + 1) continue;
-        const uint8_t *bytes = t->symbols.bytes + symbols[value - 1].begin;
+        const uint8_t *bytes = t->state.symbols.bytes + symbols[value - 1].begin;
         for (int64_t at = slot; at < next; at++, bytes += n)
-            t->text.slots[at] = ids[char_at(bytes, &n)];
+            t->state.text.slots[at] = ids[char_at(bytes, &n)];
     }
     mem_free(ids);
-    symbol_list_cut(&t->symbols, t->text.n_characters);
-    piece_set_clear(&t->made);
+    symbol_list_cut(&t->state.symbols, t->state.text.n_characters);
+    unitok_counter_clear(t->made);
     t->n_merged = 0;
     return 1;
 }
@@ -277,10 +269,10 @@ static int undo_merges(unitok_bpe_trainer *t)
 /* Starts again with rarer pairs; 0 when memory is short. */
 static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
 {
-    t->floor /= FLOOR_FALL;
-    if (t->floor < min_count) t->floor = min_count;
-    if (t->floor <= 1 && min_count == 0) {
-        t->floor = 0;
+    t->state.floor /= FLOOR_FALL;
+    if (t->state.floor < min_count) t->state.floor = min_count;
+    if (t->state.floor <= 1 && min_count == 0) {
+        t->state.floor = 0;
         if (!undo_merges(t)) return 0;
     }
     return start_counting(t);
@@ -293,15 +285,14 @@ static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
 /* The symbol of a new merge; MADE_BEFORE if its piece is there, -1 when memory is short. */
 static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64_t count)
 {
-    symbol_list *symbols = &t->symbols;
+    symbol_list *symbols = &t->state.symbols;
     int64_t n_bytes = symbol_list_join(symbols, left, right);
     if (n_bytes < 0) return -1;
-    if (piece_set_has(&t->made, symbols->bytes, symbols->piece, n_bytes)) return MADE_BEFORE;
+    if (counter_find(t->made, symbols->piece, n_bytes) >= 0) return MADE_BEFORE;
     int64_t made = symbol_list_add(symbols, symbols->piece, n_bytes,
                                    symbols->items[left].n_chars + symbols->items[right].n_chars);
-    if (made < 0 || !piece_set_add(&t->made, symbols->bytes, symbols->items[made].begin, n_bytes))
-        return -1;
-    if (!grow(&t->merged, t->n_merged, &t->merged_room, sizeof *t->merged)) return -1;
+    if (made < 0 || counter_add(t->made, symbols->piece, n_bytes, 1) < 0) return -1;
+    if (!grow(&t->merged, t->n_merged, &t->merged_capacity, sizeof *t->merged)) return -1;
     t->merged[t->n_merged++] = (merge_of){left, right, count};
     return made;
 }
@@ -312,12 +303,13 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
     if (t->phase != MERGE || t->n_merged)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                     "a BPE trainer resumes once, before its first step");
-    if (!bpe_replay_init(&t->replay, (uint32_t)t->text.n_characters)) return fail_memory(error);
+    if (!bpe_replay_init(&t->replay, (uint32_t)t->state.text.n_characters))
+        return fail_memory(error);
     for (int64_t i = 0; i < n; i++) {
         uint32_t left = symbols[2 * i], right = symbols[2 * i + 1];
-        if (left >= t->symbols.n || right >= t->symbols.n ||
-            (int64_t)t->symbols.items[left].n_chars + t->symbols.items[right].n_chars >
-                rules_max_symbols(t->rules))
+        if (left >= t->state.symbols.n || right >= t->state.symbols.n ||
+            (int64_t)t->state.symbols.items[left].n_chars + t->state.symbols.items[right].n_chars >
+                rules_max_symbols(t->state.rules))
             return fail(error, UNITOK_ERROR_ARGUMENT, i, -1,
                         "a merge of symbols that the units do not have");
         int64_t made = make(t, left, right, counts[i]);
@@ -328,8 +320,8 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
     t->replays = mem_zalloc((size_t)t->n_workers, sizeof *t->replays);
     if (!t->replays) return fail_memory(error);
     for (int k = 0; k < t->n_workers; k++) {
-        t->replays[k].at = share_begin(&t->text, k, t->n_workers);
-        t->replays[k].end = share_begin(&t->text, k + 1, t->n_workers);
+        t->replays[k].at = share_begin(&t->state.text, k, t->n_workers);
+        t->replays[k].end = share_begin(&t->state.text, k + 1, t->n_workers);
     }
     t->phase = REPLAY;
     return UNITOK_OK;
@@ -338,13 +330,11 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
 /* The pair's merge, if its piece is new. 0 when memory is short. */
 static int merge_best(unitok_bpe_trainer *t, uint32_t best)
 {
-    const pair *p = &t->pairs.pairs[best];
-    uint32_t born = t->pairs.n;
+    const pair *p = &t->state.pairs.pairs[best];
+    uint32_t born = t->state.pairs.n;
     int64_t made = make(t, p->left, p->right, p->count);
     if (made == MADE_BEFORE) return 1; /* the same piece from other parts is never merged */
-    return made >= 0 &&
-           merge_pair(&t->births, &t->text, &t->symbols, &t->pairs, &t->positions, t->rules,
-                      t->floor, best, (uint32_t)made) &&
+    return made >= 0 && merge_pair(&t->births, &t->state, best, (uint32_t)made) &&
            push_pairs(t, born);
 }
 
@@ -354,19 +344,19 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
     *ret_is_done = 0;
     if (t->phase != MERGE || t->n_merged >= n_pieces) return t->n_merged;
     if (!t->is_counted) {
-        t->floor = guess_floor(t, n_pieces, min_count);
+        t->state.floor = guess_floor(t, n_pieces, min_count);
         return start_counting(t) ? t->n_merged : -1;
     }
     while (t->n_merged < n_pieces && max_work > 0) {
-        uint32_t best = pair_heap_take(&t->heap, &t->pairs, &t->symbols,
-                                       t->floor > min_count ? t->floor : min_count);
-        if (best == NO_PAIR && t->floor > min_count)
+        uint32_t best = pair_heap_take(&t->heap, &t->state,
+                                       t->state.floor > min_count ? t->state.floor : min_count);
+        if (best == NO_PAIR && t->state.floor > min_count)
             return lower_floor(t, min_count) ? t->n_merged : -1;
         if (best == NO_PAIR) {
             *ret_is_done = 1;
             break;
         }
-        max_work -= (int64_t)t->pairs.pairs[best].n_positions + 16;
+        max_work -= (int64_t)t->state.pairs.pairs[best].n_positions + 16;
         if (!merge_best(t, best)) return -1;
     }
     return t->n_merged;
@@ -386,13 +376,14 @@ int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *t, int64_t begin, in
                                   uint8_t *data, int64_t capacity, int64_t *offsets,
                                   uint64_t *counts)
 {
-    const symbol *pieces = t->symbols.items + t->text.n_characters;
+    const symbol *pieces = t->state.symbols.items + t->state.text.n_characters;
     int64_t n_bytes = 0;
     for (int64_t i = begin; i < end; i++) n_bytes += pieces[i].n_bytes;
     if (n_bytes > capacity) return n_bytes;
     offsets[0] = 0;
     for (int64_t i = begin; i < end; i++) {
-        memcpy(data + offsets[i - begin], t->symbols.bytes + pieces[i].begin, pieces[i].n_bytes);
+        memcpy(data + offsets[i - begin], t->state.symbols.bytes + pieces[i].begin,
+               pieces[i].n_bytes);
         offsets[i - begin + 1] = offsets[i - begin] + pieces[i].n_bytes;
         counts[i - begin] = t->merged[i].count;
     }

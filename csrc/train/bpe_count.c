@@ -2,8 +2,6 @@
 
 #include "train/bpe_count.h"
 
-#include "ground/alloc.h"
-
 #define FIRST_BITS 12
 #define AHEAD 16 /* pairs whose places in the table are being fetched */
 
@@ -78,16 +76,17 @@ INLINE int place_met(pair_counter *counter, const met_pair *met)
 }
 
 /* Calls `met` for the pairs at the next slots, each AHEAD pairs late. */
-INLINE int walk(pair_counter *counter, const bpe_text *text, const symbol_list *symbols,
-                int64_t work, int (*met)(pair_counter *, const met_pair *))
+INLINE int walk(pair_counter *counter, const bpe_state *state, int64_t work,
+                int (*met)(pair_counter *, const met_pair *))
 {
     met_pair waiting[AHEAD] = {{0}};
+    const bpe_text *text = &state->text;
     const levels *levels = &text->levels;
     int64_t end = counter->end - counter->at > work ? counter->at + work : counter->end, next = end;
     uint32_t n = 0;
     for (int64_t slot = counter->at; slot < end; slot = next) {
         uint32_t left = text->slots[slot], right;
-        next = slot_after(text, symbols, slot);
+        next = slot_after(text, &state->symbols, slot);
         if (!left || !(right = text->slots[next])) continue;
         while (slot >= levels->end[counter->level]) counter->level++;
         uint32_t hash = pair_hash(left, right);
@@ -103,25 +102,22 @@ INLINE int walk(pair_counter *counter, const bpe_text *text, const symbol_list *
     return next >= counter->end;
 }
 
-int pair_counter_count(pair_counter *counter, const bpe_text *text, const symbol_list *symbols,
-                       int64_t work)
+int pair_counter_count(pair_counter *counter, const bpe_state *state, int64_t work)
 {
-    return counter->at >= counter->end ? 1 : walk(counter, text, symbols, work, count_met);
+    return counter->at >= counter->end ? 1 : walk(counter, state, work, count_met);
 }
 
-int pair_counter_place(pair_counter *counter, const bpe_text *text, const symbol_list *symbols,
-                       int64_t work)
+int pair_counter_place(pair_counter *counter, const bpe_state *state, int64_t work)
 {
-    return counter->at >= counter->end ? 1 : walk(counter, text, symbols, work, place_met);
+    return counter->at >= counter->end ? 1 : walk(counter, state, work, place_met);
 }
 
 /* Keeps a pair that `first` of the counters has and those before it do not. 0 when memory is short.
  */
 static int keep_pair(pair_counter *counters, int first, int n, const counted_pair *p,
-                     uint64_t floor, const unitok_rules *rules, symbol_list *symbols,
-                     pair_table *pairs, position_store *positions)
+                     bpe_state *state)
 {
-    uint32_t hash = pair_hash(p->left, p->right);
+    uint32_t hash = pair_hash(p->left, p->right), *positions;
     uint64_t count = 0, n_positions = 0;
     for (int k = 0; k < first; k++)
         if (place_of(counters[k].slots, counters[k].bits, p->left, p->right, hash)->left) return 1;
@@ -131,35 +127,26 @@ static int keep_pair(pair_counter *counters, int first, int n, const counted_pai
         count += q->count; /* 0 in a free place */
         n_positions += q->n_positions;
     }
-    if (count < floor) return 1;
-    int64_t n_bytes = symbol_list_join(symbols, p->left - 1, p->right - 1);
-    if (n_bytes < 0) return 0;
-    if (!rules_allow(rules, symbols->piece, n_bytes)) return 1;
-    uint32_t index = pair_table_add(pairs, p->left - 1, p->right - 1);
-    if (index == NO_PAIR) return 0;
-    pair *made = &pairs->pairs[index];
-    uint32_t *room = position_store_take(positions, (uint32_t)n_positions);
-    if (!room) return 0;
-    *made = (pair){count, room, (uint32_t)n_positions, made->left, made->right};
-    for (int k = first; k < n; k++) {
+    if (count < state->floor) return 1;
+    int added = bpe_state_add(state, p->left - 1, p->right - 1, count, (uint32_t)n_positions,
+                              &positions);
+    for (int k = first; k < n && added == 1; k++) {
         counted_pair *q = place_of(counters[k].slots, counters[k].bits, p->left, p->right, hash);
         if (!q->left) continue;
-        q->positions = room;
-        room += q->n_positions;
+        q->positions = positions;
+        positions += q->n_positions;
     }
-    return 1;
+    return added >= 0;
 }
 
-int counters_join(pair_counter *counters, int n, uint64_t floor, const unitok_rules *rules,
-                  symbol_list *symbols, pair_table *pairs, position_store *positions)
+int counters_join(pair_counter *counters, int n, bpe_state *state)
 {
     for (int k = 0; k < n; k++) {
         counters[k].at = counters[k].begin;
         counters[k].level = 0;
         for (size_t i = 0; i < (size_t)1 << counters[k].bits; i++) {
             const counted_pair *p = &counters[k].slots[i];
-            if (p->left && !keep_pair(counters, k, n, p, floor, rules, symbols, pairs, positions))
-                return 0;
+            if (p->left && !keep_pair(counters, k, n, p, state)) return 0;
         }
     }
     return 1;

@@ -14,8 +14,6 @@
 #pragma once
 
 #include "train/bpe_pairs.h"
-#include "train/bpe_slots.h"
-#include "train/rules.h"
 
 typedef struct counted_pair {
     uint32_t left, right; /* symbols + 1; left 0: free */
@@ -37,12 +35,9 @@ int pair_counter_open(pair_counter *counter, const bpe_text *text, int k, int n)
 void pair_counter_close(pair_counter *counter);
 
 /* Step 1, for `work` slots: 1 when done, 0 when not, -1 when memory is short. */
-int pair_counter_count(pair_counter *counter, const bpe_text *text, const symbol_list *symbols,
-                       int64_t work);
-/* Makes `pairs` and `positions`, which are empty, of those that the rules allow and that occur
- * `floor` times; 0 when memory is short. */
-int counters_join(pair_counter *counters, int n, uint64_t floor, const unitok_rules *rules,
-                  symbol_list *symbols, pair_table *pairs, position_store *positions);
+int pair_counter_count(pair_counter *counter, const bpe_state *state, int64_t work);
+/* Fills the state's pairs and positions, which are empty, with those that the rules allow and that
+ * occur `floor` times; 0 when memory is short. */
+int counters_join(pair_counter *counters, int n, bpe_state *state);
 /* Step 3, likewise: 1 when done, 0 when not. */
-int pair_counter_place(pair_counter *counter, const bpe_text *text, const symbol_list *symbols,
-                       int64_t work);
+int pair_counter_place(pair_counter *counter, const bpe_state *state, int64_t work);

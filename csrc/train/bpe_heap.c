@@ -2,8 +2,6 @@
 
 #include "train/bpe_heap.h"
 
-#include "ground/grow.h"
-
 INLINE uint8_t pair_byte(const symbol_list *symbols, const pair *p, uint32_t i)
 {
     const symbol *a = &symbols->items[p->left], *b = &symbols->items[p->right];
@@ -26,16 +24,15 @@ static int piece_less(const pair *p, const pair *q, const symbol_list *symbols)
     return symbols->items[p->left].n_bytes < symbols->items[q->left].n_bytes;
 }
 
-INLINE int comes_before(const pair_table *pairs, const symbol_list *symbols, const heap_entry *x,
-                        const heap_entry *y)
+INLINE int comes_before(const bpe_state *state, const heap_entry *x, const heap_entry *y)
 {
     if (x->count != y->count) return x->count > y->count;
     if (x->n_chars != y->n_chars) return x->n_chars < y->n_chars;
     if (x->head != y->head) return x->head < y->head;
-    return piece_less(&pairs->pairs[x->pair], &pairs->pairs[y->pair], symbols);
+    return piece_less(&state->pairs.pairs[x->pair], &state->pairs.pairs[y->pair], &state->symbols);
 }
 
-static void sift_down(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols)
+static void sift_down(pair_heap *heap, const bpe_state *state)
 {
     heap_entry entry = heap->entries[0];
     int64_t at = 0;
@@ -44,25 +41,25 @@ static void sift_down(pair_heap *heap, const pair_table *pairs, const symbol_lis
         if (child >= heap->n) break;
         int64_t end = child + 4 < heap->n ? child + 4 : heap->n;
         for (int64_t k = child + 1; k < end; k++)
-            if (comes_before(pairs, symbols, &heap->entries[k], &heap->entries[best])) best = k;
-        if (!comes_before(pairs, symbols, &heap->entries[best], &entry)) break;
+            if (comes_before(state, &heap->entries[k], &heap->entries[best])) best = k;
+        if (!comes_before(state, &heap->entries[best], &entry)) break;
         heap->entries[at] = heap->entries[best];
         at = best;
     }
     heap->entries[at] = entry;
 }
 
-int pair_heap_push(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols,
-                   uint32_t index)
+int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index)
 {
-    if (!grow(&heap->entries, heap->n, &heap->room, sizeof *heap->entries)) return 0;
-    const pair *p = &pairs->pairs[index];
+    const symbol_list *symbols = &state->symbols;
+    if (!grow(&heap->entries, heap->n, &heap->capacity, sizeof *heap->entries)) return 0;
+    const pair *p = &state->pairs.pairs[index];
     const symbol *a = &symbols->items[p->left], *b = &symbols->items[p->right];
     heap_entry entry = {p->count, 0, a->n_chars + b->n_chars, index};
     for (uint32_t i = 0; i < 8; i++)
         entry.head = entry.head << 8 | (i < a->n_bytes + b->n_bytes ? pair_byte(symbols, p, i) : 0);
     int64_t at = heap->n++;
-    while (at && comes_before(pairs, symbols, &entry, &heap->entries[(at - 1) / 4])) {
+    while (at && comes_before(state, &entry, &heap->entries[(at - 1) / 4])) {
         heap->entries[at] = heap->entries[(at - 1) / 4];
         at = (at - 1) / 4;
     }
@@ -70,21 +67,20 @@ int pair_heap_push(pair_heap *heap, const pair_table *pairs, const symbol_list *
     return 1;
 }
 
-uint32_t pair_heap_take(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols,
-                        uint64_t min_count)
+uint32_t pair_heap_take(pair_heap *heap, const bpe_state *state, uint64_t min_count)
 {
     while (heap->n) {
         heap_entry *top = &heap->entries[0];
-        uint64_t count = pairs->pairs[top->pair].count;
+        uint64_t count = state->pairs.pairs[top->pair].count;
         if (top->count != count) {
             top->count = count;
-            sift_down(heap, pairs, symbols);
+            sift_down(heap, state);
             continue;
         }
         if (count < min_count) return NO_PAIR;
         uint32_t best = top->pair;
         heap->entries[0] = heap->entries[--heap->n];
-        if (heap->n) sift_down(heap, pairs, symbols);
+        if (heap->n) sift_down(heap, state);
         return best;
     }
     return NO_PAIR;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "train/bpe_pairs.h"
-#include "train/bpe_symbols.h"
 
 typedef struct heap_entry {
     uint64_t count;
@@ -17,12 +16,10 @@ typedef struct heap_entry {
 
 typedef struct pair_heap {
     heap_entry *entries;
-    int64_t n, room;
+    int64_t n, capacity;
 } pair_heap;
 
 /* 0: no memory */
-int pair_heap_push(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols,
-                   uint32_t index);
+int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index);
 /* Takes off the best pair; NO_PAIR if none occurs min_count times. */
-uint32_t pair_heap_take(pair_heap *heap, const pair_table *pairs, const symbol_list *symbols,
-                        uint64_t min_count);
+uint32_t pair_heap_take(pair_heap *heap, const bpe_state *state, uint64_t min_count);

@@ -2,8 +2,6 @@
 
 #include "train/bpe_merge.h"
 
-#include "ground/grow.h"
-
 #define AHEAD 24
 
 void births_free(births *b)
@@ -16,8 +14,9 @@ void births_free(births *b)
 
 int64_t births_memory(const births *b)
 {
-    return b->room * (int64_t)sizeof *b->items + 2 * b->n_numbers * (int64_t)sizeof *b->numbers[0] +
-           b->events_room * (int64_t)sizeof *b->events;
+    return b->capacity * (int64_t)sizeof *b->items +
+           2 * b->n_numbers * (int64_t)sizeof *b->numbers[0] +
+           b->events_capacity * (int64_t)sizeof *b->events;
 }
 
 /* Room for the numbers of n symbols, and for two events at each of so many positions. */
@@ -32,7 +31,7 @@ static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
     }
     if (n_symbols > b->n_numbers) b->n_numbers = 2 * n_symbols;
     b->n = b->n_events = 0;
-    return grow(&b->events, 2 * n_positions, &b->events_room, sizeof *b->events);
+    return grow(&b->events, 2 * n_positions, &b->events_capacity, sizeof *b->events);
 }
 
 /* Notes that the new symbol has `other` on one side, at `slot`. */
@@ -40,7 +39,7 @@ INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uin
 {
     uint32_t number = b->numbers[is_right][other];
     if (UNLIKELY(!number)) {
-        if (!grow(&b->items, b->n, &b->room, sizeof *b->items)) return 0;
+        if (!grow(&b->items, b->n, &b->capacity, sizeof *b->items)) return 0;
         b->items[b->n++] = (born_pair){.other = other, .is_right = is_right};
         number = b->numbers[is_right][other] = (uint32_t)b->n;
     }
@@ -50,11 +49,12 @@ INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uin
     return 1;
 }
 
-static int rewrite(births *b, bpe_text *text, const symbol_list *symbols, const pair *best,
-                   uint32_t made)
+static int rewrite(births *b, bpe_state *s, const pair *best, uint32_t made)
 {
+    const bpe_text *text = &s->text;
+    const symbol *symbols = s->symbols.items;
     uint32_t left = best->left, right = best->right, *slots = text->slots;
-    uint32_t n_left = symbols->items[left].n_chars, n_all = symbols->items[made].n_chars;
+    uint32_t n_left = symbols[left].n_chars, n_all = symbols[made].n_chars;
     int64_t level = 0, n = best->n_positions;
     for (int64_t i = 0; i < n && i < AHEAD; i++) PREFETCH(&slots[best->positions[i]]);
     for (int64_t i = 0; i < n; i++) {
@@ -95,36 +95,27 @@ static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_
 }
 
 /* Adds the born pairs that may be merged, with room for their positions; 0 when memory is short. */
-static int keep_born(births *b, symbol_list *symbols, pair_table *pairs, position_store *positions,
-                     const unitok_rules *rules, uint64_t floor, uint32_t made)
+static int keep_born(births *b, bpe_state *state, uint32_t made)
 {
     for (int64_t i = 0; i < b->n; i++) {
         born_pair *born = &b->items[i];
         b->numbers[born->is_right][born->other] = 0;
-        if (born->count < floor) continue;
+        if (born->count < state->floor) continue;
         uint32_t left = born->is_right ? made : born->other,
                  right = born->is_right ? born->other : made;
-        int64_t n_bytes = symbol_list_join(symbols, left, right);
-        if (n_bytes < 0) return 0;
-        if (!rules_allow(rules, symbols->piece, n_bytes)) continue;
-        uint32_t index = pair_table_add(pairs, left, right);
-        born->positions = index == NO_PAIR ? NULL
-                                           : position_store_take(positions, born->n_positions);
-        if (!born->positions) return 0;
-        pairs->pairs[index] = (pair){born->count, born->positions, born->n_positions, left, right};
+        if (bpe_state_add(state, left, right, born->count, born->n_positions, &born->positions) < 0)
+            return 0;
     }
     return 1;
 }
 
-int merge_pair(births *b, bpe_text *text, symbol_list *symbols, pair_table *pairs,
-               position_store *positions, const unitok_rules *rules, uint64_t floor, uint32_t best,
-               uint32_t made)
+int merge_pair(births *b, bpe_state *state, uint32_t best, uint32_t made)
 {
-    const pair merged = pairs->pairs[best];
-    if (!births_reserve(b, symbols->n, merged.n_positions)) return 0;
-    if (!rewrite(b, text, symbols, &merged, made)) return 0;
-    lower_counts(b, pairs, &merged, made);
-    if (!keep_born(b, symbols, pairs, positions, rules, floor, made)) return 0;
+    const pair merged = state->pairs.pairs[best];
+    if (!births_reserve(b, state->symbols.n, merged.n_positions)) return 0;
+    if (!rewrite(b, state, &merged, made)) return 0;
+    lower_counts(b, &state->pairs, &merged, made);
+    if (!keep_born(b, state, made)) return 0;
     for (int64_t i = 0; i < b->n_events; i++) {
         born_pair *born = &b->items[b->events[i].born];
         if (born->positions) *born->positions++ = b->events[i].slot;

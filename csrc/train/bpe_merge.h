@@ -16,8 +16,6 @@
 #pragma once
 
 #include "train/bpe_pairs.h"
-#include "train/bpe_slots.h"
-#include "train/rules.h"
 
 typedef struct born_pair {
     uint64_t count;
@@ -33,12 +31,12 @@ typedef struct born_at {
 
 typedef struct births {
     born_pair *items;
-    int64_t n, room;
+    int64_t n, capacity;
     /* by symbol, for is_right 0 and 1: which of the items it is in, + 1 */
     uint32_t *numbers[2];
     int64_t n_numbers;
     born_at *events; /* positions of all of them, in the order of the text */
-    int64_t n_events, events_room;
+    int64_t n_events, events_capacity;
 } births;
 
 void births_free(births *births);
@@ -46,6 +44,4 @@ int64_t births_memory(const births *births);
 
 /* Merges the pair `best` into the symbol `made`. New pairs that the rules allow and that occur
  * `floor` times are added at the end of `pairs`. 0 when memory is short. */
-int merge_pair(births *births, bpe_text *text, symbol_list *symbols, pair_table *pairs,
-               position_store *positions, const unitok_rules *rules, uint64_t floor, uint32_t best,
-               uint32_t made);
+int merge_pair(births *births, bpe_state *state, uint32_t best, uint32_t made);

@@ -20,7 +20,7 @@ void pair_table_free(pair_table *table)
 int64_t pair_table_memory(const pair_table *table)
 {
     return (int64_t)(sizeof *table->slots << table->bits) +
-           (int64_t)table->room * (int64_t)sizeof *table->pairs;
+           table->capacity * (int64_t)sizeof *table->pairs;
 }
 
 static void enter(uint64_t *slots, int bits, uint64_t slot)
@@ -44,14 +44,9 @@ static int grow_slots(pair_table *table)
 
 uint32_t pair_table_add(pair_table *table, uint32_t left, uint32_t right)
 {
-    if (table->n == table->room) {
-        uint64_t room = (uint64_t)table->room + table->room / 2 + 1024;
-        pair *pairs = room < NO_PAIR ? mem_realloc(table->pairs, (size_t)room * sizeof *pairs)
-                                     : NULL;
-        if (!pairs) return NO_PAIR;
-        table->pairs = pairs;
-        table->room = (uint32_t)room;
-    }
+    if (table->n == NO_PAIR - 1 ||
+        !grow(&table->pairs, table->n, &table->capacity, sizeof *table->pairs))
+        return NO_PAIR;
     if (2 * ((uint64_t)table->n + 1) > UINT64_C(1) << table->bits && !grow_slots(table))
         return NO_PAIR;
     table->pairs[table->n] = (pair){.left = left, .right = right};
@@ -72,15 +67,15 @@ void pair_table_clear(pair_table *table)
 
 uint32_t *position_store_take(position_store *store, uint32_t n)
 {
-    if (!store->blocks || store->room - store->n_used < n) {
-        size_t room = n > BLOCK_POSITIONS ? n : BLOCK_POSITIONS;
-        position_block *block = mem_alloc(sizeof *block + room * sizeof *block->slots);
+    if (!store->blocks || store->capacity - store->n_used < n) {
+        size_t capacity = n > BLOCK_POSITIONS ? n : BLOCK_POSITIONS;
+        position_block *block = mem_alloc(sizeof *block + capacity * sizeof *block->slots);
         if (!block) return NULL;
         block->next = store->blocks;
         store->blocks = block;
         store->n_used = 0;
-        store->room = room;
-        store->memory_bytes += (int64_t)(sizeof *block + room * sizeof *block->slots);
+        store->capacity = capacity;
+        store->memory_bytes += (int64_t)(sizeof *block + capacity * sizeof *block->slots);
     }
     uint32_t *taken = store->blocks->slots + store->n_used;
     store->n_used += n;
@@ -95,4 +90,17 @@ void position_store_free(position_store *store)
         store->blocks = next;
     }
     *store = (position_store){0};
+}
+
+int bpe_state_add(bpe_state *s, uint32_t left, uint32_t right, uint64_t count, uint32_t n_positions,
+                  uint32_t **ret_positions)
+{
+    int64_t n_bytes = symbol_list_join(&s->symbols, left, right);
+    if (n_bytes < 0) return -1;
+    if (!rules_allow(s->rules, s->symbols.piece, n_bytes)) return 0;
+    uint32_t index = pair_table_add(&s->pairs, left, right);
+    if (index == NO_PAIR) return -1;
+    *ret_positions = position_store_take(&s->positions, n_positions);
+    s->pairs.pairs[index] = (pair){count, *ret_positions, n_positions, left, right};
+    return *ret_positions ? 1 : -1;
 }

@@ -2,8 +2,9 @@
  * positions */
 #pragma once
 
-#include "ground/alloc.h"
-#include "ground/common.h"
+#include "ground/grow.h"
+#include "train/bpe_slots.h"
+#include "train/rules.h"
 #include "unitok_train.h"
 
 #define NO_PAIR UINT32_MAX
@@ -20,7 +21,8 @@ typedef struct pair {
 typedef struct pair_table {
     pair *pairs;
     uint64_t *slots;
-    uint32_t n, room;
+    uint32_t n;
+    int64_t capacity;
     int bits;
 } pair_table;
 
@@ -62,7 +64,7 @@ typedef struct position_block {
 
 typedef struct position_store {
     position_block *blocks;
-    size_t n_used, room; /* of the first block */
+    size_t n_used, capacity; /* of the first block */
     int64_t memory_bytes;
 } position_store;
 
@@ -70,3 +72,18 @@ typedef struct position_store {
 uint32_t *position_store_take(position_store *store, uint32_t n);
 /* it is empty then, and can be used again */
 void position_store_free(position_store *store);
+
+/* What all phases work on. */
+typedef struct bpe_state {
+    const unitok_rules *rules;
+    uint64_t floor; /* pairs that occurred less often when they were born are not kept */
+    bpe_text text;
+    symbol_list symbols;
+    pair_table pairs;
+    position_store positions;
+} bpe_state;
+
+/* Adds a pair that is not there, if the rules allow its piece: 1, with space for its positions in
+ * *ret_positions; 0 if they do not; -1 when memory is short. */
+int bpe_state_add(bpe_state *state, uint32_t left, uint32_t right, uint64_t count,
+                  uint32_t n_positions, uint32_t **ret_positions);

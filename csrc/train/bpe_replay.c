@@ -3,6 +3,7 @@
 #include "train/bpe_replay.h"
 
 #include "ground/grow.h"
+#include "structures/heap.h"
 #include "train/bpe_slots.h"
 
 int bpe_replay_init(bpe_replay *r, uint32_t n_characters)
@@ -21,7 +22,7 @@ void bpe_replay_free(bpe_replay *r)
 int bpe_replay_add(bpe_replay *r, uint32_t left, uint32_t right)
 {
     uint32_t n = r->merges.n;
-    if (!grow(&r->n_chars, n, &r->room, sizeof *r->n_chars)) return 0;
+    if (!grow(&r->n_chars, n, &r->capacity, sizeof *r->n_chars)) return 0;
     r->n_chars[n] = bpe_replay_chars(r, left) + bpe_replay_chars(r, right);
     return pair_table_add(&r->merges, left, right) == n;
 }
@@ -35,28 +36,9 @@ static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32
 {
     uint32_t merge = left && right ? pair_table_find(&r->merges, left - 1, right - 1) : NO_PAIR;
     if (merge == NO_PAIR) return 1;
-    if (!grow(&share->heap, share->n_heap, &share->heap_room, sizeof *share->heap)) return 0;
-    uint64_t entry = (uint64_t)merge << 32 | slot;
-    int64_t at = share->n_heap++;
-    while (at && entry < share->heap[(at - 1) / 2]) {
-        share->heap[at] = share->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    share->heap[at] = entry;
+    if (!grow(&share->heap, share->n_heap, &share->heap_capacity, sizeof *share->heap)) return 0;
+    heap_push(share->heap, &share->n_heap, (uint64_t)merge << 32 | slot);
     return 1;
-}
-
-static uint64_t take(replay_share *share)
-{
-    uint64_t *heap = share->heap, best = heap[0], last = heap[--share->n_heap];
-    int64_t at = 0;
-    for (int64_t child; (child = 2 * at + 1) < share->n_heap; at = child) {
-        if (child + 1 < share->n_heap && heap[child + 1] < heap[child]) child++;
-        if (last <= heap[child]) break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return best;
 }
 
 /* ----------------------------------------------------------------------------------- Units ---- */
@@ -67,7 +49,7 @@ static int replay_unit(const bpe_replay *r, replay_share *share, uint32_t *slots
     for (int64_t slot = begin; slot + 1 < end; slot++)
         if (!offer(r, share, slots[slot], slots[slot + 1], (uint32_t)slot)) return 0;
     while (share->n_heap) {
-        uint64_t entry = take(share);
+        uint64_t entry = heap_pop(share->heap, &share->n_heap);
         uint32_t merge = (uint32_t)(entry >> 32), slot = (uint32_t)entry, before_slot;
         const pair *p = &r->merges.pairs[merge];
         uint32_t n_left = bpe_replay_chars(r, p->left), n_all = r->n_chars[merge],

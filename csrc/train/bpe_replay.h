@@ -11,14 +11,14 @@
 typedef struct bpe_replay {
     pair_table merges; /* merge k is pair k and makes symbol n_characters + k */
     uint32_t *n_chars; /* of these symbols */
-    int64_t room;
+    int64_t capacity;
     uint32_t n_characters;
 } bpe_replay;
 
 /* A share of the units; any number of them are worked on side by side. */
 typedef struct replay_share {
     uint64_t *heap; /* of one unit: merge << 32 | slot, smallest first */
-    int64_t n_heap, heap_room;
+    int64_t n_heap, heap_capacity;
     int64_t at, end; /* the slot where the next unit begins; where the share ends */
 } replay_share;
 
