@@ -379,15 +379,6 @@ enum unitok_encode_flags {
 int64_t unitok_encode(const unitok_model *model, unitok_scratch *scratch, const uint8_t *text,
                       int64_t n_bytes, void *ids, int64_t capacity);
 
-/* Like unitok_encode, but needs neither a scratch nor unitok_model_complete: for the first short
- * texts of a model, at a speed of some MB/s. -2 also where n_bytes > UNITOK_FIRST_BYTES, or where
- * the model cannot do it: only BPE models of SentencePiece without unused pieces can, and only
- * those of unitok_model_new_later and load_later. May be called by any number of threads, also
- * while one completes the model. */
-#define UNITOK_FIRST_BYTES 4096
-int64_t unitok_encode_first(const unitok_model *model, const uint8_t *text, int64_t n_bytes,
-                            void *ids, int64_t capacity);
-
 /* Encodes a packed list of documents into a packed list of ids: id_offsets[0..n_docs],
  * id_offsets[0] = 0. Each document is followed by eod_id unless that is -1. flags are enum
  * unitok_encode_flags. `state` may be NULL if all documents are whole; OPEN_START reads it for the

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import random
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import models as toy_models
 from toys.sentencepieces import (
     BPE,
     BYTE,
@@ -127,39 +124,11 @@ def test_names_and_decoding_need_no_encoder(tmp_path: Path, kind: int) -> None:
         assert found[:4] == ("aba", "\u2581ab", 5, 7)
         assert not model.info.is_complete
         ids = one.encode("ab a").tolist()
-        assert model.info.is_complete == (kind != BPE)
+        assert model.info.is_complete
         assert one.encode_batch(["ab a"])[0].tolist() == ids
         assert model.info.is_complete
         assert (one.decode([3, 4]), one.id_to_piece(3), one.piece_to_id("b"), one.vocab_size, one.sha256) == found
         assert ids == tok.encode("ab a").tolist()
-
-
-@given(seed=st.integers(0, 2**32))
-def test_the_first_texts_of_bpe_are_encoded_alike(seed: int) -> None:
-    rng = random.Random(seed)
-    proto, alphabet = toy_models.spm_proto(rng, "bpe")
-    with tempfile.NamedTemporaryFile(suffix=".model") as file:
-        file.write(proto.SerializeToString())
-        file.flush()
-        tok, whole = Tokenizer.from_file(file.name), Tokenizer.from_file(file.name)
-    whole._core.model.complete()
-    is_plain = UNUSED not in {piece.type for piece in proto.pieces}
-    for _ in range(4):
-        text = toy_models.text(rng, alphabet)
-        assert tok.encode(text).tolist() == whole.encode(text).tolist(), (text, proto)
-        assert tok._core.encode_list(text.encode()) == whole._core.encode_list(text.encode())
-        assert tok._core.model.info.is_complete != is_plain
-
-
-def test_many_first_texts_or_a_long_one_complete_a_model(tmp_path: Path) -> None:
-    tok, other = opened(tmp_path, BPE), opened(tmp_path, BPE)
-    expected = opened(tmp_path, BPE).encode_batch(["ab a" * 200])[0].tolist()
-    while not tok._core.model.info.is_complete:
-        assert tok.encode("ab a" * 200).tolist() == expected
-    assert tok._core.model.first_bytes > -800
-    for text, is_complete in (("ab a" * 1024, False), ("ab a" * 1024 + "a", True), ("ab", True)):
-        assert other.encode(text).tolist() == tok.encode(text).tolist()
-        assert other._core.model.info.is_complete == is_complete
 
 
 def test_memory_is_that_of_the_whole_model(tmp_path: Path) -> None:

@@ -14,8 +14,6 @@
 #error "sums must be rounded to their own type: on x86, compile for SSE2"
 #endif
 
-/* sums of scores this large stay finite in float32, which restarts after each */
-#define SCORE_MAX 1e30
 #define UNKNOWN_PENALTY 10
 /* for a byte without a piece: taken only where no path of pieces exists */
 #define UNKNOWN_BYTE_SCORE (-1e200)
@@ -248,7 +246,7 @@ static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
 {
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         double score = piece_score(spec, k);
-        if (!(score >= -SCORE_MAX && score <= SCORE_MAX))
+        if (!(score >= -UNIGRAM_SCORE_MAX && score <= UNIGRAM_SCORE_MAX))
             return fail(error, UNITOK_ERROR_VOCABULARY, k, -1,
                         "its score is not a number in -1e30..1e30");
         if (spec->offsets[k + 1] - spec->offsets[k] > UNIGRAM_PIECE_BYTES_MAX)
@@ -263,7 +261,7 @@ static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
 static double unknown_score(const unitok_spec *spec)
 {
     if (spec->flags & UNITOK_BYTES) return UNKNOWN_BYTE_SCORE;
-    double least = spec->flags & UNITOK_FLOAT64 ? SCORE_MAX : FLT_MAX;
+    double least = spec->flags & UNITOK_FLOAT64 ? UNIGRAM_SCORE_MAX : FLT_MAX;
     for (int64_t k = 0; k < spec->n_pieces; k++)
         if (piece_type(spec, k) == UNITOK_PIECE_NORMAL || spec->flags & UNITOK_FLOAT64)
             if (piece_score(spec, k) < least) least = piece_score(spec, k);

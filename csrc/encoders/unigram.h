@@ -37,6 +37,9 @@
 #define UNIGRAM_PIECE_BYTES_MAX 4096
 #endif
 
+/* Larger scores are refused: sums of these stay finite in float32, which restarts after each. */
+#define UNIGRAM_SCORE_MAX 1e30
+
 /* the longest segment of unigram_exact and unigram_segment */
 #define UNIGRAM_SEGMENT_BYTES 31
 

@@ -47,7 +47,7 @@
  */
 
 typedef struct NAME(cell) {
-    /* -INFINITY: no path ends here (scores are at most SCORE_MAX, so no sum gets there) */
+    /* -INFINITY: no path ends here (scores are at most UNIGRAM_SCORE_MAX, so no sum gets there) */
     SUM sum;
     uint32_t value; /* of the last piece; or VALUE_UNKNOWN + bytes of the character */
 } NAME(cell);

@@ -2,10 +2,13 @@
 
 #include "model/build.h"
 
+#include <math.h>
+
+#include "encoders/bpe_tables.h"
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "model/kind.h"
-#include "model/sound.h"
+#include "structures/distinct.h"
 #include "structures/vocabulary.h"
 #include "text/normalize.h"
 
@@ -199,6 +202,23 @@ int32_t build_encoder(unitok_model *m, unitok_error *error)
     return UNITOK_OK;
 }
 
+/* Can building the encoder of a checked spec fail only for lack of memory? Listed merges have rules
+ * of their own, and checking them takes as long as building. */
+static int is_sound(const unitok_spec *spec)
+{
+    int64_t n = spec->n_pieces;
+    /* A symbol for each piece and for each character, of which all but 256 have at least two
+     * bytes. */
+    if (spec->flags & UNITOK_LISTED_MERGES || n + spec->offsets[n] / 2 + 256 >= BPE_SYMBOLS_MAX)
+        return 0;
+    for (int64_t k = 0; k < n; k++) {
+        double score = spec->scores ? spec->scores[k] : 0;
+        if (!(fabs(score) <= UNIGRAM_SCORE_MAX)) return 0;
+        if (spec->offsets[k + 1] - spec->offsets[k] > UNIGRAM_PIECE_BYTES_MAX) return 0;
+    }
+    return distinct_check(spec->data, spec->offsets, n) == DISTINCT_YES;
+}
+
 int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
 {
     int64_t n_ids, max_piece_bytes;
@@ -219,11 +239,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     if (m->normalizer) m->info.memory_bytes += unitok_normalizer_memory_bytes(m->normalizer);
     m->info.unknown_id = m->unknown_id;
     m->info.is_compact = m->compact;
-    if (!m->may_wait || !spec_is_sound(&m->spec, &m->first_pieces)) return build_encoder(m, error);
-    m->can_begin = m->kind->first && m->normalizer && m->normalizer->is_utf8 &&
-                   m->kind->begin_first(m);
-    if (!m->can_begin) distinct_free(&m->first_pieces);
-    else m->info.memory_bytes += (int64_t)sizeof(uint64_t) << m->first_pieces.n_bits;
+    if (!m->may_wait || !is_sound(&m->spec)) return build_encoder(m, error);
     return UNITOK_OK;
 }
 
@@ -238,8 +254,6 @@ int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 
 void build_free(unitok_model *m)
 {
-    distinct_free(&m->first_pieces);
-    symbols_free(&m->first_users);
     unitok_normalizer_free(m->normalizer);
     mem_free(m->byte_of_id);
     mem_free(m->types);

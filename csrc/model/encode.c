@@ -1,6 +1,5 @@
 /* encode.c - the public functions that encode: one document, or a batch, and samples of them */
 
-#include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/packed.h"
 #include "ground/rng.h"
@@ -19,44 +18,6 @@ static void put_id(const unitok_model *m, void *ids, int64_t at, int64_t id)
 {
     if (m->info.id_bytes == 2) ((uint16_t *)ids)[at] = (uint16_t)id;
     else ((uint32_t *)ids)[at] = (uint32_t)id;
-}
-
-/* ids of the tokens of a normalized text, verbatim. */
-static int64_t put_first(const unitok_model *m, const uint8_t *text, const token *tokens, int64_t n,
-                         void *ids)
-{
-    int64_t n_ids = 0, begin = 0;
-    int last_unknown = 0;
-    for (int64_t k = 0; k < n; begin = tokens[k++].end) {
-        int is_unknown = tokens[k].id == TOKEN_UNKNOWN;
-        if (is_unknown && m->flags & UNITOK_BYTE_FALLBACK) {
-            for (int64_t i = begin; i < tokens[k].end; i++)
-                put_id(m, ids, n_ids++, m->byte_ids[text[i]]);
-        } else if (!(is_unknown && last_unknown && m->flags & UNITOK_MERGE_UNKNOWN)) {
-            put_id(m, ids, n_ids++, is_unknown ? m->unknown_id : tokens[k].id);
-        }
-        last_unknown = is_unknown;
-    }
-    return n_ids;
-}
-
-int64_t unitok_encode_first(const unitok_model *m, const uint8_t *text, int64_t n_bytes, void *ids,
-                            int64_t capacity)
-{
-    if (!m->can_begin || n_bytes > UNITOK_FIRST_BYTES) return ENCODE_NO_ROOM;
-    int64_t n = unitok_normalize(m->normalizer, text, n_bytes, 0, NULL, NULL, 0);
-    if (n > capacity) return ENCODE_NO_ROOM;
-    uint8_t *normalized = mem_alloc((size_t)n + 1);
-    token *tokens = mem_alloc(((size_t)n + 1) * sizeof *tokens);
-    int64_t n_ids = ENCODE_NO_MEMORY;
-    if (normalized && tokens) {
-        unitok_normalize(m->normalizer, text, n_bytes, 0, normalized, NULL, n);
-        int64_t n_tokens = m->kind->first(m, normalized, n, tokens);
-        if (n_tokens >= 0) n_ids = put_first(m, normalized, tokens, n_tokens, ids);
-    }
-    mem_free(tokens);
-    mem_free(normalized);
-    return n_ids;
 }
 
 static const char *check_batch(const unitok_model *m, const unitok_scratch *s,

@@ -39,11 +39,6 @@ struct model_kind {
     int64_t (*encode)(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens);
 
-    /* The same before `build`, from the pieces, for whole texts of valid UTF-8 in their verbatim
-     * form; and what makes it ready, 0 where that cannot be. NULL: never. */
-    int64_t (*first)(const unitok_model *m, const uint8_t *text, int64_t n_bytes, token *tokens);
-    int (*begin_first)(unitok_model *m);
-
     /* The tokens of one way to cut a text, drawn for the document of `key`, in which the text
      * begins at `position`; else like encode. NULL without methods. */
     int64_t (*draw)(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,

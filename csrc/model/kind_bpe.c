@@ -1,6 +1,5 @@
 /* kind_bpe.c - byte pair encoding, as a kind of model: SentencePiece's and Hugging Face's */
 
-#include "encoders/bpe_first.h"
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/rng.h"
@@ -68,17 +67,6 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return bpe_segment(m->bpe, &s->bpe, text, n_bytes, tokens);
 }
 
-static int begin_first(unitok_model *m)
-{
-    return bpe_first_begin(&m->spec, &m->first_users);
-}
-
-static int64_t first(const unitok_model *m, const uint8_t *text, int64_t n_bytes, token *tokens)
-{
-    return bpe_first(&m->spec, &m->first_pieces, &m->first_users, text, n_bytes,
-                     m->info.max_piece_bytes, tokens);
-}
-
 /* Merges of different segments draw independently. Where segments begin must not depend on anything
  * but the document: so the exact cuts count, not those that a scan finds. */
 static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
@@ -111,8 +99,6 @@ const model_kind kind_bpe = {
     .memory_bytes = memory_bytes,
     .free = free_tables,
     .encode = encode,
-    .first = first,
-    .begin_first = begin_first,
     .draw = draw,
     .find = build_find,
 };

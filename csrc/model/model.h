@@ -10,7 +10,6 @@
 #include "encoders/words.h"
 #include "ground/cpu.h"
 #include "ground/space.h"
-#include "structures/distinct.h"
 #include "text/cut.h"
 
 typedef struct model_kind model_kind; /* kind.h */
@@ -61,9 +60,6 @@ struct unitok_model {
     int compact;                 /* normalized text has U+2581 as a space (space.h) */
     int whole;                   /* a document is one segment: nothing proves a cut */
     int may_wait;                /* the encoder may be built later: build.h */
-    int can_begin;               /* unitok_encode_first works, by first_pieces */
-    distinct_table first_pieces; /* of the spec; the slots may be NULL */
-    symbols first_users;         /* for unitok_encode_first: only user-defined pieces, if any */
     unitok_model_info info;
 };
 

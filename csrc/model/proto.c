@@ -184,8 +184,6 @@ int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces
         n++;
     }
     ret->n_rest_bytes = out - rest;
-    distinct_table table;
-    distinct found = distinct_build(pieces, offsets, n, &table);
-    distinct_free(&table);
+    distinct found = distinct_check(pieces, offsets, n);
     return found == DISTINCT_YES ? n : found == DISTINCT_MAYBE ? -1 : -2;
 }

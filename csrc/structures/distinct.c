@@ -1,4 +1,4 @@
-/* distinct.c - the functions of distinct.h */
+/* distinct.c - the function of distinct.h */
 
 #include "structures/distinct.h"
 
@@ -14,6 +14,13 @@ INLINE uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
+typedef struct table {
+    const uint8_t *data;
+    const int64_t *offsets;
+    uint64_t *slots; /* [0..1 << n_bits) */
+    int n_bits;
+} table;
+
 /* Eight bytes at a time, the last ones again with those before them. */
 static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)
 {
@@ -27,8 +34,7 @@ static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)
 }
 
 /* The slot of the string, or the free one where it would be; NULL after too many others. */
-static uint64_t *find_slot(const distinct_table *t, const uint8_t *bytes, int64_t n_bytes,
-                           uint64_t hash)
+static uint64_t *find_slot(const table *t, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
 {
     uint64_t mask = (UINT64_C(1) << t->n_bits) - 1, at = hash >> (64 - t->n_bits);
     for (int run = 0; run < RUN_MAX; run++, at++) {
@@ -43,43 +49,37 @@ static uint64_t *find_slot(const distinct_table *t, const uint8_t *bytes, int64_
     return NULL;
 }
 
-/* The hash of string k, whose slot will be asked for. */
-INLINE uint64_t fetch(const distinct_table *t, int64_t k)
+/* The hash of string k, whose slot is prefetched. */
+INLINE uint64_t fetch(const table *t, int64_t k)
 {
     uint64_t hash = hash_of(t->data + t->offsets[k], t->offsets[k + 1] - t->offsets[k]);
     PREFETCH(&t->slots[hash >> (64 - t->n_bits)]);
     return hash;
 }
 
-distinct distinct_build(const uint8_t *data, const int64_t *offsets, int64_t n, distinct_table *t)
+/* Do all strings get a slot of their own? */
+static int fill(const table *t, int64_t n)
 {
-    t->data = data;
-    t->offsets = offsets;
-    t->n_bits = 4;
-    while (INT64_C(1) << t->n_bits < 2 * n) t->n_bits++;
-    t->slots = mem_zalloc((size_t)1 << t->n_bits, sizeof *t->slots);
-    if (!t->slots) return DISTINCT_NO_MEMORY;
     uint64_t hashes[AHEAD]; /* of string k at k % AHEAD */
     for (int64_t k = 0; k < n && k < AHEAD; k++) hashes[k] = fetch(t, k);
     for (int64_t k = 0; k < n; k++) {
         uint64_t hash = hashes[k % AHEAD];
         if (k + AHEAD < n) hashes[k % AHEAD] = fetch(t, k + AHEAD);
-        const uint8_t *bytes = data + offsets[k];
-        uint64_t *slot = find_slot(t, bytes, offsets[k + 1] - offsets[k], hash);
-        if (!slot || *slot) return DISTINCT_MAYBE;
+        const int64_t *offsets = t->offsets + k;
+        uint64_t *slot = find_slot(t, t->data + offsets[0], offsets[1] - offsets[0], hash);
+        if (!slot || *slot) return 0;
         *slot = hash << 32 | (uint64_t)(k + 1);
     }
-    return DISTINCT_YES;
+    return 1;
 }
 
-void distinct_free(distinct_table *t)
+distinct distinct_check(const uint8_t *data, const int64_t *offsets, int64_t n)
 {
-    mem_free(t->slots);
-    t->slots = NULL;
-}
-
-int64_t distinct_find(const distinct_table *t, const uint8_t *bytes, int64_t n_bytes)
-{
-    const uint64_t *slot = find_slot(t, bytes, n_bytes, hash_of(bytes, n_bytes));
-    return slot && *slot ? (int64_t)(uint32_t)*slot - 1 : -1;
+    table t = {data, offsets, NULL, 4};
+    while (INT64_C(1) << t.n_bits < 2 * n) t.n_bits++;
+    t.slots = mem_zalloc((size_t)1 << t.n_bits, sizeof *t.slots);
+    if (!t.slots) return DISTINCT_NO_MEMORY;
+    int all_differ = fill(&t, n);
+    mem_free(t.slots);
+    return all_differ ? DISTINCT_YES : DISTINCT_MAYBE;
 }

@@ -143,7 +143,7 @@ class Model:
     checksum  that the native file which it was read from has been found to have, else None
     """
 
-    __slots__ = ("_keep", "_types", "checksum", "first_bytes", "handle", "id_code", "info", "kind")
+    __slots__ = ("_keep", "_types", "checksum", "handle", "id_code", "info", "kind")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = _info_of(handle)
@@ -154,7 +154,6 @@ class Model:
         self._keep = keep
         self.checksum: int | None = None
         self._types: Bytes | None = None  # of every id
-        self.first_bytes = max(1 << 16, 4 * info.n_pieces)  # may yet be encoded before it is completed: see first.py
 
     @classmethod
     def new(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyunitok._c import first as c_first
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import ModelFormatError, VocabularyError
@@ -127,7 +126,7 @@ class Core(Decoding):
             from pyunitok.vocab import nfc
 
             return nfc.Scratch(self.model)
-        return c_first.new_scratch(self.model)
+        return c_scratch.Scratch(self.model)
 
     def take_scratch(self) -> c_scratch.Scratch:
         """An idle one, or a new one. Append it to `scratches` when it is idle again."""

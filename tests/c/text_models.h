@@ -182,9 +182,6 @@ static inline int use_text_model(const unitok_model *m, const uint8_t *text, int
         if (status == UNITOK_ERROR_MEMORY) goto end;
         CHECK(!status && ends[1] == n && !memcmp(ids, other, (size_t)n * width));
     }
-    int64_t n_first = unitok_encode_first(m, text, n_bytes, other, room);
-    if (n_first == -1) goto end;
-    CHECK(n_first == -2 || (n_first == n && !memcmp(ids, other, (size_t)n * width)));
     int64_t n_halves = encode_halves(m, s, text, n_bytes, NULL, other, room);
     if (n_halves < 0) goto end;
     CHECK(n_halves == n && !memcmp(ids, other, (size_t)n * width));
