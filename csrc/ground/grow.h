@@ -1,20 +1,29 @@
-/* grow.h - arrays that grow by half */
+/* grow.h - arrays whose capacity grows by half
+ *
+ * `items` is the address of the array's pointer, of any type; it is copied by memcpy because C does
+ * not let a `void **` alias it. When memory is short, both functions return 0 and change nothing.
+ */
 #pragma once
 
 #include "ground/alloc.h"
 #include "ground/common.h"
 
-/* Room for item n of an array. items: the address of its pointer; 0 when memory is short, and
- * nothing has changed. */
-static inline int grow(void *items, int64_t n, int64_t *room, size_t item_bytes)
+/* Gives an array exactly this capacity. */
+static inline int resize(void *items, int64_t capacity, size_t item_bytes)
 {
     void *p;
-    if (LIKELY(n < *room)) return 1;
-    int64_t wanted = n + n / 2 + 64;
     memcpy(&p, items, sizeof p);
-    p = mem_realloc(p, (size_t)wanted * item_bytes);
-    if (!p) return 0;
-    memcpy(items, &p, sizeof p);
-    *room = wanted;
+    p = mem_realloc(p, (size_t)capacity * item_bytes);
+    if (p) memcpy(items, &p, sizeof p);
+    return p != NULL;
+}
+
+/* Makes sure that an array has an item n. */
+static inline int grow(void *items, int64_t n, int64_t *io_capacity, size_t item_bytes)
+{
+    if (LIKELY(n < *io_capacity)) return 1;
+    int64_t wanted = n + n / 2 + 64;
+    if (!resize(items, wanted, item_bytes)) return 0;
+    *io_capacity = wanted;
     return 1;
 }

@@ -11,8 +11,8 @@
 
 #include "structures/hat.h"
 
-#include "ground/alloc.h"
 #include "ground/error.h"
+#include "ground/grow.h"
 
 #define BEFORE_VALUE (-1) /* the branch's own key comes first, then its children */
 #define NO_MORE 256
@@ -25,52 +25,22 @@ struct frame {
 
 struct unitok_hat_walk {
     struct frame *stack;
-    size_t n_frames, stack_capacity;
+    size_t n_frames;
+    int64_t stack_capacity;
     uint8_t *path;
-    size_t path_capacity;
-    /* room for 2 * items_capacity: sorting needs the second half */
-    struct array_item *items;
-    size_t next_item, n_items, items_capacity;
+    int64_t path_capacity;
+    struct array_item *items; /* [0..2 * items_capacity-1]: sorting needs the second half */
+    size_t next_item, n_items;
+    int64_t items_capacity;
 };
-
-/* Makes room for `need` items of item_bytes; at least doubles, to amortise. 0 when memory is short.
- */
-static int reserve(void **array, size_t *capacity, size_t need, size_t item_bytes)
-{
-    size_t wanted = need > 2 * *capacity ? need : 2 * *capacity;
-    void *grown;
-    if (need <= *capacity) return 1;
-    grown = mem_realloc(*array, wanted * item_bytes);
-    if (!grown) return 0;
-    *array = grown;
-    *capacity = wanted;
-    return 1;
-}
-
-static int reserve_path(unitok_hat_walk *walk, size_t need)
-{
-    void *array = walk->path;
-    int done = reserve(&array, &walk->path_capacity, need, 1);
-    walk->path = array;
-    return done;
-}
-
-static int reserve_items(unitok_hat_walk *walk, size_t need)
-{
-    void *array = walk->items;
-    int done = reserve(&array, &walk->items_capacity, need, 2 * sizeof *walk->items);
-    walk->items = array;
-    return done;
-}
 
 static int push(unitok_hat_walk *walk, const struct branch *branch)
 {
     size_t n_above = walk->n_frames ? walk->stack[walk->n_frames - 1].n_path_bytes : 0;
     struct frame frame = {branch, n_above + branch->n_prefix_bytes, BEFORE_VALUE};
-    void *array = walk->stack;
-    int done = reserve(&array, &walk->stack_capacity, walk->n_frames + 1, sizeof frame);
-    walk->stack = array;
-    if (!done || !reserve_path(walk, frame.n_path_bytes)) return 0;
+    if (!grow(&walk->stack, (int64_t)walk->n_frames, &walk->stack_capacity, sizeof frame) ||
+        !grow(&walk->path, (int64_t)frame.n_path_bytes, &walk->path_capacity, 1))
+        return 0;
     if (branch->n_prefix_bytes)
         memcpy(walk->path + n_above, branch->prefix, branch->n_prefix_bytes);
     walk->stack[walk->n_frames++] = frame;
@@ -82,7 +52,9 @@ static int enter_container(unitok_hat_walk *walk, const struct array_hash *conta
                            const uint8_t *prefix, size_t n_bytes)
 {
     size_t n_items = 0;
-    if (!reserve_items(walk, container->n_keys)) return 0;
+    if (!grow(&walk->items, (int64_t)container->n_keys, &walk->items_capacity,
+              2 * sizeof *walk->items))
+        return 0;
     array_hash_items(container, walk->items);
     for (size_t i = 0; i < container->n_keys; i++) {
         const struct array_item *item = &walk->items[i];

@@ -2,8 +2,8 @@
 
 #include "structures/trie.h"
 
-#include "ground/alloc.h"
 #include "ground/error.h"
+#include "ground/grow.h"
 
 /* Building, breadth first, so that the nodes nearest the root lie together:
  *
@@ -36,11 +36,11 @@ typedef struct builder {
     const int64_t *ids;
     uint64_t *units;
     block *blocks;
-    int64_t n_blocks, blocks_room;
+    int64_t n_blocks, blocks_capacity;
     int64_t open[OPEN_BLOCKS_MAX]; /* blocks with room, the fullest dropped first */
     int n_open;
     range *queue; /* a ring is not needed: a trie has at most as many inner nodes as bytes */
-    int64_t queue_begin, queue_end, queue_room;
+    int64_t queue_begin, queue_end, queue_capacity;
 } builder;
 
 INLINE int bit_get(const uint64_t *bits, uint32_t i)
@@ -51,18 +51,6 @@ INLINE int bit_get(const uint64_t *bits, uint32_t i)
 INLINE void bit_set(uint64_t *bits, uint32_t i)
 {
     bits[i >> 6] |= 1ULL << (i & 63);
-}
-
-/* Doubles `*items` when it is full. */
-static int grow(void **items, int64_t n, int64_t *room, size_t item_bytes)
-{
-    if (n < *room) return 1;
-    int64_t wanted = *room ? *room * 2 : 64;
-    void *p = mem_realloc(*items, (size_t)wanted * item_bytes);
-    if (!p) return 0;
-    *items = p;
-    *room = wanted;
-    return 1;
 }
 
 static void open_block(builder *b, int64_t index)
@@ -81,14 +69,12 @@ static void open_block(builder *b, int64_t index)
 /* Appends an empty block; returns its index, or -1 when memory is short. */
 static int64_t add_block(builder *b)
 {
-    int64_t room = b->blocks_room;
-    if (!grow((void **)&b->blocks, b->n_blocks, &room, sizeof(block))) return -1;
-    if (room != b->blocks_room) {
-        uint64_t *units = mem_realloc(b->units, (size_t)room * TRIE_BLOCK * sizeof(uint64_t));
-        if (!units) return -1;
-        b->units = units;
-        b->blocks_room = room;
-    }
+    int64_t capacity = b->blocks_capacity;
+    if (!grow(&b->blocks, b->n_blocks, &capacity, sizeof(block))) return -1;
+    if (capacity != b->blocks_capacity &&
+        !resize(&b->units, capacity, TRIE_BLOCK * sizeof *b->units))
+        return -1;
+    b->blocks_capacity = capacity;
     memset(&b->blocks[b->n_blocks], 0, sizeof(block));
     b->blocks[b->n_blocks].n_free = TRIE_BLOCK;
     memset(b->units + b->n_blocks * TRIE_BLOCK, 0, TRIE_BLOCK * sizeof(uint64_t));
@@ -171,7 +157,7 @@ static int lay_out(builder *b, range node)
             child.begin++;
         }
         if (child.begin == child.end) continue;
-        if (!grow((void **)&b->queue, b->queue_end, &b->queue_room, sizeof(range))) return 0;
+        if (!grow(&b->queue, b->queue_end, &b->queue_capacity, sizeof(range))) return 0;
         b->queue[b->queue_end++] = child;
     }
     return 1;

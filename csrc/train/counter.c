@@ -2,8 +2,8 @@
 
 #include "train/counter.h"
 
-#include "ground/alloc.h"
 #include "ground/error.h"
+#include "ground/grow.h"
 #include "ground/packed.h"
 
 #define CHUNK_BYTES ((size_t)1 << 20)
@@ -61,7 +61,7 @@ static void free_chunks(unitok_counter *counter)
 {
     while (counter->chunks) {
         struct counter_chunk *next = counter->chunks->next;
-        counter->memory_bytes -= (int64_t)(sizeof *next + counter->chunks->room);
+        counter->memory_bytes -= (int64_t)(sizeof *next + counter->chunks->capacity);
         mem_free(counter->chunks);
         counter->chunks = next;
     }
@@ -79,10 +79,10 @@ void unitok_counter_free(unitok_counter *counter)
 void unitok_counter_clear(unitok_counter *counter)
 {
     free_chunks(counter);
-    counter->memory_bytes -= counter->room * (int64_t)sizeof *counter->entries;
+    counter->memory_bytes -= counter->capacity * (int64_t)sizeof *counter->entries;
     mem_free(counter->entries);
     counter->entries = NULL;
-    counter->n = counter->room = counter->n_key_bytes = 0;
+    counter->n = counter->capacity = counter->n_key_bytes = 0;
     counter->is_moved = 0;
     if (counter->slots) memset(counter->slots, 0, sizeof *counter->slots << counter->bits);
 }
@@ -122,36 +122,39 @@ static int rebuild_slots(unitok_counter *counter, int bits)
     return 1;
 }
 
-static int grow_entries(unitok_counter *counter)
-{
-    int64_t room = counter->room < 1024 ? 1024 : counter->room + counter->room / 2;
-    struct counter_entry *entries = mem_realloc(counter->entries, (size_t)room * sizeof *entries);
-    if (!entries) return 0;
-    counter->memory_bytes += (room - counter->room) * (int64_t)sizeof *entries;
-    counter->entries = entries;
-    counter->room = room;
-    return 1;
-}
-
 static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size_t n_bytes)
 {
     struct counter_chunk *chunk = counter->chunks;
-    if (!chunk || chunk->room - chunk->n_used < n_bytes) {
-        size_t room = n_bytes > CHUNK_BYTES ? n_bytes : CHUNK_BYTES;
+    if (!chunk || chunk->capacity - chunk->n_used < n_bytes) {
+        size_t capacity = n_bytes > CHUNK_BYTES ? n_bytes : CHUNK_BYTES;
         /* most counters stay small */
-        if (!counter->chunks && n_bytes < CHUNK_BYTES / 16) room = CHUNK_BYTES / 16;
-        chunk = mem_alloc(sizeof *chunk + room);
+        if (!counter->chunks && n_bytes < CHUNK_BYTES / 16) capacity = CHUNK_BYTES / 16;
+        chunk = mem_alloc(sizeof *chunk + capacity);
         if (!chunk) return NULL;
         chunk->next = counter->chunks;
         chunk->n_used = 0;
-        chunk->room = room;
+        chunk->capacity = capacity;
         counter->chunks = chunk;
-        counter->memory_bytes += (int64_t)(sizeof *chunk + room);
+        counter->memory_bytes += (int64_t)(sizeof *chunk + capacity);
     }
     uint8_t *kept = chunk->bytes + chunk->n_used;
     if (n_bytes) memcpy(kept, key, n_bytes);
     chunk->n_used += n_bytes;
     return kept;
+}
+
+/* The slot of a key, or the empty slot where it belongs. */
+INLINE uint32_t *slot_of(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
+                         uint32_t hash)
+{
+    uint32_t mask = (UINT32_C(1) << counter->bits) - 1, at = hash;
+    for (; counter->slots[at & mask]; at++) {
+        const struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
+        if (entry->hash == hash && entry->n_bytes == n_bytes &&
+            same_bytes(entry->key, key, n_bytes))
+            break;
+    }
+    return &counter->slots[at & mask];
 }
 
 int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count)
@@ -163,55 +166,36 @@ int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes
 int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
                            uint32_t hash, uint64_t count)
 {
-    uint32_t at = 0, mask = 0;
+    uint32_t *slot = NULL;
     if (counter->slots) {
-        if (counter->is_moved) {
-            if (!rebuild_slots(counter, counter->bits)) return -1;
-            counter->is_moved = 0;
-        }
-        mask = (UINT32_C(1) << counter->bits) - 1;
-        for (at = hash; counter->slots[at & mask]; at++) {
-            struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
-            if (entry->hash == hash && entry->n_bytes == n_bytes &&
-                same_bytes(entry->key, key, n_bytes)) {
-                entry->count += count;
-                return entry - counter->entries;
-            }
+        if (counter->is_moved && !rebuild_slots(counter, counter->bits)) return -1;
+        counter->is_moved = 0;
+        slot = slot_of(counter, key, n_bytes, hash);
+        if (*slot) {
+            counter->entries[*slot - 1].count += count;
+            return *slot - 1;
         }
     }
-    if (counter->n == ENTRIES_MAX) return -1;
-    if (counter->n == counter->room && !grow_entries(counter)) return -1;
-    if (counter->slots && 3 * (counter->n + 1) > INT64_C(2) << counter->bits) {
+    int64_t capacity = counter->capacity;
+    if (counter->n == ENTRIES_MAX ||
+        !grow(&counter->entries, counter->n, &counter->capacity, sizeof *counter->entries))
+        return -1;
+    counter->memory_bytes += (counter->capacity - capacity) * (int64_t)sizeof *counter->entries;
+    if (slot && 3 * (counter->n + 1) > INT64_C(2) << counter->bits) {
         if (!rebuild_slots(counter, counter->bits + 1)) return -1;
-        mask = (UINT32_C(1) << counter->bits) - 1;
-        for (at = hash; counter->slots[at & mask]; at++) {
-        }
+        slot = slot_of(counter, key, n_bytes, hash);
     }
     const uint8_t *kept = keep_key(counter, key, (size_t)n_bytes);
     if (!kept) return -1;
-    struct counter_entry entry = {count, kept, (uint32_t)n_bytes, hash};
-    counter->entries[counter->n] = entry;
+    counter->entries[counter->n] = (struct counter_entry){count, kept, (uint32_t)n_bytes, hash};
     counter->n_key_bytes += n_bytes;
-    if (counter->slots) counter->slots[at & mask] = (uint32_t)counter->n + 1;
+    if (slot) *slot = (uint32_t)counter->n + 1;
     return counter->n++;
-}
-
-static int64_t find_hashed(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
-                           uint32_t hash)
-{
-    uint32_t mask = (UINT32_C(1) << counter->bits) - 1;
-    for (uint32_t at = hash; counter->slots[at & mask]; at++) {
-        const struct counter_entry *entry = &counter->entries[counter->slots[at & mask] - 1];
-        if (entry->hash == hash && entry->n_bytes == n_bytes &&
-            same_bytes(entry->key, key, n_bytes))
-            return entry - counter->entries;
-    }
-    return -1;
 }
 
 int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes)
 {
-    return find_hashed(counter, key, n_bytes, counter_hash(key, n_bytes));
+    return (int64_t)*slot_of(counter, key, n_bytes, counter_hash(key, n_bytes)) - 1;
 }
 
 int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const int64_t *offsets,
@@ -245,9 +229,9 @@ int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, in
         if (i + ABSORBED_AHEAD < end)
             counter_fetch_entry(counter, entries[i + ABSORBED_AHEAD].hash);
         if (!entries[i].count) continue;
-        int64_t found = find_hashed(counter, entries[i].key, entries[i].n_bytes, entries[i].hash);
-        if (found < 0) continue;
-        counter->entries[found].count += entries[i].count;
+        uint32_t found = *slot_of(counter, entries[i].key, entries[i].n_bytes, entries[i].hash);
+        if (!found) continue;
+        counter->entries[found - 1].count += entries[i].count;
         other->entries[i].count = 0;
     }
     return UNITOK_OK;

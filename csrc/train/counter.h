@@ -21,7 +21,7 @@ struct counter_entry {
 
 struct counter_chunk {
     struct counter_chunk *next;
-    size_t n_used, room;
+    size_t n_used, capacity;
     uint8_t bytes[];
 };
 
@@ -29,7 +29,7 @@ struct unitok_counter {
     struct counter_entry *entries;
     uint32_t *slots; /* NULL: ordered */
     struct counter_chunk *chunks;
-    int64_t n, room;
+    int64_t n, capacity;
     int64_t n_key_bytes;
     int64_t memory_bytes;
     int bits;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "ground/alloc.h"
+#include "ground/grow.h"
 
 static void fill_logs(struct log_terms *logs)
 {
@@ -38,16 +38,6 @@ void unitok_lattice_free(unitok_lattice *lattice)
     mem_free(lattice);
 }
 
-/* Makes room in an array; 0, and the array is as it was, when memory is short. */
-static int resize(void *array, int64_t n, size_t item_bytes)
-{
-    void *p;
-    memcpy(&p, array, sizeof p);
-    p = mem_realloc(p, (size_t)n * item_bytes);
-    if (p) memcpy(array, &p, sizeof p);
-    return p != NULL;
-}
-
 int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes)
 {
     if (n_bytes + 2 <= lattice->bytes_room) return 1;
@@ -64,7 +54,7 @@ int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes)
     return 1;
 }
 
-static NOINLINE int grow(unitok_lattice *lattice, int64_t n_walks, int64_t n_edges)
+static NOINLINE int grow_edges(unitok_lattice *lattice, int64_t n_walks, int64_t n_edges)
 {
     int64_t walks_room = n_walks + n_walks / 2 + 64, edges_room = n_edges + n_edges / 2 + 64;
     if (!resize(&lattice->walks, walks_room, sizeof *lattice->walks) ||

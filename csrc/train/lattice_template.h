@@ -76,7 +76,7 @@ int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexico
         int64_t n = (is_kept ? kept->n_edges[kept->position] : walk_begin[i + 1] - walk_begin[i]) +
                     2;
         if (f.n_walks + n > lattice->walks_room || f.n_edges + n > lattice->edges_room) {
-            if (!grow(lattice, f.n_walks + n, f.n_edges + n)) return -1;
+            if (!grow_edges(lattice, f.n_walks + n, f.n_edges + n)) return -1;
             f.walks = lattice->walks;
             f.edges = lattice->edges;
             f.edge_scores = lattice->scores;

@@ -2,7 +2,7 @@
 
 #include "train/levels.h"
 
-#include "ground/alloc.h"
+#include "ground/grow.h"
 
 int64_t *levels_order(const uint64_t *counts, int64_t n)
 {
@@ -29,15 +29,10 @@ int64_t *levels_order(const uint64_t *counts, int64_t n)
 int levels_open(levels *l, uint64_t count)
 {
     if (l->n && l->count[l->n - 1] == count) return 1;
-    if (l->n == l->room) {
-        int64_t room = l->room * 2 + 64;
-        int64_t *end = mem_realloc(l->end, (size_t)room * sizeof *end);
-        if (end) l->end = end;
-        uint64_t *all = end ? mem_realloc(l->count, (size_t)room * sizeof *all) : NULL;
-        if (!all) return 0;
-        l->count = all;
-        l->room = room;
-    }
+    int64_t capacity = l->capacity; /* of `end`, which grows with `count` */
+    if (!grow(&l->end, l->n, &capacity, sizeof *l->end) ||
+        !grow(&l->count, l->n, &l->capacity, sizeof *l->count))
+        return 0;
     l->count[l->n++] = count;
     return 1;
 }

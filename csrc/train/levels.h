@@ -14,7 +14,7 @@
 typedef struct levels {
     int64_t *end;    /* [0..n-1]: where the level ends in the text, increasing */
     uint64_t *count; /* [0..n-1]: decreasing */
-    int64_t n, room;
+    int64_t n, capacity;
 } levels;
 
 /* The numbers 0..n-1 by descending counts, equal ones in their order: the caller frees it; NULL
@@ -26,31 +26,31 @@ int64_t *levels_order(const uint64_t *counts, int64_t n);
 int levels_open(levels *l, uint64_t count);
 void levels_free(levels *l);
 
-/* The count of the unit that holds `place`, which lies in some level. */
-INLINE uint64_t levels_count(const levels *l, int64_t place)
+/* The first of the levels low..high that ends beyond `place`; the last one does. */
+INLINE int64_t levels_find(const levels *l, int64_t low, int64_t high, int64_t place)
 {
-    int64_t last = l->n - 1, k = last;
-    while (k > 0 && k > last - 8 && place < l->end[k - 1]) k--;
-    if (k == 0 || place >= l->end[k - 1]) return l->count[k];
-    int64_t low = 0, high = k - 1; /* the first level whose end is beyond the place */
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (place < l->end[middle]) high = middle;
-        else low = middle + 1;
-    }
-    return l->count[low];
-}
-
-/* The level that holds `place`, where level k or a later one does: for places in order. */
-INLINE int64_t levels_from(const levels *l, int64_t k, int64_t place)
-{
-    for (int near = 0; near < 4; near++, k++)
-        if (LIKELY(place < l->end[k])) return k;
-    int64_t low = k, high = l->n - 1;
     while (low < high) {
         int64_t middle = (low + high) / 2;
         if (place < l->end[middle]) high = middle;
         else low = middle + 1;
     }
     return low;
+}
+
+/* The count of the unit that holds `place`. Most places are in the last levels, so these are tried
+ * one by one before the others are searched. */
+INLINE uint64_t levels_count(const levels *l, int64_t place)
+{
+    int64_t last = l->n - 1, k = last;
+    while (k > 0 && k > last - 8 && place < l->end[k - 1]) k--;
+    return l->count[k == 0 || place >= l->end[k - 1] ? k : levels_find(l, 0, k - 1, place)];
+}
+
+/* The level that holds `place`, where level k or a later one does: for places in ascending order,
+ * most of which are in level k or soon after it. */
+INLINE int64_t levels_from(const levels *l, int64_t k, int64_t place)
+{
+    for (int near = 0; near < 4; near++, k++)
+        if (LIKELY(place < l->end[k])) return k;
+    return levels_find(l, k, l->n - 1, place);
 }

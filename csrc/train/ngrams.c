@@ -301,8 +301,7 @@ int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error)
     return UNITOK_OK;
 }
 
-INLINE uint64_t next_ngram(const unitok_ngrams *ngrams, unitok_ngram_place *place,
-                           uint64_t *ret_count)
+uint64_t ngrams_next(const unitok_ngrams *ngrams, unitok_ngram_place *place, uint64_t *ret_count)
 {
     uint64_t most = most_of(ngrams->order), order = (uint64_t)ngrams->order;
     uint64_t slot = place->full < ngrams->n ? ngrams->slots[place->full] : 0;
@@ -321,16 +320,11 @@ INLINE uint64_t next_ngram(const unitok_ngrams *ngrams, unitok_ngram_place *plac
     return other;
 }
 
-uint64_t ngrams_next(const unitok_ngrams *ngrams, unitok_ngram_place *place, uint64_t *ret_count)
-{
-    return next_ngram(ngrams, place, ret_count);
-}
-
 int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, unitok_ngram_place *place, int64_t n,
                              uint64_t *keys, uint64_t *counts)
 {
     int64_t k = 0;
     if (!ngrams->sorted || place->full < 0 || place->other < 0) return 0;
-    while (k < n && (keys[k] = next_ngram(ngrams, place, &counts[k])) != 0) k++;
+    while (k < n && (keys[k] = ngrams_next(ngrams, place, &counts[k])) != 0) k++;
     return k;
 }

@@ -2,7 +2,7 @@
 
 #include "train/recent.h"
 
-#include "ground/alloc.h"
+#include "ground/grow.h"
 
 int recent_open(recent *r, unitok_counter *counter, int is_compact)
 {
@@ -22,7 +22,7 @@ void recent_close(recent *r)
 
 int64_t recent_memory_bytes(const recent *r)
 {
-    return r->long_room + (r->units ? (int64_t)sizeof *r->units << RECENT_BITS : 0);
+    return r->long_capacity + (r->units ? (int64_t)sizeof *r->units << RECENT_BITS : 0);
 }
 
 /* A unit as the counter has it; returns its size. */
@@ -46,13 +46,7 @@ static int64_t open_spaces(const recent *r, const uint8_t *unit, int64_t n_bytes
 int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
     if (!r->is_compact) return counter_add(r->counter, unit, n_bytes, count);
-    if (3 * n_bytes > r->long_room) {
-        int64_t room = 3 * n_bytes + n_bytes / 2 + 256;
-        uint8_t *bytes = mem_realloc(r->long_unit, (size_t)room);
-        if (!bytes) return -1;
-        r->long_unit = bytes;
-        r->long_room = room;
-    }
+    if (!grow(&r->long_unit, 3 * n_bytes, &r->long_capacity, 1)) return -1;
     return counter_add(r->counter, r->long_unit, open_spaces(r, unit, n_bytes, r->long_unit),
                        count);
 }

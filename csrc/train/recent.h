@@ -51,7 +51,7 @@ typedef struct recent {
     struct waiting_unit waiting[WAITING_MAX];
     uint8_t bytes[WAITING_BYTES];
     uint8_t *long_unit; /* for one that has no room in `bytes` */
-    int64_t long_room;
+    int64_t long_capacity;
 } recent;
 
 /* 0 when memory is short. */

@@ -23,12 +23,12 @@
  * float32, as the caller's.
  */
 
-#include "ground/alloc.h"
 #include "ground/error.h"
+#include "ground/grow.h"
 #include "train/seeds.h"
 
 #define FEW 24 /* are sorted by insertion */
-#define FOUND_ROOM 4096
+#define FOUND_CAPACITY 4096
 #define WORTH_BINS 0x10000
 
 struct suffix {
@@ -53,11 +53,11 @@ struct unitok_seed_finder {
     int64_t max_seeds; /* 0: all */
     int64_t max_depth;
     struct suffix *suffixes, *spare;
-    int64_t suffixes_room;
+    int64_t suffixes_capacity;
     struct interval *stack;
-    int64_t n_stack, stack_room;
+    int64_t n_stack, stack_capacity;
     struct found *found;
-    int64_t n_found, found_room;
+    int64_t n_found, found_capacity;
     float least;           /* what is worth less is not kept */
     unitok_counter *early; /* where !max_seeds: what had no room in `found` */
 };
@@ -214,14 +214,9 @@ static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
 static int make_room(unitok_seed_finder *f)
 {
     if (f->max_seeds && f->n_found >= 2 * f->max_seeds && !drop_worst(f)) return 0;
-    if (!f->max_seeds && f->n_found >= 64 * FOUND_ROOM) return hand_over(f, f->early);
-    if (f->n_found < f->found_room / 2) return 1;
-    int64_t room = f->found_room * 2 + FOUND_ROOM;
-    struct found *found = mem_realloc(f->found, (size_t)room * sizeof *found);
-    if (!found) return 0;
-    f->found = found;
-    f->found_room = room;
-    return 1;
+    if (!f->max_seeds && f->n_found >= 64 * FOUND_CAPACITY) return hand_over(f, f->early);
+    if (f->n_found < f->found_capacity / 2) return 1;
+    return grow(&f->found, f->found_capacity, &f->found_capacity, sizeof *f->found);
 }
 
 /* Keeps text[begin..begin+n_bytes) if it may be a seed; 0 when memory is short. */
@@ -233,7 +228,7 @@ static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64
     if (n_bytes == 0) return 1;
     float worth = (float)weight * (float)count_chars(f->seeds->text + begin, n_bytes);
     if (worth < f->least) return 1;
-    if (f->n_found == f->found_room && !make_room(f)) return 0;
+    if (f->n_found == f->found_capacity && !make_room(f)) return 0;
     f->found[f->n_found++] = (struct found){weight, (uint32_t)begin, (uint32_t)n_bytes, worth};
     return 1;
 }
@@ -242,13 +237,7 @@ static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64
 
 static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
 {
-    if (f->n_stack == f->stack_room) {
-        int64_t room = f->stack_room * 2 + 256;
-        struct interval *stack = mem_realloc(f->stack, (size_t)room * sizeof *stack);
-        if (!stack) return 0;
-        f->stack = stack;
-        f->stack_room = room;
-    }
+    if (!grow(&f->stack, f->n_stack, &f->stack_capacity, sizeof *f->stack)) return 0;
     f->stack[f->n_stack++] = (struct interval){weight, depth};
     return 1;
 }
@@ -292,14 +281,14 @@ static int find_in(unitok_seed_finder *f, int bucket)
     const unitok_seeds *s = f->seeds;
     int64_t n = s->begins[bucket + 1] - s->begins[bucket];
     if (n == 0) return 1;
-    if (n > f->suffixes_room) {
+    if (n > f->suffixes_capacity) {
         mem_free(f->suffixes);
         mem_free(f->spare);
-        f->suffixes_room = 0;
+        f->suffixes_capacity = 0;
         f->suffixes = mem_alloc((size_t)n * sizeof *f->suffixes);
         f->spare = mem_alloc((size_t)n * sizeof *f->spare);
         if (!f->suffixes || !f->spare) return 0;
-        f->suffixes_room = n;
+        f->suffixes_capacity = n;
     }
     for (int64_t i = 0; i < n; i++)
         f->suffixes[i] = (struct suffix){0, s->places[s->begins[bucket] + i], 0};

@@ -2,8 +2,8 @@
 
 #include "train/segment.h"
 
-#include "ground/alloc.h"
 #include "ground/error.h"
+#include "ground/grow.h"
 #include "ground/packed.h"
 #include "text/normalize.h"
 
@@ -127,19 +127,14 @@ void unitok_segmenter_free(unitok_segmenter *s)
 void unitok_segmenter_get_stats(const unitok_segmenter *s, unitok_segment_stats *ret)
 {
     *ret = s->stats;
-    ret->memory_bytes = s->normalized.room + s->replaced.room + s->key.room +
-                        s->ends_room * (int64_t)sizeof *s->ends + recent_memory_bytes(&s->recent);
+    ret->memory_bytes = s->normalized.capacity + s->replaced.capacity + s->key.capacity +
+                        s->ends_capacity * (int64_t)sizeof *s->ends +
+                        recent_memory_bytes(&s->recent);
 }
 
-static int reserve(struct buffer *buffer, int64_t room)
+static int reserve(struct buffer *buffer, int64_t n_bytes)
 {
-    if (buffer->bytes && room <= buffer->room) return 1;
-    room += room / 4 + 256;
-    uint8_t *bytes = mem_realloc(buffer->bytes, (size_t)room + 16);
-    if (!bytes) return 0;
-    buffer->bytes = bytes;
-    buffer->room = room;
-    return 1;
+    return grow(&buffer->bytes, n_bytes + BUFFER_PADDING, &buffer->capacity, 1);
 }
 
 /* ---------------------------------------------------------------------------------- A line ---- */
@@ -157,7 +152,8 @@ static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, i
     while (!state.is_ended) {
         if (!reserve(&s->normalized, n_out + step)) return NULL;
         n_out += unitok_normalize_some(s->normalizer, &state, text, *io_n, &n_consumed, 1,
-                                       s->normalized.bytes + n_out, s->normalized.room - n_out);
+                                       s->normalized.bytes + n_out,
+                                       s->normalized.capacity - BUFFER_PADDING - n_out);
     }
     *io_n = n_out;
     return s->normalized.bytes;
@@ -259,13 +255,7 @@ static int count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_un
 
 static int add_end(unitok_segmenter *s, struct line_end end)
 {
-    if (s->n_ends == s->ends_room) {
-        int64_t room = s->ends_room ? s->ends_room * 2 : 1024;
-        struct line_end *ends = mem_realloc(s->ends, (size_t)room * sizeof *ends);
-        if (!ends) return 0;
-        s->ends = ends;
-        s->ends_room = room;
-    }
+    if (!grow(&s->ends, s->n_ends, &s->ends_capacity, sizeof *s->ends)) return 0;
     s->ends[s->n_ends++] = end;
     return 1;
 }
@@ -454,6 +444,6 @@ int32_t unitok_segmenter_finish(unitok_segmenter *s, unitok_error *error)
     }
     mem_free(s->ends);
     s->ends = NULL;
-    s->n_ends = s->ends_room = 0;
+    s->n_ends = s->ends_capacity = 0;
     return unitok_segmenter_flush(s, error);
 }

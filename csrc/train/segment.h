@@ -36,9 +36,10 @@ struct line_end {
 };
 #define NO_ENTRY UINT32_MAX
 
+#define BUFFER_PADDING 16 /* bytes that can be read after what a buffer holds */
 struct buffer {
-    uint8_t *bytes; /* 16 more can be read */
-    int64_t room;
+    uint8_t *bytes;
+    int64_t capacity; /* with the padding */
 };
 
 /* Kinds of bytes, so that cutting ASCII takes one look at each: whether two characters can be in
@@ -63,7 +64,7 @@ struct unitok_segmenter {
     struct buffer normalized, replaced, key;
     recent recent;
     struct line_end *ends;
-    int64_t n_ends, ends_room;
+    int64_t n_ends, ends_capacity;
     unitok_segment_stats stats;
 };
 
